@@ -1,0 +1,168 @@
+"""Local scores: the candidate families of every child with their costs, in one canonical order."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from extbnsl.errors import InputError
+from extbnsl.varsets import WORD_BITS, pack, sizes, words
+
+
+@dataclass(frozen=True, eq=False)
+class LocalScores:
+    """The candidate parent sets of every child and what each costs.
+
+    For child i of n, `parents[i]` is (m_i, words(n)) uint64, one varset a row, and `costs[i]` (m_i,)
+    float64 in nats. Rows are in canonical order: ascending cost, ties by fewer parents, then by the smaller
+    varset (words compared from the most significant), so equal families always give equal arrays. `score`
+    is "mdl", or "file" if the costs were read. `max_parents` is the user's limit and part of the claim;
+    None says that every parent set that could win is here.
+
+    A child may lack the empty parent set, as long as some acyclic network can be put together. Two values
+    are equal only if they are the same object: compare the arrays.
+    """
+
+    names: tuple[str, ...]
+    parents: tuple[NDArray[np.uint64], ...]
+    costs: tuple[NDArray[np.float64], ...]
+    score: str
+    max_parents: int | None
+
+    @property
+    def variables(self) -> int:
+        """The number n of variables."""
+        return len(self.names)
+
+    @property
+    def families(self) -> int:
+        """The number of families over all children."""
+        return sum(len(costs) for costs in self.costs)
+
+    def check(self) -> None:
+        """Check every invariant; O(total families log families).
+
+        Raises InputError for what a user's file can cause (a child without parent sets, a child that is its
+        own parent, a parent beyond n, a parent set twice or over the limit, a cost that is not finite, no
+        acyclic network) and AssertionError for what only a program can (shapes, dtypes, order).
+        """
+        n = len(self.names)
+        _check_names(self.names)
+        assert len(self.parents) == len(self.costs) == n, "one table of families per variable"
+        for child in range(n):
+            _check_layout(self.parents[child], self.costs[child], words(n))
+            _check_families(self, child)
+            assert _in_order(self.parents[child], self.costs[child]), f"{self.names[child]}: out of order"
+        _check_acyclic_choice(self)
+
+
+def local_scores(
+    names: Sequence[str],
+    families: Sequence[tuple[NDArray[np.uint64], NDArray[np.float64]]],
+    score: str,
+    max_parents: int | None = None,
+) -> LocalScores:
+    """The LocalScores of unsorted families, one pair (varsets (m, words(n)), costs (m,)) per child.
+
+    Sorts canonically and checks; raises InputError as `LocalScores.check` does.
+    """
+    sorted_families = [_sorted(varsets, costs) for varsets, costs in families]
+    scores = LocalScores(
+        names=tuple(names),
+        parents=tuple(varsets for varsets, _ in sorted_families),
+        costs=tuple(costs for _, costs in sorted_families),
+        score=score,
+        max_parents=max_parents,
+    )
+    scores.check()
+    return scores
+
+
+def canonical_order(varsets: NDArray[np.uint64], costs: NDArray[np.float64]) -> NDArray[np.int64]:
+    """The permutation that sorts one child's families: ascending cost, fewer parents, smaller varset."""
+    return np.lexsort((*varsets.T, sizes(varsets), costs))
+
+
+def _sorted(
+    varsets: NDArray[np.uint64], costs: NDArray[np.float64]
+) -> tuple[NDArray[np.uint64], NDArray[np.float64]]:
+    """One child's families in canonical order; a cost of -0.0 becomes 0.0, so that equal means same bits."""
+    order = canonical_order(varsets, costs)
+    return np.ascontiguousarray(varsets[order]), costs[order] + 0.0
+
+
+def _in_order(varsets: NDArray[np.uint64], costs: NDArray[np.float64]) -> bool:
+    """Whether one child's families are in canonical order; O(m words)."""
+    tied = np.ones(max(0, len(costs) - 1), dtype=np.bool_)
+    for key in (costs, sizes(varsets), *varsets.T[::-1]):
+        if (tied & (key[1:] < key[:-1])).any():
+            return False
+        tied &= key[1:] == key[:-1]
+    return True
+
+
+def _check_names(names: tuple[str, ...]) -> None:
+    """Raise InputError unless there is a variable and the names are distinct."""
+    if not names:
+        raise InputError("The local scores have no variable: give at least one.")
+    if len(set(names)) < len(names):
+        twice = next(name for i, name in enumerate(names) if name in names[:i])
+        raise InputError(f"The variable name {twice!r} occurs twice: rename one of the two.")
+
+
+def _check_layout(varsets: NDArray[np.uint64], costs: NDArray[np.float64], row_words: int) -> None:
+    """Assert shapes and dtypes of one child's families."""
+    assert varsets.dtype == np.uint64, f"varsets are uint64, not {varsets.dtype}"
+    assert costs.dtype == np.float64, f"costs are float64, not {costs.dtype}"
+    assert costs.ndim == 1, "costs have one axis"
+    assert varsets.shape == (len(costs), row_words), "one varset per cost"
+    assert varsets.flags.c_contiguous, "varsets are contiguous"
+    assert costs.flags.c_contiguous, "costs are contiguous"
+
+
+def _check_families(scores: LocalScores, child: int) -> None:
+    """Raise InputError if one child's families cannot be those of a network."""
+    name, varsets, costs = scores.names[child], scores.parents[child], scores.costs[child]
+    n = len(scores.names)
+    if len(costs) == 0:
+        raise InputError(f"The variable {name!r} has no parent set: give it at least the empty one.")
+    if not np.isfinite(costs).all():
+        raise InputError(f"The variable {name!r} has a family whose cost is not finite: leave it out.")
+    if (varsets & ~pack(range(n), n)).any():
+        raise InputError(f"The variable {name!r} has a parent beyond the {n} variables: correct the family.")
+    if (varsets[:, child // WORD_BITS] >> np.uint64(child % WORD_BITS) & np.uint64(1)).any():
+        raise InputError(f"The variable {name!r} is in a parent set of its own: leave that family out.")
+    if has_duplicates(varsets):
+        raise InputError(f"The variable {name!r} has the same parent set twice: keep one of the two.")
+    if scores.max_parents is not None and sizes(varsets).max() > scores.max_parents:
+        raise InputError(
+            f"The variable {name!r} has a parent set of more than {scores.max_parents} parents: "
+            "raise max_parents or leave that family out."
+        )
+
+
+def has_duplicates(varsets: NDArray[np.uint64]) -> bool:
+    """Whether two rows of (m, words) are the same varset; O(m log m)."""
+    ordered = varsets[np.lexsort(tuple(varsets.T))]
+    return bool((ordered[1:] == ordered[:-1]).all(axis=1).any())
+
+
+def _check_acyclic_choice(scores: LocalScores) -> None:
+    """Raise InputError if no choice of families is acyclic.
+
+    Variables are put in order greedily, each as soon as one of its parent sets lies among those already
+    there; more predecessors never hurt, so a greedy that is stuck proves that there is no order.
+    """
+    n = len(scores.names)
+    placed, waiting = pack((), n), list(range(n))
+    while waiting:
+        ready = [i for i in waiting if not (scores.parents[i] & ~placed).any(axis=1).all()]
+        if not ready:
+            stuck = ", ".join(repr(scores.names[i]) for i in waiting[:5])
+            raise InputError(
+                f"No choice of families is acyclic, because none of {stuck}"
+                f"{' ...' if len(waiting) > 5 else ''} can come first: give one of them the empty parent set."
+            )
+        placed = placed | pack(ready, n)
+        waiting = [i for i in waiting if i not in set(ready)]
