@@ -1,0 +1,143 @@
+"""The oracle of the tests: obvious, slow code that shares nothing with extbnsl.
+
+Varsets are Python integers used as bitmasks; costs are MDL costs in nats, minimised. Tables of costs have
+shape (n, 2^n): row is the child, column is the varset, inf where there is no such family.
+"""
+
+import math
+from functools import cache
+
+import numpy as np
+
+
+def members(varset):
+    """The variables in a varset, ascending."""
+    return [i for i in range(varset.bit_length()) if varset >> i & 1]
+
+
+def mdl(codes, arities, child, parents):
+    """N H(child | parents) + ln N / 2 (r_child - 1) prod r_parent, by counting in dictionaries."""
+    records = len(codes)
+    parent_counts, family_counts = {}, {}
+    for row in np.asarray(codes).tolist():
+        configuration = tuple(row[p] for p in parents)
+        parent_counts[configuration] = parent_counts.get(configuration, 0) + 1
+        family_counts[configuration, row[child]] = family_counts.get((configuration, row[child]), 0) + 1
+    misfit = 0.0
+    for (configuration, _), count in family_counts.items():
+        misfit -= count * math.log(count / parent_counts[configuration])
+    free_parameters = (int(arities[child]) - 1) * math.prod(int(arities[p]) for p in parents)
+    return misfit + math.log(records) / 2 * free_parameters
+
+
+def network_cost(codes, arities, parents):
+    """The MDL cost of a network, given the parents of each child."""
+    return sum(mdl(codes, arities, child, parents[child]) for child in range(len(parents)))
+
+
+def joint_misfits(codes):
+    """N H(S) for every varset S, shape (2^n,): cells of S are cells of S without its last variable, split."""
+    codes = np.asarray(codes, dtype=np.int64)
+    records, n = codes.shape
+    cells = [np.zeros(records, dtype=np.int64)]
+    misfits = np.zeros(2**n)
+    for varset in range(1, 2**n):
+        last = varset.bit_length() - 1
+        split = cells[varset ^ 1 << last] * (codes[:, last].max() + 1) + codes[:, last]
+        _, cell, counts = np.unique(split, return_inverse=True, return_counts=True)
+        cells.append(cell)
+        misfits[varset] = -(counts * np.log(counts / records)).sum()
+    return misfits
+
+
+def all_local_scores(codes, arities, max_parents=None):
+    """The cost of every family of at most `max_parents` parents, shape (n, 2^n), as N H(S + X) - N H(S)."""
+    records, n = np.shape(codes)
+    misfits = joint_misfits(codes)
+    costs = np.full((n, 2**n), np.inf)
+    for varset in range(2**n):
+        parents = members(varset)
+        if max_parents is not None and len(parents) > max_parents:
+            continue
+        configurations = math.prod(int(arities[p]) for p in parents)
+        for child in range(n):
+            if child not in parents:
+                penalty = math.log(records) / 2 * (int(arities[child]) - 1) * configurations
+                costs[child, varset] = misfits[varset | 1 << child] - misfits[varset] + penalty
+    return costs
+
+
+def cost_table(n, families):
+    """The (n, 2^n) table of families given as one list of (parent varset, cost) per child."""
+    costs = np.full((n, 2**n), np.inf)
+    for child in range(n):
+        for varset, cost in families[child]:
+            costs[child, varset] = cost
+    return costs
+
+
+def best_scores(costs):
+    """BestScore(child, U), the least cost of a subset of U, for all U: shape (n, 2^n)."""
+    best = np.array(costs)
+    varsets = np.arange(best.shape[1])
+    for i in range(best.shape[0]):
+        with_i = varsets[varsets >> i & 1 == 1]
+        best[:, with_i] = np.minimum(best[:, with_i], best[:, with_i ^ 1 << i])
+    return best
+
+
+def optimal_cost_dp(n, best):
+    """The cost of an optimal network: the cheapest order of the variables, by a table over all varsets."""
+    best = np.asarray(best).tolist()
+    cheapest = [0.0] + [math.inf] * (2**n - 1)
+    for varset in range(1, 2**n):
+        for last in members(varset):
+            before = varset ^ 1 << last
+            cheapest[varset] = min(cheapest[varset], cheapest[before] + best[last][before])
+    return cheapest[2**n - 1]
+
+
+def optimal_cost(codes, arities, max_parents=None):
+    """The MDL cost of an optimal network of a data set, by the dynamic program."""
+    costs = all_local_scores(codes, arities, max_parents)
+    return optimal_cost_dp(len(costs), best_scores(costs))
+
+
+def is_acyclic(parents):
+    """Whether a tuple of parent varsets, one per child, is a directed acyclic graph."""
+    waiting, placed = set(range(len(parents))), 0
+    while waiting:
+        ready = [i for i in waiting if parents[i] & ~placed == 0]
+        if not ready:
+            return False
+        for i in ready:
+            placed |= 1 << i
+            waiting.remove(i)
+    return True
+
+
+@cache
+def all_dags(n):
+    """Every directed acyclic graph of n variables, as tuples of parent varsets (n = 5: 29,281)."""
+    graphs = [()]
+    for child in range(n):
+        no_parents_yet = (0,) * (n - child - 1)
+        graphs = [
+            (*graph, parents)
+            for graph in graphs
+            for parents in range(2**n)
+            if parents >> child & 1 == 0 and is_acyclic((*graph, parents, *no_parents_yet))
+        ]
+    return tuple(graphs)
+
+
+def optimal_cost_brute(codes, arities, max_parents=None):
+    """The least MDL cost of any network, by looking at every one of them (n <= 5)."""
+    n = np.shape(codes)[1]
+    limit = n if max_parents is None else max_parents
+    costs = [[math.inf] * 2**n for _ in range(n)]
+    for child in range(n):
+        for varset in range(2**n):
+            if not varset >> child & 1 and varset.bit_count() <= limit:
+                costs[child][varset] = mdl(codes, arities, child, members(varset))
+    return min(sum(costs[i][graph[i]] for i in range(n)) for graph in all_dags(n))
