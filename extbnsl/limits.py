@@ -1,0 +1,195 @@
+"""Memory, time and thread budgets: what the process may use, what it has used, and how people write both.
+
+Sizes are bytes (int), durations are seconds (float).  The only module that knows psutil, which it imports
+when asked about the running process; everything else here needs the standard library alone.
+"""
+
+import math
+import os
+import re
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from extbnsl.errors import InputError
+
+CGROUPS = Path("/sys/fs/cgroup")
+MEMBERSHIP = Path("/proc/self/cgroup")
+
+# A bare K, M, G or T is binary, as with docker, systemd and ulimit.
+_SIZE_UNITS = {"": 1, "B": 1}
+for _power, _letter in enumerate("KMGT", start=1):
+    _SIZE_UNITS |= {_letter: 1024**_power, f"{_letter}IB": 1024**_power, f"{_letter}B": 1000**_power}
+_SIZE = re.compile(r"(\d+\.?\d*(?:E\+?\d+)?|\.\d+)\s*([A-Z]*)")
+
+_DURATION_UNITS = {"d": 86400.0, "h": 3600.0, "m": 60.0, "min": 60.0, "s": 1.0, "": 1.0}
+_DURATION_PART = re.compile(r"(\d+\.?\d*|\.\d+)(d|h|min|m|s)")
+
+
+@dataclass(frozen=True)
+class Deadline:
+    """A moment of the monotonic clock, in seconds; infinity for 'whenever'."""
+
+    at: float = math.inf
+
+    @classmethod
+    def after(cls, seconds: float | None) -> "Deadline":
+        """The moment `seconds` from now; None is no limit."""
+        return cls() if seconds is None else cls(time.monotonic() + seconds)
+
+    def remaining(self) -> float:
+        """Seconds left, never below zero."""
+        return max(0.0, self.at - time.monotonic())
+
+    def passed(self) -> bool:
+        """Whether the moment is over."""
+        return time.monotonic() >= self.at
+
+
+def parse_size(size: str | int, option: str = "memory") -> int:
+    """Bytes of '512MiB', '8GiB', '40GB', '8G' (= 8GiB), '1e9' or an integer.
+
+    Raises InputError, naming `option`, for anything else and for sizes below one byte.
+    """
+    found = _SIZE.fullmatch(str(size).strip().upper())
+    if isinstance(size, bool) or found is None or found[2] not in _SIZE_UNITS:
+        raise InputError(
+            f"{option}: {size!r} is not a size; write bytes or a unit, such as 512MiB, 8GiB or 40GB."
+        )
+    amount = float(found[1]) * _SIZE_UNITS[found[2]]
+    if not 1 <= amount < 2**63:
+        raise InputError(f"{option}: {size!r} must be at least one byte and less than 8 EiB.")
+    return int(found[1]) if found[2] == "" and found[1].isdigit() else int(amount)
+
+
+def parse_duration(duration: str | float, option: str = "time_limit") -> float:
+    """Seconds of '90', '90s', '6h', '1h30m', '2d' or a number.
+
+    Raises InputError, naming `option`, for anything else and for durations that are not above zero.
+    """
+    text = str(duration).strip().lower()
+    if re.fullmatch(r"\d+\.?\d*|\.\d+", text):
+        text += "s"
+    parts = _DURATION_PART.findall(text)
+    if isinstance(duration, bool) or not parts or "".join(n + unit for n, unit in parts) != text:
+        raise InputError(
+            f"{option}: {duration!r} is not a duration; write seconds or units, such as 90, 45m, 1h30m or 2d."
+        )
+    seconds = sum(float(number) * _DURATION_UNITS[unit] for number, unit in parts)
+    if not 0 < seconds < math.inf:
+        raise InputError(f"{option}: {duration!r} must be longer than zero seconds.")
+    return seconds
+
+
+def format_size(size: float) -> str:
+    """A size for people, such as '7.8GiB'; bytes below 1 KiB are exact."""
+    if size < 1024:
+        return f"{size:.0f}B"
+    for unit in ("KiB", "MiB", "GiB"):
+        size /= 1024
+        if size < 999.95:
+            return f"{size:.1f}{unit}"
+    return f"{size / 1024:.1f}TiB"
+
+
+def default_threads(cgroups: Path = CGROUPS, membership: Path = MEMBERSHIP) -> int:
+    """Processors that this process may run on, or its control group's quota (rounded up) if that is less."""
+    allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, math.ceil(min(allowed, _quota(cgroups, membership))))
+
+
+def default_memory(cgroups: Path = CGROUPS, membership: Path = MEMBERSHIP) -> int:
+    """Three quarters of the bytes that the machine, or a control group with a lower limit, has free."""
+    import psutil
+
+    return int(min(psutil.virtual_memory().available, _group_memory(cgroups, membership)) * 3 / 4)
+
+
+def peak_rss() -> int:
+    """The most bytes of this process that have been resident at once."""
+    # getrusage would also count what the parent had resident before this process replaced its image.
+    status = _text(Path("/proc/self/status"))
+    if found := re.search(r"^VmHWM:\s*(\d+) kB", status, re.MULTILINE):
+        return int(found[1]) * 1024
+    import resource
+
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024
+
+
+def current_rss() -> int:
+    """Bytes of this process that are resident now."""
+    import psutil
+
+    return int(psutil.Process().memory_info().rss)
+
+
+def cpu_seconds() -> float:
+    """Processor seconds, user and system, of all threads of this process so far."""
+    return time.process_time()
+
+
+def _quota(cgroups: Path, membership: Path) -> float:
+    """Processors' worth of time per second that the control groups grant; infinity without a limit."""
+    quota = math.inf
+    for folder in _groups("cpu", cgroups, membership):
+        if (folder / "cpu.max").exists():
+            granted, _, period = _text(folder / "cpu.max").partition(" ")
+        else:
+            granted, period = _text(folder / "cpu.cfs_quota_us"), _text(folder / "cpu.cfs_period_us")
+        if (
+            granted.strip().isdigit() and period.strip().isdigit() and int(period) > 0
+        ):  # 'max' and -1: no limit
+            quota = min(quota, int(granted) / int(period))
+    return quota
+
+
+def _group_memory(cgroups: Path, membership: Path) -> float:
+    """Bytes that the control groups still grant; infinity without a limit."""
+    free = math.inf
+    for folder in _groups("memory", cgroups, membership):
+        if (folder / "memory.max").exists():
+            limit, usage, prefix = _text(folder / "memory.max"), _text(folder / "memory.current"), ""
+        else:
+            limit, usage = _text(folder / "memory.limit_in_bytes"), _text(folder / "memory.usage_in_bytes")
+            prefix = "total_"  # the first version counts a group's children apart
+        if limit.strip().isdigit() and usage.strip().isdigit():
+            free = min(free, max(0, int(limit) - int(usage) + _reclaimable(folder / "memory.stat", prefix)))
+    return free
+
+
+def _reclaimable(stat: Path, prefix: str) -> int:
+    """Bytes of cache that the kernel gives back before it refuses memory; shared memory is not in it."""
+    counts = dict(line.split()[:2] for line in _text(stat).splitlines() if len(line.split()) >= 2)
+    kinds = (f"{prefix}active_file", f"{prefix}inactive_file", "slab_reclaimable")
+    return sum(int(counts.get(kind, 0)) for kind in kinds)
+
+
+def _groups(controller: str, cgroups: Path, membership: Path) -> Iterator[Path]:
+    """Folders of the control groups that bind this process for `controller`, its own first; versions 1 and 2.
+
+    In a container the group's own path often does not exist below the mount, whose root is then the group:
+    folders that are not there are passed over.
+    """
+    for line in _text(membership).splitlines():
+        number, _, rest = line.partition(":")
+        controllers, _, path = rest.partition(":")
+        if number == "0" and not controllers:
+            roots = [cgroups, cgroups / "unified"]
+        elif controller in controllers.split(","):
+            roots = [cgroups / controllers, cgroups / controller]
+        else:
+            continue
+        own = Path(path.lstrip("/"))
+        for root in roots:
+            yield from (root / group for group in (own, *own.parents) if (root / group).is_dir())
+
+
+def _text(path: Path) -> str:
+    """The text of a small file, empty if it cannot be read."""
+    try:
+        return path.read_text()
+    except OSError:
+        return ""
