@@ -1,0 +1,13 @@
+"""Data: read, check, discretise, encode and fingerprint records of discrete variables.
+
+A source (`csv_file`, `array`, `dataframe`) gives columns of distinct texts and codes; `encode.prepare` takes
+them through `missing`, `arities` and `discretise` to a `Dataset`.
+"""
+
+from extbnsl.data.array import from_array
+from extbnsl.data.csv_file import read_csv
+from extbnsl.data.dataframe import from_dataframe
+from extbnsl.data.dataset import Dataset
+from extbnsl.data.distinct import distinct_rows
+
+__all__ = ["Dataset", "distinct_rows", "from_array", "from_dataframe", "read_csv"]

@@ -1,0 +1,69 @@
+"""Declared arities: states that a variable has although they may not occur."""
+
+from collections.abc import Mapping, Sequence
+from os import PathLike
+
+import numpy as np
+
+from extbnsl.data.column import Column, check_names
+from extbnsl.data.text import read_text
+from extbnsl.errors import InputError
+
+LARGEST_ARITY = 65_535  # codes are uint16, and a state for missing values may come on top
+
+
+def read_arities(path: str | PathLike[str]) -> dict[str, int]:
+    """The arities that a file declares: a line of names and a line of whole numbers, comma separated.
+
+    Raises InputError on anything else.
+    """
+    lines = [line for line in read_text(path).splitlines() if line.strip()]
+    if len(lines) != 2:
+        raise InputError(
+            f"{path} has {len(lines)} lines where two are expected: names and arities, separated by commas."
+        )
+    names, numbers = ([field.strip().strip('"') for field in line.split(",")] for line in lines)
+    check_names(names, str(path))
+    if len(names) != len(numbers):
+        raise InputError(f"{path} has {len(names)} names but {len(numbers)} arities: give one for each name.")
+    for name, text in zip(names, numbers, strict=True):
+        if not (text.isascii() and text.isdigit() and 1 <= int(text) <= LARGEST_ARITY):
+            raise InputError(
+                f"{path}: the arity '{text}' of '{name}' is no whole number from 1 to {LARGEST_ARITY}: "
+                "correct it."
+            )
+    return {name: int(text) for name, text in zip(names, numbers, strict=True)}
+
+
+def declare(
+    columns: Sequence[Column], arities: Mapping[str, int], source: str
+) -> tuple[tuple[Column, ...], tuple[Column, ...]]:
+    """The columns that `arities` names with the states "0" to "r-1", and the others: two tuples.
+
+    The columns are `ordered`; a column not named in `arities` has the states that occur. Raises InputError
+    for a name that is no column, for states that are not whole numbers from 0, and for an arity too small.
+    """
+    unknown = sorted(set(arities) - {column.name for column in columns})
+    if unknown:
+        raise InputError(
+            f"{source} has no column '{unknown[0]}', for which an arity is declared: correct the name."
+        )
+    declared = tuple(_with_arity(c, arities[c.name], source) for c in columns if c.name in arities)
+    return declared, tuple(c for c in columns if c.name not in arities)
+
+
+def _with_arity(column: Column, arity: int, source: str) -> Column:
+    """The column with states "0" to str(arity - 1)."""
+    numbers = column.numbers or ()
+    if len(numbers) != len(column.values) or any(value < 0 or value != int(value) for value in numbers):
+        raise InputError(
+            f"{source}: column '{column.name}' has a declared arity, but its states are not the whole "
+            f"numbers 0 to {arity - 1}: recode it, or declare no arity for it."
+        )
+    if numbers and numbers[-1] >= arity:
+        raise InputError(
+            f"{source}: column '{column.name}' has the state {column.values[-1]}, too large for its declared "
+            f"arity {arity}: declare at least {int(numbers[-1]) + 1}."
+        )
+    new_code = np.array([*(int(value) for value in numbers), -1], dtype=np.int32)
+    return Column(column.name, tuple(str(i) for i in range(arity)), new_code[column.codes])

@@ -1,0 +1,85 @@
+"""Data sets from numpy arrays."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from extbnsl.data.column import Column
+from extbnsl.data.dataset import Dataset
+from extbnsl.data.encode import check_rules, prepare
+from extbnsl.errors import InputError
+
+SOURCE = "<array>"
+
+
+def from_array(
+    array: ArrayLike,
+    names: Sequence[str] | None = None,
+    *,
+    missing: str = "refuse",
+    discretise: str | None = None,
+) -> Dataset:
+    """The data set in a 2-D array (N, n) of integers, booleans or floats.
+
+    The labels are the numbers, negative ones too, in numeric order; booleans are "False" and "True". NaN is
+    a missing value. Floats must be whole numbers, unless `discretise` is given. `names` defaults to X0, X1,
+    ...; `missing` and `discretise` as in `read_csv`. Raises InputError for other shapes and dtypes.
+    """
+    check_rules(missing, discretise, None)
+    values = _checked(array)
+    labels = [f"X{j}" for j in range(values.shape[1])] if names is None else [str(name) for name in names]
+    if len(labels) != values.shape[1]:
+        raise InputError(
+            f"{SOURCE}: {len(labels)} names for {values.shape[1]} columns: give one name for each."
+        )
+    if discretise is None and values.dtype.kind == "f":
+        _refuse_fractions(values, labels)
+    columns = [column_of_numbers(name, values[:, j], SOURCE) for j, name in enumerate(labels)]
+    return prepare(columns, SOURCE, missing=missing, discretise=discretise)
+
+
+def column_of_numbers(name: str, values: NDArray[Any], source: str) -> Column:
+    """The column of a 1-D array of booleans, integers or floats; infinity is an InputError."""
+    if values.dtype.kind == "f" and bool(np.isinf(values).any()):
+        raise InputError(f"{source}: column '{name}' has an infinite value: remove or replace it.")
+    distinct, codes = np.unique(values, return_inverse=True)
+    return Column(name, tuple(_text(value) for value in distinct), codes.astype(np.int32))
+
+
+def _text(value: np.generic) -> str:
+    """The label of a number: without ".0" if it is whole."""
+    if isinstance(value, np.floating) and np.isfinite(value) and value == np.trunc(value):
+        return str(int(value))
+    return str(value)
+
+
+def _checked(array: ArrayLike) -> NDArray[Any]:
+    """The array as numpy has it, two-dimensional and of a usable dtype."""
+    if isinstance(array, np.ma.MaskedArray):
+        raise InputError(f"{SOURCE} is a masked array: fill the masked values, with NaN if they are missing.")
+    try:
+        values = np.asarray(array)
+    except ValueError:
+        raise InputError(f"{SOURCE} is ragged: give every row the same number of values.") from None
+    if values.ndim != 2:
+        raise InputError(f"{SOURCE} has {values.ndim} dimensions: give two, records by variables.")
+    if values.dtype.kind not in "biuf":
+        raise InputError(
+            f"{SOURCE} has the dtype {values.dtype}: give integers, or use from_dataframe or read_csv "
+            "for texts."
+        )
+    return values
+
+
+def _refuse_fractions(values: NDArray[Any], names: Sequence[str]) -> None:
+    """Raise InputError naming the first column with a number that is not whole."""
+    fractional = np.isfinite(values) & (values != np.trunc(values))
+    columns = np.flatnonzero(fractional.any(axis=0))
+    if columns.size:
+        row = int(fractional[:, columns[0]].argmax())
+        raise InputError(
+            f"{SOURCE}: column '{names[columns[0]]}' is continuous ({values[row, columns[0]]} in row "
+            f"{row + 1}): give whole numbers for states, or say how to cut it with discretise."
+        )

@@ -1,0 +1,46 @@
+"""Data sets from delimited text files."""
+
+from os import PathLike
+
+from extbnsl.data.arities import read_arities
+from extbnsl.data.dataset import Dataset
+from extbnsl.data.delimiter import given_delimiter, sniff_delimiter
+from extbnsl.data.encode import check_rules, prepare
+from extbnsl.data.table import is_header, parse, with_header, without_header
+from extbnsl.data.text import read_text
+from extbnsl.errors import InputError
+
+
+def read_csv(
+    path: str | PathLike[str],
+    *,
+    header: bool | None = None,
+    delimiter: str | None = None,
+    missing: str = "refuse",
+    discretise: str | None = None,
+    arities: str | PathLike[str] | None = None,
+) -> Dataset:
+    """The data set in a delimited text file, plain or gzip.
+
+    `header`: whether the first row has the names; None decides as `table.is_header` says. Without one the
+    names are X0, X1, ... `delimiter`: one character (a space stands for any run of blanks); None decides as
+    `sniff_delimiter` says. `missing`: "refuse", "drop" the record, or make it a "state"; a value is missing
+    if its text is in `missing.MARKERS`. `discretise`: None, "mean", "quantile:k", "width:k" or "paper", see
+    `discretise.settle_states`. `arities`: a file of declared arities, see `read_arities`. States are the
+    texts, without surrounding blanks, sorted as `column.ordered` says. Raises InputError for whatever cannot
+    be used.
+    """
+    check_rules(missing, discretise, arities)
+    declared = None if arities is None else read_arities(arities)
+    asked = None if delimiter is None else given_delimiter(delimiter)
+    source = str(path)
+    text = read_text(path)
+    table = parse(text, asked or sniff_delimiter(text), source)
+    named = is_header(table) if header is None else header
+    if named and len(table.below[0].codes) == 0:
+        raise InputError(
+            f"{source} has a header but no records: give at least one row of data (or say --no-header if the "
+            "first row is one)."
+        )
+    columns = with_header(table) if named else without_header(table)
+    return prepare(columns, source, missing=missing, discretise=discretise, arities=declared)

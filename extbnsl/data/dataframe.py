@@ -1,0 +1,58 @@
+"""Data sets from data frames: whatever has `.columns` and gives a column for `frame[name]`."""
+
+from collections import defaultdict
+from typing import Any
+
+import numpy as np
+
+from extbnsl.data.array import column_of_numbers
+from extbnsl.data.column import Column, check_names
+from extbnsl.data.dataset import Dataset
+from extbnsl.data.encode import check_rules, prepare
+from extbnsl.errors import InputError
+
+SOURCE = "<dataframe>"
+
+
+def from_dataframe(frame: Any, *, missing: str = "refuse", discretise: str | None = None) -> Dataset:
+    """The data set in a data frame, of pandas or of anything alike.
+
+    `frame.columns` are the names and `frame[name]` a column: with `.to_numpy()`, or a sequence; of booleans,
+    integers, floats, texts, categories or other objects that have a text. None, NaN and NA are missing, and
+    so are the texts in `missing.MARKERS`. Whole floats are labelled as integers. A declared category that
+    does not occur is no state. `missing` and `discretise` as in `read_csv`. Raises InputError for what cannot
+    be used.
+    """
+    check_rules(missing, discretise, None)
+    if not hasattr(frame, "columns") or not hasattr(frame, "__getitem__"):
+        raise InputError(f"{SOURCE}: a {type(frame).__name__} has no columns: give a data frame.")
+    keys = list(frame.columns)
+    names = [str(key).strip() for key in keys]
+    # Before a column is taken: for a name that occurs twice, a frame gives a frame.
+    check_names(names, SOURCE)
+    columns = [_column(name, frame[key]) for name, key in zip(names, keys, strict=True)]
+    lengths = {len(column.codes) for column in columns}
+    if len(lengths) > 1:
+        raise InputError(
+            f"{SOURCE} has columns of {min(lengths)} to {max(lengths)} values: make them equally long."
+        )
+    return prepare(columns, SOURCE, missing=missing, discretise=discretise)
+
+
+def _column(name: str, series: Any) -> Column:
+    """The column of one series or sequence."""
+    values = series.to_numpy() if hasattr(series, "to_numpy") else np.asarray(series)
+    if values.ndim != 1:
+        raise InputError(
+            f"{SOURCE}: column '{name}' has {values.ndim} dimensions: give one value for each record."
+        )
+    if values.dtype.kind in "biuf":
+        return column_of_numbers(name, values, SOURCE)
+    if values.dtype.kind in "mM":
+        raise InputError(f"{SOURCE}: column '{name}' has dates or times: remove it or make it a few states.")
+    codes: defaultdict[str, int] = defaultdict()
+    codes.default_factory = codes.__len__
+    # The text of NaN and of pandas.NA is a marker of missing values; that of None may be a state's name.
+    texts = ["" if value is None else str(value).strip() for value in values.tolist()]
+    encoded = np.fromiter(map(codes.__getitem__, texts), dtype=np.int32, count=len(texts))
+    return Column(name, tuple(codes), encoded)

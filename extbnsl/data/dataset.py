@@ -1,0 +1,67 @@
+"""The encoded data set that scores are computed from."""
+
+import hashlib
+import json
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """N records of n discrete variables, encoded.
+
+    `names` has n distinct non-empty names; `states[j]` the distinct labels of variable j: the states that
+    occur, or more where the user declared an arity. `codes` is (N, n) uint16 in C order and record order,
+    codes[i, j] indexes states[j]. `source` is the file name, "<array>" or "<dataframe>"; `warnings` are
+    sentences for the user. N and n are at least 1. Compare data sets by `fingerprint`.
+    """
+
+    names: tuple[str, ...]
+    states: tuple[tuple[str, ...], ...]
+    codes: NDArray[np.uint16]
+    source: str
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def records(self) -> int:
+        """Number of records N."""
+        return int(self.codes.shape[0])
+
+    @property
+    def variables(self) -> int:
+        """Number of variables n."""
+        return len(self.names)
+
+    @property
+    def arities(self) -> NDArray[np.int64]:
+        """Number of states of each variable, shape (n,)."""
+        return np.array([len(labels) for labels in self.states], dtype=np.int64)
+
+    @property
+    def fingerprint(self) -> str:
+        """Hex SHA-256 over names, states, shape and codes; O(N n), computed at each access.
+
+        The same on every platform and for every integer dtype of the codes. Source and warnings are left
+        out: the same records read from a file or a DataFrame are the same data.
+        """
+        head = json.dumps([self.names, self.states, self.codes.shape], separators=(",", ":"))
+        digest = hashlib.sha256(head.encode("ascii"))
+        digest.update(np.ascontiguousarray(self.codes, dtype="<u4").data)
+        return digest.hexdigest()
+
+    def check(self) -> None:
+        """Assert every invariant of the class docstring."""
+        n = len(self.names)
+        assert n >= 1
+        assert len(set(self.names)) == n
+        assert all(self.names)
+        assert len(self.states) == n
+        assert all(labels and len(set(labels)) == len(labels) for labels in self.states)
+        assert self.codes.ndim == 2
+        assert self.codes.shape[0] >= 1
+        assert self.codes.shape[1] == n
+        assert self.codes.dtype == np.uint16
+        assert self.codes.flags.c_contiguous
+        assert bool((self.codes.max(axis=0) < self.arities).all())

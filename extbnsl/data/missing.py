@@ -1,0 +1,65 @@
+"""Missing values: what counts as one, and what becomes of them."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from extbnsl.data.column import Column, listed
+from extbnsl.errors import InputError
+
+# "None" is not among them: published networks have a state of that name.
+MARKERS = frozenset({"", "?", "NA", "N/A", "n/a", "NaN", "nan", "NAN", "NaT", "null", "NULL", "<NA>"})
+RULES = ("refuse", "drop", "state")
+STATE = "missing"
+
+
+def mark_missing(column: Column) -> Column:
+    """The column with code -1 wherever the text is one of MARKERS."""
+    marked = [text in MARKERS for text in column.values]
+    if not any(marked):
+        return column
+    return replace(column, codes=np.where(np.array(marked)[column.codes], np.int32(-1), column.codes))
+
+
+def settle_missing(
+    columns: Sequence[Column], rule: str, source: str
+) -> tuple[tuple[Column, ...], tuple[str, ...]]:
+    """Refuse missing values, drop the records that have one, or leave them for a state of their own.
+
+    `rule` is one of RULES. Returns the columns and warnings. Raises InputError with the count, the columns
+    and the first row under "refuse", and if "drop" leaves no record.
+    """
+    counts = [int(np.count_nonzero(column.codes < 0)) for column in columns]
+    if not any(counts) or rule == "state":
+        return tuple(columns), ()
+    lacking = np.any([column.codes < 0 for column in columns], axis=0)
+    records, dropped = len(lacking), int(lacking.sum())
+    if rule == "drop":
+        if dropped == records:
+            raise InputError(
+                f"{source}: every one of the {records} records has a missing value, so --missing drop leaves "
+                "nothing: use --missing state, or remove the columns that lack most."
+            )
+        kept = tuple(replace(column, codes=column.codes[~lacking]) for column in columns)
+        return kept, (f"{dropped} of {records} records were dropped because a value is missing.",)
+    names = [column.name for column, count in zip(columns, counts, strict=True) if count]
+    raise InputError(
+        f"{source}: {sum(counts)} value{'s are' if sum(counts) > 1 else ' is'} missing, in "
+        f"column{'s' if len(names) > 1 else ''} {listed(names)}, first in row {int(lacking.argmax()) + 1} of "
+        f"the data: use --missing drop (leaves out {dropped} of {records} records) or --missing state."
+    )
+
+
+def check_rule(rule: str) -> None:
+    """Refuse (InputError) a rule that is not one of RULES."""
+    if rule not in RULES:
+        raise InputError(f"--missing {rule} is unknown: use refuse, drop or state.")
+
+
+def missing_label(labels: Sequence[str]) -> str:
+    """A label for the state of missing values that is not among `labels`."""
+    label = STATE
+    while label in labels:
+        label += "_"
+    return label
