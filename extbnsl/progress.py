@@ -1,0 +1,230 @@
+"""Observers of a solve: a table of lines for people, JSON lines for programs.
+
+An observer is called with the events of `extbnsl.events`. Lines are the same on a terminal and in a file:
+no control characters, nothing is overwritten.
+"""
+
+import contextlib
+import dataclasses
+import math
+import threading
+import time
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from typing import TextIO
+
+from extbnsl.events import (
+    Event,
+    IncumbentFound,
+    LayerEnded,
+    Observer,
+    StageAdvanced,
+    StageEnded,
+    StageStarted,
+    Warned,
+)
+from extbnsl.limits import current_rss, format_size
+from extbnsl.storage import json_text
+
+ADVANCE_SECONDS = 2.0  # lines on the advance of one stage keep at least this distance
+SILENCE_SECONDS = 5.0  # a stage that says nothing for this long gets a line all the same
+
+Writer = Callable[[str], None]
+Clock = Callable[[], float]
+
+_COUNT_UNITS = ((1e3, "k"), (1e6, "M"), (1e9, "G"))
+_COLUMNS = "{:1} {:>10}  {:>9} {:>8} {:>8} {:>9} {:>12} {:>12} {:>8} {:>8}"
+HEADER = _COLUMNS.format(
+    "", "Layer", "Generated", "Kept", "Pruned", "RAM", "LowerBnd", "UpperBnd", "Gap", "Time"
+)
+
+
+def line_writer(*streams: TextIO) -> Writer:
+    """A function that writes one line to every stream and flushes; a stream that fails gets no more lines.
+
+    A closed pipe or a full disk under a log must not cost anybody the solve.
+    """
+    open_streams = list(streams)
+
+    def write(line: str) -> None:
+        for stream in tuple(open_streams):
+            try:
+                stream.write(line + "\n")
+                stream.flush()
+            except (OSError, ValueError):
+                open_streams.remove(stream)
+
+    return write
+
+
+def combine(*observers: Observer) -> Observer:
+    """One observer that passes each event to all `observers`, in their order."""
+
+    def observe(event: Event) -> None:
+        for observer in observers:
+            observer(event)
+
+    return observe
+
+
+def only_warnings(write: Writer) -> Observer:
+    """An observer that writes warnings and nothing else."""
+
+    def observe(event: Event) -> None:
+        if isinstance(event, Warned):
+            write(f"warning: {event.message}")
+
+    return observe
+
+
+def json_lines(write: Writer, clock: Clock = time.monotonic) -> Observer:
+    """An observer that writes each event as one JSON object.
+
+    Keys: `event` (the name of its class), `time` (UTC, ISO 8601), `elapsed` (seconds since this call),
+    `rss_bytes`, and the event's own fields; infinite bounds are null.
+    """
+    started = clock()
+
+    def observe(event: Event) -> None:
+        record = {
+            "event": type(event).__name__,
+            "time": datetime.now(UTC).isoformat(timespec="milliseconds"),
+            "elapsed": round(clock() - started, 3),
+            "rss_bytes": current_rss(),
+        }
+        write(json_text(record | dataclasses.asdict(event)))
+
+    return observe
+
+
+class Table:
+    """An observer that writes one line per layer and per stage, and some while a stage is long.
+
+    `*` marks a layer during which a cheaper network was found. 'Pruned' is the share of all varsets of the
+    layer's size that are not kept. Safe to call from several threads.
+    """
+
+    def __init__(self, write: Writer, clock: Clock = time.monotonic) -> None:
+        self._write = write
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._started = self._spoken = clock()
+        self._doing = "starting"
+        self._in_layers = False
+        self._new_incumbent = False
+
+    def __call__(self, event: Event) -> None:
+        """Write what there is to say about `event`."""
+        with self._lock:
+            match event:
+                case StageStarted():
+                    self._doing = f"{event.stage}: {event.detail}" if event.detail else event.stage
+                    self._in_layers = False
+                case StageAdvanced():
+                    self._doing = _advance(event)
+                    self._say_rarely()
+                case StageEnded():
+                    self._say(f"{event.stage}: {event.summary or 'done'} ({event.seconds:.1f} s)")
+                    self._in_layers = False
+                case IncumbentFound():
+                    self._new_incumbent = True
+                    if not self._in_layers:
+                        self._doing = f"a network of cost {event.cost:.3f} found"
+                        self._say_rarely()
+                case LayerEnded():
+                    self._say_layer(event)
+                case Warned():
+                    self._say(f"warning: {event.message}")
+
+    def beat(self) -> None:
+        """Write what is being done, if nothing was written for SILENCE_SECONDS."""
+        with self._lock:
+            if self._clock() - self._spoken >= SILENCE_SECONDS:
+                self._say_doing()
+
+    def _say_rarely(self) -> None:
+        if self._clock() - self._spoken >= ADVANCE_SECONDS:
+            self._say_doing()
+
+    def _say_doing(self) -> None:
+        self._say(f"{self._doing} (RAM {format_size(current_rss())}, {self._elapsed()})")
+
+    def _say_layer(self, event: LayerEnded) -> None:
+        if not self._in_layers:
+            self._say(HEADER)
+        self._say(_layer_line(event, "*" if self._new_incumbent else " ", self._elapsed()))
+        self._in_layers, self._new_incumbent = True, False
+        self._doing = f"search: layer {min(event.layer + 1, event.layers)}/{event.layers}"
+
+    def _say(self, line: str) -> None:
+        self._spoken = self._clock()
+        self._write(line)
+
+    def _elapsed(self) -> str:
+        return format_time(self._clock() - self._started)
+
+
+@contextlib.contextmanager
+def beating(table: Table, every: float = 1.0) -> Iterator[None]:
+    """Call `table.beat` every so many seconds while the block runs, from a thread of its own."""
+    over = threading.Event()
+
+    def beat() -> None:
+        while not over.wait(every):
+            table.beat()
+
+    thread = threading.Thread(target=beat, name="progress", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+
+
+def format_count(count: float) -> str:
+    """A count for people: exact below 100,000, then such as '311.2M' or '3.57G'."""
+    if count < 100_000:
+        return f"{count:,.0f}"
+    size, unit = next(((s, u) for s, u in _COUNT_UNITS if count < 999.95 * s), (1e12, "T"))
+    return f"{count / size:.2f}{unit}" if count < 9.995 * size else f"{count / size:.1f}{unit}"
+
+
+def format_time(seconds: float) -> str:
+    """Hours, minutes and seconds, such as '0:00:41'."""
+    minutes, second = divmod(int(seconds), 60)
+    return f"{minutes // 60}:{minutes % 60:02}:{second:02}"
+
+
+def format_gap(lower_bound: float, upper_bound: float) -> str:
+    """The gap as a share of the upper bound, such as '0.20%'; a dash while a bound is missing."""
+    if not (math.isfinite(lower_bound) and math.isfinite(upper_bound)):
+        return "-"
+    return f"{max(0.0, upper_bound - lower_bound) / max(abs(upper_bound), 1e-300):.2%}"
+
+
+def _format_bound(bound: float) -> str:
+    return f"{bound:.3f}" if math.isfinite(bound) else "-"
+
+
+def _advance(event: StageAdvanced) -> str:
+    done = f"{event.stage}: {format_count(event.done)}"
+    if event.total <= 0:
+        return f"{done} {event.unit}"
+    return f"{done} of {format_count(event.total)} {event.unit}, {event.done / event.total:.0%}"
+
+
+def _layer_line(event: LayerEnded, mark: str, elapsed: str) -> str:
+    part = f"{event.component}:" if event.components > 1 else ""
+    return _COLUMNS.format(
+        mark,
+        f"{part}{event.layer}/{event.layers}",
+        format_count(event.generated),
+        format_count(event.kept),
+        f"{1 - event.kept / math.comb(event.layers, event.layer):.1%}",
+        format_size(current_rss()),
+        _format_bound(event.lower_bound),
+        _format_bound(event.upper_bound),
+        format_gap(event.lower_bound, event.upper_bound),
+        elapsed,
+    )
