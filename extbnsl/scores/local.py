@@ -1,5 +1,7 @@
 """Local scores: the candidate families of every child with their costs, in one canonical order."""
 
+import hashlib
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -39,6 +41,16 @@ class LocalScores:
     def families(self) -> int:
         """The number of families over all children."""
         return sum(len(costs) for costs in self.costs)
+
+    @property
+    def fingerprint(self) -> str:
+        """Hex SHA-256 over names, families and costs; linear in the families, computed at each access."""
+        head = json.dumps([self.names, [len(costs) for costs in self.costs]], separators=(",", ":"))
+        digest = hashlib.sha256(head.encode("ascii"))
+        for varsets, costs in zip(self.parents, self.costs, strict=True):
+            digest.update(varsets.astype("<u8").tobytes())
+            digest.update(costs.astype("<f8").tobytes())
+        return digest.hexdigest()
 
     def check(self) -> None:
         """Check every invariant; O(total families log families).
