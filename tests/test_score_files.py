@@ -305,7 +305,7 @@ def test_a_damaged_file_is_refused_or_read_as_it_stands(tmp_path_factory, data):
         scores = read_scores(path)
     except InputError:
         return
-    lines = [line.split() for line in text.splitlines() if line.split() and "#" != line.strip()[0]]
+    lines = [line.split() for line in text.splitlines() if line.split() and line.strip()[0] != "#"]
     written = [word for words in lines if words[0] != "META" for word in words]
     found = [i for rows in scores.parents for row in rows for i in unpack(row)]
     if "VAR" in written:

@@ -1,0 +1,1 @@
+"""Formats in which a network is given to people and to other programs."""
