@@ -131,6 +131,10 @@ def test_quoted_line_ends_keep_line_numbers(tmp_path):
     assert "line 4" in _refusal(tmp_path, 'a,b\n"x\ny",1\nz\n')
 
 
+def test_names_are_on_one_line(tmp_path):
+    assert _read(tmp_path, '"height\n  (cm)",b\n0,1\n').names == ("height (cm)", "b")
+
+
 def test_chunks_join(tmp_path):
     codes = np.random.default_rng(1).integers(0, 3, (10_000, 3))
     data = _read(tmp_path, "\n".join(",".join(map(str, row)) for row in codes.tolist()))

@@ -5,7 +5,7 @@ from os import PathLike
 
 import numpy as np
 
-from extbnsl.data.column import Column, check_names
+from extbnsl.data.column import Column, check_names, clean_name, has_fractions
 from extbnsl.data.text import read_text
 from extbnsl.errors import InputError
 
@@ -22,7 +22,7 @@ def read_arities(path: str | PathLike[str]) -> dict[str, int]:
         raise InputError(
             f"{path} has {len(lines)} lines where two are expected: names and arities, separated by commas."
         )
-    names, numbers = ([field.strip().strip('"') for field in line.split(",")] for line in lines)
+    names, numbers = ([clean_name(field.strip().strip('"')) for field in line.split(",")] for line in lines)
     check_names(names, str(path))
     if len(names) != len(numbers):
         raise InputError(f"{path} has {len(names)} names but {len(numbers)} arities: give one for each name.")
@@ -54,8 +54,8 @@ def declare(
 
 def _with_arity(column: Column, arity: int, source: str) -> Column:
     """The column with states "0" to str(arity - 1)."""
-    numbers = column.numbers or ()
-    if len(numbers) != len(column.values) or any(value < 0 or value != int(value) for value in numbers):
+    numbers = [] if column.numbers is None else column.numbers.tolist()
+    if len(numbers) != len(column.values) or has_fractions(column) or min(numbers, default=0) < 0:
         raise InputError(
             f"{source}: column '{column.name}' has a declared arity, but its states are not the whole "
             f"numbers 0 to {arity - 1}: recode it, or declare no arity for it."

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from extbnsl.data.column import Column
+from extbnsl.data.column import Column, clean_name
 from extbnsl.data.dataset import Dataset
 from extbnsl.data.encode import check_rules, prepare
 from extbnsl.errors import InputError
@@ -29,7 +29,11 @@ def from_array(
     """
     check_rules(missing, discretise, None)
     values = _checked(array)
-    labels = [f"X{j}" for j in range(values.shape[1])] if names is None else [str(name) for name in names]
+    labels = (
+        [f"X{j}" for j in range(values.shape[1])]
+        if names is None
+        else [clean_name(str(name)) for name in names]
+    )
     if len(labels) != values.shape[1]:
         raise InputError(
             f"{SOURCE}: {len(labels)} names for {values.shape[1]} columns: give one name for each."
@@ -45,14 +49,16 @@ def column_of_numbers(name: str, values: NDArray[Any], source: str) -> Column:
     if values.dtype.kind == "f" and bool(np.isinf(values).any()):
         raise InputError(f"{source}: column '{name}' has an infinite value: remove or replace it.")
     distinct, codes = np.unique(values, return_inverse=True)
-    return Column(name, tuple(_text(value) for value in distinct), codes.astype(np.int32))
+    return Column(name, tuple(_texts(distinct)), codes.astype(np.int32))
 
 
-def _text(value: np.generic) -> str:
-    """The label of a number: without ".0" if it is whole."""
-    if isinstance(value, np.floating) and np.isfinite(value) and value == np.trunc(value):
-        return str(int(value))
-    return str(value)
+def _texts(values: NDArray[Any]) -> list[str]:
+    """The labels of numbers: the shortest decimals of their dtype, without ".0" where they are whole."""
+    texts: list[str] = values.astype(str).tolist()
+    if values.dtype.kind == "f":
+        for i in np.flatnonzero(values == np.trunc(values)).tolist():
+            texts[i] = str(int(values[i]))
+    return texts
 
 
 def _checked(array: ArrayLike) -> NDArray[Any]:

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +14,8 @@ from extbnsl.errors import InputError
 LARGEST_NUMBER = 1e150
 NAMES_SHOWN = 6
 
-Number = int | float
+# From here on a float cannot tell neighbouring integers apart.
+LARGEST_EXACT = 2**53
 
 
 @dataclass(frozen=True)
@@ -21,26 +23,25 @@ class Column:
     """`codes[i]` indexes `values`, or is -1 where record i has no value.
 
     codes is (N,) int32. From a source, `values` may hold a text twice and values that do not occur; after
-    `ordered` they are the states that occur, in their order, and `numbers` is their numeric meaning, or
-    None if one of them is no number.
+    `ordered` they are the d states that occur, in their order, and `numbers`, (d,) float64, is their numeric
+    meaning, or None if one of them is no number.
     """
 
     name: str
     values: tuple[str, ...]
     codes: NDArray[np.int32]
-    numbers: tuple[Number, ...] | None = None
+    numbers: NDArray[np.float64] | None = None
 
 
-def number(text: str) -> Number | None:
-    """The finite number that `text` writes in decimal, exact if an integer; None if it is no number."""
+def numbers_of(texts: Sequence[str]) -> NDArray[np.float64] | None:
+    """The finite numbers that `texts` write in decimal; None if there are no texts or one is no number."""
     try:
-        value = float(text)
+        numbers = np.array(list(map(float, texts)), dtype=np.float64)
     except ValueError:
         return None
-    # float() takes 1_000, which is a label rather than a number; and a nan fails the comparison.
-    if "_" in text or not abs(value) <= LARGEST_NUMBER:
-        return None
-    return int(text) if text.lstrip("+-").isdigit() else value
+    # A nan fails the comparison; and float() takes 1_000, which is a label rather than a number.
+    usable = bool((np.abs(numbers) <= LARGEST_NUMBER).all()) and "_" not in "".join(texts)
+    return numbers if usable and texts else None
 
 
 def ordered(column: Column) -> Column:
@@ -50,31 +51,26 @@ def ordered(column: Column) -> Column:
     point order. O(N + d log d) for d distinct values.
     """
     occurs = np.bincount(column.codes[column.codes >= 0], minlength=len(column.values)) > 0
-    present = np.flatnonzero(occurs).tolist()
-    texts = [column.values[i] for i in present]
-    parsed = _numbers(texts)
-    keys: Sequence[Number | str] = texts if parsed is None else parsed
-    label: dict[Number | str, str] = {}
-    for key, text in zip(keys, texts, strict=True):
-        label[key] = min(text, label.get(key, text))
-    in_order = sorted(label)  # all numbers, or all texts
-    rank = {key: i for i, key in enumerate(in_order)}
+    present = np.flatnonzero(occurs)
+    texts = [column.values[i] for i in present.tolist()]
+    numbers = numbers_of(texts)
+    keys = np.array(texts, dtype=object) if numbers is None else _exact(numbers, texts)
+    order = np.argsort(keys, kind="stable")
+    in_order = keys[order]
+    first = np.ones(len(keys), dtype=bool)
+    first[1:] = in_order[1:] != in_order[:-1]
+    rank = np.empty(len(keys), dtype=np.int32)
+    rank[order] = np.cumsum(first) - 1
     # One entry more, so that the code -1 finds -1.
     new_code = np.full(len(column.values) + 1, -1, dtype=np.int32)
-    new_code[present] = [rank[key] for key in keys]
-    return Column(
-        column.name,
-        tuple(label[key] for key in in_order),
-        new_code[column.codes],
-        None if parsed is None else tuple(in_order),  # type: ignore[arg-type]
-    )
+    new_code[present] = rank
+    sorted_numbers = None if numbers is None else numbers[order[first]]
+    return Column(column.name, _labels(texts, rank.tolist()), new_code[column.codes], sorted_numbers)
 
 
 def has_fractions(column: Column) -> bool:
     """Whether the states are numbers and not all of them whole."""
-    return column.numbers is not None and any(
-        isinstance(value, float) and not value.is_integer() for value in column.numbers
-    )
+    return column.numbers is not None and bool((column.numbers != np.trunc(column.numbers)).any())
 
 
 def weights(column: Column) -> NDArray[np.int64]:
@@ -82,10 +78,18 @@ def weights(column: Column) -> NDArray[np.int64]:
     return np.bincount(column.codes[column.codes >= 0], minlength=len(column.values))
 
 
-def mean(column: Column, numbers: Sequence[Number]) -> float:
-    """The mean over the records that have a value, correctly rounded sum: no order of summation matters."""
-    counts = weights(column).tolist()
-    return math.fsum(v * w for v, w in zip(numbers, counts, strict=True)) / sum(counts)
+def mean(column: Column, numbers: NDArray[np.float64]) -> float:
+    """The mean, over the records that have a value, of the number of their state.
+
+    The sum is rounded once, so that the order of summation does not matter.
+    """
+    counts = weights(column)
+    return math.fsum((numbers * counts).tolist()) / int(counts.sum())
+
+
+def clean_name(text: str) -> str:
+    """A column's name as it is used: each run of white space, line breaks too, is one space."""
+    return " ".join(text.split())
 
 
 def check_names(names: Sequence[str], source: str) -> None:
@@ -113,12 +117,20 @@ def listed(names: Sequence[str]) -> str:
     return " and ".join([", ".join(shown[:-1]), shown[-1]]) if len(shown) > 1 else "".join(shown)
 
 
-def _numbers(texts: Sequence[str]) -> list[Number] | None:
-    """The number of each text, or None if there are no texts or one is no number."""
-    parsed: list[Number] = []
-    for text in texts:
-        value = number(text)
-        if value is None:
-            return None
-        parsed.append(value)
-    return parsed or None
+def _exact(numbers: NDArray[np.float64], texts: Sequence[str]) -> NDArray[Any]:
+    """Keys that compare as the numbers do: the numbers, with large integers as Python's."""
+    if np.abs(numbers).max() < LARGEST_EXACT:
+        return numbers
+    whole = [text.lstrip("+-").isdigit() for text in texts]
+    pairs = zip(numbers.tolist(), texts, whole, strict=True)
+    return np.array([int(text) if is_whole else value for value, text, is_whole in pairs], dtype=object)
+
+
+def _labels(texts: Sequence[str], ranks: Sequence[int]) -> tuple[str, ...]:
+    """For each rank the first of its texts, in code point order."""
+    labels: list[str | None] = [None] * (max(ranks, default=-1) + 1)
+    for text, rank in zip(texts, ranks, strict=True):
+        label = labels[rank]
+        if label is None or text < label:
+            labels[rank] = text
+    return tuple(label for label in labels if label is not None)

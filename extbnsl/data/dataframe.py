@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from extbnsl.data.array import column_of_numbers
-from extbnsl.data.column import Column, check_names
+from extbnsl.data.column import Column, check_names, clean_name
 from extbnsl.data.dataset import Dataset
 from extbnsl.data.encode import check_rules, prepare
 from extbnsl.errors import InputError
@@ -27,7 +27,7 @@ def from_dataframe(frame: Any, *, missing: str = "refuse", discretise: str | Non
     if not hasattr(frame, "columns") or not hasattr(frame, "__getitem__"):
         raise InputError(f"{SOURCE}: a {type(frame).__name__} has no columns: give a data frame.")
     keys = list(frame.columns)
-    names = [str(key).strip() for key in keys]
+    names = [clean_name(str(key)) for key in keys]
     # Before a column is taken: for a name that occurs twice, a frame gives a frame.
     check_names(names, SOURCE)
     columns = [_column(name, frame[key]) for name, key in zip(names, keys, strict=True)]

@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from extbnsl.data.column import Column, Number, has_fractions, mean, weights
+from extbnsl.data.column import Column, has_fractions, mean, weights
 from extbnsl.errors import InputError
 
 # More states than any variable of the published networks has (pathfinder: 63), which are the largest in use.
@@ -94,17 +94,17 @@ def cut(column: Column, rule: Rule) -> Column:
     index, and called "first..last".
     """
     if column.numbers is None:
-        lower = int(mean(column, range(len(column.values)))) + 1
+        lower = int(mean(column, np.arange(len(column.values), dtype=np.float64))) + 1
         labels = [_span(column.values[:lower]), _span(column.values[lower:])]
         return _regroup(column, (np.arange(len(column.values)) >= lower).astype(np.intp), labels)
     edges = _edges(column, column.numbers, rule)
     texts = _edge_texts(edges)
     middle = [f"({low},{high}]" for low, high in pairwise(texts)]
-    group = np.searchsorted(edges, np.array(column.numbers, dtype=np.float64), side="left")
+    group = np.searchsorted(edges, column.numbers, side="left")
     return _regroup(column, group, [f"<={texts[0]}", *middle, f">{texts[-1]}"])
 
 
-def _edges(column: Column, numbers: tuple[Number, ...], rule: Rule) -> NDArray[np.float64]:
+def _edges(column: Column, numbers: NDArray[np.float64], rule: Rule) -> NDArray[np.float64]:
     """The cuts between intervals, ascending and distinct, at least one."""
     if rule.method in ("mean", "paper"):
         return np.array([mean(column, numbers)])
@@ -115,7 +115,7 @@ def _edges(column: Column, numbers: tuple[Number, ...], rule: Rule) -> NDArray[n
     reached = np.cumsum(weights(column))
     at = np.searchsorted(reached * rule.parts, [i * int(reached[-1]) for i in steps], side="left")
     # An edge at the largest value would leave nothing above it: cut below that value instead.
-    return np.unique(np.array(numbers, dtype=np.float64)[np.minimum(at, len(numbers) - 2)])
+    return np.unique(numbers[np.minimum(at, len(numbers) - 2)])
 
 
 def _regroup(column: Column, group: NDArray[np.intp], labels: Sequence[str]) -> Column:

@@ -16,9 +16,9 @@ STATE = "missing"
 
 def mark_missing(column: Column) -> Column:
     """The column with code -1 wherever the text is one of MARKERS."""
-    marked = [text in MARKERS for text in column.values]
-    if not any(marked):
+    if MARKERS.isdisjoint(column.values):
         return column
+    marked = [text in MARKERS for text in column.values]
     return replace(column, codes=np.where(np.array(marked)[column.codes], np.int32(-1), column.codes))
 
 

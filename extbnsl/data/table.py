@@ -8,7 +8,7 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
-from extbnsl.data.column import Column, number
+from extbnsl.data.column import Column, clean_name, numbers_of
 from extbnsl.data.delimiter import NumberedRow, numbered_rows
 from extbnsl.data.missing import MARKERS
 from extbnsl.errors import InputError
@@ -61,7 +61,9 @@ def is_header(table: Table) -> bool:
 
 def with_header(table: Table) -> list[Column]:
     """The columns below the first row, named by it."""
-    return [replace(column, name=name) for name, column in zip(table.first, table.below, strict=True)]
+    return [
+        replace(column, name=clean_name(name)) for name, column in zip(table.first, table.below, strict=True)
+    ]
 
 
 def without_header(table: Table) -> list[Column]:
@@ -83,7 +85,7 @@ def _columns(rows: Iterator[NumberedRow], width: int, source: str) -> tuple[Colu
         for column, texts, piece in zip(zip(*chunk, strict=True), seen, pieces, strict=True):
             piece.append(np.fromiter(map(texts.__getitem__, column), dtype=np.int32, count=len(chunk)))
     return tuple(
-        Column("", tuple(field.strip() for field in texts), np.concatenate(piece))
+        Column("", tuple(map(str.strip, texts)), np.concatenate(piece))
         for texts, piece in zip(seen, pieces, strict=True)
     )
 
@@ -102,10 +104,9 @@ def _chunks(rows: Iterator[NumberedRow], width: int, source: str) -> Iterator[li
 
 
 def _is_name(text: str) -> bool:
-    return text not in MARKERS and number(text) is None
+    return text not in MARKERS and numbers_of([text]) is None
 
 
 def _only_numbers(column: Column) -> bool:
     """Whether there are values that are not missing, and all of them are numbers."""
-    values = [text for text in column.values if text not in MARKERS]
-    return bool(values) and all(number(text) is not None for text in values)
+    return numbers_of([text for text in column.values if text not in MARKERS]) is not None
