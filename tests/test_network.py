@@ -45,14 +45,16 @@ def test_cpdag_is_what_all_members_of_the_class_share(n, classes):
             assert cpdag(network) == (tuple(sorted(shared)), tuple(sorted(turned)))
 
 
-@pytest.mark.parametrize("seed", range(10))
-def test_cpdag_of_five_variables(seed):
-    graphs = naive.all_dags(5)
-    key = class_key(graphs[np.random.default_rng(seed).integers(len(graphs))])
-    members = [network_of(graph) for graph in graphs if class_key(graph) == key]
-    shared = set.intersection(*(set(network.arcs()) for network in members))
-    assert {cpdag(network) for network in members} == {cpdag(members[0])}
-    assert set(cpdag(members[0])[0]) == shared
+def test_cpdag_of_five_variables():
+    """In every 40th class of five variables: what is directed is what its members share."""
+    by_class = defaultdict(list)
+    for graph in naive.all_dags(5):
+        by_class[class_key(graph)].append(graph)
+    assert len(by_class) == 8782
+    for graphs in list(by_class.values())[::40]:
+        arc_sets = [set(network_of(graph).arcs()) for graph in graphs]
+        assert set(cpdag(network_of(graphs[0]))[0]) == set.intersection(*arc_sets)
+        assert cpdag(network_of(graphs[0])) == cpdag(network_of(graphs[-1]))
 
 
 def test_order_is_the_least_topological_order():
