@@ -314,6 +314,12 @@ def test_a_damaged_file_is_refused_or_read_as_it_stands(tmp_path_factory, data):
         assert len(written) == len(found) + 2 * scores.families + 2 * scores.variables + 1
 
 
+def test_a_jaakkola_file_is_not_named_pss(tmp_path):
+    with pytest.raises(InputError, match=r"a\.pss is named as URLearning's format"):
+        write_scores(random_scores(0), tmp_path / "a.pss")
+    assert not list(tmp_path.iterdir())
+
+
 def test_suffixes():
     for name in ("a.jkl", "a.JKL", "a.jaa.gz", "x/b.pss", "b.scores", "b.scores.gz"):
         assert is_score_file(name)

@@ -61,7 +61,7 @@ def is_score_file(path: str | PathLike[str]) -> bool:
 
 
 def read_scores(path: str | PathLike[str]) -> LocalScores:
-    """The local scores in a file, as costs; about 2 s per million families.
+    """The local scores in a file, as costs; about 3 s per million families.
 
     Raises InputError naming the line for anything that is not exactly the format, and for families that
     LocalScores refuses.
@@ -88,8 +88,10 @@ def write_scores(scores: LocalScores, path: str | PathLike[str], *, overwrite: b
 
     Scores have the digits that give back the same float64. Names are kept if every one is a single word and
     none can be taken for a number (a name that is its own index can be); else all become X0, X1, ... Raises
-    InputError if the file is there already, unless `overwrite`.
+    InputError if the file is there already, unless `overwrite`, and for a name in .pss, another format.
     """
+    if Path(path).name.lower().removesuffix(".gz").endswith(".pss"):
+        raise InputError(f"{path} is named as URLearning's format, which is only read: end the name in .jkl.")
     if Path(path).exists() and not overwrite:
         raise InputError(f"{path} exists already: choose another name or allow overwriting.")
     data = "".join(line + "\n" for line in _jaakkola_lines(scores)).encode()
