@@ -37,9 +37,9 @@ def write_atomically(path: str | os.PathLike[str], data: bytes) -> None:
 
 def write_failure(path: Path, error: OSError) -> ExtbnslError:
     """The named failure, to be raised, for an `error` of the system when `path` was to be written."""
-    if error.errno in (errno.ENOENT, errno.ENOTDIR):
+    if error.errno in (errno.ENOENT, errno.ENOTDIR) and not path.parent.is_dir():
         return InputError(
-            f"{path} cannot be written: {path.parent} is not an existing folder; create it first."
+            f"{path} cannot be written: there is no folder {str(path.parent)!r}; create it first."
         )
     if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
         return InputError(

@@ -36,7 +36,7 @@ def test_a_missing_folder_is_named(tmp_path):
 
 def test_a_file_in_place_of_the_folder(tmp_path):
     (tmp_path / "file").touch()
-    with pytest.raises(InputError, match="not an existing folder"):
+    with pytest.raises(InputError, match="there is no folder"):
         storage.write_atomically(tmp_path / "file" / "out", b"")
 
 
