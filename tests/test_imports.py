@@ -1,0 +1,111 @@
+"""Rooms know only what stands left of them, and nothing heavy is loaded before it is needed."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import extbnsl
+
+PACKAGE = Path(extbnsl.__file__).parent
+
+# A room may import from its own row and from earlier rows.
+ROWS = (
+    ("errors", "events"),
+    ("varsets", "storage", "limits", "interrupts", "kernels", "workers"),
+    ("data",),
+    ("scores",),
+    ("parents",),
+    ("bounds",),
+    ("network", "formats"),
+    ("search",),
+    ("reconstruct",),
+    ("solve", "verify"),
+    ("run_directory", "progress"),
+    ("cli",),
+    ("__main__",),
+)
+ROW = {room: number for number, rooms in enumerate(ROWS) for room in rooms}
+LIGHT = ("errors", "events", "data", "network", "formats", "limits", "storage", "progress", "cli")
+HEAVY = ("numba", "h5py")
+
+
+def sources():
+    """Every module of the package but its front door, which imports inside its functions."""
+    return [path for path in sorted(PACKAGE.rglob("*.py")) if path != PACKAGE / "__init__.py"]
+
+
+def room(path):
+    first = path.relative_to(PACKAGE).parts[0]
+    return first.removesuffix(".py")
+
+
+def imported(tree):
+    """Dotted names of all that a module imports, inside functions too."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, "imports are absolute"
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def rooms_imported(path):
+    names = (name.split(".") for name in imported(ast.parse(path.read_text())))
+    return {name[1] for name in names if name[0] == "extbnsl" and len(name) > 1} - {"__version__"}
+
+
+@pytest.mark.parametrize("path", sources(), ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_imports_run_one_way(path):
+    wrong = {other for other in rooms_imported(path) if ROW[other] > ROW[room(path)]}
+    assert not wrong, f"{room(path)} imports {wrong}"
+
+
+def test_every_room_has_a_place():
+    assert {room(path) for path in sources()} <= set(ROW)
+
+
+def test_rooms_of_one_row_do_not_import_each_other_in_circles():
+    needs = {}
+    for path in sources():
+        needs.setdefault(room(path), set()).update(rooms_imported(path) - {room(path)})
+    left = set(needs)
+    while ready := {name for name in left if not needs[name] & left}:
+        left -= ready
+    assert not left
+
+
+def test_psutil_is_for_limits_alone():
+    users = {room(path) for path in sources() if "psutil" in set(imported(ast.parse(path.read_text())))}
+    assert users == {"limits"}
+
+
+def loaded_by(code):
+    """Modules that a fresh interpreter has loaded after `code`."""
+    shown = f"import sys\n{code}\nprint('\\n'.join(sys.modules))"
+    run = subprocess.run([sys.executable, "-c", shown], capture_output=True, text=True, check=True)
+    return set(run.stdout.split("\n"))
+
+
+@pytest.mark.parametrize("name", LIGHT)
+def test_light_rooms_load_nothing_heavy(name):
+    assert not loaded_by(f"import extbnsl.{name}") & set(HEAVY)
+
+
+def test_the_package_itself_loads_next_to_nothing():
+    assert not loaded_by("import extbnsl; extbnsl.learn; extbnsl.__version__") & {*HEAVY, "numpy", "argparse"}
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    ["--help", "--version", "solve --help", "", "solve", "solve x --threads none", "solve x --memory 1q"],
+)
+def test_help_and_usage_errors_load_only_the_standard_library(arguments):
+    code = (
+        "from extbnsl.cli import main\n"
+        f"try: main({arguments.split()!r})\n"
+        "except SystemExit as end: print('ended', end.code)"
+    )
+    assert not loaded_by(code) & {*HEAVY, "numpy", "psutil", "pandas"}
