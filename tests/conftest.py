@@ -1,9 +1,12 @@
 """Fixtures of all tests."""
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+import extbnsl
 
 
 @pytest.fixture(scope="session")
@@ -14,3 +17,11 @@ def shared_data() -> Path:
     if not folder.is_dir():
         pytest.skip(f"EXTBNSL_DATA is not set to a folder of reference data, and there is no {folder}")
     return folder
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _one_package() -> Iterator[None]:
+    """Processes that tests start import the package that the tests import, from whatever folder."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", str(Path(extbnsl.__file__).parents[1]), prepend=os.pathsep)
+        yield
