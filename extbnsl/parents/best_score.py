@@ -1,0 +1,124 @@
+"""BestScore(X | U): the cheapest parent set of child X inside varset U, by byte tables.
+
+The parent sets of a child lie in score order. For each byte of the varset and each of its 256 values a bitset tells
+which parent sets have no member of that byte outside the value; the AND over the bytes leaves the parent sets inside
+U, and its first one is the best. Malone et al. 2011, Section 4, answers the same question by parent graphs.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from extbnsl.kernels import lowest, njit, u64
+
+NONE_INSIDE = np.int64(-1)
+
+
+@dataclass(frozen=True)
+class ByteTables:
+    """BestScore of every child, ready for kernels; c children over varsets of w words.
+
+    costs (m,) float64 and first (c + 1,) int64: the costs of child X are costs[first[X]:first[X + 1]], ascending.
+    bits (t,) uint64: blocks of 256 bitsets; block b of child X starts at start[X] + 256 * b * width[X], where
+    width[X] = words of a bitset. Its byte of the varset is byte[block_first[X] + b]; only bytes in which the child
+    has parents get a block. Memory: 8 bytes * 256 * blocks * width per child.
+    """
+
+    costs: NDArray[np.float64]
+    first: NDArray[np.int64]
+    bits: NDArray[np.uint64]
+    start: NDArray[np.int64]
+    width: NDArray[np.int64]
+    byte: NDArray[np.int64]
+    block_first: NDArray[np.int64]
+
+    def arrays(self) -> tuple:
+        """The kernels' arguments, in their order."""
+        return (self.costs, self.first, self.bits, self.start, self.width, self.byte, self.block_first)
+
+
+def byte_tables(parents: tuple[NDArray[np.uint64], ...], costs: tuple[NDArray[np.float64], ...]) -> ByteTables:
+    """Build the tables of families in score order: parents[X] (m, w) varsets, costs[X] (m,) ascending."""
+    columns = [np.ascontiguousarray(p).view(np.uint8).reshape(p.shape[0], -1) for p in parents]  # little-endian bytes
+    used = [np.flatnonzero(c.any(axis=0)) for c in columns]
+    width = np.array([-(-c.shape[0] // 64) for c in columns], dtype=np.int64)
+    sizes = 256 * width * np.array([b.size for b in used], dtype=np.int64)
+    start = np.concatenate(([0], np.cumsum(sizes)[:-1])).astype(np.int64)
+    bits = np.zeros(int(sizes.sum()), dtype=np.uint64)
+    for child, (column, own) in enumerate(zip(columns, used, strict=True)):
+        blocks = bits[start[child] : start[child] + sizes[child]].reshape(own.size, 256, width[child])
+        _fill_blocks(np.ascontiguousarray(column[:, own]), blocks)
+    return ByteTables(
+        costs=np.concatenate(costs) if costs else np.zeros(0),
+        first=np.cumsum([0] + [c.size for c in costs], dtype=np.int64),
+        bits=bits,
+        start=start,
+        width=width,
+        byte=np.concatenate(used).astype(np.int64) if used else np.zeros(0, dtype=np.int64),
+        block_first=np.cumsum([0] + [b.size for b in used], dtype=np.int64),
+    )
+
+
+@njit
+def _fill_blocks(column, blocks):  # type: ignore[no-untyped-def]
+    """blocks[b, value] = bitset of the rows j with column[j, b] inside `value`: set once, then spread to supersets."""
+    for b in range(blocks.shape[0]):
+        for j in range(column.shape[0]):
+            blocks[b, column[j, b], j >> 6] |= u64(1) << u64(j & 63)
+        for bit in range(8):
+            for value in range(256):
+                if not (value >> bit) & 1:
+                    for w in range(blocks.shape[2]):
+                        blocks[b, value | (1 << bit), w] |= blocks[b, value, w]
+
+
+@njit
+def scratch(tables):  # type: ignore[no-untyped-def]
+    """Working space for queries: one position per block of the child with the most of them."""
+    block_first = tables[6]
+    return np.zeros(max(1, np.diff(block_first).max()), np.int64)
+
+
+@njit
+def first_inside(child, varset, bound, tables, rows):  # type: ignore[no-untyped-def]
+    """Position, in the child's score order, of its cheapest parent set inside `varset` (words,), if that costs at most
+    `bound`; otherwise -1. `rows`: scratch(tables)."""
+    costs, first, bits, start, width, byte, block_first = tables
+    w = width[child]
+    base = first[child]
+    origin = block_first[child]
+    blocks = block_first[child + 1] - origin
+    for b in range(blocks):
+        at = byte[origin + b]
+        value = np.int64((varset[at >> 3] >> u64((at & 7) << 3)) & u64(255))
+        rows[b] = start[child] + (b * 256 + value) * w
+    for word in range(w):
+        if costs[base + (word << 6)] > bound:
+            return NONE_INSIDE
+        left = ~u64(0)
+        for b in range(blocks):
+            left &= bits[rows[b] + word]
+        if left:
+            found = (word << 6) + np.int64(lowest(left))
+            return found if costs[base + found] <= bound else NONE_INSIDE
+    return NONE_INSIDE
+
+
+@njit
+def best_score(child, varset, tables, rows):  # type: ignore[no-untyped-def]
+    """Cost of the child's cheapest parent set inside `varset` (words,); infinity if none is. `rows`: scratch(tables)."""
+    found = first_inside(child, varset, np.inf, tables, rows)
+    if found < 0:
+        return np.inf
+    return tables[0][tables[1][child] + found]
+
+
+@njit
+def first_inside_each(child, varsets, tables):  # type: ignore[no-untyped-def]
+    """Position of the cheapest parent set inside each row of `varsets` (m, words), or -1: int64 (m,)."""
+    found = np.empty(varsets.shape[0], np.int64)
+    rows = scratch(tables)
+    for i in range(varsets.shape[0]):
+        found[i] = first_inside(child, varsets[i], np.inf, tables, rows)
+    return found

@@ -1,0 +1,436 @@
+"""Joint entropies of many varsets at once: depth-first refinement of weighted distinct rows.
+
+The kernel fills, for a range of varsets of one size, T(V) = sum over the joint states of V of m ln m, where m is
+the number of records in that state. N times the entropy of V is then N ln N - T(V), and N H(X | P) =
+T(P) - T(P + X).
+
+A node of the depth-first search is a prefix of variables with its *entries*: distinct rows, each with its weight and
+the cell (joint state of the prefix) it lies in. Three things keep the work small:
+
+- The last variable of a varset is never refined: one pass over the entries of the prefix counts it, and all other
+  possible last variables with it, in packed lanes of 64-bit words.
+- A cell with one entry left can never be split: it adds a constant and its entry is dropped.
+- Varsets are visited in descending numeric order, so a node needs ever fewer variables: entries that agree on all
+  those still needed are merged. Tall data shrink to their contingency tables.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from extbnsl.kernels import highest, lowest, njit, popcount, u64
+
+PACKED_ARITY = 3  # variables of more states are counted one by one: their lanes would be mostly empty
+
+
+@dataclass(frozen=True)
+class CountingTable:
+    """Distinct weighted rows, prepared for counting; variables in ascending arity, none constant.
+
+    states (n, d) uint8 or uint16; weights (d,) uint32; arities (n,) int64; lanes (w, d) uint64: per word a lane for
+    the total and one for each state but 0 of its packed variables; lane_width in bits; word_of, shift_of (n,) int64
+    place the first lane of a variable (word -1: not packed); patterns (d,) uint64: the states of the lowest variables
+    as bit fields; pattern_bits (n + 1,) int64: bits taken by the variables below v (64: beyond the word);
+    mlogm (N + 1,) float64.
+    """
+
+    states: NDArray[np.uint8] | NDArray[np.uint16]
+    weights: NDArray[np.uint32]
+    arities: NDArray[np.int64]
+    lanes: NDArray[np.uint64]
+    lane_width: int
+    word_of: NDArray[np.int64]
+    shift_of: NDArray[np.int64]
+    patterns: NDArray[np.uint64]
+    pattern_bits: NDArray[np.int64]
+    mlogm: NDArray[np.float64]
+
+    def arrays(self) -> tuple:
+        """The kernel's arguments, in its order."""
+        return (
+            self.states,
+            self.weights,
+            self.arities,
+            self.lanes,
+            self.lane_width,
+            self.word_of,
+            self.shift_of,
+            self.patterns,
+            self.pattern_bits,
+            self.mlogm,
+        )
+
+
+def counting_table(rows: NDArray[np.integer], weights: NDArray[np.int64], arities: NDArray[np.int64]) -> CountingTable:
+    """Prepare distinct rows (d, n) with weights (d,) for the kernel; the sum of the weights is below 2^32."""
+    records = int(weights.sum())
+    width = max(2, records.bit_length())
+    word_of, shift_of = _place_lanes(arities, width)
+    states = np.ascontiguousarray(rows.T, dtype=np.uint8 if arities.max(initial=1) <= 256 else np.uint16)
+    patterns, bits = _patterns(states, arities)
+    counts = np.arange(records + 1, dtype=np.float64)
+    counts[1:] *= np.log(counts[1:])
+    return CountingTable(
+        states=states,
+        weights=weights.astype(np.uint32),
+        arities=arities,
+        lanes=_lanes(states, arities, width, word_of, shift_of),
+        lane_width=width,
+        word_of=word_of,
+        shift_of=shift_of,
+        patterns=patterns,
+        pattern_bits=bits,
+        mlogm=counts,
+    )
+
+
+def _place_lanes(arities: NDArray[np.int64], width: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Word and bit offset of each packed variable's first lane; the lowest lane of a word is its total."""
+    per_word = 64 // width
+    word_of = np.full(arities.size, -1, dtype=np.int64)
+    shift_of = np.zeros(arities.size, dtype=np.int64)
+    word, used = 0, 1
+    for v, arity in enumerate(arities.tolist()):
+        if arity > min(PACKED_ARITY, per_word):
+            continue
+        if used + arity - 1 > per_word:
+            word, used = word + 1, 1
+        word_of[v], shift_of[v] = word, used * width
+        used += arity - 1
+    return word_of, shift_of
+
+
+def _lanes(
+    states: NDArray, arities: NDArray[np.int64], width: int, word_of: NDArray[np.int64], shift_of: NDArray[np.int64]
+) -> NDArray[np.uint64]:
+    lanes = np.ones((max(1, int(word_of.max(initial=0)) + 1), states.shape[1]), dtype=np.uint64)
+    for v in np.flatnonzero(word_of >= 0):
+        for state in range(1, int(arities[v])):
+            lane = (states[v] == state).astype(np.uint64)
+            lanes[word_of[v]] |= lane << np.uint64(shift_of[v] + (state - 1) * width)
+    return lanes
+
+
+def _patterns(states: NDArray, arities: NDArray[np.int64]) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+    """Bit fields of the lowest variables of each row, as many as fit 62 bits, and the bits below each variable."""
+    patterns = np.zeros(states.shape[1], dtype=np.uint64)
+    bits = np.full(arities.size + 1, 64, dtype=np.int64)
+    bits[0] = 0
+    for v, arity in enumerate(arities.tolist()):
+        end = int(bits[v]) + max(1, (arity - 1).bit_length())
+        if end > 62:
+            break
+        patterns |= states[v].astype(np.uint64) << np.uint64(bits[v])
+        bits[v + 1] = end
+    return patterns, bits
+
+
+def scratch_bytes(table: CountingTable, size: int) -> int:
+    """Bytes that one call of `count` allocates for varsets of `size` variables."""
+    d, top = table.states.shape[1], int(table.arities.max(initial=1))
+    return d * (max(1, size - 1) * 12 + 4) + d * top * 16
+
+
+@njit
+def predecessor(varset, everything):  # type: ignore[no-untyped-def]
+    """The next smaller varset of the same size; the smallest has none (the result is then meaningless)."""
+    x = everything & ~varset
+    low = x & (~x + u64(1))
+    ripple = x + low
+    return everything & ~(ripple | (((x ^ ripple) >> u64(2)) >> lowest(low)))
+
+
+@njit
+def unrank(rank, size, binomials):  # type: ignore[no-untyped-def]
+    """The varset of `size` members with this colexicographic rank."""
+    varset = u64(0)
+    v = binomials.shape[0] - 1
+    for k in range(size, 0, -1):
+        while binomials[v, k] > rank:
+            v -= 1
+        rank -= binomials[v, k]
+        varset |= u64(1) << u64(v)
+        v -= 1
+    return varset
+
+
+@njit
+def _merge(row, weight, cell, entries, cells, bits, patterns, slot):  # type: ignore[no-untyped-def]
+    """Join, in place, entries of one cell that agree on the lowest `bits` pattern bits; returns their new number."""
+    mask = (u64(1) << u64(bits)) - u64(1)
+    for key in range(cells << bits):
+        slot[key] = 0
+    kept = 0
+    for i in range(entries):
+        key = (u64(cell[i]) << u64(bits)) | (patterns[row[i]] & mask)
+        at = slot[key]
+        if at == 0:
+            row[kept], weight[kept], cell[kept] = row[i], weight[i], cell[i]
+            kept += 1
+            slot[key] = kept
+        else:
+            weight[at - 1] += weight[i]
+    return kept
+
+
+@njit
+def _drop_singles(row, weight, cell, entries, cells, slot, mlogm):  # type: ignore[no-untyped-def]
+    """Drop, in place, cells of one entry and number the others without gaps.
+
+    Returns entries, cells and the sum of m ln m of what was dropped.
+    """
+    for c in range(cells):
+        slot[c] = 0
+    for i in range(entries):
+        slot[cell[i]] += 1
+    named = 0
+    for c in range(cells):
+        if slot[c] > 1:
+            slot[c] = named
+            named += 1
+        else:
+            slot[c] = 0xFFFFFFFF
+    kept = 0
+    dropped = 0.0
+    for i in range(entries):
+        name = slot[cell[i]]
+        if name == 0xFFFFFFFF:
+            dropped += mlogm[weight[i]]
+        else:
+            row[kept], weight[kept], cell[kept] = row[i], weight[i], name
+            kept += 1
+    return kept, named, dropped
+
+
+@njit
+def _number(ids, entries, cells, slot):  # type: ignore[no-untyped-def]
+    """Rename the cells in `ids` to 0, 1, ... in order of appearance; returns how many there are."""
+    for c in range(cells):
+        slot[c] = 0
+    named = 0
+    for i in range(entries):
+        name = slot[ids[i]]
+        if name == 0:
+            named += 1
+            name = named
+            slot[ids[i]] = name
+        ids[i] = name - 1
+    return named
+
+
+@njit
+def _sum_many_states(acc, cells, at, width, arity, mlogm):  # type: ignore[no-untyped-def]
+    """Sum of m ln m over cells x states of a packed variable whose first lane starts at bit `at`."""
+    mask = (u64(1) << width) - u64(1)
+    part = 0.0
+    for c in range(cells):
+        counts = acc[c]
+        rest = counts & mask
+        counts >>= at
+        for _ in range(1, arity):
+            ones = counts & mask
+            counts >>= width
+            rest -= ones
+            part += mlogm[ones]
+        part += mlogm[rest]
+    return part
+
+
+@njit
+def _sum_two_states(acc, cells, at, width, mlogm):  # type: ignore[no-untyped-def]
+    """The same for a variable of two states: two independent chains of additions."""
+    mask = (u64(1) << width) - u64(1)
+    zeros_part = 0.0
+    ones_part = 0.0
+    for c in range(cells):
+        counts = acc[c]
+        ones = (counts >> at) & mask
+        ones_part += mlogm[ones]
+        zeros_part += mlogm[(counts & mask) - ones]
+    return ones_part + zeros_part
+
+
+@njit
+def _count_word(ids, row, weight, entries, cells, lanes, acc, wanted, shift_of, arities, width, mlogm, out):  # type: ignore[no-untyped-def]
+    """Add to out[v] the sum of m ln m over cells x states, for every wanted variable of one lane word.
+
+    Cells of no or one record add nothing and are squeezed out first. `acc` is zero before and after.
+    """
+    for i in range(entries):
+        acc[ids[i]] += u64(weight[i]) * lanes[row[i]]
+    mask = (u64(1) << u64(width)) - u64(1)
+    kept = 0
+    for c in range(cells):
+        counts = acc[c]
+        acc[c] = 0
+        acc[kept] = counts
+        kept += (counts & mask) > u64(1)
+    for k in range(wanted.size):
+        v = wanted[k]
+        at = u64(shift_of[v])
+        if arities[v] == 2:
+            out[v] += _sum_two_states(acc, kept, at, u64(width), mlogm)
+        else:
+            out[v] += _sum_many_states(acc, kept, at, u64(width), arities[v], mlogm)
+    acc[: kept + 1] = 0
+
+
+@njit
+def _count_one(ids, weight, row, column, entries, arity, hist, mlogm):  # type: ignore[no-untyped-def]
+    """Sum of m ln m over cells x states of one variable, `column` its states; `hist` is zero before and after."""
+    for i in range(entries):
+        hist[u64(ids[i]) * arity + u64(column[row[i]])] += weight[i]
+    total = 0.0
+    for i in range(entries):
+        key = u64(ids[i]) * arity + u64(column[row[i]])
+        m = hist[key]
+        if m:
+            total += mlogm[m]
+            hist[key] = 0
+    return total
+
+
+@njit
+def _refined(cell, row, column, arity, entries, refined):  # type: ignore[no-untyped-def]
+    """refined[i] = the cell of entry i split by the variable whose states are `column`."""
+    for i in range(entries):
+        refined[i] = cell[i] * arity + column[row[i]]
+
+
+@njit
+def _merge_needed(level, members, row, weight, cell, entries, cells, patterns, pattern_bits, slot):  # type: ignore[no-untyped-def]
+    """Merge the entries of a node where variables from `members` up are no longer needed, if that halves them."""
+    bits = pattern_bits[members]
+    if bits < 40 and (cells[level] << bits) * 2 <= entries[level]:
+        entries[level] = _merge(row[level], weight[level], cell[level], entries[level], cells[level], bits, patterns, slot)
+
+
+@njit
+def _push(top, v, nodes, table, slot):  # type: ignore[no-untyped-def]
+    """Refine node `top` by variable v into node top + 1."""
+    row, weight, cell, entries, cells, constant, stack = nodes
+    states, arities, mlogm = table[0], table[2], table[9]
+    _merge_needed(top, v + u64(1), row, weight, cell, entries, cells, table[7], table[8], slot)
+    e = entries[top]
+    row[top + 1, :e] = row[top, :e]
+    weight[top + 1, :e] = weight[top, :e]
+    _refined(cell[top], row[top], states[v], arities[v], e, cell[top + 1])
+    c = cells[top] * arities[v]
+    constant[top + 1] = constant[top]
+    if c * 4 > e:
+        e, c, dropped = _drop_singles(row[top + 1], weight[top + 1], cell[top + 1], e, c, slot, mlogm)
+        constant[top + 1] += dropped
+    entries[top + 1], cells[top + 1], stack[top + 1] = e, c, v
+
+
+@njit
+def _seek(top, prefix, nodes, table, slot):  # type: ignore[no-untyped-def]
+    """Make the stack stand for `prefix`, keeping the nodes that it shares; returns the new top."""
+    stack = nodes[6]
+    rest = prefix
+    shared = 0
+    while shared < top and rest and highest(rest) == stack[shared + 1]:
+        shared += 1
+        rest &= ~(u64(1) << stack[shared])
+    while rest:
+        v = highest(rest)
+        rest &= ~(u64(1) << v)
+        _push(shared, v, nodes, table, slot)
+        shared += 1
+    return shared
+
+
+@njit
+def _count_last(ids, top, cells, first, needed, nodes, table, hist, acc, group, sums):  # type: ignore[no-untyped-def]
+    """sums[v] for every v with needed[v - first]: one pass per lane word, one per variable of many states."""
+    row, weight, entries, constant = nodes[0][top], nodes[1][top], nodes[3][top], nodes[5][top]
+    states, arities, lanes, width, word_of, shift_of, mlogm = (
+        table[0], table[2], table[3], table[4], table[5], table[6], table[9],
+    )  # fmt: skip
+    counted = 0
+    v = first
+    end = first + needed.size
+    while v < end:
+        word = word_of[v]
+        members = 0
+        while v < end and word_of[v] == word and (word >= 0 or members == 0):
+            if needed[v - first]:
+                sums[v] = constant
+                group[members] = v
+                members += 1
+            v += 1
+        counted += members
+        if members == 0:
+            continue
+        if word < 0:
+            u = group[0]
+            sums[u] += _count_one(ids, weight, row, states[u], entries, u64(arities[u]), hist, mlogm)
+        else:
+            wanted = group[:members]
+            _count_word(ids, row, weight, entries, cells, lanes[word], acc, wanted, shift_of, arities, width, mlogm, sums)
+    return counted
+
+
+@njit
+def count(size, first, last, needed, out, offset, binomials, table):  # type: ignore[no-untyped-def]
+    """Fill out[rank - offset] with T(V) for each needed varset V of `size` members, first <= rank < last.
+
+    needed: uint8, indexed like `out`; entries of `out` that are not needed stay as they are. Returns the number of
+    varsets counted. Work per prefix: a few ns per entry and lane word, one look-up per cell and state.
+    """
+    states, weights, arities = table[0], table[1], table[2]
+    n, d = states.shape
+    depth = max(1, size - 1)
+    nodes = (
+        np.empty((depth, d), np.uint32),  # rows
+        np.empty((depth, d), np.uint32),  # weights
+        np.empty((depth, d), np.uint32),  # cells
+        np.zeros(depth, np.int64),  # number of entries
+        np.zeros(depth, np.int64),  # number of cells
+        np.zeros(depth, np.float64),  # m ln m of what was dropped
+        np.zeros(depth, np.uint64),  # the variable that made the node
+    )
+    nodes[0][0] = np.arange(d)
+    nodes[1][0] = weights
+    nodes[2][0] = 0
+    nodes[3][0], nodes[4][0] = d, 1
+    width = d * arities.max() + 1
+    ids = np.zeros(d, np.uint32)
+    slot = np.empty(width, np.uint32)
+    hist = np.zeros(width, np.uint32)
+    acc = np.zeros(width, np.uint64)
+    sums = np.zeros(n, np.float64)
+    group = np.empty(n, np.int64)
+    everything = ~u64(0) >> u64(64 - n)
+    counted = 0
+    top = 0
+    at = last
+    varset = unrank(last - 1, size, binomials)
+    while at > first:
+        # Varsets that differ from this one in their lowest member alone have neighbouring ranks.
+        low = np.int64(lowest(varset))
+        prefix = varset & (varset - u64(1))
+        base = at - 1 - low
+        stop = max(first, base)
+        wanted = needed[stop - offset : at - offset]
+        if wanted.any():
+            split = lowest(prefix)
+            top = _seek(top, prefix & (prefix - u64(1)), nodes, table, slot)
+            e, c = nodes[3][top], nodes[4][top]
+            if prefix:
+                _merge_needed(top, split + u64(1), *nodes[:5], table[7], table[8], slot)
+                e = nodes[3][top]
+                _refined(nodes[2][top], nodes[0][top], states[split], arities[split], e, ids)
+                c *= arities[split]
+                if c > e:
+                    c = _number(ids, e, c, slot)
+            else:
+                ids[:] = 0
+            counted += _count_last(ids, top, c, stop - base, wanted, nodes, table, hist, acc, group, sums)
+            for rank in range(stop, at):
+                if needed[rank - offset]:
+                    out[rank - offset] = sums[rank - base]
+        at = stop
+        varset = predecessor(prefix | u64(1), everything)
+    return counted
