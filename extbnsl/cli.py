@@ -335,17 +335,21 @@ def _score(options: argparse.Namespace) -> int:
     with Interrupts() as interrupts:
         dataset = _problem(options)
         from extbnsl.solve import compute_scores
+        from extbnsl.workers import Stopped
 
-        with _observer(options.quiet, None) as observer:
-            interrupts.arm()
-            scores = compute_scores(
-                dataset,
-                max_parents=options.max_parents,
-                threads=options.threads,
-                memory=options.memory,
-                observer=observer,
-                stop=interrupts.stop,
-            )
+        try:
+            with _observer(options.quiet, None) as observer:
+                interrupts.arm()
+                scores = compute_scores(
+                    dataset,
+                    max_parents=options.max_parents,
+                    threads=options.threads,
+                    memory=options.memory,
+                    observer=observer,
+                    stop=interrupts.stop,
+                )
+        except Stopped:
+            raise KeyboardInterrupt from None
         write_scores(scores, output, overwrite=options.overwrite)
     _print(f"{scores.families:,} parent sets of {scores.variables} variables written to {output}.")
     return 0
