@@ -22,7 +22,8 @@ class ByteTables:
     costs (m,) float64 and first (c + 1,) int64: the costs of child X are costs[first[X]:first[X + 1]], ascending.
     bits (t,) uint64: blocks of 256 bitsets; block b of child X starts at start[X] + 256 * b * width[X], where
     width[X] = words of a bitset. Its byte of the varset is byte[block_first[X] + b]; only bytes in which the child
-    has parents get a block. Memory: 8 bytes * 256 * blocks * width per child.
+    has parents get a block. Memory: 8 bytes * 256 * blocks * width per child. members (m, 8 w) uint8: the parent sets
+    themselves, byte by byte, in the order of `costs`.
     """
 
     costs: NDArray[np.float64]
@@ -32,16 +33,22 @@ class ByteTables:
     width: NDArray[np.int64]
     byte: NDArray[np.int64]
     block_first: NDArray[np.int64]
+    members: NDArray[np.uint8]
 
     def arrays(self) -> tuple:
         """The kernels' arguments, in their order."""
-        return (self.costs, self.first, self.bits, self.start, self.width, self.byte, self.block_first)
+        return (self.costs, self.first, self.bits, self.start, self.width, self.byte, self.block_first, self.members)
 
 
-def byte_tables(parents: tuple[NDArray[np.uint64], ...], costs: tuple[NDArray[np.float64], ...]) -> ByteTables:
-    """Build the tables of families in score order: parents[X] (m, w) varsets, costs[X] (m,) ascending."""
-    columns = [np.ascontiguousarray(p).view(np.uint8).reshape(p.shape[0], -1) for p in parents]  # little-endian bytes
-    used = [np.flatnonzero(c.any(axis=0)) for c in columns]
+def byte_tables(
+    parents: tuple[NDArray[np.uint64], ...], costs: tuple[NDArray[np.float64], ...], bytes_of_all: int = 0
+) -> ByteTables:
+    """Build the tables of families in score order: parents[X] (m, w) varsets, costs[X] (m,) ascending.
+
+    The first `bytes_of_all` bytes get a block for every child, whether it has parents there or not.
+    """
+    columns = [as_bytes(p) for p in parents]
+    used = [np.flatnonzero(c.any(axis=0) | (np.arange(c.shape[1]) < bytes_of_all)) for c in columns]
     width = np.array([-(-c.shape[0] // 64) for c in columns], dtype=np.int64)
     sizes = 256 * width * np.array([b.size for b in used], dtype=np.int64)
     start = np.concatenate(([0], np.cumsum(sizes)[:-1])).astype(np.int64)
@@ -57,7 +64,13 @@ def byte_tables(parents: tuple[NDArray[np.uint64], ...], costs: tuple[NDArray[np
         width=width,
         byte=np.concatenate(used).astype(np.int64) if used else np.zeros(0, dtype=np.int64),
         block_first=np.cumsum([0] + [b.size for b in used], dtype=np.int64),
+        members=np.concatenate(columns),
     )
+
+
+def as_bytes(varsets: NDArray[np.uint64]) -> NDArray[np.uint8]:
+    """The bytes of varsets (..., words), least significant first: (..., 8 * words) uint8."""
+    return np.ascontiguousarray(varsets.astype("<u8", copy=False)).view(np.uint8)
 
 
 @njit
@@ -81,44 +94,35 @@ def scratch(tables):  # type: ignore[no-untyped-def]
 
 
 @njit
-def first_inside(child, varset, bound, tables, rows):  # type: ignore[no-untyped-def]
-    """Position, in the child's score order, of its cheapest parent set inside `varset` (words,), if that costs at most
-    `bound`; otherwise -1. `rows`: scratch(tables)."""
-    costs, first, bits, start, width, byte, block_first = tables
+def first_inside(child, varset, begin, end, tables, rows):  # type: ignore[no-untyped-def]
+    """Position, in the child's score order, of its cheapest parent set inside `varset`; -1 if none is.
+
+    varset: its bytes, uint8, little-endian. Only words begin <= word < end of the bitset are searched (64 parent sets
+    each; `end` may be beyond the last): a caller who knows that the answer lies there saves the others.
+    rows: scratch(tables).
+    """
+    first, bits, start, width, byte, block_first = tables[1], tables[2], tables[3], tables[4], tables[5], tables[6]
     w = width[child]
-    base = first[child]
     origin = block_first[child]
     blocks = block_first[child + 1] - origin
     for b in range(blocks):
-        at = byte[origin + b]
-        value = np.int64((varset[at >> 3] >> u64((at & 7) << 3)) & u64(255))
-        rows[b] = start[child] + (b * 256 + value) * w
-    for word in range(w):
-        if costs[base + (word << 6)] > bound:
-            return NONE_INSIDE
+        rows[b] = start[child] + ((b << 8) + np.int64(varset[byte[origin + b]])) * w
+    for word in range(begin, min(end, w)):
         left = ~u64(0)
         for b in range(blocks):
             left &= bits[rows[b] + word]
         if left:
             found = (word << 6) + np.int64(lowest(left))
-            return found if costs[base + found] <= bound else NONE_INSIDE
+            # a child without blocks has the empty parent set alone: all ones stand for its one bit
+            return found if found < first[child + 1] - first[child] else NONE_INSIDE
     return NONE_INSIDE
 
 
 @njit
-def best_score(child, varset, tables, rows):  # type: ignore[no-untyped-def]
-    """Cost of the child's cheapest parent set inside `varset` (words,); infinity if none is. `rows`: scratch(tables)."""
-    found = first_inside(child, varset, np.inf, tables, rows)
-    if found < 0:
-        return np.inf
-    return tables[0][tables[1][child] + found]
-
-
-@njit
 def first_inside_each(child, varsets, tables):  # type: ignore[no-untyped-def]
-    """Position of the cheapest parent set inside each row of `varsets` (m, words), or -1: int64 (m,)."""
+    """Position of the cheapest parent set inside each row of `varsets` (m, bytes) uint8, or -1: int64 (m,)."""
     found = np.empty(varsets.shape[0], np.int64)
     rows = scratch(tables)
     for i in range(varsets.shape[0]):
-        found[i] = first_inside(child, varsets[i], np.inf, tables, rows)
+        found[i] = first_inside(child, varsets[i], 0, tables[4][child], tables, rows)
     return found

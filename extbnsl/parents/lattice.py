@@ -223,7 +223,7 @@ def drop_hopeless(lo, hi, size, floors, half_log, arities, binomials, tables, al
     child's tables stay in cache; neighbouring varsets differ in their low byte alone most of the time, so the AND
     over the other bytes is kept.
     """
-    costs, first, bits, start, width, byte, block_first = tables
+    costs, first, bits, start, width, byte, block_first = tables[:7]
     kept = np.empty(max(1, width.max()), np.uint64)
     for x in range(arities.size):
         bit = u64(1) << u64(x)
@@ -257,7 +257,7 @@ def drop_hopeless(lo, hi, size, floors, half_log, arities, binomials, tables, al
 @njit
 def _inside_high_bytes(x, varset, word, low_block, tables):  # type: ignore[no-untyped-def]
     """One word of the bitset of parent sets of x with no member outside `varset`, its low byte left out of account."""
-    costs, first, bits, start, width, byte, block_first = tables
+    bits, start, width, byte, block_first = tables[2:7]
     left = ~u64(0)
     for b in range(1 if low_block else 0, block_first[x + 1] - block_first[x]):
         value = np.int64((varset >> u64(byte[block_first[x] + b] << 3)) & u64(255))

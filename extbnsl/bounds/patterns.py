@@ -1,0 +1,141 @@
+"""Lower bounds h from tables over groups of variables: the static bound and pattern databases.
+
+h(U) bounds from below what the variables outside U add to the cost of any network that has U first. The variables are
+cut into groups of contiguous bits; each group has a table indexed by the part of U inside the group, and h(U) is the
+sum of the entries. Both bounds are consistent.
+
+- static (Malone et al. 2011, Definition 1): every variable outside U takes its best parents among all others.
+- pattern database (Yuan and Malone 2012): within a group acyclicity is kept; variables of other groups are all
+  available as parents.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from extbnsl.kernels import lowest, njit, u64
+
+
+@dataclass(frozen=True)
+class GroupBound:
+    """h(U) = sum over groups g of tables[start[g] + (U >> shift[g] & (2^width[g] - 1))], in nats.
+
+    tables float64; start, shift, width int64 (groups,); the groups cover the variables from bit 0 upwards.
+    """
+
+    tables: NDArray[np.float64]
+    start: NDArray[np.int64]
+    shift: NDArray[np.int64]
+    width: NDArray[np.int64]
+
+    def arrays(self) -> tuple:
+        """The kernels' arguments, in their order."""
+        return (self.tables, self.start, self.shift, self.width)
+
+    def value(self, varset: int) -> float:
+        """h of one varset."""
+        total = 0.0
+        for start, shift, width in zip(self.start.tolist(), self.shift.tolist(), self.width.tolist(), strict=True):
+            total += float(self.tables[start + (varset >> shift & (1 << width) - 1)])
+        return total
+
+
+def group_bound(tables: Sequence[NDArray[np.float64]]) -> GroupBound:
+    """The bound whose group g has tables[g], of length 2^width."""
+    width = np.array([t.size.bit_length() - 1 for t in tables], dtype=np.int64)
+    start = np.cumsum([0] + [t.size for t in tables])[:-1]
+    return GroupBound(np.concatenate(tables), start.astype(np.int64), np.cumsum(width) - width, width)
+
+
+def static_table(best: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The static bound over one group: entry A = sum of best[X] over the group's X outside A; 2^k entries."""
+    table = np.zeros(1)
+    for cost in best:
+        table = np.concatenate((table + cost, table))
+    return table
+
+
+def group_families(
+    parents: Sequence[NDArray[np.uint64]], costs: Sequence[NDArray[np.float64]], group: Sequence[int]
+) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
+    """The families of a group's children, parents outside the group taken as given, ready for `pattern_table`.
+
+    Returns masks (m,) over positions in the group without the child's own (positions above it shifted down), costs
+    (m,), first (k + 1,).
+    """
+    masks, values, first = [], [], [0]
+    for i, x in enumerate(group):
+        own = np.zeros(parents[x].shape[0], dtype=np.int64)
+        for k, v in enumerate(group):
+            if k != i:
+                bit = k if k < i else k - 1
+                own |= ((parents[x][:, 0] >> np.uint64(v)) & np.uint64(1)).astype(np.int64) << bit
+        masks.append(own)
+        values.append(costs[x])
+        first.append(first[-1] + own.size)
+    return np.concatenate(masks), np.concatenate(values), np.array(first, dtype=np.int64)
+
+
+def pattern_bytes(width: int) -> int:
+    """Bytes that building the pattern database of a group of `width` variables takes at its peak."""
+    return 8 * (width << max(0, width - 1)) + (8 << width)
+
+
+@njit
+def pattern_table(masks, costs, first):  # type: ignore[no-untyped-def]
+    """The pattern database of one group of k variables: float64 (2^k,), entry A the least cost of the rest of it.
+
+    Families as from `group_families`. O(k^2 2^k) minima, k 2^(k - 1) doubles of working memory.
+    """
+    k = first.size - 1
+    half = 1 << max(0, k - 1)
+    best = np.full((k, half), np.inf)
+    for i in range(k):
+        own = best[i]
+        for j in range(first[i], first[i + 1]):
+            own[masks[j]] = min(own[masks[j]], costs[j])
+        _spread_minima(own, k - 1)
+    table = np.empty(1 << k)
+    table[-1] = 0.0
+    for a in range((1 << k) - 2, -1, -1):
+        least = np.inf
+        rest = u64((1 << k) - 1) & ~u64(a)
+        while rest:
+            i = lowest(rest)
+            rest &= rest - u64(1)
+            low = u64(a) & ((u64(1) << i) - u64(1))
+            others = low | ((u64(a) >> (i + u64(1))) << i)
+            least = _smaller(least, best[i, others] + table[u64(a) | (u64(1) << i)])
+        table[a] = least
+    return table
+
+
+@njit
+def _smaller(x, y):  # type: ignore[no-untyped-def]
+    """The smaller of two numbers that are not NaN: unlike min(), this becomes one vector instruction."""
+    return x if x < y else y
+
+
+@njit
+def _spread_minima(values, bits):  # type: ignore[no-untyped-def]
+    """values[A] = least of values[B] over the subsets B of A, in place; 2^bits values."""
+    done = 0
+    if bits >= 3:  # the three lowest bits at once: their inner loops would be too short
+        done = 3
+        for at in range(0, values.size, 8):
+            v0, v1, v2, v3 = values[at], values[at + 1], values[at + 2], values[at + 3]
+            v4, v5, v6, v7 = values[at + 4], values[at + 5], values[at + 6], values[at + 7]
+            v1, v3, v5, v7 = _smaller(v0, v1), _smaller(v2, v3), _smaller(v4, v5), _smaller(v6, v7)
+            v2, v3, v6, v7 = _smaller(v0, v2), _smaller(v1, v3), _smaller(v4, v6), _smaller(v5, v7)
+            values[at + 1], values[at + 2], values[at + 3] = v1, v2, v3
+            values[at + 4], values[at + 5] = _smaller(v0, v4), _smaller(v1, v5)
+            values[at + 6], values[at + 7] = _smaller(v2, v6), _smaller(v3, v7)
+    for b in range(done, bits):
+        step = 1 << b
+        for block in range(0, values.size, 2 * step):
+            lower = values[block : block + step]
+            upper = values[block + step : block + 2 * step]
+            for j in range(step):
+                upper[j] = _smaller(lower[j], upper[j])

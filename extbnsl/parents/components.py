@@ -1,0 +1,103 @@
+"""Strongly connected components of the parent relation: parts of the problem that can be solved one by one.
+
+If no variable of a component can be a parent of an earlier one, the components can be ordered one after the other:
+all that a child may want from earlier components is there. Within its component a child then needs only the members
+of its parent sets inside the component (Malone et al. call the relation the parent relation of the score cache).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from extbnsl.parents.pruning import undominated
+from extbnsl.scores.local import LocalScores, canonical_order
+from extbnsl.varsets import pack, unpack
+
+
+@dataclass(frozen=True)
+class Component:
+    """A part of the problem: `variables` (k,) of the whole, and their families cut down to the component.
+
+    parents[i] (m, words(k)) uint64 over positions in `variables`, costs[i] (m,) in score order, undominated;
+    origin[i] (m,) int64: the row of the family in the whole problem's local scores.
+    """
+
+    variables: tuple[int, ...]
+    parents: tuple[NDArray[np.uint64], ...]
+    costs: tuple[NDArray[np.float64], ...]
+    origin: tuple[NDArray[np.int64], ...]
+
+    @property
+    def size(self) -> int:
+        return len(self.variables)
+
+
+def components(scores: LocalScores) -> tuple[Component, ...]:
+    """The components of pruned local scores, each after all from which it may have parents. O(families)."""
+    candidates = [unpack(np.bitwise_or.reduce(p, axis=0)) for p in scores.parents]
+    return tuple(_component(tuple(sorted(members)), scores) for members in _strongly_connected(candidates))
+
+
+def _strongly_connected(candidates: list[tuple[int, ...]]) -> list[list[int]]:
+    """Tarjan's algorithm (1972) on the arcs child -> candidate parent: a component comes after its candidate parents."""
+    n = len(candidates)
+    index, low = [-1] * n, [0] * n
+    on_stack = [False] * n
+    stack: list[int] = []
+    found: list[list[int]] = []
+    visited = 0
+    for root in range(n):
+        calls = [(root, iter(candidates[root]))] if index[root] < 0 else []
+        while calls:
+            v, rest = calls[-1]
+            if index[v] < 0:
+                index[v] = low[v] = visited
+                visited += 1
+                stack.append(v)
+                on_stack[v] = True
+            for u in rest:
+                if index[u] < 0:
+                    calls.append((u, iter(candidates[u])))
+                    break
+                if on_stack[u]:
+                    low[v] = min(low[v], index[u])
+            else:
+                calls.pop()
+                if calls:
+                    low[calls[-1][0]] = min(low[calls[-1][0]], low[v])
+                if low[v] == index[v]:
+                    at = stack.index(v)
+                    found.append(stack[at:])
+                    for u in stack[at:]:
+                        on_stack[u] = False
+                    del stack[at:]
+    return found
+
+
+def _component(variables: tuple[int, ...], scores: LocalScores) -> Component:
+    families = [_projected(scores.parents[x], scores.costs[x], variables, scores.variables) for x in variables]
+    return Component(
+        variables=variables,
+        parents=tuple(f[0] for f in families),
+        costs=tuple(f[1] for f in families),
+        origin=tuple(f[2] for f in families),
+    )
+
+
+def _projected(
+    parents: NDArray[np.uint64], costs: NDArray[np.float64], variables: tuple[int, ...], n: int
+) -> tuple[NDArray[np.uint64], NDArray[np.float64], NDArray[np.int64]]:
+    """One child's families with the parents outside `variables` taken as given, the undominated ones."""
+    k = len(variables)
+    local = np.stack([pack((i,), k) for i in range(k)])
+    cut = np.zeros((parents.shape[0], local.shape[1]), dtype=np.uint64)
+    for i, v in enumerate(variables):
+        has = (parents[:, v // 64] >> np.uint64(v % 64)) & np.uint64(1)
+        cut |= has[:, None] * local[i]
+    order = canonical_order(cut, costs)
+    _, first = np.unique(cut[order], axis=0, return_index=True)  # the cheapest of equal ones
+    rows = order[np.sort(first)]
+    cut, cheapest = np.ascontiguousarray(cut[rows]), costs[rows]
+    keep = undominated(cut, cheapest)
+    return np.ascontiguousarray(cut[keep]), cheapest[keep], rows[keep]
