@@ -17,6 +17,8 @@ from extbnsl.workers import Workers
 
 WIDEST = 18  # variables in one group: 2.3 million entries to build, 2 MB to keep
 SWAPS_PER_ROUND = 16
+PATIENCE = 10  # rounds without improvement
+TOLERANCE = 0.02  # of the gap at the root, by which a swap may lower it
 SHARE = 0.25  # of the expected search that a round of swaps may cost
 EDGE_NS = 35.0
 TABLE_NS = 0.5  # per k^2 2^k of a group of k variables
@@ -38,12 +40,17 @@ Families = tuple[Sequence[NDArray[np.uint64]], Sequence[NDArray[np.float64]]]
 
 
 def find_partition(
-    families: Families, widest: int, workers: Workers, seed: int, expected_edges: Callable[[Partition], float]
+    families: Families,
+    widest: int,
+    upper_bound: float,
+    workers: Workers,
+    seed: int,
+    expected_edges: Callable[[Partition], float],
 ) -> Partition:
     """A good partition of the k children of `families` (varsets (m, 1), costs (m,)) into groups of at most `widest`.
 
     Swaps go on in rounds while a round costs at most SHARE of the search that `expected_edges` foresees with the
-    partition in hand, and while some of the last rounds improved it. Deterministic for a seed.
+    partition in hand, and while one of the last PATIENCE rounds improved it. Deterministic for a seed.
     """
     parents, costs = families
     k = len(parents)
@@ -55,12 +62,17 @@ def find_partition(
     rng = np.random.default_rng(seed)
     width = -(-k // count)
     round_ns = SWAPS_PER_ROUND * 2 * TABLE_NS * width * width * 2.0**width
+    best = partition
+    edges = expected_edges(best)
     stale = 0
-    while stale < 4 and round_ns <= SHARE * EDGE_NS * expected_edges(partition):
-        better = _improved(partition, families, rng, workers)
-        stale = 0 if better.root > partition.root else stale + 1
-        partition = better
-    return partition
+    while stale < PATIENCE and round_ns <= SHARE * EDGE_NS * edges:
+        tolerance = TOLERANCE * (upper_bound - best.root)
+        partition, reached = _swap_round(partition, families, rng, tolerance, workers)
+        stale += 1
+        if reached.root > best.root:
+            best, stale = reached, 0
+            edges = expected_edges(best)
+    return best
 
 
 def _built(groups: Sequence[Sequence[int]], families: Families, workers: Workers) -> Partition:
@@ -69,20 +81,26 @@ def _built(groups: Sequence[Sequence[int]], families: Families, workers: Workers
     return Partition(ordered, tuple(tables))
 
 
-def _improved(partition: Partition, families: Families, rng: np.random.Generator, workers: Workers) -> Partition:
-    """The partition after SWAPS_PER_ROUND random swaps, each kept if the root does not get worse."""
+def _swap_round(
+    partition: Partition, families: Families, rng: np.random.Generator, tolerance: float, workers: Workers
+) -> tuple[Partition, Partition]:
+    """SWAPS_PER_ROUND random swaps; a swap that lowers the root a little, about `tolerance`, is kept too, so that the
+    search leaves local optima. Returns the last partition and the best one."""
+    best = partition
     for _ in range(SWAPS_PER_ROUND):
-        a, b = sorted(rng.choice(len(partition.groups), size=2, replace=False).tolist())
+        a, b = rng.choice(len(partition.groups), size=2, replace=False).tolist()
         one, two = list(partition.groups[a]), list(partition.groups[b])
         i, j = int(rng.integers(len(one))), int(rng.integers(len(two)))
         one[i], two[j] = two[j], one[i]
-        trial = _built((one, two), families, workers)
-        if trial.root >= partition.tables[a][0] + partition.tables[b][0]:
+        swapped = _built((one, two), families, workers)
+        change = swapped.root - float(partition.tables[a][0] + partition.tables[b][0])
+        if change >= -tolerance * rng.exponential():
             groups, tables = list(partition.groups), list(partition.tables)
-            groups[a], groups[b] = trial.groups
-            tables[a], tables[b] = trial.tables
+            (groups[a], groups[b]), (tables[a], tables[b]) = swapped.groups, swapped.tables
             partition = Partition(tuple(groups), tuple(tables))
-    return partition
+            if partition.root > best.root:
+                best = partition
+    return partition, best
 
 
 def pair_weights(

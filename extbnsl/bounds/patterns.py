@@ -57,6 +57,18 @@ def static_table(best: NDArray[np.float64]) -> NDArray[np.float64]:
     return table
 
 
+@njit
+def _cut_to_group(parents, group, own):  # type: ignore[no-untyped-def]
+    """Parent sets (m,) as masks over the positions in `group` but `own`, positions above it shifted down: int64."""
+    masks = np.zeros(parents.size, np.int64)
+    for k in range(group.size):
+        if k != own:
+            bit = k if k < own else k - 1
+            for j in range(parents.size):
+                masks[j] |= np.int64((parents[j] >> u64(group[k])) & u64(1)) << bit
+    return masks
+
+
 def group_families(
     parents: Sequence[NDArray[np.uint64]], costs: Sequence[NDArray[np.float64]], group: Sequence[int]
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
@@ -65,17 +77,10 @@ def group_families(
     Returns masks (m,) over positions in the group without the child's own (positions above it shifted down), costs
     (m,), first (k + 1,).
     """
-    masks, values, first = [], [], [0]
-    for i, x in enumerate(group):
-        own = np.zeros(parents[x].shape[0], dtype=np.int64)
-        for k, v in enumerate(group):
-            if k != i:
-                bit = k if k < i else k - 1
-                own |= ((parents[x][:, 0] >> np.uint64(v)) & np.uint64(1)).astype(np.int64) << bit
-        masks.append(own)
-        values.append(costs[x])
-        first.append(first[-1] + own.size)
-    return np.concatenate(masks), np.concatenate(values), np.array(first, dtype=np.int64)
+    members = np.array(group, dtype=np.int64)
+    masks = [_cut_to_group(parents[x][:, 0], members, i) for i, x in enumerate(group)]
+    first = np.cumsum([0] + [m.size for m in masks], dtype=np.int64)
+    return np.concatenate(masks), np.concatenate([costs[x] for x in group]), first
 
 
 def pattern_bytes(width: int) -> int:

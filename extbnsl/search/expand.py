@@ -17,19 +17,6 @@ UNFORCED = np.uint8(255)
 
 
 @njit
-def _find(highs, high):  # type: ignore[no-untyped-def]
-    """Position of `high` in the sorted highs, or -1."""
-    lo, hi = 0, highs.size
-    while lo < hi:
-        middle = (lo + hi) >> 1
-        if highs[middle] < high:
-            lo = middle + 1
-        else:
-            hi = middle
-    return lo if lo < highs.size and highs[lo] == high else -1
-
-
-@njit
 def _above_low_bytes(x, varset, word, low_bytes, start, width, bits, block_first):  # type: ignore[no-untyped-def]
     """One word of the bitset of x's parent sets with no member outside `varset` in the bytes above the low ones."""
     left = ~u64(0)
@@ -51,49 +38,51 @@ def _generate(begin, end, high, leaves, columns, low_bits, tables, ready, made, 
     costs, first, bits, start, width, block_first = tables[0], tables[1], tables[2], tables[3], tables[4], tables[6]
     best, leaf, occupied = open_list
     low_bytes = (low_bits + 7) >> 3
-    second = 256 if low_bytes > 1 else 0  # with a single low byte it is looked up twice
-    shift = u64(8) if low_bytes > 1 else u64(0)
-    inside = (1 << low_bits) - 1
+    second = u64(256 if low_bytes > 1 else 0)  # with a single low byte it is looked up twice
+    shift = u64(8 if low_bytes > 1 else 0)
+    inside = (u64(1) << u64(low_bits)) - u64(1)
     made[:] = 0
     edges = 0
+    # unsigned arithmetic throughout: a signed index costs a test for negative values
     for i in range(begin, end):
-        low = np.int64(lows[i])
-        rest = leaves & ~u64(low)
+        low = u64(lows[i])
+        rest = leaves & ~low
         if forced[i] != UNFORCED:
             rest &= u64(1) << u64(forced[i])
-        so_far = g[i] + base_h
-        byte = np.int64((high | u64(low)) & u64(255))
-        byte2 = second + np.int64(((high | u64(low)) >> shift) & u64(255))
+        slack = limit - g[i] - base_h
+        byte = (high | low) & u64(255)
+        byte2 = second + (((high | low) >> shift) & u64(255))
         while rest:
-            x = np.int64(lowest(rest))
-            to = (low | np.int64(rest & (~rest + u64(1)))) & inside
-            rest &= rest - u64(1)
+            bit = rest & (~rest + u64(1))
+            x = lowest(rest)
+            rest ^= bit
+            to = (low | bit) & inside
             edges += 1
-            base = first[x]
-            most = limit - so_far - slice_h[to]  # what x may cost at most
+            base = u64(first[x])
+            most = slack - slice_h[to]  # x must cost less
             if costs[base] >= most:
                 continue
-            w = width[x]
-            row = start[x] + byte * w
-            row2 = start[x] + byte2 * w
-            word = 0
+            w = u64(width[x])
+            row = u64(start[x]) + byte * w
+            row2 = u64(start[x]) + byte2 * w
+            word = u64(0)
             left = u64(0)
             while word < w:
                 if word == made[x]:
                     ready[x, word] = _above_low_bytes(x, high, word, low_bytes, start, width, bits, block_first)
-                    made[x] += 1
+                    made[x] += u64(1)
                 left = ready[x, word] & bits[row + word] & bits[row2 + word]
                 if left:
                     break
-                word += 1
+                word += u64(1)
             if not left:
                 continue
-            cost = costs[base + (word << 6) + np.int64(lowest(left))]
+            cost = costs[base + (word << u64(6)) + lowest(left)]
             if cost < most:
                 cost += g[i]
-                flag = u64(1) << u64(to & 63)
-                if not occupied[to >> 6] & flag:
-                    occupied[to >> 6] |= flag
+                flag = u64(1) << (to & u64(63))
+                if not occupied[to >> u64(6)] & flag:
+                    occupied[to >> u64(6)] |= flag
                     best[to] = cost
                     leaf[to] = x
                 elif cost < best[to] or (cost == best[to] and x < leaf[to]):
@@ -103,22 +92,9 @@ def _generate(begin, end, high, leaves, columns, low_bits, tables, ready, made, 
 
 
 @njit
-def _forced_leaf(varset, everything, favourites):  # type: ignore[no-untyped-def]
-    """The smallest variable outside `varset` whose best parents of all are inside, or UNFORCED (path extension)."""
-    rest = everything & ~varset
-    while rest:
-        x = lowest(rest)
-        if not favourites[x] & ~varset:
-            return np.uint8(x)
-        rest &= rest - u64(1)
-    return UNFORCED
-
-
-@njit
-def _high_h(high, low_bits, bound):  # type: ignore[no-untyped-def]
+def _high_h(varset, bound):  # type: ignore[no-untyped-def]
     """The part of h that is the same for a whole partition, and where the slice for its low bits begins."""
     tables, start, shift, width = bound
-    varset = high << u64(low_bits)
     total = 0.0
     for k in range(1, start.size):
         total += tables[start[k] + np.int64((varset >> u64(shift[k])) & ((u64(1) << u64(width[k])) - u64(1)))]
@@ -126,72 +102,109 @@ def _high_h(high, low_bits, bound):  # type: ignore[no-untyped-def]
 
 
 @njit
-def expand(targets, sources, columns, variables, low_bits, tables, bound, favourites, extend_path, limit, out):  # type: ignore[no-untyped-def]
-    """Generate the nodes of the partitions `targets` (sorted highs, uint64) of the next layer.
+def _emit(high, low_bits, variables, unmet, extend_path, h, open_list, columns, kept):  # type: ignore[no-untyped-def]
+    """Move the nodes of one target from the open list to the columns, from row `kept` on, in ascending order.
 
-    sources = (highs (p,) uint64, starts (p + 1,) int64) and columns = (lows uint16, g float64, forced uint8) are the
-    current layer; tables: byte tables with every byte for every child; bound: a GroupBound whose first group covers
-    the low bits; favourites (n,) uint64: each child's best parents of all. out = (lows, g, leaf, forced, count per
-    target), all large enough. Returns edges generated, nodes kept, and the least f among them.
+    Path extension (Yuan and Malone 2013): if the best parents of all of some X outside U are inside U, U needs no
+    other successor than U + X; `forced` gets the smallest such X. h = (part of the partition, slice). Returns the
+    rows filled and the least f among them.
     """
-    highs, starts = sources
-    out_low, out_g, out_leaf, out_forced, out_count = out
-    size = 1 << low_bits
-    best = np.empty(size, np.float64)
-    leaf = np.empty(size, np.uint8)
-    occupied = np.zeros(max(1, size >> 6), np.uint64)
-    open_list = (best, leaf, occupied)
-    ready = np.empty((variables, tables[4].max()), np.uint64)
-    made = np.zeros(variables, np.int64)
+    best, leaf, occupied = open_list
+    lows, g, leaves, forced = columns
+    base_h, slice_h = h
     everything = ~u64(0) >> u64(64 - variables)
+    low_bytes = (low_bits + 7) >> 3
+    waiting_above = u64(0)
+    for b in range(low_bytes, unmet.shape[0]):
+        waiting_above |= unmet[b, (high >> u64(b << 3)) & u64(255)]
+    least = np.inf
+    for block in range(occupied.size):
+        left = occupied[block]
+        occupied[block] = 0
+        while left:
+            low = (u64(block) << u64(6)) + lowest(left)
+            left &= left - u64(1)
+            lows[kept], g[kept], leaves[kept] = low, best[low], leaf[low]
+            least = min(least, best[low] + base_h + slice_h[low])
+            forced[kept] = UNFORCED
+            if extend_path:
+                varset = high | low
+                waiting = waiting_above
+                for b in range(low_bytes):
+                    waiting |= unmet[b, (varset >> u64(b << 3)) & u64(255)]
+                ready = everything & ~varset & ~waiting
+                if ready:
+                    forced[kept] = lowest(ready)
+            kept += 1
+    return kept, least
+
+
+@njit
+def expand(first, targets, sources, columns, shape, tables, bound, unmet, extend_path, limit, out):  # type: ignore[no-untyped-def]
+    """Generate the nodes of some partitions of the next layer, `targets` (k,) uint64, sorted high parts.
+
+    first (k + 1,) and sources = (partition, leaves): where the successors of target t come from, see `find_sources`.
+    columns = (starts, lows, g, forced) of the current layer. shape = (variables, low_bits). tables: byte tables with
+    every byte for every child. bound: a GroupBound whose first group covers the low bits. unmet (bytes, 256) uint64:
+    the children whose best parents of all are not inside a varset with this byte. out = (lows, g, leaf, forced, count
+    per target), large enough. Returns edges generated, nodes kept, and the least f among them.
+    """
+    variables, low_bits = shape
+    starts = columns[0]
+    size = 1 << low_bits
+    open_list = (np.empty(size, np.float64), np.empty(size, np.uint8), np.zeros(max(1, size >> 6), np.uint64))
+    ready = np.empty((variables, tables[4].max()), np.uint64)
+    made = np.zeros(variables, np.uint64)
     edges = 0
     kept = 0
     least = np.inf
     for t in range(targets.size):
-        target = targets[t]
-        base_h, at = _high_h(target, low_bits, bound)
+        high = targets[t] << u64(low_bits)
+        base_h, at = _high_h(high, bound)
         slice_h = bound[0][at : at + size]
-        here = _find(highs, target)
-        if here >= 0:
+        for k in range(first[t], first[t + 1]):
+            source, leaves = sources[0][k], sources[1][k]
+            above = high & ~leaves  # a high leaf is not in the source
             edges += _generate(
-                starts[here], starts[here + 1], target << u64(low_bits), u64(size - 1), columns, low_bits, tables,
-                ready, made, base_h, slice_h, limit, open_list,
+                starts[source], starts[source + 1], above, leaves, columns[1:], low_bits, tables, ready, made,
+                base_h, slice_h, limit, open_list,
             )  # fmt: skip
-        rest = target
-        while rest:
-            bit = rest & (~rest + u64(1))
-            rest ^= bit
-            here = _find(highs, target ^ bit)
-            if here >= 0:
-                edges += _generate(
-                    starts[here], starts[here + 1], (target ^ bit) << u64(low_bits), bit << u64(low_bits), columns,
-                    low_bits, tables, ready, made, base_h, slice_h, limit, open_list,
-                )  # fmt: skip
         before = kept
-        for block in range(occupied.size):
-            left = occupied[block]
-            occupied[block] = 0
-            while left:
-                low = (block << 6) + np.int64(lowest(left))
-                left &= left - u64(1)
-                out_low[kept], out_g[kept], out_leaf[kept] = low, best[low], leaf[low]
-                least = min(least, best[low] + base_h + slice_h[low])
-                varset = (target << u64(low_bits)) | u64(low)
-                out_forced[kept] = _forced_leaf(varset, everything, favourites) if extend_path else UNFORCED
-                kept += 1
-        out_count[t] = kept - before
+        kept, f = _emit(high, low_bits, variables, unmet, extend_path, (base_h, slice_h), open_list, out[:4], kept)
+        least = min(least, f)
+        out[4][t] = kept - before
     return edges, kept, least
 
 
 @njit
-def most_nodes(targets, sources, low_bits):  # type: ignore[no-untyped-def]
-    """An upper bound of the nodes that `expand` can keep for `targets`, for the size of its output."""
-    highs, starts = sources
-    total = 0
+def _find(highs, high):  # type: ignore[no-untyped-def]
+    """Position of `high` in the sorted highs, or -1."""
+    lo, hi = 0, highs.size
+    while lo < hi:
+        middle = (lo + hi) >> 1
+        if highs[middle] < high:
+            lo = middle + 1
+        else:
+            hi = middle
+    return lo if lo < highs.size and highs[lo] == high else -1
+
+
+@njit
+def find_sources(targets, highs, starts, low_bits, first, partition, leaves):  # type: ignore[no-untyped-def]
+    """Where the successors in each target come from: rows first[t]:first[t + 1] of (partition, leaves).
+
+    A target draws on the partition of the same high part, by any low variable, and on those without one of its high
+    bits, by that variable. `leaves` are varsets. Returns an upper bound of the nodes that the targets can get.
+    """
+    room = 0
+    at = 0
     for t in range(targets.size):
+        first[t] = at
         nodes = 0
         here = _find(highs, targets[t])
         if here >= 0:
+            partition[at], leaves[at] = here, (u64(1) << u64(low_bits)) - u64(1)
+            at += 1
             nodes += (starts[here + 1] - starts[here]) * low_bits
         rest = targets[t]
         while rest:
@@ -199,9 +212,12 @@ def most_nodes(targets, sources, low_bits):  # type: ignore[no-untyped-def]
             rest ^= bit
             here = _find(highs, targets[t] ^ bit)
             if here >= 0:
+                partition[at], leaves[at] = here, bit << u64(low_bits)
+                at += 1
                 nodes += starts[here + 1] - starts[here]
-        total += min(nodes, 1 << low_bits)
-    return total
+        room += min(nodes, 1 << low_bits)
+    first[targets.size] = at
+    return room
 
 
 @njit

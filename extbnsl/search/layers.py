@@ -7,12 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.bounds.patterns import GroupBound
-from extbnsl.parents.best_score import ByteTables, byte_tables
-from extbnsl.search.expand import UNFORCED, candidate_targets, expand, most_nodes
+from extbnsl.parents.best_score import ByteTables, as_bytes, byte_tables
+from extbnsl.search.expand import UNFORCED, candidate_targets, expand, find_sources
 from extbnsl.workers import Workers, chunks
 
 LOW_BITS = 16
-TARGETS_PER_TASK = 128
+TARGETS_PER_TASK = 512
 
 
 @dataclass(frozen=True)
@@ -80,13 +80,13 @@ class Ancestry:
 class SearchProblem:
     """One component, ready to search: n <= 64 variables, labelled so that the bound's groups are contiguous.
 
-    tables hold every byte for every child; favourites (n,) uint64 are the children's best parents of all; a node with
-    f >= limit is pruned.
+    tables hold every byte for every child; unmet (bytes, 256) uint64: for each byte of a varset and its value the
+    children whose best parents of all have a member there that is missing; a node with f >= limit is pruned.
     """
 
     variables: int
     tables: ByteTables
-    favourites: NDArray[np.uint64]
+    unmet: NDArray[np.uint64]
     bound: GroupBound
     limit: float
     path_extension: bool
@@ -115,14 +115,15 @@ def search_problem(
 ) -> SearchProblem:
     """The problem of families in score order, parents[X] (m, 1), over the labels that `bound` uses."""
     n = len(parents)
-    return SearchProblem(
-        variables=n,
-        tables=byte_tables(parents, costs, bytes_of_all=-(-n // 8)),
-        favourites=np.array([p[0, 0] for p in parents], dtype=np.uint64),
-        bound=bound,
-        limit=limit,
-        path_extension=path_extension,
-    )
+    size = -(-n // 8)
+    favourites = np.stack([as_bytes(p[0])[:size] for p in parents])
+    values = np.arange(256, dtype=np.uint8)
+    lacking = (favourites[:, :, None] & ~values) != 0  # child, byte, value
+    unmet = np.zeros((size, 256), dtype=np.uint64)
+    for child in range(n):
+        unmet |= lacking[child].astype(np.uint64) << np.uint64(child)
+    tables = byte_tables(parents, costs, bytes_of_all=size)
+    return SearchProblem(n, tables, unmet, bound, limit, path_extension)
 
 
 def start_layer(low_bits: int) -> Layer:
@@ -172,24 +173,26 @@ def _next_state(state: SearchState, problem: SearchProblem, workers: Workers) ->
 
 def next_layer(layer: Layer, problem: SearchProblem, workers: Workers) -> tuple[Layer, int, float]:
     """The next layer, the number of edges generated, and the least f among the nodes kept (infinity if none)."""
-    sources = (layer.highs, layer.starts)
-    columns = (layer.lows, layer.g, layer.forced)
+    columns = (layer.starts, layer.lows, layer.g, layer.forced)
+    shape = (problem.variables, layer.low_bits)
     tables, bound = problem.tables.arrays(), problem.bound.arrays()
     high_bits = problem.variables - layer.low_bits
     targets = np.unique(candidate_targets(layer.highs, high_bits))
 
     def task(lo: int, hi: int) -> tuple:
         mine = targets[lo:hi]
-        room = most_nodes(mine, sources, layer.low_bits)
+        first = np.empty(mine.size + 1, np.int64)
+        sources = np.empty(mine.size * (high_bits + 1), np.int64), np.empty(mine.size * (high_bits + 1), np.uint64)
+        room = find_sources(mine, layer.highs, layer.starts, layer.low_bits, first, *sources)
         out = (
             np.empty(room, np.uint16), np.empty(room), np.empty(room, np.uint8), np.empty(room, np.uint8),
             np.empty(hi - lo, np.int64),
         )  # fmt: skip
         edges, kept, least = expand(
-            mine, sources, columns, problem.variables, layer.low_bits, tables, bound, problem.favourites,
-            problem.path_extension, problem.limit, out,
+            first, mine, sources, columns, shape, tables, bound, problem.unmet, problem.path_extension,
+            problem.limit, out,
         )  # fmt: skip
-        return *(column[:kept].copy() for column in out[:4]), out[4], edges, least
+        return *(column[:kept] for column in out[:4]), out[4], edges, least
 
     parts = workers.map(task, chunks(targets.size, TARGETS_PER_TASK))
     lows, g, leaf, forced, count = (np.concatenate([part[k] for part in parts]) for k in range(5))

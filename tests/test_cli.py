@@ -1,0 +1,362 @@
+"""The command line: exit codes, what is said where, what is written, and what a signal does."""
+
+import dataclasses
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+import tomllib
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import extbnsl
+from extbnsl import events
+from extbnsl.cli import main
+from extbnsl.data import from_array, read_csv
+from extbnsl.errors import BudgetError, InputError, VerificationError
+from extbnsl.scores.files import read_scores
+from extbnsl.solve import solve
+from extbnsl.verify import score_network
+from extbnsl.workers import Stopped
+
+ROWS = 60
+
+
+def a_table():
+    """Four variables: b follows a, d follows b and c."""
+    random = np.random.default_rng(7)
+    a, c, noise = random.integers(0, 2, (3, ROWS))
+    b = np.where(random.random(ROWS) < 0.9, a, 1 - a)
+    return np.column_stack([a, b, c, (b + c + (noise & a & c)) % 3])
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path, monkeypatch):
+    """Every test runs in a folder of its own, with data.csv."""
+    monkeypatch.chdir(tmp_path)
+    np.savetxt("data.csv", a_table(), fmt="%d", delimiter=",", header="a,b,c,d", comments="")
+    return tmp_path
+
+
+@pytest.fixture(scope="module")
+def solved():
+    """A real result, to be changed as a test needs it."""
+    return solve(from_array(a_table(), ["a", "b", "c", "d"]))
+
+
+def run(capsys, *arguments):
+    """Exit code, standard output and standard error of a command."""
+    try:
+        code = main([str(argument) for argument in arguments])
+    except SystemExit as end:
+        code = end.code
+    shown = capsys.readouterr()
+    return code, shown.out, shown.err
+
+
+def fails(capsys, *arguments, code=30):
+    """The one sentence on standard error of a command that must fail and write nothing."""
+    before = sorted(os.listdir())
+    found, out, err = run(capsys, *arguments)
+    assert found == code
+    assert out == ""
+    assert err.endswith("\n")
+    assert err.count("\n") == 1
+    assert sorted(os.listdir()) == before
+    return err
+
+
+def test_the_version_is_that_of_the_package(capsys):
+    project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())
+    assert extbnsl.__version__ == project["project"]["version"]
+    assert run(capsys, "--version")[:2] == (0, f"extbnsl {extbnsl.__version__}\n")
+
+
+@pytest.mark.parametrize("command", ["solve", "verify", "score"])
+def test_help_gives_an_example_that_parses(capsys, command):
+    from extbnsl.cli import _parser
+
+    code, out, _ = run(capsys, command, "--help")
+    assert code == 0
+    example = out[out.index("example:\n") :].split()
+    assert _parser().parse_args(example[2:])
+
+
+def test_usage_errors_are_one_sentence(capsys):
+    assert "COMMAND" in fails(capsys)
+    assert "INPUT" in fails(capsys, "solve")
+    assert "'resolve'" in fails(capsys, "resolve")
+    assert "--threads" in fails(capsys, "solve", "data.csv", "--threads", "0")
+    assert "--max-parents" in fails(capsys, "solve", "data.csv", "--max-parents", "-1")
+    assert "--memory: '1q'" in fails(capsys, "solve", "data.csv", "--memory", "1q")
+    assert "--time-limit: 'soon'" in fails(capsys, "solve", "data.csv", "--time-limit", "soon")
+    assert "--lower-bound" in fails(capsys, "solve", "data.csv", "--lower-bound", "best")
+    assert "--mem" in fails(capsys, "solve", "data.csv", "--mem", "1GiB")  # no abbreviations
+    assert "not allowed with" in fails(capsys, "solve", "data.csv", "--header", "--no-header")
+
+
+def test_bad_input_names_the_place_and_leaves_nothing(capsys):
+    assert "none.csv" in fails(capsys, "solve", "none.csv")
+    Path("bad.csv").write_text("a,b\n1,2\n1\n")
+    assert "bad.csv" in fails(capsys, "solve", "bad.csv")
+    assert "--discretise" in fails(capsys, "solve", "data.csv", "--discretise", "wide")
+    assert "no folder" in fails(capsys, "solve", "data.csv", "--run-dir", "no folder/r")
+    Path("bad.jkl").write_text("2\n0 1\n")
+    assert "bad.jkl" in fails(capsys, "solve", "bad.jkl")
+    for option in (["--missing", "drop"], ["--no-header"], ["--delimiter", ";"], ["--arities", "x"]):
+        assert option[0] in fails(capsys, "solve", "bad.jkl", *option)
+
+
+def test_solve_writes_a_result_that_holds(capsys):
+    code, out, err = run(capsys, "solve", "data.csv", "--threads", 1, "--memory", "1GiB")
+    assert code == 0, err
+    document = json.loads(Path("data.run/result.json").read_text())
+    assert document["status"] == "optimal"
+    assert document["provenance"]["command"] == "extbnsl solve data.csv --threads 1 --memory 1GiB"
+    assert re.search(rf"^status +optimal\ncost +{document['cost']:.6f} nats", out)
+    for name in ("result.json", "network.bif", "network.json", "network.dot"):
+        assert name in out
+        assert (Path("data.run") / name).stat().st_size
+    assert Path("data.run/solve.log").read_text() == err
+    logged = [json.loads(line) for line in Path("data.run/log.jsonl").read_text().splitlines()]
+    assert {"StageEnded"} <= {record["event"] for record in logged}
+    code, out, _ = run(capsys, "verify", "data.run", "data.csv")
+    assert (code, "holds" in out) == (0, True)
+
+
+def test_an_existing_run_is_not_replaced_unasked(capsys):
+    assert run(capsys, "solve", "data.csv", "--quiet")[0] == 0
+    before = Path("data.run/result.json").read_bytes()
+    assert "--overwrite" in fails(capsys, "solve", "data.csv", "--run-dir", "data.run")
+    assert run(capsys, "solve", "data.csv", "--quiet")[0] == 0
+    assert Path("data.run/result.json").read_bytes() == before
+    assert Path("data-2.run/result.json").exists()
+    Path("bad.csv").write_text("a,b\n1,2\n1\n")
+    fails(capsys, "solve", "bad.csv", "--run-dir", "data.run", "--overwrite")
+    assert Path("data.run/result.json").read_bytes() == before
+    assert run(capsys, "solve", "data.csv", "--max-parents", "0", "--overwrite", "--quiet")[0] == 0
+    assert json.loads(Path("data.run/result.json").read_text())["max_parents"] == 0
+
+
+def test_quiet_is_one_line_and_json_is_the_document(capsys):
+    code, out, err = run(capsys, "solve", "data.csv", "--quiet")
+    assert (code, out.count("\n"), err) == (0, 1, "")
+    assert out.startswith("optimal: cost ")
+    code, out, err = run(capsys, "solve", "data.csv", "--json", "--run-dir", "j")
+    assert code == 0
+    assert json.loads(out) == json.loads(Path("j/result.json").read_text())
+    assert err
+
+
+def test_score_then_solve_the_scores(capsys):
+    assert run(capsys, "score", "data.csv", "-o", "data.jkl", "--quiet")[0] == 0
+    assert read_scores("data.jkl").names == ("a", "b", "c", "d")
+    run(capsys, "solve", "data.csv", "--run-dir", "one")
+    code, _, _ = run(capsys, "solve", "data.jkl", "--run-dir", "two")
+    assert code == 0
+    one, two = (json.loads(Path(name, "result.json").read_text()) for name in ("one", "two"))
+    assert one["cost"] == pytest.approx(two["cost"], rel=1e-12)
+    assert not Path("two/network.bif").exists()
+    assert run(capsys, "verify", "two", "data.jkl")[0] == 0
+
+
+def test_score_refuses_before_it_works(capsys):
+    Path("there.jkl").write_text("mine")
+    assert "--overwrite" in fails(capsys, "score", "data.csv", "-o", "there.jkl")
+    assert Path("there.jkl").read_text() == "mine"
+    assert "create it" in fails(capsys, "score", "data.csv", "-o", "no/x.jkl")
+    assert ".jkl" in fails(capsys, "score", "data.csv", "-o", "x.csv")
+    assert "already" in fails(capsys, "score", "there.jkl", "-o", "x.jkl")
+    assert run(capsys, "score", "data.csv", "-o", "there.jkl", "--overwrite", "--quiet")[0] == 0
+
+
+def test_interrupted_scores_are_not_written(capsys, monkeypatch):
+    def stop(*_, **__):
+        raise Stopped("interrupted")
+
+    monkeypatch.setattr("extbnsl.solve.compute_scores", stop)
+    assert "nothing was written" in fails(capsys, "score", "data.csv", "-o", "data.jkl", code=130)
+
+
+def test_a_result_that_does_not_hold(capsys):
+    run(capsys, "solve", "data.csv", "--quiet")
+    document = json.loads(Path("data.run/result.json").read_text())
+    Path("false.json").write_text(json.dumps(document | {"cost": document["cost"] - 1}))
+    code, out, _ = run(capsys, "verify", "false.json", "data.csv")
+    assert code == 31
+    assert out.endswith("false.json does not hold.\n")
+    assert "cost" in out
+    assert "none" in fails(capsys, "verify", "none", "data.csv")
+    Path("torn.json").write_text('{"cost": 1')
+    assert "torn.json" in fails(capsys, "verify", "torn.json", "data.csv", code=31)
+
+
+@pytest.mark.parametrize("status", ["time_limit", "memory_limit", "interrupted", "not_proved"])
+def test_a_stopped_solve_is_written_and_ends_with_10(capsys, monkeypatch, solved, status):
+    stopped = dataclasses.replace(solved, status=status, lower_bound=solved.cost - 1)
+    monkeypatch.setattr("extbnsl.solve.solve", lambda *_, **__: stopped)
+    code, out, _ = run(capsys, "solve", "data.csv")
+    assert code == 10
+    assert status.replace("_", " ") in out
+    assert json.loads(Path("data.run/result.json").read_text())["lower_bound"] == solved.cost - 1
+
+
+def raising(error, *said):
+    """A solve that says something and then fails."""
+
+    def fail(*_, observer, **__):
+        for event in said:
+            observer(event)
+        raise error
+
+    return fail
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (InputError("The data have 65 variables."), 30),
+        (BudgetError("No time."), 20),
+        (MemoryError(), 20),
+        (KeyboardInterrupt(), 130),
+        (OSError(5, "Input/output error"), 40),
+    ],
+)
+def test_failures_before_any_event_leave_no_run_directory(capsys, monkeypatch, error, code):
+    monkeypatch.setattr("extbnsl.solve.solve", raising(error))
+    found, out, err = run(capsys, "solve", "data.csv")
+    assert (found, out) == (code, "")
+    assert err.splitlines()[-1].startswith("extbnsl: ")
+    assert ("Traceback" in err) == (code == 40)
+    assert os.listdir() == ["data.csv"]
+
+
+@pytest.mark.parametrize(
+    "error", [ZeroDivisionError("by zero"), VerificationError("The network has a cycle.")]
+)
+def test_a_fault_of_extbnsl_has_its_traceback_in_the_log(capsys, monkeypatch, error):
+    monkeypatch.setattr("extbnsl.solve.solve", raising(error, events.Warned("a is constant")))
+    code, out, err = run(capsys, "solve", "data.csv", "--quiet")
+    assert (code, out) == (40, "")
+    first, last = err.splitlines()
+    assert first == "warning: a is constant"
+    assert str(error).rstrip(".") in last
+    assert "report" in last
+    assert "Traceback" in Path("data.run/solve.log").read_text()
+
+
+def test_a_result_that_cannot_be_written_is_printed(capsys, monkeypatch, solved):
+    def full(*_):
+        raise OSError(28, os.strerror(28))
+
+    monkeypatch.setattr("extbnsl.solve.solve", lambda *_, **__: solved)
+    monkeypatch.setattr(os, "fsync", full)
+    code, out, err = run(capsys, "solve", "data.csv", "--quiet")
+    assert code == 20
+    assert "full" in err
+    assert json.loads(out)["cost"] == solved.cost
+
+
+def test_a_reader_that_has_gone_is_no_failure(here):
+    command = f"{sys.executable} -m extbnsl solve data.csv --json 2>errors | true; echo ${{PIPESTATUS[0]}}"
+    shown = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True)
+    assert shown.stdout == "0\n"
+    assert "BrokenPipe" not in Path("errors").read_text()
+    assert Path("data.run/result.json").exists()
+
+
+STUBBORN = """
+import dataclasses, signal, sys, time
+import extbnsl.solve
+from extbnsl.cli import main
+from extbnsl.events import StageStarted
+real = extbnsl.solve.solve
+def waiting(problem, *, observer, stop, **options):
+    result = real(problem, **options)
+    observer(StageStarted("search", ""))
+    print("ready", flush=True)
+    while stop() is None or STUBBORN:
+        time.sleep(0.01)
+    return dataclasses.replace(result, status=stop())
+extbnsl.solve.solve = waiting
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # it may be ignored where the tests run
+sys.exit(main(["solve", "data.csv"]))
+"""
+
+
+def started(stubborn):
+    """A process that solves until it is told to stop."""
+    code = STUBBORN.replace("STUBBORN", str(stubborn))
+    process = subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stdout.readline() == "ready\n"
+    return process
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_the_first_signal_stops_and_writes(number):
+    process = started(stubborn=False)
+    process.send_signal(number)
+    out, err = process.communicate(timeout=10)
+    assert process.returncode == 10
+    assert "Stopping" in err
+    assert "interrupted" in out
+    assert json.loads(Path("data.run/result.json").read_text())["status"] == "interrupted"
+
+
+def test_the_second_signal_ends_at_once():
+    process = started(stubborn=True)
+    process.send_signal(signal.SIGINT)
+    assert "Stopping" in process.stderr.readline()
+    begun = time.monotonic()
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=10)
+    assert process.returncode == 130
+    assert time.monotonic() - begun < 2
+
+
+def test_learn_takes_what_people_have(capsys):
+    pandas = pytest.importorskip("pandas")
+    table = a_table()
+    frame = pandas.DataFrame(table, columns=list("abcd"))
+    results = [
+        extbnsl.learn(frame, memory="1GiB", threads=1, time_limit="1h"),
+        extbnsl.learn(table, names=list("abcd")),
+        extbnsl.learn(read_csv("data.csv"), lower_bound="static", path_extension=False),
+    ]
+    assert all(isinstance(result, extbnsl.Result) for result in results)
+    assert len({result.cost for result in results}) == 1
+    assert results[0].cost == pytest.approx(
+        score_network(read_csv("data.csv"), results[0].network), rel=1e-12
+    )
+    again = extbnsl.learn(results[0].local_scores, progress=True)
+    assert again.cost == pytest.approx(results[0].cost, rel=1e-12)
+    assert capsys.readouterr().err
+    seen = []
+    extbnsl.learn(table, progress=seen.append)
+    assert seen
+
+
+def test_learn_refuses_in_a_sentence(solved):
+    for data, options, word in (
+        (a_table(), {"score": "bdeu"}, "score"),
+        (a_table(), {"memory": "1q"}, "memory"),
+        (a_table(), {"time_limit": -1}, "time_limit"),
+        (a_table(), {"names": ["a"]}, "names"),
+        (solved.dataset, {"names": list("abcd")}, "names"),
+        (solved.dataset, {"missing": "drop"}, "missing"),
+        ("data.csv", {}, "read_csv"),
+    ):
+        with pytest.raises(InputError, match=word):
+            extbnsl.learn(data, **options)
+
+
+def test_the_package_has_no_other_attributes():
+    with pytest.raises(AttributeError, match="nothing"):
+        extbnsl.nothing  # noqa: B018
