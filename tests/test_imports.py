@@ -14,7 +14,7 @@ PACKAGE = Path(extbnsl.__file__).parent
 # A room may import from its own row and from earlier rows.
 ROWS = (
     ("errors", "events"),
-    ("varsets", "storage", "limits", "interrupts", "kernels", "workers"),
+    ("varsets", "storage", "limits", "interrupts", "kernels", "workers", "stages"),
     ("data",),
     ("scores",),
     ("parents",),
@@ -22,7 +22,8 @@ ROWS = (
     ("network", "formats"),
     ("search",),
     ("reconstruct",),
-    ("solve", "verify"),
+    ("result", "verify"),
+    ("solve",),
     ("run_directory", "progress"),
     ("cli",),
     ("__main__",),

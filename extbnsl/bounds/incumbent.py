@@ -17,6 +17,7 @@ from extbnsl.parents.best_score import ByteTables, first_inside, scratch
 from extbnsl.workers import Workers
 
 STREAMS = 8
+NO_PARENTS = 1e10  # stands for infinity, which cannot be added and taken away again
 PATIENCE = 3  # rounds without improvement after which the search ends
 
 
@@ -85,9 +86,9 @@ def _flip(varset, v):  # type: ignore[no-untyped-def]
 
 @njit
 def _cost(child, place, tables):  # type: ignore[no-untyped-def]
-    """Cost of the child's parent set at `place` of its score order; infinity for -1."""
+    """Cost of the child's parent set at `place` of its score order; NO_PARENTS for -1."""
     if place < 0:
-        return np.inf
+        return NO_PARENTS
     return tables[0][tables[1][child] + place]
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from extbnsl.parents.pruning import undominated
 from extbnsl.scores.local import LocalScores, canonical_order
-from extbnsl.varsets import pack, unpack
+from extbnsl.varsets import renumber, unpack
 
 
 @dataclass(frozen=True)
@@ -89,12 +89,9 @@ def _projected(
     parents: NDArray[np.uint64], costs: NDArray[np.float64], variables: tuple[int, ...], n: int
 ) -> tuple[NDArray[np.uint64], NDArray[np.float64], NDArray[np.int64]]:
     """One child's families with the parents outside `variables` taken as given, the undominated ones."""
-    k = len(variables)
-    local = np.stack([pack((i,), k) for i in range(k)])
-    cut = np.zeros((parents.shape[0], local.shape[1]), dtype=np.uint64)
-    for i, v in enumerate(variables):
-        has = (parents[:, v // 64] >> np.uint64(v % 64)) & np.uint64(1)
-        cut |= has[:, None] * local[i]
+    position = np.full(n, -1, dtype=np.int64)
+    position[list(variables)] = np.arange(len(variables))
+    cut = renumber(parents, position, len(variables))
     order = canonical_order(cut, costs)
     _, first = np.unique(cut[order], axis=0, return_index=True)  # the cheapest of equal ones
     rows = order[np.sort(first)]

@@ -5,7 +5,7 @@ families, keep the cheapest, and decide which children are still alive at the ne
 is shared by all children. Malone et al. 2011, Section 4, counts every family within Tian's limit instead.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,7 @@ from extbnsl.parents.best_score import byte_tables
 from extbnsl.parents.lattice import drop_hopeless, judge_families, mark_needed, mark_parents, next_alive
 from extbnsl.parents.pruning import merged
 from extbnsl.scores.counting import CountingTable, count
-from extbnsl.workers import Workers, chunks
+from extbnsl.workers import Stopped, Workers, chunks
 
 CHUNK = 8192
 
@@ -39,7 +39,7 @@ class Enumeration:
     """Families found so far: per child parents (m, 1) uint64 and costs (m,), undominated, in score order.
 
     complete_to: every parent set of at most this many variables has been judged. varsets: how many were counted.
-    done: no larger parent set can win.
+    stopped: why the enumeration ended before its time. done: no larger parent set can win.
     """
 
     parents: list[NDArray[np.uint64]]
@@ -47,6 +47,7 @@ class Enumeration:
     complete_to: int
     varsets: int
     families: int
+    stopped: str | None
     done: bool
 
 
@@ -88,33 +89,47 @@ def enumerate_families(problem: CountingProblem, workers: Workers, memory: int, 
     """
     n = problem.limits.size
     binomials = binomial_table(n)
-    everything = (1 << n) - 1
     total = np.array([problem.table.mlogm[-1]])
-    level = _Level(0, total, total, np.array([everything], dtype=np.uint64))
-    found = Enumeration([np.zeros((0, 1), np.uint64)] * n, [np.zeros(0)] * n, -1, 0, 0, False)
+    level = _Level(0, total, total, np.array([(1 << n) - 1], dtype=np.uint64))
+    found = Enumeration([np.zeros((0, 1), np.uint64)] * n, [np.zeros(0)] * n, -1, 0, 0, None, False)
     while not found.done:
         last = level.size >= min(int(problem.limits.max()), n - 1)
         blocks = _blocks(level.size, n, last, memory, binomials)
         if blocks is None:
-            return found
-        extend = np.zeros_like(level.alive)
-        above = np.zeros(0)
-        for block in blocks:
-            needed = _mark(level, block, last, binomials, workers)
-            above, counted = _count(level.size + 1, needed, block, binomials, problem, workers)
-            candidates = _judge(level, above, block, extend, binomials, problem, workers)
-            found = _extended(found, candidates, counted, level.size)
-            observer(StageAdvanced("scores", found.varsets, 0, f"varsets counted, {level.size + 1} variables"))
-        if last:
-            return _finished(found)
-        level = _next_level(level, above, extend, found, binomials, problem, workers)
-        if not level.alive.any():
-            return _finished(found)
+            return replace(found, stopped="memory_limit")
+        try:
+            found, following = _judge_level(level, blocks, last, found, binomials, problem, workers, observer)
+        except Stopped as stop:
+            return replace(found, stopped=stop.reason)
+        if following is None or not following.alive.any():
+            return replace(found, done=True)
+        level = following
     return found
 
 
-def _finished(found: Enumeration) -> Enumeration:
-    return Enumeration(found.parents, found.costs, found.complete_to, found.varsets, found.families, True)
+def _judge_level(
+    level: _Level,
+    blocks: list[_Block],
+    last: bool,
+    found: Enumeration,
+    binomials: NDArray[np.int64],
+    problem: CountingProblem,
+    workers: Workers,
+    observer: Observer,
+) -> tuple[Enumeration, _Level | None]:
+    """Judge all parent sets of one size; returns what is found now and, unless it is the last, the next level."""
+    extend = np.zeros_like(level.alive)
+    above = np.zeros(0)
+    for block in blocks:
+        needed = _mark(level, block, last, binomials, workers)
+        above, counted = _count(level.size + 1, needed, block, binomials, problem, workers)
+        candidates = _judge(level, above, block, extend, binomials, problem, workers)
+        found = _extended(found, candidates, counted)
+        observer(StageAdvanced("scores", found.varsets, 0, f"varsets counted, parent sets of {level.size}"))
+    found = replace(found, complete_to=level.size)
+    if last:
+        return found, None
+    return found, _next_level(level, above, extend, found, binomials, problem, workers)
 
 
 def _blocks(size: int, n: int, last: bool, memory: int, binomials: NDArray[np.int64]) -> list[_Block] | None:
@@ -213,7 +228,7 @@ def _judge(
     return workers.map(task, _groups(level.size, block, binomials))
 
 
-def _extended(found: Enumeration, candidates: list[tuple], counted: int, size: int) -> Enumeration:
+def _extended(found: Enumeration, candidates: list[tuple], counted: int) -> Enumeration:
     """`found` with the candidates of one block merged in, dominated ones dropped."""
     varsets, owners, costs = (np.concatenate([c[k] for c in candidates]) for k in range(3))
     parents, all_costs = list(found.parents), list(found.costs)
@@ -221,8 +236,12 @@ def _extended(found: Enumeration, candidates: list[tuple], counted: int, size: i
         own = owners == child
         new = varsets[own][:, None], costs[own]
         parents[child], all_costs[child] = merged((parents[child], all_costs[child]), new)
-    return Enumeration(
-        parents, all_costs, size, found.varsets + counted, found.families + int(varsets.size), found.done
+    return replace(
+        found,
+        parents=parents,
+        costs=all_costs,
+        varsets=found.varsets + counted,
+        families=found.families + int(varsets.size),
     )
 
 

@@ -1,0 +1,113 @@
+"""From a data set to its surviving families: prepare the columns, enumerate, and give the names back."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from extbnsl.data import Dataset, distinct_rows
+from extbnsl.events import Observer
+from extbnsl.parents.enumerate import CountingProblem, Enumeration, enumerate_families
+from extbnsl.scores.counting import counting_table
+from extbnsl.scores.local import LocalScores, canonical_order
+from extbnsl.scores.mdl import half_log, max_size
+from extbnsl.varsets import WORD_BITS, words
+from extbnsl.workers import Workers
+
+
+@dataclass(frozen=True)
+class Survivors:
+    """The families that can win, as far as they are known.
+
+    least (n,) float64: a lower bound of the cost of any family of each child. stopped: why the enumeration ended
+    early, None if every parent set has been judged. varsets, families: how many were counted and found.
+    """
+
+    scores: LocalScores
+    least: NDArray[np.float64]
+    stopped: str | None
+    varsets: int
+
+
+def surviving_families(
+    dataset: Dataset, max_parents: int | None, workers: Workers, memory: int, observer: Observer
+) -> Survivors:
+    """The families of `dataset` that can be in an optimal network under MDL; `max_parents` limits them further.
+
+    A variable that never varies takes no parents and is none: as a parent it adds to the penalty and tells nothing.
+    """
+    varying = [v for v in range(dataset.variables) if dataset.codes[:, v].min() != dataset.codes[:, v].max()]
+    order = np.array(sorted(varying, key=lambda v: (dataset.arities[v], v)), dtype=np.int64)
+    if order.size == 0:
+        found = Enumeration([], [], 0, 0, 0, None, True)
+        return _named(dataset, order, found, np.zeros(0), max_parents)
+    problem = _counting_problem(dataset, order, max_parents)
+    found = enumerate_families(problem, workers, memory, observer)
+    return _named(dataset, order, found, _least(problem, found), max_parents)
+
+
+def _counting_problem(dataset: Dataset, order: NDArray[np.int64], max_parents: int | None) -> CountingProblem:
+    rows, weights = distinct_rows(np.ascontiguousarray(dataset.codes[:, order]))
+    arities = dataset.arities[order]
+    table = counting_table(rows, weights, arities)
+    limits = np.zeros(order.size, dtype=np.int64)
+    floors = np.zeros(order.size)
+    for x in range(order.size):
+        alone = np.bincount(rows[:, x], weights=weights).astype(np.int64)
+        entropy = table.mlogm[-1] - table.mlogm[alone].sum()
+        limit = max_size(float(entropy), int(arities[x]), dataset.records, np.delete(arities, x))
+        limits[x] = limit if max_parents is None else min(limit, max_parents)
+        floors[x] = _floor(rows, weights, x, table.mlogm)
+    return CountingProblem(table, limits, floors, half_log(dataset.records))
+
+
+def _floor(rows: NDArray, weights: NDArray[np.int64], x: int, mlogm: NDArray[np.float64]) -> float:
+    """N H(X | all other variables) in nats, a little less for rounding."""
+    others = np.delete(rows, x, axis=1)
+    if others.shape[1] == 0:
+        return 0.0
+    _, group = np.unique(others, axis=0, return_inverse=True)
+    together = np.bincount(group.ravel(), weights=weights).astype(np.int64)
+    return max(0.0, float(mlogm[together].sum() - mlogm[weights].sum()) * (1 - 1e-12) - 1e-9)
+
+
+def _least(problem: CountingProblem, found: Enumeration) -> NDArray[np.float64]:
+    """Per child the cheapest family found, or what a larger parent set that was not judged could cost at least."""
+    arities = problem.table.arities
+    least = np.array([costs[0] if costs.size else math.inf for costs in found.costs])
+    if found.done:
+        return least
+    for x in range(least.size):
+        states = math.prod(np.delete(arities, x)[: found.complete_to + 1].tolist())
+        least[x] = min(least[x], problem.floors[x] + problem.half_log * (int(arities[x]) - 1) * states)
+    return least
+
+
+def _named(
+    dataset: Dataset, order: NDArray[np.int64], found: Enumeration, least: NDArray[np.float64], max_parents: int | None
+) -> Survivors:
+    """Translate from the positions in `order` to the data set's variables; the others have the empty set alone."""
+    n = dataset.variables
+    unit = half_log(dataset.records)
+    parents = [np.zeros((1, words(n)), dtype=np.uint64) for _ in range(n)]
+    costs = [np.array([unit * (int(r) - 1)]) for r in dataset.arities]
+    all_least = np.concatenate(costs)
+    for position, child in enumerate(order.tolist()):
+        if found.costs[position].size:
+            varsets = _translated(found.parents[position], order, n)
+            rows = canonical_order(varsets, found.costs[position])
+            parents[child], costs[child] = np.ascontiguousarray(varsets[rows]), found.costs[position][rows]
+        all_least[child] = least[position]
+    scores = LocalScores(dataset.names, tuple(parents), tuple(costs), "mdl", max_parents)
+    return Survivors(scores, all_least, None if found.done else found.stopped, found.varsets)
+
+
+def _translated(varsets: NDArray[np.uint64], order: NDArray[np.int64], n: int) -> NDArray[np.uint64]:
+    """Varsets over positions as varsets over the variables order[position]."""
+    translated = np.zeros((varsets.shape[0], words(n)), dtype=np.uint64)
+    for position, v in enumerate(order.tolist()):
+        word, bit = divmod(position, WORD_BITS)
+        has = (varsets[:, word] >> np.uint64(bit)) & np.uint64(1)
+        translated[:, v // WORD_BITS] |= has << np.uint64(v % WORD_BITS)
+    return translated

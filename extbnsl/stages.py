@@ -1,0 +1,30 @@
+"""Timing of the stages of a solve, told to the observer and kept for the statistics."""
+
+import contextlib
+import time
+from collections.abc import Iterator
+
+from extbnsl.events import Observer, StageEnded, StageStarted
+
+
+class Stages:
+    """Wall and CPU seconds per stage; a stage that is entered again adds up."""
+
+    def __init__(self, observer: Observer) -> None:
+        self._observer = observer
+        self.seconds: dict[str, dict[str, float]] = {}
+
+    @contextlib.contextmanager
+    def stage(self, name: str, detail: str = "") -> Iterator[list[str]]:
+        """Time a block; what it appends to the list it gets is the summary."""
+        self._observer(StageStarted(name, detail))
+        summary: list[str] = []
+        wall, cpu = time.perf_counter(), time.process_time()
+        try:
+            yield summary
+        finally:
+            wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+            spent = self.seconds.setdefault(name, {"seconds": 0.0, "cpu_seconds": 0.0})
+            spent["seconds"] += wall
+            spent["cpu_seconds"] += cpu
+            self._observer(StageEnded(name, wall, "; ".join(summary)))
