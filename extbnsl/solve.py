@@ -130,7 +130,11 @@ def compute_scores(
 
 
 def _check_options(
-    max_parents: int | None, threads: int | None, memory: int | None, time_limit: float | None, lower_bound: str
+    max_parents: int | None,
+    threads: int | None,
+    memory: int | None,
+    time_limit: float | None,
+    lower_bound: str,
 ) -> None:
     if max_parents is not None and max_parents < 0:
         raise InputError(f"max_parents: {max_parents} is negative; give 0 or more.")
@@ -146,7 +150,9 @@ def _check_options(
 
 def _load_kernels(context: _Context) -> None:
     """Run every kernel once on a toy problem, so that compiling is a stage of its own and not a silent pause."""
-    with context.stages.stage("kernels", "loading; the first run after an installation compiles them, half a minute"):
+    with context.stages.stage(
+        "kernels", "loading; the first run after an installation compiles them, half a minute"
+    ):
         toy = from_array(np.array([[0, 0, 1, 0], [1, 1, 0, 1], [0, 2, 1, 2], [1, 0, 1, 3]] * 3))
         quiet = replace(context, observer=ignore, stages=Stages(ignore))
         with Workers(1) as alone:
@@ -174,7 +180,9 @@ def _limited(scores: LocalScores, max_parents: int | None) -> LocalScores:
     keep = [sizes(p) <= max_parents for p in scores.parents]
     for name, kept in zip(scores.names, keep, strict=True):
         if not kept.any():
-            raise InputError(f"max_parents: {name} has no parent set of at most {max_parents}; raise the limit.")
+            raise InputError(
+                f"max_parents: {name} has no parent set of at most {max_parents}; raise the limit."
+            )
     return LocalScores(
         scores.names,
         tuple(np.ascontiguousarray(p[k]) for p, k in zip(scores.parents, keep, strict=True)),
@@ -207,7 +215,11 @@ def _incumbent(component: Component, floor: float, k: int, context: _Context) ->
     with context.stages.stage("incumbent", f"component {k + 1}, {component.size} variables") as summary:
         tables = byte_tables(component.parents, component.costs)
         best = search_orders(
-            tables, component.size, context.workers, context.seed, lambda cost: context.observer(IncumbentFound(cost))
+            tables,
+            component.size,
+            context.workers,
+            context.seed,
+            lambda cost: context.observer(IncumbentFound(cost)),
         )
         summary.append(f"cost {best.cost:.6f}")
     return _Part(tuple(best.order.tolist()), best.cost, floor, None)
@@ -252,7 +264,9 @@ def _partition(component: Component, upper_bound: float, context: _Context) -> P
     return find_partition(families, widest, upper_bound, context.workers, context.seed, expected_edges)
 
 
-def _labelled(component: Component, partition: Partition, upper_bound: float, context: _Context) -> SearchProblem:
+def _labelled(
+    component: Component, partition: Partition, upper_bound: float, context: _Context
+) -> SearchProblem:
     """The component with its variables in the order of the partition's groups, ready to search."""
     order = [v for group in partition.groups for v in group]
     new = np.argsort(order)
@@ -341,7 +355,9 @@ def _result(
 ) -> Result:
     network, order, cost = _network(survivors.scores, parts, found)
     dataset = problem if isinstance(problem, Dataset) else None
-    with context.stages.stage("verify", "scoring the network again from the data" if dataset else "") as summary:
+    with context.stages.stage(
+        "verify", "scoring the network again from the data" if dataset else ""
+    ) as summary:
         cost = _verified(network, cost, dataset)
         summary.append(f"cost {cost:.6f}, acyclic")
     slack = tolerance(cost)
@@ -380,5 +396,7 @@ def _verified(network: Network, cost: float, dataset: Dataset | None) -> float:
         return cost
     again = score_network(dataset, network)
     if abs(again - cost) > 1e-9 * abs(cost) + 1e-6:
-        raise VerificationError(f"The network costs {again!r} nats when scored again, not {cost!r} as the search found.")
+        raise VerificationError(
+            f"The network costs {again!r} nats when scored again, not {cost!r} as the search found."
+        )
     return again

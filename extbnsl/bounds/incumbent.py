@@ -18,7 +18,7 @@ from extbnsl.workers import Workers
 
 STREAMS = 8
 NO_PARENTS = 1e10  # stands for infinity, which cannot be added and taken away again
-PATIENCE = 3  # rounds without improvement after which the search ends
+PATIENCE = 6  # rounds without improvement after which the search ends
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ def search_orders(
     rounds in turn found nothing better.
     """
     n = variables
-    kicks = max(2, min(400, 120_000 // (n * n)))
+    kicks = max(4, min(40, 12_000 // (n * n)))
     rng = np.random.default_rng(seed)
     orders = np.stack([rng.permutation(n) for _ in range(STREAMS)]).astype(np.int64)
     states = rng.integers(1, 2**63, size=STREAMS, dtype=np.uint64)
@@ -60,8 +60,8 @@ def search_orders(
             best = Incumbent(orders[leader].copy(), float(costs[leader]))
             on_better(best.cost)
             stale = 0
-        # the worse half goes on from the best order, the better half keeps its own
-        for k in np.argsort(costs, kind="stable")[STREAMS // 2 :]:
+        # the two worst go on from the best order
+        for k in np.argsort(costs, kind="stable")[-2:]:
             orders[k] = best.order
         if n <= 2:
             break

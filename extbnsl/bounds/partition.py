@@ -17,9 +17,8 @@ from extbnsl.workers import Workers
 
 WIDEST = 18  # variables in one group: 2.3 million entries to build, 2 MB to keep
 SWAPS_PER_ROUND = 16
-PATIENCE = 10  # rounds without improvement
 TOLERANCE = 0.02  # of the gap at the root, by which a swap may lower it
-SHARE = 0.25  # of the expected search that a round of swaps may cost
+SHARE = 0.5  # of the expected search that swaps may cost without improving the partition
 EDGE_NS = 35.0
 TABLE_NS = 0.5  # per k^2 2^k of a group of k variables
 
@@ -49,8 +48,8 @@ def find_partition(
 ) -> Partition:
     """A good partition of the k children of `families` (varsets (m, 1), costs (m,)) into groups of at most `widest`.
 
-    Swaps go on in rounds while a round costs at most SHARE of the search that `expected_edges` foresees with the
-    partition in hand, and while one of the last PATIENCE rounds improved it. Deterministic for a seed.
+    Swaps go on in rounds until those since the last improvement cost SHARE of the search that `expected_edges`
+    foresees with the best partition. Deterministic for a seed.
     """
     parents, costs = families
     k = len(parents)
@@ -65,7 +64,7 @@ def find_partition(
     best = partition
     edges = expected_edges(best)
     stale = 0
-    while stale < PATIENCE and round_ns <= SHARE * EDGE_NS * edges:
+    while (stale + 1) * round_ns <= SHARE * EDGE_NS * edges:
         tolerance = TOLERANCE * (upper_bound - best.root)
         partition, reached = _swap_round(partition, families, rng, tolerance, workers)
         stale += 1

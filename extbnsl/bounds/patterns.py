@@ -37,7 +37,9 @@ class GroupBound:
     def value(self, varset: int) -> float:
         """h of one varset."""
         total = 0.0
-        for start, shift, width in zip(self.start.tolist(), self.shift.tolist(), self.width.tolist(), strict=True):
+        for start, shift, width in zip(
+            self.start.tolist(), self.shift.tolist(), self.width.tolist(), strict=True
+        ):
             total += float(self.tables[start + (varset >> shift & (1 << width) - 1)])
         return total
 

@@ -20,8 +20,9 @@ class ByteTables:
     """BestScore of every child, ready for kernels; c children over varsets of w words.
 
     costs (m,) float64 and first (c + 1,) int64: the costs of child X are costs[first[X]:first[X + 1]], ascending.
-    bits (t,) uint64: blocks of 256 bitsets; block b of child X starts at start[X] + 256 * b * width[X], where
-    width[X] = words of a bitset. Its byte of the varset is byte[block_first[X] + b]; only bytes in which the child
+    bits (t,) uint64: word i of the bitset of child X for value v of its block b is bits[start[X] + (i * B + b) * 256 +
+    v] with B blocks, i < width[X]: the first words, which answer most queries, lie together. Block b stands for byte
+    byte[block_first[X] + b] of the varset; only bytes in which the child
     has parents get a block. Memory: 8 bytes * 256 * blocks * width per child. members (m, 8 w) uint8: the parent sets
     themselves, byte by byte, in the order of `costs`.
     """
@@ -37,7 +38,16 @@ class ByteTables:
 
     def arrays(self) -> tuple:
         """The kernels' arguments, in their order."""
-        return (self.costs, self.first, self.bits, self.start, self.width, self.byte, self.block_first, self.members)
+        return (
+            self.costs,
+            self.first,
+            self.bits,
+            self.start,
+            self.width,
+            self.byte,
+            self.block_first,
+            self.members,
+        )
 
 
 def byte_tables(
@@ -54,7 +64,7 @@ def byte_tables(
     start = np.concatenate(([0], np.cumsum(sizes)[:-1])).astype(np.int64)
     bits = np.zeros(int(sizes.sum()), dtype=np.uint64)
     for child, (column, own) in enumerate(zip(columns, used, strict=True)):
-        blocks = bits[start[child] : start[child] + sizes[child]].reshape(own.size, 256, width[child])
+        blocks = bits[start[child] : start[child] + sizes[child]].reshape(width[child], own.size, 256)
         _fill_blocks(np.ascontiguousarray(column[:, own]), blocks)
     return ByteTables(
         costs=np.concatenate(costs) if costs else np.zeros(0),
@@ -75,15 +85,15 @@ def as_bytes(varsets: NDArray[np.uint64]) -> NDArray[np.uint8]:
 
 @njit
 def _fill_blocks(column, blocks):  # type: ignore[no-untyped-def]
-    """blocks[b, value] = bitset of the rows j with column[j, b] inside `value`: set once, then spread to supersets."""
-    for b in range(blocks.shape[0]):
+    """blocks[:, b, value] = bitset of the rows j with column[j, b] inside `value`: set once, then spread to supersets."""
+    for b in range(blocks.shape[1]):
         for j in range(column.shape[0]):
-            blocks[b, column[j, b], j >> 6] |= u64(1) << u64(j & 63)
-        for bit in range(8):
-            for value in range(256):
-                if not (value >> bit) & 1:
-                    for w in range(blocks.shape[2]):
-                        blocks[b, value | (1 << bit), w] |= blocks[b, value, w]
+            blocks[j >> 6, b, column[j, b]] |= u64(1) << u64(j & 63)
+        for w in range(blocks.shape[0]):
+            for bit in range(8):
+                for value in range(256):
+                    if not (value >> bit) & 1:
+                        blocks[w, b, value | (1 << bit)] |= blocks[w, b, value]
 
 
 @njit
@@ -101,16 +111,23 @@ def first_inside(child, varset, begin, end, tables, rows):  # type: ignore[no-un
     each; `end` may be beyond the last): a caller who knows that the answer lies there saves the others.
     rows: scratch(tables).
     """
-    first, bits, start, width, byte, block_first = tables[1], tables[2], tables[3], tables[4], tables[5], tables[6]
+    first, bits, start, width, byte, block_first = (
+        tables[1],
+        tables[2],
+        tables[3],
+        tables[4],
+        tables[5],
+        tables[6],
+    )
     w = width[child]
     origin = block_first[child]
     blocks = block_first[child + 1] - origin
     for b in range(blocks):
-        rows[b] = start[child] + ((b << 8) + np.int64(varset[byte[origin + b]])) * w
+        rows[b] = start[child] + (b << 8) + np.int64(varset[byte[origin + b]])
     for word in range(begin, min(end, w)):
         left = ~u64(0)
         for b in range(blocks):
-            left &= bits[rows[b] + word]
+            left &= bits[rows[b] + word * (blocks << 8)]
         if left:
             found = (word << 6) + np.int64(lowest(left))
             # a child without blocks has the empty parent set alone: all ones stand for its one bit

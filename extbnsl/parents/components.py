@@ -76,7 +76,9 @@ def _strongly_connected(candidates: list[tuple[int, ...]]) -> list[list[int]]:
 
 
 def _component(variables: tuple[int, ...], scores: LocalScores) -> Component:
-    families = [_projected(scores.parents[x], scores.costs[x], variables, scores.variables) for x in variables]
+    families = [
+        _projected(scores.parents[x], scores.costs[x], variables, scores.variables) for x in variables
+    ]
     return Component(
         variables=variables,
         parents=tuple(f[0] for f in families),

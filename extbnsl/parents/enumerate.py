@@ -81,7 +81,9 @@ def binomial_table(n: int) -> NDArray[np.int64]:
     return table
 
 
-def enumerate_families(problem: CountingProblem, workers: Workers, memory: int, observer: Observer) -> Enumeration:
+def enumerate_families(
+    problem: CountingProblem, workers: Workers, memory: int, observer: Observer
+) -> Enumeration:
     """Judge parent sets level by level until none can win, or the next level does not fit `memory` bytes.
 
     Time: a few hundred ns per varset and some 10 ns per family; memory: 9 to 25 bytes per varset of the largest two

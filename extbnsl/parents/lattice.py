@@ -196,7 +196,10 @@ def next_alive(lo, hi, size, extend, here, above, half_log, arities, limits, bin
             while j < s and members[j] < x:
                 j += 1
             for k in range(s):
-                entropy = here[same[k] + down[s] - down[k + 1]] - above[_swap_rank(j, k, x, s, binomials, same, up, down)]
+                entropy = (
+                    here[same[k] + down[s] - down[k + 1]]
+                    - above[_swap_rank(j, k, x, s, binomials, same, up, down)]
+                )
                 if entropy <= gain[k] * (arities[x] - 1):
                     left ^= bit
                     break
@@ -229,7 +232,8 @@ def drop_hopeless(lo, hi, size, floors, half_log, arities, binomials, tables, al
         bit = u64(1) << u64(x)
         w = width[x]
         base = first[x]
-        low_block = block_first[x + 1] > block_first[x] and byte[block_first[x]] == 0
+        blocks = block_first[x + 1] - block_first[x]
+        low_block = blocks > 0 and byte[block_first[x]] == 0
         high = ~u64(0)
         ready = 0
         varset = unrank(lo, size, binomials)
@@ -239,14 +243,14 @@ def drop_hopeless(lo, hi, size, floors, half_log, arities, binomials, tables, al
                 if varset >> u64(8) != high:
                     high = varset >> u64(8)
                     ready = 0
-                row = start[x] + np.int64(varset & u64(255)) * w
+                row = start[x] + np.int64(varset & u64(255))
                 for word in range(w):
                     if costs[base + (word << 6)] > bound:
                         break
                     if word == ready:
                         kept[word] = _inside_high_bytes(x, varset, word, low_block, tables)
                         ready += 1
-                    left = kept[word] & bits[row + word] if low_block else kept[word]
+                    left = kept[word] & bits[row + word * (blocks << 8)] if low_block else kept[word]
                     if left:
                         if costs[base + (word << 6) + np.int64(lowest(left))] <= bound:
                             alive[i] ^= bit
@@ -257,9 +261,10 @@ def drop_hopeless(lo, hi, size, floors, half_log, arities, binomials, tables, al
 @njit
 def _inside_high_bytes(x, varset, word, low_block, tables):  # type: ignore[no-untyped-def]
     """One word of the bitset of parent sets of x with no member outside `varset`, its low byte left out of account."""
-    bits, start, width, byte, block_first = tables[2:7]
+    bits, start, byte, block_first = tables[2], tables[3], tables[5], tables[6]
+    blocks = block_first[x + 1] - block_first[x]
     left = ~u64(0)
-    for b in range(1 if low_block else 0, block_first[x + 1] - block_first[x]):
+    for b in range(1 if low_block else 0, blocks):
         value = np.int64((varset >> u64(byte[block_first[x] + b] << 3)) & u64(255))
-        left &= bits[start[x] + (b * 256 + value) * width[x] + word]
+        left &= bits[start[x] + ((word * blocks + b) << 8) + value]
     return left

@@ -85,7 +85,11 @@ def _least(problem: CountingProblem, found: Enumeration) -> NDArray[np.float64]:
 
 
 def _named(
-    dataset: Dataset, order: NDArray[np.int64], found: Enumeration, least: NDArray[np.float64], max_parents: int | None
+    dataset: Dataset,
+    order: NDArray[np.int64],
+    found: Enumeration,
+    least: NDArray[np.float64],
+    max_parents: int | None,
 ) -> Survivors:
     """Translate from the positions in `order` to the data set's variables; the others have the empty set alone."""
     n = dataset.variables

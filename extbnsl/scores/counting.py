@@ -62,7 +62,9 @@ class CountingTable:
         )
 
 
-def counting_table(rows: NDArray[np.integer], weights: NDArray[np.int64], arities: NDArray[np.int64]) -> CountingTable:
+def counting_table(
+    rows: NDArray[np.integer], weights: NDArray[np.int64], arities: NDArray[np.int64]
+) -> CountingTable:
     """Prepare distinct rows (d, n) with weights (d,) for the kernel; the sum of the weights is below 2^32."""
     records = int(weights.sum())
     width = max(2, records.bit_length())
@@ -102,7 +104,11 @@ def _place_lanes(arities: NDArray[np.int64], width: int) -> tuple[NDArray[np.int
 
 
 def _lanes(
-    states: NDArray, arities: NDArray[np.int64], width: int, word_of: NDArray[np.int64], shift_of: NDArray[np.int64]
+    states: NDArray,
+    arities: NDArray[np.int64],
+    width: int,
+    word_of: NDArray[np.int64],
+    shift_of: NDArray[np.int64],
 ) -> NDArray[np.uint64]:
     lanes = np.ones((max(1, int(word_of.max(initial=0)) + 1), states.shape[1]), dtype=np.uint64)
     for v in np.flatnonzero(word_of >= 0):
@@ -303,7 +309,9 @@ def _merge_needed(level, members, row, weight, cell, entries, cells, patterns, p
     """Merge the entries of a node where variables from `members` up are no longer needed, if that halves them."""
     bits = pattern_bits[members]
     if bits < 40 and (cells[level] << bits) * 2 <= entries[level]:
-        entries[level] = _merge(row[level], weight[level], cell[level], entries[level], cells[level], bits, patterns, slot)
+        entries[level] = _merge(
+            row[level], weight[level], cell[level], entries[level], cells[level], bits, patterns, slot
+        )
 
 
 @njit
@@ -368,7 +376,21 @@ def _count_last(ids, top, cells, first, needed, nodes, table, hist, acc, group, 
             sums[u] += _count_one(ids, weight, row, states[u], entries, u64(arities[u]), hist, mlogm)
         else:
             wanted = group[:members]
-            _count_word(ids, row, weight, entries, cells, lanes[word], acc, wanted, shift_of, arities, width, mlogm, sums)
+            _count_word(
+                ids,
+                row,
+                weight,
+                entries,
+                cells,
+                lanes[word],
+                acc,
+                wanted,
+                shift_of,
+                arities,
+                width,
+                mlogm,
+                sums,
+            )
     return counted
 
 

@@ -17,77 +17,80 @@ UNFORCED = np.uint8(255)
 
 
 @njit
-def _above_low_bytes(x, varset, word, low_bytes, start, width, bits, block_first):  # type: ignore[no-untyped-def]
-    """One word of the bitset of x's parent sets with no member outside `varset` in the bytes above the low ones."""
+def _above_low_bytes(varset, row, low_bytes, blocks, bits):  # type: ignore[no-untyped-def]
+    """The word at `row` of a bitset of parent sets, those with no member outside `varset` in the bytes above the low
+    ones."""
     left = ~u64(0)
-    for b in range(low_bytes, block_first[x + 1] - block_first[x]):
-        value = np.int64((varset >> u64(b << 3)) & u64(255))
-        left &= bits[start[x] + ((b << 8) + value) * width[x] + word]
+    for b in range(low_bytes, blocks):
+        left &= bits[row + (u64(b) << u64(8)) + ((varset >> u64(b << 3)) & u64(255))]
     return left
 
 
 @njit
-def _generate(begin, end, high, leaves, columns, low_bits, tables, ready, made, base_h, slice_h, limit, open_list):  # type: ignore[no-untyped-def]
-    """Successors of the nodes begin..end of one partition by the variables in `leaves`, into their target's open list.
+def _generate(
+    high, partitions, leaves, columns, low_bits, tables, ready, made, base_h, slice_h, limit, open_list
+):  # type: ignore[no-untyped-def]
+    """All successors in one target, whose high bits are `high`, into the open list.
 
-    `high` has the partition's high bits in place. ready (n, words) and made (n,) are scratch: the AND over the bytes
-    above the low ones is the same for all nodes, so its words are made once, as far as they are needed. Returns the
-    number of edges generated.
+    They come from the nodes of partitions[k] by the variables in leaves[k]. ready (n, words) and made (n,) are
+    scratch: the AND over the bytes above the low ones is the same for all nodes of a source, so its words are made
+    once, as far as they are needed. Returns the number of edges generated.
     """
-    lows, g, forced = columns
-    costs, first, bits, start, width, block_first = tables[0], tables[1], tables[2], tables[3], tables[4], tables[6]
-    best, leaf, occupied = open_list
+    starts, lows, g, forced = columns
+    costs, first, bits, start, width = tables[:5]
+    best, leaf, occupied, occupied_words = open_list
+    blocks = tables[6][1]  # of each child, one per byte
+    stride = u64(blocks << 8)
     low_bytes = (low_bits + 7) >> 3
     second = u64(256 if low_bytes > 1 else 0)  # with a single low byte it is looked up twice
     shift = u64(8 if low_bytes > 1 else 0)
     inside = (u64(1) << u64(low_bits)) - u64(1)
-    made[:] = 0
     edges = 0
     # unsigned arithmetic throughout: a signed index costs a test for negative values
-    for i in range(begin, end):
-        low = u64(lows[i])
-        rest = leaves & ~low
-        if forced[i] != UNFORCED:
-            rest &= u64(1) << u64(forced[i])
-        slack = limit - g[i] - base_h
-        byte = (high | low) & u64(255)
-        byte2 = second + (((high | low) >> shift) & u64(255))
-        while rest:
-            bit = rest & (~rest + u64(1))
-            x = lowest(rest)
-            rest ^= bit
-            to = (low | bit) & inside
-            edges += 1
-            base = u64(first[x])
-            most = slack - slice_h[to]  # x must cost less
-            if costs[base] >= most:
-                continue
-            w = u64(width[x])
-            row = u64(start[x]) + byte * w
-            row2 = u64(start[x]) + byte2 * w
-            word = u64(0)
-            left = u64(0)
-            while word < w:
-                if word == made[x]:
-                    ready[x, word] = _above_low_bytes(x, high, word, low_bytes, start, width, bits, block_first)
-                    made[x] += u64(1)
-                left = ready[x, word] & bits[row + word] & bits[row2 + word]
-                if left:
-                    break
-                word += u64(1)
-            if not left:
-                continue
-            cost = costs[base + (word << u64(6)) + lowest(left)]
-            if cost < most:
-                cost += g[i]
-                flag = u64(1) << (to & u64(63))
-                if not occupied[to >> u64(6)] & flag:
-                    occupied[to >> u64(6)] |= flag
-                    best[to] = cost
-                    leaf[to] = x
-                elif cost < best[to] or (cost == best[to] and x < leaf[to]):
-                    best[to] = cost
-                    leaf[to] = x
+    for k in range(partitions.size):
+        made[:] = 0
+        above = high & ~leaves[k]  # a high leaf is not in the source
+        for i in range(starts[partitions[k]], starts[partitions[k] + 1]):
+            low = u64(lows[i])
+            rest = leaves[k] & ~low
+            if forced[i] != UNFORCED:
+                rest &= u64(1) << u64(forced[i])
+            slack = limit - g[i] - base_h
+            byte = (above | low) & u64(255)
+            byte2 = second + (((above | low) >> shift) & u64(255))
+            while rest:
+                bit = rest & (~rest + u64(1))
+                x = lowest(rest)
+                rest ^= bit
+                to = (low | bit) & inside
+                edges += 1
+                most = slack - slice_h[to]  # x must cost less
+                row = u64(start[x])
+                word = u64(0)
+                left = u64(0)
+                while word < u64(width[x]):
+                    if word == made[x]:
+                        ready[x, word] = _above_low_bytes(above, row, low_bytes, blocks, bits)
+                        made[x] += u64(1)
+                    left = ready[x, word] & bits[row + byte] & bits[row + byte2]
+                    if left:
+                        break
+                    word += u64(1)
+                    row += stride
+                if not left:
+                    continue
+                cost = costs[u64(first[x]) + (word << u64(6)) + lowest(left)]
+                if cost < most:
+                    cost += g[i]
+                    flag = u64(1) << (to & u64(63))
+                    if not occupied[to >> u64(6)] & flag:
+                        occupied[to >> u64(6)] |= flag
+                        occupied_words[to >> u64(12)] |= u64(1) << ((to >> u64(6)) & u64(63))
+                        best[to] = cost
+                        leaf[to] = x
+                    elif cost < best[to] or (cost == best[to] and x < leaf[to]):
+                        best[to] = cost
+                        leaf[to] = x
     return edges
 
 
@@ -109,7 +112,7 @@ def _emit(high, low_bits, variables, unmet, extend_path, h, open_list, columns, 
     other successor than U + X; `forced` gets the smallest such X. h = (part of the partition, slice). Returns the
     rows filled and the least f among them.
     """
-    best, leaf, occupied = open_list
+    best, leaf, occupied, blocks = open_list
     lows, g, leaves, forced = columns
     base_h, slice_h = h
     everything = ~u64(0) >> u64(64 - variables)
@@ -118,11 +121,17 @@ def _emit(high, low_bits, variables, unmet, extend_path, h, open_list, columns, 
     for b in range(low_bytes, unmet.shape[0]):
         waiting_above |= unmet[b, (high >> u64(b << 3)) & u64(255)]
     least = np.inf
-    for block in range(occupied.size):
+    at = 0
+    while at < blocks.size:
+        if not blocks[at]:
+            at += 1
+            continue
+        block = u64(at << 6) + lowest(blocks[at])
+        blocks[at] &= blocks[at] - u64(1)
         left = occupied[block]
         occupied[block] = 0
         while left:
-            low = (u64(block) << u64(6)) + lowest(left)
+            low = (block << u64(6)) + lowest(left)
             left &= left - u64(1)
             lows[kept], g[kept], leaves[kept] = low, best[low], leaf[low]
             least = min(least, best[low] + base_h + slice_h[low])
@@ -152,7 +161,12 @@ def expand(first, targets, sources, columns, shape, tables, bound, unmet, extend
     variables, low_bits = shape
     starts = columns[0]
     size = 1 << low_bits
-    open_list = (np.empty(size, np.float64), np.empty(size, np.uint8), np.zeros(max(1, size >> 6), np.uint64))
+    open_list = (
+        np.empty(size, np.float64),  # g
+        np.empty(size, np.uint8),  # leaf
+        np.zeros((size >> 6) + 1, np.uint64),  # which low parts are there
+        np.zeros((size >> 12) + 1, np.uint64),  # which words of the former are not zero
+    )
     ready = np.empty((variables, tables[4].max()), np.uint64)
     made = np.zeros(variables, np.uint64)
     edges = 0
@@ -162,15 +176,15 @@ def expand(first, targets, sources, columns, shape, tables, bound, unmet, extend
         high = targets[t] << u64(low_bits)
         base_h, at = _high_h(high, bound)
         slice_h = bound[0][at : at + size]
-        for k in range(first[t], first[t + 1]):
-            source, leaves = sources[0][k], sources[1][k]
-            above = high & ~leaves  # a high leaf is not in the source
-            edges += _generate(
-                starts[source], starts[source + 1], above, leaves, columns[1:], low_bits, tables, ready, made,
-                base_h, slice_h, limit, open_list,
-            )  # fmt: skip
+        span = slice(first[t], first[t + 1])
+        edges += _generate(
+            high, sources[0][span], sources[1][span], columns, low_bits, tables, ready, made, base_h, slice_h, limit,
+            open_list,
+        )  # fmt: skip
         before = kept
-        kept, f = _emit(high, low_bits, variables, unmet, extend_path, (base_h, slice_h), open_list, out[:4], kept)
+        kept, f = _emit(
+            high, low_bits, variables, unmet, extend_path, (base_h, slice_h), open_list, out[:4], kept
+        )
         least = min(least, f)
         out[4][t] = kept - before
     return edges, kept, least

@@ -41,13 +41,17 @@ class Layer:
     @property
     def varsets(self) -> NDArray[np.uint64]:
         """The nodes as bitmasks, ascending."""
-        return np.repeat(self.highs, np.diff(self.starts)) << np.uint64(self.low_bits) | self.lows.astype(np.uint64)
+        return np.repeat(self.highs, np.diff(self.starts)) << np.uint64(self.low_bits) | self.lows.astype(
+            np.uint64
+        )
 
     def check(self) -> None:
         """Assert every invariant: columns of one length, sorted, duplicate-free, of the right size."""
         assert self.starts.size == self.highs.size + 1, "one start per partition and the end"
         assert self.starts[0] == 0, "the first partition starts at 0"
-        assert self.starts[-1] == self.lows.size == self.g.size == self.leaf.size == self.forced.size, "column lengths"
+        assert self.starts[-1] == self.lows.size == self.g.size == self.leaf.size == self.forced.size, (
+            "column lengths"
+        )
         assert (np.diff(self.starts) > 0).all(), "no partition is empty"
         varsets = self.varsets
         assert (varsets[1:] > varsets[:-1]).all(), "sorted without duplicates"
@@ -109,8 +113,10 @@ class SearchState:
     @property
     def bytes(self) -> int:
         """Memory that the state holds."""
-        return 12 * self.layer.nodes + 16 * self.layer.highs.size + sum(
-            3 * closed.lows.size + 16 * closed.highs.size for closed in self.closed
+        return (
+            12 * self.layer.nodes
+            + 16 * self.layer.highs.size
+            + sum(3 * closed.lows.size + 16 * closed.highs.size for closed in self.closed)
         )
 
 
@@ -169,7 +175,9 @@ def start_layer(low_bits: int) -> Layer:
     )
 
 
-def search_layers(problem: SearchProblem, workers: Workers, most_nodes_kept: int | None = None) -> Iterator[SearchState]:
+def search_layers(
+    problem: SearchProblem, workers: Workers, most_nodes_kept: int | None = None
+) -> Iterator[SearchState]:
     """Yield the state after each layer, from layer 0, until a layer is empty or holds the goal.
 
     An empty last layer proves that no network costs less than `problem.limit`. With `most_nodes_kept` the search ends
@@ -211,7 +219,10 @@ def next_layer(layer: Layer, problem: SearchProblem, workers: Workers) -> tuple[
     def task(lo: int, hi: int) -> tuple:
         mine = targets[lo:hi]
         first = np.empty(mine.size + 1, np.int64)
-        sources = np.empty(mine.size * (high_bits + 1), np.int64), np.empty(mine.size * (high_bits + 1), np.uint64)
+        sources = (
+            np.empty(mine.size * (high_bits + 1), np.int64),
+            np.empty(mine.size * (high_bits + 1), np.uint64),
+        )
         room = find_sources(mine, layer.highs, layer.starts, layer.low_bits, first, *sources)
         out = (
             np.empty(room, np.uint16), np.empty(room), np.empty(room, np.uint8), np.empty(room, np.uint8),
@@ -221,7 +232,7 @@ def next_layer(layer: Layer, problem: SearchProblem, workers: Workers) -> tuple[
             first, mine, sources, columns, shape, tables, bound, problem.unmet, problem.path_extension,
             problem.limit, out,
         )  # fmt: skip
-        return *(column[:kept] for column in out[:4]), out[4], edges, least
+        return *(column[:kept].copy() for column in out[:4]), out[4], edges, least
 
     parts = workers.map(task, chunks(targets.size, TARGETS_PER_TASK))
     lows, g, leaf, forced, count = (np.concatenate([part[k] for part in parts]) for k in range(5))
