@@ -115,15 +115,11 @@ def _add_solve(commands: Any) -> None:
     text = "find the network of least cost and prove it"
     parser = commands.add_parser("solve", help=text, description=f"{text.capitalize()}.", epilog=SOLVE_EPILOG)
     parser.set_defaults(command=_solve)
-    parser.add_argument(
-        "data", metavar="INPUT", help="a CSV file (or .csv.gz), or local scores (.jkl .jaa .pss)"
-    )
+    parser.add_argument("data", metavar="INPUT", help="a CSV file (or .csv.gz), or local scores (.jkl .jaa .pss)")
     parser.add_argument(
         "--run-dir", metavar="DIR", type=Path, help="where to write (default: INPUT's name with .run, here)"
     )
-    parser.add_argument(
-        "--overwrite", action="store_true", help="replace the run in an existing run directory"
-    )
+    parser.add_argument("--overwrite", action="store_true", help="replace the run in an existing run directory")
     _add_limits(parser)
     parser.add_argument(
         "--time-limit",
@@ -131,9 +127,7 @@ def _add_solve(commands: Any) -> None:
         type=_duration,
         help="stop after T: 90 (seconds), 45m, 1h30m, 2d (default: never)",
     )
-    parser.add_argument(
-        "--seed", metavar="S", type=_whole, default=0, help="seed of the randomised steps (default: 0)"
-    )
+    parser.add_argument("--seed", metavar="S", type=_whole, default=0, help="seed of the randomised steps (default: 0)")
     parser.add_argument(
         "--lower-bound",
         choices=["static", "pattern"],
@@ -152,14 +146,10 @@ def _add_solve(commands: Any) -> None:
 
 def _add_verify(commands: Any) -> None:
     text = "check a result against its data"
-    parser = commands.add_parser(
-        "verify", help=text, description=f"{text.capitalize()}.", epilog=VERIFY_EPILOG
-    )
+    parser = commands.add_parser("verify", help=text, description=f"{text.capitalize()}.", epilog=VERIFY_EPILOG)
     parser.set_defaults(command=_verify)
     parser.add_argument("result", metavar="RESULT", type=Path, help="a run directory or its result.json")
-    parser.add_argument(
-        "data", metavar="DATA", help="the CSV file, or the local scores, that it was learned from"
-    )
+    parser.add_argument("data", metavar="DATA", help="the CSV file, or the local scores, that it was learned from")
     _add_data(parser)
 
 
@@ -211,9 +201,7 @@ def _add_data(parser: argparse.ArgumentParser) -> None:
         help="the first row has names (default: decided by looking)",
     )
     header.add_argument("--no-header", action="store_false", dest="header", help="the first row is a record")
-    data.add_argument(
-        "--delimiter", metavar="D", help="the character between columns (default: decided by looking)"
-    )
+    data.add_argument("--delimiter", metavar="D", help="the character between columns (default: decided by looking)")
     data.add_argument(
         "--missing",
         choices=["refuse", "drop", "state"],
@@ -227,9 +215,7 @@ def _add_data(parser: argparse.ArgumentParser) -> None:
         help="cut continuous columns: mean, quantile:k, width:k, or paper (at the mean, and columns of more "
         "than four states too)",
     )
-    data.add_argument(
-        "--arities", metavar="FILE", help="declared numbers of states (default: the states that occur)"
-    )
+    data.add_argument("--arities", metavar="FILE", help="declared numbers of states (default: the states that occur)")
 
 
 def _whole(text: str) -> int:
@@ -326,9 +312,7 @@ def _score(options: argparse.Namespace) -> int:
 
     output = options.output
     if not is_score_file(output):
-        raise InputError(
-            f"--output: {output} is not named as local scores are; end the name in .jkl or .jkl.gz."
-        )
+        raise InputError(f"--output: {output} is not named as local scores are; end the name in .jkl or .jkl.gz.")
     if is_score_file(options.data):
         raise InputError(f"{options.data} holds local scores already; give data to compute them from.")
     _check_writable(output, options.overwrite)
@@ -360,9 +344,7 @@ def _check_writable(output: Path, overwrite: bool) -> None:
     if output.exists() and not overwrite:
         raise InputError(f"{output} exists already; give --overwrite to replace it, or another --output.")
     if not output.parent.is_dir():
-        raise InputError(
-            f"{output} cannot be written: there is no folder {str(output.parent)!r}; create it first."
-        )
+        raise InputError(f"{output} cannot be written: there is no folder {str(output.parent)!r}; create it first.")
     if not os.access(output.parent, os.W_OK | os.X_OK):
         raise InputError(f"{output} cannot be written: no permission to write in {output.parent}.")
 

@@ -30,16 +30,17 @@ def _cache_folder() -> str:
 
 
 _CACHE_FOLDER = _cache_folder()
+config: Any = numba.config
 
 
 def njit(kernel: Callable[..., Any]) -> Callable[..., Any]:
     """Compile a kernel when it is first called: cached, without the interpreter lock, division as in C."""
-    others = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = _CACHE_FOLDER  # read when the function is decorated; other code keeps its own
+    others = config.CACHE_DIR
+    config.CACHE_DIR = _CACHE_FOLDER  # read when the function is decorated; other code keeps its own
     try:
         compiled: Callable[..., Any] = numba.njit(cache=True, nogil=True, error_model="numpy")(kernel)
     finally:
-        numba.config.CACHE_DIR = others
+        config.CACHE_DIR = others
     return compiled
 
 
@@ -47,30 +48,30 @@ u64 = np.uint64
 
 
 @intrinsic
-def popcount(typingctx, x):  # type: ignore[no-untyped-def]
+def popcount(typingctx, x):
     """Number of ones of an unsigned 64-bit integer, as one."""
 
-    def codegen(context, builder, signature, args):  # type: ignore[no-untyped-def]
+    def codegen(context, builder, signature, args):
         return builder.ctpop(args[0])
 
     return numba.uint64(numba.uint64), codegen
 
 
 @intrinsic
-def lowest(typingctx, x):  # type: ignore[no-untyped-def]
+def lowest(typingctx, x):
     """Index of the lowest one of an unsigned 64-bit integer; 64 for zero."""
 
-    def codegen(context, builder, signature, args):  # type: ignore[no-untyped-def]
+    def codegen(context, builder, signature, args):
         return builder.cttz(args[0], context.get_constant(numba.boolean, False))
 
     return numba.uint64(numba.uint64), codegen
 
 
 @intrinsic
-def highest(typingctx, x):  # type: ignore[no-untyped-def]
+def highest(typingctx, x):
     """Index of the highest one of a non-zero unsigned 64-bit integer."""
 
-    def codegen(context, builder, signature, args):  # type: ignore[no-untyped-def]
+    def codegen(context, builder, signature, args):
         zeros = builder.ctlz(args[0], context.get_constant(numba.boolean, False))
         return builder.sub(context.get_constant(numba.uint64, 63), zeros)
 

@@ -55,9 +55,7 @@ def parse_size(size: str | int, option: str = "memory") -> int:
     """
     found = _SIZE.fullmatch(str(size).strip().upper())
     if isinstance(size, bool) or found is None or found[2] not in _SIZE_UNITS:
-        raise InputError(
-            f"{option}: {size!r} is not a size; write bytes or a unit, such as 512MiB, 8GiB or 40GB."
-        )
+        raise InputError(f"{option}: {size!r} is not a size; write bytes or a unit, such as 512MiB, 8GiB or 40GB.")
     amount = float(found[1]) * _SIZE_UNITS[found[2]]
     if not 1 <= amount < 2**63:
         raise InputError(f"{option}: {size!r} must be at least one byte and less than 8 EiB.")
@@ -139,9 +137,7 @@ def _quota(cgroups: Path, membership: Path) -> float:
             granted, _, period = _text(folder / "cpu.max").partition(" ")
         else:
             granted, period = _text(folder / "cpu.cfs_quota_us"), _text(folder / "cpu.cfs_period_us")
-        if (
-            granted.strip().isdigit() and period.strip().isdigit() and int(period) > 0
-        ):  # 'max' and -1: no limit
+        if granted.strip().isdigit() and period.strip().isdigit() and int(period) > 0:  # 'max' and -1: no limit
             quota = min(quota, int(granted) / int(period))
     return quota
 

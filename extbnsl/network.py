@@ -91,10 +91,7 @@ class Network:
 
     def parents_by_name(self) -> dict[str, list[str]]:
         """The names of the parents of every variable, in the order of the variables."""
-        return {
-            name: [self.names[p] for p in parents]
-            for name, parents in zip(self.names, self.parents, strict=True)
-        }
+        return {name: [self.names[p] for p in parents] for name, parents in zip(self.names, self.parents, strict=True)}
 
     def _cycle(self, placed: set[int]) -> list[int]:
         """A cycle among the variables that no order could place, first variable repeated at the end.
@@ -166,9 +163,7 @@ def fit(network: Network, dataset: Dataset) -> tuple[NDArray[np.float64], ...]:
     if network.names != dataset.names:
         raise InputError(f"The variables of the network are not those of {dataset.source}.")
     arities = [len(states) for states in dataset.states]
-    return tuple(
-        _table(dataset.codes, arities, (*parents, child)) for child, parents in enumerate(network.parents)
-    )
+    return tuple(_table(dataset.codes, arities, (*parents, child)) for child, parents in enumerate(network.parents))
 
 
 def _table(codes: NDArray[np.uint16], arities: list[int], family: tuple[int, ...]) -> NDArray[np.float64]:

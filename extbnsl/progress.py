@@ -34,9 +34,7 @@ Clock = Callable[[], float]
 
 _COUNT_UNITS = ((1e3, "k"), (1e6, "M"), (1e9, "G"))
 _COLUMNS = "{:1} {:>10}  {:>9} {:>8} {:>8} {:>9} {:>12} {:>12} {:>8} {:>8}"
-HEADER = _COLUMNS.format(
-    "", "Layer", "Generated", "Kept", "Pruned", "RAM", "LowerBnd", "UpperBnd", "Gap", "Time"
-)
+HEADER = _COLUMNS.format("", "Layer", "Generated", "Kept", "Pruned", "RAM", "LowerBnd", "UpperBnd", "Gap", "Time")
 
 
 def line_writer(*streams: TextIO) -> Writer:

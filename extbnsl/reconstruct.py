@@ -1,4 +1,4 @@
-"""From the end of a search back to its order: walk the leaves of the closed layers (Malone et al. 2011, Section 5.5)."""
+"""From the end of a search back to its order: walk the closed layers (Malone et al. 2011, Section 5.5)."""
 
 from extbnsl.search.layers import Layer, SearchState
 

@@ -36,9 +36,7 @@ if TYPE_CHECKING:
 LOCK = "lock"
 LOGS = ("log.jsonl", "solve.log")
 OUTPUTS = ("result.json", "network.bif", "network.json", "network.dot")
-_OWN_FILE = re.compile(
-    "|".join(rf"{re.escape(name)}|\.{re.escape(name)}\.\d+\.tmp" for name in OUTPUTS + LOGS)
-)
+_OWN_FILE = re.compile("|".join(rf"{re.escape(name)}|\.{re.escape(name)}\.\d+\.tmp" for name in OUTPUTS + LOGS))
 
 
 class RunDirectory:
@@ -136,15 +134,11 @@ def read_result(path: Path) -> dict[str, Any]:
     try:
         document = json.loads(file.read_bytes())
     except FileNotFoundError:
-        raise InputError(
-            f"{file} does not exist; give a result.json or a run directory that holds one."
-        ) from None
+        raise InputError(f"{file} does not exist; give a result.json or a run directory that holds one.") from None
     except OSError as error:
         raise InputError(f"{file} cannot be read: {error.strerror}.") from error
     except ValueError as error:
-        raise RunDirectoryError(
-            f"{file} is not JSON ({error}); it is damaged or no result of a solve."
-        ) from error
+        raise RunDirectoryError(f"{file} is not JSON ({error}); it is damaged or no result of a solve.") from error
     if not isinstance(document, dict):
         raise RunDirectoryError(f"{file} holds no JSON object; it is damaged or no result of a solve.")
     return document

@@ -1,19 +1,17 @@
 """The one composition of everything: from a data set or local scores to a network with its proof."""
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from extbnsl.bounds.incumbent import Incumbent, search_orders
+from extbnsl.bounds.incumbent import search_orders
 from extbnsl.bounds.partition import WIDEST, Partition, find_partition
-from extbnsl.bounds.patterns import GroupBound, group_bound, pattern_bytes, static_table
+from extbnsl.bounds.patterns import group_bound, pattern_bytes, static_table
 from extbnsl.data import Dataset, from_array
 from extbnsl.errors import InputError, VerificationError
-from extbnsl.events import IncumbentFound, LayerEnded, Observer, StageAdvanced, Warned, ignore
+from extbnsl.events import IncumbentFound, LayerEnded, Observer, Warned, ignore
 from extbnsl.limits import Deadline, cpu_seconds, default_memory, default_threads, peak_rss
 from extbnsl.network import Network
 from extbnsl.parents.best_score import as_bytes, byte_tables, first_inside_each
@@ -25,7 +23,7 @@ from extbnsl.result import Result
 from extbnsl.scores.local import LocalScores
 from extbnsl.search.layers import SearchProblem, SearchState, predicted_edges, search_layers, search_problem
 from extbnsl.stages import Stages
-from extbnsl.varsets import WORD_BITS, pack, renumber, sizes, unpack, words
+from extbnsl.varsets import WORD_BITS, pack, renumber, sizes, unpack
 from extbnsl.verify import score_network
 from extbnsl.workers import Stopped, StopSignal, Workers, never
 
@@ -150,9 +148,7 @@ def _check_options(
 
 def _load_kernels(context: _Context) -> None:
     """Run every kernel once on a toy problem, so that compiling is a stage of its own and not a silent pause."""
-    with context.stages.stage(
-        "kernels", "loading; the first run after an installation compiles them, half a minute"
-    ):
+    with context.stages.stage("kernels", "loading; the first run after an installation compiles them, half a minute"):
         toy = from_array(np.array([[0, 0, 1, 0], [1, 1, 0, 1], [0, 2, 1, 2], [1, 0, 1, 3]] * 3))
         quiet = replace(context, observer=ignore, stages=Stages(ignore))
         with Workers(1) as alone:
@@ -180,9 +176,7 @@ def _limited(scores: LocalScores, max_parents: int | None) -> LocalScores:
     keep = [sizes(p) <= max_parents for p in scores.parents]
     for name, kept in zip(scores.names, keep, strict=True):
         if not kept.any():
-            raise InputError(
-                f"max_parents: {name} has no parent set of at most {max_parents}; raise the limit."
-            )
+            raise InputError(f"max_parents: {name} has no parent set of at most {max_parents}; raise the limit.")
     return LocalScores(
         scores.names,
         tuple(np.ascontiguousarray(p[k]) for p, k in zip(scores.parents, keep, strict=True)),
@@ -225,9 +219,7 @@ def _incumbent(component: Component, floor: float, k: int, context: _Context) ->
     return _Part(tuple(best.order.tolist()), best.cost, floor, None)
 
 
-def _prove(
-    component: Component, k: int, parts: list[_Part], counters: dict[str, int], context: _Context
-) -> _Part:
+def _prove(component: Component, k: int, parts: list[_Part], counters: dict[str, int], context: _Context) -> _Part:
     """Prove component k's incumbent optimal, or find the optimum, or stop with the bounds reached."""
     part = parts[k]
     if component.size > WORD_BITS:
@@ -264,9 +256,7 @@ def _partition(component: Component, upper_bound: float, context: _Context) -> P
     return find_partition(families, widest, upper_bound, context.workers, context.seed, expected_edges)
 
 
-def _labelled(
-    component: Component, partition: Partition, upper_bound: float, context: _Context
-) -> SearchProblem:
+def _labelled(component: Component, partition: Partition, upper_bound: float, context: _Context) -> SearchProblem:
     """The component with its variables in the order of the partition's groups, ready to search."""
     order = [v for group in partition.groups for v in group]
     new = np.argsort(order)
@@ -355,9 +345,7 @@ def _result(
 ) -> Result:
     network, order, cost = _network(survivors.scores, parts, found)
     dataset = problem if isinstance(problem, Dataset) else None
-    with context.stages.stage(
-        "verify", "scoring the network again from the data" if dataset else ""
-    ) as summary:
+    with context.stages.stage("verify", "scoring the network again from the data" if dataset else "") as summary:
         cost = _verified(network, cost, dataset)
         summary.append(f"cost {cost:.6f}, acyclic")
     slack = tolerance(cost)
@@ -390,7 +378,7 @@ def _result(
 
 
 def _verified(network: Network, cost: float, dataset: Dataset | None) -> float:
-    """The cost of the network, rescored from the data if there are any; VerificationError if it differs from the claim."""
+    """The cost of the network, scored again from the data if there are any; VerificationError if it is another."""
     network.order()
     if dataset is None:
         return cost

@@ -38,17 +38,11 @@ def write_atomically(path: str | os.PathLike[str], data: bytes) -> None:
 def write_failure(path: Path, error: OSError) -> ExtbnslError:
     """The named failure, to be raised, for an `error` of the system when `path` was to be written."""
     if error.errno in (errno.ENOENT, errno.ENOTDIR) and not path.parent.is_dir():
-        return InputError(
-            f"{path} cannot be written: there is no folder {str(path.parent)!r}; create it first."
-        )
+        return InputError(f"{path} cannot be written: there is no folder {str(path.parent)!r}; create it first.")
     if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
-        return InputError(
-            f"{path} cannot be written: no permission to write in {path.parent}; choose another place."
-        )
+        return InputError(f"{path} cannot be written: no permission to write in {path.parent}; choose another place.")
     if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-        return BudgetError(
-            f"{path} cannot be written: the disk or quota is full; free some space and try again."
-        )
+        return BudgetError(f"{path} cannot be written: the disk or quota is full; free some space and try again.")
     return InputError(f"{path} cannot be written: {error.strerror or error}; choose another place.")
 
 

@@ -27,9 +27,7 @@ def pack(members: Iterable[int], variables: int) -> NDArray[np.uint64]:
 
 def unpack(varset: NDArray[np.uint64]) -> tuple[int, ...]:
     """The members of one varset, ascending."""
-    return tuple(
-        WORD_BITS * w + b for w, word in enumerate(varset.tolist()) for b in range(WORD_BITS) if word >> b & 1
-    )
+    return tuple(WORD_BITS * w + b for w, word in enumerate(varset.tolist()) for b in range(WORD_BITS) if word >> b & 1)
 
 
 def sizes(varsets: NDArray[np.uint64]) -> NDArray[np.int64]:
@@ -39,7 +37,7 @@ def sizes(varsets: NDArray[np.uint64]) -> NDArray[np.int64]:
 
 def is_subset(inner: NDArray[np.uint64], outer: NDArray[np.uint64]) -> NDArray[np.bool_]:
     """Whether each `inner` lies inside `outer`; broadcasts over leading axes, the last axis is words."""
-    return ~(inner & ~outer).any(axis=-1)
+    return np.logical_not((inner & ~outer).any(axis=-1))
 
 
 def renumber(varsets: NDArray[np.uint64], new: NDArray[np.int64], variables: int) -> NDArray[np.uint64]:

@@ -227,8 +227,7 @@ def _bound_findings(claim: _Claim) -> list[str]:
         findings.append(f"The upper bound {claim.upper_bound!r} is not the cost {claim.cost!r}.")
     if claim.status == "optimal" and not _close(claim.lower_bound, claim.upper_bound):
         findings.append(
-            f"The status is 'optimal', but the bounds {claim.lower_bound!r} and {claim.upper_bound!r} "
-            "are apart."
+            f"The status is 'optimal', but the bounds {claim.lower_bound!r} and {claim.upper_bound!r} are apart."
         )
     return findings
 

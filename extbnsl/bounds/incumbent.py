@@ -69,7 +69,7 @@ def search_orders(
 
 
 @njit
-def _random_below(state, limit):  # type: ignore[no-untyped-def]
+def _random_below(state, limit):
     """A random integer in [0, limit) from the xorshift generator in state[0] (Marsaglia 2003)."""
     x = state[0]
     x ^= x << u64(13)
@@ -80,12 +80,12 @@ def _random_below(state, limit):  # type: ignore[no-untyped-def]
 
 
 @njit
-def _flip(varset, v):  # type: ignore[no-untyped-def]
+def _flip(varset, v):
     varset[v >> 3] ^= np.uint8(1 << (v & 7))
 
 
 @njit
-def _cost(child, place, tables):  # type: ignore[no-untyped-def]
+def _cost(child, place, tables):
     """Cost of the child's parent set at `place` of its score order; NO_PARENTS for -1."""
     if place < 0:
         return NO_PARENTS
@@ -93,13 +93,13 @@ def _cost(child, place, tables):  # type: ignore[no-untyped-def]
 
 
 @njit
-def _has_parent(child, place, v, tables):  # type: ignore[no-untyped-def]
+def _has_parent(child, place, v, tables):
     """Whether v is in the child's parent set at `place` of its score order."""
     return place >= 0 and (tables[7][tables[1][child] + place, v >> 3] >> (v & 7)) & 1
 
 
 @njit
-def _choose(child, varset, place, gained, tables, rows):  # type: ignore[no-untyped-def]
+def _choose(child, varset, place, gained, tables, rows):
     """The child's best place inside `varset`, which has gained or lost one variable since `place` was the best."""
     begin, end = 0, tables[4][child]
     if place >= 0:
@@ -111,7 +111,7 @@ def _choose(child, varset, place, gained, tables, rows):  # type: ignore[no-unty
 
 
 @njit
-def _score_order(order, places, prefix, tables, rows):  # type: ignore[no-untyped-def]
+def _score_order(order, places, prefix, tables, rows):
     """Fill prefix[k] with the varset before place k and places[k] with the best choice there; returns the cost."""
     prefix[0] = 0
     total = 0.0
@@ -125,7 +125,7 @@ def _score_order(order, places, prefix, tables, rows):  # type: ignore[no-untype
 
 
 @njit
-def _insert(order, source, target):  # type: ignore[no-untyped-def]
+def _insert(order, source, target):
     """Move the variable at `source` to `target`, in place."""
     x = order[source]
     step = 1 if target > source else -1
@@ -137,7 +137,7 @@ def _insert(order, source, target):  # type: ignore[no-untyped-def]
 
 
 @njit
-def _best_insertion(order, source, places, prefix, varset, tables, rows):  # type: ignore[no-untyped-def]
+def _best_insertion(order, source, places, prefix, varset, tables, rows):
     """The best place for the variable x at `source` and the change of cost.
 
     x passes one neighbour y after the other. On the way to the front y gains x as a possible parent and x loses y; on
@@ -178,7 +178,7 @@ def _best_insertion(order, source, places, prefix, varset, tables, rows):  # typ
 
 
 @njit
-def _descend(order, dirty, places, prefix, varset, tables, rows):  # type: ignore[no-untyped-def]
+def _descend(order, dirty, places, prefix, varset, tables, rows):
     """Insertion moves of dirty variables until none has a better place; returns the cost of the order.
 
     A move changes what stands before the variables it passes: these become dirty and are looked at again.
@@ -204,7 +204,7 @@ def _descend(order, dirty, places, prefix, varset, tables, rows):  # type: ignor
 
 
 @njit
-def improve_order(order, state, kicks, tables):  # type: ignore[no-untyped-def]
+def improve_order(order, state, kicks, tables):
     """Iterated local search from `order` (n,), which becomes the best order found; returns its cost.
 
     state: uint64 (1,), the random numbers' state, carried on. Equally good orders replace each other, so that the

@@ -102,9 +102,7 @@ def _swap_round(
     return partition, best
 
 
-def pair_weights(
-    parents: Sequence[NDArray[np.uint64]], costs: Sequence[NDArray[np.float64]]
-) -> NDArray[np.float64]:
+def pair_weights(parents: Sequence[NDArray[np.uint64]], costs: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
     """How much it costs at least to forbid one of the two arcs between i and j: (k, k) float64, symmetric, nats.
 
     The loss of i without j is BestScore(i | all but j) - BestScore(i | all); the weight is the smaller loss of the two.

@@ -37,9 +37,7 @@ class GroupBound:
     def value(self, varset: int) -> float:
         """h of one varset."""
         total = 0.0
-        for start, shift, width in zip(
-            self.start.tolist(), self.shift.tolist(), self.width.tolist(), strict=True
-        ):
+        for start, shift, width in zip(self.start.tolist(), self.shift.tolist(), self.width.tolist(), strict=True):
             total += float(self.tables[start + (varset >> shift & (1 << width) - 1)])
         return total
 
@@ -60,7 +58,7 @@ def static_table(best: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 @njit
-def _cut_to_group(parents, group, own):  # type: ignore[no-untyped-def]
+def _cut_to_group(parents, group, own):
     """Parent sets (m,) as masks over the positions in `group` but `own`, positions above it shifted down: int64."""
     masks = np.zeros(parents.size, np.int64)
     for k in range(group.size):
@@ -91,7 +89,7 @@ def pattern_bytes(width: int) -> int:
 
 
 @njit
-def pattern_table(masks, costs, first):  # type: ignore[no-untyped-def]
+def pattern_table(masks, costs, first):
     """The pattern database of one group of k variables: float64 (2^k,), entry A the least cost of the rest of it.
 
     Families as from `group_families`. O(k^2 2^k) minima, k 2^(k - 1) doubles of working memory.
@@ -120,13 +118,13 @@ def pattern_table(masks, costs, first):  # type: ignore[no-untyped-def]
 
 
 @njit
-def _smaller(x, y):  # type: ignore[no-untyped-def]
+def _smaller(x, y):
     """The smaller of two numbers that are not NaN: unlike min(), this becomes one vector instruction."""
     return x if x < y else y
 
 
 @njit
-def _spread_minima(values, bits):  # type: ignore[no-untyped-def]
+def _spread_minima(values, bits):
     """values[A] = least of values[B] over the subsets B of A, in place; 2^bits values."""
     done = 0
     if bits >= 3:  # the three lowest bits at once: their inner loops would be too short

@@ -29,8 +29,7 @@ def read_arities(path: str | PathLike[str]) -> dict[str, int]:
     for name, text in zip(names, numbers, strict=True):
         if not (text.isascii() and text.isdigit() and 1 <= int(text) <= LARGEST_ARITY):
             raise InputError(
-                f"{path}: the arity '{text}' of '{name}' is no whole number from 1 to {LARGEST_ARITY}: "
-                "correct it."
+                f"{path}: the arity '{text}' of '{name}' is no whole number from 1 to {LARGEST_ARITY}: correct it."
             )
     return {name: int(text) for name, text in zip(names, numbers, strict=True)}
 
@@ -45,9 +44,7 @@ def declare(
     """
     unknown = sorted(set(arities) - {column.name for column in columns})
     if unknown:
-        raise InputError(
-            f"{source} has no column '{unknown[0]}', for which an arity is declared: correct the name."
-        )
+        raise InputError(f"{source} has no column '{unknown[0]}', for which an arity is declared: correct the name.")
     declared = tuple(_with_arity(c, arities[c.name], source) for c in columns if c.name in arities)
     return declared, tuple(c for c in columns if c.name not in arities)
 

@@ -29,15 +29,9 @@ def from_array(
     """
     check_rules(missing, discretise, None)
     values = _checked(array)
-    labels = (
-        [f"X{j}" for j in range(values.shape[1])]
-        if names is None
-        else [clean_name(str(name)) for name in names]
-    )
+    labels = [f"X{j}" for j in range(values.shape[1])] if names is None else [clean_name(str(name)) for name in names]
     if len(labels) != values.shape[1]:
-        raise InputError(
-            f"{SOURCE}: {len(labels)} names for {values.shape[1]} columns: give one name for each."
-        )
+        raise InputError(f"{SOURCE}: {len(labels)} names for {values.shape[1]} columns: give one name for each.")
     if discretise is None and values.dtype.kind == "f":
         _refuse_fractions(values, labels)
     columns = [column_of_numbers(name, values[:, j], SOURCE) for j, name in enumerate(labels)]
@@ -73,8 +67,7 @@ def _checked(array: ArrayLike) -> NDArray[Any]:
         raise InputError(f"{SOURCE} has {values.ndim} dimensions: give two, records by variables.")
     if values.dtype.kind not in "biuf":
         raise InputError(
-            f"{SOURCE} has the dtype {values.dtype}: give integers, or use from_dataframe or read_csv "
-            "for texts."
+            f"{SOURCE} has the dtype {values.dtype}: give integers, or use from_dataframe or read_csv for texts."
         )
     return values
 

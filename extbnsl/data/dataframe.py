@@ -33,9 +33,7 @@ def from_dataframe(frame: Any, *, missing: str = "refuse", discretise: str | Non
     columns = [_column(name, frame[key]) for name, key in zip(names, keys, strict=True)]
     lengths = {len(column.codes) for column in columns}
     if len(lengths) > 1:
-        raise InputError(
-            f"{SOURCE} has columns of {min(lengths)} to {max(lengths)} values: make them equally long."
-        )
+        raise InputError(f"{SOURCE} has columns of {min(lengths)} to {max(lengths)} values: make them equally long.")
     return prepare(columns, SOURCE, missing=missing, discretise=discretise)
 
 
@@ -43,9 +41,7 @@ def _column(name: str, series: Any) -> Column:
     """The column of one series or sequence."""
     values = series.to_numpy() if hasattr(series, "to_numpy") else np.asarray(series)
     if values.ndim != 1:
-        raise InputError(
-            f"{SOURCE}: column '{name}' has {values.ndim} dimensions: give one value for each record."
-        )
+        raise InputError(f"{SOURCE}: column '{name}' has {values.ndim} dimensions: give one value for each record.")
     if values.dtype.kind in "biuf":
         return column_of_numbers(name, values, SOURCE)
     if values.dtype.kind in "mM":

@@ -21,9 +21,7 @@ def given_delimiter(text: str) -> str:
     """The delimiter that --delimiter names: one character, or a name in SPELLED; else InputError."""
     delimiter = SPELLED.get(text, text)
     if len(delimiter) != 1 or delimiter in '"\r\n\0':
-        raise InputError(
-            f"--delimiter {text!r} cannot separate fields: give one character, such as , or ; or \\t."
-        )
+        raise InputError(f"--delimiter {text!r} cannot separate fields: give one character, such as , or ; or \\t.")
     return delimiter
 
 
@@ -57,9 +55,7 @@ def numbered_rows(text: str, delimiter: str, source: str) -> Iterator[NumberedRo
     A field in double quotes may hold delimiters, line ends, and quotes doubled; quotes that are not closed,
     or closed within a field, are an InputError with the line.
     """
-    reader = csv.reader(
-        _lines(text, delimiter), delimiter=delimiter, strict=True, skipinitialspace=delimiter != " "
-    )
+    reader = csv.reader(_lines(text, delimiter), delimiter=delimiter, strict=True, skipinitialspace=delimiter != " ")
     try:
         for row in reader:
             yield row or [""], reader.line_num

@@ -37,9 +37,7 @@ def parse_rule(text: str | None) -> Rule | None:
     if method not in ("quantile", "width"):
         raise InputError(f"--discretise {text} is unknown: use {FORMS}.")
     if not (parts.isascii() and parts.isdigit() and 2 <= int(parts) <= MAX_STATES):
-        raise InputError(
-            f"--discretise {text}: give a number of intervals from 2 to {MAX_STATES}, as {method}:3."
-        )
+        raise InputError(f"--discretise {text}: give a number of intervals from 2 to {MAX_STATES}, as {method}:3.")
     return Rule(method, int(parts))
 
 
@@ -128,9 +126,7 @@ def _regroup(column: Column, group: NDArray[np.intp], labels: Sequence[str]) -> 
 def _edge_texts(edges: NDArray[np.float64]) -> list[str]:
     """The edges to six digits, or as many more as tell them apart; whole numbers in full."""
     for digits in range(6, 17):
-        texts = [
-            str(int(e)) if e.is_integer() and abs(e) < 1e15 else f"{e:.{digits}g}" for e in edges.tolist()
-        ]
+        texts = [str(int(e)) if e.is_integer() and abs(e) < 1e15 else f"{e:.{digits}g}" for e in edges.tolist()]
         if len(set(texts)) == len(texts):
             return texts
     return [repr(e) for e in edges.tolist()]

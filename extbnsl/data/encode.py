@@ -18,8 +18,7 @@ def check_rules(missing: str, discretise: str | None, arities: object) -> None:
     parse_rule(discretise)
     if discretise is not None and arities is not None:
         raise InputError(
-            f"--arities declares the states that --discretise {discretise} would change: give only one "
-            "of them."
+            f"--arities declares the states that --discretise {discretise} would change: give only one of them."
         )
 
 

@@ -22,9 +22,7 @@ def mark_missing(column: Column) -> Column:
     return replace(column, codes=np.where(np.array(marked)[column.codes], np.int32(-1), column.codes))
 
 
-def settle_missing(
-    columns: Sequence[Column], rule: str, source: str
-) -> tuple[tuple[Column, ...], tuple[str, ...]]:
+def settle_missing(columns: Sequence[Column], rule: str, source: str) -> tuple[tuple[Column, ...], tuple[str, ...]]:
     """Refuse missing values, drop the records that have one, or leave them for a state of their own.
 
     `rule` is one of RULES. Returns the columns and warnings. Raises InputError with the count, the columns

@@ -61,9 +61,7 @@ def is_header(table: Table) -> bool:
 
 def with_header(table: Table) -> list[Column]:
     """The columns below the first row, named by it."""
-    return [
-        replace(column, name=clean_name(name)) for name, column in zip(table.first, table.below, strict=True)
-    ]
+    return [replace(column, name=clean_name(name)) for name, column in zip(table.first, table.below, strict=True)]
 
 
 def without_header(table: Table) -> list[Column]:

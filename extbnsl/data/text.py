@@ -18,9 +18,7 @@ def read_text(path: str | PathLike[str]) -> str:
     try:
         data = Path(path).read_bytes()
     except OSError as error:
-        raise InputError(
-            f"{path} cannot be read ({error.strerror}): check the name and the permissions."
-        ) from None
+        raise InputError(f"{path} cannot be read ({error.strerror}): check the name and the permissions.") from None
     if data.startswith(GZIP_MAGIC):
         try:
             data = gzip.decompress(data)
@@ -33,7 +31,5 @@ def read_text(path: str | PathLike[str]) -> str:
         raise InputError(f"{path} is not UTF-8 text (line {line}): save it as UTF-8.") from None
     if "\0" in text:
         line = text.count("\n", 0, text.index("\0")) + 1
-        raise InputError(
-            f"{path} has a NUL byte in line {line}, so it is no text file: save it as UTF-8 text."
-        )
+        raise InputError(f"{path} has a NUL byte in line {line}, so it is no text file: save it as UTF-8 text.")
     return text

@@ -84,8 +84,8 @@ def as_bytes(varsets: NDArray[np.uint64]) -> NDArray[np.uint8]:
 
 
 @njit
-def _fill_blocks(column, blocks):  # type: ignore[no-untyped-def]
-    """blocks[:, b, value] = bitset of the rows j with column[j, b] inside `value`: set once, then spread to supersets."""
+def _fill_blocks(column, blocks):
+    """blocks[:, b, value] = bitset of the rows j with column[j, b] inside `value`: set once, spread to supersets."""
     for b in range(blocks.shape[1]):
         for j in range(column.shape[0]):
             blocks[j >> 6, b, column[j, b]] |= u64(1) << u64(j & 63)
@@ -97,14 +97,14 @@ def _fill_blocks(column, blocks):  # type: ignore[no-untyped-def]
 
 
 @njit
-def scratch(tables):  # type: ignore[no-untyped-def]
+def scratch(tables):
     """Working space for queries: one position per block of the child with the most of them."""
     block_first = tables[6]
     return np.zeros(max(1, np.diff(block_first).max()), np.int64)
 
 
 @njit
-def first_inside(child, varset, begin, end, tables, rows):  # type: ignore[no-untyped-def]
+def first_inside(child, varset, begin, end, tables, rows):
     """Position, in the child's score order, of its cheapest parent set inside `varset`; -1 if none is.
 
     varset: its bytes, uint8, little-endian. Only words begin <= word < end of the bitset are searched (64 parent sets
@@ -136,7 +136,7 @@ def first_inside(child, varset, begin, end, tables, rows):  # type: ignore[no-un
 
 
 @njit
-def first_inside_each(child, varsets, tables):  # type: ignore[no-untyped-def]
+def first_inside_each(child, varsets, tables):
     """Position of the cheapest parent set inside each row of `varsets` (m, bytes) uint8, or -1: int64 (m,)."""
     found = np.empty(varsets.shape[0], np.int64)
     rows = scratch(tables)

@@ -40,7 +40,7 @@ def components(scores: LocalScores) -> tuple[Component, ...]:
 
 
 def _strongly_connected(candidates: list[tuple[int, ...]]) -> list[list[int]]:
-    """Tarjan's algorithm (1972) on the arcs child -> candidate parent: a component comes after its candidate parents."""
+    """Tarjan's algorithm (1972) on the arcs child -> candidate parent: candidate parents come first."""
     n = len(candidates)
     index, low = [-1] * n, [0] * n
     on_stack = [False] * n
@@ -76,9 +76,7 @@ def _strongly_connected(candidates: list[tuple[int, ...]]) -> list[list[int]]:
 
 
 def _component(variables: tuple[int, ...], scores: LocalScores) -> Component:
-    families = [
-        _projected(scores.parents[x], scores.costs[x], variables, scores.variables) for x in variables
-    ]
+    families = [_projected(scores.parents[x], scores.costs[x], variables, scores.variables) for x in variables]
     return Component(
         variables=variables,
         parents=tuple(f[0] for f in families),

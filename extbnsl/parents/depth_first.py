@@ -109,9 +109,7 @@ def _judge_size(
     for x in {task[1].index for task in tasks}:
         own = [r for task, r in zip(tasks, results, strict=True) if task[1].index == x]
         varsets = np.concatenate([r.varsets for r in own]).view(np.uint64)
-        parents[x], costs[x] = merged(
-            (parents[x], costs[x]), (varsets, np.concatenate([r.costs for r in own]))
-        )
+        parents[x], costs[x] = merged((parents[x], costs[x]), (varsets, np.concatenate([r.costs for r in own])))
     found = replace(
         found,
         parents=parents,
@@ -181,9 +179,7 @@ def _paired(size: int, child: _Child, problem: CountingProblem, tables: tuple) -
     local = _local(child, problem)
     frames = _frames(size, child, local, problem)
     pairs = child.pairs.copy()
-    singles = _pair(
-        size, child.index, problem.floors[child.index], local, frames, problem.table.mlogm, tables, pairs
-    )
+    singles = _pair(size, child.index, problem.floors[child.index], local, frames, problem.table.mlogm, tables, pairs)
     kept = np.flatnonzero(singles)
     return _Child(child.index, child.variables[kept], np.ascontiguousarray(pairs[np.ix_(kept, kept)]))
 
@@ -231,7 +227,7 @@ def _searched(
 
 
 @njit
-def _fill_columns(codes, weights, first, columns):  # type: ignore[no-untyped-def]
+def _fill_columns(codes, weights, first, columns):
     """columns[i, first[v] + s - 1] = weight of row i where variable v has state s > 0."""
     for v in range(codes.shape[0]):
         for i in range(codes.shape[1]):
@@ -240,7 +236,7 @@ def _fill_columns(codes, weights, first, columns):  # type: ignore[no-untyped-de
 
 
 @njit
-def _count(node, asked, local, frames, mlogm, part, total, entropy, bound):  # type: ignore[no-untyped-def]
+def _count(node, asked, local, frames, mlogm, part, total, entropy, bound):
     """For each asked variable Y of a node Q: N H(X | Q + Y), and a bound of N I(X; Y | P) for all P >= Q.
 
     The bound is the sum over cells of min(N H(X), N H(Y)) in the cell. part, total: space for a row of columns.
@@ -288,7 +284,7 @@ def _count(node, asked, local, frames, mlogm, part, total, entropy, bound):  # t
 
 
 @njit
-def _refine(node, v, local, frames, place):  # type: ignore[no-untyped-def]
+def _refine(node, v, local, frames, place):
     """Node + 1 = the node's cells split by variable v, without those in which the child has one state only."""
     codes, states = local[0][v], local[4]
     rows, ends, cells = frames[0], frames[1], frames[2]
@@ -327,7 +323,7 @@ def _refine(node, v, local, frames, place):  # type: ignore[no-untyped-def]
 
 
 @njit
-def _fewest_states(listed, count, arities):  # type: ignore[no-untyped-def]
+def _fewest_states(listed, count, arities):
     """The least product of the arities of `count` listed variables, which are in ascending arity."""
     product = 1.0
     for k in range(min(count, listed.size)):
@@ -336,18 +332,18 @@ def _fewest_states(listed, count, arities):  # type: ignore[no-untyped-def]
 
 
 @njit
-def _best(x, varset, tables, space):  # type: ignore[no-untyped-def]
+def _best(x, varset, tables, space):
     """BestScore(x | varset) over the families found so far; the empty parent set is one."""
     return tables[0][tables[1][x] + first_inside(x, varset, 0, tables[4][x], tables, space)]
 
 
 @njit
-def _flip(varset, v):  # type: ignore[no-untyped-def]
+def _flip(varset, v):
     varset[v >> 3] ^= np.uint8(1 << (v & 7))
 
 
 @njit
-def _set_order(node, length, bound, frames):  # type: ignore[no-untyped-def]
+def _set_order(node, length, bound, frames):
     """Put the candidates of a node in order of ascending bound."""
     listed, order, rank = frames[3][node], frames[5][node], frames[6][node]
     places = np.argsort(bound[:length])
@@ -358,7 +354,7 @@ def _set_order(node, length, bound, frames):  # type: ignore[no-untyped-def]
 
 
 @njit
-def _open_root(frames):  # type: ignore[no-untyped-def]
+def _open_root(frames):
     m = frames[3].shape[1]
     for v in range(m):
         frames[3][0, v] = v
@@ -368,7 +364,7 @@ def _open_root(frames):  # type: ignore[no-untyped-def]
 
 
 @njit
-def _pair(size, x, floor, local, frames, mlogm, tables, pairs):  # type: ignore[no-untyped-def]
+def _pair(size, x, floor, local, frames, mlogm, tables, pairs):
     """Clear pairs[Y, Z] that no winning parent set of `size` variables has; returns 1 for the variables left."""
     codes, columns, arities = local[0], local[1], local[5]
     m = codes.shape[0]
@@ -405,7 +401,7 @@ def _pair(size, x, floor, local, frames, mlogm, tables, pairs):  # type: ignore[
 
 
 @njit
-def _open(size, v, x, variables, floor, local, frames, mlogm, tables, space, asked, sums):  # type: ignore[no-untyped-def]
+def _open(size, v, x, variables, floor, local, frames, mlogm, tables, space, asked, sums):
     """Try to put the top node's child by candidate v on the stack; returns the work done, negative if it is dead."""
     part, total, entropy, bound, place = sums
     arities = local[5]
@@ -479,7 +475,7 @@ def _open(size, v, x, variables, floor, local, frames, mlogm, tables, space, ask
 
 
 @njit
-def _leaves(size, x, variables, floor, local, frames, tables, space, entropy, out, written, alive):  # type: ignore[no-untyped-def]
+def _leaves(size, x, variables, floor, local, frames, tables, space, entropy, out, written, alive):
     """Cost the families of the top node's varset and one candidate more; returns how many `out` holds then."""
     arities = local[5]
     path, varset, top = frames[10], frames[11], frames[12][0]
@@ -498,9 +494,7 @@ def _leaves(size, x, variables, floor, local, frames, tables, space, entropy, ou
                 out[1][written] = cost
                 written += 1
             _flip(varset, variables[v])
-        if entropy[k] - floor > penalty * (arities[0] - 1) and floor + penalty * arities[0] < min(
-            cost, limit
-        ):
+        if entropy[k] - floor > penalty * (arities[0] - 1) and floor + penalty * arities[0] < min(cost, limit):
             marked = True
             alive[v, v] = 1
             for j in range(1, top + 1):
@@ -514,7 +508,7 @@ def _leaves(size, x, variables, floor, local, frames, tables, space, entropy, ou
 
 
 @njit
-def _search(size, lo, x, variables, floor, local, frames, mlogm, tables, budget, out, alive):  # type: ignore[no-untyped-def]
+def _search(size, lo, x, variables, floor, local, frames, mlogm, tables, budget, out, alive):
     """Go on with the search until it is over, the budget is spent or `out` is full.
 
     Returns whether it is over, how many families are in `out` and how many were counted.
@@ -537,9 +531,7 @@ def _search(size, lo, x, variables, floor, local, frames, mlogm, tables, budget,
         if leaf:
             candidates = frames[3][top, : frames[4][top]]
             _count(top, candidates, local, frames, mlogm, part, total, entropy, bound)
-            written = _leaves(
-                size, x, variables, floor, local, frames, tables, space, entropy, out, written, alive
-            )
+            written = _leaves(size, x, variables, floor, local, frames, tables, space, entropy, out, written, alive)
             counted += candidates.size
             work += candidates.size * frames[2][top] * 4
         if leaf or cursor[top] < (lo if top == 0 else 0):

@@ -81,9 +81,7 @@ def binomial_table(n: int) -> NDArray[np.int64]:
     return table
 
 
-def enumerate_families(
-    problem: CountingProblem, workers: Workers, memory: int, observer: Observer
-) -> Enumeration:
+def enumerate_families(problem: CountingProblem, workers: Workers, memory: int, observer: Observer) -> Enumeration:
     """Judge parent sets level by level until none can win, or the next level does not fit `memory` bytes.
 
     Time: a few hundred ns per varset and some 10 ns per family; memory: 9 to 25 bytes per varset of the largest two
@@ -171,9 +169,7 @@ def _mark(
     """Which varsets of the block must be counted: families of alive children, and parent sets of the next level."""
     needed = np.zeros(block.last - block.first, dtype=np.uint8)
     workers.map(
-        lambda lo, hi, children: mark_needed(
-            lo, hi, level.size, level.alive, children, binomials, needed, block.first
-        ),
+        lambda lo, hi, children: mark_needed(lo, hi, level.size, level.alive, children, binomials, needed, block.first),
         _groups(level.size, block, binomials),
     )
     if not last:

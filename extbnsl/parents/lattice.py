@@ -15,7 +15,7 @@ from extbnsl.scores.counting import unrank
 
 
 @njit
-def successor(varset):  # type: ignore[no-untyped-def]
+def successor(varset):
     """The next larger varset of the same size (zero stays zero)."""
     if varset == 0:
         return varset
@@ -25,7 +25,7 @@ def successor(varset):  # type: ignore[no-untyped-def]
 
 
 @njit
-def _rank_sums(varset, binomials, members, same, up, down):  # type: ignore[no-untyped-def]
+def _rank_sums(varset, binomials, members, same, up, down):
     """Members of a varset and prefix sums that give the rank of any varset one insertion or removal away.
 
     same[j], up[j], down[j]: sums over i < j of C(p_i, i + 1), C(p_i, i + 2), C(p_i, i). Returns the size.
@@ -43,7 +43,7 @@ def _rank_sums(varset, binomials, members, same, up, down):  # type: ignore[no-u
 
 
 @njit
-def mark_needed(lo, hi, size, alive, children, binomials, needed, offset):  # type: ignore[no-untyped-def]
+def mark_needed(lo, hi, size, alive, children, binomials, needed, offset):
     """needed[rank(P + X) - offset] = 1 for every level-`size` set P of ranks lo..hi and alive X in `children`.
 
     The marks are only ever set, so several threads may share `needed`. Returns the number of families.
@@ -69,7 +69,7 @@ def mark_needed(lo, hi, size, alive, children, binomials, needed, offset):  # ty
 
 
 @njit
-def mark_parents(lo, hi, size, alive, everything, binomials, needed, offset):  # type: ignore[no-untyped-def]
+def mark_parents(lo, hi, size, alive, everything, binomials, needed, offset):
     """Mark the varsets of `size` members (ranks lo..hi) that some child may have as parents; alive: level size - 1."""
     members = np.zeros(65, np.int64)
     same, up, down = np.zeros(66, np.int64), np.zeros(66, np.int64), np.zeros(66, np.int64)
@@ -85,7 +85,7 @@ def mark_parents(lo, hi, size, alive, everything, binomials, needed, offset):  #
 
 
 @njit
-def _swap_rank(j, k, x, s, binomials, same, up, down):  # type: ignore[no-untyped-def]
+def _swap_rank(j, k, x, s, binomials, same, up, down):
     """Rank of the varset without its k-th member and with x, which would be inserted before its j-th."""
     if k >= j:
         return same[j] + binomials[x, j + 1] + up[k] - up[j] + same[s] - same[k + 1]
@@ -93,9 +93,7 @@ def _swap_rank(j, k, x, s, binomials, same, up, down):  # type: ignore[no-untype
 
 
 @njit
-def judge_families(  # type: ignore[no-untyped-def]
-    lo, hi, size, alive, children, joint, offset, half_log, arities, binomials, extend, found
-):
+def judge_families(lo, hi, size, alive, children, joint, offset, half_log, arities, binomials, extend, found):
     """Cost the alive families (X, P), P of ranks lo..hi at level `size`, X in `children`.
 
     joint = (T of level size - 1, of size, of size + 1); the last is addressed by rank - offset. A family cheaper than
@@ -146,7 +144,7 @@ def judge_families(  # type: ignore[no-untyped-def]
 
 
 @njit
-def _children_below(bound, arities):  # type: ignore[no-untyped-def]
+def _children_below(bound, arities):
     """The variables with r - 1 < bound; arities ascend."""
     n = arities.size
     if arities[n - 1] - 1 < bound:
@@ -158,7 +156,7 @@ def _children_below(bound, arities):  # type: ignore[no-untyped-def]
 
 
 @njit
-def next_alive(lo, hi, size, extend, here, above, half_log, arities, limits, binomials, alive):  # type: ignore[no-untyped-def]
+def next_alive(lo, hi, size, extend, here, above, half_log, arities, limits, binomials, alive):
     """alive[rank] of the varsets Q of `size` members, ranks lo..hi, as far as entropies tell.
 
     X is alive at Q if Q is within its limit, if X is extended at every Q - Y, and if neither bound of its gain by Y,
@@ -197,8 +195,7 @@ def next_alive(lo, hi, size, extend, here, above, half_log, arities, limits, bin
                 j += 1
             for k in range(s):
                 entropy = (
-                    here[same[k] + down[s] - down[k + 1]]
-                    - above[_swap_rank(j, k, x, s, binomials, same, up, down)]
+                    here[same[k] + down[s] - down[k + 1]] - above[_swap_rank(j, k, x, s, binomials, same, up, down)]
                 )
                 if entropy <= gain[k] * (arities[x] - 1):
                     left ^= bit
@@ -208,7 +205,7 @@ def next_alive(lo, hi, size, extend, here, above, half_log, arities, limits, bin
 
 
 @njit
-def _joint_states(varset, arities):  # type: ignore[no-untyped-def]
+def _joint_states(varset, arities):
     """The product of the arities of a varset's members."""
     states = 1.0
     while varset:
@@ -218,7 +215,7 @@ def _joint_states(varset, arities):  # type: ignore[no-untyped-def]
 
 
 @njit
-def drop_hopeless(lo, hi, size, floors, half_log, arities, binomials, tables, alive):  # type: ignore[no-untyped-def]
+def drop_hopeless(lo, hi, size, floors, half_log, arities, binomials, tables, alive):
     """Clear child X from alive[rank] of Q, ranks lo..hi, where its penalty alone is too much.
 
     floors[X] is a lower bound of N H(X | anything); if floors[X] + penalty(X | Q) is at least BestScore(X | Q), no
@@ -259,7 +256,7 @@ def drop_hopeless(lo, hi, size, floors, half_log, arities, binomials, tables, al
 
 
 @njit
-def _inside_high_bytes(x, varset, word, low_block, tables):  # type: ignore[no-untyped-def]
+def _inside_high_bytes(x, varset, word, low_block, tables):
     """One word of the bitset of parent sets of x with no member outside `varset`, its low byte left out of account."""
     bits, start, byte, block_first = tables[2], tables[3], tables[5], tables[6]
     blocks = block_first[x + 1] - block_first[x]

@@ -15,11 +15,12 @@ the cell (joint state of the prefix) it lies in. Three things keep the work smal
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from extbnsl.kernels import highest, lowest, njit, popcount, u64
+from extbnsl.kernels import highest, lowest, njit, u64
 
 PACKED_ARITY = 3  # variables of more states are counted one by one: their lanes would be mostly empty
 
@@ -35,7 +36,7 @@ class CountingTable:
     mlogm (N + 1,) float64.
     """
 
-    states: NDArray[np.uint8] | NDArray[np.uint16]
+    states: NDArray[Any]
     weights: NDArray[np.uint32]
     arities: NDArray[np.int64]
     lanes: NDArray[np.uint64]
@@ -62,14 +63,12 @@ class CountingTable:
         )
 
 
-def counting_table(
-    rows: NDArray[np.integer], weights: NDArray[np.int64], arities: NDArray[np.int64]
-) -> CountingTable:
+def counting_table(rows: NDArray[np.integer], weights: NDArray[np.int64], arities: NDArray[np.int64]) -> CountingTable:
     """Prepare distinct rows (d, n) with weights (d,) for the kernel; the sum of the weights is below 2^32."""
     records = int(weights.sum())
     width = max(2, records.bit_length())
     word_of, shift_of = _place_lanes(arities, width)
-    states = np.ascontiguousarray(rows.T, dtype=np.uint8 if arities.max(initial=1) <= 256 else np.uint16)
+    states: NDArray[Any] = np.ascontiguousarray(rows.T, dtype=np.uint8 if arities.max(initial=1) <= 256 else np.uint16)
     patterns, bits = _patterns(states, arities)
     counts = np.arange(records + 1, dtype=np.float64)
     counts[1:] *= np.log(counts[1:])
@@ -139,7 +138,7 @@ def scratch_bytes(table: CountingTable, size: int) -> int:
 
 
 @njit
-def predecessor(varset, everything):  # type: ignore[no-untyped-def]
+def predecessor(varset, everything):
     """The next smaller varset of the same size; the smallest has none (the result is then meaningless)."""
     x = everything & ~varset
     low = x & (~x + u64(1))
@@ -148,7 +147,7 @@ def predecessor(varset, everything):  # type: ignore[no-untyped-def]
 
 
 @njit
-def unrank(rank, size, binomials):  # type: ignore[no-untyped-def]
+def unrank(rank, size, binomials):
     """The varset of `size` members with this colexicographic rank."""
     varset = u64(0)
     v = binomials.shape[0] - 1
@@ -162,7 +161,7 @@ def unrank(rank, size, binomials):  # type: ignore[no-untyped-def]
 
 
 @njit
-def _merge(row, weight, cell, entries, cells, bits, patterns, slot):  # type: ignore[no-untyped-def]
+def _merge(row, weight, cell, entries, cells, bits, patterns, slot):
     """Join, in place, entries of one cell that agree on the lowest `bits` pattern bits; returns their new number."""
     mask = (u64(1) << u64(bits)) - u64(1)
     for key in range(cells << bits):
@@ -181,7 +180,7 @@ def _merge(row, weight, cell, entries, cells, bits, patterns, slot):  # type: ig
 
 
 @njit
-def _drop_singles(row, weight, cell, entries, cells, slot, mlogm):  # type: ignore[no-untyped-def]
+def _drop_singles(row, weight, cell, entries, cells, slot, mlogm):
     """Drop, in place, cells of one entry and number the others without gaps.
 
     Returns entries, cells and the sum of m ln m of what was dropped.
@@ -210,7 +209,7 @@ def _drop_singles(row, weight, cell, entries, cells, slot, mlogm):  # type: igno
 
 
 @njit
-def _number(ids, entries, cells, slot):  # type: ignore[no-untyped-def]
+def _number(ids, entries, cells, slot):
     """Rename the cells in `ids` to 0, 1, ... in order of appearance; returns how many there are."""
     for c in range(cells):
         slot[c] = 0
@@ -226,7 +225,7 @@ def _number(ids, entries, cells, slot):  # type: ignore[no-untyped-def]
 
 
 @njit
-def _sum_many_states(acc, cells, at, width, arity, mlogm):  # type: ignore[no-untyped-def]
+def _sum_many_states(acc, cells, at, width, arity, mlogm):
     """Sum of m ln m over cells x states of a packed variable whose first lane starts at bit `at`."""
     mask = (u64(1) << width) - u64(1)
     part = 0.0
@@ -244,7 +243,7 @@ def _sum_many_states(acc, cells, at, width, arity, mlogm):  # type: ignore[no-un
 
 
 @njit
-def _sum_two_states(acc, cells, at, width, mlogm):  # type: ignore[no-untyped-def]
+def _sum_two_states(acc, cells, at, width, mlogm):
     """The same for a variable of two states: two independent chains of additions."""
     mask = (u64(1) << width) - u64(1)
     zeros_part = 0.0
@@ -258,7 +257,7 @@ def _sum_two_states(acc, cells, at, width, mlogm):  # type: ignore[no-untyped-de
 
 
 @njit
-def _count_word(ids, row, weight, entries, cells, lanes, acc, wanted, shift_of, arities, width, mlogm, out):  # type: ignore[no-untyped-def]
+def _count_word(ids, row, weight, entries, cells, lanes, acc, wanted, shift_of, arities, width, mlogm, out):
     """Add to out[v] the sum of m ln m over cells x states, for every wanted variable of one lane word.
 
     Cells of no or one record add nothing and are squeezed out first. `acc` is zero before and after.
@@ -283,7 +282,7 @@ def _count_word(ids, row, weight, entries, cells, lanes, acc, wanted, shift_of, 
 
 
 @njit
-def _count_one(ids, weight, row, column, entries, arity, hist, mlogm):  # type: ignore[no-untyped-def]
+def _count_one(ids, weight, row, column, entries, arity, hist, mlogm):
     """Sum of m ln m over cells x states of one variable, `column` its states; `hist` is zero before and after."""
     for i in range(entries):
         hist[u64(ids[i]) * arity + u64(column[row[i]])] += weight[i]
@@ -298,14 +297,14 @@ def _count_one(ids, weight, row, column, entries, arity, hist, mlogm):  # type: 
 
 
 @njit
-def _refined(cell, row, column, arity, entries, refined):  # type: ignore[no-untyped-def]
+def _refined(cell, row, column, arity, entries, refined):
     """refined[i] = the cell of entry i split by the variable whose states are `column`."""
     for i in range(entries):
         refined[i] = cell[i] * arity + column[row[i]]
 
 
 @njit
-def _merge_needed(level, members, row, weight, cell, entries, cells, patterns, pattern_bits, slot):  # type: ignore[no-untyped-def]
+def _merge_needed(level, members, row, weight, cell, entries, cells, patterns, pattern_bits, slot):
     """Merge the entries of a node where variables from `members` up are no longer needed, if that halves them."""
     bits = pattern_bits[members]
     if bits < 40 and (cells[level] << bits) * 2 <= entries[level]:
@@ -315,7 +314,7 @@ def _merge_needed(level, members, row, weight, cell, entries, cells, patterns, p
 
 
 @njit
-def _push(top, v, nodes, table, slot):  # type: ignore[no-untyped-def]
+def _push(top, v, nodes, table, slot):
     """Refine node `top` by variable v into node top + 1."""
     row, weight, cell, entries, cells, constant, stack = nodes
     states, arities, mlogm = table[0], table[2], table[9]
@@ -333,7 +332,7 @@ def _push(top, v, nodes, table, slot):  # type: ignore[no-untyped-def]
 
 
 @njit
-def _seek(top, prefix, nodes, table, slot):  # type: ignore[no-untyped-def]
+def _seek(top, prefix, nodes, table, slot):
     """Make the stack stand for `prefix`, keeping the nodes that it shares; returns the new top."""
     stack = nodes[6]
     rest = prefix
@@ -350,7 +349,7 @@ def _seek(top, prefix, nodes, table, slot):  # type: ignore[no-untyped-def]
 
 
 @njit
-def _count_last(ids, top, cells, first, needed, nodes, table, hist, acc, group, sums):  # type: ignore[no-untyped-def]
+def _count_last(ids, top, cells, first, needed, nodes, table, hist, acc, group, sums):
     """sums[v] for every v with needed[v - first]: one pass per lane word, one per variable of many states."""
     row, weight, entries, constant = nodes[0][top], nodes[1][top], nodes[3][top], nodes[5][top]
     states, arities, lanes, width, word_of, shift_of, mlogm = (
@@ -395,7 +394,7 @@ def _count_last(ids, top, cells, first, needed, nodes, table, hist, acc, group, 
 
 
 @njit
-def count(size, first, last, needed, out, offset, binomials, table):  # type: ignore[no-untyped-def]
+def count(size, first, last, needed, out, offset, binomials, table):
     """Fill out[rank - offset] with T(V) for each needed varset V of `size` members, first <= rank < last.
 
     needed: uint8, indexed like `out`; entries of `out` that are not needed stay as they are. Returns the number of

@@ -131,9 +131,7 @@ def _jaakkola_lines(scores: LocalScores) -> Iterator[str]:
             yield from _family_lines(names, varsets[start : start + CHUNK], costs[start : start + CHUNK])
 
 
-def _family_lines(
-    names: tuple[str, ...], varsets: NDArray[np.uint64], costs: NDArray[np.float64]
-) -> Iterator[str]:
+def _family_lines(names: tuple[str, ...], varsets: NDArray[np.uint64], costs: NDArray[np.float64]) -> Iterator[str]:
     """The lines `score k parent...` of some families."""
     bits = np.unpackbits(varsets.astype("<u8").view(np.uint8), axis=1, bitorder="little")
     parents = [names[i] for i in np.nonzero(bits)[1].tolist()]
@@ -229,9 +227,7 @@ def _check_distinct(path: str | PathLike[str], blocks: Sequence[_Block]) -> None
                 f"{first[block.name]} already: rename one of the two."
             )
         if block.start == block.end:
-            raise InputError(
-                f"{path}, line {block.line}: variable {block.name!r} has no parent set: give it one."
-            )
+            raise InputError(f"{path}, line {block.line}: variable {block.name!r} has no parent set: give it one.")
         first[block.name] = block.line
 
 
@@ -247,8 +243,7 @@ def _families(path: str | PathLike[str], layout: _Layout, block: _Block, index: 
     starts = range(block.start, block.end, CHUNK)
     try:
         parts = [
-            _parse(layout.lines[start : min(start + CHUNK, block.end)], layout.parents_at, index)
-            for start in starts
+            _parse(layout.lines[start : min(start + CHUNK, block.end)], layout.parents_at, index) for start in starts
         ]
     except (ValueError, LookupError):
         _refuse_odd_rows(path, layout, index)
@@ -316,9 +311,7 @@ def _refuse_odd_rows(path: str | PathLike[str], layout: _Layout, index: dict[str
             fields, number = layout.lines[at].split(), layout.numbers[at]
             fault = _row_fault(fields, layout.parents_at, known, block.name)
             if fault:
-                raise InputError(
-                    f"{path}, line {number}: {fault} (variable {block.name!r} of line {block.line})."
-                )
+                raise InputError(f"{path}, line {number}: {fault} (variable {block.name!r} of line {block.line}).")
             parents = frozenset(fields[layout.parents_at :])
             if parents in seen:
                 raise InputError(

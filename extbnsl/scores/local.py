@@ -96,9 +96,7 @@ def canonical_order(varsets: NDArray[np.uint64], costs: NDArray[np.float64]) -> 
     return np.lexsort((*varsets.T, sizes(varsets), costs))
 
 
-def _sorted(
-    varsets: NDArray[np.uint64], costs: NDArray[np.float64]
-) -> tuple[NDArray[np.uint64], NDArray[np.float64]]:
+def _sorted(varsets: NDArray[np.uint64], costs: NDArray[np.float64]) -> tuple[NDArray[np.uint64], NDArray[np.float64]]:
     """One child's families in canonical order; a cost of -0.0 becomes 0.0, so that equal means same bits."""
     order = canonical_order(varsets, costs)
     return np.ascontiguousarray(varsets[order]), costs[order] + 0.0

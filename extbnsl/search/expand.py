@@ -17,7 +17,7 @@ UNFORCED = np.uint8(255)
 
 
 @njit
-def _above_low_bytes(varset, row, low_bytes, blocks, bits):  # type: ignore[no-untyped-def]
+def _above_low_bytes(varset, row, low_bytes, blocks, bits):
     """The word at `row` of a bitset of parent sets, those with no member outside `varset` in the bytes above the low
     ones."""
     left = ~u64(0)
@@ -27,9 +27,7 @@ def _above_low_bytes(varset, row, low_bytes, blocks, bits):  # type: ignore[no-u
 
 
 @njit
-def _generate(
-    high, partitions, leaves, columns, low_bits, tables, ready, made, base_h, slice_h, limit, open_list
-):  # type: ignore[no-untyped-def]
+def _generate(high, partitions, leaves, columns, low_bits, tables, ready, made, base_h, slice_h, limit, open_list):
     """All successors in one target, whose high bits are `high`, into the open list.
 
     They come from the nodes of partitions[k] by the variables in leaves[k]. ready (n, words) and made (n,) are
@@ -95,7 +93,7 @@ def _generate(
 
 
 @njit
-def _high_h(varset, bound):  # type: ignore[no-untyped-def]
+def _high_h(varset, bound):
     """The part of h that is the same for a whole partition, and where the slice for its low bits begins."""
     tables, start, shift, width = bound
     total = 0.0
@@ -105,7 +103,7 @@ def _high_h(varset, bound):  # type: ignore[no-untyped-def]
 
 
 @njit
-def _emit(high, low_bits, variables, unmet, extend_path, h, open_list, columns, kept):  # type: ignore[no-untyped-def]
+def _emit(high, low_bits, variables, unmet, extend_path, h, open_list, columns, kept):
     """Move the nodes of one target from the open list to the columns, from row `kept` on, in ascending order.
 
     Path extension (Yuan and Malone 2013): if the best parents of all of some X outside U are inside U, U needs no
@@ -149,7 +147,7 @@ def _emit(high, low_bits, variables, unmet, extend_path, h, open_list, columns, 
 
 
 @njit
-def expand(first, targets, sources, columns, shape, tables, bound, unmet, extend_path, limit, out):  # type: ignore[no-untyped-def]
+def expand(first, targets, sources, columns, shape, tables, bound, unmet, extend_path, limit, out):
     """Generate the nodes of some partitions of the next layer, `targets` (k,) uint64, sorted high parts.
 
     first (k + 1,) and sources = (partition, leaves): where the successors of target t come from, see `find_sources`.
@@ -159,7 +157,6 @@ def expand(first, targets, sources, columns, shape, tables, bound, unmet, extend
     per target), large enough. Returns edges generated, nodes kept, and the least f among them.
     """
     variables, low_bits = shape
-    starts = columns[0]
     size = 1 << low_bits
     open_list = (
         np.empty(size, np.float64),  # g
@@ -182,16 +179,14 @@ def expand(first, targets, sources, columns, shape, tables, bound, unmet, extend
             open_list,
         )  # fmt: skip
         before = kept
-        kept, f = _emit(
-            high, low_bits, variables, unmet, extend_path, (base_h, slice_h), open_list, out[:4], kept
-        )
+        kept, f = _emit(high, low_bits, variables, unmet, extend_path, (base_h, slice_h), open_list, out[:4], kept)
         least = min(least, f)
         out[4][t] = kept - before
     return edges, kept, least
 
 
 @njit
-def _find(highs, high):  # type: ignore[no-untyped-def]
+def _find(highs, high):
     """Position of `high` in the sorted highs, or -1."""
     lo, hi = 0, highs.size
     while lo < hi:
@@ -204,7 +199,7 @@ def _find(highs, high):  # type: ignore[no-untyped-def]
 
 
 @njit
-def find_sources(targets, highs, starts, low_bits, first, partition, leaves):  # type: ignore[no-untyped-def]
+def find_sources(targets, highs, starts, low_bits, first, partition, leaves):
     """Where the successors in each target come from: rows first[t]:first[t + 1] of (partition, leaves).
 
     A target draws on the partition of the same high part, by any low variable, and on those without one of its high
@@ -235,7 +230,7 @@ def find_sources(targets, highs, starts, low_bits, first, partition, leaves):  #
 
 
 @njit
-def candidate_targets(highs, high_bits):  # type: ignore[no-untyped-def]
+def candidate_targets(highs, high_bits):
     """Every high part that a successor of the layer can have, with repetitions, unsorted: uint64."""
     total = 0
     for i in range(highs.size):

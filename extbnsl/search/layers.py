@@ -41,17 +41,13 @@ class Layer:
     @property
     def varsets(self) -> NDArray[np.uint64]:
         """The nodes as bitmasks, ascending."""
-        return np.repeat(self.highs, np.diff(self.starts)) << np.uint64(self.low_bits) | self.lows.astype(
-            np.uint64
-        )
+        return np.repeat(self.highs, np.diff(self.starts)) << np.uint64(self.low_bits) | self.lows.astype(np.uint64)
 
     def check(self) -> None:
         """Assert every invariant: columns of one length, sorted, duplicate-free, of the right size."""
         assert self.starts.size == self.highs.size + 1, "one start per partition and the end"
         assert self.starts[0] == 0, "the first partition starts at 0"
-        assert self.starts[-1] == self.lows.size == self.g.size == self.leaf.size == self.forced.size, (
-            "column lengths"
-        )
+        assert self.starts[-1] == self.lows.size == self.g.size == self.leaf.size == self.forced.size, "column lengths"
         assert (np.diff(self.starts) > 0).all(), "no partition is empty"
         varsets = self.varsets
         assert (varsets[1:] > varsets[:-1]).all(), "sorted without duplicates"
