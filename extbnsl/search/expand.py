@@ -11,7 +11,7 @@ result does not depend on the order of the sources. f = g + h is pruned at `limi
 
 import numpy as np
 
-from extbnsl.kernels import lowest, njit, popcount, u64
+from extbnsl.kernels import highest, lowest, njit, popcount, u64
 
 UNFORCED = np.uint8(255)
 
@@ -27,6 +27,43 @@ def _above_low_bytes(varset, row, low_bytes, blocks, bits):
 
 
 @njit
+def group_by_leaf(starts, forced):
+    """The nodes of each partition sorted by the leaf they are forced to, free ones last.
+
+    Returns free (p,) int64, where each partition's free nodes begin, and order (m,) uint32. A target then reads only
+    nodes that have a successor in it.
+    """
+    free = np.empty(starts.size - 1, np.int64)
+    order = np.empty(forced.size, np.uint32)
+    at = np.empty(65, np.int64)
+    for p in range(starts.size - 1):
+        at[:] = 0
+        for i in range(starts[p], starts[p + 1]):
+            at[min(forced[i], 64)] += 1
+        position = starts[p]
+        for leaf in range(65):
+            at[leaf], position = position, position + at[leaf]
+        free[p] = at[64]
+        for i in range(starts[p], starts[p + 1]):
+            leaf = min(forced[i], 64)
+            order[at[leaf]] = i
+            at[leaf] += 1
+    return free, order
+
+
+@njit
+def _first_forced(order, forced, lo, hi, leaf):
+    """The first position in lo..hi whose node is forced to `leaf` or a later one."""
+    while lo < hi:
+        middle = (lo + hi) >> 1
+        if forced[order[middle]] < leaf:
+            lo = middle + 1
+        else:
+            hi = middle
+    return lo
+
+
+@njit
 def _generate(high, partitions, leaves, columns, low_bits, tables, ready, made, base_h, slice_h, limit, open_list):
     """All successors in one target, whose high bits are `high`, into the open list.
 
@@ -34,7 +71,7 @@ def _generate(high, partitions, leaves, columns, low_bits, tables, ready, made, 
     scratch: the AND over the bytes above the low ones is the same for all nodes of a source, so its words are made
     once, as far as they are needed. Returns the number of edges generated.
     """
-    starts, lows, g, forced = columns
+    starts, lows, g, forced, free, order = columns
     costs, first, bits, start, width = tables[:5]
     best, leaf, occupied, occupied_words = open_list
     blocks = tables[6][1]  # of each child, one per byte
@@ -48,47 +85,53 @@ def _generate(high, partitions, leaves, columns, low_bits, tables, ready, made, 
     for k in range(partitions.size):
         made[:] = 0
         above = high & ~leaves[k]  # a high leaf is not in the source
-        for i in range(starts[partitions[k]], starts[partitions[k] + 1]):
-            low = u64(lows[i])
-            rest = leaves[k] & ~low
-            if forced[i] != UNFORCED:
-                rest &= u64(1) << u64(forced[i])
-            slack = limit - g[i] - base_h
-            byte = (above | low) & u64(255)
-            byte2 = second + (((above | low) >> shift) & u64(255))
-            while rest:
-                bit = rest & (~rest + u64(1))
-                x = lowest(rest)
-                rest ^= bit
-                to = (low | bit) & inside
-                edges += 1
-                most = slack - slice_h[to]  # x must cost less
-                row = u64(start[x])
-                word = u64(0)
-                left = u64(0)
-                while word < u64(width[x]):
-                    if word == made[x]:
-                        ready[x, word] = _above_low_bytes(above, row, low_bytes, blocks, bits)
-                        made[x] += u64(1)
-                    left = ready[x, word] & bits[row + byte] & bits[row + byte2]
-                    if left:
-                        break
-                    word += u64(1)
-                    row += stride
-                if not left:
-                    continue
-                cost = costs[u64(first[x]) + (word << u64(6)) + lowest(left)]
-                if cost < most:
-                    cost += g[i]
-                    flag = u64(1) << (to & u64(63))
-                    if not occupied[to >> u64(6)] & flag:
-                        occupied[to >> u64(6)] |= flag
-                        occupied_words[to >> u64(12)] |= u64(1) << ((to >> u64(6)) & u64(63))
-                        best[to] = cost
-                        leaf[to] = x
-                    elif cost < best[to] or (cost == best[to] and x < leaf[to]):
-                        best[to] = cost
-                        leaf[to] = x
+        source = partitions[k]
+        begin = _first_forced(order, forced, starts[source], free[source], lowest(leaves[k]))
+        end = _first_forced(order, forced, begin, free[source], highest(leaves[k]) + u64(1))
+        for part in range(2):
+            lo, hi = (begin, end) if part == 0 else (free[source], starts[source + 1])
+            for at in range(lo, hi):
+                i = order[at]
+                low = u64(lows[i])
+                rest = leaves[k] & ~low
+                if forced[i] != UNFORCED:
+                    rest &= u64(1) << u64(forced[i])
+                slack = limit - g[i] - base_h
+                byte = (above | low) & u64(255)
+                byte2 = second + (((above | low) >> shift) & u64(255))
+                while rest:
+                    bit = rest & (~rest + u64(1))
+                    x = lowest(rest)
+                    rest ^= bit
+                    to = (low | bit) & inside
+                    edges += 1
+                    most = slack - slice_h[to]  # x must cost less
+                    row = u64(start[x])
+                    word = u64(0)
+                    left = u64(0)
+                    while word < u64(width[x]):
+                        if word == made[x]:
+                            ready[x, word] = _above_low_bytes(above, row, low_bytes, blocks, bits)
+                            made[x] += u64(1)
+                        left = ready[x, word] & bits[row + byte] & bits[row + byte2]
+                        if left:
+                            break
+                        word += u64(1)
+                        row += stride
+                    if not left:
+                        continue
+                    cost = costs[u64(first[x]) + (word << u64(6)) + lowest(left)]
+                    if cost < most:
+                        cost += g[i]
+                        flag = u64(1) << (to & u64(63))
+                        if not occupied[to >> u64(6)] & flag:
+                            occupied[to >> u64(6)] |= flag
+                            occupied_words[to >> u64(12)] |= u64(1) << ((to >> u64(6)) & u64(63))
+                            best[to] = cost
+                            leaf[to] = x
+                        elif cost < best[to] or (cost == best[to] and x < leaf[to]):
+                            best[to] = cost
+                            leaf[to] = x
     return edges
 
 
@@ -151,7 +194,7 @@ def expand(first, targets, sources, columns, shape, tables, bound, unmet, extend
     """Generate the nodes of some partitions of the next layer, `targets` (k,) uint64, sorted high parts.
 
     first (k + 1,) and sources = (partition, leaves): where the successors of target t come from, see `find_sources`.
-    columns = (starts, lows, g, forced) of the current layer. shape = (variables, low_bits). tables: byte tables with
+    columns = (starts, lows, g, forced, free, order) of the current layer, the last two from `group_by_leaf`. shape = (variables, low_bits). tables: byte tables with
     every byte for every child. bound: a GroupBound whose first group covers the low bits. unmet (bytes, 256) uint64:
     the children whose best parents of all are not inside a varset with this byte. out = (lows, g, leaf, forced, count
     per target), large enough. Returns edges generated, nodes kept, and the least f among them.

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from extbnsl.bounds.patterns import GroupBound
 from extbnsl.parents.best_score import ByteTables, as_bytes, byte_tables
-from extbnsl.search.expand import UNFORCED, candidate_targets, expand, find_sources
+from extbnsl.search.expand import UNFORCED, candidate_targets, expand, find_sources, group_by_leaf
 from extbnsl.workers import Workers, chunks
 
 LOW_BITS = 16
@@ -206,7 +206,7 @@ def _next_state(state: SearchState, problem: SearchProblem, workers: Workers) ->
 
 def next_layer(layer: Layer, problem: SearchProblem, workers: Workers) -> tuple[Layer, int, float]:
     """The next layer, the number of edges generated, and the least f among the nodes kept (infinity if none)."""
-    columns = (layer.starts, layer.lows, layer.g, layer.forced)
+    columns = (layer.starts, layer.lows, layer.g, layer.forced, *group_by_leaf(layer.starts, layer.forced))
     shape = (problem.variables, layer.low_bits)
     tables, bound = problem.tables.arrays(), problem.bound.arrays()
     high_bits = problem.variables - layer.low_bits
