@@ -213,6 +213,7 @@ def _incumbent(component: Component, floor: float, k: int, context: _Context) ->
             component.size,
             context.workers,
             context.seed,
+            component.size <= WIDEST and context.lower_bound == "pattern",  # then the bound finds the optimum itself
             lambda cost: context.observer(IncumbentFound(cost)),
         )
         summary.append(f"cost {best.cost:.6f}")
@@ -287,7 +288,7 @@ def _search(
         counters["nodes_kept"] = before["nodes_kept"] + state.kept
         counters["peak_layer"] = max(before["peak_layer"], state.peak)
         context.observer(_layer_ended(state, k, component.size, parts))
-        if state.bytes > context.memory:
+        if state.bytes + 2 * state.layer.bytes > context.memory:
             raise Stopped("memory_limit")
     assert state is not None
     if state.layer.nodes == 0:

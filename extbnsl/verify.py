@@ -129,7 +129,11 @@ def _distinct(rows: NDArray[Any]) -> NDArray[np.int64]:
     """For each row of a matrix, which of the distinct rows it is; all the same if there are no columns."""
     if rows.shape[1] == 0:
         return np.zeros(len(rows), dtype=np.int64)
-    return np.unique(rows, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
+    which = np.zeros(len(rows), dtype=np.int64)
+    for column in rows.T:  # pair by pair: the numbers stay below N^2 however many columns there are
+        pairs = which * (int(column.max()) + 1) + column
+        which = np.unique(pairs, return_inverse=True)[1].reshape(-1).astype(np.int64)
+    return which
 
 
 def _listed_cost(scores: LocalScores, network: Network) -> float:
@@ -235,7 +239,7 @@ def _bound_findings(claim: _Claim) -> list[str]:
 def _close(left: float, right: float) -> bool:
     """Whether two costs agree within the tolerance of a claim, stated once for solve and verify alike."""
     tolerance = RELATIVE_TOLERANCE * max(abs(left), abs(right)) + RELATIVE_TOLERANCE
-    return abs(left - right) <= tolerance * (1 + RELATIVE_TOLERANCE)
+    return abs(left - right) <= tolerance * (1 + 1e-6)  # a bound is stored as cost - tolerance, rounded to the cost
 
 
 def _claim(document: dict[str, Any]) -> _Claim:

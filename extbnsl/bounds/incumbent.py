@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 
 from extbnsl.kernels import njit, u64
 from extbnsl.parents.best_score import ByteTables, first_inside, scratch
-from extbnsl.workers import Workers
+from extbnsl.workers import Stopped, Workers
 
 STREAMS = 8
 NO_PARENTS = 1e10  # stands for infinity, which cannot be added and taken away again
+SHORT_PATIENCE = 1
 PATIENCE = 6  # rounds without improvement after which the search ends
 
 
@@ -34,26 +35,34 @@ def search_orders(
     variables: int,
     workers: Workers,
     seed: int,
+    brief: bool,
     on_better: Callable[[float], None],
 ) -> Incumbent:
-    """The best order that iterated local search finds before it stalls.
+    """The best order that iterated local search finds before it stalls or is told to stop.
 
-    Time: a kick costs about 4 n^2 queries of BestScore; rounds of STREAMS parallel streams go on until PATIENCE
-    rounds in turn found nothing better.
+    Time: a kick costs about n^2 queries of BestScore; rounds of STREAMS parallel streams go on until PATIENCE rounds
+    in turn (SHORT_PATIENCE if `brief`) found nothing better. A stop before the first round ends leaves one descent.
     """
     n = variables
-    kicks = max(4, min(40, 12_000 // (n * n)))
+    patience = SHORT_PATIENCE if brief else PATIENCE
+    kicks = max(1, min(40, 12_000 // (n * n)))
     rng = np.random.default_rng(seed)
     orders = np.stack([rng.permutation(n) for _ in range(STREAMS)]).astype(np.int64)
     states = rng.integers(1, 2**63, size=STREAMS, dtype=np.uint64)
     arrays = tables.arrays()
     best = Incumbent(orders[0].copy(), np.inf)
     stale = 0
-    while stale < PATIENCE:
-        costs = workers.map(
-            lambda k: improve_order(orders[k], states[k : k + 1], kicks, arrays),
-            [(k,) for k in range(STREAMS)],
-        )
+    while stale < patience:
+        try:
+            costs = workers.map(
+                lambda k: improve_order(orders[k], states[k : k + 1], kicks, arrays),
+                [(k,) for k in range(STREAMS)],
+            )
+        except Stopped:
+            if best.cost == np.inf:
+                cost = improve_order(orders[0], states[:1], 0, arrays)
+                best = Incumbent(orders[0].copy(), float(cost))
+            return best
         stale += 1
         leader = int(np.argmin(costs))
         if costs[leader] < best.cost - 1e-9 * (1 + abs(costs[leader])):
@@ -63,8 +72,6 @@ def search_orders(
         # the two worst go on from the best order
         for k in np.argsort(costs, kind="stable")[-2:]:
             orders[k] = best.order
-        if n <= 2:
-            break
     return best
 
 

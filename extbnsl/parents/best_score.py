@@ -98,9 +98,8 @@ def _fill_blocks(column, blocks):
 
 @njit
 def scratch(tables):
-    """Working space for queries: one position per block of the child with the most of them."""
-    block_first = tables[6]
-    return np.zeros(max(1, np.diff(block_first).max()), np.int64)
+    """Working space for queries: one position per byte of a varset."""
+    return np.empty(tables[7].shape[1], np.int64)
 
 
 @njit

@@ -278,7 +278,8 @@ def _count_word(ids, row, weight, entries, cells, lanes, acc, wanted, shift_of, 
             out[v] += _sum_two_states(acc, kept, at, u64(width), mlogm)
         else:
             out[v] += _sum_many_states(acc, kept, at, u64(width), arities[v], mlogm)
-    acc[: kept + 1] = 0
+    for c in range(kept + 1):
+        acc[c] = 0
 
 
 @njit
@@ -320,8 +321,8 @@ def _push(top, v, nodes, table, slot):
     states, arities, mlogm = table[0], table[2], table[9]
     _merge_needed(top, v + u64(1), row, weight, cell, entries, cells, table[7], table[8], slot)
     e = entries[top]
-    row[top + 1, :e] = row[top, :e]
-    weight[top + 1, :e] = weight[top, :e]
+    for i in range(e):
+        row[top + 1, i], weight[top + 1, i] = row[top, i], weight[top, i]
     _refined(cell[top], row[top], states[v], arities[v], e, cell[top + 1])
     c = cells[top] * arities[v]
     constant[top + 1] = constant[top]
@@ -412,11 +413,10 @@ def count(size, first, last, needed, out, offset, binomials, table):
         np.zeros(depth, np.float64),  # m ln m of what was dropped
         np.zeros(depth, np.uint64),  # the variable that made the node
     )
-    nodes[0][0] = np.arange(d)
-    nodes[1][0] = weights
-    nodes[2][0] = 0
+    for i in range(d):
+        nodes[0][0, i], nodes[1][0, i], nodes[2][0, i] = i, weights[i], 0
     nodes[3][0], nodes[4][0] = d, 1
-    width = d * arities.max() + 1
+    width = d * arities[-1] + 1  # arities ascend
     ids = np.zeros(d, np.uint32)
     slot = np.empty(width, np.uint32)
     hist = np.zeros(width, np.uint32)
@@ -435,7 +435,10 @@ def count(size, first, last, needed, out, offset, binomials, table):
         base = at - 1 - low
         stop = max(first, base)
         wanted = needed[stop - offset : at - offset]
-        if wanted.any():
+        any_wanted = False
+        for i in range(wanted.size):
+            any_wanted |= wanted[i] != 0
+        if any_wanted:
             split = lowest(prefix)
             top = _seek(top, prefix & (prefix - u64(1)), nodes, table, slot)
             e, c = nodes[3][top], nodes[4][top]
@@ -447,7 +450,8 @@ def count(size, first, last, needed, out, offset, binomials, table):
                 if c > e:
                     c = _number(ids, e, c, slot)
             else:
-                ids[:] = 0
+                for i in range(e):
+                    ids[i] = 0
             counted += _count_last(ids, top, c, stop - base, wanted, nodes, table, hist, acc, group, sums)
             for rank in range(stop, at):
                 if needed[rank - offset]:

@@ -207,7 +207,10 @@ def expand(first, targets, sources, columns, shape, tables, bound, unmet, extend
         np.zeros((size >> 6) + 1, np.uint64),  # which low parts are there
         np.zeros((size >> 12) + 1, np.uint64),  # which words of the former are not zero
     )
-    ready = np.empty((variables, tables[4].max()), np.uint64)
+    most_words = 0
+    for x in range(variables):
+        most_words = max(most_words, tables[4][x])
+    ready = np.empty((variables, most_words), np.uint64)
     made = np.zeros(variables, np.uint64)
     edges = 0
     kept = 0

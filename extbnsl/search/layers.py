@@ -39,6 +39,11 @@ class Layer:
         return self.lows.size
 
     @property
+    def bytes(self) -> int:
+        """Memory that the columns take."""
+        return 12 * self.nodes + 16 * self.highs.size
+
+    @property
     def varsets(self) -> NDArray[np.uint64]:
         """The nodes as bitmasks, ascending."""
         return np.repeat(self.highs, np.diff(self.starts)) << np.uint64(self.low_bits) | self.lows.astype(np.uint64)
