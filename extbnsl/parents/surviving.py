@@ -91,11 +91,11 @@ def _named(
     least: NDArray[np.float64],
     max_parents: int | None,
 ) -> Survivors:
-    """Translate from the positions in `order` to the data set's variables; the others have the empty set alone."""
+    """Translate from the positions in `order` to the data set's variables; where nothing was found (constant
+    variables, or an enumeration that ended at once) there is the empty set alone."""
     n = dataset.variables
-    unit = half_log(dataset.records)
     parents = [np.zeros((1, words(n)), dtype=np.uint64) for _ in range(n)]
-    costs = [np.array([unit * (int(r) - 1)]) for r in dataset.arities]
+    costs = [np.array([_cost_alone(dataset, v)]) for v in range(n)]
     all_least = np.concatenate(costs)
     for position, child in enumerate(order.tolist()):
         if found.costs[position].size:
@@ -105,6 +105,14 @@ def _named(
         all_least[child] = least[position]
     scores = LocalScores(dataset.names, tuple(parents), tuple(costs), "mdl", max_parents)
     return Survivors(scores, all_least, None if found.done else found.stopped, found.varsets)
+
+
+def _cost_alone(dataset: Dataset, variable: int) -> float:
+    """The cost of a variable without parents."""
+    counts = np.bincount(dataset.codes[:, variable])
+    counts = counts[counts > 0].astype(np.float64)
+    entropy = dataset.records * math.log(dataset.records) - float((counts * np.log(counts)).sum())
+    return entropy + half_log(dataset.records) * (int(dataset.arities[variable]) - 1)
 
 
 def _translated(varsets: NDArray[np.uint64], order: NDArray[np.int64], n: int) -> NDArray[np.uint64]:
