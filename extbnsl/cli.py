@@ -6,8 +6,10 @@ usage errors are instant.
 
 import argparse
 import contextlib
+import errno
 import os
 import shlex
+import stat
 import sys
 import traceback
 from collections.abc import Iterator, Sequence
@@ -249,8 +251,7 @@ def _solve(options: argparse.Namespace) -> int:
         with _reported_in(run):
             from extbnsl.solve import solve
 
-            with _observer(options.quiet, run) as observer:
-                interrupts.arm()
+            with _observer(options.quiet, interrupts, run) as observer:
                 result = solve(
                     problem,
                     max_parents=options.max_parents,
@@ -322,8 +323,7 @@ def _score(options: argparse.Namespace) -> int:
         from extbnsl.workers import Stopped
 
         try:
-            with _observer(options.quiet, None) as observer:
-                interrupts.arm()
+            with _observer(options.quiet, interrupts) as observer:
                 scores = compute_scores(
                     dataset,
                     max_parents=options.max_parents,
@@ -377,10 +377,14 @@ def _problem(options: argparse.Namespace) -> Any:
 
 
 @contextlib.contextmanager
-def _observer(quiet: bool, run: "RunDirectory | None") -> "Iterator[Observer]":
-    """An observer that reports to standard error and to the logs of a run, which the first event begins."""
+def _observer(quiet: bool, interrupts: Interrupts, run: "RunDirectory | None" = None) -> "Iterator[Observer]":
+    """An observer that reports to standard error and to the logs of a run.
+
+    The run begins, and a signal asks to stop instead of ending the command, once the kernels are loaded: before
+    that there is nothing to write.
+    """
     from extbnsl import progress
-    from extbnsl.events import Event, Warned
+    from extbnsl.events import Event, StageStarted, Warned
 
     error = progress.line_writer(sys.stderr)
 
@@ -393,6 +397,9 @@ def _observer(quiet: bool, run: "RunDirectory | None") -> "Iterator[Observer]":
         log(line)
 
     def begin(event: Event) -> None:
+        if isinstance(event, StageStarted) and event.stage == "kernels":
+            return
+        interrupts.arm()
         if run is not None and not run.begun:
             run.begin()
             for warning in run.warnings:
@@ -455,11 +462,17 @@ def _summary(result: "Result", folder: Path) -> str:
 
 
 def _print(text: str) -> None:
-    """Print to standard output; if nobody reads it any more, that is no failure."""
+    """Print to standard output; if nobody reads it any more, or the terminal is gone, that is no failure."""
     try:
         print(text, flush=True)
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except OSError as error:
+        from extbnsl.storage import write_failure
+
+        output = sys.stdout.fileno()
+        gone = error.errno == errno.EPIPE or (error.errno == errno.EIO and stat.S_ISCHR(os.fstat(output).st_mode))
+        os.dup2(os.open(os.devnull, os.O_WRONLY), output)  # nothing is left to fail at exit
+        if not gone:
+            raise write_failure(Path("standard output"), error) from error
 
 
 def _fail(sentence: str, code: int) -> int:

@@ -49,6 +49,7 @@ class RunDirectory:
         self.path = path
         self._made = made
         self._logs: dict[str, int] = {}
+        self._early: list[tuple[str, str]] = []
         self._lock, self.warnings = _hold(path / LOCK)
 
     def begin(self) -> None:
@@ -66,6 +67,9 @@ class RunDirectory:
                 self._logs[name] = os.open(self.path / name, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
             except OSError as error:
                 raise write_failure(self.path / name, error) from error
+        for log, line in self._early:
+            self.append(log, line)
+        self._early.clear()
 
     @property
     def begun(self) -> bool:
@@ -73,8 +77,10 @@ class RunDirectory:
         return bool(self._logs)
 
     def append(self, log: str, line: str) -> None:
-        """Add a line to one of the logs. Before `begin`, or when the disk is full, it is lost."""
-        if log in self._logs:
+        """Add a line to one of the logs, which get it when they are begun; when the disk is full, it is lost."""
+        if not self.begun:
+            self._early.append((log, line))
+        else:
             with contextlib.suppress(OSError):
                 os.write(self._logs[log], f"{line}\n".encode())
 

@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import os
+import pty
 import re
 import signal
 import subprocess
@@ -236,9 +237,7 @@ def test_failures_before_any_event_leave_no_run_directory(capsys, monkeypatch, e
     assert os.listdir() == ["data.csv"]
 
 
-@pytest.mark.parametrize(
-    "error", [ZeroDivisionError("by zero"), VerificationError("The network has a cycle.")]
-)
+@pytest.mark.parametrize("error", [ZeroDivisionError("by zero"), VerificationError("The network has a cycle.")])
 def test_a_fault_of_extbnsl_has_its_traceback_in_the_log(capsys, monkeypatch, error):
     monkeypatch.setattr("extbnsl.solve.solve", raising(error, events.Warned("a is constant")))
     code, out, err = run(capsys, "solve", "data.csv", "--quiet")
@@ -270,6 +269,65 @@ def test_a_reader_that_has_gone_is_no_failure(here):
     assert Path("data.run/result.json").exists()
 
 
+def test_an_output_that_is_full_is_a_failure_and_the_result_is_kept():
+    command = [sys.executable, "-m", "extbnsl", "solve", "data.csv", "--quiet"]
+    with open("/dev/full", "w") as full:
+        shown = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert (shown.returncode, shown.stderr.count("\n")) == (20, 1)
+    assert "standard output" in shown.stderr
+    assert Path("data.run/result.json").exists()
+
+
+def test_a_terminal_that_has_gone_costs_nothing():
+    """The process has a terminal of its own, which is closed while it works: a SIGHUP, and writes that fail."""
+    code = STUBBORN.replace("STUBBORN", "False")
+    child, terminal = pty.fork()
+    if child == 0:
+        os.execv(sys.executable, [sys.executable, "-c", code])
+    shown = b""
+    while b"ready" not in shown:
+        shown += os.read(terminal, 1000)
+    os.close(terminal)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 10
+    assert json.loads(Path("data.run/result.json").read_text())["status"] == "interrupted"
+
+
+STAGES = ("kernels", "scores", "incumbent", "bounds", "search")
+
+
+@pytest.fixture
+def signal_in(monkeypatch):
+    """Make a SIGINT come at the start of a stage, by way of the observer of the command line."""
+    from extbnsl import progress
+
+    def arrange(stage):
+        def observe(event):
+            if isinstance(event, events.StageStarted) and event.stage == stage:
+                signal.raise_signal(signal.SIGINT)
+
+        monkeypatch.setattr(progress, "json_lines", lambda write: observe)
+
+    return arrange
+
+
+@pytest.mark.parametrize("stage", STAGES[1:])
+def test_a_signal_in_any_stage_leaves_a_network_and_bounds(capsys, signal_in, stage):
+    table = np.random.default_rng(3).integers(0, 2, (200, 12))
+    np.savetxt("wide.csv", table @ np.triu(np.ones((12, 12), int)) % 3, fmt="%d", delimiter=",")
+    signal_in(stage)
+    code, out, _ = run(capsys, "solve", "wide.csv", "--no-header", "--json", "--threads", "1")
+    document = json.loads(out)
+    assert (code, document["status"]) == (10, "interrupted")
+    assert document["lower_bound"] < document["upper_bound"]
+    assert run(capsys, "verify", "wide.run", "wide.csv", "--no-header")[0] == 0
+
+
+def test_a_signal_before_there_is_anything_to_write_leaves_nothing(capsys, signal_in):
+    signal_in("kernels")
+    assert "nothing was written" in fails(capsys, "solve", "data.csv", "--quiet", code=130)
+    assert "nothing was written" in fails(capsys, "score", "data.csv", "-o", "data.jkl", code=130)
+
+
 STUBBORN = """
 import dataclasses, signal, sys, time
 import extbnsl.solve
@@ -292,9 +350,7 @@ sys.exit(main(["solve", "data.csv"]))
 def started(stubborn):
     """A process that solves until it is told to stop."""
     code = STUBBORN.replace("STUBBORN", str(stubborn))
-    process = subprocess.Popen(
-        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
+    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stdout.readline() == "ready\n"
     return process
 
@@ -332,9 +388,7 @@ def test_learn_takes_what_people_have(capsys):
     ]
     assert all(isinstance(result, extbnsl.Result) for result in results)
     assert len({result.cost for result in results}) == 1
-    assert results[0].cost == pytest.approx(
-        score_network(read_csv("data.csv"), results[0].network), rel=1e-12
-    )
+    assert results[0].cost == pytest.approx(score_network(read_csv("data.csv"), results[0].network), rel=1e-12)
     again = extbnsl.learn(results[0].local_scores, progress=True)
     assert again.cost == pytest.approx(results[0].cost, rel=1e-12)
     assert capsys.readouterr().err

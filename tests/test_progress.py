@@ -60,9 +60,7 @@ def test_the_header_comes_again_after_a_stage(clock):
 
 def test_components_and_missing_bounds(clock):
     lines = []
-    progress.Table(lines.append, clock)(
-        layer(2, layers=4, component=3, components=5, kept=6, lower=-math.inf)
-    )
+    progress.Table(lines.append, clock)(layer(2, layers=4, component=3, components=5, kept=6, lower=-math.inf))
     words = lines[-1].split()
     assert words[0] == "3:2/4"
     assert words[3] == "0.0%"
