@@ -1,0 +1,75 @@
+"""Random problems for the tests: data sets with structure, ties, constant columns and repeated rows."""
+
+import numpy as np
+
+from extbnsl.data import Dataset
+from extbnsl.scores.local import local_scores
+
+
+def random_dataset(rng, n, records, largest_arity=4):
+    """Columns of 1 to `largest_arity` states, many of them noisy functions of others; rows may repeat.
+
+    Now and then a state is declared that never occurs, so that a column may be constant and yet cost something.
+    """
+    columns, arities = [], []
+    for _ in range(n):
+        arity = int(rng.integers(1, largest_arity + 1))
+        column = rng.integers(0, arity, records)
+        if columns and rng.random() < 0.7:
+            chosen = rng.choice(len(columns), size=min(len(columns), int(rng.integers(1, 3))), replace=False)
+            exact = sum(columns[i] for i in chosen) % arity
+            column = np.where(rng.random(records) < rng.choice([0.0, 0.1, 0.4]), column, exact)
+        columns.append(column)
+        arities.append(arity + int(rng.random() < 0.1))
+    order = rng.permutation(n)
+    codes = np.stack([columns[i] for i in order], axis=1)
+    if rng.random() < 0.3:
+        codes = codes[rng.integers(0, max(1, records // 4), records)]
+    return dataset_of(codes, [arities[i] for i in order])
+
+
+def dataset_of(codes, arities=None):
+    """The data set of an array of codes; arities default to the largest codes plus one."""
+    codes = np.ascontiguousarray(codes, dtype=np.uint16)
+    arities = codes.max(axis=0) + 1 if arities is None else arities
+    states = tuple(tuple(f"s{k}" for k in range(int(r))) for r in arities)
+    return Dataset(tuple(f"v{j}" for j in range(codes.shape[1])), states, codes, "<test>")
+
+
+def xor_rows(copies):
+    """Rows 001, 010, 111 `copies` times each: the last variable is the equivalence of the first two."""
+    return np.array([[0, 0, 1], [0, 1, 0], [1, 1, 1]] * copies)
+
+
+def full_xor_rows(copies):
+    """All four rows of an exclusive or, `copies` times each."""
+    return np.array([[0, 0, 0], [0, 1, 1], [1, 0, 1], [1, 1, 0]] * copies)
+
+
+def random_families(rng, n, most=12, costs=None):
+    """Per child a list of (parent varset, cost), the empty set among them; costs are often equal."""
+    families = []
+    for child in range(n):
+        others = (1 << n) - 1 ^ 1 << child
+        varsets = {0} | {int(v) & others for v in rng.integers(0, 1 << n, int(rng.integers(0, most)))}
+        values = rng.integers(1, 20, len(varsets)).astype(float) if costs is None else costs(len(varsets))
+        families.append(list(zip(sorted(varsets), values.tolist(), strict=True)))
+    return families
+
+
+def scores_of(families, max_parents=None):
+    """LocalScores, of kind "file", of families given as (parent varset, cost); n <= 64."""
+    pairs = [
+        (np.array([[v] for v, _ in own], dtype=np.uint64), np.array([c for _, c in own], dtype=np.float64))
+        for own in families
+    ]
+    return local_scores([f"v{j}" for j in range(len(families))], pairs, "file", max_parents)
+
+
+def cost_of_order(order, best):
+    """The cost of the best network along an order, `best` as from naive.best_scores."""
+    total, before = 0.0, 0
+    for x in order:
+        total += best[x][before]
+        before |= 1 << int(x)
+    return total
