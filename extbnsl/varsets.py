@@ -43,7 +43,8 @@ def is_subset(inner: NDArray[np.uint64], outer: NDArray[np.uint64]) -> NDArray[n
 def renumber(varsets: NDArray[np.uint64], new: NDArray[np.int64], variables: int) -> NDArray[np.uint64]:
     """The varsets (m, words) with member v called new[v], or left out where that is -1, over `variables` variables."""
     renumbered = np.zeros((varsets.shape[0], words(variables)), dtype=np.uint64)
-    for v, target in enumerate(new.tolist()):
+    for v in unpack(np.bitwise_or.reduce(varsets, axis=0)):
+        target = int(new[v])
         if target >= 0:
             has = (varsets[:, v // WORD_BITS] >> np.uint64(v % WORD_BITS)) & np.uint64(1)
             renumbered[:, target // WORD_BITS] |= has << np.uint64(target % WORD_BITS)

@@ -1,8 +1,10 @@
 """Threads for kernels that release the interpreter lock, and the one place where a stop is noticed."""
 
 from collections.abc import Callable, Iterable
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from typing import Any, TypeVar
+
+import numpy as np
 
 T = TypeVar("T")
 StopSignal = Callable[[], str | None]
@@ -26,36 +28,32 @@ def never() -> str | None:
 class Workers:
     """A number of threads that run kernels over many small tasks; use it as a context.
 
-    `stop` is asked between tasks, at least every POLL_SECONDS; once it returns a reason, `map` raises Stopped. A task
-    is never cut short, so tasks should last well under a second.
+    The calling thread only waits, so that signals are noticed at once. `stop` is asked between tasks and at least
+    every POLL_SECONDS; once it returns a reason, `map` raises Stopped after the tasks in flight have ended. A task is
+    never cut short: it should last well under a second, or look at `halt`, uint8 (1,), which is set to 1 then.
     """
 
     def __init__(self, threads: int, stop: StopSignal = never) -> None:
         self.threads = threads
         self.stop = stop
-        self._pool = ThreadPoolExecutor(threads) if threads > 1 else None
+        self.halt = np.zeros(1, dtype=np.uint8)
+        self._pool = ThreadPoolExecutor(threads)
 
     def __enter__(self) -> "Workers":
         return self
 
     def __exit__(self, *exc: object) -> None:
-        if self._pool is not None:
-            self._pool.shutdown(cancel_futures=True)
+        self._pool.shutdown(cancel_futures=True)
 
     def check(self) -> None:
         """Raise Stopped if it is time to stop."""
         reason = self.stop()
         if reason is not None:
+            self.halt[0] = 1
             raise Stopped(reason)
 
     def map(self, task: Callable[..., T], arguments: Iterable[tuple[Any, ...]]) -> list[T]:
         """task(*a) for each a in `arguments`, results in their order whatever the number of threads."""
-        if self._pool is None:
-            results = []
-            for a in arguments:
-                self.check()
-                results.append(task(*a))
-            return results
         futures = [self._pool.submit(task, *a) for a in arguments]
         try:
             self._await(futures)
@@ -67,10 +65,11 @@ class Workers:
         return [future.result() for future in futures]
 
     def _await(self, futures: list[Future[T]]) -> None:
+        """Wait for all; the first failure is raised at once."""
         pending: set[Future[T]] = set(futures)
         while pending:
             self.check()
-            done, pending = wait(pending, POLL_SECONDS, FIRST_COMPLETED)
+            done, pending = wait(pending, POLL_SECONDS, FIRST_EXCEPTION)
             for future in done:
                 future.result()
 

@@ -55,14 +55,13 @@ def search_orders(
     while stale < patience:
         try:
             costs = workers.map(
-                lambda k: improve_order(orders[k], states[k : k + 1], kicks, arrays),
+                lambda k: improve_order(orders[k], states[k : k + 1], kicks, workers.halt, arrays),
                 [(k,) for k in range(STREAMS)],
             )
         except Stopped:
-            if best.cost == np.inf:
-                cost = improve_order(orders[0], states[:1], 0, arrays)
-                best = Incumbent(orders[0].copy(), float(cost))
-            return best
+            reached = [improve_order(order, states[:1], 0, workers.halt, arrays) for order in orders]
+            leader = int(np.argmin(reached))
+            return min(best, Incumbent(orders[leader], float(reached[leader])), key=lambda found: found.cost)
         stale += 1
         leader = int(np.argmin(costs))
         if costs[leader] < best.cost - 1e-9 * (1 + abs(costs[leader])):
@@ -185,7 +184,7 @@ def _best_insertion(order, source, places, prefix, varset, tables, rows):
 
 
 @njit
-def _descend(order, dirty, places, prefix, varset, tables, rows):
+def _descend(order, dirty, places, prefix, varset, halt, tables, rows):
     """Insertion moves of dirty variables until none has a better place; returns the cost of the order.
 
     A move changes what stands before the variables it passes: these become dirty and are looked at again.
@@ -194,7 +193,7 @@ def _descend(order, dirty, places, prefix, varset, tables, rows):
     total = _score_order(order, places, prefix, tables, rows)
     source = 0
     idle = 0
-    while idle < n:
+    while idle < n and not halt[0]:
         x = order[source]
         if dirty[x]:
             dirty[x] = False
@@ -211,11 +210,11 @@ def _descend(order, dirty, places, prefix, varset, tables, rows):
 
 
 @njit
-def improve_order(order, state, kicks, tables):
+def improve_order(order, state, kicks, halt, tables):
     """Iterated local search from `order` (n,), which becomes the best order found; returns its cost.
 
     state: uint64 (1,), the random numbers' state, carried on. Equally good orders replace each other, so that the
-    search drifts over plateaus.
+    search drifts over plateaus. halt: uint8 (1,); once it is 1, from another thread, the search ends with what it has.
     """
     n = order.size
     places = np.empty(n, np.int64)
@@ -233,8 +232,10 @@ def improve_order(order, state, kicks, tables):
                 _insert(trial, source, target)
                 for k in range(min(source, target), max(source, target) + 1):
                     dirty[trial[k]] = True
-        new = _descend(trial, dirty, places, prefix, varset, tables, rows)
+        new = _descend(trial, dirty, places, prefix, varset, halt, tables, rows)
         if new <= cost:
             order[:] = trial
             cost = new
+        if halt[0]:
+            break
     return cost
