@@ -17,7 +17,8 @@ from extbnsl.parents.pruning import merged
 from extbnsl.scores.counting import CountingTable, count
 from extbnsl.workers import Stopped, Workers, chunks
 
-CHUNK = 8192
+CHUNK = 8192  # varsets of one task
+ENTRIES_PER_TASK = 40_000_000  # rows times varsets that one counting task may touch: a fraction of a second
 
 
 @dataclass(frozen=True)
@@ -194,9 +195,10 @@ def _count(
     """T of the needed varsets of the block, by rank - block.first, and how many there were."""
     joint = np.zeros(needed.size)
     table = problem.table.arrays()
+    chunk = max(64, min(CHUNK, ENTRIES_PER_TASK // problem.table.weights.size))
     counted = workers.map(
         lambda lo, hi: count(size, lo, hi, needed, joint, block.first, binomials, table),
-        chunks(block.last, CHUNK, block.first),
+        chunks(block.last, chunk, block.first),
     )
     return joint, sum(counted)
 
