@@ -1,0 +1,1 @@
+"""Lower bounds h of what is missing, and incumbents."""

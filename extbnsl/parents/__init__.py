@@ -1,0 +1,1 @@
+"""Which families can win, and BestScore(child, varset) from those that can."""

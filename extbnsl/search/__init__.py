@@ -1,0 +1,1 @@
+"""The layered search of the order graph."""
