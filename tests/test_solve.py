@@ -17,7 +17,6 @@ from extbnsl.errors import InputError
 from extbnsl.events import IncumbentFound, LayerEnded, StageEnded, StageStarted, Warned
 from extbnsl.scores.files import read_scores, write_scores
 from extbnsl.scores.local import LocalScores, local_scores
-from extbnsl.scores.mdl import max_size
 from extbnsl.solve import compute_scores, solve, tolerance
 from extbnsl.verify import score_network, verify
 from extbnsl.workers import Stopped
@@ -243,9 +242,12 @@ def test_exclusive_or(rows):
     assert_optimal(solve(dataset, threads=1), dataset, naive.optimal_cost_brute(dataset.codes, dataset.arities))
 
 
-def test_exclusive_or_needs_two_parents():
-    dataset = dataset_of(full_xor_rows(5))
-    assert max(len(p) for p in solve(dataset, threads=1).network.parents) == 2
+@pytest.mark.parametrize("rows", [xor_rows(1), full_xor_rows(5)])
+def test_exclusive_or_needs_two_parents(rows):
+    dataset = dataset_of(rows)
+    result = solve(dataset, threads=1)
+    assert max(len(p) for p in result.network.parents) == 2
+    assert result.cost < naive.optimal_cost_brute(dataset.codes, dataset.arities, 1) - 0.01
 
 
 class StopAt:
@@ -454,11 +456,3 @@ def test_the_result_is_complete():
     assert cost_of_order(result.order, best) == pytest.approx(result.cost, rel=1e-9)
     assert "network " in result.to_bif()
     assert result.to_dot().startswith("digraph")
-
-
-def test_a_limit_that_drops_the_printed_one_plus():
-    """Tian's printed limit allows one parent for X2 of xor_rows(1), of which two are better than none or one."""
-    records, entropy = 3, 3 * math.log(3) - 2 * math.log(2)
-    printed = math.floor(math.log2(2 * entropy / records / math.log(records) * records))
-    assert printed <= 1
-    assert max_size(entropy, 2, records, np.array([2, 2])) == 2

@@ -1,0 +1,317 @@
+"""The enumeration of families: each rule that drops families leaves BestScore(X | U) as it is, for every U."""
+
+import itertools
+import math
+
+import naive
+import numpy as np
+import pytest
+from cases import dataset_of, full_xor_rows, random_dataset, xor_rows
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from extbnsl.data import distinct_rows
+from extbnsl.events import StageAdvanced, ignore
+from extbnsl.parents import enumerate as enumeration
+from extbnsl.parents.enumerate import CountingProblem, binomial_table, enumerate_families
+from extbnsl.parents.lattice import mark_needed, mark_parents, next_alive, successor
+from extbnsl.parents.surviving import surviving_families
+from extbnsl.scores.counting import counting_table
+from extbnsl.scores.mdl import half_log, max_size
+from extbnsl.workers import Workers
+
+SETTINGS = settings(deadline=None, max_examples=40, suppress_health_check=list(HealthCheck))
+PLENTY = 1 << 30
+
+
+def level(n, size):
+    """All varsets of `size` of n variables as integers, in numeric order."""
+    return sorted(sum(1 << v for v in chosen) for chosen in itertools.combinations(range(n), size))
+
+
+@pytest.mark.parametrize("n", [1, 4, 9])
+def test_successor_walks_the_level(n):
+    for size in range(1, n + 1):
+        for smaller, larger in itertools.pairwise(level(n, size)):
+            assert int(successor(np.uint64(smaller))) == larger
+    assert int(successor(np.uint64(0))) == 0
+
+
+@SETTINGS
+@given(st.integers(0, 2**32), st.integers(2, 8), st.data())
+def test_mark_needed(seed, n, data):
+    rng = np.random.default_rng(seed)
+    size = data.draw(st.integers(0, n - 1))
+    varsets, above = level(n, size), level(n, size + 1)
+    everyone = (1 << n) - 1
+    alive = rng.integers(0, 1 << n, len(varsets)) & rng.integers(0, 1 << n, len(varsets))
+    alive = np.array([a & everyone & ~v for a, v in zip(alive.tolist(), varsets, strict=True)], dtype=np.uint64)
+    children = data.draw(st.integers(0, everyone))
+    lo = data.draw(st.integers(0, len(varsets) - 1))
+    hi = data.draw(st.integers(lo, len(varsets)))
+    needed = np.zeros(len(above) + 3, np.uint8)
+    families = mark_needed(lo, hi, size, alive, np.uint64(children), binomial_table(n), needed, -3)
+    pairs = [(varsets[i], x) for i in range(lo, hi) for x in naive.members(int(alive[i]) & children)]
+    assert families == len(pairs)
+    assert {above[k - 3] for k in np.flatnonzero(needed)} == {v | 1 << x for v, x in pairs}
+
+
+@SETTINGS
+@given(st.integers(0, 2**32), st.integers(2, 8), st.data())
+def test_mark_parents(seed, n, data):
+    rng = np.random.default_rng(seed)
+    size = data.draw(st.integers(1, n))
+    below, varsets = level(n, size - 1), level(n, size)
+    everyone = (1 << n) - 1
+    alive = {v: int(rng.integers(0, 1 << n)) & everyone & ~v if rng.random() < 0.9 else 0 for v in below}
+    needed = np.zeros(len(varsets), np.uint8)
+    column = np.array([alive[v] for v in below], dtype=np.uint64)
+    mark_parents(0, len(varsets), size, column, np.uint64(everyone), binomial_table(n), needed, 0)
+    for v, mark in zip(varsets, needed.tolist(), strict=True):
+        left = everyone & ~v
+        for y in naive.members(v):
+            left &= alive[v ^ 1 << y]
+        assert mark == (left != 0)
+
+
+# ---- rules
+
+
+def everything_alive(lo, hi, size, extend, here, above, unit, arities, limits, binomials, alive):
+    """In place of next_alive: no rule but the limits."""
+    for i, varset in enumerate(level(arities.size, size)):
+        if lo <= i < hi:
+            within = sum(1 << x for x in range(arities.size) if size <= limits[x])
+            alive[i] = within & ~varset
+
+
+def extension_alone(lo, hi, size, extend, here, above, unit, arities, limits, binomials, alive):
+    """In place of next_alive: only what judge_families extends."""
+    everything_alive(lo, hi, size, extend, here, above, unit, arities, limits, binomials, alive)
+    rank = {v: i for i, v in enumerate(level(arities.size, size - 1))}
+    for i, varset in enumerate(level(arities.size, size)):
+        if lo <= i < hi:
+            for y in naive.members(varset):
+                alive[i] &= extend[rank[varset ^ 1 << y]]
+
+
+def gains_alone():
+    """In place of next_alive: whatever is alive was extended, only its own rules stay."""
+    below = {0: np.full(1, ~np.uint64(0))}
+
+    def following(lo, hi, size, extend, *rest):
+        assert lo == 0, "one chunk"
+        next_alive(lo, hi, size, below[size - 1], *rest)
+        below[size] = rest[-1]
+
+    return following
+
+
+RULES = {
+    "none": (everything_alive, False, False),
+    "limits": (everything_alive, True, False),
+    "hopeless": (everything_alive, False, True),
+    "extension": (extension_alone, False, False),
+    "gains": (None, False, False),
+    "entropies": (next_alive, False, False),
+    "all": (next_alive, True, True),
+}
+
+
+def counting_problem(codes, arities, limits, floors):
+    """The problem of data whose arities ascend, with all parent sets allowed and no floors unless asked for."""
+    rows, weights = distinct_rows(codes)
+    n, records = len(arities), len(codes)
+    largest, least = np.full(n, n - 1, dtype=np.int64), np.full(n, -math.inf)
+    misfits = naive.joint_misfits(codes)
+    for x in range(n):
+        if limits:
+            largest[x] = max_size(float(misfits[1 << x]), int(arities[x]), records, np.delete(arities, x))
+        if floors:
+            least[x] = max(0.0, misfits[-1] - misfits[2**n - 1 ^ 1 << x] - 1e-9)
+    return CountingProblem(counting_table(rows, weights, arities), largest, least, half_log(records))
+
+
+def varying(seed, n, records):
+    """Codes and ascending arities of data without constant columns, or None."""
+    dataset = random_dataset(np.random.default_rng(seed), n, records)
+    keep = [v for v in range(n) if len(set(dataset.codes[:, v])) > 1]
+    keep = np.array(sorted(keep, key=lambda v: dataset.arities[v]), dtype=int)
+    return np.ascontiguousarray(dataset.codes[:, keep]), dataset.arities[keep]
+
+
+def found_scores(found, n):
+    """BestScore of every child and varset by the families of an enumeration, as a table (n, 2^n)."""
+    pairs = [
+        list(zip(p[:, 0].tolist(), c.tolist(), strict=True)) for p, c in zip(found.parents, found.costs, strict=True)
+    ]
+    return naive.best_scores(naive.cost_table(n, pairs))
+
+
+def outside(n):
+    """Which entries of a table (n, 2^n) are of varsets without the child."""
+    return (np.arange(2**n) >> np.arange(n)[:, None]) & 1 == 0
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("block", range(3))
+def test_a_rule_changes_no_best_score(rule, block, monkeypatch):
+    following, limits, floors = RULES[rule]
+    counted = 0
+    for seed in range(12 * block, 12 * block + 12):
+        codes, arities = varying(seed, 2 + seed % 5, int(np.random.default_rng(seed).integers(2, 80)))
+        n = len(arities)
+        if n < 2:
+            continue
+        problem = counting_problem(codes, arities, limits, floors)
+        monkeypatch.setattr(enumeration, "next_alive", following or gains_alone())
+        found = enumerate_families(problem, Workers(1), PLENTY, ignore)
+        assert found.done
+        assert found.stopped is None
+        best = naive.best_scores(naive.all_local_scores(codes, arities))
+        where = outside(n)
+        np.testing.assert_allclose(found_scores(found, n)[where], best[where], rtol=1e-10, atol=1e-8)
+        counted += found.varsets
+        if rule == "none":
+            assert found.varsets == 2**n - 1
+    assert counted > 0
+
+
+@pytest.mark.parametrize("rule", ["limits", "hopeless", "extension", "gains", "entropies", "all"])
+def test_a_rule_drops_something(rule, monkeypatch):
+    codes, arities = varying(1, 6, 60)
+    assert len(arities) == 6
+    following, limits, floors = RULES[rule]
+    monkeypatch.setattr(enumeration, "next_alive", following or gains_alone())
+    found = enumerate_families(counting_problem(codes, arities, limits, floors), Workers(1), PLENTY, ignore)
+    assert found.varsets < 2**6 - 1
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_families_are_the_undominated_ones(seed):
+    codes, arities = varying(seed, 6, 100)
+    n = len(arities)
+    found = enumerate_families(counting_problem(codes, arities, True, True), Workers(1), PLENTY, ignore)
+    costs = naive.all_local_scores(codes, arities)
+    best = naive.best_scores(costs)
+    for x in range(n):
+        listed = dict(zip(found.parents[x][:, 0].tolist(), found.costs[x].tolist(), strict=True))
+        for varset, cost in listed.items():
+            assert cost == pytest.approx(costs[x, varset], rel=1e-10, abs=1e-9)
+            assert all(cost < best[x, varset ^ 1 << y] + 1e-9 for y in naive.members(varset))
+        for varset in range(2**n):
+            if all(costs[x, varset] < best[x, varset ^ 1 << y] - 1e-7 for y in naive.members(varset)):
+                assert varset in listed or varset >> x & 1
+
+
+@SETTINGS
+@given(st.integers(0, 2**32), st.integers(1, 6), st.integers(1, 60), st.sampled_from([None, 0, 1, 2]))
+def test_surviving_families_answer_best_score(seed, n, records, limit):
+    dataset = random_dataset(np.random.default_rng(seed), n, records)
+    survivors = surviving_families(dataset, limit, Workers(1), PLENTY, ignore)
+    assert survivors.stopped is None
+    survivors.scores.check()
+    best = naive.best_scores(naive.all_local_scores(dataset.codes, dataset.arities, limit))
+    found = naive.best_scores(
+        naive.cost_table(
+            n,
+            [
+                list(zip(p[:, 0].tolist(), c.tolist(), strict=True))
+                for p, c in zip(survivors.scores.parents, survivors.scores.costs, strict=True)
+            ],
+        )
+    )
+    np.testing.assert_allclose(found[outside(n)], best[outside(n)], rtol=1e-10, atol=1e-8)
+    np.testing.assert_allclose(survivors.least, [best[x, 2**n - 1 ^ 1 << x] for x in range(n)], rtol=1e-10, atol=1e-8)
+
+
+# ---- blocks, chunks, limits
+
+
+def as_values(found):
+    return [p.tolist() for p in found.parents], [c.tolist() for c in found.costs]
+
+
+def blocks_used(problem, memory):
+    """The enumeration, and into how many blocks its levels were cut."""
+    events = []
+    found = enumerate_families(problem, Workers(1), memory, events.append)
+    per_level = {}
+    for event in events:
+        assert isinstance(event, StageAdvanced)
+        per_level[event.unit] = per_level.get(event.unit, 0) + 1
+    return found, max(per_level.values(), default=0)
+
+
+@pytest.mark.parametrize(("limit", "blocks_at_least"), [(1, 3), (2, 3), (3, 2)])
+def test_the_last_level_in_blocks(limit, blocks_at_least):
+    codes, arities = varying(5, 9, 120)
+    n = len(arities)
+    assert n >= 6
+    problem = counting_problem(codes, arities, False, True)
+    problem = CountingProblem(problem.table, np.full(n, limit), problem.floors, problem.half_log)
+    whole, one = blocks_used(problem, PLENTY)
+    assert one == 1
+    assert whole.done
+    costs = naive.all_local_scores(codes, arities)
+    most = 0
+    for memory in sorted({*range(1, 400, 60), *range(400, 12_000, 150)}):
+        found, blocks = blocks_used(problem, memory)
+        most = max(most, blocks)
+        if found.done:
+            assert as_values(found) == as_values(whole)
+        else:
+            assert found.stopped == "memory_limit"
+            few = np.bitwise_count(np.arange(2**n)) <= found.complete_to
+            best = naive.best_scores(np.where(few, costs, np.inf))[outside(n)]
+            np.testing.assert_allclose(found_scores(found, n)[outside(n)], best, rtol=1e-10, atol=1e-8)
+    assert most >= blocks_at_least
+
+
+@pytest.mark.parametrize("chunk", [1, 7])
+@pytest.mark.parametrize("threads", [1, 3])
+def test_chunks_and_threads_change_nothing(chunk, threads, monkeypatch):
+    codes, arities = varying(8, 8, 90)
+    problem = counting_problem(codes, arities, True, True)
+    whole = enumerate_families(problem, Workers(1), PLENTY, ignore)
+    monkeypatch.setattr(enumeration, "CHUNK", chunk)
+    with Workers(threads) as workers:
+        cut = enumerate_families(problem, workers, PLENTY, ignore)
+    assert as_values(cut) == as_values(whole)
+    assert cut.varsets == whole.varsets
+
+
+@SETTINGS
+@given(st.integers(0, 2**32), st.integers(2, 5), st.integers(1, 12))
+def test_no_larger_parent_set_than_the_limit_wins(seed, n, records):
+    dataset = random_dataset(np.random.default_rng(seed), n, records)
+    costs = naive.all_local_scores(dataset.codes, dataset.arities)
+    misfits = naive.joint_misfits(dataset.codes)
+    for x in range(n):
+        others = np.sort(np.delete(dataset.arities, x))
+        limit = max_size(float(misfits[1 << x]), int(dataset.arities[x]), records, others)
+        assert 0 <= limit <= n - 1
+        for varset in range(2**n):
+            if varset.bit_count() > limit and not varset >> x & 1:
+                assert costs[x, varset] >= costs[x, 0] - 1e-9
+
+
+def test_the_limit_as_printed_is_too_small():
+    """Tian 2000, Theorem 1, allows log2(2 N / log2 N) parents: one for three records, where two are best."""
+    dataset = dataset_of(xor_rows(1))
+    costs = naive.all_local_scores(dataset.codes, dataset.arities)
+    assert math.floor(math.log2(2 * 3 / math.log2(3))) == 1
+    assert costs[2, 0b011] < costs[2, [0b000, 0b001, 0b010]].min() - 0.1
+    entropy = naive.joint_misfits(dataset.codes)[0b100]
+    assert max_size(float(entropy), 2, 3, np.array([2, 2])) == 2
+
+
+def test_the_limit_is_no_larger_than_it_must_be():
+    dataset = dataset_of(full_xor_rows(2))
+    entropy = float(naive.joint_misfits(dataset.codes)[1])
+    # eight records: penalty of d binary parents is 2^d ln 8 / 2, below 8 ln 2 + ln 8 / 2 for d <= 2 alone
+    assert max_size(entropy, 2, 8, np.array([2, 2, 2, 2])) == 2
+    assert max_size(entropy, 2, 8, np.array([2])) == 1
+    assert max_size(entropy, 2, 8, np.array([8])) == 0
+    assert max_size(0.0, 2, 8, np.array([2])) == 0
+    assert max_size(0.0, 1, 1, np.array([2])) == 0
