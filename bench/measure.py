@@ -20,6 +20,8 @@ COUNTS = (
     "peak_layer",
 )
 
+FEWEST_GENERATED = 10_000
+
 Row = dict[str, Any]
 
 
@@ -71,5 +73,5 @@ def measured(name: str, run: Run, known: float | None, matches: bool | None, ref
 
 
 def ns_per_generated(search_cpu_seconds: float, generated: int) -> float | None:
-    """Nanoseconds of CPU that the search spent per generated edge; None if it generated none."""
-    return search_cpu_seconds * 1e9 / generated if generated else None
+    """Nanoseconds of CPU that the search spent per generated edge; None if too few to tell."""
+    return search_cpu_seconds * 1e9 / generated if generated >= FEWEST_GENERATED else None

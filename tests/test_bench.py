@@ -23,7 +23,7 @@ DOCUMENT = {
         "varsets_counted": 7,
         "parent_sets": 5,
         "nodes_expanded": 4,
-        "nodes_generated": 2000,
+        "nodes_generated": 20_000,
         "nodes_kept": 3,
         "peak_layer": 2,
         "peak_rss_bytes": 2**28,
@@ -45,12 +45,12 @@ FAILED = measure.measured("f.csv", measure.Run(None, 1.0, 0.5, "extbnsl: no."), 
 
 def test_a_row_has_what_was_measured():
     found = row()
-    assert found["ns_per_generated"] == pytest.approx(250_000)
+    assert found["ns_per_generated"] == pytest.approx(25_000)
     assert found["cpu_per_reference"] == 12
     assert (found["scores_cpu_seconds"], found["scores_wall_seconds"]) == (4.0, 2.0)
     assert found["bounds_cpu_seconds"] == 0
     assert (found["variables"], found["status"], found["message"]) == (3, "optimal", "")
-    assert measure.ns_per_generated(1.0, 0) is None
+    assert measure.ns_per_generated(1.0, 9_999) is None
 
 
 def test_a_failed_solve_is_a_row_all_the_same():
@@ -80,7 +80,7 @@ def test_csv_has_every_key_and_reads_back():
 
 
 def test_ratios_leave_out_what_is_too_small_or_missing():
-    found = table.ratios(row(cpu_seconds=3.0, nodes_generated=500), row(bounds_cpu_seconds=1.0))
+    found = table.ratios(row(cpu_seconds=3.0, nodes_generated=5_000), row(bounds_cpu_seconds=1.0))
     assert found["cpu_seconds"] == 0.5
     assert found["nodes_generated"] == 0.25
     assert "bounds_cpu_seconds" not in found
