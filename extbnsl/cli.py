@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from extbnsl import __version__
 from extbnsl.errors import BudgetError, ExtbnslError, InputError, VerificationError
-from extbnsl.interrupts import KILLED, Interrupts
+from extbnsl.interrupts import KILLED, NOTHING_WRITTEN, Interrupts
 from extbnsl.limits import parse_duration, parse_size
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except ExtbnslError as error:
         return _fail(str(error), error.exit_code)
     except KeyboardInterrupt:
-        return _fail("Interrupted before there was a result; nothing was written.", KILLED)
+        return _fail(NOTHING_WRITTEN, KILLED)
     except MemoryError:
         return _fail(
             "Out of memory; give a smaller --memory or --max-parents, or use a larger machine.",
@@ -398,7 +398,7 @@ def _observer(quiet: bool, interrupts: Interrupts, run: "RunDirectory | None" = 
 
     def begin(event: Event) -> None:
         if isinstance(event, StageStarted) and event.stage == "kernels":
-            return
+            return interrupts.leave_with(run.discard if run is not None else lambda: None)
         interrupts.arm()
         if run is not None and not run.begun:
             run.begin()

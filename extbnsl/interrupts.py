@@ -3,22 +3,25 @@
 import contextlib
 import os
 import signal
+from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
 KILLED = 130  # the exit code of what was ended by Ctrl-C
+NOTHING_WRITTEN = "Interrupted before there was a result; nothing was written."
 
 
 class Interrupts:
     """What Ctrl-C, SIGTERM and SIGHUP do while a command runs; a context manager.
 
-    Until `arm` the first signal is a KeyboardInterrupt. After it the first signal makes `stop` answer
-    "interrupted", which whoever works polls. The second signal ends the process at once.
+    The first signal is a KeyboardInterrupt at first. After `leave_with` it ends the process at once, and after `arm` it
+    makes `stop` answer "interrupted", which whoever works polls. The second signal ends the process at once.
     """
 
     def __init__(self) -> None:
         self._reason: str | None = None
         self._armed = False
+        self._clean_up: Callable[[], None] | None = None
         self._previous: dict[signal.Signals, Any] = {}
 
     def __enter__(self) -> "Interrupts":
@@ -30,6 +33,13 @@ class Interrupts:
     def __exit__(self, *_: object) -> None:
         for number, handler in self._previous.items():
             signal.signal(number, handler)
+
+    def leave_with(self, clean_up: Callable[[], None]) -> None:
+        """From now on, until `arm`, the first signal calls `clean_up` and ends the process.
+
+        For work in threads that nothing can stop, such as compiling: an exception would have to wait for them.
+        """
+        self._clean_up = clean_up
 
     def arm(self) -> None:
         """From now on the first signal asks to stop; whoever works polls `stop`."""
@@ -43,7 +53,12 @@ class Interrupts:
         if self._reason is not None:
             os._exit(KILLED)
         self._reason = "interrupted"
-        if not self._armed:
+        if not self._armed and self._clean_up is None:
             raise KeyboardInterrupt
+        if not self._armed and self._clean_up is not None:
+            self._clean_up()
+            with contextlib.suppress(OSError):
+                os.write(2, f"extbnsl: {NOTHING_WRITTEN}\n".encode())
+            os._exit(KILLED)
         with contextlib.suppress(OSError):  # not print, which must not be entered twice
             os.write(2, b"Stopping; the best network so far will be written (once more: end at once).\n")

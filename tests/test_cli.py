@@ -287,12 +287,10 @@ def test_a_terminal_that_has_gone_costs_nothing():
     shown = b""
     while b"ready" not in shown:
         shown += os.read(terminal, 1000)
+    time.sleep(0.3)  # the write that was just read may not have returned yet
     os.close(terminal)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 10
     assert json.loads(Path("data.run/result.json").read_text())["status"] == "interrupted"
-
-
-STAGES = ("kernels", "scores", "incumbent", "bounds", "search")
 
 
 @pytest.fixture
@@ -310,7 +308,7 @@ def signal_in(monkeypatch):
     return arrange
 
 
-@pytest.mark.parametrize("stage", STAGES[1:])
+@pytest.mark.parametrize("stage", ["scores", "incumbent", "bounds", "search"])
 def test_a_signal_in_any_stage_leaves_a_network_and_bounds(capsys, signal_in, stage):
     table = np.random.default_rng(3).integers(0, 2, (200, 12))
     np.savetxt("wide.csv", table @ np.triu(np.ones((12, 12), int)) % 3, fmt="%d", delimiter=",")
@@ -322,10 +320,33 @@ def test_a_signal_in_any_stage_leaves_a_network_and_bounds(capsys, signal_in, st
     assert run(capsys, "verify", "wide.run", "wide.csv", "--no-header")[0] == 0
 
 
-def test_a_signal_before_there_is_anything_to_write_leaves_nothing(capsys, signal_in):
-    signal_in("kernels")
-    assert "nothing was written" in fails(capsys, "solve", "data.csv", "--quiet", code=130)
-    assert "nothing was written" in fails(capsys, "score", "data.csv", "-o", "data.jkl", code=130)
+LOADING = """
+import sys, threading, time
+import extbnsl.solve
+from extbnsl.cli import main
+from extbnsl.events import StageStarted
+def loading(problem, *, observer, **options):
+    observer(StageStarted("kernels", ""))
+    threading.Thread(target=time.sleep, args=(60,)).start()  # as a kernel that is being compiled
+    print("ready", flush=True)
+    time.sleep(60)
+extbnsl.solve.solve = extbnsl.solve.compute_scores = loading
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+@pytest.mark.parametrize("arguments", [["solve", "data.csv"], ["score", "data.csv", "-o", "data.jkl"]])
+def test_a_signal_while_kernels_load_ends_at_once_and_leaves_nothing(arguments):
+    command = [sys.executable, "-c", LOADING, *arguments]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout.readline() == "ready\n"
+    begun = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=10)
+    assert process.returncode == 130
+    assert time.monotonic() - begun < 2
+    assert err == "extbnsl: Interrupted before there was a result; nothing was written.\n"
+    assert os.listdir() == ["data.csv"]
 
 
 STUBBORN = """
