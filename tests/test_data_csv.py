@@ -84,9 +84,7 @@ def test_header_can_be_given(tmp_path):
 
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", "|", " "])
 def test_delimiters_are_sniffed_and_given(tmp_path, delimiter):
-    text = "a,b,c\n0,1,x y\n1,1,z\n".replace("x y", "xy" if delimiter == " " else "x y").replace(
-        ",", delimiter
-    )
+    text = "a,b,c\n0,1,x y\n1,1,z\n".replace("x y", "xy" if delimiter == " " else "x y").replace(",", delimiter)
     for options in ({}, {"delimiter": delimiter}):
         data = _read(tmp_path, text, **options)
         assert data.names == ("a", "b", "c")

@@ -77,9 +77,7 @@ def test_a_column_of_missing_values_is_one_state(tmp_path):
 
 
 def test_missing_values_do_not_hide_numbers(tmp_path):
-    data = _read(
-        tmp_path, _column("v", [*(i + 0.5 for i in range(11)), "?"]), missing="state", discretise="mean"
-    )
+    data = _read(tmp_path, _column("v", [*(i + 0.5 for i in range(11)), "?"]), missing="state", discretise="mean")
     assert data.states[0] == ("<=5.5", ">5.5", "missing")
     assert data.codes[:, 0].tolist() == [0] * 6 + [1] * 5 + [2]
 
@@ -108,9 +106,7 @@ def test_many_states_are_refused_and_64_are_not(tmp_path):
 
 def test_identifier_of_too_many_states_is_refused_as_such(tmp_path):
     for values in ([f"p{i}" for i in range(65)], range(65)):
-        assert "'id' (65 states, looks like an identifier: remove it)" in _refusal(
-            tmp_path, _column("id", values)
-        )
+        assert "'id' (65 states, looks like an identifier: remove it)" in _refusal(tmp_path, _column("id", values))
 
 
 def test_many_refusals_are_counted(tmp_path):

@@ -32,9 +32,7 @@ def test_sizes_are_bytes(text, size):
     assert limits.parse_size(text) == size
 
 
-@pytest.mark.parametrize(
-    "text", ["", "GiB", "-1", "8 GiBs", "0", "0.1", "nan", "inf", "1e400", "8,5GiB", "1E", True]
-)
+@pytest.mark.parametrize("text", ["", "GiB", "-1", "8 GiBs", "0", "0.1", "nan", "inf", "1e400", "8,5GiB", "1E", True])
 def test_a_bad_size_names_its_option(text):
     with pytest.raises(InputError, match=r"^--memory: "):
         limits.parse_size(text, "--memory")

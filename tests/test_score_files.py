@@ -51,8 +51,7 @@ def random_scores(seed, names=None, n=5):
         others = [i for i in range(len(names)) if i != child]
         chosen = {frozenset()}
         chosen |= {
-            frozenset(rng.choice(others, int(rng.integers(0, min(3, len(others)) + 1)), False))
-            for _ in range(9)
+            frozenset(rng.choice(others, int(rng.integers(0, min(3, len(others)) + 1)), False)) for _ in range(9)
         }
         varsets = np.stack([pack(map(int, parents), len(names)) for parents in chosen])
         costs = rng.normal(0, 100, len(chosen)).round(int(rng.integers(0, 16)))
@@ -296,9 +295,7 @@ def test_a_damaged_file_is_refused_or_read_as_it_stands(tmp_path_factory, data):
     """Only InputError may come out, and if the file is read then no word of it was passed over."""
     text = data.draw(st.sampled_from([JKL, PSS]))
     at = data.draw(st.integers(0, len(text) - 1))
-    piece = data.draw(
-        st.sampled_from(["", " ", "\n", "0", "1", "-", "rain", " wet", "e", "_", "nan", "\t", "é"])
-    )
+    piece = data.draw(st.sampled_from(["", " ", "\n", "0", "1", "-", "rain", " wet", "e", "_", "nan", "\t", "é"]))
     text = text[:at] + piece + text[at + data.draw(st.integers(0, 3)) :]
     path = write(tmp_path_factory.mktemp("scores") / "a.jkl", text)
     try:
@@ -333,13 +330,10 @@ def test_scores_of_a_file_give_the_optimum_of_the_oracle(tmp_path):
     codes = rng.integers(0, 2, (30, 4))
     table = naive.all_local_scores(codes, [2] * 4)
     families = [
-        (masks(*[v for v in range(16) if table[i, v] < math.inf]), table[i][table[i] < math.inf])
-        for i in range(4)
+        (masks(*[v for v in range(16) if table[i, v] < math.inf]), table[i][table[i] < math.inf]) for i in range(4)
     ]
     write_scores(local_scores("abcd", families, "mdl"), tmp_path / "a.jkl")
     back = read_scores(tmp_path / "a.jkl")
-    again = naive.cost_table(
-        4, [zip(back.parents[i][:, 0].tolist(), back.costs[i], strict=True) for i in range(4)]
-    )
+    again = naive.cost_table(4, [zip(back.parents[i][:, 0].tolist(), back.costs[i], strict=True) for i in range(4)])
     assert (again == table).all()
     assert naive.optimal_cost_dp(4, naive.best_scores(again)) == naive.optimal_cost(codes, [2] * 4)

@@ -57,9 +57,7 @@ def test_a_folder_or_device_is_not_replaced(tmp_path):
         (errno.EIO, InputError, "Input/output error"),
     ],
 )
-def test_a_failing_call_keeps_the_old_file_and_leaves_nothing(
-    tmp_path, monkeypatch, call, number, failure, words
-):
+def test_a_failing_call_keeps_the_old_file_and_leaves_nothing(tmp_path, monkeypatch, call, number, failure, words):
     path = tmp_path / "out"
     path.write_bytes(b"old")
 
