@@ -58,6 +58,7 @@ class Workers:
         try:
             self._await(futures)
         except BaseException:
+            self.halt[0] = 1
             for future in futures:
                 future.cancel()
             wait(futures)

@@ -17,6 +17,7 @@ from extbnsl.parents.best_score import ByteTables, first_inside, scratch
 from extbnsl.workers import Stopped, Workers
 
 STREAMS = 8
+QUICK = 64  # variables up to which a descent takes milliseconds
 NO_PARENTS = 1e10  # stands for infinity, which cannot be added and taken away again
 SHORT_PATIENCE = 1
 PATIENCE = 6  # rounds without improvement after which the search ends
@@ -41,7 +42,8 @@ def search_orders(
     """The best order that iterated local search finds before it stalls or is told to stop.
 
     Time: a kick costs about n^2 queries of BestScore; rounds of STREAMS parallel streams go on until PATIENCE rounds
-    in turn (SHORT_PATIENCE if `brief`) found nothing better. A stop before the first round ends leaves one descent.
+    in turn (SHORT_PATIENCE if `brief`) found nothing better. A stop leaves the best of one descent per stream, of more
+    than QUICK variables that of the orders as they are.
     """
     n = variables
     patience = SHORT_PATIENCE if brief else PATIENCE
@@ -59,7 +61,8 @@ def search_orders(
                 [(k,) for k in range(STREAMS)],
             )
         except Stopped:
-            reached = [improve_order(order, states[:1], 0, workers.halt, arrays) for order in orders]
+            halt = np.zeros(1, np.uint8) if n <= QUICK else workers.halt
+            reached = [improve_order(order, states[:1], 0, halt, arrays) for order in orders]
             leader = int(np.argmin(reached))
             return min(best, Incumbent(orders[leader], float(reached[leader])), key=lambda found: found.cost)
         stale += 1

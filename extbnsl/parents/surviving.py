@@ -1,13 +1,14 @@
 """From a data set to its surviving families: prepare the columns, enumerate, and give the names back."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.data import Dataset, distinct_rows
 from extbnsl.events import Observer
+from extbnsl.parents.depth_first import enumerate_depth_first
 from extbnsl.parents.enumerate import CountingProblem, Enumeration, enumerate_families
 from extbnsl.scores.counting import counting_table
 from extbnsl.scores.local import LocalScores, canonical_order
@@ -43,8 +44,23 @@ def surviving_families(
         found = Enumeration([], [], 0, 0, 0, None, True)
         return _named(dataset, order, found, np.zeros(0), max_parents)
     problem = _counting_problem(dataset, order, max_parents)
-    found = enumerate_families(problem, workers, memory, observer)
+    found = _enumerated(problem, workers, memory, observer)
     return _named(dataset, order, found, _least(problem, found), max_parents)
+
+
+def _enumerated(problem: CountingProblem, workers: Workers, memory: int, observer: Observer) -> Enumeration:
+    """All families that can win: by the shared table of joint entropies while it fits `memory`, then child by child.
+
+    The shared table holds varsets of at most 64 variables.
+    """
+    n = problem.limits.size
+    if n > WORD_BITS:
+        nothing = [np.zeros((0, words(n)), np.uint64)] * n, [np.zeros(0)] * n
+        return enumerate_depth_first(problem, Enumeration(*nothing, -1, 0, 0, None, False), workers, observer)
+    found = enumerate_families(problem, workers, memory, observer)
+    if found.stopped == "memory_limit":
+        return enumerate_depth_first(problem, replace(found, stopped=None), workers, observer)
+    return found
 
 
 def _counting_problem(dataset: Dataset, order: NDArray[np.int64], max_parents: int | None) -> CountingProblem:

@@ -195,9 +195,10 @@ def expand(first, targets, sources, columns, shape, tables, bound, unmet, extend
 
     first (k + 1,) and sources = (partition, leaves): where the successors of target t come from, see `find_sources`.
     columns = (starts, lows, g, forced, free, order) of the current layer, the last two from `group_by_leaf`.
-    shape = (variables, low_bits). tables: byte tables with every byte for every child. bound: a GroupBound whose first group covers the low bits. unmet (bytes, 256) uint64:
-    the children whose best parents of all are not inside a varset with this byte. out = (lows, g, leaf, forced, count
-    per target), large enough. Returns edges generated, nodes kept, and the least f among them.
+    shape = (variables, low_bits). tables: byte tables with every byte for every child. bound: a GroupBound whose first
+    group covers the low bits. unmet (bytes, 256) uint64: the children whose best parents of all are not inside a
+    varset with this byte. out = (lows, g, leaf, forced, count per target), large enough. Returns edges generated,
+    nodes kept, and the least f among them.
     """
     variables, low_bits = shape
     size = 1 << low_bits
