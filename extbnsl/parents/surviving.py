@@ -13,7 +13,7 @@ from extbnsl.parents.enumerate import CountingProblem, Enumeration, enumerate_fa
 from extbnsl.scores.counting import counting_table
 from extbnsl.scores.local import LocalScores, canonical_order
 from extbnsl.scores.mdl import half_log, max_size
-from extbnsl.varsets import WORD_BITS, words
+from extbnsl.varsets import WORD_BITS, renumber, words
 from extbnsl.workers import Workers
 
 
@@ -115,7 +115,7 @@ def _named(
     all_least = np.concatenate(costs)
     for position, child in enumerate(order.tolist()):
         if found.costs[position].size:
-            varsets = _translated(found.parents[position], order, n)
+            varsets = renumber(found.parents[position], order, n)
             rows = canonical_order(varsets, found.costs[position])
             parents[child], costs[child] = np.ascontiguousarray(varsets[rows]), found.costs[position][rows]
         all_least[child] = least[position]
@@ -129,13 +129,3 @@ def _cost_alone(dataset: Dataset, variable: int) -> float:
     counts = counts[counts > 0].astype(np.float64)
     entropy = dataset.records * math.log(dataset.records) - float((counts * np.log(counts)).sum())
     return entropy + half_log(dataset.records) * (int(dataset.arities[variable]) - 1)
-
-
-def _translated(varsets: NDArray[np.uint64], order: NDArray[np.int64], n: int) -> NDArray[np.uint64]:
-    """Varsets over positions as varsets over the variables order[position]."""
-    translated = np.zeros((varsets.shape[0], words(n)), dtype=np.uint64)
-    for position, v in enumerate(order.tolist()):
-        word, bit = divmod(position, WORD_BITS)
-        has = (varsets[:, word] >> np.uint64(bit)) & np.uint64(1)
-        translated[:, v // WORD_BITS] |= has << np.uint64(v % WORD_BITS)
-    return translated
