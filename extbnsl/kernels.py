@@ -3,11 +3,14 @@
 Kernels take arrays and return arrays and counts. They hold no Python objects, release the interpreter lock and are
 compiled once per machine. The compiler's own cache looks only at the file of a kernel, not at the files of the
 kernels that it calls; so the compiled code lies in a folder of the user's cache (or of NUMBA_CACHE_DIR) that is named
-after the digest of all sources.
+after the digest of the kernel's module and of all modules of this package that it draws on.
 """
 
+import contextlib
+import functools
 import hashlib
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,32 +19,69 @@ import numba
 import numpy as np
 from numba.extending import intrinsic
 
+_PACKAGE = Path(__file__).parent
+_IMPORTED = re.compile(rb"^\s*from extbnsl\.([\w.]+) import", re.MULTILINE)
 
-def _cache_folder() -> str:
+
+@functools.cache
+def _sources(module: str) -> frozenset[str]:
+    """The files of `module`, a dotted name below the package, and of the modules that it draws on."""
+    found: set[str] = set()
+    waiting = [module]
+    while waiting:
+        stem = waiting.pop().replace(".", "/")
+        file = next(f for f in (f"{stem}.py", f"{stem}/__init__.py") if (_PACKAGE / f).exists())
+        if file not in found:
+            found.add(file)
+            waiting += [name.decode() for name in _IMPORTED.findall((_PACKAGE / file).read_bytes())]
+    return frozenset(found)
+
+
+@functools.cache
+def _cache_folder(module: str) -> str:
     """Where the compiled kernels of exactly these sources lie."""
     digest = hashlib.sha256()
-    package = Path(__file__).parent
-    for source in sorted(package.rglob("*.py")):
-        digest.update(source.relative_to(package).as_posix().encode() + source.read_bytes())
+    for file in sorted(_sources(module)):
+        digest.update(file.encode() + (_PACKAGE / file).read_bytes())
     base = os.environ.get("NUMBA_CACHE_DIR") or os.path.join(
         os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "extbnsl"
     )
     return os.path.join(base, f"kernels-{digest.hexdigest()[:16]}")
 
 
-_CACHE_FOLDER = _cache_folder()
 config: Any = numba.config
 
 
-def njit(kernel: Callable[..., Any]) -> Callable[..., Any]:
+def njit(kernel: Callable[..., Any]) -> Any:
     """Compile a kernel when it is first called: cached, without the interpreter lock, division as in C."""
     others = config.CACHE_DIR
-    config.CACHE_DIR = _CACHE_FOLDER  # read when the function is decorated; other code keeps its own
+    # read when the function is decorated; other code keeps its own
+    config.CACHE_DIR = _cache_folder(kernel.__module__.removeprefix("extbnsl."))
     try:
-        compiled: Callable[..., Any] = numba.njit(cache=True, nogil=True, error_model="numpy")(kernel)
+        compiled: Any = numba.njit(cache=True, nogil=True, error_model="numpy")(kernel)
     finally:
         config.CACHE_DIR = others
+    _need_no_cache(compiled._cache)
     return compiled
+
+
+def _need_no_cache(cache: Any) -> None:
+    """Let a cache whose files are damaged, as by a crash while they were written, or cannot be written, be empty."""
+    load, save = cache.load_overload, cache.save_overload
+
+    def load_or_forget(*arguments: Any) -> Any:
+        try:
+            return load(*arguments)
+        except Exception:  # whatever unpickling half a file raises
+            with contextlib.suppress(OSError):
+                cache.flush()
+            return None
+
+    def save_if_possible(*arguments: Any) -> None:
+        with contextlib.suppress(OSError):  # a full disk, say: the kernel will be compiled again next time
+            save(*arguments)
+
+    cache.load_overload, cache.save_overload = load_or_forget, save_if_possible
 
 
 u64 = np.uint64
