@@ -1,0 +1,76 @@
+"""Root fixing: drop the families that no network cheaper than the incumbent can have.
+
+Under multipliers with the bound `root`, a network with the family (X, P) costs at least root + rc(X, P), its reduced
+cost above the least of X. If that reaches the limit, the family can go; the bound of what is left is stronger, and
+so on. A child without families proves that no network is cheaper.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from extbnsl.bounds.clusters import Multipliers, families_of, find_multipliers, multipliers_of
+from extbnsl.workers import Workers
+
+WORTHWHILE = 0.02  # share of the families that a pass must drop for another one
+MOST_PASSES = 10
+ROUND_NS = 4.0  # per cluster, member and family of the member
+
+
+@dataclass(frozen=True)
+class Fixed:
+    """The families that are left: parents[X] (m_X, words), costs[X] (m_X,), and multipliers for them.
+
+    proved: no network costs less than the limit (then a child may have no families).
+    """
+
+    parents: tuple[NDArray[np.uint64], ...]
+    costs: tuple[NDArray[np.float64], ...]
+    multipliers: Multipliers
+    proved: bool
+
+    @property
+    def families(self) -> int:
+        return sum(costs.size for costs in self.costs)
+
+    def round_ns(self) -> float:
+        """About what a round of improving the multipliers costs, in nanoseconds of one thread."""
+        sizes = np.array([costs.size for costs in self.costs])
+        members = np.unpackbits(self.multipliers.clusters.view(np.uint8), axis=1, bitorder="little")[:, : sizes.size]
+        return ROUND_NS * float((members @ sizes).sum())
+
+
+def fix_families(
+    parents: Sequence[NDArray[np.uint64]],
+    costs: Sequence[NDArray[np.float64]],
+    start: Multipliers | None,
+    limit: float,
+    fixing: bool,
+    rounds: int,
+    seed: int,
+    workers: Workers,
+) -> Fixed:
+    """Multipliers for the families, better by `rounds` of improvement, and the families that they cannot fix.
+
+    Passes go on while each drops a fair share. Without `fixing` all families stay. Raises Stopped.
+    """
+    families = families_of(parents, costs)
+    for number in range(MOST_PASSES):
+        multipliers = find_multipliers(families, start, rounds if number == 0 else 0, seed + number, workers)
+        if multipliers.root >= limit:
+            return Fixed(tuple(parents), tuple(costs), multipliers, True)
+        keep = np.split(multipliers.root + multipliers.reduced < limit, families.first[1:-1])
+        dropped = 1.0 - sum(int(k.sum()) for k in keep) / families.costs.size
+        if not fixing or dropped == 0.0:
+            break
+        parents = [np.ascontiguousarray(p[k]) for p, k in zip(parents, keep, strict=True)]
+        costs = [c[k] for c, k in zip(costs, keep, strict=True)]
+        if not all(c.size for c in costs):
+            return Fixed(tuple(parents), tuple(costs), multipliers, True)
+        families = families_of(parents, costs)
+        multipliers = start = multipliers_of(families, multipliers.clusters, multipliers.weights)
+        if dropped < WORTHWHILE:
+            break
+    return Fixed(tuple(parents), tuple(costs), multipliers, multipliers.root >= limit)

@@ -1,0 +1,187 @@
+"""Cluster multipliers: admissible, consistent, and what they are said to be."""
+
+import math
+
+import naive
+import numpy as np
+import pytest
+from cases import random_dataset, random_families, scores_of
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from extbnsl.bounds.clusters import (
+    UNIT,
+    cluster_bound,
+    families_of,
+    find_multipliers,
+    multipliers_of,
+)
+from extbnsl.bounds.fixing import fix_families
+from extbnsl.events import ignore
+from extbnsl.parents.pruning import prune
+from extbnsl.parents.surviving import surviving_families
+from extbnsl.workers import Workers
+
+SETTINGS = settings(deadline=None, max_examples=40, suppress_health_check=list(HealthCheck))
+
+
+def families_in(scores):
+    return families_of(scores.parents, scores.costs)
+
+
+def cost_to_go(n, best):
+    """The least cost of the variables outside each varset, all inside given."""
+    rest = {(1 << n) - 1: 0.0}
+    for varset in range((1 << n) - 2, -1, -1):
+        outside = [x for x in range(n) if not varset >> x & 1]
+        rest[varset] = min(best[x, varset] + rest[varset | 1 << x] for x in outside)
+    return rest
+
+
+def found(scores, rounds=4, seed=0, start=None, threads=1):
+    with Workers(threads) as workers:
+        return find_multipliers(families_in(scores), start, rounds, seed, workers)
+
+
+def random_problem(seed, n, most=25):
+    families = random_families(np.random.default_rng(seed), n, most)
+    return prune(scores_of(families)), naive.best_scores(naive.cost_table(n, families))
+
+
+@SETTINGS
+@given(st.integers(0, 2**32), st.integers(2, 8), st.sampled_from([0, 3]))
+def test_h1_is_admissible_and_consistent(seed, n, rounds):
+    scores, best = random_problem(seed, n)
+    multipliers = found(scores, rounds, seed % 1000)
+    rest = cost_to_go(n, best)
+    h = {varset: multipliers.value(varset) for varset in range(1 << n)}
+    assert h[0] == pytest.approx(multipliers.root, abs=1e-9)
+    assert abs(h[(1 << n) - 1]) < 1e-9
+    for varset in range(1 << n):
+        assert h[varset] <= rest[varset] + 1e-9
+        for x in range(n):
+            if not varset >> x & 1:
+                assert h[varset] <= best[x, varset] + h[varset | 1 << x] + 1e-9
+
+
+@SETTINGS
+@given(st.integers(0, 2**32), st.integers(2, 8))
+def test_any_multipliers_bound_what_they_say(seed, n):
+    """The definition, spelled out: reduced costs, their least, and the root bound."""
+    rng = np.random.default_rng(seed)
+    scores, best = random_problem(seed, n)
+    masks = [m for m in rng.integers(1, 1 << n, 6).tolist() if m.bit_count() > 1]
+    weights = rng.integers(1, int(5 / UNIT), len(masks))
+    clusters = np.array(masks, dtype=np.uint64).reshape(-1, 1)
+    multipliers = multipliers_of(families_in(scores), clusters, weights)
+    at = 0
+    for x in range(n):
+        reduced = [
+            cost - sum(w * UNIT for m, w in zip(masks, weights.tolist(), strict=True) if m >> x & 1 and not m & int(p))
+            for p, cost in zip(scores.parents[x][:, 0], scores.costs[x], strict=True)
+        ]
+        assert multipliers.least[x] == pytest.approx(min(reduced), abs=1e-9)
+        own = multipliers.reduced[at : at + len(reduced)]
+        assert own == pytest.approx(np.array(reduced) - min(reduced), abs=1e-9)
+        at += len(reduced)
+    assert multipliers.root <= cost_to_go(n, best)[0] + 1e-9
+
+
+def test_the_ascent_beats_the_static_bound_and_rounds_do_no_harm():
+    for seed in range(20):
+        scores, best = random_problem(seed, 8)
+        static = sum(costs[0] for costs in scores.costs)
+        plain, better = found(scores, 0), found(scores, 20)
+        optimum = cost_to_go(8, best)[0]
+        assert static <= plain.root + 1e-5
+        assert plain.root <= better.root + 1e-5 <= optimum + 2e-5
+        again = found(scores, 5, start=better)
+        assert again.root >= better.root - 1e-5
+
+
+def test_the_multipliers_do_not_depend_on_the_threads():
+    scores, _ = random_problem(5, 9, 40)
+    one, two = found(scores, 10, threads=1), found(scores, 10, threads=2)
+    assert (one.clusters == two.clusters).all()
+    assert (one.weights == two.weights).all()
+
+
+@pytest.mark.parametrize("n", [63, 64, 65, 70, 130])
+def test_many_variables(n):
+    """Two words and more: a long cycle of strong wishes, which a single cluster resolves."""
+    families = [[(0, 10.0), (1 << (x + 1) % n, 1.0)] for x in range(n)]
+    parents = [
+        np.array([[v >> 64 * w & (1 << 64) - 1 for w in range(-(-n // 64))] for v, _ in own], dtype=np.uint64)
+        for own in families
+    ]
+    costs = [np.array([c for _, c in own]) for own in families]
+    with Workers(1) as workers:
+        multipliers = find_multipliers(families_of(parents, costs), None, 0, 0, workers)
+    assert multipliers.root == pytest.approx(n + 9, abs=1e-4)  # one of the wishes cannot be had
+    assert multipliers.clusters.shape == (1, -(-n // 64))
+    assert int(np.bitwise_count(multipliers.clusters).sum()) == n
+
+
+@SETTINGS
+@given(st.integers(0, 2**32), st.integers(2, 9))
+def test_relabelling(seed, n):
+    scores, _ = random_problem(seed, n)
+    multipliers = found(scores, 2)
+    new = np.random.default_rng(seed).permutation(n)
+    bound = cluster_bound(multipliers, new)
+    for varset in range(0, 1 << n, 3):
+        moved = sum(1 << int(new[x]) for x in range(n) if varset >> x & 1)
+        outside = sum(int(w) for m, w in zip(bound.masks, bound.weights, strict=True) if not int(m) & moved)
+        waiting = sum(float(bound.waiting[b, moved >> 8 * b & 255]) for b in range(8))
+        assert outside * UNIT + waiting == pytest.approx(multipliers.value(varset), abs=1e-9)
+
+
+def networks_below(n, families, limit):
+    """Every acyclic choice of families that costs less than the limit: lists of (child, parents)."""
+
+    def extend(x, chosen, cost):
+        if cost >= limit:
+            return
+        if x == n:
+            if naive.is_acyclic(chosen):
+                yield list(chosen)
+            return
+        for p, c in families[x]:
+            yield from extend(x + 1, [*chosen, p], cost + c)
+
+    yield from extend(0, [], 0.0)
+
+
+@SETTINGS
+@given(st.integers(0, 2**32), st.integers(2, 5), st.sampled_from([0.5, 3.0, 10.0]), st.sampled_from([0, 4]))
+def test_fixing_drops_no_family_of_a_cheaper_network(seed, n, slack, rounds):
+    rng = np.random.default_rng(seed)
+    scores = prune(scores_of(random_families(rng, n, 10)))
+    families = [
+        [(int(p), float(c)) for p, c in zip(scores.parents[x][:, 0], scores.costs[x], strict=True)] for x in range(n)
+    ]
+    optimum = naive.optimal_cost_dp(n, naive.best_scores(naive.cost_table(n, families)))
+    limit = optimum + slack
+    with Workers(1) as workers:
+        fixed = fix_families(scores.parents, scores.costs, None, limit, True, rounds, 0, workers)
+        untouched = fix_families(scores.parents, scores.costs, None, limit, False, rounds, 0, workers)
+    assert not fixed.proved  # the optimum itself is below the limit
+    assert untouched.families == scores.families
+    left = [set(p[:, 0].tolist()) for p in fixed.parents]
+    for network in networks_below(n, families, limit):
+        assert all(p in left[x] for x, p in enumerate(network))
+
+
+def test_on_data():
+    """A projection of structured data: the root bound is close, and fixing proves the optimum alone or nearly."""
+    dataset = random_dataset(np.random.default_rng(3), 8, 300)
+    with Workers(1) as workers:
+        scores = surviving_families(dataset, None, workers, 1 << 30, ignore).scores
+        optimum = naive.optimal_cost(dataset.codes, dataset.arities)
+        multipliers = find_multipliers(families_in(scores), None, 10, 0, workers)
+        static = sum(costs[0] for costs in scores.costs)
+        assert static <= multipliers.root <= optimum + 1e-6
+        assert optimum - multipliers.root <= 0.2 * (optimum - static) + 1e-6
+        assert (
+            fix_families(scores.parents, scores.costs, None, math.inf, True, 3, 0, workers).families == scores.families
+        )
