@@ -18,12 +18,16 @@ class StageStarted:
 
 @dataclass(frozen=True)
 class StageAdvanced:
-    """A long stage goes on: `done` of `total` units of work, e.g. varsets counted."""
+    """A long stage goes on: `done` of `total` units of work, e.g. varsets counted; total is 0 if nobody knows it.
+
+    level: of counting, the size of the parent sets that are judged now.
+    """
 
     stage: str
     done: int
     total: int
     unit: str
+    level: int | None = None
 
 
 @dataclass(frozen=True)
@@ -43,21 +47,52 @@ class IncumbentFound:
 
 
 @dataclass(frozen=True)
-class LayerEnded:
-    """A layer of the order graph of one component has been generated and merged.
+class LayerAdvanced:
+    """A layer is being generated: `done` is the share of the work on it, from 0 to 1, and counts and sizes are so far.
 
-    `layer` of `layers`, `component` of `components` (counted from 1); `generated` edges, `kept` nodes of
-    this layer; bounds in nats for the whole problem.
+    The other fields are as in LayerEnded, which follows for the same layer.
     """
 
     layer: int
     layers: int
     component: int
     components: int
+    done: float
     generated: int
     kept: int
+    memory: int
+    disk: int
+
+
+@dataclass(frozen=True)
+class LayerEnded:
+    """A layer of the order graph of one component has been generated and merged.
+
+    `layer` of `layers`, `component` of `components` (counted from 1); `expanded` nodes of the layer before, `generated`
+    edges to this layer, `kept` nodes of it, `spilled` of them in files. `memory`: bytes of the solver's own structures;
+    `disk`: bytes of the run's files of arrays. Bounds in nats for the whole problem.
+    """
+
+    layer: int
+    layers: int
+    component: int
+    components: int
+    expanded: int
+    generated: int
+    kept: int
+    spilled: int
+    memory: int
+    disk: int
     lower_bound: float
     upper_bound: float
+
+
+@dataclass(frozen=True)
+class Committed:
+    """A checkpoint has been written, which took `seconds`; the run's files of arrays have `disk` bytes now."""
+
+    seconds: float
+    disk: int
 
 
 @dataclass(frozen=True)
@@ -67,7 +102,7 @@ class Warned:
     message: str
 
 
-Event = StageStarted | StageAdvanced | StageEnded | IncumbentFound | LayerEnded | Warned
+Event = StageStarted | StageAdvanced | StageEnded | IncumbentFound | LayerAdvanced | LayerEnded | Committed | Warned
 Observer = Callable[[Event], None]
 
 

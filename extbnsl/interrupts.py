@@ -20,7 +20,7 @@ class Interrupts:
 
     def __init__(self) -> None:
         self._reason: str | None = None
-        self._armed = False
+        self._said: str | None = None
         self._clean_up: Callable[[], None] | None = None
         self._previous: dict[signal.Signals, Any] = {}
 
@@ -41,9 +41,9 @@ class Interrupts:
         """
         self._clean_up = clean_up
 
-    def arm(self) -> None:
-        """From now on the first signal asks to stop; whoever works polls `stop`."""
-        self._armed = True
+    def arm(self, sentence: str) -> None:
+        """From now on the first signal says `sentence` and asks to stop; whoever works polls `stop`."""
+        self._said = sentence
 
     def stop(self) -> str | None:
         """The reason to stop, which is "interrupted", once a signal came."""
@@ -53,12 +53,17 @@ class Interrupts:
         if self._reason is not None:
             os._exit(KILLED)
         self._reason = "interrupted"
-        if not self._armed and self._clean_up is None:
-            raise KeyboardInterrupt
-        if not self._armed and self._clean_up is not None:
+        if self._said is not None:
+            _say(self._said)
+        elif self._clean_up is not None:
             self._clean_up()
-            with contextlib.suppress(OSError):
-                os.write(2, f"extbnsl: {NOTHING_WRITTEN}\n".encode())
+            _say(f"extbnsl: {NOTHING_WRITTEN}")
             os._exit(KILLED)
-        with contextlib.suppress(OSError):  # not print, which must not be entered twice
-            os.write(2, b"Stopping; the best network so far will be written (once more: end at once).\n")
+        else:
+            raise KeyboardInterrupt
+
+
+def _say(sentence: str) -> None:
+    # Not print, which must not be entered twice.
+    with contextlib.suppress(OSError):
+        os.write(2, f"{sentence}\n".encode())

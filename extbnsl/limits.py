@@ -4,6 +4,8 @@ Sizes are bytes (int), durations are seconds (float).  The only module that know
 when asked about the running process; everything else here needs the standard library alone.
 """
 
+import contextlib
+import ctypes
 import math
 import os
 import re
@@ -17,6 +19,9 @@ from extbnsl.errors import InputError
 
 CGROUPS = Path("/sys/fs/cgroup")
 MEMBERSHIP = Path("/proc/self/cgroup")
+M_MMAP_THRESHOLD = -3  # of malloc.h
+MINIMUM_MEMORY = 16 << 20  # bytes that the solver's smallest tables and buffers need
+MAXIMUM_THREADS = 1024
 
 # A bare K, M, G or T is binary, as with docker, systemd and ulimit.
 _SIZE_UNITS = {"": 1, "B": 1}
@@ -103,6 +108,25 @@ def default_memory(cgroups: Path = CGROUPS, membership: Path = MEMBERSHIP) -> in
     import psutil
 
     return int(min(psutil.virtual_memory().available, _group_memory(cgroups, membership)) * 3 / 4)
+
+
+def default_disk(folder: Path) -> int:
+    """Nine tenths of the bytes that this process may still write on the disk of `folder`; InputError without it."""
+    try:
+        free = os.statvfs(folder)
+    except OSError as error:
+        raise InputError(f"{folder} cannot be used ({error.strerror}); give an existing folder.") from error
+    return max(1, free.f_bavail * free.f_frsize * 9 // 10)
+
+
+def give_memory_back() -> None:
+    """From now on let the C library give freed arrays back to the system at once.
+
+    It would keep those below 32 MB for later, and in a long search several hundred megabytes of such remains pile up.
+    For processes that are ours: it concerns all of the process. Without GNU's library nothing happens.
+    """
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).mallopt(M_MMAP_THRESHOLD, 128 << 10)
 
 
 def peak_rss() -> int:

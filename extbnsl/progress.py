@@ -14,8 +14,10 @@ from datetime import UTC, datetime
 from typing import TextIO
 
 from extbnsl.events import (
+    Committed,
     Event,
     IncumbentFound,
+    LayerAdvanced,
     LayerEnded,
     Observer,
     StageAdvanced,
@@ -23,18 +25,19 @@ from extbnsl.events import (
     StageStarted,
     Warned,
 )
-from extbnsl.limits import current_rss, format_size
+from extbnsl.limits import current_rss, format_size, peak_rss
 from extbnsl.storage import json_text
 
 ADVANCE_SECONDS = 2.0  # lines on the advance of one stage keep at least this distance
-SILENCE_SECONDS = 5.0  # a stage that says nothing for this long gets a line all the same
+SILENCE_SECONDS = 5.0  # a stage or a layer that says nothing for this long gets a line all the same
 
 Writer = Callable[[str], None]
 Clock = Callable[[], float]
 
 _COUNT_UNITS = ((1e3, "k"), (1e6, "M"), (1e9, "G"))
-_COLUMNS = "{:1} {:>10}  {:>9} {:>8} {:>8} {:>9} {:>12} {:>12} {:>8} {:>8}"
-HEADER = _COLUMNS.format("", "Layer", "Generated", "Kept", "Pruned", "RAM", "LowerBnd", "UpperBnd", "Gap", "Time")
+_COLUMNS = "{:3} {:>8}  {:>9} {:>8} {:>8} {:>9} {:>9} {:>12} {:>12} {:>8} {:>8}"
+_NAMES = ("Layer", "Generated", "Kept", "Pruned", "RAM", "Disk", "LowerBnd", "UpperBnd", "Gap", "Time")
+HEADER = _COLUMNS.format("", *_NAMES)
 
 
 def line_writer(*streams: TextIO) -> Writer:
@@ -75,20 +78,27 @@ def only_warnings(write: Writer) -> Observer:
     return observe
 
 
-def json_lines(write: Writer, clock: Clock = time.monotonic) -> Observer:
-    """An observer that writes each event as one JSON object.
+def json_lines(write: Writer, clock: Clock = time.monotonic, seconds_before: float = 0.0) -> Observer:
+    """An observer that writes each event as one JSON object; of the advances, one in ADVANCE_SECONDS.
 
-    Keys: `event` (the name of its class), `time` (UTC, ISO 8601), `elapsed` (seconds since this call),
-    `rss_bytes`, and the event's own fields; infinite bounds are null.
+    Keys: `event` (the name of its class), `time` (UTC, ISO 8601), `elapsed` (seconds since this call, after
+    `seconds_before` of earlier sessions), `rss_bytes` and `peak_rss_bytes` (resident memory of the process), and the
+    event's own fields; infinite bounds are null.
     """
-    started = clock()
+    started, advanced = clock() - seconds_before, -math.inf
 
     def observe(event: Event) -> None:
+        nonlocal advanced
+        if isinstance(event, StageAdvanced | LayerAdvanced):
+            if clock() - advanced < ADVANCE_SECONDS:
+                return
+            advanced = clock()
         record = {
             "event": type(event).__name__,
-            "time": datetime.now(UTC).isoformat(timespec="milliseconds"),
+            "time": utc_now(),
             "elapsed": round(clock() - started, 3),
             "rss_bytes": current_rss(),
+            "peak_rss_bytes": peak_rss(),
         }
         write(json_text(record | dataclasses.asdict(event)))
 
@@ -96,63 +106,70 @@ def json_lines(write: Writer, clock: Clock = time.monotonic) -> Observer:
 
 
 class Table:
-    """An observer that writes one line per layer and per stage, and some while a stage is long.
+    """An observer that writes one line per layer and per stage, and some while a stage or a layer is long.
 
-    `*` marks a layer during which a cheaper network was found. 'Pruned' is the share of all varsets of the
-    layer's size that are not kept. Safe to call from several threads.
+    Marks of a layer: `S` nodes of it are in files, `C` a checkpoint was written since the line before, `*` so was a
+    cheaper network found. 'Pruned' is the share of all varsets of the layer's size that are not kept. `seconds_before`
+    of earlier sessions are in the time that is shown. Safe to call from several threads.
     """
 
-    def __init__(self, write: Writer, clock: Clock = time.monotonic) -> None:
+    def __init__(self, write: Writer, clock: Clock = time.monotonic, seconds_before: float = 0.0) -> None:
         self._write = write
         self._clock = clock
         self._lock = threading.Lock()
-        self._started = self._spoken = clock()
+        self._spoken = clock()
+        self._started = self._spoken - seconds_before
         self._doing = "starting"
+        self._disk = 0
         self._in_layers = False
+        self._committed = False
         self._new_incumbent = False
 
     def __call__(self, event: Event) -> None:
         """Write what there is to say about `event`."""
         with self._lock:
+            self._disk = getattr(event, "disk", self._disk)
+            if not (isinstance(event, IncumbentFound) and self._in_layers):
+                self._doing = activity(event) or self._doing
             match event:
                 case StageStarted():
-                    self._doing = f"{event.stage}: {event.detail}" if event.detail else event.stage
                     self._in_layers = False
                 case StageAdvanced():
-                    self._doing = _advance(event)
-                    self._say_rarely()
+                    self._say_doing_after(ADVANCE_SECONDS)
                 case StageEnded():
                     self._say(f"{event.stage}: {event.summary or 'done'} ({event.seconds:.1f} s)")
                     self._in_layers = False
                 case IncumbentFound():
                     self._new_incumbent = True
                     if not self._in_layers:
-                        self._doing = f"a network of cost {event.cost:.3f} found"
-                        self._say_rarely()
+                        self._say_doing_after(ADVANCE_SECONDS)
+                case LayerAdvanced():
+                    self._say_doing_after(SILENCE_SECONDS)
                 case LayerEnded():
                     self._say_layer(event)
+                case Committed():
+                    self._committed = True
                 case Warned():
                     self._say(f"warning: {event.message}")
 
     def beat(self) -> None:
         """Write what is being done, if nothing was written for SILENCE_SECONDS."""
         with self._lock:
-            if self._clock() - self._spoken >= SILENCE_SECONDS:
-                self._say_doing()
+            self._say_doing_after(SILENCE_SECONDS)
 
-    def _say_rarely(self) -> None:
-        if self._clock() - self._spoken >= ADVANCE_SECONDS:
-            self._say_doing()
-
-    def _say_doing(self) -> None:
-        self._say(f"{self._doing} (RAM {format_size(current_rss())}, {self._elapsed()})")
+    def _say_doing_after(self, seconds: float) -> None:
+        """Say what is being done unless something was said less than `seconds` ago."""
+        if self._clock() - self._spoken >= seconds:
+            disk = f"disk {format_size(self._disk)}, " if self._disk else ""
+            self._say(f"{self._doing} (RAM {format_size(current_rss())}, {disk}{self._elapsed()})")
 
     def _say_layer(self, event: LayerEnded) -> None:
         if not self._in_layers:
             self._say(HEADER)
-        self._say(_layer_line(event, "*" if self._new_incumbent else " ", self._elapsed()))
-        self._in_layers, self._new_incumbent = True, False
-        self._doing = f"search: layer {min(event.layer + 1, event.layers)}/{event.layers}"
+        shown = (("S", event.spilled > 0), ("C", self._committed), ("*", self._new_incumbent))
+        marks = "".join(mark if true else " " for mark, true in shown)
+        self._say(_layer_line(event, marks, self._elapsed()))
+        self._in_layers, self._committed, self._new_incumbent = True, False, False
 
     def _say(self, line: str) -> None:
         self._spoken = self._clock()
@@ -163,21 +180,55 @@ class Table:
 
 
 @contextlib.contextmanager
-def beating(table: Table, every: float = 1.0) -> Iterator[None]:
-    """Call `table.beat` every so many seconds while the block runs, from a thread of its own."""
+def beating(*beats: Callable[[], None], every: float = 1.0) -> Iterator[None]:
+    """Call all `beats` every so many seconds while the block runs, from a thread of its own if there is one to get."""
     over = threading.Event()
 
-    def beat() -> None:
+    def go_on() -> None:
         while not over.wait(every):
-            table.beat()
+            for beat in beats:
+                beat()
 
-    thread = threading.Thread(target=beat, name="progress", daemon=True)
-    thread.start()
+    thread = threading.Thread(target=go_on, name="progress", daemon=True)
+    with contextlib.suppress(RuntimeError):
+        thread.start()
     try:
         yield
     finally:
         over.set()
-        thread.join()
+        if thread.ident is not None:
+            thread.join()
+
+
+def activity(event: Event) -> str | None:
+    """What goes on once `event` has been told, such as 'search: layer 13/31, 42%'; None if that stays what it was."""
+    match event:
+        case StageStarted():
+            return f"{event.stage}: {event.detail}" if event.detail else event.stage
+        case StageAdvanced():
+            return _stage_advance(event)
+        case StageEnded():
+            return f"{event.stage}: done"
+        case IncumbentFound():
+            return f"a network of cost {event.cost:.3f} found"
+        case LayerAdvanced():
+            counts = f"{format_count(event.generated)} generated, {format_count(event.kept)} kept"
+            return f"search: layer {layer_name(event)}, {event.done:.0%}, {counts}"
+        case LayerEnded():
+            following = dataclasses.replace(event, layer=min(event.layer + 1, event.layers))
+            return f"search: layer {layer_name(following)}"
+    return None
+
+
+def layer_name(event: LayerAdvanced | LayerEnded) -> str:
+    """Which layer it is, such as '12/31', or '2:12/31' in the second of several components."""
+    component = f"{event.component}:" if event.components > 1 else ""
+    return f"{component}{event.layer}/{event.layers}"
+
+
+def utc_now() -> str:
+    """The time of day in UTC, ISO 8601 with milliseconds."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
 def format_count(count: float) -> str:
@@ -205,22 +256,22 @@ def _format_bound(bound: float) -> str:
     return f"{bound:.3f}" if math.isfinite(bound) else "-"
 
 
-def _advance(event: StageAdvanced) -> str:
+def _stage_advance(event: StageAdvanced) -> str:
     done = f"{event.stage}: {format_count(event.done)}"
     if event.total <= 0:
         return f"{done} {event.unit}"
     return f"{done} of {format_count(event.total)} {event.unit}, {event.done / event.total:.0%}"
 
 
-def _layer_line(event: LayerEnded, mark: str, elapsed: str) -> str:
-    part = f"{event.component}:" if event.components > 1 else ""
+def _layer_line(event: LayerEnded, marks: str, elapsed: str) -> str:
     return _COLUMNS.format(
-        mark,
-        f"{part}{event.layer}/{event.layers}",
+        marks,
+        layer_name(event),
         format_count(event.generated),
         format_count(event.kept),
         f"{1 - event.kept / math.comb(event.layers, event.layer):.1%}",
         format_size(current_rss()),
+        format_size(event.disk),
         _format_bound(event.lower_bound),
         _format_bound(event.upper_bound),
         format_gap(event.lower_bound, event.upper_bound),

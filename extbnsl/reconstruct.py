@@ -1,21 +1,20 @@
 """From the end of a search back to its order: walk the closed layers (Malone et al. 2011, Section 5.5)."""
 
-from extbnsl.search.layers import Layer, SearchState
+from pathlib import Path
+
+from extbnsl.search.runs import leaf_of
+from extbnsl.search.state import SearchState
 
 
-def optimal_order(state: SearchState) -> list[int]:
+def optimal_order(state: SearchState, low_bits: int, folder: Path | None = None) -> list[int]:
     """The order of the variables (labels of the search) that leads to the goal, which `state.layer` must hold.
 
-    Raises KeyError if a closed layer lacks a node of the path. One binary search per layer.
+    Reads one run of each closed layer. Raises KeyError if a layer lacks a node of the path, RunDirectoryError if a
+    file of `folder` cannot be read.
     """
-    varset = _goal(state.layer)
-    order = [int(state.layer.leaf[0])]
-    for closed in reversed(state.closed[1:]):
+    varset = (1 << state.layer.size) - 1
+    order: list[int] = []
+    for runs in (state.layer.runs, *reversed(state.closed[1:])):
+        order.append(leaf_of(runs, varset, low_bits, folder))
         varset ^= 1 << order[-1]
-        order.append(closed.leaf_of(varset))
     return order[::-1]
-
-
-def _goal(layer: Layer) -> int:
-    assert layer.nodes == 1, "the last layer holds the goal alone"
-    return int(layer.varsets[0])

@@ -1,72 +1,83 @@
-"""A run directory: the place where one solve keeps its lock, its logs and its result.
+"""A run directory: the place where one run keeps its lock, its logs, its checkpoint and its result.
 
-    result.json   the outcome, bounds, statistics and provenance
-    network.bif   the network with its parameters (only when there are data), and as
-    network.json  names, states, parents, arcs, equivalence class, tables
-    network.dot   a drawing
-    log.jsonl     every event, one JSON object per line
-    solve.log     the same for people
-    lock          held, by the system, for the life of the process
+    result.json     the outcome, bounds, statistics and provenance
+    network.bif     the network with its parameters (only when there are data), and as
+    network.json    names, states, parents, arcs, equivalence class, tables
+    network.dot     a drawing
+    log.jsonl       every event, one JSON object per line
+    solve.log       the same for people
+    layers.png      a drawing of the log, if it was asked for
+    status.json     what the run is doing, for other processes
+    manifest.json   the state that was committed last, which names the arrays that belong to it
+    scores.h5, bounds-K.h5, families-K.h5, layers/, runs/
+                    arrays: here, or in a scratch folder that the manifest names
+    lock            held, by the system, for the life of the process
 
-Nothing is removed but these files, and only from a run directory that holds nothing else.
+Nothing is removed but these files, and a whole run only from a directory that holds nothing else.
 """
 
 import contextlib
-import errno
-import fcntl
 import itertools
 import json
 import os
 import re
+import secrets
+import shlex
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+from extbnsl.checkpoint import MANIFEST, read_manifest
 from extbnsl.errors import InputError, RunDirectoryError
-from extbnsl.formats.bif import bif_text
-from extbnsl.formats.document import network_document
-from extbnsl.formats.dot import dot_text
-from extbnsl.network import fit
+from extbnsl.lock import LOCK, hold
 from extbnsl.storage import json_text, write_atomically, write_failure
 
 if TYPE_CHECKING:
     from extbnsl.solve import Result
 
-LOCK = "lock"
 LOGS = ("log.jsonl", "solve.log")
 OUTPUTS = ("result.json", "network.bif", "network.json", "network.dot")
-_OWN_FILE = re.compile("|".join(rf"{re.escape(name)}|\.{re.escape(name)}\.\d+\.tmp" for name in OUTPUTS + LOGS))
+STATUS = "status.json"
+DRAWING = "layers.png"
+
+_ARRAY_FOLDERS = ("layers", "runs")
+_ARRAYS = r"(scores|(bounds|families)-\d+)\.h5|(layers|runs)/[^/]+\.h5"
+_KEPT = (*OUTPUTS, *LOGS, STATUS, DRAWING)
+_TEMPORARY = rf"\.({'|'.join(map(re.escape, (*_KEPT, MANIFEST)))})\.\d+\.tmp"
+_SCRATCH_FILE = re.compile("|".join((_ARRAYS, _TEMPORARY, re.escape(MANIFEST))))
+_OWN_FILE = re.compile("|".join((_SCRATCH_FILE.pattern, *map(re.escape, _KEPT))))
 
 
 class RunDirectory:
-    """A run directory that this process holds; made by `create`, a context manager that lets go of it.
+    """A run directory that this process holds; made by `create` or `reopen`, a context manager that lets go of it.
 
-    `warnings` are sentences for the user. Until `begin`, what an earlier run left is still there.
+    `warnings` are sentences for the user; `scratch` is the folder for the arrays of a new run if it is another. Until
+    `begin`, what is there stays as it is.
     """
 
-    def __init__(self, path: Path, made: bool) -> None:
+    def __init__(self, path: Path, *, made: bool, new: bool, scratch: Path | None = None) -> None:
         self.path = path
+        self.scratch = scratch
         self._made = made
+        self._new = new
         self._logs: dict[str, int] = {}
         self._early: list[tuple[str, str]] = []
-        self._lock, self.warnings = _hold(path / LOCK)
+        self._lock, self.warnings = hold(path)
 
     def begin(self) -> None:
-        """Remove what an earlier run left and open the logs; later calls do nothing.
+        """Open the logs; for a new run, remove what an earlier one left, and make the scratch folder.
 
-        Raises InputError or BudgetError if the logs cannot be opened.
+        Later calls do nothing. Raises InputError or BudgetError if something cannot be written.
         """
-        if self._logs:
+        if self.begun:
             return
-        for file in self.path.iterdir():
-            if _OWN_FILE.fullmatch(file.name):
-                file.unlink()
-        for name in LOGS:
-            try:
-                self._logs[name] = os.open(self.path / name, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
-            except OSError as error:
-                raise write_failure(self.path / name, error) from error
+        if self._new:
+            remove_scratch(self.path)
+            _remove(_files(self.path, _OWN_FILE))
+            if self.scratch is not None:
+                _make_folder(self.scratch)
+        self._logs = {name: _open_log(self.path / name) for name in LOGS}
         for log, line in self._early:
             self.append(log, line)
         self._early.clear()
@@ -82,7 +93,19 @@ class RunDirectory:
             self._early.append((log, line))
         else:
             with contextlib.suppress(OSError):
-                os.write(self._logs[log], f"{line}\n".encode())
+                os.write(self._logs[log], _encoded(f"{line}\n"))
+
+    def show(self, status: str) -> None:
+        """Make `status` the content of status.json, whole but not on disk for sure; what fails is ignored."""
+        if not self.begun:
+            return
+        temporary = self.path / f".{STATUS}.{os.getpid()}.tmp"
+        try:
+            temporary.write_bytes(_encoded(status))
+            temporary.replace(self.path / STATUS)
+        except OSError:
+            with contextlib.suppress(OSError):
+                temporary.unlink()
 
     def write(self, files: Iterable[tuple[str, bytes]]) -> None:
         """Write each (name, content) atomically as it comes; raises as `write_atomically` does."""
@@ -108,27 +131,79 @@ class RunDirectory:
             os.close(descriptor)
 
 
-def create(path: Path | None, source: str, overwrite: bool = False) -> RunDirectory:
-    """Make a run directory, or take an existing one, and hold its lock.
+def create(path: Path | None, source: str, overwrite: bool = False, scratch_dir: Path | None = None) -> RunDirectory:
+    """Make a run directory, or take an existing one, for a new run, and hold its lock.
 
     Without a `path` it stands in the current folder and is named after the file `source`: wdbc.run, or
-    wdbc-2.run and so on where that exists already (unless `overwrite`). Raises InputError if it cannot be
-    written, or holds anything and `overwrite` is not given, or holds what no run has written;
-    RunDirectoryError if another process holds it.
+    wdbc-2.run and so on where that exists already (unless `overwrite`). With `scratch_dir` the run will have a folder
+    of its own below that. Raises InputError if something cannot be written, or the directory holds anything and
+    `overwrite` is not given, or holds what no run has written; RunDirectoryError if another process holds it.
     """
-    if path is None:
-        stem = Path(Path(source).name.removesuffix(".gz")).stem or "data"
-        if not overwrite:
-            return RunDirectory(_make_first_free(stem), made=True)
-        path = Path(f"{stem}.run")
-    try:
-        path.mkdir()
-    except FileExistsError:
-        _check_free(path, overwrite)
-        return RunDirectory(path, made=False)
-    except OSError as error:
-        raise write_failure(path, error) from error
-    return RunDirectory(path, made=True)
+    if scratch_dir is not None:
+        _check_scratch_dir(scratch_dir)
+    path, made = _make(path, source, overwrite)
+    scratch = None if scratch_dir is None else scratch_dir.absolute() / f"{path.absolute().name}-{secrets.token_hex(4)}"
+    return RunDirectory(path, made=made, new=True, scratch=scratch)
+
+
+def reopen(path: Path) -> RunDirectory:
+    """Take a directory that holds a run, to go on with it, and hold its lock.
+
+    Raises InputError if it holds no run or cannot be written, RunDirectoryError if another process holds it.
+    """
+    check_run(path)
+    _check_writable(path)
+    return RunDirectory(path, made=False, new=False)
+
+
+def check_run(path: Path) -> None:
+    """Raise InputError unless `path` is a directory that a run has written to, or is about to."""
+    if not os.path.isdir(path):
+        kind = "is a file" if os.path.exists(path) else "does not exist"
+        raise InputError(f"{path} {kind}; give the run directory that a solve has written.")
+    if not os.access(path, os.R_OK | os.X_OK):
+        raise InputError(f"{path} cannot be read: no permission to look into it; get it, or ask its owner.")
+    if not any(os.path.exists(path / name) for name in (LOCK, MANIFEST, STATUS, *LOGS, *OUTPUTS)):
+        raise InputError(f"{path} is no run directory: no solve has written to it; give one that has.")
+
+
+def resume_command(path: Path) -> str:
+    """The shell line that goes on with the run in `path`."""
+    return f"extbnsl resume {shlex.quote(str(path))}"
+
+
+def scratch_folder(path: Path) -> Path | None:
+    """The other folder in which the arrays of a run are, as far as its manifest can be read."""
+    with contextlib.suppress(InputError, RunDirectoryError):
+        scratch = read_manifest(path).scratch
+        return None if scratch is None else Path(scratch)
+    return None
+
+
+def scratch_files(path: Path) -> list[Path]:
+    """What a run needs only to be resumed: arrays, here or in its scratch folder, temporary files, and the manifest."""
+    scratch = scratch_folder(path)
+    files = [] if scratch is None else _files(scratch, _SCRATCH_FILE)
+    here = _files(path, _SCRATCH_FILE)
+    # The manifest goes last: as long as it is there, whoever was interrupted finds the scratch folder again.
+    return sorted(files + here, key=lambda file: file.name == MANIFEST)
+
+
+def remove_scratch(path: Path) -> None:
+    """Delete `scratch_files` and the folders that are empty then; raises InputError if that is not allowed."""
+    scratch = scratch_folder(path)
+    _remove(scratch_files(path))
+    remove_empty_folders(path, scratch)
+
+
+def remove_empty_folders(path: Path, scratch: Path | None) -> None:
+    """Remove the folders for arrays that have nothing in them."""
+    folders = [path / name for name in _ARRAY_FOLDERS]
+    if scratch is not None:
+        folders += [*(scratch / name for name in _ARRAY_FOLDERS), scratch]
+    for folder in folders:
+        with contextlib.suppress(OSError):
+            folder.rmdir()
 
 
 def read_result(path: Path) -> dict[str, Any]:
@@ -143,7 +218,7 @@ def read_result(path: Path) -> dict[str, Any]:
         raise InputError(f"{file} does not exist; give a result.json or a run directory that holds one.") from None
     except OSError as error:
         raise InputError(f"{file} cannot be read: {error.strerror}.") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise RunDirectoryError(f"{file} is not JSON ({error}); it is damaged or no result of a solve.") from error
     if not isinstance(document, dict):
         raise RunDirectoryError(f"{file} holds no JSON object; it is damaged or no result of a solve.")
@@ -155,6 +230,11 @@ def outputs(result: "Result", command: str) -> Iterator[tuple[str, bytes]]:
 
     The result itself comes first, and nothing else is computed before it is taken.
     """
+    from extbnsl.formats.bif import bif_text
+    from extbnsl.formats.document import network_document
+    from extbnsl.formats.dot import dot_text
+    from extbnsl.network import fit
+
     yield _file("result.json", json_text(result.document(command), indent=1))
     network, dataset = result.network, result.dataset
     states = None if dataset is None else dataset.states
@@ -166,7 +246,30 @@ def outputs(result: "Result", command: str) -> Iterator[tuple[str, bytes]]:
 
 
 def _file(name: str, text: str) -> tuple[str, bytes]:
-    return name, f"{text.rstrip()}\n".encode()
+    return name, _encoded(f"{text.rstrip()}\n")
+
+
+def _encoded(text: str) -> bytes:
+    # A file name need not be Unicode; what is not comes out as JSON writes it.
+    return text.encode("utf-8", "backslashreplace")
+
+
+def _make(path: Path | None, source: str, overwrite: bool) -> tuple[Path, bool]:
+    """A directory that a new run may have, and whether it was made for it."""
+    if path is None:
+        stem = Path(Path(source).name.removesuffix(".gz")).stem or "data"
+        if not overwrite:
+            return _make_first_free(stem), True
+        path = Path(f"{stem}.run")
+    try:
+        path.mkdir()
+    except FileExistsError:
+        _check_free(path, overwrite)
+        _check_writable(path)
+        return path, False
+    except OSError as error:
+        raise write_failure(path, error) from error
+    return path, True
 
 
 def _make_first_free(stem: str) -> Path:
@@ -183,19 +286,22 @@ def _make_first_free(stem: str) -> Path:
 
 
 def _check_free(path: Path, overwrite: bool) -> None:
-    """Raise InputError unless a run may use the existing `path`."""
+    """Raise InputError unless a new run may use the existing `path`."""
     if not path.is_dir():
         raise InputError(f"The run directory {path} is a file; choose another --run-dir.")
-    try:
-        held = sorted(file.name for file in path.iterdir() if file.name != LOCK)
-    except OSError as error:
-        raise InputError(f"The run directory {path} cannot be read: {error.strerror}.") from error
+    held = _entries(path)
+    if (path / MANIFEST).exists() and not overwrite:
+        raise InputError(
+            f"The run directory {path} holds a run; go on with it by '{resume_command(path)}', give --overwrite to "
+            "replace it, or choose another --run-dir."
+        )
     if held and not overwrite:
         raise InputError(
             f"The run directory {path} exists and is not empty; give --overwrite to replace the run in it, "
             "or choose another --run-dir."
         )
-    foreign = [name for name in held if not _OWN_FILE.fullmatch(name)]
+    own = {file.relative_to(path).as_posix() for file in _files(path, _OWN_FILE)}
+    foreign = [name for name in held if name not in own]
     if foreign:
         raise InputError(
             f"--overwrite replaces nothing but a run directory, and {path} also holds {foreign[0]!r}; "
@@ -203,28 +309,63 @@ def _check_free(path: Path, overwrite: bool) -> None:
         )
 
 
-def _hold(lock: Path) -> tuple[int, tuple[str, ...]]:
-    """The descriptor of the locked file, and warnings; RunDirectoryError if another process holds it."""
+def _check_writable(path: Path) -> None:
+    if not os.access(path, os.W_OK | os.X_OK):
+        raise InputError(f"The run directory {path} cannot be written: no permission to write in it.")
+
+
+def _check_scratch_dir(path: Path) -> None:
+    if not os.path.isdir(path):
+        kind = "is a file" if os.path.exists(path) else "does not exist"
+        raise InputError(f"--scratch-dir: {path} {kind}; give an existing folder.")
+    if not os.access(path, os.W_OK | os.X_OK):
+        raise InputError(f"--scratch-dir: {path} cannot be written: no permission to write in it; choose another.")
+
+
+def _files(folder: Path, pattern: re.Pattern[str]) -> list[Path]:
+    """The files in a run directory or a scratch folder whose names, relative to it, are as the pattern says."""
+    files = (folder / name for name in _entries(folder) if pattern.fullmatch(name))
+    return [file for file in files if file.is_file()]
+
+
+def _entries(folder: Path) -> list[str]:
+    """The names in a folder but the lock, and below the folders of arrays; none if it does not exist."""
+    names: list[str] = []
     try:
-        descriptor = os.open(lock, os.O_RDWR | os.O_CREAT, 0o666)
+        for entry in folder.iterdir():
+            if entry.name in _ARRAY_FOLDERS and entry.is_dir():
+                names += (f"{entry.name}/{below.name}" for below in entry.iterdir())
+            elif entry.name != LOCK:
+                names.append(entry.name)
+    except FileNotFoundError:
+        return []
     except OSError as error:
-        raise write_failure(lock, error) from error
-    warnings: tuple[str, ...] = ()
+        raise InputError(f"{folder} cannot be read: {error.strerror}.") from error
+    return sorted(names)
+
+
+def _remove(files: Iterable[Path]) -> None:
+    for file in files:
+        try:
+            file.unlink(missing_ok=True)
+        except OSError as error:
+            raise InputError(f"{file} cannot be deleted: {error.strerror}.") from error
+
+
+def _make_folder(path: Path) -> None:
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        path.mkdir()
     except OSError as error:
-        if error.errno in (errno.EWOULDBLOCK, errno.EACCES):
-            holder = os.read(descriptor, 20).decode("ascii", "replace").strip() or "unknown"
-            os.close(descriptor)
-            raise RunDirectoryError(
-                f"The run directory {lock.parent} is in use by another process (id {holder}); "
-                "wait for it to end or choose another --run-dir."
-            ) from None
-        warnings = (
-            f"{lock.parent} is on a file system without locks ({error.strerror}): "
-            "let no second process use this run directory.",
-        )
-    with contextlib.suppress(OSError):  # only to tell others who it is
-        os.truncate(descriptor, 0)
-        os.write(descriptor, f"{os.getpid()}\n".encode())
-    return descriptor, warnings
+        raise write_failure(path, error) from error
+
+
+def _open_log(path: Path) -> int:
+    """A descriptor that appends to a log, on a line of its own even if a killed process left half a line."""
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
+        length = os.fstat(descriptor).st_size
+        if length and os.pread(descriptor, 1, length - 1) != b"\n":
+            os.write(descriptor, b"\n")
+    except OSError as error:
+        raise write_failure(path, error) from error
+    return descriptor

@@ -1,62 +1,38 @@
 """The one composition of everything: from a data set or local scores to a network with its proof."""
 
+import contextlib
 import math
-from dataclasses import dataclass, replace
+import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from extbnsl.bounds.incumbent import search_orders
-from extbnsl.bounds.partition import WIDEST, Partition, find_partition
-from extbnsl.bounds.patterns import group_bound, pattern_bytes, static_table
+from extbnsl.checkpoint import Manifest, recover
+from extbnsl.commits import Commits, commit_if_due
 from extbnsl.data import Dataset, from_array
-from extbnsl.errors import InputError, VerificationError
-from extbnsl.events import IncumbentFound, LayerEnded, Observer, Warned, ignore
-from extbnsl.limits import Deadline, cpu_seconds, default_memory, default_threads, peak_rss
+from extbnsl.errors import InputError, RunDirectoryError, VerificationError
+from extbnsl.events import Observer, Warned, ignore
+from extbnsl.limits import Deadline, default_disk, default_memory, default_threads
 from extbnsl.network import Network
 from extbnsl.parents.best_score import as_bytes, byte_tables, first_inside_each
 from extbnsl.parents.components import Component, components
 from extbnsl.parents.pruning import prune
 from extbnsl.parents.surviving import Survivors, surviving_families
-from extbnsl.reconstruct import optimal_order
+from extbnsl.prove import Context, find_incumbent, prove, tolerance
 from extbnsl.result import Result
 from extbnsl.scores.local import LocalScores
-from extbnsl.search.layers import SearchProblem, SearchState, predicted_edges, search_layers, search_problem
 from extbnsl.stages import Stages
-from extbnsl.varsets import WORD_BITS, pack, renumber, sizes, unpack
+from extbnsl.standing import Part, Standing, give_up, read_standing
+from extbnsl.storage import Store, load_compression, load_hdf5
+from extbnsl.varsets import pack, sizes, unpack
 from extbnsl.verify import score_network
 from extbnsl.workers import Stopped, StopSignal, Workers, never
 
 LOWER_BOUNDS = ("static", "pattern")
-PROBE_NODES = 20_000  # nodes kept before a probe of the search's size is extrapolated
-
-
-@dataclass(frozen=True)
-class _Part:
-    """How far one component is solved: its best order (positions in the component) and bounds in nats."""
-
-    order: tuple[int, ...]
-    upper_bound: float
-    lower_bound: float
-    stopped: str | None
-
-
-@dataclass(frozen=True)
-class _Context:
-    """What the stages of one solve share."""
-
-    workers: Workers
-    stages: Stages
-    observer: Observer
-    memory: int
-    seed: int
-    lower_bound: str
-    path_extension: bool
-
-
-def tolerance(upper_bound: float) -> float:
-    """How much cheaper than the incumbent a network must be to count, in nats: the proof holds within this."""
-    return 1e-9 * abs(upper_bound) + 1e-9
+PARENT_GRAPHS = ("sparse", "layered")
 
 
 def solve(
@@ -65,42 +41,114 @@ def solve(
     max_parents: int | None = None,
     threads: int | None = None,
     memory: int | None = None,
+    disk: int | None = None,
     time_limit: float | None = None,
     seed: int = 0,
     lower_bound: str = "pattern",
     path_extension: bool = True,
+    parent_graph: str = "sparse",
+    compress: bool | None = None,
+    scratch: Path | None = None,
+    run_folder: Path | None = None,
+    remember: Mapping[str, Any] | None = None,
+    resume: Manifest | None = None,
     observer: Observer = ignore,
     stop: StopSignal = never,
 ) -> Result:
     """The network of least cost, with the proof or the bounds that were reached.
 
     `problem`: data (MDL) or local scores of any kind. max_parents limits the parent sets and becomes part of the
-    claim. memory in bytes, time_limit in seconds; None for threads and memory is what the machine has free. `stop` is
-    polled; a reason other than None ends the solve with that status. Raises InputError for unusable arguments.
+    claim. memory and disk in bytes, time_limit in seconds; None for threads, memory and disk is what the machine has
+    free. parent_graph: "sparse", or "layered" as in Malone et al. 2011, which has the same layers and takes more time,
+    memory and disk. `stop` is polled; a reason other than None ends the solve with that status.
+
+    With a run_folder, which the caller holds, the state is committed there when the kernels are loaded, about once a
+    minute and at the end; `remember` is kept with it. `resume` goes on from such a state: then the options that decide
+    the problem must be those that it was begun with. Large files go to the folder `scratch`, or else to the run
+    folder, or else where temporary files go; with `compress`, what reconstruction needs is compressed (hdf5plugin).
+
+    Raises InputError for unusable arguments, BudgetError if the disk is full before there is a network,
+    RunDirectoryError if the state does not belong to the problem or is damaged.
     """
-    _check_options(max_parents, threads, memory, time_limit, lower_bound)
+    check_options(max_parents, threads, memory, disk, time_limit, lower_bound, parent_graph)
+    options = {
+        "max_parents": max_parents,
+        "seed": seed,
+        "lower_bound": lower_bound,
+        "path_extension": path_extension,
+        "parent_graph": parent_graph,
+    }
+    about = {"digest": problem.fingerprint, "options": options, "run": remember}
+    _check_same(about, resume)
     deadline = Deadline.after(time_limit)
-    threads = threads or default_threads()
-    memory = memory or default_memory()
-    stages = Stages(observer)
-    with Workers(threads, lambda: stop() or ("time_limit" if deadline.passed() else None)) as workers:
-        context = _Context(workers, stages, observer, memory, seed, lower_bound, path_extension)
-        _load_kernels(context)
+    threads, memory = threads or default_threads(), memory or default_memory()
+    budgets = {"threads": threads, "memory": memory, "disk": disk, "time_limit": time_limit}
+    with contextlib.ExitStack() as stack:
+        workers = stack.enter_context(Workers(threads, lambda: stop() or ("time_limit" if deadline.passed() else None)))
+        store = stack.enter_context(_store(run_folder, scratch, disk, resume, threads))
+        store.compress = bool(compress)
+        if store.compress:
+            load_compression()
+        standing = _standing(resume, store)
+        commits = Commits(run_folder, store, about, standing, observer)
+        stages = Stages(observer, standing.stages)
+        context = Context(workers, stages, observer, memory, seed, lower_bound, path_extension, parent_graph, commits)
+        load_kernels(context)  # before anything is written: compiling cannot be stopped
+        commits.commit()
         warnings = problem.warnings if isinstance(problem, Dataset) else ()
         for message in warnings:
             observer(Warned(message))
-        survivors = _survivors(problem, max_parents, context)
-        parts, found, counters = _solve_components(survivors, context)
-    options = {
-        "threads": threads,
-        "memory": memory,
-        "time_limit": time_limit,
-        "lower_bound": lower_bound,
-        "path_extension": path_extension,
-        "max_parents": max_parents,
-    }
-    counters |= {"varsets_counted": survivors.varsets, "parent_sets": survivors.scores.families}
-    return _result(problem, survivors, parts, found, counters, options, context, warnings)
+        survivors = find_survivors(problem, max_parents, context)
+        found = components(survivors.scores)
+        parts, stopped = _solve_components(survivors, found, context)
+        result = _result(problem, survivors, found, parts, options | budgets, context, warnings)
+        if stopped is None:
+            commits.finish(result.status)
+        else:
+            commits.last_commit(result.status)
+    return result
+
+
+@contextlib.contextmanager
+def _store(
+    run_folder: Path | None, scratch: Path | None, disk: int | None, resume: Manifest | None, threads: int
+) -> Iterator[Store]:
+    """Where the large files go, as the arguments of `solve` say; InputError if they cannot."""
+    if run_folder is not None and resume is not None:
+        folder = run_folder if resume.scratch is None else Path(resume.scratch)
+        disk = disk or default_disk(folder) + sum(file.bytes for file in resume.files)
+        with Workers(threads) as unstoppable:  # even without any time left there is to be a result
+            store = recover(run_folder, resume, disk, unstoppable)
+        yield store
+    elif run_folder is not None:
+        folder = scratch or run_folder
+        yield Store(folder, disk or default_disk(folder))
+    else:
+        disk = disk or default_disk(scratch or Path(tempfile.gettempdir()))
+        with tempfile.TemporaryDirectory(prefix="extbnsl-", dir=scratch) as temporary:
+            yield Store(Path(temporary), disk)
+
+
+def _check_same(about: Mapping[str, Any], resume: Manifest | None) -> None:
+    """Raise RunDirectoryError unless the state that is resumed is of the same problem."""
+    if resume is None:
+        return
+    if resume.state["digest"] != about["digest"]:
+        raise RunDirectoryError(
+            "The data are not those that the run was begun with; restore them, or start a new run with solve."
+        )
+    for name, value in about["options"].items():
+        if resume.state["options"].get(name) != value:
+            raise RunDirectoryError(
+                f"The run was begun with {name} = {resume.state['options'].get(name)}, not {value}; "
+                "resume it with the options that it was begun with, or start a new run with solve."
+            )
+
+
+def _standing(resume: Manifest | None, store: Store) -> Standing:
+    if resume is None:
+        return Standing()
+    return read_standing(resume.state, {file.name: file for file in resume.files}, store.folder)
 
 
 def compute_scores(
@@ -116,47 +164,84 @@ def compute_scores(
 
     Raises Stopped if `stop` says so or the memory does not do, InputError for unusable arguments.
     """
-    _check_options(max_parents, threads, memory, None, "pattern")
-    stages = Stages(observer)
-    with Workers(threads or default_threads(), stop) as workers:
-        context = _Context(workers, stages, observer, memory or default_memory(), 0, "pattern", True)
-        _load_kernels(context)
-        survivors = _survivors(dataset, max_parents, context)
+    check_options(max_parents, threads, memory, None, None, "pattern", "sparse")
+    threads = threads or default_threads()
+    with Workers(threads, stop) as workers, _store(None, None, None, None, threads) as store:
+        commits = Commits(None, store, {}, Standing(), observer)
+        stages = Stages(observer, commits.standing.stages)
+        context = Context(workers, stages, observer, memory or default_memory(), 0, "pattern", True, "sparse", commits)
+        load_kernels(context)
+        survivors = find_survivors(dataset, max_parents, context)
     if survivors.stopped is not None:
         raise Stopped(survivors.stopped)
     return survivors.scores
 
 
-def _check_options(
+def check_options(
     max_parents: int | None,
     threads: int | None,
     memory: int | None,
+    disk: int | None,
     time_limit: float | None,
     lower_bound: str,
+    parent_graph: str,
 ) -> None:
+    """Raise InputError for arguments that `solve` cannot use."""
     if max_parents is not None and max_parents < 0:
         raise InputError(f"max_parents: {max_parents} is negative; give 0 or more.")
     if threads is not None and threads < 1:
         raise InputError(f"threads: {threads} is too few; give 1 or more.")
     if memory is not None and memory < 1:
         raise InputError(f"memory: {memory} bytes is too little; give a size such as '2GiB'.")
+    if disk is not None and disk < 1:
+        raise InputError(f"disk: {disk} bytes is too little; give a size such as '40GiB'.")
     if time_limit is not None and not time_limit > 0:
         raise InputError(f"time_limit: {time_limit} is not a positive number of seconds.")
     if lower_bound not in LOWER_BOUNDS:
         raise InputError(f"lower_bound: {lower_bound!r} is not known; use one of {', '.join(LOWER_BOUNDS)}.")
+    if parent_graph not in PARENT_GRAPHS:
+        raise InputError(f"parent_graph: {parent_graph!r} is not known; use one of {', '.join(PARENT_GRAPHS)}.")
 
 
-def _load_kernels(context: _Context) -> None:
-    """Run every kernel once on a toy problem, so that compiling is a stage of its own and not a silent pause."""
+def load_kernels(context: Context) -> None:
+    """Run every kernel once on a toy problem, so that compiling is a stage of its own and not a silent pause.
+
+    Other libraries are loaded as well: what is loaded only when memory is scarce may not load at all.
+    """
     with context.stages.stage("kernels", "loading; the first run after an installation compiles them, half a minute"):
+        load_hdf5()
         toy = from_array(np.array([[0, 0, 1, 0], [1, 1, 0, 1], [0, 2, 1, 2], [1, 0, 1, 3]] * 3))
-        quiet = replace(context, observer=ignore, stages=Stages(ignore))
         with Workers(1) as alone:
-            quiet = replace(quiet, workers=alone, lower_bound="pattern")
-            _solve_components(surviving_families(toy, None, alone, 1 << 30, ignore), quiet)
+            for memory in (1 << 30, 1):  # when there is little the scores are found by other kernels
+                _solve_quietly(toy, alone, memory, "sparse", context.commits.store)
+            if context.parent_graph == "layered":
+                with _store(None, None, None, None, 1) as store:  # the run's own may have a score cache
+                    _solve_quietly(toy, alone, 1 << 30, "layered", store)
 
 
-def _survivors(problem: Dataset | LocalScores, max_parents: int | None, context: _Context) -> Survivors:
+def _solve_quietly(dataset: Dataset, workers: Workers, memory: int, parent_graph: str, store: Store) -> None:
+    """Solve without a trace but the compiled kernels, and the files of layered parent graphs in the store."""
+    commits = Commits(None, store, {}, Standing(), ignore)
+    quiet = Context(workers, Stages(ignore, {}), ignore, memory, 0, "pattern", True, parent_graph, commits)
+    survivors = find_survivors(dataset, None, quiet)
+    _solve_components(survivors, components(survivors.scores), quiet)
+
+
+def find_survivors(problem: Dataset | LocalScores, max_parents: int | None, context: Context) -> Survivors:
+    """The families that can win: those of the standing, or from the problem; the standing gets them if complete."""
+    if context.standing.survivors is not None:
+        return context.standing.survivors
+    survivors = _found_survivors(problem, max_parents, context)
+    if survivors.stopped is None:
+        context.standing.survivors = survivors
+        try:
+            commit_if_due(context.commits)
+        except Stopped as stop:
+            return replace(survivors, stopped=stop.reason)
+    return survivors
+
+
+def _found_survivors(problem: Dataset | LocalScores, max_parents: int | None, context: Context) -> Survivors:
     if isinstance(problem, LocalScores):
         with context.stages.stage("parents", "pruning the given parent sets") as summary:
             scores = prune(_limited(problem, max_parents))
@@ -187,133 +272,47 @@ def _limited(scores: LocalScores, max_parents: int | None) -> LocalScores:
 
 
 def _solve_components(
-    survivors: Survivors, context: _Context
-) -> tuple[list[_Part], tuple[Component, ...], dict[str, int]]:
-    """Solve the components one by one; the bounds in the events are those of the whole problem."""
-    found = components(survivors.scores)
-    counters = {"nodes_expanded": 0, "nodes_generated": 0, "nodes_kept": 0, "peak_layer": 0}
-    floors = [float(survivors.least[list(c.variables)].sum()) for c in found]
-    parts = [_incumbent(c, floor, k, context) for k, (c, floor) in enumerate(zip(found, floors, strict=True))]
-    for k, component in enumerate(found):
-        if survivors.stopped is None and parts[k].lower_bound < parts[k].upper_bound:
-            parts[k] = _prove(component, k, parts, counters, context)
-    if survivors.stopped is not None:
-        parts = [replace(p, stopped=survivors.stopped) for p in parts]
-    return parts, found, counters
+    survivors: Survivors, found: tuple[Component, ...], context: Context
+) -> tuple[list[Part], str | None]:
+    """Solve the components one by one, in the standing; their parts, and the reason if it had to stop.
+
+    Parts of incomplete scores, or cut short by a stop, are good for a result, but an undisturbed run would have others:
+    the standing does not get them.
+    """
+    parts, stopped = context.standing.parts, survivors.stopped
+    if stopped is not None or not parts:
+        parts = find_parts(survivors, found, context)
+        stopped = stopped or context.workers.stop()
+    if stopped is None:
+        context.standing.parts = parts
+        stopped = _prove_all(found, context)
+    return (parts if stopped is None else give_up(parts, stopped)), stopped
 
 
-def _incumbent(component: Component, floor: float, k: int, context: _Context) -> _Part:
-    """A good order of one component; `floor` bounds its cost from below. After a stop: one quick descent."""
-    if component.size == 1:
-        return _Part((0,), float(component.costs[0][0]), floor, None)
-    with context.stages.stage("incumbent", f"component {k + 1}, {component.size} variables") as summary:
-        tables = byte_tables(component.parents, component.costs)
-        best = search_orders(
-            tables,
-            component.size,
-            context.workers,
-            context.seed,
-            component.size <= WIDEST and context.lower_bound == "pattern",  # then the bound finds the optimum itself
-            lambda cost: context.observer(IncumbentFound(cost)),
-        )
-        summary.append(f"cost {best.cost:.6f}")
-    return _Part(tuple(best.order.tolist()), best.cost, floor, None)
+def find_parts(survivors: Survivors, found: tuple[Component, ...], context: Context) -> list[Part]:
+    """A good order of each component; some are proved optimal by the cheapest families already."""
+    floors = [float(survivors.least[list(component.variables)].sum()) for component in found]
+    parts = [find_incumbent(c, floor, k, context) for k, (c, floor) in enumerate(zip(found, floors, strict=True))]
+    return [replace(part, proved=part.lower_bound >= part.upper_bound) for part in parts]
 
 
-def _prove(component: Component, k: int, parts: list[_Part], counters: dict[str, int], context: _Context) -> _Part:
-    """Prove component k's incumbent optimal, or find the optimum, or stop with the bounds reached."""
-    part = parts[k]
-    if component.size > WORD_BITS:
-        return replace(part, stopped="not_proved")
+def _prove_all(found: tuple[Component, ...], context: Context) -> str | None:
+    """Prove what is not proved, in the standing; the reason if it had to stop."""
+    parts = context.standing.parts
     try:
-        with context.stages.stage("bounds", f"component {k + 1}, {component.size} variables") as summary:
-            partition = _partition(component, part.upper_bound, context)
-            lower = max(part.lower_bound, min(partition.root, part.upper_bound - tolerance(part.upper_bound)))
-            part = replace(part, lower_bound=lower)
-            widths = " + ".join(str(len(g)) for g in partition.groups)
-            summary.append(f"lower bound {partition.root:.6f} ({context.lower_bound}, groups of {widths})")
-        parts[k] = part
-        with context.stages.stage("search", f"component {k + 1}, {component.size} variables"):
-            return _search(component, k, partition, parts, counters, context)
+        for k, component in enumerate(found):
+            if not parts[k].proved:
+                commit_if_due(context.commits)
+                parts[k] = prove(component, k, context)
     except Stopped as stop:
-        return replace(parts[k], stopped=stop.reason)
-
-
-def _partition(component: Component, upper_bound: float, context: _Context) -> Partition:
-    """Groups of the component's variables with the tables of the bound that was asked for."""
-    widest = WIDEST
-    while widest > 1 and pattern_bytes(widest) * context.workers.threads > context.memory // 2:
-        widest -= 1
-    if context.lower_bound == "static":
-        best = np.array([c[0] for c in component.costs])
-        groups = [g.tolist() for g in np.array_split(np.arange(component.size), -(-component.size // widest))]
-        return Partition(tuple(map(tuple, groups)), tuple(static_table(best[g]) for g in groups))
-
-    def expected_edges(partition: Partition) -> float:
-        problem = _labelled(component, partition, upper_bound, context)
-        return predicted_edges(search_layers(problem, context.workers, PROBE_NODES), component.size)
-
-    families = (component.parents, component.costs)
-    return find_partition(families, widest, upper_bound, context.workers, context.seed, expected_edges)
-
-
-def _labelled(component: Component, partition: Partition, upper_bound: float, context: _Context) -> SearchProblem:
-    """The component with its variables in the order of the partition's groups, ready to search."""
-    order = [v for group in partition.groups for v in group]
-    new = np.argsort(order)
-    parents = tuple(renumber(component.parents[v], new, component.size) for v in order)
-    costs = tuple(component.costs[v] for v in order)
-    limit = upper_bound - tolerance(upper_bound) if math.isfinite(upper_bound) else math.inf
-    return search_problem(parents, costs, group_bound(partition.tables), limit, context.path_extension)
-
-
-def _search(
-    component: Component,
-    k: int,
-    partition: Partition,
-    parts: list[_Part],
-    counters: dict[str, int],
-    context: _Context,
-) -> _Part:
-    """Search component k layer by layer; `parts` and `counters` follow, so that a stop finds them up to date."""
-    labels = [v for group in partition.groups for v in group]
-    problem = _labelled(component, partition, parts[k].upper_bound, context)
-    before = dict(counters)
-    state = None
-    for state in search_layers(problem, context.workers):
-        proved = min(max(parts[k].lower_bound, state.least_f), problem.limit)
-        parts[k] = replace(parts[k], lower_bound=proved)
-        counters["nodes_expanded"] = before["nodes_expanded"] + state.expanded
-        counters["nodes_generated"] = before["nodes_generated"] + state.generated
-        counters["nodes_kept"] = before["nodes_kept"] + state.kept
-        counters["peak_layer"] = max(before["peak_layer"], state.peak)
-        context.observer(_layer_ended(state, k, component.size, parts))
-        if state.bytes + 2 * state.layer.bytes > context.memory:
-            raise Stopped("memory_limit")
-    assert state is not None
-    if state.layer.nodes == 0:
-        return replace(parts[k], lower_bound=problem.limit)
-    order = tuple(labels[i] for i in optimal_order(state))
-    cost = float(state.layer.g[0])
-    context.observer(IncumbentFound(sum(p.upper_bound for p in parts) - parts[k].upper_bound + cost))
-    return replace(parts[k], order=order, upper_bound=cost, lower_bound=cost - tolerance(cost))
-
-
-def _layer_ended(state: SearchState, k: int, size: int, parts: list[_Part]) -> LayerEnded:
-    return LayerEnded(
-        layer=state.layer.size,
-        layers=size,
-        component=k + 1,
-        components=len(parts),
-        generated=state.generated_here,
-        kept=state.layer.nodes,
-        lower_bound=sum(p.lower_bound for p in parts),
-        upper_bound=sum(p.upper_bound for p in parts),
-    )
+        return stop.reason
+    except MemoryError:
+        return "memory_limit"
+    return None
 
 
 def _network(
-    scores: LocalScores, parts: list[_Part], found: tuple[Component, ...]
+    scores: LocalScores, parts: list[Part], found: tuple[Component, ...]
 ) -> tuple[Network, tuple[int, ...], float]:
     """Join the components' orders and let every variable choose its best parents before it."""
     parents: list[tuple[int, ...]] = [()] * scores.variables
@@ -337,33 +336,37 @@ def _network(
 def _result(
     problem: Dataset | LocalScores,
     survivors: Survivors,
-    parts: list[_Part],
     found: tuple[Component, ...],
-    counters: dict[str, int],
+    parts: list[Part],
     options: dict[str, Any],
-    context: _Context,
+    context: Context,
     warnings: tuple[str, ...],
 ) -> Result:
+    standing = context.standing
     network, order, cost = _network(survivors.scores, parts, found)
     dataset = problem if isinstance(problem, Dataset) else None
     with context.stages.stage("verify", "scoring the network again from the data" if dataset else "") as summary:
         cost = _verified(network, cost, dataset)
         summary.append(f"cost {cost:.6f}, acyclic")
-    slack = tolerance(cost)
-    stopped = [p.stopped for p in parts if p.stopped is not None]
-    lower = min(sum(p.lower_bound for p in parts), cost - slack)
+    slack, lower_bound = tolerance(cost), sum(part.lower_bound for part in parts)
+    stopped = [part.stopped for part in parts if part.stopped is not None]
     status = stopped[0] if stopped else "optimal"
-    stats = counters | {
-        "stages": context.stages.seconds,
-        "components": [c.size for c in found],
-        "cpu_seconds": cpu_seconds(),
-        "peak_rss_bytes": peak_rss(),
+    context.commits.add_up()
+    stats = standing.counted() | {
+        "varsets_counted": survivors.varsets,
+        "parent_sets": survivors.scores.families,
+        "stages": standing.stages,
+        "components": [component.size for component in found],
+        "seconds": standing.seconds,
+        "cpu_seconds": standing.cpu_seconds,
+        "peak_rss_bytes": standing.peak_rss,
+        "peak_disk_bytes": standing.peak_disk,
     }
     return Result(
         status=status,
         network=network,
         cost=cost,
-        lower_bound=cost - slack if status == "optimal" else lower,
+        lower_bound=cost - slack if status == "optimal" else min(lower_bound, cost - slack),
         upper_bound=cost,
         order=order,
         score=survivors.scores.score,

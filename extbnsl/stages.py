@@ -8,11 +8,11 @@ from extbnsl.events import Observer, StageEnded, StageStarted
 
 
 class Stages:
-    """Wall and CPU seconds per stage; a stage that is entered again adds up."""
+    """Wall and CPU seconds per stage, added up in `seconds`."""
 
-    def __init__(self, observer: Observer) -> None:
+    def __init__(self, observer: Observer, seconds: dict[str, dict[str, float]]) -> None:
         self._observer = observer
-        self.seconds: dict[str, dict[str, float]] = {}
+        self.seconds = seconds
 
     @contextlib.contextmanager
     def stage(self, name: str, detail: str = "") -> Iterator[list[str]]:

@@ -1,10 +1,15 @@
 """Threads for kernels that release the interpreter lock, and the one place where a stop is noticed."""
 
-from collections.abc import Callable, Iterable
-from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+import itertools
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_EXCEPTION, Executor, Future, ThreadPoolExecutor, wait
 from typing import Any, TypeVar
 
 import numpy as np
+
+from extbnsl.errors import BudgetError
 
 T = TypeVar("T")
 StopSignal = Callable[[], str | None]
@@ -31,13 +36,32 @@ class Workers:
     The calling thread only waits, so that signals are noticed at once. `stop` is asked between tasks and at least
     every POLL_SECONDS; once it returns a reason, `map` raises Stopped after the tasks in flight have ended. A task is
     never cut short: it should last well under a second, or look at `halt`, uint8 (1,), which is set to 1 then.
+
+    The tasks of `stream` must be pure functions of values that can be pickled, `halt` apart: they may go to another
+    `pool` of so many workers, such as processes. It stays the caller's, and there nobody sees `halt` being set.
+
+    Raises BudgetError if the system does not give it the threads.
     """
 
-    def __init__(self, threads: int, stop: StopSignal = never) -> None:
+    def __init__(self, threads: int, stop: StopSignal = never, pool: Executor | None = None) -> None:
         self.threads = threads
         self.stop = stop
         self.halt = np.zeros(1, dtype=np.uint8)
         self._pool = ThreadPoolExecutor(threads)
+        self._stream_pool = pool or self._pool
+        self._start()
+
+    def _start(self) -> None:
+        """Start all threads now: later there is something to lose."""
+        gate = threading.Event()
+        try:
+            for _ in range(self.threads):
+                self._pool.submit(gate.wait)  # none is idle, so each starts a thread
+            gate.set()
+        except RuntimeError as error:
+            gate.set()
+            self._pool.shutdown()
+            raise BudgetError(f"The system does not give this process {self.threads} threads; give fewer.") from error
 
     def __enter__(self) -> "Workers":
         return self
@@ -58,12 +82,43 @@ class Workers:
         try:
             self._await(futures)
         except BaseException:
-            self.halt[0] = 1
-            for future in futures:
-                future.cancel()
-            wait(futures)
+            self._give_up(futures)
             raise
         return [future.result() for future in futures]
+
+    def stream(
+        self, task: Callable[..., T], arguments: Iterable[tuple[Any, ...]], ahead: int, forget: Callable[[T], None]
+    ) -> Iterator[T]:
+        """task(*a) for each a in `arguments`, results in their order, at most `ahead` tasks out at a time.
+
+        The next of `arguments` is asked for when a result has been dealt with. When it is left early, the results that
+        nobody will get are given to `forget`.
+        """
+        waiting = iter(arguments)
+        futures: deque[Future[T]] = deque()
+        try:
+            while True:
+                futures.extend(
+                    self._stream_pool.submit(task, *a) for a in itertools.islice(waiting, ahead - len(futures))
+                )
+                if not futures:
+                    return
+                self._await([futures[0]])
+                yield futures.popleft().result()
+        except BaseException:
+            self._give_up(futures)
+            for future in futures:
+                if not future.cancelled() and future.exception() is None:
+                    forget(future.result())
+            raise
+
+    def _give_up(self, futures: Iterable[Future[T]]) -> None:
+        """Let the tasks that have begun end early, and forget the others."""
+        self.halt[0] = 1
+        for future in futures:
+            future.cancel()
+        wait(futures)
+        self.halt[0] = self.stop() is not None
 
     def _await(self, futures: list[Future[T]]) -> None:
         """Wait for all; the first failure is raised at once."""

@@ -1,12 +1,16 @@
 """Fixtures of all tests."""
 
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import extbnsl
+
+# For bench; behind everything else, so that the package that is tested stays the installed one.
+sys.path.append(str(Path(__file__).resolve().parents[1]))
 
 
 @pytest.fixture(scope="session")

@@ -3,15 +3,11 @@
 import csv
 import io
 import json
-import sys
 from pathlib import Path
 
 import pytest
 
-# Behind everything else: the package that is tested stays the installed one.
-sys.path.append(str(Path(__file__).resolve().parents[1]))
-
-from bench import measure, reference, suite, table
+from bench import growing, measure, reference, spilling, suite, table
 from bench.__main__ import main
 
 DOCUMENT = {
@@ -20,6 +16,7 @@ DOCUMENT = {
     "lower_bound": 99.9,
     "variables": ["a", "b", "c"],
     "stats": {
+        "peak_disk_bytes": 2**21,
         "varsets_counted": 7,
         "parent_sets": 5,
         "nodes_expanded": 4,
@@ -132,3 +129,60 @@ def test_the_command_saves_what_it_measured(tmp_path, monkeypatch, capsys):
     assert main([str(tmp_path / "e.csv"), "--optima", str(optima)]) == 1
     with pytest.raises(SystemExit):
         main(["--suite", "uci31"])
+
+
+def test_growing_searches_are_measured_and_held_against_their_budgets(tmp_path, monkeypatch, capsys):
+    seen = []
+
+    def solve(path, options):
+        seen.append((path.read_text() if path.suffix == ".csv" else "", options))
+        return measure.Run(DOCUMENT, 3.0, 6.0, "")
+
+    monkeypatch.setattr("bench.measure.solve", solve)
+    data = tmp_path / "data.csv"
+    data.write_text("a,b,c\n0,1,0\n1,0,1\n")
+    out, drawing = tmp_path / "grown", tmp_path / "grown.svg"
+    arguments = [str(data), "--static", "2-3", "--pattern", "3", "--budgets", "1GiB,all", "--out", str(out)]
+    assert growing.main([*arguments, "--plot", str(drawing)]) == 1
+    assert "2 MiB of files, 0 MiB promised" in capsys.readouterr().err
+    assert len(seen) == 7
+    text, options = seen[1]
+    assert text.split() == ["a,b", "0,1", "1,0"]
+    assert options == ["--threads", "1", "--memory", "1GiB", "--lower-bound", "static", "--no-path-extension"]
+    assert seen[6][1] == ["--threads", "1"]
+    rows = list(csv.DictReader(io.StringIO(out.with_suffix(".csv").read_text())))
+    assert [(row["columns"], row["method"], row["budget"]) for row in rows][::3] == [
+        ("2", "static", "1GiB"), ("3", "static", "all"),
+    ]  # fmt: skip
+    assert float(rows[0]["search_cpu_seconds"]) == 0.5
+    assert out.with_suffix(".md").read_text().count("\n") == 8
+    assert drawing.read_text().count("straight growth") or drawing.stat().st_size > 10_000
+
+
+def test_what_grows_beyond_its_promise_is_a_fault():
+    point = growing.Point(3, "static", "16MiB")
+    row = growing.measured(point, measure.Run(DOCUMENT, 3.0, 6.0, ""))
+    fine = row | {"disk_bytes": 0, "rss_bytes": 366_000_000}
+    assert growing.faults(fine) == []
+    assert growing.faults(fine | {"rss_bytes": 367_000_000}) == ["350 MiB of memory, 350 MiB promised"]
+    assert growing.faults(fine | {"status": "time_limit"}) == ["not finished: time_limit "]
+    failed = growing.measured(point, measure.Run(None, 1.0, 1.0, "extbnsl: no."))
+    assert growing.faults(failed) == ["not finished: failed extbnsl: no."]
+    assert growing.markdown([failed, row]).count("\n") == 3
+
+
+def test_the_parts_of_a_spilling_search_are_counted(tmp_path):
+    wdbc = Path(__file__).parents[1] / "examples" / "wdbc.csv"
+    data = tmp_path / "some.csv"
+    data.write_text("\n".join(",".join(line.split(",")[:18]) for line in wdbc.read_text().splitlines()))
+    gather = spilling.tasks._gather
+    problem = spilling.prepared(data, static=True)
+    ample = spilling.searched(problem, 1 << 30)
+    little = spilling.searched(problem, spilling.fixed_memory(problem, 1))
+    assert spilling.tasks._gather is gather
+    assert ample.kept == little.kept > 10_000
+    assert ample.pulled == 0
+    assert ample.merged_per_second is None
+    assert little.pulled > little.kept / 2
+    assert little.gathering > 0
+    assert little.writing > 0

@@ -14,10 +14,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from runs import commit, stopped
 
 import extbnsl
 from extbnsl import events
 from extbnsl.cli import main
+from extbnsl.cli.parser import parser
 from extbnsl.data import from_array, read_csv
 from extbnsl.errors import BudgetError, InputError, VerificationError
 from extbnsl.scores.files import read_scores
@@ -78,23 +80,28 @@ def test_the_version_is_that_of_the_package(capsys):
     assert run(capsys, "--version")[:2] == (0, f"extbnsl {extbnsl.__version__}\n")
 
 
-@pytest.mark.parametrize("command", ["solve", "verify", "score"])
+@pytest.mark.parametrize("command", ["solve", "resume", "status", "clean", "verify", "score", "plot"])
 def test_help_gives_an_example_that_parses(capsys, command):
-    from extbnsl.cli import _parser
-
     code, out, _ = run(capsys, command, "--help")
     assert code == 0
     example = out[out.index("example:\n") :].split()
-    assert _parser().parse_args(example[2:])
+    assert parser().parse_args(example[2:])
 
 
 def test_usage_errors_are_one_sentence(capsys):
     assert "COMMAND" in fails(capsys)
     assert "INPUT" in fails(capsys, "solve")
     assert "'resolve'" in fails(capsys, "resolve")
-    assert "--threads" in fails(capsys, "solve", "data.csv", "--threads", "0")
+    for threads in ("0", "-1", "1025", "100000"):
+        assert "--threads" in fails(capsys, "solve", "data.csv", "--threads", threads)
     assert "--max-parents" in fails(capsys, "solve", "data.csv", "--max-parents", "-1")
     assert "--memory: '1q'" in fails(capsys, "solve", "data.csv", "--memory", "1q")
+    for command in (["solve", "data.csv"], ["resume", "r"], ["score", "data.csv", "-o", "x.jkl"]):
+        assert "at least 16.0MiB" in fails(capsys, *command, "--memory", "16777215")
+    for size in ("-5", "0", "9e99", "-5GiB"):
+        assert "--memory" in fails(capsys, "solve", "data.csv", "--memory", size)
+        assert "--disk" in fails(capsys, "solve", "data.csv", "--disk", size)
+    assert "--parent-graph" in fails(capsys, "solve", "data.csv", "--parent-graph", "dense")
     assert "--time-limit: 'soon'" in fails(capsys, "solve", "data.csv", "--time-limit", "soon")
     assert "--lower-bound" in fails(capsys, "solve", "data.csv", "--lower-bound", "best")
     assert "--mem" in fails(capsys, "solve", "data.csv", "--mem", "1GiB")  # no abbreviations
@@ -111,6 +118,76 @@ def test_bad_input_names_the_place_and_leaves_nothing(capsys):
     assert "bad.jkl" in fails(capsys, "solve", "bad.jkl")
     for option in (["--missing", "drop"], ["--no-header"], ["--delimiter", ";"], ["--arities", "x"]):
         assert option[0] in fails(capsys, "solve", "bad.jkl", *option)
+
+
+def test_places_that_cannot_be_used_are_named_before_any_work(capsys, monkeypatch):
+    monkeypatch.setattr("extbnsl.solve.solve", None)
+    Path("file").touch()
+    for place in ("file", "none"):
+        assert f"--scratch-dir: {place}" in fails(capsys, "solve", "data.csv", "--scratch-dir", place)
+    stopped(Path("r"))
+    assert "'extbnsl resume r'" in fails(capsys, "solve", "data.csv", "--run-dir", "r")
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    assert "no permission" in fails(capsys, "solve", "data.csv", "--scratch-dir", ".")
+    assert "no permission" in fails(capsys, "solve", "data.csv", "--run-dir", "r", "--overwrite")
+
+
+def test_solve_gets_what_was_asked_for_and_what_to_remember(capsys, monkeypatch, solved):
+    got = {}
+
+    def record(problem, *, observer, stop, **options):
+        got.update(options, problem=problem)
+        observer(events.Warned("a is constant"))
+        (options["scratch"] / "scores.h5").touch()
+        assert stop() is None
+        return solved
+
+    monkeypatch.setattr("extbnsl.solve.solve", record)
+    os.mkdir("large")
+    Path("arities").write_text("a,b,c,d\n2,2,2,3\n")
+    given = "--memory 1GiB --disk 5GB --threads 3 --time-limit 1h --max-parents 2 --seed 4 --lower-bound static"
+    given += " --parent-graph layered --no-path-extension --scratch-dir large --header --arities arities --run-dir r"
+    assert run(capsys, "solve", "data.csv", *given.split())[0] == 0
+    assert got.pop("problem").fingerprint == read_csv("data.csv").fingerprint
+    assert got.pop("remember") == {
+        "input": os.path.abspath("data.csv"),
+        "data_options": {
+            "header": True,
+            "delimiter": None,
+            "missing": "refuse",
+            "discretise": None,
+            "arities": os.path.abspath("arities"),
+        },
+        "budgets": {"memory": 1 << 30, "disk": 5 * 10**9, "threads": 3, "compress": None},
+        "command": f"extbnsl solve data.csv {given}",
+        "version": extbnsl.__version__,
+    }
+    assert Path("large").absolute() == got["scratch"].parent
+    assert [file.name for file in got.pop("scratch").iterdir()] == ["scores.h5"]
+    assert got == {
+        "max_parents": 2,
+        "threads": 3,
+        "compress": None,
+        "memory": 1 << 30,
+        "disk": 5 * 10**9,
+        "time_limit": 3600.0,
+        "seed": 4,
+        "lower_bound": "static",
+        "path_extension": False,
+        "parent_graph": "layered",
+        "run_folder": Path("r"),
+        "resume": None,
+    }
+    assert run(capsys, "solve", "data.csv", "--scratch-dir", ".", "--quiet", "--run-dir", "s")[0] == 0
+    assert {got[key] for key in ("threads", "memory", "disk", "time_limit")} == {None}
+    assert got["parent_graph"] == "sparse"
+
+
+def test_an_empty_scratch_folder_goes_when_all_is_proved(capsys, monkeypatch, solved):
+    monkeypatch.setattr("extbnsl.solve.solve", lambda *_, observer, **__: observer(events.Warned("x")) or solved)
+    os.mkdir("large")
+    assert run(capsys, "solve", "data.csv", "--scratch-dir", "large")[0] == 0
+    assert os.listdir("large") == []
 
 
 def test_solve_writes_a_result_that_holds(capsys):
@@ -205,6 +282,34 @@ def test_a_stopped_solve_is_written_and_ends_with_10(capsys, monkeypatch, solved
     assert code == 10
     assert status.replace("_", " ") in out
     assert json.loads(Path("data.run/result.json").read_text())["lower_bound"] == solved.cost - 1
+    assert "extbnsl resume" not in out
+    assert f"stopped: {status.replace('_', ' ')}" in run(capsys, "status", "data.run")[1]
+
+
+@pytest.mark.parametrize(("phase", "continues"), [("search", True), ("done", False)])
+def test_a_stopped_solve_says_how_to_go_on_if_one_can(capsys, monkeypatch, solved, phase, continues):
+    def stop(*_, observer, run_folder, **__):
+        observer(events.StageStarted("search", ""))
+        commit(run_folder, phase=phase, status="not_proved")
+        return dataclasses.replace(solved, status="not_proved")
+
+    monkeypatch.setattr("extbnsl.solve.solve", stop)
+    code, out, _ = run(capsys, "solve", "data.csv", "--run-dir", "my run")
+    assert (code, "continue     extbnsl resume 'my run'\n" in out) == (10, continues)
+
+
+@pytest.mark.parametrize("error", [BudgetError("The disk is full."), MemoryError()])
+def test_what_is_out_of_budget_after_a_checkpoint_says_how_to_go_on(capsys, monkeypatch, error):
+    def fail(*_, observer, run_folder, **__):
+        observer(events.StageStarted("search", ""))
+        commit(run_folder)
+        raise error
+
+    monkeypatch.setattr("extbnsl.solve.solve", fail)
+    code, out, err = run(capsys, "solve", "data.csv", "--quiet")
+    assert (code, out, err.count("\n")) == (20, "", 1)
+    assert err.endswith(" 'extbnsl resume data.run' goes on from the last checkpoint.\n")
+    assert "stopped: failed: " in run(capsys, "status", "data.run")[1]
 
 
 def raising(error, *said):
@@ -247,6 +352,15 @@ def test_a_fault_of_extbnsl_has_its_traceback_in_the_log(capsys, monkeypatch, er
     assert str(error).rstrip(".") in last
     assert "report" in last
     assert "Traceback" in Path("data.run/solve.log").read_text()
+    assert "stopped: failed: " in run(capsys, "status", "data.run")[1]
+
+
+def test_names_that_are_not_unicode_are_no_failure(monkeypatch, solved, capfd):
+    monkeypatch.setattr("extbnsl.solve.solve", lambda *_, observer, **__: observer(events.Warned("\udcff")) or solved)
+    name = os.fsdecode(b"\xff.run")
+    assert main(["solve", "data.csv", "--run-dir", name]) == 0
+    assert main(["status", name]) == 0
+    assert json.loads(Path(name, "result.json").read_text())["provenance"]["command"].endswith("'\udcff.run'")
 
 
 def test_a_result_that_cannot_be_written_is_printed(capsys, monkeypatch, solved):
@@ -303,7 +417,7 @@ def signal_in(monkeypatch):
             if isinstance(event, events.StageStarted) and event.stage == stage:
                 signal.raise_signal(signal.SIGINT)
 
-        monkeypatch.setattr(progress, "json_lines", lambda write: observe)
+        monkeypatch.setattr(progress, "json_lines", lambda write, **_: observe)
 
     return arrange
 
@@ -382,7 +496,7 @@ def test_the_first_signal_stops_and_writes(number):
     process.send_signal(number)
     out, err = process.communicate(timeout=10)
     assert process.returncode == 10
-    assert "Stopping" in err
+    assert "Stopping; the state and the best network will be written, and 'extbnsl resume data.run' goes on" in err
     assert "interrupted" in out
     assert json.loads(Path("data.run/result.json").read_text())["status"] == "interrupted"
 

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from runs import stopped
 
 import extbnsl
 
@@ -14,22 +15,28 @@ PACKAGE = Path(extbnsl.__file__).parent
 # A room may import from its own row and from earlier rows.
 ROWS = (
     ("errors", "events"),
-    ("varsets", "storage", "limits", "interrupts", "kernels", "workers", "stages"),
+    ("varsets", "storage", "limits", "lock", "interrupts", "kernels", "workers", "stages"),
     ("data",),
     ("scores",),
     ("parents",),
     ("bounds",),
     ("network", "formats"),
     ("search",),
-    ("reconstruct",),
+    ("reconstruct", "checkpoint"),
+    ("standing",),
+    ("commits",),
+    ("prove",),
     ("result", "verify"),
     ("solve",),
-    ("run_directory", "progress"),
+    ("estimate", "run_directory", "progress", "status", "plot"),
     ("cli",),
     ("__main__",),
 )
 ROW = {room: number for number, rooms in enumerate(ROWS) for room in rooms}
-LIGHT = ("errors", "events", "data", "network", "formats", "limits", "storage", "progress", "cli")
+LIGHT = (
+    *("errors", "events", "data", "network", "formats", "limits", "storage", "checkpoint", "run_directory", "progress"),
+    "cli",
+)
 HEAVY = ("numba", "h5py")
 
 
@@ -101,9 +108,24 @@ def test_the_package_itself_loads_next_to_nothing():
 
 @pytest.mark.parametrize(
     "arguments",
-    ["--help", "--version", "solve --help", "", "solve", "solve x --threads none", "solve x --memory 1q"],
+    [
+        *("--help", "--version", "solve --help", "", "solve", "solve x --threads none", "solve x --memory 1q"),
+        *(
+            "estimate --help",
+            "estimate",
+            "resume --help",
+            "resume none",
+            "status none",
+            "status r",
+            "status r --json",
+            "clean r",
+            "clean r --yes",
+        ),
+    ],
 )
-def test_help_and_usage_errors_load_only_the_standard_library(arguments):
+def test_help_status_clean_and_usage_errors_load_only_the_standard_library(arguments, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    stopped(Path("r"))
     code = (
         "from extbnsl.cli import main\n"
         f"try: main({arguments.split()!r})\n"

@@ -10,11 +10,26 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from runs import commit, stopped
 
-from extbnsl import run_directory
+from extbnsl import lock, run_directory
 from extbnsl.data import from_array
 from extbnsl.errors import BudgetError, InputError, RunDirectoryError
 from extbnsl.network import Network
+
+
+def contents(path):
+    """The files below a folder by name."""
+    return {file.relative_to(path).as_posix(): file.read_bytes() for file in path.rglob("*") if file.is_file()}
+
+
+def refuse(error):
+    """A function that fails as the system does."""
+
+    def fail(*_, **__):
+        raise OSError(error, os.strerror(error))
+
+    return fail
 
 
 @pytest.fixture(autouse=True)
@@ -57,16 +72,37 @@ def test_a_directory_that_is_not_empty_is_refused(here):
     assert {file.name: file.read_bytes() for file in path.iterdir()} == before
 
 
+def test_a_directory_with_a_run_to_resume_says_so(here):
+    path = stopped(here / "a run")
+    before = contents(path)
+    with pytest.raises(InputError, match=rf"'extbnsl resume '{path}''.*--overwrite.*--run-dir"):
+        run_directory.create(path, "x")
+    assert contents(path) == before
+
+
 def test_an_empty_directory_is_taken(here):
     (here / "r").mkdir()
     assert finished(here / "r") == here / "r"
 
 
-@pytest.mark.parametrize("foreign", ["notes.txt", "data.csv", "result.json.bak", ".git"])
+@pytest.mark.parametrize(
+    "foreign",
+    [
+        "notes.txt",
+        "data.csv",
+        "result.json.bak",
+        ".git",
+        "mine.h5",
+        "scores.h5",
+        "layers/mine",
+        "runs/a/b.h5",
+        ".x.1.tmp",
+    ],
+)
 def test_overwrite_refuses_what_no_run_has_written(here, foreign):
     path = finished(here / "r")
-    (path / foreign).mkdir()
-    with pytest.raises(InputError, match=foreign.replace(".", r"\.")):
+    (path / foreign).mkdir(parents=True)
+    with pytest.raises(InputError, match=foreign.removesuffix("/b.h5").replace(".", r"\.")):
         run_directory.create(path, "x", overwrite=True)
     assert (path / "result.json").read_bytes() == b"{}"
 
@@ -85,6 +121,135 @@ def test_overwrite_keeps_the_old_run_until_the_new_one_begins(here):
         run.append("log.jsonl", "2")
     assert sorted(os.listdir(path)) == ["lock", "log.jsonl", "solve.log"]
     assert (path / "log.jsonl").read_text() == "1\n2\n"
+
+
+def test_overwrite_removes_the_checkpoint_before_wherever_its_files_are(here):
+    scratch = here / "large" / "r-1"
+    path = stopped(here / "r", scratch)
+    (path / "layers").mkdir()
+    for name in ("layers/9.h5", "bounds-1.h5", "status.json", "layers.png", ".manifest.json.7.tmp"):
+        (path / name).touch()
+    (scratch / "mine.txt").touch()
+    with run_directory.create(path, "x", overwrite=True) as run:
+        assert (scratch / "scores.h5").exists()
+        run.begin()
+    assert sorted(contents(path)) == ["lock", "log.jsonl", "solve.log"]
+    assert not (path / "layers").exists()
+    assert [entry.name for entry in scratch.iterdir()] == ["mine.txt"]
+
+
+def test_large_files_get_a_folder_of_their_own(here):
+    (here / "large").mkdir()
+    for name in ("one", "two"):
+        with run_directory.create(here / name, "x", scratch_dir=here / "large") as run:
+            assert not run.scratch.exists()
+            run.begin()
+            assert run.scratch.is_dir()
+            assert run.scratch.is_absolute()
+            assert run.scratch.name.startswith(f"{name}-")
+    assert len(os.listdir(here / "large")) == 2
+
+
+def test_a_scratch_folder_that_cannot_be_used_is_refused_before_anything_is_made(here, monkeypatch):
+    (here / "file").touch()
+    for place in ("file", "none"):
+        with pytest.raises(InputError, match=rf"--scratch-dir: .*{place}.*existing folder"):
+            run_directory.create(here / "r", "x", scratch_dir=here / place)
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    with pytest.raises(InputError, match=r"--scratch-dir: .*no permission"):
+        run_directory.create(here / "r", "x", scratch_dir=here)
+    assert os.listdir(here) == ["file"]
+
+
+def test_a_directory_that_cannot_be_written_is_refused(here, monkeypatch):
+    path = stopped(here / "r")
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    before = contents(path)
+    with pytest.raises(InputError, match="no permission"):
+        run_directory.create(path, "x", overwrite=True)
+    monkeypatch.setattr(os, "access", lambda _, mode: not mode & os.W_OK)
+    with pytest.raises(InputError, match="cannot be written: no permission"):
+        run_directory.reopen(path)
+    assert contents(path) == before
+
+
+def test_reopening_keeps_all_and_appends_to_the_logs(here):
+    path = stopped(here / "r")
+    with open(path / "log.jsonl", "a") as log:
+        log.write('{"half a li')
+    before = contents(path)
+    with run_directory.reopen(path):
+        pass
+    assert contents(path) == before
+    with run_directory.reopen(path) as run:
+        run.append("solve.log", "more")
+        run.begin()
+        run.append("log.jsonl", "[]")
+    assert (path / "solve.log").read_text() == "a line\nmore\n"
+    assert (path / "log.jsonl").read_text() == '{}\n{"half a li\n[]\n'
+    assert contents(path).keys() == before.keys()
+
+
+def test_only_run_directories_are_reopened(here, monkeypatch):
+    (here / "file").touch()
+    (here / "empty").mkdir()
+    for place, words in (("none", "does not exist"), ("file", "is a file"), ("empty", "no run directory")):
+        with pytest.raises(InputError, match=words):
+            run_directory.reopen(here / place)
+    with pytest.raises(InputError, match="does not exist"):
+        run_directory.reopen(here / ("long" * 100))
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    with pytest.raises(InputError, match="no permission to look"):
+        run_directory.reopen(here)
+    assert os.listdir(here / "empty") == []
+
+
+def test_the_status_is_replaced_as_a_whole_once_the_run_has_begun(here, monkeypatch):
+    with run_directory.create(here / "r", "x") as run:
+        run.show("early")
+        assert not (here / "r" / "status.json").exists()
+        run.begin()
+        run.show("one")
+        run.show("two \udcff")
+        assert (here / "r" / "status.json").read_text() == "two \\udcff"
+        monkeypatch.setattr(type(here), "replace", refuse(errno.ENOSPC))
+        run.show("three")
+    assert sorted(os.listdir(here / "r")) == ["lock", "log.jsonl", "solve.log", "status.json"]
+    assert (here / "r" / "status.json").read_text() == "two \\udcff"
+
+
+def test_what_a_resume_needs_is_found_and_removed_and_nothing_else(here):
+    scratch = here / "large" / "r-1"
+    path = stopped(here / "r", scratch)
+    arrays = ("bounds-12.h5", "families-3.h5")
+    for name in ("result.json", "network.bif", ".result.json.3.tmp", "notes.txt", "mine.h5", *arrays):
+        (path / name).write_text(name)
+    (scratch / "layers" / "4.h5").touch()
+    found = run_directory.scratch_files(path)
+    assert found[-1] == path / "manifest.json"
+    names = {file.name for file in found}
+    assert names == {"manifest.json", "scores.h5", "3.h5", "4.h5", "4-0.h5", ".result.json.3.tmp", *arrays}
+    run_directory.remove_scratch(path)
+    assert run_directory.scratch_files(path) == []
+    assert not scratch.exists()
+    assert {"result.json", "network.bif", "notes.txt", "mine.h5", "log.jsonl", "solve.log"} <= contents(path).keys()
+
+
+def test_a_damaged_manifest_or_a_scratch_folder_that_is_gone_hides_only_what_is_there(here):
+    path = stopped(here / "r", here / "gone", names=())
+    assert run_directory.scratch_files(path) == [path / "manifest.json"]
+    commit(path)
+    (path / "manifest.json").write_bytes(b"torn")
+    assert len(run_directory.scratch_files(path)) == 4
+    run_directory.remove_scratch(path)
+    assert sorted(contents(path)) == ["lock", "log.jsonl", "solve.log"]
+
+
+def test_files_that_cannot_be_deleted_are_named(here, monkeypatch):
+    path = stopped(here / "r")
+    monkeypatch.setattr(type(here), "unlink", refuse(errno.EPERM))
+    with pytest.raises(InputError, match=r"h5 cannot be deleted"):
+        run_directory.remove_scratch(path)
 
 
 def test_a_run_that_never_begins_leaves_no_trace(here):
@@ -109,16 +274,35 @@ def test_a_second_process_is_told_who_holds_the_directory(here):
     assert (path / "result.json").exists()
 
 
+def test_the_holder_is_known_without_holding(here, monkeypatch):
+    assert lock.holder(here).holds is False
+    with run_directory.create(here / "r", "x") as run:
+        run.begin()
+        held = lock.holder(here / "r")
+        assert (held.holds, held.process) == (True, os.getpid())
+    assert lock.holder(here / "r").holds is False
+    monkeypatch.setattr(fcntl, "flock", refuse(errno.ENOLCK))
+    assert lock.holder(here / "r").holds is None
+    monkeypatch.setattr(os, "open", refuse(errno.EACCES))
+    assert lock.holder(here / "r").holds is None
+
+
+def test_a_lock_that_someone_only_looks_at_is_waited_for(here, monkeypatch):
+    path = finished(here / "r")
+    looking = os.open(path / "lock", os.O_RDONLY)
+    fcntl.flock(looking, fcntl.LOCK_SH)
+    monkeypatch.setattr(lock.time, "sleep", lambda seconds: os.close(looking))
+    with run_directory.reopen(path) as run:
+        assert run.path == path
+
+
 def test_the_same_process_cannot_hold_it_twice(here):
     with run_directory.create(here / "r", "x"), pytest.raises(RunDirectoryError, match="in use"):
         run_directory.create(here / "r", "x")
 
 
 def test_file_systems_without_locks_get_a_warning(here, monkeypatch):
-    def refuse(*_):
-        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
-
-    monkeypatch.setattr(fcntl, "flock", refuse)
+    monkeypatch.setattr(fcntl, "flock", refuse(errno.ENOLCK))
     with run_directory.create(here / "r", "x") as run:
         assert "without locks" in run.warnings[0]
 
@@ -130,10 +314,7 @@ def test_places_that_cannot_be_written(here, monkeypatch):
     with pytest.raises(InputError, match=r"no/r cannot be written.*create it first"):
         run_directory.create(here / "no" / "r", "x")
 
-    def refuse(*_, **__):
-        raise OSError(errno.EACCES, os.strerror(errno.EACCES))
-
-    monkeypatch.setattr(os, "mkdir", refuse)
+    monkeypatch.setattr(os, "mkdir", refuse(errno.EACCES))
     for path in (None, here / "r"):
         with pytest.raises(InputError, match="no permission"):
             run_directory.create(path, "wdbc.csv")
@@ -142,12 +323,8 @@ def test_places_that_cannot_be_written(here, monkeypatch):
 def test_a_full_disk_costs_log_lines_but_not_silently_a_result(here, monkeypatch):
     with run_directory.create(here / "r", "x") as run:
         run.begin()
-
-        def full(*_):
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-        monkeypatch.setattr(os, "write", full)
-        monkeypatch.setattr(os, "fsync", full)
+        monkeypatch.setattr(os, "write", refuse(errno.ENOSPC))
+        monkeypatch.setattr(os, "fsync", refuse(errno.ENOSPC))
         run.append("solve.log", "lost")
         with pytest.raises(BudgetError, match="full"):
             run.write([("result.json", b"{}")])

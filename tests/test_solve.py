@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 
 import extbnsl.parents.enumerate
 import extbnsl.search.layers
+import extbnsl.search.problem
 import extbnsl.solve
+from extbnsl.checkpoint import read_manifest
 from extbnsl.errors import InputError
 from extbnsl.events import IncumbentFound, LayerEnded, StageEnded, StageStarted, Warned
 from extbnsl.scores.files import read_scores, write_scores
@@ -29,7 +31,7 @@ def _kernels_once():
     """The kernels are loaded once; the toy problem that every solve begins with would take most of the time here."""
     solve(dataset_of([[0, 0], [1, 1]]))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(extbnsl.solve, "_load_kernels", lambda context: None)
+        patch.setattr(extbnsl.solve, "load_kernels", lambda context: None)
         yield
 
 
@@ -294,8 +296,8 @@ def polls(problem, **options):
 @pytest.mark.parametrize("options", [{}, {"lower_bound": "static"}, {"path_extension": False}])
 def test_stopped_at_any_poll(options, monkeypatch):
     monkeypatch.setattr(extbnsl.parents.enumerate, "CHUNK", 16)  # small tasks: many polls
-    monkeypatch.setattr(extbnsl.search.layers, "LOW_BITS", 3)
-    monkeypatch.setattr(extbnsl.search.layers, "TARGETS_PER_TASK", 2)
+    monkeypatch.setattr(extbnsl.search.problem, "LOW_BITS", 3)
+    monkeypatch.setattr(extbnsl.search.layers, "LEAST_SOURCES", 2)
     dataset, optimum = stoppable()
     total = polls(dataset, **options)
     assert total > 15
@@ -324,6 +326,21 @@ def test_the_reason_of_the_stop_is_the_status():
     dataset, optimum = stoppable()
     middle = polls(dataset) // 2
     assert_honest(solve(dataset, stop=StopAt(middle, "memory_limit"), threads=1), dataset, optimum, "memory_limit")
+
+
+def test_a_run_that_was_stopped_and_goes_on_is_optimal(tmp_path):
+    data = random_dataset(np.random.default_rng(5), 9, 60)
+    layers = []
+
+    def observe(event):
+        if isinstance(event, LayerEnded):
+            layers.append(event.layer)
+
+    options = {"lower_bound": "static", "run_folder": tmp_path}
+    stopped = solve(data, observer=observe, stop=lambda: "interrupted" if layers[-1:] == [2] else None, **options)
+    assert stopped.status == "interrupted"
+    result = solve(data, resume=read_manifest(tmp_path), **options)
+    assert (result.status, result.cost) == ("optimal", solve(data).cost)
 
 
 def test_lower_bounds_rise_with_the_work_done():

@@ -55,7 +55,7 @@ def find_partition(
     k = len(parents)
     count = -(-k // widest)
     groups = split_by_weight(pair_weights(parents, costs), count)
-    partition = _built(groups, families, workers)
+    partition = build_partition(groups, families, workers)
     if count == 1:
         return partition
     rng = np.random.default_rng(seed)
@@ -74,7 +74,8 @@ def find_partition(
     return best
 
 
-def _built(groups: Sequence[Sequence[int]], families: Families, workers: Workers) -> Partition:
+def build_partition(groups: Sequence[Sequence[int]], families: Families, workers: Workers) -> Partition:
+    """The partition into these groups; k^2 2^k of each group of k variables."""
     ordered = tuple(tuple(sorted(g)) for g in groups)
     tables = workers.map(lambda g: pattern_table(*group_families(*families, g)), [(g,) for g in ordered])
     return Partition(ordered, tuple(tables))
@@ -91,7 +92,7 @@ def _swap_round(
         one, two = list(partition.groups[a]), list(partition.groups[b])
         i, j = int(rng.integers(len(one))), int(rng.integers(len(two)))
         one[i], two[j] = two[j], one[i]
-        swapped = _built((one, two), families, workers)
+        swapped = build_partition((one, two), families, workers)
         change = swapped.root - float(partition.tables[a][0] + partition.tables[b][0])
         if change >= -tolerance * rng.exponential():
             groups, tables = list(partition.groups), list(partition.tables)

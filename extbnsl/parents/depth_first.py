@@ -73,7 +73,7 @@ def enumerate_depth_first(
             size = found.complete_to + 1
             children = [c for c in children if size <= min(problem.limits[c.index], c.variables.size)]
             found, children = _judge_size(size, children, problem, found, workers)
-            observer(StageAdvanced("scores", found.varsets, 0, f"varsets counted, parent sets of {size}"))
+            observer(StageAdvanced("scores", found.varsets, 0, f"varsets counted, parent sets of {size}", size))
     except Stopped as stop:
         return replace(found, stopped=stop.reason)
     return found

@@ -126,7 +126,8 @@ def _judge_level(
         above, counted = _count(level.size + 1, needed, block, binomials, problem, workers)
         candidates = _judge(level, above, block, extend, binomials, problem, workers)
         found = _extended(found, candidates, counted)
-        observer(StageAdvanced("scores", found.varsets, 0, f"varsets counted, parent sets of {level.size}"))
+        unit = f"varsets counted, parent sets of {level.size}"
+        observer(StageAdvanced("scores", found.varsets, 0, unit, level.size))
     found = replace(found, complete_to=level.size)
     if last:
         return found, None

@@ -38,14 +38,25 @@ def surviving_families(
 
     A variable that never varies takes no parents and is none: as a parent it adds to the penalty and tells nothing.
     """
-    varying = [v for v in range(dataset.variables) if dataset.codes[:, v].min() != dataset.codes[:, v].max()]
-    order = np.array(sorted(varying, key=lambda v: (dataset.arities[v], v)), dtype=np.int64)
+    order = _varying(dataset)
     if order.size == 0:
         found = Enumeration([], [], 0, 0, 0, None, True)
         return _named(dataset, order, found, np.zeros(0), max_parents)
     problem = _counting_problem(dataset, order, max_parents)
     found = _enumerated(problem, workers, memory, observer)
     return _named(dataset, order, found, _least(problem, found), max_parents)
+
+
+def counting_limits(dataset: Dataset, max_parents: int | None) -> NDArray[np.int64]:
+    """How many parents a family that can win has at most, for each variable that varies: int64."""
+    order = _varying(dataset)
+    return _counting_problem(dataset, order, max_parents).limits if order.size else np.zeros(0, np.int64)
+
+
+def _varying(dataset: Dataset) -> NDArray[np.int64]:
+    """The variables that have more than one state in the data, in ascending arity."""
+    varying = [v for v in range(dataset.variables) if dataset.codes[:, v].min() != dataset.codes[:, v].max()]
+    return np.array(sorted(varying, key=lambda v: (dataset.arities[v], v)), dtype=np.int64)
 
 
 def _enumerated(problem: CountingProblem, workers: Workers, memory: int, observer: Observer) -> Enumeration:

@@ -52,7 +52,7 @@ def group_by_leaf(starts, forced):
 
 
 @njit
-def _first_forced(order, forced, lo, hi, leaf):
+def first_forced(order, forced, lo, hi, leaf):
     """The first position in lo..hi whose node is forced to `leaf` or a later one."""
     while lo < hi:
         middle = (lo + hi) >> 1
@@ -61,6 +61,18 @@ def _first_forced(order, forced, lo, hi, leaf):
         else:
             hi = middle
     return lo
+
+
+@njit
+def new_open_list(low_bits):
+    """Room for the successors in one target, none of them there yet."""
+    size = 1 << low_bits
+    return (
+        np.empty(size, np.float64),  # g
+        np.empty(size, np.uint8),  # leaf
+        np.zeros((size >> 6) + 1, np.uint64),  # which low parts are there
+        np.zeros((size >> 12) + 1, np.uint64),  # which words of the former are not zero
+    )
 
 
 @njit
@@ -86,8 +98,8 @@ def _generate(high, partitions, leaves, columns, low_bits, tables, ready, made, 
         made[:] = 0
         above = high & ~leaves[k]  # a high leaf is not in the source
         source = partitions[k]
-        begin = _first_forced(order, forced, starts[source], free[source], lowest(leaves[k]))
-        end = _first_forced(order, forced, begin, free[source], highest(leaves[k]) + u64(1))
+        begin = first_forced(order, forced, starts[source], free[source], lowest(leaves[k]))
+        end = first_forced(order, forced, begin, free[source], highest(leaves[k]) + u64(1))
         for part in range(2):
             lo, hi = (begin, end) if part == 0 else (free[source], starts[source + 1])
             for at in range(lo, hi):
@@ -136,7 +148,7 @@ def _generate(high, partitions, leaves, columns, low_bits, tables, ready, made, 
 
 
 @njit
-def _high_h(varset, bound):
+def high_h(varset, bound):
     """The part of h that is the same for a whole partition, and where the slice for its low bits begins."""
     tables, start, shift, width = bound
     total = 0.0
@@ -146,7 +158,7 @@ def _high_h(varset, bound):
 
 
 @njit
-def _emit(high, low_bits, variables, unmet, extend_path, h, open_list, columns, kept):
+def emit(high, low_bits, variables, unmet, extend_path, h, open_list, columns, kept):
     """Move the nodes of one target from the open list to the columns, from row `kept` on, in ascending order.
 
     Path extension (Yuan and Malone 2013): if the best parents of all of some X outside U are inside U, U needs no
@@ -190,24 +202,19 @@ def _emit(high, low_bits, variables, unmet, extend_path, h, open_list, columns, 
 
 
 @njit
-def expand(first, targets, sources, columns, shape, tables, bound, unmet, extend_path, limit, out):
+def expand(first, targets, sources, columns, shape, tables, bound, unmet, extend_path, limit, out, halt):
     """Generate the nodes of some partitions of the next layer, `targets` (k,) uint64, sorted high parts.
 
     first (k + 1,) and sources = (partition, leaves): where the successors of target t come from, see `find_sources`.
     columns = (starts, lows, g, forced, free, order) of the current layer, the last two from `group_by_leaf`.
     shape = (variables, low_bits). tables: byte tables with every byte for every child. bound: a GroupBound whose first
     group covers the low bits. unmet (bytes, 256) uint64: the children whose best parents of all are not inside a
-    varset with this byte. out = (lows, g, leaf, forced, count per target), large enough. Returns edges generated,
-    nodes kept, and the least f among them.
+    varset with this byte. out = (lows, g, leaf, forced, count per target), large enough. When halt[0] is set, the
+    rest of the targets is left alone. Returns edges generated, nodes kept, and the least f among them.
     """
     variables, low_bits = shape
     size = 1 << low_bits
-    open_list = (
-        np.empty(size, np.float64),  # g
-        np.empty(size, np.uint8),  # leaf
-        np.zeros((size >> 6) + 1, np.uint64),  # which low parts are there
-        np.zeros((size >> 12) + 1, np.uint64),  # which words of the former are not zero
-    )
+    open_list = new_open_list(low_bits)
     most_words = 0
     for x in range(variables):
         most_words = max(most_words, tables[4][x])
@@ -217,8 +224,10 @@ def expand(first, targets, sources, columns, shape, tables, bound, unmet, extend
     kept = 0
     least = np.inf
     for t in range(targets.size):
+        if halt[0]:
+            break
         high = targets[t] << u64(low_bits)
-        base_h, at = _high_h(high, bound)
+        base_h, at = high_h(high, bound)
         slice_h = bound[0][at : at + size]
         span = slice(first[t], first[t + 1])
         edges += _generate(
@@ -226,7 +235,7 @@ def expand(first, targets, sources, columns, shape, tables, bound, unmet, extend
             open_list,
         )  # fmt: skip
         before = kept
-        kept, f = _emit(high, low_bits, variables, unmet, extend_path, (base_h, slice_h), open_list, out[:4], kept)
+        kept, f = emit(high, low_bits, variables, unmet, extend_path, (base_h, slice_h), open_list, out[:4], kept)
         least = min(least, f)
         out[4][t] = kept - before
     return edges, kept, least
@@ -246,13 +255,19 @@ def _find(highs, high):
 
 
 @njit
-def find_sources(targets, highs, starts, low_bits, first, partition, leaves):
+def find_sources(targets, highs, starts, shape, size, first, partition, leaves):
     """Where the successors in each target come from: rows first[t]:first[t + 1] of (partition, leaves).
 
     A target draws on the partition of the same high part, by any low variable, and on those without one of its high
-    bits, by that variable. `leaves` are varsets. Returns an upper bound of the nodes that the targets can get.
+    bits, by that variable. `leaves` are varsets. The successors have `size` variables. Returns int64 (targets,): at
+    most so many nodes can each target get.
     """
-    room = 0
+    variables, low_bits = shape
+    most = np.zeros(variables + 1, np.int64)  # most[k]: low parts of k variables
+    most[0] = 1
+    for k in range(1, low_bits + 1):
+        most[k] = most[k - 1] * (low_bits - k + 1) // k
+    rooms = np.empty(targets.size, np.int64)
     at = 0
     for t in range(targets.size):
         first[t] = at
@@ -271,24 +286,6 @@ def find_sources(targets, highs, starts, low_bits, first, partition, leaves):
                 partition[at], leaves[at] = here, bit << u64(low_bits)
                 at += 1
                 nodes += starts[here + 1] - starts[here]
-        room += min(nodes, 1 << low_bits)
+        rooms[t] = min(nodes, most[size - np.int64(popcount(targets[t]))])
     first[targets.size] = at
-    return room
-
-
-@njit
-def candidate_targets(highs, high_bits):
-    """Every high part that a successor of the layer can have, with repetitions, unsorted: uint64."""
-    total = 0
-    for i in range(highs.size):
-        total += 1 + high_bits - np.int64(popcount(highs[i]))
-    found = np.empty(total, np.uint64)
-    at = 0
-    for i in range(highs.size):
-        found[at] = highs[i]
-        at += 1
-        for b in range(high_bits):
-            if not (highs[i] >> u64(b)) & u64(1):
-                found[at] = highs[i] | (u64(1) << u64(b))
-                at += 1
-    return found
+    return rooms

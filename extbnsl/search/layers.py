@@ -1,251 +1,306 @@
-"""The layered breadth-first branch-and-bound search of the order graph (Malone et al. 2011, Algorithm 1)."""
+"""The layered breadth-first branch-and-bound search of the order graph (Malone et al. 2011, Algorithm 1).
+
+A layer is a sequence of sorted runs. Tasks expand blocks of the next layer's partitions, each from the few ranges of
+the layer that lead there; their runs, in increasing order, are the next layer. What does not fit into memory goes
+to files, run by run: a layer that fits is the case of no such run. Because a task draws all duplicates of its
+partitions together before anything is written, no duplicate ever reaches a file, and nothing has to be merged later.
+"""
 
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from extbnsl.bounds.patterns import GroupBound
-from extbnsl.parents.best_score import ByteTables, as_bytes, byte_tables
-from extbnsl.search.expand import UNFORCED, candidate_targets, expand, find_sources, group_by_leaf
-from extbnsl.workers import Workers, chunks
+from extbnsl.errors import BudgetError
+from extbnsl.search.blocks import Block, plan
+from extbnsl.search.problem import SearchProblem
+from extbnsl.search.runs import (
+    Run,
+    cut,
+    discard,
+    file_bytes,
+    in_files_only,
+    joined,
+    node_bytes,
+    run_in_memory,
+    without_costs,
+    write_run,
+)
+from extbnsl.search.state import SearchState, start_state
+from extbnsl.search.tasks import (
+    Expansion,
+    Layer,
+    Sink,
+    expand_block,
+    ready_sources,
+    source_weights,
+    sources_bytes,
+)
+from extbnsl.storage import Store
+from extbnsl.workers import Stopped, Workers
 
-LOW_BITS = 16
-TARGETS_PER_TASK = 512
+TASKS_PER_THREAD = 8  # in one layer, if it is large enough
+LEAST_SOURCES = 1 << 16  # nodes that a task expands, if there are so many
+MOST_TASK_BYTES = 64 << 20
+LEAST_TASK_BYTES = 1 << 20
+YIELD_SECONDS = 0.5
+
+
+def never() -> bool:
+    """No commit is due, ever."""
+    return False
 
 
 @dataclass(frozen=True)
-class Layer:
-    """The kept nodes of one size, sorted by varset, by partitions that share the bits above `low_bits`.
+class Room:
+    """What the search may use: bytes of memory for its nodes and tasks, and a store for what exceeds them.
 
-    Partition p has high part highs[p] (uint64, ascending) and nodes starts[p]:starts[p + 1]; lows (m,) uint16
-    ascending within it, g (m,) float64 nats, leaf (m,) uint8 (the last variable of a cheapest order), forced (m,)
-    uint8 (the one successor that path extension leaves, or 255).
+    commit_due is asked from time to time: if it says so, everything goes to the store and the state that is yielded
+    next is to be committed. unsaved: with about so many bytes in memory alone, what is made goes to the store at once,
+    so that a commit, or the end, never has to wait for long. name: with what the names of files begin.
     """
 
-    size: int
-    low_bits: int
-    highs: NDArray[np.uint64]
-    starts: NDArray[np.int64]
-    lows: NDArray[np.uint16]
-    g: NDArray[np.float64]
-    leaf: NDArray[np.uint8]
-    forced: NDArray[np.uint8]
+    memory: float
+    store: Store | None = None
+    commit_due: Callable[[], bool] = never
+    unsaved: float = math.inf
+    name: str = ""
 
-    @property
-    def nodes(self) -> int:
-        return self.lows.size
+    def task_bytes(self, threads: int) -> int:
+        """Memory for the sources, and about as much again for the results, of one task."""
+        return int(min(MOST_TASK_BYTES, max(LEAST_TASK_BYTES, self.memory / (6 * threads))))
 
-    @property
-    def bytes(self) -> int:
-        """Memory that the columns take."""
-        return 12 * self.nodes + 16 * self.highs.size
-
-    @property
-    def varsets(self) -> NDArray[np.uint64]:
-        """The nodes as bitmasks, ascending."""
-        return np.repeat(self.highs, np.diff(self.starts)) << np.uint64(self.low_bits) | self.lows.astype(np.uint64)
-
-    def check(self) -> None:
-        """Assert every invariant: columns of one length, sorted, duplicate-free, of the right size."""
-        assert self.starts.size == self.highs.size + 1, "one start per partition and the end"
-        assert self.starts[0] == 0, "the first partition starts at 0"
-        assert self.starts[-1] == self.lows.size == self.g.size == self.leaf.size == self.forced.size, "column lengths"
-        assert (np.diff(self.starts) > 0).all(), "no partition is empty"
-        varsets = self.varsets
-        assert (varsets[1:] > varsets[:-1]).all(), "sorted without duplicates"
-        assert (np.bitwise_count(varsets) == self.size).all(), "every node has `size` variables"
-        assert np.isfinite(self.g).all(), "finite costs"
-
-
-@dataclass(frozen=True)
-class Ancestry:
-    """What reconstruction needs of a closed layer: its varsets and leaves, 3 bytes a node."""
-
-    highs: NDArray[np.uint64]
-    starts: NDArray[np.int64]
-    lows: NDArray[np.uint16]
-    leaf: NDArray[np.uint8]
-    low_bits: int
-
-    def leaf_of(self, varset: int) -> int:
-        """The leaf of one node; KeyError if it is not in the layer."""
-        high, low = varset >> self.low_bits, varset & (1 << self.low_bits) - 1
-        p = int(np.searchsorted(self.highs, np.uint64(high)))
-        if p < self.highs.size and int(self.highs[p]) == high:
-            begin, end = int(self.starts[p]), int(self.starts[p + 1])
-            i = begin + int(np.searchsorted(self.lows[begin:end], low))
-            if i < end and int(self.lows[i]) == low:
-                return int(self.leaf[i])
-        raise KeyError(varset)
-
-
-@dataclass(frozen=True)
-class SearchProblem:
-    """One component, ready to search: n <= 64 variables, labelled so that the bound's groups are contiguous.
-
-    tables hold every byte for every child; unmet (bytes, 256) uint64: for each byte of a varset and its value the
-    children whose best parents of all have a member there that is missing; a node with f >= limit is pruned.
-    """
-
-    variables: int
-    tables: ByteTables
-    unmet: NDArray[np.uint64]
-    bound: GroupBound
-    limit: float
-    path_extension: bool
-
-
-@dataclass(frozen=True)
-class SearchState:
-    """The search after a layer: the layer itself, all closed layers' ancestry, and the counters so far."""
-
-    layer: Layer
-    closed: tuple[Ancestry, ...]
-    expanded: int
-    generated: int
-    generated_here: int
-    kept: int
-    peak: int
-    least_f: float
-
-    @property
-    def bytes(self) -> int:
-        """Memory that the state holds."""
-        return (
-            12 * self.layer.nodes
-            + 16 * self.layer.highs.size
-            + sum(3 * closed.lows.size + 16 * closed.highs.size for closed in self.closed)
-        )
-
-
-def predicted_edges(probe: Iterator[SearchState], variables: int) -> float:
-    """The edges that the whole search will generate, guessed from a search that may have ended early.
-
-    The logarithm of the layers' sizes is nearly a parabola: its last slope and bend are carried on to the last layer.
-    """
-    sizes_seen, state = [], None
-    for state in probe:
-        sizes_seen.append(state.layer.nodes)
-    assert state is not None, "a search yields layer 0"
-    if sizes_seen[-1] == 0 or state.layer.size == variables or len(sizes_seen) < 4:
-        return float(state.generated)
-    logs = np.log(np.array(sizes_seen[-3:], dtype=np.float64))
-    slope, bend = logs[2] - logs[1], min(logs[2] - 2 * logs[1] + logs[0], -0.05)
-    total, size = float(sum(sizes_seen)), logs[2]
-    for _ in range(state.layer.size, variables):
-        slope += bend
-        size += slope
-        total += math.exp(size)
-    return state.generated / sum(sizes_seen) * total
-
-
-def search_problem(
-    parents: tuple[NDArray[np.uint64], ...],
-    costs: tuple[NDArray[np.float64], ...],
-    bound: GroupBound,
-    limit: float,
-    path_extension: bool,
-) -> SearchProblem:
-    """The problem of families in score order, parents[X] (m, 1), over the labels that `bound` uses."""
-    n = len(parents)
-    size = -(-n // 8)
-    favourites = np.stack([as_bytes(p[0])[:size] for p in parents])
-    values = np.arange(256, dtype=np.uint8)
-    lacking = (favourites[:, :, None] & ~values) != 0  # child, byte, value
-    unmet = np.zeros((size, 256), dtype=np.uint64)
-    for child in range(n):
-        unmet |= lacking[child].astype(np.uint64) << np.uint64(child)
-    tables = byte_tables(parents, costs, bytes_of_all=size)
-    return SearchProblem(n, tables, unmet, bound, limit, path_extension)
-
-
-def start_layer(low_bits: int) -> Layer:
-    """Layer 0: the empty varset."""
-    return Layer(
-        size=0,
-        low_bits=low_bits,
-        highs=np.zeros(1, np.uint64),
-        starts=np.array([0, 1]),
-        lows=np.zeros(1, np.uint16),
-        g=np.zeros(1),
-        leaf=np.full(1, UNFORCED),
-        forced=np.full(1, UNFORCED),
-    )
+    def node_bytes(self, threads: int) -> float:
+        """Memory for runs, beside what the tasks take."""
+        return max(0.0, self.memory - 2 * threads * self.task_bytes(threads))
 
 
 def search_layers(
-    problem: SearchProblem, workers: Workers, most_nodes_kept: int | None = None
+    problem: SearchProblem,
+    workers: Workers,
+    room: Room,
+    state: SearchState | None = None,
+    most_nodes_kept: int | None = None,
 ) -> Iterator[SearchState]:
-    """Yield the state after each layer, from layer 0, until a layer is empty or holds the goal.
+    """Yield the state from time to time and after each layer, until a layer is empty or holds the goal.
 
-    An empty last layer proves that no network costs less than `problem.limit`. With `most_nodes_kept` the search ends
-    early, after the layer in which the nodes kept in total exceed it. Work: a few dozen ns per edge.
+    Goes on from `state`, or from layer 0, which is yielded first. An empty last layer proves that no network costs
+    less than `problem.limit`. With `most_nodes_kept` the search ends early, after the layer in which the nodes kept in
+    total exceed it. The columns do not depend on `room` or the number of threads. Raises Stopped after a last state
+    that can be committed, if it could be stored. Work: a few dozen ns per edge.
     """
-    low_bits = min(LOW_BITS, int(problem.bound.width[0]))
-    state = SearchState(start_layer(low_bits), (), 0, 0, 0, 1, 1, 0.0)
+    state = state or start_state(problem)
     yield state
     while state.layer.nodes and state.layer.size < problem.variables:
         if most_nodes_kept is not None and state.kept > most_nodes_kept:
             return
-        state = _next_state(state, problem, workers)
-        yield state
+        for following in _LayerSearch(state, problem, workers, room).states():
+            state = following
+            yield state
 
 
-def _next_state(state: SearchState, problem: SearchProblem, workers: Workers) -> SearchState:
-    layer = state.layer
-    following, edges, least = next_layer(layer, problem, workers)
-    return SearchState(
-        layer=following,
-        closed=(*state.closed, Ancestry(layer.highs, layer.starts, layer.lows, layer.leaf, layer.low_bits)),
-        expanded=state.expanded + layer.nodes,
-        generated=state.generated + edges,
-        generated_here=edges,
-        kept=state.kept + following.nodes,
-        peak=max(state.peak, following.nodes),
-        least_f=least,
-    )
+class _LayerSearch:
+    """The expansion of one layer: the state so far, and what the tasks that are out may use."""
 
+    def __init__(self, state: SearchState, problem: SearchProblem, workers: Workers, room: Room) -> None:
+        self._problem = problem
+        self._workers = workers
+        self._room = room
+        self._folder = None if room.store is None else room.store.folder
+        self._node_bytes = room.node_bytes(workers.threads)
+        following_bytes = node_bytes(problem.row_width(state.layer.size + 1))
+        self._run_nodes = max(1, room.task_bytes(workers.threads) // (8 * following_bytes))
+        self._state = replace(state, to_commit=False, layer=_ready(state.layer, self._node_bytes - state.memory))
+        self._memory = self._state.memory + self._state.layer.sources_memory
+        self._unsaved = sum(file_bytes(run) for run in self._state.runs if not run.files)
+        self._grants: deque[Sink] = deque()  # of the tasks that are out, oldest first
+        self._short = False  # whether a task did not find room
 
-def next_layer(layer: Layer, problem: SearchProblem, workers: Workers) -> tuple[Layer, int, float]:
-    """The next layer, the number of edges generated, and the least f among the nodes kept (infinity if none)."""
-    columns = (layer.starts, layer.lows, layer.g, layer.forced, *group_by_leaf(layer.starts, layer.forced))
-    shape = (problem.variables, layer.low_bits)
-    tables, bound = problem.tables.arrays(), problem.bound.arrays()
-    high_bits = problem.variables - layer.low_bits
-    targets = np.unique(candidate_targets(layer.highs, high_bits))
+    def states(self) -> Iterator[SearchState]:
+        """The states from here to the end of the layer, which is the last one; Stopped as `search_layers`."""
+        try:
+            yield from self._expanded()
+            return
+        except Stopped as stop:
+            reason = stop.reason
+        except BudgetError:  # the disk is full, whatever the budget says
+            reason = "disk_limit"
+        except MemoryError:
+            reason = "memory_limit"
+        yield self._stored()
+        raise Stopped(reason)
 
-    def task(lo: int, hi: int) -> tuple:
-        mine = targets[lo:hi]
-        first = np.empty(mine.size + 1, np.int64)
-        sources = (
-            np.empty(mine.size * (high_bits + 1), np.int64),
-            np.empty(mine.size * (high_bits + 1), np.uint64),
+    def _expanded(self) -> Iterator[SearchState]:
+        blocks = self._blocks()
+        while blocks:
+            yield from self._pass(blocks, 2 * self._workers.threads)
+            if self._short:
+                yield self._stored()  # so that files no longer needed can go
+                self._short = False
+                yield from self._pass(self._blocks()[:1], 1)
+                if self._short:
+                    raise Stopped("disk_limit" if self._room.store else "memory_limit")
+            blocks = self._blocks()
+        self._finish()
+        yield self._stored() if self._room.commit_due() else self._state
+
+    def _blocks(self) -> list[Block]:
+        """What is left to do, with sources that fit the tasks, in enough pieces for all threads."""
+        runs, problem = self._state.layer.runs, self._problem
+        highs = np.concatenate([run.fence_highs for run in runs])
+        nodes, partitions = _added([run.fence_nodes for run in runs]), _added([run.fence_partitions for run in runs])
+        weights = source_weights(partitions, nodes, problem, self._state.layer.size)
+        tasks = TASKS_PER_THREAD * self._workers.threads
+        least = int(weights[-1]) * LEAST_SOURCES // max(LEAST_SOURCES, self._state.layer.nodes)
+        most = min(max(least, int(weights[-1]) // tasks), self._room.task_bytes(self._workers.threads))
+        return plan(highs, weights, problem.high_bits, self._state.position, most)
+
+    def _pass(self, blocks: list[Block], ahead: int) -> Iterator[SearchState]:
+        """Do the blocks, so many at a time, until one finds no room."""
+        arguments = self._arguments(blocks, ahead)
+        said = time.monotonic()
+        try:
+            for expansion in self._workers.stream(expand_block, arguments, ahead, self._forget):
+                self._grants.popleft()
+                self._take(expansion)
+                if self._room.commit_due() and not self._short:
+                    yield self._stored()
+                elif time.monotonic() - said > YIELD_SECONDS:
+                    said = time.monotonic()
+                    yield self._state
+        finally:
+            self._grants.clear()
+
+    def _arguments(self, blocks: list[Block], ahead: int) -> Iterator[tuple]:
+        """The arguments of the tasks, each made when it is to start: what room there is then is shared."""
+        store, layer = self._room.store, self._state.layer
+        for block in blocks:
+            if self._short:
+                return
+            memory = self._node_bytes - self._memory - sum(sink.memory for sink in self._grants)
+            disk = 0.0
+            if store is not None:
+                disk = store.disk - store.used - self._unsaved - sum(sink.disk for sink in self._grants)
+            sink = Sink(
+                run_nodes=self._run_nodes,
+                memory=max(0.0, memory / ahead),
+                disk=max(0.0, disk / ahead),
+                write=self._unsaved > self._room.unsaved,
+                folder=self._folder,
+                name=f"{self._room.name}{layer.size + 1:02}-{block.first:012x}",
+                compress=store is not None and store.compress,
+            )
+            self._grants.append(sink)
+            yield self._problem, layer, block, sink, self._workers.halt
+
+    def _take(self, expansion: Expansion) -> None:
+        """Add what a task has made to the state, unless an earlier one found no room."""
+        if not expansion.complete or self._short:
+            self._short = True
+            self._forget(expansion)
+            return
+        if self._room.store is not None:
+            self._room.store.add(file for run in expansion.runs for file in run.files)
+        state = self._state
+        self._memory += sum(run.memory for run in expansion.runs)
+        self._unsaved += sum(file_bytes(run) for run in expansion.runs if not run.files)
+        self._state = replace(
+            state,
+            following=(*state.following, *expansion.runs),
+            position=expansion.block.end,
+            generated=state.generated + expansion.edges,
+            edges_out=state.edges_out + expansion.edges,
+            least_following=min(state.least_following, expansion.least),
+            to_commit=False,
         )
-        room = find_sources(mine, layer.highs, layer.starts, layer.low_bits, first, *sources)
-        out = (
-            np.empty(room, np.uint16), np.empty(room), np.empty(room, np.uint8), np.empty(room, np.uint8),
-            np.empty(hi - lo, np.int64),
-        )  # fmt: skip
-        edges, kept, least = expand(
-            first, mine, sources, columns, shape, tables, bound, problem.unmet, problem.path_extension,
-            problem.limit, out,
-        )  # fmt: skip
-        return *(column[:kept].copy() for column in out[:4]), out[4], edges, least
 
-    parts = workers.map(task, chunks(targets.size, TARGETS_PER_TASK))
-    lows, g, leaf, forced, count = (np.concatenate([part[k] for part in parts]) for k in range(5))
-    filled = count > 0
-    following = Layer(
-        size=layer.size + 1,
-        low_bits=layer.low_bits,
-        highs=targets[filled],
-        starts=np.concatenate(([0], np.cumsum(count[filled]))),
-        lows=lows,
-        g=g,
-        leaf=leaf,
-        forced=forced,
-    )
-    return following, sum(part[5] for part in parts), min(part[6] for part in parts)
+    def _forget(self, expansion: Expansion) -> None:
+        """Undo what a task has done."""
+        discard(expansion.runs, self._folder)
+
+    def _finish(self) -> None:
+        """Close the layer and go on to the next one."""
+        state = self._state
+        closed = tuple(without_costs(in_files_only(run)) for run in state.layer.runs)
+        following = sum(run.size for run in state.following)
+        state = SearchState(
+            layer=Layer(state.layer.size + 1, state.following),
+            closed=(*state.closed, closed),
+            expanded=state.expanded + state.layer.nodes,
+            generated=state.generated,
+            edges_in=state.edges_out,
+            kept=state.kept + following,
+            peak=max(state.peak, following),
+            least_f=state.least_following,
+            cache=state.cache,
+        )
+        if self._room.store is not None and state.memory > self._node_bytes / 2:
+            state = replace(state, closed=self._closed_written(state))
+        if state.memory + state.layer.memory <= self._node_bytes:
+            state = replace(state, layer=_as_one_run(state.layer))
+        self._state = state
+
+    def _stored(self) -> SearchState:
+        """The state with every run in files, if the disk budget allows that; it goes on as the state."""
+        store, state = self._room.store, self._state
+        if store is None or store.used + self._unsaved > store.disk:
+            return state
+        try:
+            state = replace(
+                state,
+                layer=replace(state.layer, runs=self._written(state.layer.runs, state.layer.size)),
+                following=self._written(state.following, state.layer.size + 1),
+                closed=self._closed_written(state),
+            )
+        except (BudgetError, MemoryError):
+            return self._state
+        self._memory, self._unsaved = state.memory + state.layer.sources_memory, 0
+        self._state = state
+        return replace(state, to_commit=True)
+
+    def _closed_written(self, state: SearchState) -> tuple[tuple[Run, ...], ...]:
+        """The closed layers in files only."""
+        return tuple(
+            tuple(in_files_only(run) for run in self._written(runs, size)) for size, runs in enumerate(state.closed)
+        )
+
+    def _written(self, runs: tuple[Run, ...], size: int) -> tuple[Run, ...]:
+        """The runs of layer `size`, cut to the usual size where they are new to the store, in files too.
+
+        A run is written once and keeps its files: its first partition is name enough.
+        """
+        store = self._room.store
+        assert store is not None, "there is a store"
+        found: list[Run] = []
+        for run in runs:
+            for piece in [run] if run.files else cut(run, self._run_nodes):
+                name = f"{self._room.name}{size:02}-{piece.first:012x}"
+                written = write_run(piece, store.folder, name, store.compress)
+                store.add(written.files)
+                found.append(written)
+        return tuple(found)
+
+
+def _ready(layer: Layer, memory: float) -> Layer:
+    """The layer with its sources prepared once for all tasks, if it is one run in memory and they fit."""
+    nodes = layer.runs[0].nodes if len(layer.runs) == 1 else None
+    if nodes is None or sources_bytes(nodes) > memory:
+        return layer
+    return replace(layer, sources=ready_sources(nodes))
+
+
+def _as_one_run(layer: Layer) -> Layer:
+    """The layer as one run, if all its runs are in memory and none in files."""
+    nodes = [run.nodes for run in layer.runs if run.nodes is not None and not run.files]
+    if len(nodes) < max(2, len(layer.runs)):
+        return layer
+    return replace(layer, runs=(run_in_memory(joined(nodes)),))
+
+
+def _added(columns: list[np.ndarray]) -> np.ndarray:
+    """Cumulative columns of runs that follow each other as one cumulative column; each starts at 0."""
+    ends = np.cumsum([0] + [int(column[-1]) for column in columns])
+    return np.concatenate([column + end for column, end in zip(columns, ends, strict=False)])

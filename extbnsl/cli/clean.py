@@ -1,0 +1,72 @@
+"""`extbnsl clean`: delete what a run needs only to be resumed."""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from extbnsl.cli import options
+from extbnsl.cli.console import remark, say
+from extbnsl.errors import ExtbnslError
+
+EPILOG = """\
+Lists the checkpoint of a run: its manifest, its files of arrays, here or in its scratch folder, and temporary files;
+deletes them with --yes. The result, the network, the logs and whatever no run has written are never touched.
+
+example:
+  extbnsl clean wdbc.run --yes
+"""
+
+
+def add(commands: Any) -> None:
+    """Add the command to the parser's."""
+    parser = options.add_command(commands, "clean", "delete what a run needs only to be resumed", EPILOG, run)
+    options.add_run(parser)
+    parser.add_argument("--yes", action="store_true", help="delete it; without this it is only listed")
+
+
+def run(given: argparse.Namespace) -> int:
+    """List the files, and delete them if that was asked for; the exit code."""
+    from extbnsl import run_directory
+
+    with run_directory.reopen(given.run) as run:
+        for warning in (*run.warnings, *_doubts(run.path)):
+            remark(warning)
+        files = run_directory.scratch_files(run.path)
+        if not files:
+            say(f"{run.path} holds nothing that only a resume needs.")
+            return 0
+        _list(files)
+        say(_meaning(run.path))
+        if given.yes:
+            run_directory.remove_scratch(run.path)
+        say("Deleted." if given.yes else "Nothing was deleted; give --yes to delete these files.")
+    return 0
+
+
+def _doubts(path: Path) -> list[str]:
+    from extbnsl.checkpoint import MANIFEST, read_manifest
+
+    try:
+        if (path / MANIFEST).exists():
+            read_manifest(path)
+    except ExtbnslError as error:
+        return [f"{error} The files of the run in a scratch folder, if it has one, are not found."]
+    return []
+
+
+def _list(files: list[Path]) -> None:
+    from extbnsl.limits import format_size
+
+    sizes = [file.stat().st_size for file in files]
+    for file, size in zip(files, sizes, strict=True):
+        say(f"{format_size(size):>10}  {file}")
+    say(f"{format_size(sum(sizes)):>10}  in all")
+
+
+def _meaning(path: Path) -> str:
+    from extbnsl.status import finished_result
+
+    if finished_result(path) is not None:
+        return "The run is finished: nothing is lost with these files."
+    kept = "its result so far stays" if (path / "result.json").exists() else "it has no result yet"
+    return f"The run is not finished: without these files it cannot be resumed any more; {kept}."

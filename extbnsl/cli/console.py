@@ -1,0 +1,42 @@
+"""What a command says on standard output and standard error."""
+
+import contextlib
+import errno
+import os
+import stat
+import sys
+from pathlib import Path
+
+OUT_OF_MEMORY = "Out of memory; give a smaller --memory or --max-parents, or use a larger machine."
+
+
+def say(text: str) -> None:
+    """Print to standard output; if nobody reads it any more, or the terminal is gone, that is no failure."""
+    try:
+        coding = sys.stdout.encoding or "utf-8"
+        print(text.encode(coding, "backslashreplace").decode(coding), flush=True)  # file names need not be Unicode
+    except OSError as error:
+        from extbnsl.storage import write_failure
+
+        output = sys.stdout.fileno()
+        gone = error.errno == errno.EPIPE or (error.errno == errno.EIO and stat.S_ISCHR(os.fstat(output).st_mode))
+        os.dup2(os.open(os.devnull, os.O_WRONLY), output)  # nothing is left to fail at exit
+        if not gone:
+            raise write_failure(Path("standard output"), error) from error
+
+
+def remark(sentence: str) -> None:
+    """Print a sentence to standard error, as far as that can be written."""
+    with contextlib.suppress(OSError):
+        print(f"extbnsl: {sentence}", file=sys.stderr, flush=True)
+
+
+def fail(sentence: str, code: int) -> int:
+    """Say why a command fails, and return its exit code."""
+    remark(sentence)
+    return code
+
+
+def fault(error: Exception) -> str:
+    """The sentence for an error that is a fault of extbnsl itself."""
+    return f"Internal error: {type(error).__name__}: {' '.join(str(error).split()) or 'no message'}."

@@ -1,0 +1,91 @@
+"""`extbnsl estimate`: tell what a solve would need, before it is begun."""
+
+import argparse
+import sys
+from typing import TYPE_CHECKING, Any
+
+from extbnsl.cli import options
+from extbnsl.cli.console import say
+from extbnsl.cli.session import arming
+from extbnsl.interrupts import Interrupts
+from extbnsl.limits import parse_duration
+
+if TYPE_CHECKING:
+    from extbnsl.estimate import Estimate
+
+EPILOG = """\
+Begins a solve without writing anything: scores, incumbent and bounds as solve has them, then as many layers of the
+search as the effort and the memory allow. Their sizes are carried on to the last layer; from that follow memory, disk
+and time, each with the range that the guess may miss by. It warns where the budgets will not do. Give the options that
+solve is to have. Ctrl-C once: tell what is known by then.
+
+example:
+  extbnsl estimate survey.csv --missing drop --memory 8GiB --disk 500GB --time-limit 2d --effort 5m
+"""
+STOPPING = "Stopping; the estimate so far follows (once more: end at once)."
+
+
+def add(commands: Any) -> None:
+    """Add the command to the parser's."""
+    parser = options.add_command(commands, "estimate", "tell the memory, disk and time that a solve needs", EPILOG, run)
+    parser.add_argument("data", metavar="INPUT", help="a CSV file (or .csv.gz), or local scores (.jkl .jaa .pss)")
+    parser.add_argument(
+        "--effort",
+        metavar="T",
+        type=lambda text: parse_duration(text, "--effort"),
+        default=60.0,
+        help="look at it for at most T (default: 60 seconds); the longer, the better the guess",
+    )
+    options.add_max_parents(parser)
+    options.add_budgets(
+        parser,
+        threads="the processors this process may use",
+        memory="three quarters of what is free",
+        disk="nine tenths of what is free on the disk of this folder",
+    )
+    options.add_time_limit(parser, "that solve will have; default: never")
+    options.add_method(parser)
+    options.add_data(parser)
+    parser.add_argument("--quiet", action="store_true", help="say nothing while it goes on")
+    parser.add_argument("--json", action="store_true", help="print a JSON object instead of lines")
+
+
+def run(given: argparse.Namespace) -> int:
+    """Print the estimate; the exit code."""
+    with Interrupts() as interrupts:
+        estimate = _estimate(given, interrupts)
+    from extbnsl.cli.outlook import document, lines
+
+    if given.json:
+        from extbnsl.storage import json_text
+
+        say(json_text(document(estimate), indent=1))
+    else:
+        say("\n".join(lines(estimate)))
+    return 0
+
+
+def _estimate(given: argparse.Namespace, interrupts: Interrupts) -> "Estimate":
+    problem = options.read_problem(given.data, options.data_options(given))
+    from extbnsl import progress
+    from extbnsl.estimate import estimate
+
+    error = progress.line_writer(sys.stderr)
+    table = progress.Table(error)
+    told = progress.only_warnings(error) if given.quiet else table
+    with progress.beating(*([] if given.quiet else [table.beat])):
+        return estimate(
+            problem,
+            max_parents=given.max_parents,
+            threads=given.threads,
+            memory=given.memory,
+            disk=given.disk,
+            time_limit=given.time_limit,
+            seed=given.seed,
+            lower_bound=given.lower_bound,
+            path_extension=not given.no_path_extension,
+            parent_graph=given.parent_graph,
+            effort=given.effort,
+            observer=progress.combine(arming(interrupts, lambda: None, STOPPING), told),
+            stop=interrupts.stop,
+        )

@@ -1,0 +1,191 @@
+"""What the commands' arguments have in common: kinds of values, options of the data, and reading those."""
+
+import argparse
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, NoReturn
+
+from extbnsl.errors import InputError
+from extbnsl.limits import MAXIMUM_THREADS, MINIMUM_MEMORY, format_size, parse_duration, parse_size
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose usage errors are one sentence and end with the exit code of bad input."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings, allow_abbrev=False, formatter_class=argparse.RawDescriptionHelpFormatter)
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(InputError.exit_code, f"{self.prog}: {message}; '{self.prog} --help' shows what can be given.\n")
+
+
+def add_command(
+    commands: Any, name: str, text: str, epilog: str, command: Callable[[argparse.Namespace], int]
+) -> argparse.ArgumentParser:
+    """The parser, among `commands`, of the command `name` that does `text`."""
+    parser: argparse.ArgumentParser = commands.add_parser(
+        name, help=text, description=f"{text[0].upper()}{text[1:]}.", epilog=epilog
+    )
+    parser.set_defaults(command=command)
+    return parser
+
+
+def add_run(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("run", metavar="RUN", type=Path, help="a run directory")
+
+
+def add_max_parents(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--max-parents", metavar="K", type=whole, help="at most K parents for a variable (default: no limit)"
+    )
+
+
+def add_budgets(parser: argparse.ArgumentParser, threads: str, memory: str, disk: str | None = None) -> None:
+    """Options for threads, memory and, for runs, disk; the texts say what their defaults are."""
+    parser.add_argument("--threads", metavar="T", type=_threads, help=f"threads (default: {threads})")
+    parser.add_argument(
+        "--memory",
+        metavar="SIZE",
+        type=_memory,
+        help=f"memory budget: bytes or 512MiB, 8GiB, 40GB, at least {format_size(MINIMUM_MEMORY)} (default: {memory}); "
+        "it counts the solver's own structures, the interpreter and its libraries (about 350 MB) come on top",
+    )
+    if disk is not None:
+        parser.add_argument(
+            "--disk",
+            metavar="SIZE",
+            type=lambda text: parse_size(text, "--disk"),
+            help=f"what the files of arrays may take together (default: {disk})",
+        )
+
+
+def add_compress(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--compress",
+        action="store_true",
+        default=None,
+        help="compress the files that stay until the end, for a fifth less disk (needs hdf5plugin: "
+        "pip install 'extbnsl[compress]')",
+    )
+
+
+def add_time_limit(parser: argparse.ArgumentParser, default: str) -> None:
+    parser.add_argument(
+        "--time-limit",
+        metavar="T",
+        type=lambda text: parse_duration(text, "--time-limit"),
+        help=f"stop after T: 90 (seconds), 45m, 1h30m, 2d ({default})",
+    )
+
+
+def add_method(parser: argparse.ArgumentParser) -> None:
+    """The options that decide how the search goes about it; the optimum does not depend on them."""
+    parser.add_argument("--seed", metavar="S", type=whole, default=0, help="seed of the randomised steps (default: 0)")
+    parser.add_argument(
+        "--lower-bound",
+        choices=["static", "pattern"],
+        default="pattern",
+        help="the bound that guides the search (default: pattern); the optimum is the same with each",
+    )
+    parser.add_argument(
+        "--parent-graph",
+        choices=["sparse", "layered"],
+        default="sparse",
+        help="how the best parents inside a set are found: from the sorted parent sets (default), or from a table "
+        "for each layer, as in the literature; the optimum is the same with each",
+    )
+    parser.add_argument(
+        "--no-path-extension",
+        action="store_true",
+        help="search without optimal path extension, for experiments",
+    )
+
+
+def add_output(parser: argparse.ArgumentParser, json: bool = False) -> None:
+    parser.add_argument("--quiet", action="store_true", help="say nothing but warnings and one final line")
+    if json:
+        parser.add_argument("--json", action="store_true", help="print result.json instead of the summary")
+
+
+def add_data(parser: argparse.ArgumentParser) -> None:
+    """The options of CSV files."""
+    data = parser.add_argument_group("data options (for CSV files)")
+    header = data.add_mutually_exclusive_group()
+    header.add_argument(
+        "--header",
+        action="store_true",
+        default=None,
+        help="the first row has names (default: decided by looking)",
+    )
+    header.add_argument("--no-header", action="store_false", dest="header", help="the first row is a record")
+    data.add_argument("--delimiter", metavar="D", help="the character between columns (default: decided by looking)")
+    data.add_argument(
+        "--missing",
+        choices=["refuse", "drop", "state"],
+        default="refuse",
+        help="missing values: refuse the data (default), drop the record, or make missing a state",
+    )
+    data.add_argument(
+        "--discretise",
+        "--discretize",
+        metavar="RULE",
+        help="cut continuous columns: mean, quantile:k, width:k, or paper (at the mean, and columns of more "
+        "than four states too)",
+    )
+    data.add_argument("--arities", metavar="FILE", help="declared numbers of states (default: the states that occur)")
+
+
+def data_options(options: argparse.Namespace) -> dict[str, Any]:
+    """What was given of the options that `add_data` adds, by the names that `read_csv` has for them."""
+    return {key: getattr(options, key) for key in ("header", "delimiter", "missing", "discretise", "arities")}
+
+
+def read_problem(path: str, given: Mapping[str, Any]) -> Any:
+    """The Dataset or the LocalScores in the file `path`, as its name says, with these data options."""
+    from extbnsl.scores.files import is_score_file, read_scores
+
+    if not is_score_file(path):
+        from extbnsl.data import read_csv
+
+        return read_csv(path, **given)
+    useless = {
+        "--header or --no-header": given["header"] is not None,
+        "--delimiter": given["delimiter"] is not None,
+        "--missing": given["missing"] != "refuse",
+        "--discretise": given["discretise"] is not None,
+        "--arities": given["arities"] is not None,
+    }
+    for option in (name for name, is_given in useless.items() if is_given):
+        raise InputError(f"{option} is for data, but {path} holds local scores; leave it out.")
+    return read_scores(path)
+
+
+def check_output(output: Path, overwrite: bool) -> None:
+    """Say before any work that the output file could not be written."""
+    if os.path.exists(output) and not overwrite:
+        raise InputError(f"{output} exists already; give --overwrite to replace it, or another --output.")
+    if not os.path.isdir(output.parent):
+        raise InputError(f"{output} cannot be written: there is no folder {str(output.parent)!r}; create it first.")
+    if not os.access(output.parent, os.W_OK | os.X_OK):
+        raise InputError(f"{output} cannot be written: no permission to write in {output.parent}.")
+
+
+def whole(text: str) -> int:
+    """A whole number that is not negative; argparse says so of anything else."""
+    if not (text.isascii() and text.isdigit()):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 0")
+    return int(text)
+
+
+def _threads(text: str) -> int:
+    if not 1 <= whole(text) <= MAXIMUM_THREADS:
+        raise argparse.ArgumentTypeError(f"{text} is not between 1 and {MAXIMUM_THREADS}")
+    return int(text)
+
+
+def _memory(text: str) -> int:
+    size = parse_size(text, "--memory")
+    if size < MINIMUM_MEMORY:
+        raise InputError(f"--memory: {text!r} is too little; give at least {format_size(MINIMUM_MEMORY)}.")
+    return size

@@ -1,0 +1,218 @@
+"""What is said of an estimate: lines for people, a document for programs, warnings and advice."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from extbnsl.estimate import Estimate, Probe
+from extbnsl.limits import format_size
+from extbnsl.progress import format_count, format_gap
+from extbnsl.varsets import WORD_BITS
+
+YEAR = 31_557_600.0  # seconds
+FAR_MORE = 20.0  # times the disk that is granted
+ROUGH = 4.0  # factor of doubt from which a longer effort is worth more than a number
+FEWEST_EDGES = 10_000  # whose time is worth telling
+
+_HEADER = ("component", "variables", "families", "gap", "layers seen", "nodes", "edges", "largest layer")
+_SPANS = ((YEAR, "years", 2.0), (86400.0, "days", 2.0), (3600.0, "h", 1.7), (60.0, "min", 1.7), (1.0, "s", 0.0))
+_OPTION_UNITS = ((86400.0, "d", 3.0), (3600.0, "h", 3.0), (60.0, "m", 3.0), (1.0, "s", 0.0))
+
+
+def lines(estimate: Estimate) -> list[str]:
+    """The estimate for people."""
+    rows = [("scores", _scores(estimate))]
+    if estimate.complete:
+        rows += [("search", _search(estimate)), ("memory", _memory(estimate)), ("disk", _disk(estimate))]
+        rows += [("time", _time(estimate))]
+    rows += [("warning", warning) for warning in warnings(estimate)]
+    rows += [("advice", advice(estimate))]
+    return [*_table(estimate.probes), *(f"{subject:12} {text}" for subject, text in rows)]
+
+
+def document(estimate: Estimate) -> dict[str, Any]:
+    """The estimate as JSON values, in bytes, seconds and nats; what is not known is null."""
+    budgets, counting = estimate.budgets, estimate.counting
+    totals = {
+        "factor": estimate.doubt,
+        "memory_bytes": estimate.memory,
+        "least_memory_bytes": estimate.least_memory,
+        "disk_bytes": estimate.disk,
+        "seconds": estimate.time,
+        "seconds_range": estimate.time_range,
+    }
+    return {
+        "complete": estimate.complete,
+        "stopped": estimate.stopped,
+        "scores": {
+            "varsets_counted": counting.varsets,
+            "parent_sets": counting.families,
+            "complete": counting.complete,
+            "seconds": counting.seconds,
+            "seconds_left": counting.seconds_left,
+        },
+        "components": [_component(probe) for probe in estimate.probes],
+        **(totals if estimate.complete else dict.fromkeys(totals)),
+        "budgets": {
+            "memory": budgets.memory,
+            "disk": budgets.disk,
+            "threads": budgets.threads,
+            "time_limit": budgets.time_limit,
+        },
+        "warnings": warnings(estimate),
+        "advice": advice(estimate),
+    }
+
+
+def warnings(estimate: Estimate) -> list[str]:
+    """A sentence for everything that cannot be told, and for every budget that will not do, or may not."""
+    budgets, left, found = estimate.budgets, estimate.counting.seconds_left, []
+    if math.isinf(left):
+        found.append("The effort ended before enough was counted to tell how long the local scores take.")
+    elif left:
+        found.append(f"The local scores may take {format_span(left)} more, so the search was not looked at.")
+    for k, probe in enumerate(estimate.probes, start=1):
+        if probe.unknown:
+            found.append(f"Component {k}, of {probe.variables} variables: {probe.unknown}.")
+    if not estimate.complete:
+        return found
+    if budgets.memory < estimate.least_memory:
+        least = format_size(estimate.least_memory)
+        found.append(f"The search needs {least} of memory, and --memory grants {format_size(budgets.memory)}.")
+    most = estimate.disk * estimate.doubt
+    found += _exceeded("files will take", estimate.disk, most, budgets.disk, "--disk", format_size)
+    if budgets.time_limit is not None:
+        most = estimate.time_range[1]
+        found += _exceeded("solve will take", estimate.time, most, budgets.time_limit, "--time-limit", format_span)
+    return found
+
+
+def _exceeded(
+    what: str, need: float, most: float, budget: float, option: str, shown: Callable[[float], str]
+) -> list[str]:
+    """The sentence that a budget will not do, or may not; none if it will."""
+    if need > budget:
+        return [f"The {what} about {shown(need)}, and {option} grants {shown(budget)}."]
+    if most > budget:
+        return [f"The {what} about {shown(need)}, perhaps {shown(most)}, and {option} grants {shown(budget)}."]
+    return []
+
+
+def advice(estimate: Estimate) -> str:
+    """What to do, in one sentence."""
+    budgets = estimate.budgets
+    if not estimate.counting.complete:
+        return "Give --max-parents to have less to count, or a longer --effort to see more of it."
+    if any(probe.unknown for probe in estimate.probes):
+        if any(probe.variables > WORD_BITS for probe in estimate.probes):
+            return "A solve finds a network with bounds, but no proof; a smaller --max-parents may split the component."
+        return "Give a longer --effort, so that the search can be looked at."
+    if budgets.memory < estimate.least_memory:
+        return f"Give --memory {format_size(estimate.least_memory)} or more."
+    least_time, most_time = estimate.time_range
+    least_disk, most_disk = estimate.disk / estimate.doubt, estimate.disk * estimate.doubt
+    if least_time > YEAR or least_disk > FAR_MORE * budgets.disk:
+        return "A proof is out of reach; a solve with a --time-limit finds a network with bounds."
+    short_of_time = budgets.time_limit is not None and most_time > budgets.time_limit
+    if estimate.doubt > ROUGH and (short_of_time or most_disk > budgets.disk):
+        return "Give a longer --effort: this guess is too rough to choose budgets by."
+    if most_disk > budgets.disk:
+        return (
+            f"Give --disk {format_size(most_disk)} or more, or --memory {format_size(estimate.memory)}, which keeps "
+            "all layers in memory."
+        )
+    if short_of_time:
+        return (
+            f"Give --time-limit {_option(most_time)}, or go on with 'extbnsl resume': a solve that is stopped has a "
+            "network with bounds and keeps what it has done."
+        )
+    if not all(probe.fits(budgets) for probe in estimate.probes):
+        return f"The budgets will do; --memory {format_size(estimate.memory)} would keep all layers in memory."
+    return "The budgets will do, and all layers stay in memory."
+
+
+def format_span(seconds: float) -> str:
+    """A duration for people, in the unit that suits it, such as '0.4 s', '41 s', '12 min', '3.4 h', '5.1 days'."""
+    size, name, _ = next(unit for unit in _SPANS if seconds >= unit[2] * unit[0])
+    count = seconds / size
+    return f"{count:.1f} {name}" if count < 9.95 else f"{count:,.0f} {name}"
+
+
+def _option(seconds: float) -> str:
+    """A duration as options take it, rounded up."""
+    size, name, _ = next(unit for unit in _OPTION_UNITS if seconds >= unit[2] * unit[0])
+    return f"{math.ceil(seconds / size)}{name}"
+
+
+def _component(probe: Probe) -> dict[str, Any]:
+    forecast = probe.forecast
+    return {
+        "variables": probe.variables,
+        "parent_sets": probe.families,
+        "upper_bound": probe.upper_bound,
+        "lower_bound": probe.lower_bound,
+        "unknown": probe.unknown or None,
+        "layers_seen": None if forecast is None else forecast.seen - 1,
+        "all_seen": None if forecast is None else forecast.complete,
+        "nodes": None if forecast is None else forecast.nodes,
+        "edges": None if forecast is None else forecast.edges,
+        "nanoseconds_per_edge": probe.edge_ns or None,
+    }
+
+
+def _table(probes: tuple[Probe, ...]) -> list[str]:
+    """A line for each component that has more than one variable, below a header; none if there is none."""
+    rows = [_HEADER, *(_row(k, probe) for k, probe in enumerate(probes, start=1) if probe.variables > 1)]
+    if len(rows) == 1:
+        return []
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ["  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
+
+
+def _row(k: int, probe: Probe) -> tuple[str, ...]:
+    known = str(k), str(probe.variables), f"{probe.families:,}", format_gap(probe.lower_bound, probe.upper_bound)
+    if probe.forecast is None:
+        return (*known, "-", "-", "-", "-")
+    nodes, edges = probe.forecast.nodes, probe.forecast.edges
+    counts = (format_count(float(count)) for count in (nodes.sum(), edges.sum(), nodes.max()))
+    return (*known, f"{probe.forecast.seen - 1} of {probe.variables}", *counts)
+
+
+def _scores(estimate: Estimate) -> str:
+    counting = estimate.counting
+    done = f"{counting.varsets:,} varsets counted, {counting.families:,} parent sets kept"
+    if counting.complete:
+        return f"{done} ({format_span(counting.seconds)})"
+    sizes = f"parent sets of {counting.judged} of at most {counting.limit} judged"
+    return f"{done}, {sizes} ({format_span(counting.seconds)})"
+
+
+def _search(estimate: Estimate) -> str:
+    forecasts = [probe.forecast for probe in estimate.probes if probe.forecast is not None]
+    nodes = format_count(sum(float(forecast.nodes.sum()) for forecast in forecasts))
+    edges = format_count(sum(float(forecast.edges.sum()) for forecast in forecasts))
+    if all(forecast.complete for forecast in forecasts):
+        return f"{nodes} nodes, {edges} edges, all of them seen"
+    return f"about {nodes} nodes and {edges} edges, guessed; perhaps {estimate.doubt:.1f} times as many or as few"
+
+
+def _memory(estimate: Estimate) -> str:
+    grants = f"--memory grants {format_size(estimate.budgets.memory)}"
+    least = f"{format_size(estimate.least_memory)} is the least that works"
+    return f"{format_size(estimate.memory)} keep all layers in memory, {least}; {grants}"
+
+
+def _disk(estimate: Estimate) -> str:
+    if estimate.disk == 0:
+        return "none"
+    return f"about {format_size(estimate.disk)}; --disk grants {format_size(estimate.budgets.disk)}"
+
+
+def _time(estimate: Estimate) -> str:
+    least, most = estimate.time_range
+    between = f" ({format_span(least)} to {format_span(most)})" if most > 1.1 * least else ""
+    searched = [(probe.forecast.edges.sum(), probe.edge_ns) for probe in estimate.probes if probe.forecast is not None]
+    count, edge_ns = max(searched, default=(0.0, 0.0))
+    threads = estimate.budgets.threads
+    edges = f", then {edge_ns:.0f} ns an edge with --threads {threads}" if count >= FEWEST_EDGES else ""
+    return f"about {format_span(estimate.time)}{between}: {format_span(estimate.seconds)} up to the search{edges}"

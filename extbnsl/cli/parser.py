@@ -1,0 +1,35 @@
+"""The parser of all commands."""
+
+import argparse
+
+from extbnsl import __version__
+from extbnsl.cli import clean, estimate, plot, resume, score, solve, status, verify
+from extbnsl.cli.options import Parser
+
+COMMANDS = (solve, resume, status, clean, verify, estimate, score, plot)
+DESCRIPTION = "Learn the provably optimal Bayesian network structure of a discrete data set."
+EPILOG = """\
+Costs are in nats and minimised; the score is MDL (minus BIC).
+
+exit codes:
+   0  done; for solve and resume: proved optimal
+  10  stopped at a limit or a signal, with a network and bounds; resume goes on
+  20  out of memory, disk or time before there was a network
+  30  bad input or usage
+  31  a run directory that is damaged or in use, or a result that does not hold
+  40  internal error
+ 130  interrupted before there was anything to write, or interrupted twice
+
+example:
+  extbnsl solve wdbc.csv --time-limit 1h && extbnsl verify wdbc.run wdbc.csv
+"""
+
+
+def parser() -> argparse.ArgumentParser:
+    """The parser; what it parses has `command`, the function to call with it."""
+    made = Parser(prog="extbnsl", description=DESCRIPTION, epilog=EPILOG)
+    made.add_argument("--version", action="version", version=f"extbnsl {__version__}")
+    commands = made.add_subparsers(metavar="COMMAND", required=True)
+    for command in COMMANDS:
+        command.add(commands)
+    return made

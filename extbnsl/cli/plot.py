@@ -1,0 +1,41 @@
+"""`extbnsl plot`: draw what a run did, layer by layer."""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from extbnsl.cli import options
+from extbnsl.cli.console import say
+
+EPILOG = """\
+Draws the log of a run as Figure 3 of Malone et al. 2011 does: for each layer the nodes generated and kept, and the
+memory and disk in use. Needs matplotlib: pip install 'extbnsl[plot]'.
+
+example:
+  extbnsl plot wdbc.run -o wdbc.pdf
+"""
+
+
+def add(commands: Any) -> None:
+    """Add the command to the parser's."""
+    parser = options.add_command(commands, "plot", "draw nodes, memory and disk of each layer", EPILOG, run)
+    options.add_run(parser)
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", type=Path, help="a .png, .svg or .pdf (default: layers.png in RUN)"
+    )
+    parser.add_argument("--overwrite", action="store_true", help="replace FILE if it exists")
+
+
+def run(given: argparse.Namespace) -> int:
+    """Write the drawing; the exit code."""
+    from extbnsl.plot import draw, file_format, read_layers
+    from extbnsl.run_directory import DRAWING, check_run
+    from extbnsl.storage import write_atomically
+
+    check_run(given.run)
+    output = given.output or given.run / DRAWING
+    kind = file_format(output)
+    options.check_output(output, given.overwrite or given.output is None)
+    write_atomically(output, draw(read_layers(given.run), str(given.run), kind))
+    say(f"The layers of {given.run} are drawn in {output}.")
+    return 0

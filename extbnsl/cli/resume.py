@@ -1,0 +1,111 @@
+"""`extbnsl resume`: go on with a run from its last checkpoint."""
+
+import argparse
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from extbnsl.cli import options, session
+from extbnsl.cli.console import remark
+from extbnsl.cli.summary import exit_code
+from extbnsl.errors import InputError, RunDirectoryError
+from extbnsl.interrupts import Interrupts
+
+if TYPE_CHECKING:
+    from extbnsl.checkpoint import Manifest
+    from extbnsl.run_directory import RunDirectory
+
+EPILOG = """\
+Goes on with a run that was stopped or killed, from its last checkpoint; the network and the proof will be what
+an undisturbed run finds. Budgets that are not given are those of the session before. The time limit counts this
+session alone, and there is none unless it is given. Logs are appended to; the result is replaced at the end.
+
+example:
+  extbnsl resume wdbc.run --memory 16GiB --time-limit 12h
+"""
+REMEMBERED = "as in the session before"
+
+
+def add(commands: Any) -> None:
+    """Add the command to the parser's."""
+    parser = options.add_command(commands, "resume", "go on with a run that was stopped or killed", EPILOG, run)
+    options.add_run(parser)
+    options.add_budgets(parser, threads=REMEMBERED, memory=REMEMBERED, disk=REMEMBERED)
+    options.add_compress(parser)
+    options.add_time_limit(parser, "of this session; default: never")
+    parser.add_argument(
+        "--data", metavar="FILE", type=Path, help="where the same data are now (default: where they were for solve)"
+    )
+    options.add_output(parser, json=True)
+
+
+def run(given: argparse.Namespace) -> int:
+    """Go on with a run and write what comes of it; the exit code."""
+    from extbnsl import run_directory
+    from extbnsl.checkpoint import read_manifest
+    from extbnsl.status import finished_result
+
+    with Interrupts() as interrupts, run_directory.reopen(given.run) as run:
+        document = finished_result(run.path)
+        if document is not None:
+            if not given.quiet:
+                remark(f"The run in {run.path} is finished; there is nothing left to do.")
+            session.tell(document, run.path, session.Telling(given.quiet, given.json))
+            return exit_code(document)
+        manifest = read_manifest(run.path)
+        return _go_on(run, manifest, given, interrupts)
+
+
+def _go_on(run: "RunDirectory", manifest: "Manifest", given: argparse.Namespace, interrupts: Interrupts) -> int:
+    remembered = manifest.state["run"]
+    if remembered is None:
+        raise RunDirectoryError(f"The run in {run.path} was not begun by 'extbnsl solve'; resume it as it was begun.")
+    _check_scratch(run.path, manifest)
+    data = _data(run.path, given.data, remembered["input"])
+    problem = options.read_problem(data, remembered["data_options"])
+    budgets = {
+        name: before if getattr(given, name) is None else getattr(given, name)
+        for name, before in remembered["budgets"].items()
+    }
+    arguments = {
+        **manifest.state["options"],
+        **budgets,
+        "time_limit": given.time_limit,
+        "scratch": None if manifest.scratch is None else Path(manifest.scratch),
+        "remember": remembered | {"input": os.path.abspath(data), "budgets": budgets},
+        "resume": manifest,
+    }
+    _say_where(run, manifest, given.quiet)
+    telling = session.Telling(given.quiet, given.json, manifest.state["seconds"])
+    return session.solve_in(run, problem, arguments, interrupts, telling)
+
+
+def _check_scratch(path: Path, manifest: "Manifest") -> None:
+    """Say before any work that the folder of the run's files cannot be used."""
+    if manifest.scratch is None:
+        return
+    place = f"The files of the run in {path} are in {manifest.scratch}"
+    if not os.path.isdir(manifest.scratch):
+        raise RunDirectoryError(f"{place}, which is not there; mount that disk, or start again with solve.")
+    if not os.access(manifest.scratch, os.W_OK | os.X_OK):
+        raise InputError(f"{place}, and there is no permission to write there; get it, or start again with solve.")
+
+
+def _data(path: Path, given: Path | None, before: str) -> str:
+    """The file to read the input from."""
+    if given is not None:
+        return str(given)
+    if not os.path.exists(before):
+        raise InputError(
+            f"{before}, the input of the run in {path}, is not there any more; say where it is now with --data FILE."
+        )
+    return before
+
+
+def _say_where(run: "RunDirectory", manifest: "Manifest", quiet: bool) -> None:
+    from extbnsl.progress import format_time
+
+    line = f"resuming {run.path}: {manifest.state['phase']}, after {format_time(manifest.state['seconds'])}"
+    run.append("solve.log", line)
+    if not quiet:
+        remark(line)

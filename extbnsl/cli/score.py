@@ -1,0 +1,81 @@
+"""`extbnsl score`: compute local scores and write them to a file."""
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+from extbnsl.cli import options
+from extbnsl.cli.console import say
+from extbnsl.cli.session import arming
+from extbnsl.errors import InputError
+from extbnsl.interrupts import Interrupts
+
+EPILOG = """\
+Writes the local scores in the Jaakkola format that GOBNILP and others read: minus the cost in nats, so larger
+is better; only parent sets that can be part of an optimal network.
+
+example:
+  extbnsl score wdbc.csv -o wdbc.jkl --max-parents 4
+"""
+STOPPING = "Stopping; nothing will be written (once more: end at once)."
+
+
+def add(commands: Any) -> None:
+    """Add the command to the parser's."""
+    text = "compute the local scores of data and write them to a file"
+    parser = options.add_command(commands, "score", text, EPILOG, run)
+    parser.add_argument("data", metavar="DATA", help="a CSV file (or .csv.gz)")
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="FILE",
+        type=Path,
+        required=True,
+        help="where to write: .jkl, .jaa or .scores, or those with .gz",
+    )
+    parser.add_argument("--overwrite", action="store_true", help="replace FILE if it exists")
+    options.add_max_parents(parser)
+    options.add_budgets(parser, threads="the processors this process may use", memory="three quarters of what is free")
+    options.add_data(parser)
+    options.add_output(parser)
+
+
+def run(given: argparse.Namespace) -> int:
+    """Write the scores; the exit code."""
+    from extbnsl.scores.files import is_score_file, write_scores
+
+    output = given.output
+    if not is_score_file(output):
+        raise InputError(f"--output: {output} is not named as local scores are; end the name in .jkl or .jkl.gz.")
+    if is_score_file(given.data):
+        raise InputError(f"{given.data} holds local scores already; give data to compute them from.")
+    options.check_output(output, given.overwrite)
+    with Interrupts() as interrupts:
+        scores = _scores(given, interrupts)
+        write_scores(scores, output, overwrite=given.overwrite)
+    say(f"{scores.families:,} parent sets of {scores.variables} variables written to {output}.")
+    return 0
+
+
+def _scores(given: argparse.Namespace, interrupts: Interrupts) -> Any:
+    dataset = options.read_problem(given.data, options.data_options(given))
+    from extbnsl import progress
+    from extbnsl.solve import compute_scores
+    from extbnsl.workers import Stopped
+
+    error = progress.line_writer(sys.stderr)
+    table = progress.Table(error)
+    told = progress.only_warnings(error) if given.quiet else table
+    try:
+        with progress.beating(*([] if given.quiet else [table.beat])):
+            return compute_scores(
+                dataset,
+                max_parents=given.max_parents,
+                threads=given.threads,
+                memory=given.memory,
+                observer=progress.combine(arming(interrupts, lambda: None, STOPPING), told),
+                stop=interrupts.stop,
+            )
+    except Stopped:
+        raise KeyboardInterrupt from None

@@ -1,0 +1,182 @@
+"""One session of a run, from its beginning or its last checkpoint to a result: what is said and what is written."""
+
+import contextlib
+import sys
+import traceback
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from extbnsl.cli.console import OUT_OF_MEMORY, fault, say
+from extbnsl.cli.summary import exit_code, final_line, summary
+from extbnsl.errors import BudgetError, ExtbnslError, VerificationError
+from extbnsl.interrupts import Interrupts
+from extbnsl.limits import give_memory_back
+
+if TYPE_CHECKING:
+    from extbnsl.data import Dataset
+    from extbnsl.events import Event, Observer
+    from extbnsl.run_directory import RunDirectory
+    from extbnsl.scores.local import LocalScores
+    from extbnsl.solve import Result
+    from extbnsl.status import StatusFile
+
+
+@dataclass(frozen=True)
+class Telling:
+    """How much a session says, and the seconds of the run's earlier sessions."""
+
+    quiet: bool
+    json: bool
+    seconds_before: float = 0.0
+
+
+def solve_in(
+    run: "RunDirectory",
+    problem: "Dataset | LocalScores",
+    arguments: Mapping[str, Any],
+    interrupts: Interrupts,
+    telling: Telling,
+) -> int:
+    """Solve `problem` with these arguments of `solve`, write and print the result; the exit code."""
+    from extbnsl.run_directory import remove_empty_folders
+    from extbnsl.status import StatusFile
+
+    give_memory_back()
+    status = StatusFile(run.show, seconds_before=telling.seconds_before)
+    command = arguments["remember"]["command"]
+    with _failures_kept(run, status):
+        from extbnsl.solve import solve
+
+        with _observed(run, status, interrupts, telling) as observer:
+            result = solve(problem, **arguments, run_folder=run.path, observer=observer, stop=interrupts.stop)
+        _write(result, run, command)
+        if result.status == "optimal":
+            remove_empty_folders(run.path, arguments["scratch"])
+        status.end(result.status)
+    document = result.document(command)
+    tell(document, run.path, telling)
+    return exit_code(document)
+
+
+def tell(document: Mapping[str, Any], folder: Path, telling: Telling) -> None:
+    """Print a result as it was asked for; RunDirectoryError if the document is none."""
+    if telling.json:
+        from extbnsl.storage import json_text
+
+        say(json_text(document, indent=1))
+    else:
+        say((final_line if telling.quiet else summary)(document, folder))
+
+
+def arming(interrupts: Interrupts, clean_up: Callable[[], None], sentence: str) -> "Observer":
+    """An observer that makes a signal ask to stop, with this sentence, once the kernels are loaded.
+
+    Until then a signal calls `clean_up` and ends the process: there is nothing to write, and compiling cannot be
+    stopped.
+    """
+
+    def observe(event: "Event") -> None:
+        if _loading(event):
+            interrupts.leave_with(clean_up)
+        else:
+            interrupts.arm(sentence)
+
+    return observe
+
+
+def _loading(event: "Event") -> bool:
+    from extbnsl.events import StageStarted
+
+    return isinstance(event, StageStarted) and event.stage == "kernels"
+
+
+@contextlib.contextmanager
+def _observed(
+    run: "RunDirectory", status: "StatusFile", interrupts: Interrupts, telling: Telling
+) -> "Iterator[Observer]":
+    """An observer that reports to standard error, to the logs and to status.json, and begins the run.
+
+    The run begins with the first event after the kernels are loaded: before that there is nothing to write.
+    """
+    from extbnsl import progress
+    from extbnsl.events import Warned
+    from extbnsl.run_directory import resume_command
+
+    error = progress.line_writer(sys.stderr)
+
+    def log(line: str) -> None:
+        run.append("solve.log", line)
+
+    def say_and_log(line: str) -> None:
+        error(line)
+        log(line)
+
+    def begin(event: "Event") -> None:
+        if not run.begun and not _loading(event):
+            run.begin()
+            for warning in run.warnings:
+                observe(Warned(warning))
+
+    stopping = (
+        "Stopping; the state and the best network will be written, and "
+        f"'{resume_command(run.path)}' goes on (once more: end at once)."
+    )
+    table = progress.Table(log if telling.quiet else say_and_log, seconds_before=telling.seconds_before)
+    observe = progress.combine(
+        arming(interrupts, run.discard, stopping),
+        begin,
+        progress.json_lines(lambda line: run.append("log.jsonl", line), seconds_before=telling.seconds_before),
+        table,
+        status,
+        *([progress.only_warnings(error)] if telling.quiet else []),
+    )
+    with progress.beating(table.beat, status.beat):
+        yield observe
+
+
+def _write(result: "Result", run: "RunDirectory", command: str) -> None:
+    """Write a result; if it cannot be written it is printed in full, so that nothing is lost."""
+    from extbnsl.run_directory import outputs
+    from extbnsl.storage import json_text
+
+    try:
+        run.write(outputs(result, command))
+    except BaseException:
+        say(json_text(result.document(command), indent=1))
+        raise
+
+
+@contextlib.contextmanager
+def _failures_kept(run: "RunDirectory", status: "StatusFile") -> Iterator[None]:
+    """Tell a failure of a run that has begun in status.json, and the traceback of a fault of extbnsl in solve.log.
+
+    When a budget is exhausted, the failure says how to go on from the last checkpoint, if there is one.
+    """
+    try:
+        yield
+    except KeyboardInterrupt:
+        status.end("interrupted")
+        raise
+    except (BudgetError, MemoryError) as error:
+        sentence = OUT_OF_MEMORY if isinstance(error, MemoryError) else str(error)
+        status.end(f"failed: {sentence}")
+        raise BudgetError(sentence + _way_on(run)) from error
+    except Exception as error:
+        foreseen = isinstance(error, ExtbnslError)
+        status.end(f"failed: {error if foreseen else fault(error)}")
+        if run.begun and (not foreseen or isinstance(error, VerificationError)):
+            run.append("solve.log", traceback.format_exc().rstrip())
+        if foreseen or not run.begun:
+            raise
+        raise ExtbnslError(f"{fault(error)} Please report it with {run.path / 'solve.log'}.") from error
+
+
+def _way_on(run: "RunDirectory") -> str:
+    from extbnsl.checkpoint import MANIFEST
+    from extbnsl.run_directory import resume_command
+
+    if not run.begun or not (run.path / MANIFEST).exists():
+        return ""
+    return f" '{resume_command(run.path)}' goes on from the last checkpoint."

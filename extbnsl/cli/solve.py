@@ -1,0 +1,95 @@
+"""`extbnsl solve`: begin a run."""
+
+import argparse
+import os
+from pathlib import Path
+from typing import Any
+
+from extbnsl import __version__
+from extbnsl.cli import options, session
+from extbnsl.interrupts import Interrupts
+
+EPILOG = """\
+Writes a run directory with result.json, network.bif (for data only), network.json, network.dot, the logs
+log.jsonl and solve.log, and the checkpoint that 'extbnsl resume' goes on from, after a limit, a signal or a
+crash. Ctrl-C or SIGTERM once: stop, and write the state, the best network and the bounds; twice: end at once.
+'extbnsl status' tells, from elsewhere, how far the run is. Progress goes to standard error, the summary to
+standard output. In the table of layers S marks nodes in files, C a checkpoint, * a new best network.
+
+example:
+  extbnsl solve survey.csv --missing drop --discretise mean --memory 8GiB --disk 500GB --time-limit 6h
+"""
+
+
+def add(commands: Any) -> None:
+    """Add the command to the parser's."""
+    parser = options.add_command(commands, "solve", "find the network of least cost and prove it", EPILOG, run)
+    parser.add_argument("data", metavar="INPUT", help="a CSV file (or .csv.gz), or local scores (.jkl .jaa .pss)")
+    parser.add_argument(
+        "--run-dir", metavar="DIR", type=Path, help="where to write (default: INPUT's name with .run, here)"
+    )
+    parser.add_argument("--overwrite", action="store_true", help="replace the run in an existing run directory")
+    parser.add_argument(
+        "--scratch-dir",
+        metavar="DIR",
+        type=Path,
+        help="an existing folder, on a large or fast disk, for the files of arrays (default: the run directory)",
+    )
+    options.add_max_parents(parser)
+    options.add_budgets(
+        parser,
+        threads="the processors this process may use",
+        memory="three quarters of what is free",
+        disk="nine tenths of what is free on the disk that they are on",
+    )
+    options.add_compress(parser)
+    options.add_time_limit(parser, "default: never")
+    options.add_method(parser)
+    options.add_data(parser)
+    options.add_output(parser, json=True)
+
+
+def run(given: argparse.Namespace) -> int:
+    """Begin a run and write what comes of it; the exit code."""
+    from extbnsl import run_directory
+
+    with (
+        Interrupts() as interrupts,
+        run_directory.create(given.run_dir, given.data, given.overwrite, given.scratch_dir) as run,
+    ):
+        problem = options.read_problem(given.data, options.data_options(given))
+        arguments = {
+            "max_parents": given.max_parents,
+            "threads": given.threads,
+            "memory": given.memory,
+            "disk": given.disk,
+            "compress": given.compress,
+            "time_limit": given.time_limit,
+            "seed": given.seed,
+            "lower_bound": given.lower_bound,
+            "path_extension": not given.no_path_extension,
+            "parent_graph": given.parent_graph,
+            "scratch": run.scratch,
+            "remember": _to_remember(given),
+            "resume": None,
+        }
+        return session.solve_in(run, problem, arguments, interrupts, session.Telling(given.quiet, given.json))
+
+
+def _to_remember(given: argparse.Namespace) -> dict[str, Any]:
+    """What `resume` needs to read the input again and to have the same budgets, as JSON values."""
+    data = options.data_options(given)
+    if data["arities"] is not None:
+        data["arities"] = os.path.abspath(data["arities"])
+    return {
+        "input": os.path.abspath(given.data),
+        "data_options": data,
+        "budgets": {
+            "memory": given.memory,
+            "disk": given.disk,
+            "threads": given.threads,
+            "compress": given.compress,
+        },
+        "command": given.shell_line,
+        "version": __version__,
+    }

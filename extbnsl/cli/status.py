@@ -1,0 +1,32 @@
+"""`extbnsl status`: what a run is doing, or how it ended."""
+
+import argparse
+from typing import Any
+
+from extbnsl.cli import options
+from extbnsl.cli.console import say
+
+EPILOG = """\
+Tells at once, and without disturbing the run, what it is doing or how it ended: the state, the layer, bounds, memory,
+disk, time, and the command that goes on with it, if it can be resumed.
+
+example:
+  extbnsl status wdbc.run
+"""
+
+
+def add(commands: Any) -> None:
+    """Add the command to the parser's."""
+    parser = options.add_command(commands, "status", "tell what a run is doing, or how it ended", EPILOG, run)
+    options.add_run(parser)
+    parser.add_argument("--json", action="store_true", help="print a JSON object instead of lines")
+
+
+def run(given: argparse.Namespace) -> int:
+    """Print the status; the exit code."""
+    from extbnsl.status import read_status
+    from extbnsl.storage import json_text
+
+    status = read_status(given.run)
+    say(json_text(status.document(), indent=1) if given.json else "\n".join(status.lines()))
+    return 0

@@ -1,0 +1,120 @@
+"""When a run commits what it has, and where: the one place that ties a standing to a run directory."""
+
+import math
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from extbnsl.checkpoint import Manifest, commit
+from extbnsl.errors import BudgetError, ExtbnslError
+from extbnsl.events import Committed, Observer, Warned
+from extbnsl.limits import cpu_seconds, peak_rss
+from extbnsl.search.state import SearchState
+from extbnsl.standing import SCORES_FILE, Standing, write_survivors
+from extbnsl.storage import Store, StoredFile
+from extbnsl.workers import Stopped
+
+COMMIT_SECONDS = 60.0
+COMMIT_SHARE = 1 / 40  # of the time, at most, that commits may take
+UNSAVED_BYTES = 128 << 20  # half a second to write
+
+
+class Commits:
+    """The commits of one process of a run; without a run folder there are none, and nothing else changes.
+
+    unsaved: how many bytes of the search may be in memory alone. about: what every manifest says besides the standing
+    (digest, options, what the caller wants remembered).
+    """
+
+    def __init__(
+        self, run_folder: Path | None, store: Store, about: Mapping[str, Any], standing: Standing, observer: Observer
+    ) -> None:
+        self.store = store
+        self.standing = standing
+        self._run_folder = run_folder
+        self._about = about
+        self._observer = observer
+        self._started = self._last = time.monotonic()
+        self.unsaved = UNSAVED_BYTES if run_folder is not None else math.inf
+        self._spent = 0.0  # seconds that the last commit took
+        self._committed = store.files  # at first those that the run goes on from
+        self._before = standing.seconds, standing.cpu_seconds, standing.peak_rss
+
+    def due(self) -> bool:
+        """Whether so much work would be lost that a commit is worth its time."""
+        pause = max(COMMIT_SECONDS, self._spent / COMMIT_SHARE)
+        return self._run_folder is not None and time.monotonic() - self._last > pause
+
+    def commit(self, status: str | None = None) -> None:
+        """Commit the standing; `status` says why the process ends, if it does.
+
+        Raises BudgetError if the disk is full; then the commit before stands.
+        """
+        if self._run_folder is None:
+            return
+        began = time.monotonic()
+        standing = self.standing
+        if standing.survivors is not None and not any(file.name == SCORES_FILE for file in self.store.files):
+            write_survivors(standing.survivors, self.store)
+        search = () if standing.search is None else standing.search.state.files
+        names = {SCORES_FILE, *(file.name for file in search)}
+        self._write(standing.document(), tuple(file for file in self.store.files if file.name in names), status)
+        self._last = time.monotonic()
+        self._spent = self._last - began
+        self._observer(Committed(self._spent, self.store.used))
+
+    def last_commit(self, status: str) -> None:
+        """Commit at the end of the process; if that fails, warn that the commit before stands."""
+        try:
+            self.commit(status)
+        except (ExtbnslError, MemoryError) as error:
+            self._observer(Warned(f"{_sentence(error)} What was done since the last checkpoint is lost."))
+
+    def finish(self, status: str) -> None:
+        """Say that the run is over, and delete what it needed; if that fails, warn that it stays."""
+        try:
+            if self._run_folder is not None:
+                self._write({**self.standing.document(), "phase": "done", "search": None, "scores": None}, (), status)
+            self.store.keep_only(())
+        except (ExtbnslError, MemoryError) as error:
+            self._observer(Warned(f"{_sentence(error)} The last checkpoint stays; 'extbnsl clean' deletes it."))
+
+    def layer_ended(self, state: SearchState) -> None:
+        """Delete what neither `state` nor the last commit needs; no task may be at work."""
+        self.store.keep_only((*self._committed, *state.files))
+
+    def _write(self, standing: dict[str, Any], files: tuple[StoredFile, ...], status: str | None) -> None:
+        assert self._run_folder is not None, "there is a run directory"
+        self.add_up()
+        scratch = None if self.store.folder == self._run_folder else str(self.store.folder)
+        times = {name: getattr(self.standing, name) for name in ("seconds", "cpu_seconds", "peak_rss", "peak_disk")}
+        manifest = Manifest({**self._about, "status": status, **standing, **times}, files, scratch)
+        commit(self._run_folder, self.store, manifest)
+        self._committed = files
+
+    def add_up(self) -> None:
+        """Bring the standing's times and peaks up to date."""
+        seconds, cpu, rss = self._before
+        self.standing.seconds = seconds + time.monotonic() - self._started
+        self.standing.cpu_seconds = cpu + cpu_seconds()
+        self.standing.peak_rss = max(rss, peak_rss())
+        self.standing.peak_disk = max(self.standing.peak_disk, self.store.peak)
+
+
+def _sentence(error: ExtbnslError | MemoryError) -> str:
+    return "There is no memory to write a checkpoint." if isinstance(error, MemoryError) else str(error)
+
+
+def commit_if_due(commits: Commits) -> None:
+    """Commit if it is time; when the disk is full, the work is over for now: Stopped."""
+    if commits.due():
+        commit_or_stop(commits)
+
+
+def commit_or_stop(commits: Commits) -> None:
+    """Commit; when the disk is full, the work is over for now: Stopped."""
+    try:
+        commits.commit()
+    except BudgetError as error:
+        raise Stopped("disk_limit") from error

@@ -1,0 +1,299 @@
+"""Runs: sorted, duplicate-free pieces of a layer, in memory or in files.
+
+A run is what one task made of a range of partitions. In files it is two: the varsets and leaves stay until the end of
+the search, for reconstruction (Malone et al. 2011, Section 5.5); the costs, with the rows of layered parent graphs,
+go when the layer has been expanded.
+"""
+
+import contextlib
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from extbnsl.storage import HEADER_BYTES, StoredArrays, StoredFile, open_arrays, write_arrays
+
+ANCESTOR_BYTES = 3  # of one node in the columns that reconstruction needs
+PARTITION_BYTES = 16
+FENCE_NODES = 1024  # from one fence to the next, about
+
+
+def node_bytes(row_width: int) -> int:
+    """Bytes of one node in all columns, with so many best scores in its row."""
+    return 12 + 8 * row_width
+
+
+@dataclass(frozen=True)
+class Nodes:
+    """Nodes of one size, sorted by varset, by partitions that share their high bits.
+
+    Partition p has high part highs[p] (uint64, ascending) and nodes starts[p]:starts[p + 1] (int64); lows (m,) uint16
+    ascending within it, leaf (m,) uint8 (the last variable of a cheapest order), g (m,) float64 nats, forced (m,)
+    uint8 (the one successor that path extension leaves, or 255). best (m, k) float64: a row of BestScore(X | U) of
+    every X outside U, ascending X, if the parent graphs are layered; otherwise k = 0.
+    """
+
+    highs: NDArray[np.uint64]
+    starts: NDArray[np.int64]
+    lows: NDArray[np.uint16]
+    leaf: NDArray[np.uint8]
+    g: NDArray[np.float64]
+    forced: NDArray[np.uint8]
+    best: NDArray[np.float64]
+
+    def varsets(self, low_bits: int) -> NDArray[np.uint64]:
+        """The nodes as bitmasks, ascending."""
+        return np.repeat(self.highs, np.diff(self.starts)) << np.uint64(low_bits) | self.lows.astype(np.uint64)
+
+    def part(self, lo: int, hi: int) -> "Nodes":
+        """The nodes whose high part is at least lo and below hi: views of the columns."""
+        first, last = np.searchsorted(self.highs, np.array([lo, hi], dtype=np.uint64))
+        begin, end = int(self.starts[first]), int(self.starts[last])
+        starts = self.starts[first : last + 1] - begin
+        return Nodes(
+            self.highs[first:last],
+            starts,
+            self.lows[begin:end],
+            self.leaf[begin:end],
+            self.g[begin:end],
+            self.forced[begin:end],
+            self.best[begin:end],
+        )
+
+    def check(self, low_bits: int, size: int) -> None:
+        """Assert every invariant: columns of one length, sorted, duplicate-free, varsets of `size` variables."""
+        assert self.starts.size == self.highs.size + 1, "one start per partition and the end"
+        assert self.starts[0] == 0, "the first partition starts at 0"
+        assert self.starts[-1] == self.lows.size == self.g.size == self.leaf.size == self.forced.size, "column lengths"
+        assert self.best.shape[0] == self.lows.size, "a row per node"
+        assert (np.diff(self.starts) > 0).all(), "no partition is empty"
+        varsets = self.varsets(low_bits)
+        assert (varsets[1:] > varsets[:-1]).all(), "sorted without duplicates"
+        assert (np.bitwise_count(varsets) == size).all(), "every node has `size` variables"
+        assert np.isfinite(self.g).all(), "finite costs"
+
+
+def joined(pieces: Sequence[Nodes]) -> Nodes:
+    """Pieces that follow each other as one; a single one is handed back as it is."""
+    if len(pieces) == 1:
+        return pieces[0]
+    counts = [np.diff(piece.starts) for piece in pieces]
+    starts = np.concatenate([np.zeros(1, np.int64), *counts]).cumsum()
+    highs = np.concatenate([np.zeros(0, np.uint64), *(piece.highs for piece in pieces)])
+    return Nodes(
+        highs,
+        starts,
+        np.concatenate([np.zeros(0, np.uint16), *(piece.lows for piece in pieces)]),
+        np.concatenate([np.zeros(0, np.uint8), *(piece.leaf for piece in pieces)]),
+        np.concatenate([np.zeros(0), *(piece.g for piece in pieces)]),
+        np.concatenate([np.zeros(0, np.uint8), *(piece.forced for piece in pieces)]),
+        np.concatenate([piece.best for piece in pieces]) if pieces else np.zeros((0, 0)),
+    )
+
+
+@dataclass(frozen=True)
+class Run:
+    """A piece of a layer, in memory (`nodes`), in files (`varsets`, and `costs` while they are needed), or both.
+
+    first, last: the high parts of its first and last partition. fence_highs (k + 1,) uint64 and fence_nodes,
+    fence_partitions (k + 1,) int64 tell how many nodes and partitions lie before some of the high parts, the last row
+    those of the whole run (its high part is last + 1).
+    """
+
+    first: int
+    last: int
+    size: int
+    partitions: int
+    fence_highs: NDArray[np.uint64]
+    fence_nodes: NDArray[np.int64]
+    fence_partitions: NDArray[np.int64]
+    nodes: Nodes | None = None
+    varsets: StoredFile | None = None
+    costs: StoredFile | None = None
+
+    @property
+    def memory(self) -> int:
+        """Bytes that the columns in memory take."""
+        if self.nodes is None:
+            return 0
+        each = node_bytes(self.nodes.best.shape[1]) if self.nodes.g.size else ANCESTOR_BYTES
+        return each * self.size + PARTITION_BYTES * self.partitions
+
+    @property
+    def files(self) -> tuple[StoredFile, ...]:
+        return tuple(file for file in (self.varsets, self.costs) if file is not None)
+
+    def document(self) -> dict[str, Any]:
+        """What a manifest says of a run that is in files."""
+        assert self.varsets is not None, "only what is in files can be committed"
+        return {
+            "first": self.first,
+            "last": self.last,
+            "nodes": self.size,
+            "partitions": self.partitions,
+            "varsets": self.varsets.name,
+            "costs": None if self.costs is None else self.costs.name,
+        }
+
+
+def run_in_memory(nodes: Nodes) -> Run:
+    """The run of nodes that stay in memory; there is at least one."""
+    fences = _fences(nodes.highs, nodes.starts)
+    return Run(int(nodes.highs[0]), int(nodes.highs[-1]), nodes.lows.size, nodes.highs.size, *fences, nodes)
+
+
+def _fences(highs: NDArray[np.uint64], starts: NDArray[np.int64]) -> tuple[NDArray, NDArray, NDArray]:
+    """Partitions about FENCE_NODES apart."""
+    partitions = np.unique(np.searchsorted(starts, np.arange(0, starts[-1], FENCE_NODES), side="right") - 1)
+    partitions = np.append(partitions, highs.size)
+    return np.append(highs[partitions[:-1]], highs[-1] + np.uint64(1)), starts[partitions], partitions
+
+
+def file_bytes(run: Run) -> int:
+    """At most what the files of a run in memory take."""
+    return run.memory + run.memory // 500 + 2 * HEADER_BYTES
+
+
+def write_run(run: Run, folder: Path, name: str, compress: bool = False) -> Run:
+    """The run with its columns in files as well: layers/`name`, which stays and may be compressed, and, unless they are
+    gone already, runs/`name`."""
+    if run.nodes is None or run.varsets is not None:
+        return run
+    nodes = run.nodes
+    counts = np.diff(nodes.starts).astype(np.uint32)
+    ancestry: dict[str, NDArray] = {"highs": nodes.highs, "counts": counts, "lows": nodes.lows, "leaf": nodes.leaf}
+    written = replace(run, varsets=write_arrays(folder, f"layers/{name}.h5", ancestry, compress))
+    if nodes.g.size == 0:
+        return written
+    to_expand: dict[str, NDArray] = {"g": nodes.g, "forced": nodes.forced, "best": nodes.best}
+    try:
+        return replace(written, costs=write_arrays(folder, f"runs/{name}.h5", to_expand))
+    except BaseException:
+        discard([written], folder)
+        raise
+
+
+def cut(run: Run, size: int) -> list[Run]:
+    """A run in memory as runs of about `size` nodes, cut between partitions; their columns are views."""
+    assert run.nodes is not None, "only what is in memory can be cut"
+    nodes = run.nodes
+    goals = np.arange(size, run.size, size)
+    edges = np.unique(np.concatenate([[0], np.searchsorted(nodes.starts, goals), [run.partitions]]))
+    highs = [*nodes.highs[edges[:-1]].tolist(), run.last + 1]
+    return [run_in_memory(nodes.part(lo, hi)) for lo, hi in itertools.pairwise(highs)]
+
+
+def discard(runs: Iterable[Run], folder: Path | None) -> None:
+    """Delete the files of runs that do not count, as far as that can be done."""
+    for run in runs:
+        for file in run.files:
+            assert folder is not None, "files lie in a folder"
+            with contextlib.suppress(OSError):
+                (folder / file.name).unlink()
+
+
+def in_files_only(run: Run) -> Run:
+    """The run without its columns in memory, if it is in files."""
+    return run if run.varsets is None else replace(run, nodes=None)
+
+
+def without_costs(run: Run) -> Run:
+    """What is left of a run when its layer has been expanded."""
+    nodes = run.nodes
+    if nodes is not None:
+        nodes = replace(nodes, g=np.zeros(0), forced=np.zeros(0, np.uint8), best=np.zeros((0, 0)))
+    return replace(run, nodes=nodes, costs=None)
+
+
+def find_run(document: Mapping[str, Any], files: Mapping[str, StoredFile], folder: Path) -> Run:
+    """The run that a manifest speaks of; its partitions are read again where the search needs them."""
+    varsets = files[document["varsets"]]
+    costs = None if document["costs"] is None else files[document["costs"]]
+    fences = np.zeros(0, np.uint64), np.zeros(0, np.int64), np.zeros(0, np.int64)
+    if costs is not None:
+        with open_arrays(folder, varsets) as arrays:
+            fences = _fences(*_partitions(arrays))
+    return Run(
+        document["first"], document["last"], document["nodes"], document["partitions"], *fences, None, varsets, costs
+    )
+
+
+def load_sources(run: Run, lo: int, hi: int, folder: Path | None) -> Nodes:
+    """The nodes of a run with a high part of at least lo and below hi, with what expanding them needs (no leaves)."""
+    if run.nodes is not None:
+        return run.nodes.part(lo, hi)
+    before, after = _around(run.fence_highs, lo, hi)
+    span = slice(int(run.fence_partitions[before]), int(run.fence_partitions[after]))
+    with _opened(run.varsets, folder) as arrays, _opened(run.costs, folder) as costs:
+        highs, starts = _partitions(arrays, span)
+        first, last = np.searchsorted(highs, np.array([lo, hi], dtype=np.uint64))
+        begin, end = (int(run.fence_nodes[before] + starts[at]) for at in (first, last))
+        return Nodes(
+            highs[first:last],
+            starts[first : last + 1] - starts[first],
+            arrays["lows"][begin:end],
+            np.zeros(0, np.uint8),
+            costs["g"][begin:end],
+            costs["forced"][begin:end],
+            costs["best"][begin:end],
+        )
+
+
+def _around(fence_highs: NDArray[np.uint64], lo: int, hi: int) -> tuple[int, int]:
+    """The last fence that is not above `lo`, or the first of all, and the first that is not below `hi`, or the last."""
+    before = int(np.searchsorted(fence_highs, np.uint64(lo), side="right")) - 1
+    after = int(np.searchsorted(fence_highs, np.uint64(hi)))
+    return max(0, before), min(after, fence_highs.size - 1)
+
+
+def goal_cost(runs: Sequence[Run], folder: Path | None) -> float:
+    """The cost of the only node of the last layer."""
+    (run,) = runs
+    if run.nodes is not None:
+        return float(run.nodes.g[0])
+    with _opened(run.costs, folder) as arrays:
+        return float(arrays["g"][:1][0])
+
+
+def leaf_of(runs: Sequence[Run], varset: int, low_bits: int, folder: Path | None) -> int:
+    """The leaf of one node of a layer; KeyError if it is not there. Reads one run."""
+    high, low = varset >> low_bits, varset & (1 << low_bits) - 1
+    for run in runs:
+        if run.first <= high <= run.last:
+            for lows, leaf in _partition(run, high, folder):
+                i = int(np.searchsorted(lows, low))
+                if i < lows.size and int(lows[i]) == low:
+                    return int(leaf[i])
+    raise KeyError(varset)
+
+
+def _partition(run: Run, high: int, folder: Path | None) -> Iterator[tuple[NDArray, NDArray]]:
+    """The low parts and leaves of one partition, if the run has it."""
+    if run.nodes is not None:
+        nodes = run.nodes
+        p = int(np.searchsorted(nodes.highs, np.uint64(high)))
+        if p < nodes.highs.size and int(nodes.highs[p]) == high:
+            yield nodes.lows[nodes.starts[p] : nodes.starts[p + 1]], nodes.leaf[nodes.starts[p] : nodes.starts[p + 1]]
+        return
+    with _opened(run.varsets, folder) as arrays:
+        highs, starts = _partitions(arrays)
+        p = int(np.searchsorted(highs, np.uint64(high)))
+        if p < highs.size and int(highs[p]) == high:
+            yield arrays["lows"][starts[p] : starts[p + 1]], arrays["leaf"][starts[p] : starts[p + 1]]
+
+
+def _opened(file: StoredFile | None, folder: Path | None) -> AbstractContextManager[StoredArrays]:
+    assert file is not None, "what is not in memory is in a file"
+    assert folder is not None, "files lie in a folder"
+    return open_arrays(folder, file)
+
+
+def _partitions(arrays: StoredArrays, span: slice = slice(None)) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+    """High parts and starts of some partitions, the first of which starts at 0."""
+    counts = arrays["counts"][span].astype(np.int64)
+    return arrays["highs"][span], np.concatenate([np.zeros(1, np.int64), counts]).cumsum()

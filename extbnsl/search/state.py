@@ -1,0 +1,138 @@
+"""The state of a search: immutable, complete, and ready to be committed."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from extbnsl.search.expand import UNFORCED
+from extbnsl.search.problem import SearchProblem
+from extbnsl.search.runs import Nodes, Run, find_run, in_files_only, joined, run_in_memory
+from extbnsl.search.tasks import Layer, improve_rows
+from extbnsl.storage import StoredFile
+
+
+@dataclass(frozen=True)
+class SearchState:
+    """How far a search has come.
+
+    layer is being expanded: the targets below the high part `position` are done, and `following` holds what they got.
+    closed: the runs of all earlier layers, without costs. expanded: nodes of the closed layers; generated: edges in
+    all; edges_in: those that led to `layer`, edges_out: those that led to `following`. kept: nodes in all complete
+    layers, peak: those of the largest. least_f: the least f of a node in `layer`, least_following of one in
+    `following`. cache: the score cache of layered parent graphs. to_commit: every run is in files, and this is a good
+    moment to commit.
+    """
+
+    layer: Layer
+    following: tuple[Run, ...] = ()
+    position: int = 0
+    closed: tuple[tuple[Run, ...], ...] = ()
+    expanded: int = 0
+    generated: int = 0
+    edges_in: int = 0
+    edges_out: int = 0
+    kept: int = 1
+    peak: int = 1
+    least_f: float = 0.0
+    least_following: float = float("inf")
+    cache: StoredFile | None = None
+    to_commit: bool = False
+
+    @property
+    def runs(self) -> Iterator[Run]:
+        """Every run of the state."""
+        for runs in (*self.closed, self.layer.runs, self.following):
+            yield from runs
+
+    @property
+    def memory(self) -> int:
+        """Bytes of memory that the runs take."""
+        return sum(run.memory for run in self.runs)
+
+    @property
+    def files(self) -> Iterator[StoredFile]:
+        """Every file that the state needs."""
+        if self.cache is not None:
+            yield self.cache
+        for run in self.runs:
+            yield from run.files
+
+    @property
+    def spilled(self) -> int:
+        """Nodes of the layer that are in files only."""
+        return sum(run.size for run in self.layer.runs if run.nodes is None)
+
+    @property
+    def following_nodes(self) -> int:
+        return sum(run.size for run in self.following)
+
+    def filed(self) -> "SearchState":
+        """The state without what it has in memory; all its runs must be in files."""
+        return replace(
+            self,
+            layer=Layer(self.layer.size, _filed(self.layer.runs)),
+            following=_filed(self.following),
+            closed=tuple(_filed(runs) for runs in self.closed),
+        )
+
+    def document(self) -> dict[str, Any]:
+        """What a manifest says of the state; all its runs must be in files."""
+        return {
+            "size": self.layer.size,
+            "layer": [run.document() for run in self.layer.runs],
+            "following": [run.document() for run in self.following],
+            "closed": [[run.document() for run in runs] for runs in self.closed],
+            "position": self.position,
+            "cache": None if self.cache is None else self.cache.name,
+        } | {name: getattr(self, name) for name in _COUNTERS}
+
+
+def _filed(runs: tuple[Run, ...]) -> tuple[Run, ...]:
+    return tuple(in_files_only(run) for run in runs)
+
+
+_COUNTERS = ("expanded", "generated", "edges_in", "edges_out", "kept", "peak", "least_f", "least_following")
+
+
+def start_state(problem: SearchProblem) -> SearchState:
+    """Before the first layer: the empty varset. Raises RunDirectoryError if the score cache cannot be read."""
+    nothing = Nodes(
+        highs=np.zeros(1, np.uint64),
+        starts=np.array([0, 1]),
+        lows=np.zeros(1, np.uint16),
+        leaf=np.full(1, UNFORCED),
+        g=np.zeros(1),
+        forced=np.full(1, UNFORCED),
+        best=np.full((1, problem.row_width(0)), np.inf),
+    )
+    cache = problem.score_cache
+    if cache is not None:
+        improve_rows(cache, problem.low_bits, 0, nothing, np.zeros(1, np.uint64), np.zeros(1, np.uint8))
+    return SearchState(Layer(0, (run_in_memory(nothing),)), cache=None if cache is None else cache.file)
+
+
+def read_state(document: Mapping[str, Any], files: Mapping[str, StoredFile], folder: Path) -> SearchState:
+    """The state that a manifest speaks of; its files must have been checked."""
+
+    def runs(documents: list[dict[str, Any]]) -> tuple[Run, ...]:
+        return tuple(find_run(one, files, folder) for one in documents)
+
+    counters = {name: document[name] for name in _COUNTERS}
+    for name in ("least_f", "least_following"):  # JSON has no infinity
+        counters[name] = float("inf") if counters[name] is None else counters[name]
+    return SearchState(
+        layer=Layer(document["size"], runs(document["layer"])),
+        following=runs(document["following"]),
+        closed=tuple(runs(layer) for layer in document["closed"]),
+        position=document["position"],
+        cache=None if document["cache"] is None else files[document["cache"]],
+        **counters,
+    )
+
+
+def whole_layer(state: SearchState) -> Nodes:
+    """The nodes of a layer that is in memory, as one."""
+    return joined([run.nodes for run in state.layer.runs if run.nodes is not None])

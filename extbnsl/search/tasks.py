@@ -1,0 +1,313 @@
+"""The task of the search: expand what leads into one block of targets.
+
+A pure function of its arguments: it reads runs, leaves runs in memory or writes their files, and says what it made.
+Doing it twice does no harm. So threads, processes or a cluster may run it; only the driver knows the whole.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from extbnsl.search.blocks import Block, block_targets
+from extbnsl.search.expand import expand, find_sources, group_by_leaf
+from extbnsl.search.layered import expand_layered, improve, inherit
+from extbnsl.search.problem import SearchProblem
+from extbnsl.search.runs import (
+    PARTITION_BYTES,
+    Nodes,
+    Run,
+    discard,
+    file_bytes,
+    in_files_only,
+    joined,
+    load_sources,
+    node_bytes,
+    run_in_memory,
+    write_run,
+)
+from extbnsl.search.score_cache import ScoreCache
+
+CHUNK_NODES = 1 << 16  # room of the targets that one call of the kernel expands, at most
+CHUNK_BYTES = 12 * CHUNK_NODES  # room that they may have however small a run is to be
+CHUNK_TARGETS = 4096  # whose sources are looked up together
+
+
+@dataclass(frozen=True)
+class Sources:
+    """Nodes ready to be expanded: free (p,) int64 and order (m,) uint32 as from `group_by_leaf`."""
+
+    nodes: Nodes
+    free: NDArray[np.int64]
+    order: NDArray[np.uint32]
+
+
+@dataclass(frozen=True)
+class Layer:
+    """The kept nodes of one size as runs that follow each other; `sources` if they are one run in memory."""
+
+    size: int
+    runs: tuple[Run, ...]
+    sources: Sources | None = None
+
+    @property
+    def nodes(self) -> int:
+        return sum(run.size for run in self.runs)
+
+    @property
+    def memory(self) -> int:
+        """Bytes that the columns in memory take."""
+        return sum(run.memory for run in self.runs)
+
+    @property
+    def sources_memory(self) -> int:
+        """Bytes that being ready to expand takes."""
+        return 0 if self.sources is None else sources_bytes(self.sources.nodes)
+
+
+@dataclass(frozen=True)
+class Sink:
+    """Where a task may leave what it makes.
+
+    Runs of about `run_nodes` nodes stay in memory while they fit into `memory` bytes. Those that do not, and with
+    `write` all, are written below `folder` while they fit into `disk` bytes, under names that begin with `name`; with
+    `compress` the part that stays takes less.
+    """
+
+    run_nodes: int
+    memory: float
+    disk: float
+    write: bool
+    folder: Path | None
+    name: str
+    compress: bool = False
+
+
+@dataclass(frozen=True)
+class Expansion:
+    """What came of a block: its runs, ascending, the edges generated, the least f of the nodes kept (or infinity).
+
+    `complete` is false if the sink was too small or `halt` was set: then the block is still to be done.
+    """
+
+    block: Block
+    runs: tuple[Run, ...]
+    edges: int
+    least: float
+    complete: bool
+
+
+def expand_block(problem: SearchProblem, layer: Layer, block: Block, sink: Sink, halt: NDArray[np.uint8]) -> Expansion:
+    """Generate the nodes of the targets in `block` from `layer`, without duplicates, each with its least g.
+
+    Ties go to the smaller leaf. Raises BudgetError or InputError if a file cannot be written, RunDirectoryError if
+    one cannot be read. A few dozen ns per edge; memory: the sources, two runs and a chunk.
+    """
+    size = layer.size + 1
+    room = min(CHUNK_NODES, max(sink.run_nodes, CHUNK_BYTES // node_bytes(problem.row_width(size))))
+    task = _Task(problem, size, layer.sources or _gather(layer, block, sink.folder), room, halt)
+    placed = _Placed(sink)
+    pieces: list[_Piece] = []
+    edges, least = 0, math.inf
+    try:
+        for piece in _expanded(task, _targets(task.sources, block)):
+            edges += piece.edges
+            least = min(least, piece.least)
+            pieces.append(piece)
+            if sum(p.nodes.lows.size for p in pieces) >= sink.run_nodes:
+                placed.add(_finished(task, pieces))
+                pieces = []
+            if placed.overflown:
+                break
+        placed.add(_finished(task, pieces))
+    except BaseException:
+        discard(placed.runs, sink.folder)
+        raise
+    if placed.overflown or halt[0]:
+        discard(placed.runs, sink.folder)
+        return Expansion(block, (), 0, math.inf, False)
+    return Expansion(block, tuple(placed.runs), edges, least, True)
+
+
+def sources_bytes(nodes: Nodes) -> int:
+    """Memory that `ready_sources` takes."""
+    return 4 * nodes.lows.size + 8 * nodes.highs.size
+
+
+def ready_sources(nodes: Nodes) -> Sources:
+    """Sources of nodes; O(m)."""
+    return Sources(nodes, *group_by_leaf(nodes.starts, nodes.forced))
+
+
+def source_weights(
+    partitions: NDArray[np.int64], nodes: NDArray[np.int64], problem: SearchProblem, size: int
+) -> NDArray:
+    """Bytes of memory that a task takes for so many partitions and nodes, of `size` variables, among its sources."""
+    candidates = 16 * (1 + problem.high_bits // 2)  # high parts of targets, before and after sorting
+    return (node_bytes(problem.row_width(size)) + 3) * nodes + (PARTITION_BYTES + 8 + candidates) * partitions
+
+
+def improve_rows(
+    cache: ScoreCache, low_bits: int, size: int, nodes: Nodes, covered: NDArray[np.uint64], halt: NDArray[np.uint8]
+) -> None:
+    """Finish the rows of nodes of `size` variables, in place, unless `halt` is set.
+
+    `covered` says which of their predecessors the rows take into account, as from `layered.inherit`. Reads the
+    families that can matter once. Raises RunDirectoryError if the score cache cannot be read.
+    """
+    if covered.size:
+        for families in cache.families(int(np.bitwise_count(covered).min()), size):
+            improve((nodes.highs, nodes.starts, nodes.lows), low_bits, covered, nodes.best, families.arrays(), halt)
+
+
+@dataclass(frozen=True)
+class _Task:
+    """What the steps of one task share: it makes nodes of `size` variables, about `room` at most in one call."""
+
+    problem: SearchProblem
+    size: int
+    sources: Sources
+    room: int
+    halt: NDArray[np.uint8]
+
+
+@dataclass(frozen=True)
+class _Piece:
+    """What one call of the kernel made: nodes, the edges generated, the least f.
+
+    If the parent graphs are layered, the rows of the nodes are not finished: covered (m,) uint64 is as from `inherit`.
+    """
+
+    nodes: Nodes
+    edges: int
+    least: float
+    covered: NDArray[np.uint64]
+
+
+def _gather(layer: Layer, block: Block, folder: Path | None) -> Sources:
+    """The nodes of the layer that have successors in the block."""
+    lasts = np.array([run.last for run in layer.runs], dtype=np.uint64)
+    pieces = []
+    for lo, hi in block.ranges():
+        at = int(np.searchsorted(lasts, np.uint64(lo)))
+        while at < len(layer.runs) and layer.runs[at].first < hi:
+            pieces.append(load_sources(layer.runs[at], lo, hi, folder))
+            at += 1
+    return ready_sources(joined(pieces))
+
+
+def _targets(sources: Sources, block: Block) -> NDArray[np.uint64]:
+    """The high parts that successors in the block can have, ascending."""
+    highs = sources.nodes.highs
+    edges = [np.searchsorted(highs, np.array(limits, dtype=np.uint64)) for limits in block.ranges()]
+    mine = np.concatenate([highs[lo:hi] for lo, hi in edges])
+    return np.unique(block_targets(mine, np.uint64(block.first), block.free))
+
+
+def _expanded(task: _Task, targets: NDArray[np.uint64]) -> Iterator[_Piece]:
+    """The nodes of the targets, some targets at a time."""
+    nodes, shape = task.sources.nodes, (task.problem.variables, task.problem.low_bits)
+    for begin in range(0, targets.size, CHUNK_TARGETS):
+        some = targets[begin : begin + CHUNK_TARGETS]
+        first = np.empty(some.size + 1, np.int64)
+        most = some.size * (task.problem.high_bits + 1)
+        found = np.empty(most, np.int64), np.empty(most, np.uint64)
+        rooms = find_sources(some, nodes.highs, nodes.starts, shape, task.size, first, *found)
+        for lo, hi in _by_room(rooms, task.room):
+            yield _piece(task, (first[lo : hi + 1], some[lo:hi], found), int(rooms[lo:hi].sum()))
+
+
+def _piece(task: _Task, span: tuple, most: int) -> _Piece:
+    """The nodes, `most` or fewer, of the targets in `span`: (first, targets, sources) as the kernels take them."""
+    targets = span[1]
+    lows, g = np.empty(most, np.uint16), np.empty(most)
+    leaf, forced = np.empty(most, np.uint8), np.empty(most, np.uint8)
+    counts = np.zeros(targets.size, np.int64)
+    edges, kept, least = _generated(task, span, (lows, g, leaf, forced, counts))
+    starts = np.concatenate([np.zeros(1, np.int64), counts[counts > 0]]).cumsum()
+    # copies, because there was room for more
+    lows, leaf, g, forced = lows[:kept].copy(), leaf[:kept].copy(), g[:kept].copy(), forced[:kept].copy()
+    best, covered = _inherited(task, span, counts, lows)
+    return _Piece(Nodes(targets[counts > 0], starts, lows, leaf, g, forced, best), edges, least, covered)
+
+
+def _generated(task: _Task, span: tuple, out: tuple) -> tuple[int, int, float]:
+    """Call the kernel that the parent graphs ask for; returns what it does."""
+    problem, sources = task.problem, task.sources
+    nodes, shape = sources.nodes, (problem.variables, problem.low_bits)
+    columns = nodes.starts, nodes.lows, nodes.g, nodes.forced, sources.free, sources.order
+    rest = problem.bound.arrays(), problem.unmet, problem.path_extension, problem.limit, out, task.halt
+    if isinstance(problem.parent_graphs, ScoreCache):
+        return expand_layered(*span, (*columns, nodes.best), shape, *rest)
+    return expand(*span, columns, shape, problem.parent_graphs.arrays(), *rest)
+
+
+def _inherited(
+    task: _Task, span: tuple, counts: NDArray[np.int64], lows: NDArray[np.uint16]
+) -> tuple[NDArray[np.float64], NDArray[np.uint64]]:
+    """The rows of the nodes kept as far as predecessors tell them, and what these cover; empty if sparse."""
+    problem, nodes = task.problem, task.sources.nodes
+    best = np.empty((lows.size, problem.row_width(task.size)))
+    if problem.score_cache is None:
+        return best, np.zeros(0, np.uint64)
+    covered = np.empty(lows.size, np.uint64)
+    inherit(*span, (nodes.starts, nodes.lows, nodes.best), problem.low_bits, counts, lows, covered, best)
+    return best, covered
+
+
+def _finished(task: _Task, pieces: list[_Piece]) -> Nodes:
+    """The nodes of pieces that follow each other, with their rows finished."""
+    nodes, cache = joined([piece.nodes for piece in pieces]), task.problem.score_cache
+    if cache is not None and pieces:
+        covered = np.concatenate([piece.covered for piece in pieces])
+        improve_rows(cache, task.problem.low_bits, task.size, nodes, covered, task.halt)
+    return nodes
+
+
+def _by_room(rooms: NDArray[np.int64], most: int) -> Iterator[tuple[int, int]]:
+    """Ranges of targets with room for at most `most` nodes together, or one target each."""
+    ends = rooms.cumsum()
+    lo = 0
+    while lo < rooms.size:
+        before = ends[lo] - rooms[lo]
+        hi = max(lo + 1, int(np.searchsorted(ends, before + most, side="right")))
+        yield lo, hi
+        lo = hi
+
+
+class _Placed:
+    """The runs of one task, put where its sink has room; `overflown` once there was none."""
+
+    def __init__(self, sink: Sink) -> None:
+        self.runs: list[Run] = []
+        self.overflown = False
+        self._sink = sink
+        self._memory = sink.memory
+        self._disk = sink.disk
+
+    def add(self, nodes: Nodes) -> None:
+        """Make a run of nodes, if there are any."""
+        if nodes.lows.size == 0 or self.overflown:
+            return
+        run = run_in_memory(nodes)
+        keep = run.memory <= self._memory
+        writable = self._sink.folder is not None and file_bytes(run) <= self._disk
+        if writable and (self._sink.write or not keep):
+            run = self._written(run)
+        elif not keep:
+            self.overflown = True
+            return
+        if keep:
+            self._memory -= run.memory
+        else:
+            run = in_files_only(run)
+        self.runs.append(run)
+
+    def _written(self, run: Run) -> Run:
+        assert self._sink.folder is not None, "files lie in a folder"
+        run = write_run(run, self._sink.folder, f"{self._sink.name}-{len(self.runs)}", self._sink.compress)
+        self._disk -= sum(file.bytes for file in run.files)
+        return run

@@ -1,0 +1,169 @@
+"""How far a solve has come: what a commit holds and a resume starts from."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from extbnsl.parents.surviving import Survivors
+from extbnsl.scores.local import LocalScores
+from extbnsl.search.state import SearchState, read_state
+from extbnsl.storage import Store, StoredFile, read_arrays, write_arrays
+
+SCORES_FILE = "scores.h5"
+COUNTERS = ("nodes_expanded", "nodes_generated", "nodes_kept", "peak_layer")
+
+
+@dataclass(frozen=True)
+class Part:
+    """How far one component is solved: its best order (positions in the component) and bounds in nats.
+
+    proved: nothing is left to do. stopped: why it was given up, if it was.
+    """
+
+    order: tuple[int, ...]
+    upper_bound: float
+    lower_bound: float
+    proved: bool = False
+    stopped: str | None = None
+
+
+@dataclass(frozen=True)
+class Search:
+    """The search of one component, by its number: the groups of the bound that guides it, and the last state of it
+    that has all its runs in files."""
+
+    component: int
+    groups: tuple[tuple[int, ...], ...]
+    state: SearchState
+
+
+@dataclass
+class Standing:
+    """What is known so far: local scores, a part per component, and the search that is going on.
+
+    latest: its state, which may be ahead of the one in `search` and is not committed. counters: nodes of the searches
+    that are over; stages: seconds per stage; cpu_seconds, seconds: of all processes of the run; peak_rss, peak_disk:
+    the most bytes that one of them had in memory and in files.
+    """
+
+    survivors: Survivors | None = None
+    parts: list[Part] = field(default_factory=list)
+    search: Search | None = None
+    latest: SearchState | None = None
+    counters: dict[str, int] = field(default_factory=dict)
+    stages: dict[str, dict[str, float]] = field(default_factory=dict)
+    seconds: float = 0.0
+    cpu_seconds: float = 0.0
+    peak_rss: int = 0
+    peak_disk: int = 0
+
+    @property
+    def phase(self) -> str:
+        if self.survivors is None:
+            return "start"
+        return "search" if self.parts else "scores"
+
+    @property
+    def upper_bound(self) -> float:
+        """The cost of the best network, in nats; infinity before there is one."""
+        return sum(part.upper_bound for part in self.parts) if self.parts else math.inf
+
+    @property
+    def lower_bound(self) -> float:
+        """What every network costs at least, in nats; minus infinity before that is known."""
+        return sum(part.lower_bound for part in self.parts) if self.parts else -math.inf
+
+    def counted(self) -> dict[str, int]:
+        """The counters with those of the search that is going on."""
+        total = {name: self.counters.get(name, 0) for name in COUNTERS}
+        if self.latest is not None:
+            total["nodes_expanded"] += self.latest.expanded
+            total["nodes_generated"] += self.latest.generated
+            total["nodes_kept"] += self.latest.kept
+            total["peak_layer"] = max(total["peak_layer"], self.latest.peak)
+        return total
+
+    def document(self) -> dict[str, Any]:
+        """The JSON values that a manifest keeps; the local scores are in SCORES_FILE."""
+        survivors, search = self.survivors, self.search
+        return {
+            "phase": self.phase,
+            "upper_bound": self.upper_bound,
+            "lower_bound": self.lower_bound,
+            "scores": survivors and {
+                "names": survivors.scores.names,
+                "score": survivors.scores.score,
+                "max_parents": survivors.scores.max_parents,
+                "stopped": survivors.stopped,
+                "varsets": survivors.varsets,
+            },
+            "parts": [asdict(part) for part in self.parts],
+            "search": search and {
+                "component": search.component,
+                "groups": search.groups,
+                "state": search.state.document(),
+            },
+            "counters": self.counters,
+            "stages": self.stages,
+            "seconds": self.seconds,
+            "cpu_seconds": self.cpu_seconds,
+            "peak_rss": self.peak_rss,
+            "peak_disk": self.peak_disk,
+        }  # fmt: skip
+
+
+def read_standing(document: Mapping[str, Any], files: Mapping[str, StoredFile], folder: Path) -> Standing:
+    """The standing that a manifest keeps; RunDirectoryError if a file is damaged."""
+    search = document["search"]
+    state = search and read_state(search["state"], files, folder)
+    return Standing(
+        survivors=document["scores"] and _read_survivors(document["scores"], files[SCORES_FILE], folder),
+        # whatever stopped the process before, this one has not given anything up
+        parts=[Part(**part | {"order": tuple(part["order"]), "stopped": None}) for part in document["parts"]],
+        search=search and Search(
+            component=search["component"],
+            groups=tuple(tuple(group) for group in search["groups"]),
+            state=state,
+        ),
+        latest=state,
+        counters=dict(document["counters"]),
+        stages={name: dict(seconds) for name, seconds in document["stages"].items()},
+        seconds=document["seconds"],
+        cpu_seconds=document["cpu_seconds"],
+        peak_rss=document["peak_rss"],
+        peak_disk=document["peak_disk"],
+    )  # fmt: skip
+
+
+def write_survivors(survivors: Survivors, store: Store) -> None:
+    """Write the local scores to the store."""
+    scores = survivors.scores
+    arrays = {
+        "first": np.cumsum([0] + [costs.size for costs in scores.costs]),
+        "parents": np.concatenate(scores.parents),
+        "costs": np.concatenate(scores.costs),
+        "least": survivors.least,
+    }
+    store.add([write_arrays(store.folder, SCORES_FILE, arrays)])
+
+
+def _read_survivors(document: Mapping[str, Any], file: StoredFile, folder: Path) -> Survivors:
+    arrays = read_arrays(folder, file)
+    cuts = arrays["first"][1:-1]
+    scores = LocalScores(
+        names=tuple(document["names"]),
+        parents=tuple(np.split(arrays["parents"], cuts)),
+        costs=tuple(np.split(arrays["costs"], cuts)),
+        score=document["score"],
+        max_parents=document["max_parents"],
+    )
+    return Survivors(scores, arrays["least"], document["stopped"], document["varsets"])
+
+
+def give_up(parts: list[Part], reason: str) -> list[Part]:
+    """The parts, those that are not proved with the reason why."""
+    return [part if part.proved else replace(part, stopped=part.stopped or reason) for part in parts]

@@ -1,0 +1,66 @@
+"""Run directories for the tests, as a run leaves them, made without solving anything."""
+
+from extbnsl import checkpoint, run_directory
+from extbnsl.checkpoint import Manifest
+from extbnsl.storage import Store, StoredFile, checksum
+
+OPTIONS = {
+    "max_parents": 3,
+    "seed": 5,
+    "lower_bound": "static",
+    "path_extension": False,
+    "parent_graph": "layered",
+}
+DATA_OPTIONS = {"header": None, "delimiter": None, "missing": "refuse", "discretise": None, "arities": None}
+BUDGETS = {"memory": 1 << 30, "disk": None, "threads": 1}
+
+
+def remembered(source="data.csv", **changes):
+    """What solve is asked to remember of a run."""
+    run = {
+        "input": str(source),
+        "data_options": DATA_OPTIONS,
+        "budgets": BUDGETS,
+        "command": f"extbnsl solve {source}",
+        "version": "0.1.0",
+    }
+    return run | changes
+
+
+def state(**changes):
+    """The state of a run that stopped in its search after 100 seconds."""
+    return {
+        "phase": "search",
+        "digest": "0" * 64,
+        "options": OPTIONS,
+        "run": remembered(),
+        "status": "time_limit",
+        "upper_bound": 20.0,
+        "lower_bound": 10.0,
+        "seconds": 100.0,
+    } | changes
+
+
+def commit(path, scratch=None, names=("scores.h5", "layers/3.h5", "runs/4-0.h5"), **changes):
+    """Put a checkpoint with files of these names into a run directory."""
+    place = path if scratch is None else scratch
+    files = []
+    for name in names:
+        (place / name).parent.mkdir(parents=True, exist_ok=True)
+        (place / name).write_bytes(name.encode())
+        files.append(StoredFile(name, len(name), checksum(name.encode())))
+    store = Store(place, 1 << 20)
+    store.add(files)
+    manifest = Manifest(state(**changes), tuple(files), None if scratch is None else str(scratch))
+    checkpoint.commit(path, store, manifest)
+    return manifest
+
+
+def stopped(path, scratch=None, **changes):
+    """Make `path` a run directory with logs and a checkpoint, and no result yet."""
+    with run_directory.create(path, "data.csv") as run:
+        run.begin()
+        run.append("solve.log", "a line")
+        run.append("log.jsonl", "{}")
+        commit(path, scratch, **changes)
+    return path

@@ -1,0 +1,82 @@
+"""A small solve with a search of several layers that writes every run to files and commits at every chance."""
+
+import math
+import os
+import threading
+
+import numpy as np
+from cases import dataset_of, random_dataset
+from disk import Disk
+
+import extbnsl.commits
+import extbnsl.prove
+import extbnsl.search.layers
+import extbnsl.search.problem
+import extbnsl.search.runs
+import extbnsl.solve
+from extbnsl.bounds.incumbent import Incumbent, improve_order
+from extbnsl.checkpoint import MANIFEST, read_manifest
+from extbnsl.solve import solve
+
+OPTIONS = {"threads": 1, "memory": 16 << 20, "path_extension": False}
+COUNTERS = ("nodes_expanded", "nodes_generated", "nodes_kept", "peak_layer", "varsets_counted", "parent_sets")
+
+
+def problem(seed=35):
+    """Ten variables in components of four, two and single ones; with seed 29 of six, two and single ones."""
+    rng = np.random.default_rng(seed)
+    codes = [random_dataset(rng, n, 150, largest_arity=3).codes for n in (7, 3)]
+    return dataset_of(np.hstack(codes))
+
+
+def spill_and_commit(patch):
+    """Let the search of a small problem have many tasks, nothing in memory, and a commit after each of them.
+
+    The incumbents are poor, so that most nodes are kept and the optimum is found by the search.
+    """
+    patch.setattr(extbnsl.solve, "load_kernels", lambda context: None)
+    patch.setattr(extbnsl.commits, "COMMIT_SECONDS", -1.0)
+    patch.setattr(extbnsl.commits, "COMMIT_SHARE", math.inf)
+    patch.setattr(extbnsl.prove, "WIDEST", 3)
+    patch.setattr(extbnsl.prove, "search_orders", _as_they_stand)
+    patch.setattr(extbnsl.search.problem, "LOW_BITS", 1)
+    patch.setattr(extbnsl.search.runs, "FENCE_NODES", 2)
+    patch.setattr(extbnsl.search.layers, "LEAST_SOURCES", 2)
+    patch.setattr(extbnsl.search.layers, "LEAST_TASK_BYTES", 400)
+    patch.setattr(extbnsl.search.layers.Room, "node_bytes", lambda room, threads: 0.0 if room.store else math.inf)
+    patch.setattr(os, "fsync", lambda descriptor: None)
+
+
+def _as_they_stand(tables, n, *_):
+    """In place of `search_orders`: the variables in their order."""
+    order, halt = np.arange(n), np.ones(1, np.uint8)
+    return Incumbent(order, improve_order(order, np.ones(1, np.uint64), 0, halt, tables.arrays()))
+
+
+def session(folder, dataset, **options):
+    """Solve from the checkpoint in `folder`, or from the start if there is none."""
+    resume = read_manifest(folder) if (folder / MANIFEST).exists() else None
+    return solve(dataset, run_folder=folder, resume=resume, **(OPTIONS | options))
+
+
+def outcome(result):
+    """What must be the same however often the run was interrupted."""
+    counters = {name: result.stats[name] for name in COUNTERS}
+    return result.status, result.network.parents, result.order, result.cost, result.lower_bound, counters
+
+
+def arrays(folder):
+    """The files of arrays and the temporary files below a folder, by their names relative to it."""
+    return {path.relative_to(folder).as_posix() for end in ("h5", "tmp") for path in folder.rglob(f"*.{end}")}
+
+
+class SharedDisk(Disk):
+    """A failing disk that tasks in several threads write to."""
+
+    def __init__(self, root):
+        super().__init__(root)
+        self._lock = threading.RLock()
+
+    def call(self, effect, half=lambda: None):
+        with self._lock:
+            return super().call(effect, half)

@@ -1,0 +1,236 @@
+"""A disk that is full from some write on: the run ends in good order, and goes on when there is space again."""
+
+import builtins
+import contextlib
+import errno
+import io
+import itertools
+import json
+import math
+import os
+import re
+import subprocess
+from pathlib import Path
+from unittest import mock
+
+import numpy as np
+import pytest
+from disk import path_of
+from survival import SharedDisk, arrays, outcome, problem, session, spill_and_commit
+
+from extbnsl import storage
+from extbnsl.checkpoint import MANIFEST, read_manifest
+from extbnsl.cli import main
+from extbnsl.errors import BudgetError
+from extbnsl.events import Warned
+from extbnsl.solve import solve
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _small():
+    solve(problem())  # loads the kernels
+    with pytest.MonkeyPatch.context() as patch:
+        spill_and_commit(patch)
+        yield
+
+
+def full():
+    return OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+class FullDisk(SharedDisk):
+    """A disk with room for so many writes of storage; of those after them half is done."""
+
+    def __init__(self, root, room):
+        super().__init__(root)
+        self.writes, self._room = 0, room
+
+    def call(self, effect, half=None):
+        if half is not None:
+            self.writes += 1
+            if self.writes > self._room:
+                half()
+                raise full()
+        return super().call(effect, half or (lambda: None))
+
+
+def undisturbed(folder, dataset):
+    """The outcome of a run in `folder` that nothing happens to."""
+    folder.mkdir()
+    return outcome(session(folder, dataset))
+
+
+def test_full_from_any_write_of_a_solve_on(tmp_path):
+    dataset, ends = problem(), []
+    expected = undisturbed(tmp_path / "undisturbed", dataset)
+    for room in itertools.count():
+        disk = FullDisk(tmp_path / str(room), room)
+        disk.root.mkdir()
+        warnings = []
+        with disk.watch():
+            try:
+                result = session(disk.root, dataset, observer=warnings.append)
+            except BudgetError as error:
+                ends.append(re.sub(".*manifest.json cannot be written: the disk .*", "no result", str(error)))
+                assert not list(disk.root.iterdir())
+            else:
+                ends.append(result.status)
+                assert result.lower_bound <= expected[3] <= result.cost
+                if disk.writes <= room:
+                    break
+                assert "full" in [event.message for event in warnings if isinstance(event, Warned)][-1]
+                assert {file.name for file in read_manifest(disk.root).files} <= arrays(disk.root)
+        assert outcome(session(disk.root, dataset)) == expected
+        assert not arrays(disk.root)
+    assert ends == ["no result"] + ["disk_limit"] * (len(ends) - 3) + ["optimal", "optimal"]
+    assert len(ends) > 25
+
+
+@pytest.mark.parametrize("disk", [1, 60_000, 110_000])
+def test_a_small_disk_budget_can_be_raised(tmp_path, disk):
+    (tmp_path / "r").mkdir()
+    assert session(tmp_path / "r", problem(29), disk=disk).status == "disk_limit"
+    expected = undisturbed(tmp_path / "undisturbed", problem(29))
+    assert outcome(session(tmp_path / "r", problem(29), disk=1 << 30)) == expected
+
+
+def test_what_a_run_has_on_disk_is_not_taken_off_what_is_free_for_it(tmp_path, monkeypatch):
+    dataset = problem(29)
+    expected = undisturbed(tmp_path / "undisturbed", dataset)
+    (tmp_path / "r").mkdir()
+    session(tmp_path / "r", dataset, disk=110_000)
+    held = sum(file.bytes for file in read_manifest(tmp_path / "r").files)
+    free = 170_000 - held
+    assert session(tmp_path / "r", dataset, disk=free).status == "disk_limit"
+    monkeypatch.setattr("extbnsl.solve.default_disk", lambda folder: free)
+    assert outcome(session(tmp_path / "r", dataset)) == expected
+
+
+class FullFileSystem:
+    """Room for so many writes of any kind below a folder; `names` are those of the files that they went to."""
+
+    def __init__(self, root, room):
+        self.root, self.names = root, []
+        self._room = room
+
+    def write(self, path, data, write):
+        if self.root not in Path(path).parents:
+            return write(data)
+        name = Path(path).name.split(".")[0] or Path(path).name.split(".")[1]  # temporary ones begin with a dot
+        self.names.append(Path(path).parent.name if Path(path).parent.name in ("layers", "runs") else name)
+        if len(self.names) <= self._room:
+            return write(data)
+        write(data[: len(data) // 2])
+        raise full()
+
+    @contextlib.contextmanager
+    def watch(self):
+        write, write_bytes = os.write, Path.write_bytes
+        whole = self
+
+        class File(io.FileIO):
+            def write(self, data):
+                return whole.write(path_of(self.fileno()), data, super().write)
+
+        def open_file(file, mode):
+            return File(file, mode) if mode == "wb" else builtins.open(file, mode)
+
+        with (
+            mock.patch.object(os, "write", lambda f, data: self.write(path_of(f), data, lambda part: write(f, part))),
+            mock.patch.object(
+                Path, "write_bytes", lambda p, data: self.write(p, data, lambda part: write_bytes(p, part))
+            ),
+            mock.patch.object(storage, "open", open_file, create=True),
+        ):
+            yield
+
+
+FLAGS = ("--threads", "1", "--memory", "16MiB", "--no-path-extension")
+KINDS = ("lock", "log", "solve", "status", "manifest", "scores", "layers", "runs", "result", "network")
+
+
+def data_file(folder, dataset):
+    """The data set as a file in `folder`."""
+    path = folder / "data.csv"
+    np.savetxt(path, dataset.codes, fmt="s%d", delimiter=",", header=",".join(dataset.names), comments="")
+    return str(path)
+
+
+def result_of(run):
+    document = json.loads((run / "result.json").read_text())
+    return [document[key] for key in ("status", "cost", "parents", "order")]
+
+
+def assert_ended_well(code, err, run):
+    """One sentence for the user if there is no result; if there is one, it is whole."""
+    assert code in (0, 10, 20), err
+    assert "Traceback" not in err
+    said = [line for line in err.splitlines() if line.startswith("extbnsl: ")]
+    assert len(said) == (code == 20)
+    if code == 20:
+        assert "the disk or quota is full; free some space and try again." in said[0]
+    else:
+        assert result_of(run)[0] == ("optimal" if code == 0 else "disk_limit")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_full_when_a_session_writes_a_file_of_any_kind(tmp_path, capsys, kind):
+    data = data_file(tmp_path, problem())
+    files = FullFileSystem(tmp_path, math.inf)
+    with files.watch():
+        assert main(["solve", data, "--run-dir", f"{tmp_path / 'undisturbed'}", *FLAGS]) == 0
+    expected = result_of(tmp_path / "undisturbed")
+    places = [place for place, name in enumerate(files.names) if name == kind]
+    codes = set()
+    for room in sorted({places[0], places[len(places) // 2], places[-1]}):
+        run = tmp_path / f"{room}"
+        capsys.readouterr()
+        with FullFileSystem(tmp_path, room).watch():
+            code = main(["solve", data, "--run-dir", str(run), *FLAGS])
+        assert_ended_well(code, capsys.readouterr().err, run)
+        codes.add(code)
+        if (run / MANIFEST).exists():
+            assert main(["status", str(run)]) == 0
+            assert main(["resume", str(run), "--quiet"]) == 0
+            assert result_of(run) == expected
+    assert codes & {10, 20} or kind in ("solve", "log", "status")
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A function that mounts a file system of so many bytes, or gives the one that it has mounted so many."""
+    place = tmp_path / "small"
+    place.mkdir()
+    mounted = []
+
+    def resized(size):
+        options = ("remount," if mounted else "") + f"size={size}"
+        command = ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(place)]
+        done = subprocess.run(command, capture_output=True, text=True)
+        if done.returncode and not mounted:
+            pytest.skip(f"file systems cannot be mounted here: {done.stderr.strip()}")
+        assert done.returncode == 0, done.stderr
+        mounted.append(size)
+        return place
+
+    yield resized
+    if mounted:
+        subprocess.run(["umount", "-l", str(place)], check=True)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount file systems")
+@pytest.mark.parametrize("budget", [(), ("--disk", "1GiB")])
+@pytest.mark.parametrize("size", [4 << 10, 60 << 10, 120 << 10, 180 << 10, 220 << 10])
+def test_a_small_file_system_that_grows(tmp_path, capsys, small_disk, size, budget):
+    data = data_file(tmp_path, problem(29))
+    assert main(["solve", data, "--run-dir", f"{tmp_path / 'undisturbed'}", *FLAGS]) == 0
+    capsys.readouterr()
+    run = small_disk(size) / "r"
+    code = main(["solve", data, "--run-dir", str(run), *FLAGS, *budget])
+    assert_ended_well(code, capsys.readouterr().err, run)
+    assert code in (10, 20)
+    small_disk(64 << 20)
+    again = ["resume", str(run)] if (run / MANIFEST).exists() else ["solve", data, "--run-dir", str(run), "--overwrite"]
+    assert main([*again, *(FLAGS if again[0] == "solve" else ("--disk", "32MiB")), "--quiet"]) == 0
+    assert result_of(run) == result_of(tmp_path / "undisturbed")
+    assert not arrays(run)

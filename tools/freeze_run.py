@@ -1,0 +1,101 @@
+"""Write a small run that was stopped in its search, to be kept: later versions must be able to go on with it.
+
+    python tools/freeze_run.py tests/frozen/run-1
+
+Writes data.csv and, in run/, what a resume needs. To be done once for each format version, by a program of that
+version; tests/test_frozen.py reads what came out. The run is stopped in the middle of a layer; the table of its bound
+covers more variables than the search has low bits; its incumbent is poor, so that the optimum is in later layers.
+"""
+
+import csv
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import extbnsl.prove
+import extbnsl.search.layers
+import extbnsl.search.runs
+from extbnsl import __version__
+from extbnsl.bounds.incumbent import Incumbent, improve_order
+from extbnsl.checkpoint import read_manifest
+from extbnsl.data import read_csv
+from extbnsl.events import Event, LayerEnded
+from extbnsl.solve import solve
+
+VARIABLES = 18
+RECORDS = 60
+SEED = 11
+LAYERS = 2  # that are complete when the run is stopped, in the middle of the next one
+DATA_OPTIONS = {"header": None, "delimiter": None, "missing": "refuse", "discretise": None, "arities": None}
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Exit code 0, or 1 if the run could not be stopped where it should."""
+    folder = Path(*arguments)
+    run = folder / "run"
+    run.mkdir(parents=True)
+    write_data(folder / "data.csv")
+    extbnsl.prove.search_orders = _as_they_stand
+    extbnsl.search.layers.LEAST_SOURCES = 1  # many tasks
+    extbnsl.search.runs.FENCE_NODES = 1
+    stop = _StopInALayer()
+    remember = {
+        "input": "/nowhere/data.csv",
+        "data_options": DATA_OPTIONS,
+        "budgets": {"memory": None, "disk": None, "threads": None},
+        "command": "extbnsl solve data.csv --lower-bound static",
+        "version": __version__,
+    }
+    result = solve(
+        read_csv(folder / "data.csv"),
+        lower_bound="static",
+        run_folder=run,
+        remember=remember,
+        threads=1,
+        observer=stop.observe,
+        stop=stop,
+    )
+    position = read_manifest(run).state["search"]["state"]["position"]
+    print(f"{result.status} after {result.stats['nodes_kept']} nodes, at position {position} of a layer")
+    return int(position == 0)
+
+
+class _StopInALayer:
+    """A stop signal that begins when some tasks of a layer are done."""
+
+    def __init__(self) -> None:
+        self._tasks = 0
+
+    def observe(self, event: Event) -> None:
+        if isinstance(event, LayerEnded) and event.layer == LAYERS:
+            self._tasks = 3
+
+    def __call__(self) -> str | None:
+        self._tasks -= self._tasks > 1
+        return "interrupted" if self._tasks == 1 else None
+
+
+def write_data(path: Path) -> None:
+    """A tree of binary variables in a shuffled order, each like its parent but for noise."""
+    rng = np.random.default_rng(SEED)
+    columns = [rng.integers(0, 2, RECORDS)]
+    while len(columns) < VARIABLES:
+        parent = columns[int(rng.integers(len(columns)))]
+        columns.append(np.where(rng.random(RECORDS) < 0.25, 1 - parent, parent))
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow([f"v{k}" for k in range(VARIABLES)])
+        writer.writerows(np.stack([columns[k] for k in rng.permutation(VARIABLES)], axis=1).tolist())
+
+
+def _as_they_stand(tables: Any, n: int, *_: Any) -> Incumbent:
+    """In place of the local search: the variables in their order."""
+    order, halt = np.arange(n), np.ones(1, np.uint8)
+    return Incumbent(order, improve_order(order, np.ones(1, np.uint64), 0, halt, tables.arrays()))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
