@@ -6,6 +6,9 @@
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from os import PathLike
+    from pathlib import Path
+
     from extbnsl.data import Dataset
     from extbnsl.events import Observer
     from extbnsl.scores.local import LocalScores
@@ -21,6 +24,8 @@ def learn(
     score: str = "mdl",
     max_parents: int | None = None,
     memory: int | str | None = None,
+    disk: int | str | None = None,
+    scratch_dir: "str | PathLike[str] | None" = None,
     threads: int | None = None,
     time_limit: float | str | None = None,
     seed: int = 0,
@@ -29,16 +34,18 @@ def learn(
     names: "list[str] | tuple[str, ...] | None" = None,
     lower_bound: str = "pattern",
     path_extension: bool = True,
+    parent_graph: str = "sparse",
     progress: "bool | Observer" = False,
 ) -> "Result":
     """The network of least cost for `data`, with the proof or the gap that was reached.
 
-    `data`: a data frame, a 2-D array of integers (N, n), a Dataset, or LocalScores. `score`: "mdl". `memory`:
-    bytes or text such as "8GiB"; `time_limit`: seconds or text such as "1h30m"; None is the default of the
-    command line. `names` are for arrays; `missing` and `discretise` for frames and arrays, as in
+    `data`: a data frame, a 2-D array of integers (N, n), a Dataset, or LocalScores. `score`: "mdl". `memory`
+    and `disk`: bytes or text such as "8GiB"; `time_limit`: seconds or text such as "1h30m"; None is the default of the
+    command line. What exceeds the memory goes to files below `scratch_dir`, or else where temporary files go, and is
+    gone at the end. `names` are for arrays; `missing` and `discretise` for frames and arrays, as in
     `extbnsl.data.read_csv`. `progress`: True for lines on standard error, or an observer of
     `extbnsl.events`. Costs are in nats, minimised. Raises InputError for what cannot be used, BudgetError if
-    memory or time ran out before there was a network.
+    memory, disk or time ran out before there was a network.
     """
     from extbnsl.events import ignore
     from extbnsl.limits import parse_duration, parse_size
@@ -51,12 +58,26 @@ def learn(
         max_parents=max_parents,
         threads=threads,
         memory=None if memory is None else parse_size(memory),
+        disk=None if disk is None else parse_size(disk, "disk"),
+        scratch=None if scratch_dir is None else _folder(scratch_dir),
         time_limit=None if time_limit is None else parse_duration(time_limit),
         seed=seed,
         lower_bound=lower_bound,
         path_extension=path_extension,
+        parent_graph=parent_graph,
         observer=observer,
     )
+
+
+def _folder(path: "str | PathLike[str]") -> "Path":
+    import os
+    from pathlib import Path
+
+    from extbnsl.errors import InputError
+
+    if not os.path.isdir(path) or not os.access(path, os.W_OK | os.X_OK):
+        raise InputError(f"scratch_dir: {os.fspath(path)} is no folder that can be written; give one that is.")
+    return Path(path)
 
 
 def _check_score(score: str) -> None:

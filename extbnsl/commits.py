@@ -11,7 +11,7 @@ from extbnsl.errors import BudgetError, ExtbnslError
 from extbnsl.events import Committed, Observer, Warned
 from extbnsl.limits import cpu_seconds, peak_rss
 from extbnsl.search.state import SearchState
-from extbnsl.standing import SCORES_FILE, Standing, write_survivors
+from extbnsl.standing import SCORES_FILE, Standing, write_counting, write_survivors
 from extbnsl.storage import Store, StoredFile
 from extbnsl.workers import Stopped
 
@@ -57,8 +57,11 @@ class Commits:
         standing = self.standing
         if standing.survivors is not None and not any(file.name == SCORES_FILE for file in self.store.files):
             write_survivors(standing.survivors, self.store)
+        if standing.counting is not None and not standing.counting.files:
+            standing.counting = write_counting(standing.counting.enumeration, self.store)
+        counting = () if standing.counting is None else standing.counting.files
         search = () if standing.search is None else standing.search.state.files
-        names = {SCORES_FILE, *(file.name for file in search)}
+        names = {SCORES_FILE, *(file.name for file in (*counting, *search))}
         self._write(standing.document(), tuple(file for file in self.store.files if file.name in names), status)
         self._last = time.monotonic()
         self._spent = self._last - began
@@ -75,7 +78,11 @@ class Commits:
         """Say that the run is over, and delete what it needed; if that fails, warn that it stays."""
         try:
             if self._run_folder is not None:
-                self._write({**self.standing.document(), "phase": "done", "search": None, "scores": None}, (), status)
+                self._write(
+                    {**self.standing.document(), "phase": "done", "search": None, "scores": None, "counting": None},
+                    (),
+                    status,
+                )
             self.store.keep_only(())
         except (ExtbnslError, MemoryError) as error:
             self._observer(Warned(f"{_sentence(error)} The last checkpoint stays; 'extbnsl clean' deletes it."))

@@ -119,6 +119,14 @@ def default_disk(folder: Path) -> int:
     return max(1, free.f_bavail * free.f_frsize * 9 // 10)
 
 
+def too_little_memory(work: str, needed: int, granted: int, threads: int) -> str:
+    """The sentence for `work` that needs more bytes of memory than it was granted."""
+    return (
+        f"{work} needs at least {format_size(needed)} of memory with {threads} threads for this problem, "
+        f"and --memory grants {format_size(granted)}."
+    )
+
+
 def give_memory_back() -> None:
     """From now on let the C library give freed arrays back to the system at once.
 

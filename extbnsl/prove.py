@@ -13,7 +13,7 @@ from extbnsl.bounds.patterns import group_bound, pattern_bytes, static_table
 from extbnsl.commits import Commits, commit_or_stop
 from extbnsl.errors import BudgetError
 from extbnsl.events import IncumbentFound, LayerAdvanced, LayerEnded, Observer, Warned
-from extbnsl.limits import format_size
+from extbnsl.limits import too_little_memory
 from extbnsl.parents.best_score import byte_tables
 from extbnsl.parents.components import Component
 from extbnsl.reconstruct import optimal_order
@@ -230,12 +230,7 @@ def _room(problem: SearchProblem, k: int, context: Context) -> Room:
     threads, commits = context.workers.threads, context.commits
     least = least_memory(problem, threads)
     if least > context.memory:
-        context.observer(
-            Warned(
-                f"The search needs at least {format_size(least)} of memory with {threads} threads for this problem, "
-                f"and --memory grants {format_size(context.memory)}."
-            )
-        )
+        context.observer(Warned(too_little_memory("The search", least, context.memory, threads)))
         raise Stopped("memory_limit")
     return Room(
         context.memory - fixed_memory(problem, threads), commits.store, commits.due, commits.unsaved, f"c{k + 1}-"

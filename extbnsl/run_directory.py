@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, Any
 from extbnsl.checkpoint import MANIFEST, read_manifest
 from extbnsl.errors import InputError, RunDirectoryError
 from extbnsl.lock import LOCK, hold
-from extbnsl.storage import json_text, write_atomically, write_failure
+from extbnsl.storage import json_text, synchronise_folder, write_atomically, write_failure
 
 if TYPE_CHECKING:
     from extbnsl.solve import Result
@@ -77,6 +77,8 @@ class RunDirectory:
             _remove(_files(self.path, _OWN_FILE))
             if self.scratch is not None:
                 _make_folder(self.scratch)
+            if self._made:
+                _settle(self.path)
         self._logs = {name: _open_log(self.path / name) for name in LOGS}
         for log, line in self._early:
             self.append(log, line)
@@ -357,6 +359,13 @@ def _make_folder(path: Path) -> None:
         path.mkdir()
     except OSError as error:
         raise write_failure(path, error) from error
+    _settle(path)
+
+
+def _settle(path: Path) -> None:
+    """Let the name of a new folder be on disk, unless its parent is one that must not be opened."""
+    with contextlib.suppress(InputError):
+        synchronise_folder(path.absolute().parent)
 
 
 def _open_log(path: Path) -> int:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from extbnsl.checkpoint import Manifest, recover
-from extbnsl.commits import Commits, commit_if_due
+from extbnsl.commits import Commits, commit_if_due, commit_or_stop
 from extbnsl.data import Dataset, from_array
 from extbnsl.errors import InputError, RunDirectoryError, VerificationError
 from extbnsl.events import Observer, Warned, ignore
@@ -19,13 +19,14 @@ from extbnsl.limits import Deadline, default_disk, default_memory, default_threa
 from extbnsl.network import Network
 from extbnsl.parents.best_score import as_bytes, byte_tables, first_inside_each
 from extbnsl.parents.components import Component, components
+from extbnsl.parents.enumeration import Enumeration, start_enumeration
 from extbnsl.parents.pruning import prune
 from extbnsl.parents.surviving import Survivors, surviving_families
 from extbnsl.prove import Context, find_incumbent, prove, tolerance
 from extbnsl.result import Result
 from extbnsl.scores.local import LocalScores
 from extbnsl.stages import Stages
-from extbnsl.standing import Part, Standing, give_up, read_standing
+from extbnsl.standing import Counting, Part, Standing, give_up, read_standing
 from extbnsl.storage import Store, load_compression, load_hdf5
 from extbnsl.varsets import pack, sizes, unpack
 from extbnsl.verify import score_network
@@ -212,17 +213,18 @@ def load_kernels(context: Context) -> None:
         load_hdf5()
         toy = from_array(np.array([[0, 0, 1, 0], [1, 1, 0, 1], [0, 2, 1, 2], [1, 0, 1, 3]] * 3))
         with Workers(1) as alone:
-            for memory in (1 << 30, 1):  # when there is little the scores are found by other kernels
-                _solve_quietly(toy, alone, memory, "sparse", context.commits.store)
+            _solve_quietly(toy, alone, Standing(), "sparse", context.commits.store)
+            # when there is little memory the scores are found child by child, by other kernels
+            _solve_quietly(toy, alone, Standing(Counting(start_enumeration(4))), "sparse", context.commits.store)
             if context.parent_graph == "layered":
                 with _store(None, None, None, None, 1) as store:  # the run's own may have a score cache
-                    _solve_quietly(toy, alone, 1 << 30, "layered", store)
+                    _solve_quietly(toy, alone, Standing(), "layered", store)
 
 
-def _solve_quietly(dataset: Dataset, workers: Workers, memory: int, parent_graph: str, store: Store) -> None:
+def _solve_quietly(dataset: Dataset, workers: Workers, standing: Standing, parent_graph: str, store: Store) -> None:
     """Solve without a trace but the compiled kernels, and the files of layered parent graphs in the store."""
-    commits = Commits(None, store, {}, Standing(), ignore)
-    quiet = Context(workers, Stages(ignore, {}), ignore, memory, 0, "pattern", True, parent_graph, commits)
+    commits = Commits(None, store, {}, standing, ignore)
+    quiet = Context(workers, Stages(ignore, {}), ignore, 1 << 30, 0, "pattern", True, parent_graph, commits)
     survivors = find_survivors(dataset, None, quiet)
     _solve_components(survivors, components(survivors.scores), quiet)
 
@@ -233,7 +235,7 @@ def find_survivors(problem: Dataset | LocalScores, max_parents: int | None, cont
         return context.standing.survivors
     survivors = _found_survivors(problem, max_parents, context)
     if survivors.stopped is None:
-        context.standing.survivors = survivors
+        context.standing.survivors, context.standing.counting = survivors, None
         try:
             commit_if_due(context.commits)
         except Stopped as stop:
@@ -249,9 +251,23 @@ def _found_survivors(problem: Dataset | LocalScores, max_parents: int | None, co
         return Survivors(scores, np.array([c[0] for c in scores.costs]), None, 0)
     detail = f"{problem.variables} variables, {problem.records:,} records"
     with context.stages.stage("scores", detail) as summary:
-        found = surviving_families(problem, max_parents, context.workers, context.memory, context.observer)
+        found = _counted(problem, max_parents, context)
         summary.append(f"{found.varsets:,} varsets counted, {found.scores.families:,} parent sets kept")
     return found
+
+
+def _counted(dataset: Dataset, max_parents: int | None, context: Context) -> Survivors:
+    """The families of the data that can win; the standing follows."""
+    standing, commits = context.standing, context.commits
+    begun = None if standing.counting is None else standing.counting.enumeration
+
+    def on_size(enumeration: Enumeration) -> None:
+        if not enumeration.done:
+            standing.counting = Counting(enumeration)
+            if commits.due() or enumeration.bytes > commits.unsaved:
+                commit_or_stop(commits)
+
+    return surviving_families(dataset, max_parents, context.workers, context.memory, context.observer, begun, on_size)
 
 
 def _limited(scores: LocalScores, max_parents: int | None) -> LocalScores:

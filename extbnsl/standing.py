@@ -8,13 +8,28 @@ from typing import Any
 
 import numpy as np
 
+from extbnsl.parents.enumeration import Enumeration, stored_enumeration
 from extbnsl.parents.surviving import Survivors
 from extbnsl.scores.local import LocalScores
 from extbnsl.search.state import SearchState, read_state
-from extbnsl.storage import Store, StoredFile, read_arrays, write_arrays
+from extbnsl.storage import HEADER_BYTES, Store, StoredFile, read_arrays, read_pieces, write_arrays, write_pieces
 
 SCORES_FILE = "scores.h5"
 COUNTERS = ("nodes_expanded", "nodes_generated", "nodes_kept", "peak_layer")
+
+
+@dataclass(frozen=True)
+class Counting:
+    """The enumeration of the families between two sizes of parent sets, and the files that hold it, if any do."""
+
+    enumeration: Enumeration
+    files: tuple[StoredFile, ...] = ()
+
+    def document(self) -> dict[str, Any] | None:
+        """What a manifest says of it; nothing if it is not in files."""
+        rows = {name: array.shape[0] for name, array in self.enumeration.arrays().items()}
+        names = [file.name for file in self.files]
+        return {"enumeration": self.enumeration.document(), "files": names, "rows": rows} if names else None
 
 
 @dataclass(frozen=True)
@@ -45,11 +60,13 @@ class Search:
 class Standing:
     """What is known so far: local scores, a part per component, and the search that is going on.
 
-    latest: its state, which may be ahead of the one in `search` and is not committed. counters: nodes of the searches
-    that are over; stages: seconds per stage; cpu_seconds, seconds: of all processes of the run; peak_rss, peak_disk:
-    the most bytes that one of them had in memory and in files.
+    counting: how far the enumeration of the families is, while it goes on. latest: the search's state, which may be
+    ahead of the one in `search` and is not committed. counters: nodes of the searches that are over; stages: seconds
+    per stage; cpu_seconds, seconds: of all processes of the run; peak_rss, peak_disk: the most bytes that one of them
+    had in memory and in files.
     """
 
+    counting: Counting | None = None
     survivors: Survivors | None = None
     parts: list[Part] = field(default_factory=list)
     search: Search | None = None
@@ -64,7 +81,7 @@ class Standing:
     @property
     def phase(self) -> str:
         if self.survivors is None:
-            return "start"
+            return "start" if self.counting is None else "counting"
         return "search" if self.parts else "scores"
 
     @property
@@ -94,6 +111,7 @@ class Standing:
             "phase": self.phase,
             "upper_bound": self.upper_bound,
             "lower_bound": self.lower_bound,
+            "counting": self.counting and self.counting.document(),
             "scores": survivors and {
                 "names": survivors.scores.names,
                 "score": survivors.scores.score,
@@ -121,6 +139,7 @@ def read_standing(document: Mapping[str, Any], files: Mapping[str, StoredFile], 
     search = document["search"]
     state = search and read_state(search["state"], files, folder)
     return Standing(
+        counting=document["counting"] and _read_counting(document["counting"], files, folder),
         survivors=document["scores"] and _read_survivors(document["scores"], files[SCORES_FILE], folder),
         # whatever stopped the process before, this one has not given anything up
         parts=[Part(**part | {"order": tuple(part["order"]), "stopped": None}) for part in document["parts"]],
@@ -137,6 +156,24 @@ def read_standing(document: Mapping[str, Any], files: Mapping[str, StoredFile], 
         peak_rss=document["peak_rss"],
         peak_disk=document["peak_disk"],
     )  # fmt: skip
+
+
+def write_counting(enumeration: Enumeration, store: Store) -> Counting:
+    """Write the enumeration to the store, unless its disk budget has no room for it."""
+    if store.used + enumeration.bytes * 101 // 100 + HEADER_BYTES > store.disk:
+        return Counting(enumeration)
+    stem = f"runs/counting-{enumeration.complete_to:02}"
+    files = []
+    for file in write_pieces(store.folder, stem, enumeration.arrays()):
+        store.add([file])
+        files.append(file)
+    return Counting(enumeration, tuple(files))
+
+
+def _read_counting(document: Mapping[str, Any], files: Mapping[str, StoredFile], folder: Path) -> Counting:
+    own = tuple(files[name] for name in document["files"])
+    arrays = read_pieces(folder, own, document["rows"])
+    return Counting(stored_enumeration(document["enumeration"], arrays), own)
 
 
 def write_survivors(survivors: Survivors, store: Store) -> None:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 CHUNK = 16384  # rows that share a checksum, at most
 HEADER_BYTES = 20_000  # of a file, at most: names, types, the index of its chunks
 READ_AHEAD = 1 << 22
+PIECE_BYTES = 1 << 24  # of arrays in one of several files
 BLOSC, BLOSC_SETTINGS = 32001, (0, 0, 0, 0, 5, 1, 1)  # HDF5's number of the filter; level 5, bytes shuffled, LZ4
 
 _image_numbers = itertools.count()
@@ -218,6 +219,46 @@ def read_arrays(folder: Path, file: StoredFile) -> dict[str, "NDArray"]:
     check_file(folder, file)
     with open_arrays(folder, file) as arrays:
         return {name: arrays[name][...] for name in arrays}
+
+
+def write_pieces(folder: Path, stem: str, arrays: Mapping[str, "NDArray"]) -> Iterator[StoredFile]:
+    """Write named arrays of any size as files `stem`-0.h5 and so on, each as it is asked for; `read_pieces` reads them.
+
+    The memory needed is a few times PIECE_BYTES. Raises as `write_arrays` does.
+    """
+    piece: dict[str, NDArray] = {}
+    number, room = 0, PIECE_BYTES
+    for name, array in arrays.items():
+        row_bytes = max(1, array.nbytes // max(1, array.shape[0]))
+        first = 0
+        while first == 0 or first < array.shape[0]:
+            rows = max(1, room // row_bytes)
+            piece[name] = array[first : first + rows]
+            first += rows
+            room -= piece[name].nbytes
+            if room < row_bytes:
+                yield write_arrays(folder, f"{stem}-{number}.h5", piece)
+                piece, number, room = {}, number + 1, PIECE_BYTES
+    if piece:
+        yield write_arrays(folder, f"{stem}-{number}.h5", piece)
+
+
+def read_pieces(folder: Path, files: Iterable[StoredFile], rows: Mapping[str, int]) -> dict[str, "NDArray"]:
+    """The arrays that `write_pieces` wrote to these files, in their order; `rows` says how long each array is.
+
+    Raises RunDirectoryError if a file is not what was written.
+    """
+    import numpy as np
+
+    whole: dict[str, NDArray] = {}
+    filled = dict.fromkeys(rows, 0)
+    for file in files:
+        for name, part in read_arrays(folder, file).items():
+            if name not in whole:
+                whole[name] = np.empty((rows[name], *part.shape[1:]), part.dtype)
+            whole[name][filled[name] : filled[name] + part.shape[0]] = part
+            filled[name] += part.shape[0]
+    return whole
 
 
 def check_file(folder: Path, file: StoredFile) -> None:

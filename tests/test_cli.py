@@ -532,6 +532,20 @@ def test_learn_takes_what_people_have(capsys):
     assert seen
 
 
+def test_learn_spills_and_leaves_nothing_behind(tmp_path):
+    table = np.random.default_rng(3).integers(0, 2, (200, 14))
+    table[:, 7:] ^= table[:, :7] & table[:, 1:8]
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    options = {"scratch_dir": scratch, "disk": "1GiB", "lower_bound": "static"}
+    results = [
+        extbnsl.learn(table, memory=memory, parent_graph=graph, **options)
+        for memory, graph in (("1GiB", "sparse"), ("16MiB", "sparse"), ("16MiB", "layered"))
+    ]
+    assert len({result.cost for result in results}) == 1
+    assert not any(scratch.iterdir())
+
+
 def test_learn_refuses_in_a_sentence(solved):
     for data, options, word in (
         (a_table(), {"score": "bdeu"}, "score"),
@@ -541,6 +555,9 @@ def test_learn_refuses_in_a_sentence(solved):
         (solved.dataset, {"names": list("abcd")}, "names"),
         (solved.dataset, {"missing": "drop"}, "missing"),
         ("data.csv", {}, "read_csv"),
+        (a_table(), {"disk": "0"}, "disk"),
+        (a_table(), {"scratch_dir": "absent"}, "scratch_dir: absent"),
+        (a_table(), {"parent_graph": "dense"}, "parent_graph"),
     ):
         with pytest.raises(InputError, match=word):
             extbnsl.learn(data, **options)

@@ -1,20 +1,28 @@
 """The enumeration child by child against the one by levels, and where only the former can work."""
 
+import re
+
 import naive
 import numpy as np
 import pytest
 
 from extbnsl.data import from_array
-from extbnsl.events import ignore
+from extbnsl.events import Warned, ignore
+from extbnsl.parents.enumeration import start_enumeration, stored_enumeration
 from extbnsl.parents.surviving import surviving_families
 from extbnsl.workers import Workers
 
 PLENTY = 1 << 30
 
 
-def families(dataset, memory, threads=1, max_parents=None, stop=lambda: None):
+def families(dataset, threads=1, max_parents=None, stop=lambda: None, memory=PLENTY, begun=None, seen=None):
+    on_size = (lambda enumeration: None) if seen is None else seen.append
     with Workers(threads, stop) as workers:
-        return surviving_families(dataset, max_parents, workers, memory, ignore)
+        return surviving_families(dataset, max_parents, workers, memory, ignore, begun, on_size)
+
+
+def child_by_child(dataset, **options):
+    return families(dataset, begun=start_enumeration(dataset.variables), **options)
 
 
 def assert_same(one, other):
@@ -35,27 +43,72 @@ def random_data(seed, variables, records, top=4):
 
 
 @pytest.mark.parametrize("seed", range(8))
-@pytest.mark.parametrize("memory", [1, 2000, 20_000])
-def test_little_memory_gives_the_same_families(seed, memory):
+def test_child_by_child_gives_the_same_families(seed):
     dataset = random_data(seed, 9, 400)
-    plenty = families(dataset, PLENTY)
-    little = families(dataset, memory, threads=1 + seed % 3)
+    plenty = families(dataset)
+    little = child_by_child(dataset, threads=1 + seed % 3)
     assert little.stopped is None
     assert max(len(c) for c in plenty.scores.costs) > 1
     assert_same(plenty.scores, little.scores)
 
 
+@pytest.mark.parametrize("memory", [170_000, 250_000])
+def test_with_little_memory_it_goes_on_child_by_child(memory):
+    dataset = random_data(1, 16, 400)
+    seen = []
+    little = families(dataset, memory=memory, seen=seen)
+    assert little.stopped is None
+    assert seen[0].level is not None
+    assert seen[-2].children
+    assert_same(families(dataset).scores, little.scores)
+
+
+def test_too_little_memory_is_said_and_ends_with_what_is_known():
+    dataset = random_data(1, 16, 400)
+    events = []
+    with Workers(2) as workers:
+        little = surviving_families(dataset, None, workers, 50_000, events.append)
+    assert little.stopped == "memory_limit"
+    (warning,) = [event.message for event in events if isinstance(event, Warned)]
+    assert re.fullmatch(
+        r"Counting needs at least \d+\.\dKiB of memory with 2 threads .* --memory grants 48.8KiB\.", warning
+    )
+    whole = families(dataset).scores
+    assert all(a[0] >= b[0] for a, b in zip(little.scores.costs, whole.costs, strict=True))
+    assert all(least <= costs[0] + 1e-9 for least, costs in zip(little.least, whole.costs, strict=True))
+
+
+@pytest.mark.parametrize("find", [families, child_by_child])
+def test_whoever_goes_on_from_a_size_finds_exactly_the_same(find):
+    dataset = random_data(2, 10, 500)
+    seen = []
+    whole = find(dataset, seen=seen)
+    assert len(seen) >= 4
+    assert seen.pop().done
+    for found in seen:
+        again = stored_enumeration(found.document(), found.arrays())
+        for one, other in zip(found.children, again.children, strict=True):
+            assert (one.index, one.variables.tolist()) == (other.index, other.variables.tolist())
+            assert np.array_equal(one.pairs, other.pairs)
+        rest = families(dataset, threads=2, begun=again)
+        assert rest.varsets == whole.varsets
+        for column in ("parents", "costs"):
+            pairs = zip(getattr(rest.scores, column), getattr(whole.scores, column), strict=True)
+            assert all(np.array_equal(one, other) for one, other in pairs)
+
+
 @pytest.mark.parametrize("max_parents", [0, 1, 2])
 def test_the_users_limit_is_kept(max_parents):
     dataset = random_data(3, 8, 500)
-    assert_same(families(dataset, PLENTY, 1, max_parents).scores, families(dataset, 1, 2, max_parents).scores)
+    few = child_by_child(dataset, threads=2, max_parents=max_parents)
+    assert_same(families(dataset, max_parents=max_parents).scores, few.scores)
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_best_scores_are_those_of_all_families(seed):
     dataset = random_data(seed, 6, 200, top=3)
     n = dataset.variables
-    scores = families(dataset, 1).scores
+    scores = child_by_child(dataset).scores
     best = naive.best_scores(naive.all_local_scores(dataset.codes, dataset.arities))
     for child in range(n):
         for varset in range(1 << n):
@@ -66,7 +119,7 @@ def test_best_scores_are_those_of_all_families(seed):
 
 def test_more_than_64_variables():
     dataset = random_data(5, 70, 300, top=2)
-    scores = families(dataset, PLENTY, threads=2, max_parents=2).scores
+    scores = families(dataset, threads=2, max_parents=2).scores
     alone = np.array([naive.mdl(dataset.codes, dataset.arities, child, ()) for child in range(70)])
     for child in (2, 35, 68):
         best = min(
@@ -89,8 +142,8 @@ def test_a_stop_leaves_what_was_complete(polls):
         left[0] -= 1
         return "interrupted" if left[0] < 0 else None
 
-    partial = families(dataset, 1, stop=stop)
-    whole = families(dataset, PLENTY)
+    partial = child_by_child(dataset, stop=stop)
+    whole = families(dataset)
     if partial.stopped is not None:
         assert partial.stopped == "interrupted"
         for child in range(9):

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from extbnsl.data import distinct_rows
 from extbnsl.events import StageAdvanced, ignore
 from extbnsl.parents import enumerate as enumeration
+from extbnsl.parents.best_score import byte_tables_bytes
 from extbnsl.parents.enumerate import CountingProblem, binomial_table, enumerate_families
 from extbnsl.parents.lattice import mark_needed, mark_parents, next_alive, successor
 from extbnsl.parents.surviving import surviving_families
@@ -255,7 +256,8 @@ def test_the_last_level_in_blocks(limit, blocks_at_least):
     assert whole.done
     costs = naive.all_local_scores(codes, arities)
     most = 0
-    for memory in sorted({*range(1, 400, 60), *range(400, 12_000, 150)}):
+    families = whole.families_bytes + byte_tables_bytes(whole.costs, n)
+    for memory in sorted({*range(1, families, families // 5), *range(families, families + 12_000, 150)}):
         found, blocks = blocks_used(problem, memory)
         most = max(most, blocks)
         if found.done:

@@ -362,16 +362,27 @@ def test_a_stop_ends_the_search():
         list(search_layers(Problem(3, 6).ready(), workers, IN_MEMORY))
 
 
-def test_a_stop_leaves_a_state_that_can_be_committed(tmp_path):
-    ready = Problem(3, 9).ready()
+def stopped(ready, room):
+    """The states of a search that is stopped soon."""
     countdown = iter(range(6))
-    store = Store(tmp_path, 1 << 30)
     states = []
     with Workers(1, lambda: None if next(countdown, None) is not None else "interrupted") as workers:
-        search_so_far = search_layers(ready, workers, Room(math.inf, store))
+        search_so_far = search_layers(ready, workers, room)
         with pytest.raises(Stopped):
             states.extend(search_so_far)
-    last = states[-1]
+    return states
+
+
+def test_a_stop_writes_nothing_where_nothing_is_committed(tmp_path):
+    states = stopped(Problem(3, 9).ready(), Room(math.inf, Store(tmp_path, 1 << 30)))
+    assert not states[-1].to_commit
+    assert not any(tmp_path.iterdir())
+
+
+def test_a_stop_leaves_a_state_that_can_be_committed(tmp_path):
+    ready = Problem(3, 9).ready()
+    store = Store(tmp_path, 1 << 30)
+    last = stopped(ready, Room(math.inf, store, unsaved=1 << 20))[-1]
     assert last.to_commit
     assert last.memory > 0
     assert last.filed().memory == 0

@@ -3,6 +3,7 @@
 The disk of these tests is simulated (tests/disk.py); real signals are in test_kill.py, full disks in test_full_disk.py.
 """
 
+import contextlib
 import itertools
 import json
 import math
@@ -27,8 +28,9 @@ from extbnsl.checkpoint import MANIFEST, read_manifest, recover
 from extbnsl.cli import main
 from extbnsl.data import read_csv
 from extbnsl.errors import BudgetError, InputError, RunDirectoryError
-from extbnsl.events import LayerEnded
+from extbnsl.events import Committed, LayerEnded
 from extbnsl.interrupts import Interrupts
+from extbnsl.parents import surviving
 from extbnsl.solve import solve
 from extbnsl.workers import Workers
 
@@ -111,6 +113,39 @@ def test_killed_runs_of_other_kinds(tmp_path, make, options):
         expected = outcome(session(disk.root, make(), **options))
     calls = range(3, disk.calls - 9, 7)  # two threads may write a little less
     kill_at_calls(tmp_path, make(), (expected, disk.calls), calls, after=False, **options)
+
+
+@pytest.mark.parametrize("by_child", [False, True])
+def test_killed_while_counting_it_counts_no_size_twice(dataset, undisturbed, tmp_path, monkeypatch, by_child):
+    if by_child:
+        monkeypatch.setattr(surviving, "WORD_BITS", 1)
+
+    sizes = []
+
+    def kill(event):
+        state = read_manifest(tmp_path).state if isinstance(event, Committed) else {}
+        if state.get("phase") == "counting" and state["counting"]["enumeration"]["complete_to"] not in sizes:
+            sizes.append(state["counting"]["enumeration"]["complete_to"])
+            assert all(name.startswith(f"runs/counting-{sizes[-1]:02}-") for name in arrays(tmp_path))
+            raise Killed
+
+    result = None
+    for _ in range(10):
+        with contextlib.suppress(Killed):
+            result = session(tmp_path, dataset, observer=kill)
+            break
+    assert sizes == list(range(1 if by_child else 0, len(sizes) + by_child))
+    assert len(sizes) >= 2
+    assert outcome(result)[:2] == undisturbed[0][:2]
+    assert outcome(result) == undisturbed[0] or by_child  # counts fewer varsets
+    assert not arrays(tmp_path)
+
+
+def test_what_has_been_counted_is_left_out_where_the_disk_has_no_room(dataset, undisturbed, tmp_path):
+    result = session(tmp_path, dataset, disk=1000)
+    assert result.status == "disk_limit"
+    assert arrays(tmp_path) == {"scores.h5"}
+    assert_ends_as(tmp_path, dataset, undisturbed[0])
 
 
 def test_killed_with_files_in_a_scratch_folder(dataset, undisturbed, tmp_path):

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.kernels import lowest, njit, u64
+from extbnsl.varsets import words
 
 NONE_INSIDE = np.int64(-1)
 
@@ -76,6 +77,12 @@ def byte_tables(
         block_first=np.cumsum([0] + [b.size for b in used], dtype=np.int64),
         members=np.concatenate(columns),
     )
+
+
+def byte_tables_bytes(costs: tuple[NDArray[np.float64], ...], variables: int) -> int:
+    """About the memory of the tables of so many families over so many variables, at most."""
+    sets = sum(c.size for c in costs)
+    return 2048 * sum(-(-c.size // 64) for c in costs) * -(-variables // 8) + sets * 8 * (1 + words(variables))
 
 
 def as_bytes(varsets: NDArray[np.uint64]) -> NDArray[np.uint8]:

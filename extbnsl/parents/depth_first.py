@@ -17,15 +17,18 @@ state of each candidate. Memory: O(k distinct rows + variables^2) and the column
 child, and the families.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from extbnsl.events import Observer, StageAdvanced
+from extbnsl.events import Observer, StageAdvanced, Warned
 from extbnsl.kernels import njit
-from extbnsl.parents.best_score import byte_tables, first_inside, scratch
-from extbnsl.parents.enumerate import CountingProblem, Enumeration
+from extbnsl.limits import too_little_memory
+from extbnsl.parents.best_score import byte_tables, byte_tables_bytes, first_inside, scratch
+from extbnsl.parents.enumerate import CountingProblem
+from extbnsl.parents.enumeration import Child, Enumeration
 from extbnsl.parents.pruning import merged
 from extbnsl.varsets import words
 from extbnsl.workers import Stopped, Workers, chunks
@@ -33,18 +36,6 @@ from extbnsl.workers import Stopped, Workers, chunks
 BUDGET = 50_000_000  # units of work, about a nanosecond each, between two looks at the stop signal
 ROOM = 4096  # families that a search hands over at a time
 PARTS = 16  # tasks per child
-
-
-@dataclass(frozen=True)
-class _Child:
-    """A child that is not finished: variables (m,) int64 that may be parents, ascending; pairs (m, m) uint8 of them.
-
-    pairs[a, b]: whether some parent set with both may win; of variables alone on the diagonal.
-    """
-
-    index: int
-    variables: NDArray[np.int64]
-    pairs: NDArray[np.uint8]
 
 
 @dataclass(frozen=True)
@@ -57,26 +48,56 @@ class _Found:
 
 
 def enumerate_depth_first(
-    problem: CountingProblem, found: Enumeration, workers: Workers, observer: Observer
+    problem: CountingProblem,
+    found: Enumeration,
+    workers: Workers,
+    memory: int,
+    observer: Observer,
+    on_size: Callable[[Enumeration], None] = lambda found: None,
 ) -> Enumeration:
     """Judge the parent sets of more than `found.complete_to` variables, size by size until none can win.
 
-    `found` holds the undominated families of all smaller parent sets (complete_to = -1: none). When the stop signal
-    comes, the result is what was complete before the size then at work.
+    `found` holds the undominated families of all smaller parent sets. on_size gets what is known after each size; it
+    may raise Stopped. When the stop signal comes, the result is what was complete before the size then at work; so it
+    is, with a warning, if the next size needs more than `memory` bytes.
     """
-    n = problem.limits.size
-    children = [_Child(x, np.delete(np.arange(n), x), np.ones((n - 1, n - 1), np.uint8)) for x in range(n)]
+    found = replace(found, level=None)
     try:
         if found.complete_to < 0:
             found = _without_parents(problem, found)
         while not found.done:
+            needed = _needed_bytes(problem, found, workers.threads)
+            if needed > memory:
+                observer(Warned(too_little_memory("Counting", needed, memory, workers.threads)))
+                return replace(found, stopped="memory_limit")
             size = found.complete_to + 1
-            children = [c for c in children if size <= min(problem.limits[c.index], c.variables.size)]
-            found, children = _judge_size(size, children, problem, found, workers)
+            found = _judge_size(size, found.children or _children(size, problem), problem, found, workers)
             observer(StageAdvanced("scores", found.varsets, 0, f"varsets counted, parent sets of {size}", size))
+            on_size(found)
     except Stopped as stop:
         return replace(found, stopped=stop.reason)
     return found
+
+
+def _children(size: int, problem: CountingProblem) -> tuple[Child, ...]:
+    """Every child that may have `size` parents, as far as nothing is known of their pairs."""
+    n = problem.limits.size
+    return tuple(
+        Child(x, np.delete(np.arange(n), x), np.ones((n - 1, n - 1), np.uint8))
+        for x in np.flatnonzero(size <= np.minimum(problem.limits, n - 1)).tolist()
+    )
+
+
+def _needed_bytes(problem: CountingProblem, found: Enumeration, threads: int) -> int:
+    """About the memory that judging the next size takes beside the table of rows, at most."""
+    table, n = problem.table, problem.limits.size
+    rows = table.weights.size
+    m = max((child.variables.size for child in found.children), default=n)
+    pairs = sum(child.pairs.nbytes for child in found.children) if found.children else n**3
+    columns = rows * (int(table.arities.sum()) - n) * (2 if table.mlogm.size <= 1 << 16 else 4)
+    frames = (found.complete_to + 2) * (8 * rows + m * m)
+    own = columns + rows * m * table.states.itemsize + frames
+    return 2 * (pairs + found.families_bytes) + byte_tables_bytes(found.costs, n) + threads * own
 
 
 def _without_parents(problem: CountingProblem, found: Enumeration) -> Enumeration:
@@ -87,16 +108,16 @@ def _without_parents(problem: CountingProblem, found: Enumeration) -> Enumeratio
         alone = np.bincount(table.states[x], weights=table.weights).astype(np.int64)
         costs.append(np.array([table.mlogm[-1] - table.mlogm[alone].sum() + problem.half_log * (arity - 1)]))
     n = len(costs)
-    parents = [np.zeros((1, words(n)), np.uint64)] * n
-    return replace(found, parents=parents, costs=costs, complete_to=0, families=found.families + n)
+    parents = (np.zeros((1, words(n)), np.uint64),) * n
+    return replace(found, parents=parents, costs=tuple(costs), complete_to=0, families=found.families + n)
 
 
 def _judge_size(
-    size: int, children: list[_Child], problem: CountingProblem, found: Enumeration, workers: Workers
-) -> tuple[Enumeration, list[_Child]]:
-    """Judge all parent sets of `size` variables; returns what is found now and the children that may take more."""
-    tables = byte_tables(tuple(found.parents), tuple(found.costs)).arrays()
-    children = workers.map(lambda child: _paired(size, child, problem, tables), [(c,) for c in children])
+    size: int, given: tuple[Child, ...], problem: CountingProblem, found: Enumeration, workers: Workers
+) -> Enumeration:
+    """`found` with all parent sets of `size` variables judged, and the children that may take more."""
+    tables = byte_tables(found.parents, found.costs).arrays()
+    children = workers.map(lambda child: _paired(size, child, problem, tables), [(c,) for c in given])
     alive = [np.zeros_like(child.pairs) for child in children]
     tasks = [
         (size, child, lo, hi, problem, tables, workers, pairs)
@@ -109,27 +130,28 @@ def _judge_size(
         own = [r for task, r in zip(tasks, results, strict=True) if task[1].index == x]
         varsets = np.concatenate([r.varsets for r in own]).view(np.uint64)
         parents[x], costs[x] = merged((parents[x], costs[x]), (varsets, np.concatenate([r.costs for r in own])))
-    found = replace(
+    remaining = [_remaining(size, c, pairs) for c, pairs in zip(children, alive, strict=True)]
+    left = tuple(c for c in remaining if size < min(problem.limits[c.index], c.variables.size))
+    return replace(
         found,
-        parents=parents,
-        costs=costs,
+        parents=tuple(parents),
+        costs=tuple(costs),
         complete_to=size,
         varsets=found.varsets + sum(r.counted for r in results),
         families=found.families + sum(r.costs.size for r in results),
+        done=not left,
+        children=left,
     )
-    left = [_remaining(size, c, pairs) for c, pairs in zip(children, alive, strict=True)]
-    left = [c for c in left if size < min(problem.limits[c.index], c.variables.size)]
-    return replace(found, done=not left), left
 
 
-def _remaining(size: int, child: _Child, alive: NDArray[np.uint8]) -> _Child:
+def _remaining(size: int, child: Child, alive: NDArray[np.uint8]) -> Child:
     """The child with the variables and pairs of which a parent set of `size` variables was alive."""
     singles = np.flatnonzero(alive.diagonal())
     pairs = np.ones((singles.size, singles.size), np.uint8) if size == 1 else alive[np.ix_(singles, singles)]
-    return _Child(child.index, child.variables[singles], pairs)
+    return Child(child.index, child.variables[singles], pairs)
 
 
-def _local(child: _Child, problem: CountingProblem) -> tuple:
+def _local(child: Child, problem: CountingProblem) -> tuple:
     """The rows in the order of the child's states: codes (m, d), columns, first column of each variable, weights,
     states of the child (d,), arities (m,)."""
     table = problem.table
@@ -144,7 +166,7 @@ def _local(child: _Child, problem: CountingProblem) -> tuple:
     return codes, columns, first, weights, table.states[child.index][order].astype(np.int64), arities
 
 
-def _frames(size: int, child: _Child, local: tuple, problem: CountingProblem) -> tuple:
+def _frames(size: int, child: Child, local: tuple, problem: CountingProblem) -> tuple:
     """A stack of `size` + 1 nodes with room for all rows, and the root on it."""
     m, d = local[0].shape
     n = problem.limits.size
@@ -171,7 +193,7 @@ def _frames(size: int, child: _Child, local: tuple, problem: CountingProblem) ->
     return frames
 
 
-def _paired(size: int, child: _Child, problem: CountingProblem, tables: tuple) -> _Child:
+def _paired(size: int, child: Child, problem: CountingProblem, tables: tuple) -> Child:
     """The child without the variables and pairs that cannot be in a parent set of `size` that wins."""
     if child.variables.size == 0:
         return child
@@ -180,12 +202,12 @@ def _paired(size: int, child: _Child, problem: CountingProblem, tables: tuple) -
     pairs = child.pairs.copy()
     singles = _pair(size, child.index, problem.floors[child.index], local, frames, problem.table.mlogm, tables, pairs)
     kept = np.flatnonzero(singles)
-    return _Child(child.index, child.variables[kept], np.ascontiguousarray(pairs[np.ix_(kept, kept)]))
+    return Child(child.index, child.variables[kept], np.ascontiguousarray(pairs[np.ix_(kept, kept)]))
 
 
 def _searched(
     size: int,
-    child: _Child,
+    child: Child,
     lo: int,
     hi: int,
     problem: CountingProblem,

@@ -5,13 +5,15 @@ families, keep the cheapest, and decide which children are still alive at the ne
 is shared by all children. Malone et al. 2011, Section 4, counts every family within Tian's limit instead.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.events import Observer, StageAdvanced
-from extbnsl.parents.best_score import byte_tables
+from extbnsl.parents.best_score import byte_tables, byte_tables_bytes
+from extbnsl.parents.enumeration import Enumeration, Level, start_enumeration
 from extbnsl.parents.lattice import drop_hopeless, judge_families, mark_needed, mark_parents, next_alive
 from extbnsl.parents.pruning import merged
 from extbnsl.scores.counting import CountingTable, count
@@ -36,33 +38,6 @@ class CountingProblem:
 
 
 @dataclass(frozen=True)
-class Enumeration:
-    """Families found so far: per child parents (m, 1) uint64 and costs (m,), undominated, in score order.
-
-    complete_to: every parent set of at most this many variables has been judged. varsets: how many were counted.
-    stopped: why the enumeration ended before its time. done: no larger parent set can win.
-    """
-
-    parents: list[NDArray[np.uint64]]
-    costs: list[NDArray[np.float64]]
-    complete_to: int
-    varsets: int
-    families: int
-    stopped: str | None
-    done: bool
-
-
-@dataclass(frozen=True)
-class _Level:
-    """One level of the lattice by rank: T of the level below and of this one, and the children alive."""
-
-    size: int
-    below: NDArray[np.float64]
-    here: NDArray[np.float64]
-    alive: NDArray[np.uint64]
-
-
-@dataclass(frozen=True)
 class _Block:
     """Varsets whose highest member is in [low, high): ranks [first, last) of level size + 1."""
 
@@ -82,34 +57,47 @@ def binomial_table(n: int) -> NDArray[np.int64]:
     return table
 
 
-def enumerate_families(problem: CountingProblem, workers: Workers, memory: int, observer: Observer) -> Enumeration:
+def enumerate_families(
+    problem: CountingProblem,
+    workers: Workers,
+    memory: int,
+    observer: Observer,
+    begun: Enumeration | None = None,
+    on_size: Callable[[Enumeration], None] = lambda found: None,
+) -> Enumeration:
     """Judge parent sets level by level until none can win, or the next level does not fit `memory` bytes.
 
-    Time: a few hundred ns per varset and some 10 ns per family; memory: 9 to 25 bytes per varset of the largest two
-    levels, of which the last is streamed in blocks.
+    Goes on from `begun`. on_size gets what is known after each size; it may raise Stopped. Time: a few hundred ns per
+    varset and some 10 ns per family; memory: 9 to 25 bytes per varset of the largest two levels, of which the last is
+    streamed in blocks, and the families with the tables that answer BestScore.
     """
     n = problem.limits.size
     binomials = binomial_table(n)
-    total = np.array([problem.table.mlogm[-1]])
-    level = _Level(0, total, total, np.array([(1 << n) - 1], dtype=np.uint64))
-    found = Enumeration([np.zeros((0, 1), np.uint64)] * n, [np.zeros(0)] * n, -1, 0, 0, None, False)
+    found = begun or replace(start_enumeration(n), level=_lowest_level(problem))
     while not found.done:
+        level = found.level
+        assert level is not None, "an enumeration that is not done has a level to go on with"
         last = level.size >= min(int(problem.limits.max()), n - 1)
-        blocks = _blocks(level.size, n, last, memory, binomials)
+        room = memory - found.families_bytes - byte_tables_bytes(found.costs, n)
+        blocks = _blocks(level.size, n, last, room, binomials)
         if blocks is None:
             return replace(found, stopped="memory_limit")
         try:
-            found, following = _judge_level(level, blocks, last, found, binomials, problem, workers, observer)
+            found = _judge_level(level, blocks, last, found, binomials, problem, workers, observer)
+            on_size(found)
         except Stopped as stop:
             return replace(found, stopped=stop.reason)
-        if following is None or not following.alive.any():
-            return replace(found, done=True)
-        level = following
     return found
 
 
+def _lowest_level(problem: CountingProblem) -> Level:
+    """The empty parent set, which every child may have."""
+    total = np.array([problem.table.mlogm[-1]])
+    return Level(0, total, total, np.array([(1 << problem.limits.size) - 1], dtype=np.uint64))
+
+
 def _judge_level(
-    level: _Level,
+    level: Level,
     blocks: list[_Block],
     last: bool,
     found: Enumeration,
@@ -117,8 +105,8 @@ def _judge_level(
     problem: CountingProblem,
     workers: Workers,
     observer: Observer,
-) -> tuple[Enumeration, _Level | None]:
-    """Judge all parent sets of one size; returns what is found now and, unless it is the last, the next level."""
+) -> Enumeration:
+    """`found` with all parent sets of one size judged, ready for the next size unless this is the last."""
     extend = np.zeros_like(level.alive)
     above = np.zeros(0)
     for block in blocks:
@@ -129,9 +117,10 @@ def _judge_level(
         unit = f"varsets counted, parent sets of {level.size}"
         observer(StageAdvanced("scores", found.varsets, 0, unit, level.size))
     found = replace(found, complete_to=level.size)
-    if last:
-        return found, None
-    return found, _next_level(level, above, extend, found, binomials, problem, workers)
+    following = None if last else _next_level(level, above, extend, found, binomials, problem, workers)
+    if following is None or not following.alive.any():
+        return replace(found, level=None, done=True)
+    return replace(found, level=following)
 
 
 def _blocks(size: int, n: int, last: bool, memory: int, binomials: NDArray[np.int64]) -> list[_Block] | None:
@@ -165,9 +154,7 @@ def _groups(size: int, block: _Block, binomials: NDArray[np.int64]) -> list[tupl
     return ranges + [(lo, hi, np.uint64((1 << block.high) - 1)) for lo, hi in chunks(up_to, CHUNK, below)]
 
 
-def _mark(
-    level: _Level, block: _Block, last: bool, binomials: NDArray[np.int64], workers: Workers
-) -> NDArray[np.uint8]:
+def _mark(level: Level, block: _Block, last: bool, binomials: NDArray[np.int64], workers: Workers) -> NDArray[np.uint8]:
     """Which varsets of the block must be counted: families of alive children, and parent sets of the next level."""
     needed = np.zeros(block.last - block.first, dtype=np.uint8)
     workers.map(
@@ -205,7 +192,7 @@ def _count(
 
 
 def _judge(
-    level: _Level,
+    level: Level,
     above: NDArray[np.float64],
     block: _Block,
     extend: NDArray[np.uint64],
@@ -239,25 +226,25 @@ def _extended(found: Enumeration, candidates: list[tuple], counted: int) -> Enum
         parents[child], all_costs[child] = merged((parents[child], all_costs[child]), new)
     return replace(
         found,
-        parents=parents,
-        costs=all_costs,
+        parents=tuple(parents),
+        costs=tuple(all_costs),
         varsets=found.varsets + counted,
         families=found.families + int(varsets.size),
     )
 
 
 def _next_level(
-    level: _Level,
+    level: Level,
     above: NDArray[np.float64],
     extend: NDArray[np.uint64],
     found: Enumeration,
     binomials: NDArray[np.int64],
     problem: CountingProblem,
     workers: Workers,
-) -> _Level:
+) -> Level:
     size = level.size + 1
     alive = np.empty(above.size, dtype=np.uint64)
-    tables = byte_tables(tuple(found.parents), tuple(found.costs)).arrays()
+    tables = byte_tables(found.parents, found.costs).arrays()
 
     def task(lo: int, hi: int) -> None:
         arities, unit = problem.table.arities, problem.half_log
@@ -265,4 +252,4 @@ def _next_level(
         drop_hopeless(lo, hi, size, problem.floors, unit, arities, binomials, tables, alive)
 
     workers.map(task, chunks(above.size, CHUNK))
-    return _Level(size, level.here, above, alive)
+    return Level(size, level.here, above, alive)

@@ -1,6 +1,7 @@
 """From a data set to its surviving families: prepare the columns, enumerate, and give the names back."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -9,7 +10,8 @@ from numpy.typing import NDArray
 from extbnsl.data import Dataset, distinct_rows
 from extbnsl.events import Observer
 from extbnsl.parents.depth_first import enumerate_depth_first
-from extbnsl.parents.enumerate import CountingProblem, Enumeration, enumerate_families
+from extbnsl.parents.enumerate import CountingProblem, enumerate_families
+from extbnsl.parents.enumeration import Enumeration, start_enumeration
 from extbnsl.scores.counting import counting_table
 from extbnsl.scores.local import LocalScores, canonical_order
 from extbnsl.scores.mdl import half_log, max_size
@@ -32,18 +34,27 @@ class Survivors:
 
 
 def surviving_families(
-    dataset: Dataset, max_parents: int | None, workers: Workers, memory: int, observer: Observer
+    dataset: Dataset,
+    max_parents: int | None,
+    workers: Workers,
+    memory: int,
+    observer: Observer,
+    begun: Enumeration | None = None,
+    on_size: Callable[[Enumeration], None] = lambda found: None,
 ) -> Survivors:
     """The families of `dataset` that can be in an optimal network under MDL; `max_parents` limits them further.
+
+    Goes on from `begun`, which is what on_size got in a call before: what is known after each size of parent sets. A
+    begun enumeration without a level goes on child by child. on_size may raise Stopped.
 
     A variable that never varies takes no parents and is none: as a parent it adds to the penalty and tells nothing.
     """
     order = _varying(dataset)
     if order.size == 0:
-        found = Enumeration([], [], 0, 0, 0, None, True)
+        found = Enumeration((), (), complete_to=0, done=True)
         return _named(dataset, order, found, np.zeros(0), max_parents)
     problem = _counting_problem(dataset, order, max_parents)
-    found = _enumerated(problem, workers, memory, observer)
+    found = _enumerated(problem, workers, memory, observer, begun, on_size)
     return _named(dataset, order, found, _least(problem, found), max_parents)
 
 
@@ -59,19 +70,26 @@ def _varying(dataset: Dataset) -> NDArray[np.int64]:
     return np.array(sorted(varying, key=lambda v: (dataset.arities[v], v)), dtype=np.int64)
 
 
-def _enumerated(problem: CountingProblem, workers: Workers, memory: int, observer: Observer) -> Enumeration:
+def _enumerated(
+    problem: CountingProblem,
+    workers: Workers,
+    memory: int,
+    observer: Observer,
+    begun: Enumeration | None,
+    on_size: Callable[[Enumeration], None],
+) -> Enumeration:
     """All families that can win: by the shared table of joint entropies while it fits `memory`, then child by child.
 
     The shared table holds varsets of at most 64 variables.
     """
     n = problem.limits.size
-    if n > WORD_BITS:
-        nothing = [np.zeros((0, words(n)), np.uint64)] * n, [np.zeros(0)] * n
-        return enumerate_depth_first(problem, Enumeration(*nothing, -1, 0, 0, None, False), workers, observer)
-    found = enumerate_families(problem, workers, memory, observer)
-    if found.stopped == "memory_limit":
-        return enumerate_depth_first(problem, replace(found, stopped=None), workers, observer)
-    return found
+    if begun is None and n > WORD_BITS:
+        begun = start_enumeration(n)
+    if begun is None or begun.level is not None:
+        begun = enumerate_families(problem, workers, memory, observer, begun, on_size)
+        if begun.done or begun.stopped != "memory_limit":
+            return begun
+    return enumerate_depth_first(problem, replace(begun, stopped=None), workers, memory, observer, on_size)
 
 
 def _counting_problem(dataset: Dataset, order: NDArray[np.int64], max_parents: int | None) -> CountingProblem:

@@ -60,7 +60,8 @@ class Room:
 
     commit_due is asked from time to time: if it says so, everything goes to the store and the state that is yielded
     next is to be committed. unsaved: with about so many bytes in memory alone, what is made goes to the store at once,
-    so that a commit, or the end, never has to wait for long. name: with what the names of files begin.
+    so that a commit, or the end, never has to wait for long; infinity if nothing is ever committed. name: with what
+    the names of files begin.
     """
 
     memory: float
@@ -130,7 +131,7 @@ class _LayerSearch:
             reason = "disk_limit"
         except MemoryError:
             reason = "memory_limit"
-        yield self._stored()
+        yield self._stored() if math.isfinite(self._room.unsaved) else self._state
         raise Stopped(reason)
 
     def _expanded(self) -> Iterator[SearchState]:
