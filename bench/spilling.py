@@ -13,11 +13,13 @@ from typing import Any
 
 from bench.table import aligned
 from extbnsl.commits import Commits
+from extbnsl.context import Context, Methods
 from extbnsl.data import read_csv
 from extbnsl.events import ignore
+from extbnsl.guide import find_guide, guided_problem
 from extbnsl.limits import parse_size
 from extbnsl.parents.components import components
-from extbnsl.prove import Context, find_bound, fixed_memory, labelled
+from extbnsl.prove import fixed_memory, piece_limit, whole_component
 from extbnsl.search import tasks
 from extbnsl.search.layers import Room, search_layers
 from extbnsl.search.problem import SearchProblem
@@ -84,14 +86,14 @@ def prepared(data: Path, static: bool) -> SearchProblem:
     dataset = read_csv(data)
     commits = Commits(None, Store(Path(), 0), {}, Standing(), ignore)
     with Workers(1) as workers:
-        bound = "static" if static else "pattern"
-        context = Context(workers, Stages(ignore, {}), ignore, 1 << 32, 0, bound, not static, "sparse", commits)
+        methods = Methods("static", path_extension=False) if static else Methods("pattern")
+        context = Context(workers, Stages(ignore, {}), ignore, 1 << 32, 0, methods, commits)
         survivors = find_survivors(dataset, None, context)
         found = components(survivors.scores)
-        parts = context.standing.parts = find_parts(survivors, found, context)
+        parts = find_parts(survivors, found, context)
         k = max(range(len(found)), key=lambda k: found[k].size)
-        partition = find_bound(found[k], k, context)
-        return labelled(found[k], partition, parts[k].upper_bound, context)
+        limit = piece_limit(whole_component(found[k]), 0, parts[k])
+        return guided_problem(find_guide(found[k], None, limit, context).guide, limit, context)
 
 
 def searched(problem: SearchProblem, memory: int) -> Parts:

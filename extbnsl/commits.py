@@ -11,7 +11,7 @@ from extbnsl.errors import BudgetError, ExtbnslError
 from extbnsl.events import Committed, Observer, Warned
 from extbnsl.limits import cpu_seconds, peak_rss
 from extbnsl.search.state import SearchState
-from extbnsl.standing import SCORES_FILE, Standing, write_counting, write_survivors
+from extbnsl.standing import SCORES_FILE, Standing, write_counting, write_search, write_survivors
 from extbnsl.storage import Store, StoredFile
 from extbnsl.workers import Stopped
 
@@ -60,7 +60,9 @@ class Commits:
         if standing.counting is not None and not standing.counting.files:
             standing.counting = write_counting(standing.counting.enumeration, self.store)
         counting = () if standing.counting is None else standing.counting.files
-        search = () if standing.search is None else standing.search.state.files
+        if standing.search is not None and standing.search.file is None:
+            standing.search = write_search(standing.search, self.store)
+        search = () if standing.search is None else standing.search.files
         names = {SCORES_FILE, *(file.name for file in (*counting, *search))}
         self._write(standing.document(), tuple(file for file in self.store.files if file.name in names), status)
         self._last = time.monotonic()

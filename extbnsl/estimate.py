@@ -8,23 +8,34 @@ take follows from the bytes of a node and the time of an edge as the probe had t
 import contextlib
 import math
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from extbnsl.bounds.partition import Partition
 from extbnsl.bounds.patterns import pattern_bytes
 from extbnsl.commits import COMMIT_SECONDS, Commits
+from extbnsl.context import Context, Methods
 from extbnsl.data import Dataset
 from extbnsl.errors import InputError
 from extbnsl.events import Event, Observer, StageAdvanced, ignore
+from extbnsl.guide import Guide, Guided, find_guide, guided_problem
 from extbnsl.limits import MINIMUM_MEMORY, Deadline, default_disk, default_memory, default_threads
 from extbnsl.parents.components import Component, components
 from extbnsl.parents.surviving import Survivors, counting_limits
-from extbnsl.prove import Context, Report, find_bound, fixed_memory, labelled, least_memory, raise_bound
+from extbnsl.prove import (
+    Report,
+    fixed_memory,
+    guided_pieces,
+    least_memory,
+    lower_bound,
+    next_piece,
+    piece_limit,
+    raise_bound,
+    whole_component,
+)
 from extbnsl.scores.local import LocalScores
 from extbnsl.search.forecast import Forecast, predicted_layers
 from extbnsl.search.layers import Room, search_layers
@@ -80,7 +91,8 @@ class Counting:
 
 @dataclass(frozen=True)
 class Probe:
-    """The search of one component of so many variables and families, as far as it was seen, and how it goes on.
+    """The search of one piece of a component, of so many variables and families, as far as it was seen, and how it goes
+    on.
 
     upper_bound, lower_bound: of the component at the root, in nats. forecast: None if there is nothing to search,
     because the bounds meet, or if the search did not begin, for the reason that `unknown` tells. fixed, least: bytes
@@ -213,7 +225,8 @@ def estimate(
     disk: int | None = None,
     time_limit: float | None = None,
     seed: int = 0,
-    lower_bound: str = "pattern",
+    lower_bound: str = "auto",
+    fixing: bool = True,
     path_extension: bool = True,
     parent_graph: str = "sparse",
     effort: float = EFFORT,
@@ -247,9 +260,7 @@ def estimate(
             observer=observe,
             memory=budgets.memory,
             seed=seed,
-            lower_bound=lower_bound,
-            path_extension=path_extension,
-            parent_graph=parent_graph,
+            methods=Methods(lower_bound, fixing, path_extension, parent_graph),
             commits=commits,
         )
         load_kernels(context)
@@ -264,12 +275,13 @@ def estimate(
         counting = Counting(survivors.varsets, survivors.scores.families, time.perf_counter() - began)
         found = components(survivors.scores)
         context.standing.parts = find_parts(survivors, found, limited)
-    probes: list[tuple[int, Probe]] = []
+    probes: list[tuple[int, list[Probe]]] = []
     for k in sorted(range(len(found)), key=lambda k: found[k].size):  # what small ones leave is for the large ones
         share = deadline.remaining() / (len(found) - len(probes))
         probes.append((k, _probed(found[k], k, context, stop, share)))
     seconds = sum(spent["seconds"] for stage, spent in stages.seconds.items() if stage != "kernels")
-    return Estimate(budgets, counting, tuple(probe for _, probe in sorted(probes, key=lambda p: p[0])), seconds, stop())
+    ordered = tuple(probe for _, own in sorted(probes, key=lambda p: p[0]) for probe in own)
+    return Estimate(budgets, counting, ordered, seconds, stop())
 
 
 @dataclass(frozen=True)
@@ -309,31 +321,62 @@ def _unfinished(
     return replace(far, seconds_left=max(1.0, each * left - spent))
 
 
-def _probed(component: Component, k: int, context: Context, stop: StopSignal, seconds: float) -> Probe:
-    """The search of component k as far as it gets in so many seconds, and the guess how it goes on."""
+def _probed(component: Component, k: int, context: Context, stop: StopSignal, seconds: float) -> list[Probe]:
+    """The searches of component k's pieces as far as they get in so many seconds, and the guess how they go on."""
     deadline = Deadline.after(seconds)
     part = context.standing.parts[k]
-    families = sum(costs.size for costs in component.costs)
-    probe = Probe(component.size, families, part.upper_bound, part.lower_bound)
+    probe = Probe(component.size, _count(component.costs), part.upper_bound, part.lower_bound)
     if part.proved:
-        return probe
-    if component.size > WORD_BITS:
+        return [probe]
+    pieces, probes = whole_component(component), list[Probe]()
+    while (at := next_piece(pieces)) is not None:
+        share = deadline.remaining() / sum(piece.order is None for piece in pieces)
+        until = Deadline.after(share)
+        guides: list[Guide] = []
+        found = None
+        limit = piece_limit(pieces, at, part)
+        with _until(Deadline.after(BOUND_SHARE * share), stop, context) as limited, contextlib.suppress(Stopped):
+            found = find_guide(pieces[at].left, pieces[at].multipliers, limit, limited, guides.append)
+        if found is not None and found.proved:
+            return [*probes, replace(probe, lower_bound=part.upper_bound)]
+        if found is not None and found.pieces:
+            pieces = guided_pieces(pieces, at, found)
+            continue
+        piece = pieces[at]
+        probe = replace(
+            probe,
+            variables=len(piece.variables),
+            families=_count(piece.left.costs),
+            lower_bound=part.upper_bound - limit + piece.lower_bound,
+        )
+        if guides:
+            guided = guided_pieces(pieces, at, Guided(guides[-1]))
+            raise_bound(k, lower_bound(guided), context.standing)
+            probe = replace(probe, families=_count(guides[-1].costs), lower_bound=lower_bound(guided))
+        with _until(until, stop, context) as limited:
+            probes.append(_probed_piece(probe, guides[-1] if guides else None, limit, k, limited))
+        pieces = (*pieces[:at], replace(piece, order=()), *pieces[at + 1 :])  # it is dealt with
+    return probes
+
+
+def _count(costs: Sequence[NDArray]) -> int:
+    return sum(own.size for own in costs)
+
+
+def _probed_piece(probe: Probe, guide: Guide | None, limit: float, k: int, context: Context) -> Probe:
+    """The probe with what the beginning of the search of a piece of component k showed."""
+    if probe.variables > WORD_BITS:
         return replace(probe, unknown=f"more than {WORD_BITS} variables are not searched")
-    partitions: list[Partition] = []
-    with _until(Deadline.after(BOUND_SHARE * seconds), stop, context) as limited, contextlib.suppress(Stopped):
-        find_bound(component, k, limited, partitions.append)
-    if not partitions:
+    if guide is None:
         return replace(probe, unknown="the effort ended before it had a bound")
-    probe = replace(probe, lower_bound=context.standing.parts[k].lower_bound)
-    with _until(deadline, stop, context) as limited:
-        problem = labelled(component, partitions[-1], part.upper_bound, limited)
-        return _searched(probe, problem, Report(component.size, k, problem, limited), limited)
+    problem = guided_problem(guide, limit, context)
+    return _searched(probe, problem, Report(probe.variables, k, problem, context), context)
 
 
 def _searched(probe: Probe, problem: SearchProblem, report: Report, context: Context) -> Probe:
     """The probe with what the beginning of the search showed."""
     threads = context.workers.threads
-    widest = int(problem.bound.width.max()) if context.lower_bound == "pattern" else 0
+    widest = 0 if context.methods.lower_bound in ("static", "clusters") else int(problem.bound.width.max())
     fixed = fixed_memory(problem, threads)
     least = max(least_memory(problem, threads), 2 * threads * pattern_bytes(widest))
     seen = _Seen()
@@ -347,7 +390,7 @@ def _searched(probe: Probe, problem: SearchProblem, report: Report, context: Con
         fixed=fixed,
         least=least,
         node_bytes=seen.node_bytes,
-        layered=context.parent_graph == "layered",
+        layered=context.methods.parent_graph == "layered",
         edge_ns=1e9 * seen.seconds / max(1, seen.edges),
         seconds=seen.layer_seconds,
     )

@@ -1,25 +1,31 @@
-"""Solving one component: its incumbent, the bound, and the search that proves or improves it."""
+"""Solving one component: its incumbent, the proof at the root, and the searches of the pieces that this leaves.
+
+Multipliers bound the cost of every network, and fix families that no network cheaper than the incumbent has. What is
+left may fall into pieces that can be solved one by one, as the components of the problem can: each below what the
+others leave of the limit. A piece that has no network below its limit proves the incumbent; if all have one, together
+they are a better network than it.
+"""
 
 import math
-from collections.abc import Callable
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from extbnsl.bounds.clusters import Multipliers, families_of, multipliers_of
 from extbnsl.bounds.incumbent import search_orders
-from extbnsl.bounds.partition import WIDEST, Partition, build_partition, find_partition
-from extbnsl.bounds.patterns import group_bound, pattern_bytes, static_table
-from extbnsl.commits import Commits, commit_or_stop
+from extbnsl.bounds.partition import WIDEST
+from extbnsl.commits import commit_if_due, commit_or_stop
+from extbnsl.context import Context, tolerance
 from extbnsl.errors import BudgetError
-from extbnsl.events import IncumbentFound, LayerAdvanced, LayerEnded, Observer, Warned
+from extbnsl.events import IncumbentFound, LayerAdvanced, LayerEnded, Warned
+from extbnsl.guide import Guide, Guided, find_guide, guided_problem, labelled_families, rebuilt_partition
 from extbnsl.limits import too_little_memory
 from extbnsl.parents.best_score import byte_tables
 from extbnsl.parents.components import Component
 from extbnsl.reconstruct import optimal_order
-from extbnsl.search.forecast import predicted_layers
 from extbnsl.search.layers import LEAST_TASK_BYTES, Room, search_layers
-from extbnsl.search.problem import SearchProblem, search_problem
+from extbnsl.search.problem import SearchProblem
 from extbnsl.search.runs import goal_cost
 from extbnsl.search.score_cache import (
     READING_BYTES,
@@ -29,39 +35,11 @@ from extbnsl.search.score_cache import (
     write_score_cache,
 )
 from extbnsl.search.state import SearchState
-from extbnsl.stages import Stages
-from extbnsl.standing import Part, Search, Standing
-from extbnsl.varsets import WORD_BITS, renumber
-from extbnsl.workers import Stopped, Workers
+from extbnsl.standing import Part, Piece, RootPass, Search, Standing
+from extbnsl.varsets import pack, renumber, unpack
+from extbnsl.workers import Stopped
 
-PROBE_NODES = 20_000  # nodes kept before a probe of the search's size is extrapolated
 KERNEL_BYTES = 1 << 20  # of one thread: the table of a partition, and what a chunk of targets needs
-
-_Families = tuple[tuple[NDArray[np.uint64], ...], tuple[NDArray[np.float64], ...]]  # of each child: parents and costs
-
-
-@dataclass(frozen=True)
-class Context:
-    """What the stages of one solve share."""
-
-    workers: Workers
-    stages: Stages
-    observer: Observer
-    memory: int
-    seed: int
-    lower_bound: str
-    path_extension: bool
-    parent_graph: str
-    commits: Commits
-
-    @property
-    def standing(self) -> Standing:
-        return self.commits.standing
-
-
-def tolerance(upper_bound: float) -> float:
-    """How much cheaper than the incumbent a network must be to count, in nats: the proof holds within this."""
-    return 1e-9 * abs(upper_bound) + 1e-9
 
 
 def find_incumbent(component: Component, floor: float, k: int, context: Context) -> Part:
@@ -69,13 +47,13 @@ def find_incumbent(component: Component, floor: float, k: int, context: Context)
     if component.size == 1:
         return Part((0,), float(component.costs[0][0]), floor)
     with context.stages.stage("incumbent", f"component {k + 1}, {component.size} variables") as summary:
-        tables = byte_tables(component.parents, component.costs)
+        brief = component.size <= WIDEST and context.methods.lower_bound in ("pattern", "auto")
         best = search_orders(
-            tables,
+            byte_tables(component.parents, component.costs),
             component.size,
             context.workers,
             context.seed,
-            component.size <= WIDEST and context.lower_bound == "pattern",  # then the bound finds the optimum itself
+            brief,  # then the bound finds the optimum itself
             lambda cost: context.observer(IncumbentFound(cost)),
         )
         summary.append(f"cost {best.cost:.6f}")
@@ -87,57 +65,103 @@ def prove(component: Component, k: int, context: Context) -> Part:
 
     Raises Stopped, with the standing ready to be committed.
     """
-    parts = context.standing.parts
-    if component.size > WORD_BITS:
-        return replace(parts[k], stopped="not_proved")
-    partition = find_bound(component, k, context)
-    with context.stages.stage("search", f"component {k + 1}, {component.size} variables"):
-        return _search(component, k, partition, context)
+    standing = context.standing
+    begun = standing.search if standing.search and standing.search.component == k else None
+    if begun is None:
+        part = _solved(whole_component(component), k, context)
+    elif begun.state is None:
+        part = _solved(begun.pieces, k, context)
+    else:
+        part = _after(begun, k, context)
+    standing.search = standing.latest = None
+    return part
 
 
-def find_bound(
-    component: Component, k: int, context: Context, on_better: Callable[[Partition], None] = lambda partition: None
-) -> Partition:
-    """Groups of component k's variables, with the tables of the bound that was asked for.
+def _solved(pieces: tuple[Piece, ...], k: int, context: Context) -> Part:
+    """The component's part when the pieces have been solved one by one, or one of them has proved it."""
+    standing = context.standing
+    passes: list[RootPass] = []
+    while (at := next_piece(pieces)) is not None:
+        limit = piece_limit(pieces, at, standing.parts[k])
+        with context.stages.stage("bounds", _sizes(pieces, at, k)) as summary:
+            found = find_guide(pieces[at].left, pieces[at].multipliers, limit, context)
+            if not _any_searched(pieces):
+                passes += [_root_pass(pieces, at, one) for one in found.passes]
+            if found.proved:
+                summary.append("proved at the root")
+                return _proved(standing.parts[k], pieces, passes)
+            pieces = guided_pieces(pieces, at, found)
+            raise_bound(k, lower_bound(pieces), standing)
+            summary.append(_told(pieces, found, standing.parts[k]))
+        if found.pieces:
+            continue
+        if found.guide.partition is None:
+            return replace(standing.parts[k], stopped="not_proved")
+        return _after(Search(k, pieces, at, limit, found.guide.partition.groups), k, context)
+    return _joined(pieces, k, context)
 
-    What they prove at once is in the standing. on_better gets each partition that is the best so far, which is what
-    is left if this raises Stopped.
-    """
 
-    def better(partition: Partition) -> None:
-        upper_bound = context.standing.parts[k].upper_bound
-        raise_bound(k, min(partition.root, upper_bound - tolerance(upper_bound)), context.standing)
-        on_better(partition)
-
-    with context.stages.stage("bounds", f"component {k + 1}, {component.size} variables") as summary:
-        partition = _partition(component, k, context, better)
-        better(partition)
-        widths = " + ".join(str(len(g)) for g in partition.groups)
-        summary.append(f"lower bound {partition.root:.6f} ({context.lower_bound}, groups of {widths})")
-    return partition
+def _after(search: Search, k: int, context: Context) -> Part:
+    """The component's part after a search, and those of the pieces that it leaves."""
+    answer = _searched(search, context)
+    if answer is None:
+        return _proved(context.standing.parts[k], search.pieces, ())
+    pieces = (*search.pieces[: search.at], answer, *search.pieces[search.at + 1 :])
+    context.standing.search = Search(k, pieces)
+    commit_if_due(context.commits)
+    return _solved(pieces, k, context)
 
 
-def _partition(component: Component, k: int, context: Context, on_better: Callable[[Partition], None]) -> Partition:
-    families = (component.parents, component.costs)
-    search = context.standing.search
-    begun = search.groups if search is not None and search.component == k else None
-    widest = WIDEST
-    while widest > 1 and pattern_bytes(widest) * context.workers.threads > context.memory // 2:
-        widest -= 1
-    if context.lower_bound == "static":
-        split = np.array_split(np.arange(component.size), -(-component.size // widest))
-        return _static_partition(component, begun or tuple(tuple(map(int, group)) for group in split))
-    if begun is not None:
-        return build_partition(begun, families, context.workers)
-    upper_bound = context.standing.parts[k].upper_bound
+def whole_component(component: Component) -> tuple[Piece, ...]:
+    """The component as one piece."""
+    least = float(sum(costs[0] for costs in component.costs))
+    return (Piece(tuple(range(component.size)), least, None, replace(component, origin=())),)
 
-    def expected_edges(partition: Partition) -> float:
-        on_better(partition)
-        problem = labelled(component, partition, upper_bound, context)
-        probe = search_layers(problem, context.workers, Room(math.inf), most_nodes_kept=PROBE_NODES)
-        return float(predicted_layers(probe, component.size).edges.sum())
 
-    return find_partition(families, widest, upper_bound, context.workers, context.seed, expected_edges)
+def next_piece(pieces: tuple[Piece, ...]) -> int | None:
+    """The smallest piece that is not solved."""
+    left = [(len(piece.variables), at) for at, piece in enumerate(pieces) if piece.order is None]
+    return min(left)[1] if left else None
+
+
+def piece_limit(pieces: tuple[Piece, ...], at: int, part: Part) -> float:
+    """Below what a piece must cost in a network that is better than the part's; infinity if there is none."""
+    if not math.isfinite(part.upper_bound):
+        return math.inf
+    others = math.fsum(piece.lower_bound for number, piece in enumerate(pieces) if number != at)
+    return part.upper_bound - tolerance(part.upper_bound) - others
+
+
+def lower_bound(pieces: Iterable[Piece]) -> float:
+    """What every network of interest costs at least."""
+    return math.fsum(piece.lower_bound for piece in pieces)
+
+
+def guided_pieces(pieces: tuple[Piece, ...], at: int, found: Guided) -> tuple[Piece, ...]:
+    """The pieces with one replaced by its parts, or by what its guide has left of it."""
+    whole, guide = pieces[at], found.guide
+    if found.pieces:
+        parts = [_part_of(whole, guide, part) for part in found.pieces]
+    else:
+        families = replace(whole.left, parents=guide.parents, costs=guide.costs)
+        bound = max(whole.lower_bound, guide.root)
+        parts = [replace(whole, lower_bound=bound, families=families, multipliers=guide.multipliers)]
+    return (*pieces[:at], *parts, *pieces[at + 1 :])
+
+
+def _part_of(whole: Piece, guide: Guide, part: Component) -> Piece:
+    """A part of a piece, with those of its clusters that lie in the part."""
+    assert guide.multipliers is not None, "only what multipliers fix takes a piece apart"
+    clusters, weights = guide.multipliers.clusters, guide.multipliers.weights
+    inside = ~(clusters & ~pack(part.variables, len(whole.variables))).any(axis=1)
+    position = np.full(len(whole.variables), -1, np.int64)
+    position[list(part.variables)] = np.arange(part.size)
+    own = renumber(clusters[inside], position, part.size)
+    multipliers = multipliers_of(families_of(part.parents, part.costs), own, weights[inside])
+    variables = tuple(whole.variables[i] for i in part.variables)
+    if part.size == 1:
+        return Piece(variables, float(part.costs[0][0]), variables)
+    return Piece(variables, multipliers.root, None, replace(part, variables=variables, origin=()), multipliers)
 
 
 def raise_bound(k: int, lower_bound: float, standing: Standing) -> None:
@@ -146,86 +170,119 @@ def raise_bound(k: int, lower_bound: float, standing: Standing) -> None:
     parts[k] = replace(parts[k], lower_bound=max(parts[k].lower_bound, lower_bound))
 
 
-def _static_partition(component: Component, groups: tuple[tuple[int, ...], ...]) -> Partition:
-    best = np.array([costs[0] for costs in component.costs])
-    return Partition(groups, tuple(static_table(best[list(group)]) for group in groups))
+def _sizes(pieces: tuple[Piece, ...], at: int, k: int) -> str:
+    size = f"component {k + 1}, {len(pieces[at].variables)} variables"
+    return size if len(pieces) == 1 else f"{size} of {sum(len(piece.variables) for piece in pieces)}"
 
 
-def labelled(component: Component, partition: Partition, upper_bound: float, context: Context) -> SearchProblem:
-    """The component with its variables in the order of the partition's groups, ready to search.
-
-    Nodes are pruned that cannot lead below `upper_bound`, in nats; infinity prunes none. By sparse parent graphs: any
-    others have the same layers, and these are the quickest to make.
-    """
-    return _problem(_labelled_families(component, partition), partition, upper_bound, context)
-
-
-def _labelled_families(component: Component, partition: Partition) -> _Families:
-    """The component's families with its variables in the order of the partition's groups."""
-    order = [v for group in partition.groups for v in group]
-    new = np.argsort(order)
-    parents = tuple(renumber(component.parents[v], new, component.size) for v in order)
-    return parents, tuple(component.costs[v] for v in order)
+def _told(pieces: tuple[Piece, ...], found: Guided, part: Part) -> str:
+    """What a piece's guide, or its falling apart, has brought."""
+    if found.pieces:
+        return f"in {len(pieces)} pieces of up to {max(len(piece.variables) for piece in pieces)} variables"
+    families = f"{sum(costs.size for costs in found.guide.costs):,} parent sets left"
+    return f"lower bound {part.lower_bound:.6f}, gap {part.upper_bound - part.lower_bound:.6f}, {families}"
 
 
-def _problem(
-    families: _Families, partition: Partition, upper_bound: float, context: Context, cache: ScoreCache | None = None
-) -> SearchProblem:
-    """A component ready to search, its families labelled; with a score cache by layered parent graphs."""
-    limit = upper_bound - tolerance(upper_bound) if math.isfinite(upper_bound) else math.inf
-    return search_problem(*families, group_bound(partition.tables), limit, context.path_extension, cache)
+def _root_pass(pieces: tuple[Piece, ...], at: int, multipliers: Multipliers) -> RootPass:
+    """One piece's multipliers with those of the others, over the variables of the component."""
+    clusters: list[tuple[int, ...]] = []
+    weights: list[int] = []
+    least = [0.0] * sum(len(piece.variables) for piece in pieces)
+    for number, piece in enumerate(pieces):
+        if piece.order is not None:  # a single variable
+            least[piece.variables[0]] = piece.lower_bound
+            continue
+        own = multipliers if number == at else _own_multipliers(piece)
+        clusters += [tuple(piece.variables[i] for i in unpack(cluster)) for cluster in own.clusters]
+        weights += own.weights.tolist()
+        for variable, mu in zip(piece.variables, own.least.tolist(), strict=True):
+            least[variable] = mu
+    return RootPass(tuple(clusters), tuple(weights), tuple(least))
 
 
-def _score_cache(families: _Families, k: int, begun: SearchState | None, context: Context) -> ScoreCache | None:
-    """The score cache of component k, if the parent graphs are layered; Stopped if the disk has no room for it."""
-    store = context.commits.store
-    if context.parent_graph == "sparse":
+def _own_multipliers(piece: Piece) -> Multipliers:
+    """The multipliers that give the piece's lower bound; none, if there is only the cheapest family of each child."""
+    if piece.multipliers is not None:
+        return piece.multipliers
+    families = families_of(piece.left.parents, piece.left.costs)
+    return multipliers_of(families, np.zeros((0, families.parents.shape[0]), np.uint64), np.zeros(0, np.int64))
+
+
+def _proved(part: Part, pieces: tuple[Piece, ...], passes: Iterable[RootPass]) -> Part:
+    """The part, of which no network is cheaper."""
+    limit = part.upper_bound - tolerance(part.upper_bound)
+    return replace(part, lower_bound=limit, proved=True, passes=() if _any_searched(pieces) else tuple(passes))
+
+
+def _any_searched(pieces: tuple[Piece, ...]) -> bool:
+    """Whether a piece was solved by a search; single variables are solved as they are."""
+    return any(len(piece.order or ()) > 1 for piece in pieces)
+
+
+def _joined(pieces: tuple[Piece, ...], k: int, context: Context) -> Part:
+    """The component's part when all pieces are solved: they come one after the other, each after its parents."""
+    standing = context.standing
+    cost = lower_bound(pieces)
+    order = tuple(v for piece in pieces for v in piece.order or ())
+    context.observer(IncumbentFound(standing.upper_bound - standing.parts[k].upper_bound + cost))
+    return Part(order, cost, cost - tolerance(cost), proved=True)
+
+
+def _searched(search: Search, context: Context) -> Piece | None:
+    """Search a piece layer by layer; its solution, or None if nothing is below its limit."""
+    standing, commits, k = context.standing, context.commits, search.component
+    piece = search.pieces[search.at]
+    with context.stages.stage("search", _sizes(search.pieces, search.at, k)) as summary:
+        problem = _problem_of_search(search, context)
+        report = Report(len(piece.variables), k, problem, context)
+        others = lower_bound(search.pieces) - piece.lower_bound
+        begun, state, reached = search.state, None, -1
+        for state in search_layers(problem, context.workers, _room(problem, search.name, context), begun):
+            standing.latest = state
+            if state.layer.size != reached:
+                reached = state.layer.size
+                raise_bound(k, others + min(state.least_f, problem.limit), standing)
+                context.observer(report.layer_ended(state))
+                commits.layer_ended(state)
+            else:
+                context.observer(report.layer_advanced(state))
+            if state.to_commit:
+                search = standing.search = replace(standing.search or search, state=state.filed())
+                commit_or_stop(commits)
+                search = standing.search
+        assert state is not None, "a search yields its first state"
+        summary.append(f"{state.layer.size} layers, {state.kept:,} nodes")
+        return _outcome(search, problem, state, context)
+
+
+def _problem_of_search(search: Search, context: Context) -> SearchProblem:
+    """The search's piece as a problem. The labelled families are held only as long as this takes."""
+    piece = search.pieces[search.at]
+    parents, costs = piece.left.parents, piece.left.costs
+    partition = rebuilt_partition(search.groups, parents, costs, context)
+    guide = Guide(parents, costs, piece.multipliers, partition)
+    return guided_problem(guide, search.limit, context, _score_cache(search, guide, context))
+
+
+def _score_cache(search: Search, guide: Guide, context: Context) -> ScoreCache | None:
+    """The score cache of a search, if the parent graphs are layered; Stopped if the disk has no room for it."""
+    store, begun = context.commits.store, search.state
+    if context.methods.parent_graph == "sparse":
         return None
     if begun is not None and begun.cache is not None:
-        return open_score_cache(store.folder, begun.cache, len(families[0]))
+        return open_score_cache(store.folder, begun.cache, len(guide.costs))
+    families = labelled_families(guide)
     if store.used + score_cache_bytes(families[1]) > store.disk:
         raise Stopped("disk_limit")
     try:
-        cache = write_score_cache(store.folder, f"families-{k + 1}.h5", *families)
+        cache = write_score_cache(store.folder, f"families-{search.name}.h5", *families)
     except BudgetError as error:
         raise Stopped("disk_limit") from error
     store.add([cache.file])
     return cache
 
 
-def _search(component: Component, k: int, partition: Partition, context: Context) -> Part:
-    """Search component k layer by layer; the standing and the observer follow."""
-    standing, commits = context.standing, context.commits
-    begun = standing.search.state if standing.search and standing.search.component == k else None
-    problem = _problem_of_search(component, k, partition, begun, context)
-    report = Report(component.size, k, problem, context)
-    state, reached = None, -1
-    for state in search_layers(problem, context.workers, _room(problem, k, context), begun):
-        standing.latest = state
-        if state.layer.size != reached:
-            reached = state.layer.size
-            raise_bound(k, min(state.least_f, problem.limit), standing)
-            context.observer(report.layer_ended(state))
-            commits.layer_ended(state)
-        else:
-            context.observer(report.layer_advanced(state))
-        if state.to_commit:
-            standing.search = Search(k, partition.groups, state.filed())
-            commit_or_stop(commits)
-    assert state is not None, "a search yields its first state"
-    return _outcome(k, problem, partition, state, context)
-
-
-def _problem_of_search(
-    component: Component, k: int, partition: Partition, begun: SearchState | None, context: Context
-) -> SearchProblem:
-    """Component k ready for its search, or for what is left of it. The families are held only as long as this takes."""
-    families = _labelled_families(component, partition)
-    cache = _score_cache(families, k, begun, context)
-    return _problem(families, partition, context.standing.parts[k].upper_bound, context, cache)
-
-
-def _room(problem: SearchProblem, k: int, context: Context) -> Room:
+def _room(problem: SearchProblem, name: str, context: Context) -> Room:
     """What the memory budget leaves for nodes and tasks; Stopped, with a warning, if that is too little."""
     threads, commits = context.workers.threads, context.commits
     least = least_memory(problem, threads)
@@ -233,7 +290,7 @@ def _room(problem: SearchProblem, k: int, context: Context) -> Room:
         context.observer(Warned(too_little_memory("The search", least, context.memory, threads)))
         raise Stopped("memory_limit")
     return Room(
-        context.memory - fixed_memory(problem, threads), commits.store, commits.due, commits.unsaved, f"c{k + 1}-"
+        context.memory - fixed_memory(problem, threads), commits.store, commits.due, commits.unsaved, f"c{name}-"
     )
 
 
@@ -248,22 +305,18 @@ def least_memory(problem: SearchProblem, threads: int) -> int:
     return fixed_memory(problem, threads) + 3 * threads * LEAST_TASK_BYTES
 
 
-def _outcome(k: int, problem: SearchProblem, partition: Partition, state: SearchState, context: Context) -> Part:
-    """The component's part when its search is over."""
-    standing = context.standing
-    part = standing.parts[k]
-    if state.layer.nodes == 0:
-        part = replace(part, lower_bound=problem.limit, proved=True)
-    else:
+def _outcome(search: Search, problem: SearchProblem, state: SearchState, context: Context) -> Piece | None:
+    """What a search that is over has shown of its piece."""
+    standing, piece = context.standing, search.pieces[search.at]
+    solved = None
+    if state.layer.nodes:
         folder = context.commits.store.folder
-        labels = [v for group in partition.groups for v in group]
-        order = tuple(labels[i] for i in optimal_order(state, problem.low_bits, folder))
-        cost = goal_cost(state.layer.runs, folder)
-        context.observer(IncumbentFound(standing.upper_bound - part.upper_bound + cost))
-        part = Part(order, cost, cost - tolerance(cost), proved=True)
+        variables = [piece.variables[i] for group in search.groups for i in group]
+        order = tuple(variables[i] for i in optimal_order(state, problem.low_bits, folder))
+        solved = Piece(piece.variables, goal_cost(state.layer.runs, folder), order)
     standing.counters = standing.counted()
-    standing.search = standing.latest = None
-    return part
+    standing.latest = None
+    return solved
 
 
 @dataclass(frozen=True)

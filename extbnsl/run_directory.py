@@ -9,7 +9,7 @@
     layers.png      a drawing of the log, if it was asked for
     status.json     what the run is doing, for other processes
     manifest.json   the state that was committed last, which names the arrays that belong to it
-    scores.h5, bounds-K.h5, families-K.h5, layers/, runs/
+    scores.h5, bounds-K-S.h5, pieces-K-S.h5, families-K-S.h5, layers/, runs/
                     arrays: here, or in a scratch folder that the manifest names
     lock            held, by the system, for the life of the process
 
@@ -42,7 +42,7 @@ STATUS = "status.json"
 DRAWING = "layers.png"
 
 _ARRAY_FOLDERS = ("layers", "runs")
-_ARRAYS = r"(scores|(bounds|families)-\d+)\.h5|(layers|runs)/[^/]+\.h5"
+_ARRAYS = r"(scores|(bounds|pieces|families)-\d+-\d+)\.h5|(layers|runs)/[^/]+\.h5"
 _KEPT = (*OUTPUTS, *LOGS, STATUS, DRAWING)
 _TEMPORARY = rf"\.({'|'.join(map(re.escape, (*_KEPT, MANIFEST)))})\.\d+\.tmp"
 _SCRATCH_FILE = re.compile("|".join((_ARRAYS, _TEMPORARY, re.escape(MANIFEST))))

@@ -12,6 +12,7 @@ import numpy as np
 
 from extbnsl.checkpoint import Manifest, recover
 from extbnsl.commits import Commits, commit_if_due, commit_or_stop
+from extbnsl.context import Context, Methods, tolerance
 from extbnsl.data import Dataset, from_array
 from extbnsl.errors import InputError, RunDirectoryError, VerificationError
 from extbnsl.events import Observer, Warned, ignore
@@ -22,7 +23,7 @@ from extbnsl.parents.components import Component, components
 from extbnsl.parents.enumeration import Enumeration, start_enumeration
 from extbnsl.parents.pruning import prune
 from extbnsl.parents.surviving import Survivors, surviving_families
-from extbnsl.prove import Context, find_incumbent, prove, tolerance
+from extbnsl.prove import find_incumbent, prove
 from extbnsl.result import Result
 from extbnsl.scores.local import LocalScores
 from extbnsl.stages import Stages
@@ -32,7 +33,7 @@ from extbnsl.varsets import pack, sizes, unpack
 from extbnsl.verify import score_network
 from extbnsl.workers import Stopped, StopSignal, Workers, never
 
-LOWER_BOUNDS = ("static", "pattern")
+LOWER_BOUNDS = ("static", "pattern", "clusters", "auto")
 PARENT_GRAPHS = ("sparse", "layered")
 
 
@@ -45,7 +46,8 @@ def solve(
     disk: int | None = None,
     time_limit: float | None = None,
     seed: int = 0,
-    lower_bound: str = "pattern",
+    lower_bound: str = "auto",
+    fixing: bool = True,
     path_extension: bool = True,
     parent_graph: str = "sparse",
     compress: bool | None = None,
@@ -59,9 +61,11 @@ def solve(
     """The network of least cost, with the proof or the bounds that were reached.
 
     `problem`: data (MDL) or local scores of any kind. max_parents limits the parent sets and becomes part of the
-    claim. memory and disk in bytes, time_limit in seconds; None for threads, memory and disk is what the machine has
-    free. parent_graph: "sparse", or "layered" as in Malone et al. 2011, which has the same layers and takes more time,
-    memory and disk. `stop` is polled; a reason other than None ends the solve with that status.
+    claim. lower_bound: "static", "pattern", "clusters" or "auto", the maximum of the last two; fixing: whether the
+    families that no better network can have are dropped. memory and disk in bytes, time_limit in seconds; None for
+    threads, memory and disk is what the machine has free. parent_graph: "sparse", or "layered" as in Malone et al.
+    2011, which has the same layers and takes more time, memory and disk. `stop` is polled; a reason other than None
+    ends the solve with that status.
 
     With a run_folder, which the caller holds, the state is committed there when the kernels are loaded, about once a
     minute and at the end; `remember` is kept with it. `resume` goes on from such a state: then the options that decide
@@ -76,6 +80,7 @@ def solve(
         "max_parents": max_parents,
         "seed": seed,
         "lower_bound": lower_bound,
+        "fixing": fixing,
         "path_extension": path_extension,
         "parent_graph": parent_graph,
     }
@@ -93,7 +98,8 @@ def solve(
         standing = _standing(resume, store)
         commits = Commits(run_folder, store, about, standing, observer)
         stages = Stages(observer, standing.stages)
-        context = Context(workers, stages, observer, memory, seed, lower_bound, path_extension, parent_graph, commits)
+        methods = Methods(lower_bound, fixing, path_extension, parent_graph)
+        context = Context(workers, stages, observer, memory, seed, methods, commits)
         load_kernels(context)  # before anything is written: compiling cannot be stopped
         commits.commit()
         warnings = problem.warnings if isinstance(problem, Dataset) else ()
@@ -165,12 +171,12 @@ def compute_scores(
 
     Raises Stopped if `stop` says so or the memory does not do, InputError for unusable arguments.
     """
-    check_options(max_parents, threads, memory, None, None, "pattern", "sparse")
+    check_options(max_parents, threads, memory, None, None, "auto", "sparse")
     threads = threads or default_threads()
     with Workers(threads, stop) as workers, _store(None, None, None, None, threads) as store:
         commits = Commits(None, store, {}, Standing(), observer)
         stages = Stages(observer, commits.standing.stages)
-        context = Context(workers, stages, observer, memory or default_memory(), 0, "pattern", True, "sparse", commits)
+        context = Context(workers, stages, observer, memory or default_memory(), 0, Methods(), commits)
         load_kernels(context)
         survivors = find_survivors(dataset, max_parents, context)
     if survivors.stopped is not None:
@@ -213,20 +219,30 @@ def load_kernels(context: Context) -> None:
         load_hdf5()
         toy = from_array(np.array([[0, 0, 1, 0], [1, 1, 0, 1], [0, 2, 1, 2], [1, 0, 1, 3]] * 3))
         with Workers(1) as alone:
-            _solve_quietly(toy, alone, Standing(), "sparse", context.commits.store)
-            # when there is little memory the scores are found child by child, by other kernels
-            _solve_quietly(toy, alone, Standing(Counting(start_enumeration(4))), "sparse", context.commits.store)
-            if context.parent_graph == "layered":
-                with _store(None, None, None, None, 1) as store:  # the run's own may have a score cache
-                    _solve_quietly(toy, alone, Standing(), "layered", store)
+            pattern, store = Methods("pattern"), context.commits.store  # which needs a search
+            for methods, begun in (
+                (pattern, None),
+                (pattern, Counting(start_enumeration(toy.variables))),  # child by child, as when there is little memory
+                (Methods("auto"), None),
+            ):
+                _solve_quietly(toy, Context(alone, _QUIET, ignore, 1 << 30, 0, methods, _no_commits(store, begun)))
+            if context.methods.parent_graph == "layered":
+                with _store(None, None, None, None, 1) as own:  # the run's own may have a score cache
+                    layered = replace(pattern, parent_graph="layered")
+                    _solve_quietly(toy, Context(alone, _QUIET, ignore, 1 << 30, 0, layered, _no_commits(own, None)))
 
 
-def _solve_quietly(dataset: Dataset, workers: Workers, standing: Standing, parent_graph: str, store: Store) -> None:
+_QUIET = Stages(ignore, {})
+
+
+def _no_commits(store: Store, counting: Counting | None) -> Commits:
+    return Commits(None, store, {}, Standing(counting), ignore)
+
+
+def _solve_quietly(dataset: Dataset, context: Context) -> None:
     """Solve without a trace but the compiled kernels, and the files of layered parent graphs in the store."""
-    commits = Commits(None, store, {}, standing, ignore)
-    quiet = Context(workers, Stages(ignore, {}), ignore, 1 << 30, 0, "pattern", True, parent_graph, commits)
-    survivors = find_survivors(dataset, None, quiet)
-    _solve_components(survivors, components(survivors.scores), quiet)
+    survivors = find_survivors(dataset, None, context)
+    _solve_components(survivors, components(survivors.scores), context)
 
 
 def find_survivors(problem: Dataset | LocalScores, max_parents: int | None, context: Context) -> Survivors:

@@ -17,19 +17,22 @@ from extbnsl.workers import Workers
 WORTHWHILE = 0.02  # share of the families that a pass must drop for another one
 MOST_PASSES = 10
 ROUND_NS = 4.0  # per cluster, member and family of the member
+LEAST_ROUND_NS = 1e4  # however few there are
 
 
 @dataclass(frozen=True)
 class Fixed:
     """The families that are left: parents[X] (m_X, words), costs[X] (m_X,), and multipliers for them.
 
-    proved: no network costs less than the limit (then a child may have no families).
+    proved: no network costs less than the limit (then a child may have no families). passes: the multipliers by which
+    families were dropped, each for those that were left then, and at last those that proved it.
     """
 
     parents: tuple[NDArray[np.uint64], ...]
     costs: tuple[NDArray[np.float64], ...]
     multipliers: Multipliers
     proved: bool
+    passes: tuple[Multipliers, ...]
 
     @property
     def families(self) -> int:
@@ -39,7 +42,7 @@ class Fixed:
         """About what a round of improving the multipliers costs, in nanoseconds of one thread."""
         sizes = np.array([costs.size for costs in self.costs])
         members = np.unpackbits(self.multipliers.clusters.view(np.uint8), axis=1, bitorder="little")[:, : sizes.size]
-        return ROUND_NS * float((members @ sizes).sum())
+        return LEAST_ROUND_NS + ROUND_NS * float((members @ sizes).sum())
 
 
 def fix_families(
@@ -57,10 +60,12 @@ def fix_families(
     Passes go on while each drops a fair share. Without `fixing` all families stay. Raises Stopped.
     """
     families = families_of(parents, costs)
+    passes: list[Multipliers] = []
     for number in range(MOST_PASSES):
         multipliers = find_multipliers(families, start, rounds if number == 0 else 0, seed + number, workers)
+        passes.append(multipliers)
         if multipliers.root >= limit:
-            return Fixed(tuple(parents), tuple(costs), multipliers, True)
+            return Fixed(tuple(parents), tuple(costs), multipliers, True, tuple(passes))
         keep = np.split(multipliers.root + multipliers.reduced < limit, families.first[1:-1])
         dropped = 1.0 - sum(int(k.sum()) for k in keep) / families.costs.size
         if not fixing or dropped == 0.0:
@@ -68,9 +73,10 @@ def fix_families(
         parents = [np.ascontiguousarray(p[k]) for p, k in zip(parents, keep, strict=True)]
         costs = [c[k] for c, k in zip(costs, keep, strict=True)]
         if not all(c.size for c in costs):
-            return Fixed(tuple(parents), tuple(costs), multipliers, True)
+            return Fixed(tuple(parents), tuple(costs), multipliers, True, tuple(passes))
         families = families_of(parents, costs)
         multipliers = start = multipliers_of(families, multipliers.clusters, multipliers.weights)
         if dropped < WORTHWHILE:
             break
-    return Fixed(tuple(parents), tuple(costs), multipliers, multipliers.root >= limit)
+    proved = multipliers.root >= limit
+    return Fixed(tuple(parents), tuple(costs), multipliers, proved, (*passes, multipliers) if proved else tuple(passes))

@@ -84,9 +84,15 @@ def add_method(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", metavar="S", type=whole, default=0, help="seed of the randomised steps (default: 0)")
     parser.add_argument(
         "--lower-bound",
-        choices=["static", "pattern"],
-        default="pattern",
-        help="the bound that guides the search (default: pattern); the optimum is the same with each",
+        choices=["static", "pattern", "clusters", "auto"],
+        default="auto",
+        help="the bound that guides the search: best parents alone, pattern databases, cluster multipliers, or the "
+        "maximum of the last two (default: auto); the optimum is the same with each",
+    )
+    parser.add_argument(
+        "--no-fixing",
+        action="store_true",
+        help="keep the parent sets that no better network can have, for experiments",
     )
     parser.add_argument(
         "--parent-graph",
@@ -100,6 +106,17 @@ def add_method(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="search without optimal path extension, for experiments",
     )
+
+
+def method_options(given: argparse.Namespace) -> dict[str, Any]:
+    """What was given of the options that `add_method` adds, by the names that `solve` has for them."""
+    return {
+        "seed": given.seed,
+        "lower_bound": given.lower_bound,
+        "fixing": not given.no_fixing,
+        "path_extension": not given.no_path_extension,
+        "parent_graph": given.parent_graph,
+    }
 
 
 def add_output(parser: argparse.ArgumentParser, json: bool = False) -> None:

@@ -5,6 +5,7 @@ all that a child may want from earlier components is there. Within its component
 of its parent sets inside the component (Malone et al. call the relation the parent relation of the score cache).
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -35,8 +36,16 @@ class Component:
 
 def components(scores: LocalScores) -> tuple[Component, ...]:
     """The components of pruned local scores, each after all from which it may have parents. O(families)."""
-    candidates = [unpack(np.bitwise_or.reduce(p, axis=0)) for p in scores.parents]
-    return tuple(_component(tuple(sorted(members)), scores) for members in _strongly_connected(candidates))
+    return split(scores.parents, scores.costs)
+
+
+def split(parents: Sequence[NDArray[np.uint64]], costs: Sequence[NDArray[np.float64]]) -> tuple[Component, ...]:
+    """The components of the families parents[X] (m, w), costs[X] (m,), each after all from which it may have parents.
+
+    O(families).
+    """
+    candidates = [unpack(np.bitwise_or.reduce(p, axis=0)) for p in parents]
+    return tuple(_component(tuple(sorted(members)), parents, costs) for members in _strongly_connected(candidates))
 
 
 def _strongly_connected(candidates: list[tuple[int, ...]]) -> list[list[int]]:
@@ -75,8 +84,10 @@ def _strongly_connected(candidates: list[tuple[int, ...]]) -> list[list[int]]:
     return found
 
 
-def _component(variables: tuple[int, ...], scores: LocalScores) -> Component:
-    families = [_projected(scores.parents[x], scores.costs[x], variables, scores.variables) for x in variables]
+def _component(
+    variables: tuple[int, ...], parents: Sequence[NDArray[np.uint64]], costs: Sequence[NDArray[np.float64]]
+) -> Component:
+    families = [_projected(parents[x], costs[x], variables, len(parents)) for x in variables]
     return Component(
         variables=variables,
         parents=tuple(f[0] for f in families),

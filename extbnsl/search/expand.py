@@ -6,11 +6,14 @@ its high bits. So a sweep over the targets in increasing order finds all duplica
 in cache, and emits the next layer sorted.
 
 The table of a target is addressed directly by the low bits: a perfect hash. Ties in g go to the smaller leaf, so the
-result does not depend on the order of the sources. f = g + h is pruned at `limit` (upper bound - tolerance).
+result does not depend on the order of the sources. f = g + h is pruned at `limit` (upper bound - tolerance): an edge
+by the group bound, whose slice for the target is in cache as well, and a node, when all its edges are known, by the
+cluster bound, of which only the clusters that are disjoint from the target's high bits are looked at.
 """
 
 import numpy as np
 
+from extbnsl.bounds.clusters import UNIT
 from extbnsl.kernels import highest, lowest, njit, popcount, u64
 
 UNFORCED = np.uint8(255)
@@ -158,16 +161,61 @@ def high_h(varset, bound):
 
 
 @njit
-def emit(high, low_bits, variables, unmet, extend_path, h, open_list, columns, kept):
+def new_near(clusters):
+    """Room for the clusters that are near one target."""
+    return np.empty(clusters[0].size, np.uint64), np.empty(clusters[0].size, np.int64)
+
+
+@njit
+def near_clusters(high, low_bits, clusters, near):
+    """The clusters that are disjoint from `high` and that low bits can meet, into near = (masks, weights).
+
+    Returns how many these are, and what the others that are disjoint from `high`, and the variables of the bytes
+    above the low ones, add to the cluster bound of the whole partition.
+    """
+    masks, weights, waiting = clusters
+    inside = (u64(1) << u64(low_bits)) - u64(1)
+    count = 0
+    always = np.int64(0)
+    for c in range(masks.size):
+        if not masks[c] & high:
+            if masks[c] & inside:
+                near[0][count], near[1][count] = masks[c], weights[c]
+                count += 1
+            else:
+                always += weights[c]
+    above = 0.0
+    for b in range((low_bits + 7) >> 3, waiting.shape[0]):
+        above += waiting[b, (high >> u64(b << 3)) & u64(255)]
+    return count, always, above
+
+
+@njit
+def _cluster_h(varset, low_bytes, waiting, near, part):
+    """The cluster bound of a node; near and part are those of its partition."""
+    masks, weights = near
+    count, total, h = part
+    for c in range(count):
+        total += np.int64(0) if masks[c] & varset else weights[c]
+    for b in range(low_bytes):
+        h += waiting[b, (varset >> u64(b << 3)) & u64(255)]
+    return h + total * UNIT
+
+
+@njit
+def emit(high, shape, bounds, unmet, extend_path, limit, near, open_list, columns, kept):
     """Move the nodes of one target from the open list to the columns, from row `kept` on, in ascending order.
 
-    Path extension (Yuan and Malone 2013): if the best parents of all of some X outside U are inside U, U needs no
-    other successor than U + X; `forced` gets the smallest such X. h = (part of the partition, slice). Returns the
-    rows filled and the least f among them.
+    Those that the cluster bound prunes are left out. Path extension (Yuan and Malone 2013): if the best parents of all
+    of some X outside U are inside U, U needs no other successor than U + X; `forced` gets the smallest such X. Returns
+    the rows filled and the least f among them.
     """
+    variables, low_bits = shape
+    group, clusters = bounds
     best, leaf, occupied, blocks = open_list
     lows, g, leaves, forced = columns
-    base_h, slice_h = h
+    base_h, first = high_h(high, group)
+    part = near_clusters(high, low_bits, clusters, near)
     everything = ~u64(0) >> u64(64 - variables)
     low_bytes = (low_bits + 7) >> 3
     waiting_above = u64(0)
@@ -186,11 +234,16 @@ def emit(high, low_bits, variables, unmet, extend_path, h, open_list, columns, k
         while left:
             low = (block << u64(6)) + lowest(left)
             left &= left - u64(1)
+            varset = high | low
+            f = best[low] + max(
+                base_h + group[0][first + np.int64(low)], _cluster_h(varset, low_bytes, clusters[2], near, part)
+            )
+            if f >= limit:
+                continue
+            least = min(least, f)
             lows[kept], g[kept], leaves[kept] = low, best[low], leaf[low]
-            least = min(least, best[low] + base_h + slice_h[low])
             forced[kept] = UNFORCED
             if extend_path:
-                varset = high | low
                 waiting = waiting_above
                 for b in range(low_bytes):
                     waiting |= unmet[b, (varset >> u64(b << 3)) & u64(255)]
@@ -202,15 +255,16 @@ def emit(high, low_bits, variables, unmet, extend_path, h, open_list, columns, k
 
 
 @njit
-def expand(first, targets, sources, columns, shape, tables, bound, unmet, extend_path, limit, out, halt):
+def expand(first, targets, sources, columns, shape, tables, bounds, unmet, extend_path, limit, out, halt):
     """Generate the nodes of some partitions of the next layer, `targets` (k,) uint64, sorted high parts.
 
     first (k + 1,) and sources = (partition, leaves): where the successors of target t come from, see `find_sources`.
     columns = (starts, lows, g, forced, free, order) of the current layer, the last two from `group_by_leaf`.
-    shape = (variables, low_bits). tables: byte tables with every byte for every child. bound: a GroupBound whose first
-    group covers the low bits. unmet (bytes, 256) uint64: the children whose best parents of all are not inside a
-    varset with this byte. out = (lows, g, leaf, forced, count per target), large enough. When halt[0] is set, the
-    rest of the targets is left alone. Returns edges generated, nodes kept, and the least f among them.
+    shape = (variables, low_bits). tables: byte tables with every byte for every child. bounds: a GroupBound, whose
+    first group covers the low bits, and a ClusterBound. unmet (bytes, 256) uint64: the children whose best parents of
+    all are not inside a varset with this byte. out = (lows, g, leaf, forced, count per target), large enough. When
+    halt[0] is set, the rest of the targets is left alone. Returns edges generated, nodes kept, and the least f among
+    them.
     """
     variables, low_bits = shape
     size = 1 << low_bits
@@ -220,6 +274,7 @@ def expand(first, targets, sources, columns, shape, tables, bound, unmet, extend
         most_words = max(most_words, tables[4][x])
     ready = np.empty((variables, most_words), np.uint64)
     made = np.zeros(variables, np.uint64)
+    near = new_near(bounds[1])
     edges = 0
     kept = 0
     least = np.inf
@@ -227,15 +282,15 @@ def expand(first, targets, sources, columns, shape, tables, bound, unmet, extend
         if halt[0]:
             break
         high = targets[t] << u64(low_bits)
-        base_h, at = high_h(high, bound)
-        slice_h = bound[0][at : at + size]
+        base_h, at = high_h(high, bounds[0])
+        slice_h = bounds[0][0][at : at + size]
         span = slice(first[t], first[t + 1])
         edges += _generate(
             high, sources[0][span], sources[1][span], columns, low_bits, tables, ready, made, base_h, slice_h, limit,
             open_list,
         )  # fmt: skip
         before = kept
-        kept, f = emit(high, low_bits, variables, unmet, extend_path, (base_h, slice_h), open_list, out[:4], kept)
+        kept, f = emit(high, shape, bounds, unmet, extend_path, limit, near, open_list, out[:4], kept)
         least = min(least, f)
         out[4][t] = kept - before
     return edges, kept, least

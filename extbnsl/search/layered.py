@@ -13,7 +13,7 @@ can be more. So BestScore(X | V) is the least of BestScore(X | V - Y), Y in D, a
 import numpy as np
 
 from extbnsl.kernels import highest, lowest, njit, popcount, u64
-from extbnsl.search.expand import UNFORCED, emit, first_forced, high_h, new_open_list
+from extbnsl.search.expand import UNFORCED, emit, first_forced, high_h, new_near, new_open_list
 
 
 @njit
@@ -64,13 +64,14 @@ def _generate(high, partitions, leaves, columns, low_bits, base_h, slice_h, limi
 
 
 @njit
-def expand_layered(first, targets, sources, columns, shape, bound, unmet, extend_path, limit, out, halt):
+def expand_layered(first, targets, sources, columns, shape, bounds, unmet, extend_path, limit, out, halt):
     """What `expand.expand` does, with the rows of the current layer instead of byte tables.
 
     columns = (starts, lows, g, forced, free, order, rows), rows (m, variables - size).
     """
-    variables, low_bits = shape
+    low_bits = shape[1]
     open_list = new_open_list(low_bits)
+    near = new_near(bounds[1])
     edges = 0
     kept = 0
     least = np.inf
@@ -78,14 +79,14 @@ def expand_layered(first, targets, sources, columns, shape, bound, unmet, extend
         if halt[0]:
             break
         high = targets[t] << u64(low_bits)
-        base_h, at = high_h(high, bound)
-        slice_h = bound[0][at : at + (1 << low_bits)]
+        base_h, at = high_h(high, bounds[0])
+        slice_h = bounds[0][0][at : at + (1 << low_bits)]
         span = slice(first[t], first[t + 1])
         edges += _generate(
             high, sources[0][span], sources[1][span], columns, low_bits, base_h, slice_h, limit, open_list
         )
         before = kept
-        kept, f = emit(high, low_bits, variables, unmet, extend_path, (base_h, slice_h), open_list, out[:4], kept)
+        kept, f = emit(high, shape, bounds, unmet, extend_path, limit, near, open_list, out[:4], kept)
         least = min(least, f)
         out[4][t] = kept - before
     return edges, kept, least

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from extbnsl.bounds.clusters import NO_CLUSTERS, ClusterBound
 from extbnsl.bounds.patterns import GroupBound
 from extbnsl.parents.best_score import ByteTables, as_bytes, byte_tables
 from extbnsl.search.score_cache import ScoreCache
@@ -16,7 +17,8 @@ LOW_BITS = 16
 class SearchProblem:
     """One component, ready to search: n <= 64 variables, labelled so that the bound's groups are contiguous.
 
-    A varset is cut into `low_bits` low bits, which the bound's first group covers, and the high rest. parent_graphs
+    A varset is cut into `low_bits` low bits, which the group bound's first group covers, and the high rest; h is the
+    maximum of the group bound and the cluster bound. parent_graphs
     answer BestScore: sparse ones are byte tables with every byte for every child; layered ones are rows that the
     nodes carry, and the score cache that they are made from. unmet (bytes, 256) uint64: for each byte of a varset and
     its value the children whose best parents of all have a member there that is missing; a node with f >= limit is
@@ -28,6 +30,7 @@ class SearchProblem:
     parent_graphs: ByteTables | ScoreCache
     unmet: NDArray[np.uint64]
     bound: GroupBound
+    clusters: ClusterBound
     limit: float
     path_extension: bool
 
@@ -38,7 +41,7 @@ class SearchProblem:
     @property
     def bytes(self) -> int:
         """Memory that the tables take."""
-        arrays = (*self.bound.arrays(), self.unmet)
+        arrays = (*self.bound.arrays(), *self.clusters.arrays(), self.unmet)
         if isinstance(self.parent_graphs, ByteTables):
             arrays += self.parent_graphs.arrays()
         return sum(array.nbytes for array in arrays)
@@ -60,8 +63,9 @@ def search_problem(
     limit: float,
     path_extension: bool,
     cache: ScoreCache | None = None,
+    clusters: ClusterBound = NO_CLUSTERS,
 ) -> SearchProblem:
-    """The problem of families in score order, parents[X] (m, 1), over the labels that `bound` uses.
+    """The problem of families in score order, parents[X] (m, 1), over the labels that `bound` and `clusters` use.
 
     With a score cache, which holds the same families, the parent graphs are layered, otherwise sparse.
     """
@@ -75,4 +79,4 @@ def search_problem(
         unmet |= lacking[child].astype(np.uint64) << np.uint64(child)
     parent_graphs = cache or byte_tables(parents, costs, bytes_of_all=size)
     low_bits = min(LOW_BITS, int(bound.width[0]))
-    return SearchProblem(n, low_bits, parent_graphs, unmet, bound, limit, path_extension)
+    return SearchProblem(n, low_bits, parent_graphs, unmet, bound, clusters, limit, path_extension)

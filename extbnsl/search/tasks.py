@@ -239,7 +239,8 @@ def _generated(task: _Task, span: tuple, out: tuple) -> tuple[int, int, float]:
     problem, sources = task.problem, task.sources
     nodes, shape = sources.nodes, (problem.variables, problem.low_bits)
     columns = nodes.starts, nodes.lows, nodes.g, nodes.forced, sources.free, sources.order
-    rest = problem.bound.arrays(), problem.unmet, problem.path_extension, problem.limit, out, task.halt
+    bounds = problem.bound.arrays(), problem.clusters.arrays()
+    rest = bounds, problem.unmet, problem.path_extension, problem.limit, out, task.halt
     if isinstance(problem.parent_graphs, ScoreCache):
         return expand_layered(*span, (*columns, nodes.best), shape, *rest)
     return expand(*span, columns, shape, problem.parent_graphs.arrays(), *rest)

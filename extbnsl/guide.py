@@ -1,0 +1,186 @@
+"""What guides the search of a piece of a component: the families that are left, multipliers, and groups with tables.
+
+How much is done for the bounds follows the search that is expected: a probe of its first layers is carried on, and as
+long as another round of improving the multipliers costs a small share of that, there is one. What they fix may take the
+piece apart.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from extbnsl.bounds.clusters import NO_CLUSTERS, Multipliers, cluster_bound
+from extbnsl.bounds.fixing import Fixed, fix_families
+from extbnsl.bounds.partition import (
+    WIDEST,
+    Partition,
+    build_partition,
+    find_partition,
+    pair_weights,
+    split_by_weight,
+)
+from extbnsl.bounds.patterns import group_bound, pattern_bytes, static_table
+from extbnsl.context import Context
+from extbnsl.parents.components import Component, split
+from extbnsl.search.forecast import predicted_layers
+from extbnsl.search.layers import Room, search_layers
+from extbnsl.search.problem import LOW_BITS, SearchProblem, search_problem
+from extbnsl.search.score_cache import ScoreCache
+from extbnsl.standing import FamilyLists
+from extbnsl.varsets import WORD_BITS, renumber
+
+PROBE_NODES = 20_000  # nodes kept before a probe of the search's size is extrapolated
+EDGE_NS = 35.0
+SHARE = 0.3  # of the expected search that better multipliers may cost
+MOST_NS = 120e9  # that they may cost, however large the search will be
+TOO_LARGE_NS = 20e9  # that they may cost where no search is possible
+
+
+@dataclass(frozen=True)
+class Guide:
+    """A piece of a component, over positions in it: families, multipliers if there are any, and groups with their
+    tables; without a partition it cannot be searched."""
+
+    parents: FamilyLists
+    costs: FamilyLists
+    multipliers: Multipliers | None
+    partition: Partition | None
+
+    @property
+    def root(self) -> float:
+        """What a network costs at least, in nats."""
+        bounds = [float(sum(costs[0] for costs in self.costs))]
+        bounds += [] if self.multipliers is None else [self.multipliers.root]
+        bounds += [] if self.partition is None else [self.partition.root]
+        return max(bounds)
+
+
+@dataclass(frozen=True)
+class Guided:
+    """What came of a piece: proved, if no network costs less than the limit; its guide; and the pieces that it fell
+    into, if it did. passes: see `Fixed`."""
+
+    guide: Guide
+    proved: bool = False
+    pieces: tuple[Component, ...] = ()
+    passes: tuple[Multipliers, ...] = ()
+
+
+def find_guide(
+    piece: Component,
+    start: Multipliers | None,
+    limit: float,
+    context: Context,
+    on_better: Callable[[Guide], None] = lambda guide: None,
+) -> Guided:
+    """Prove that no network over the piece costs less than `limit`, take it apart, or find what guides its search.
+
+    start: multipliers to begin with. on_better gets each guide that is the best so far, which is what is left if this
+    raises Stopped. Deterministic for a seed, whatever the threads and budgets.
+    """
+    if not context.methods.clusters:
+        guide = Guide(piece.parents, piece.costs, None, _plain_partition(piece, limit, context, on_better))
+        on_better(guide)
+        return Guided(guide)
+    passes: list[Multipliers] = []
+    left, rounds = (piece.parents, piece.costs), 0
+    while True:
+        fixed = fix_families(
+            *left, start, limit, context.methods.fixing, rounds, context.seed + rounds, context.workers
+        )
+        passes += fixed.passes
+        guide = Guide(fixed.parents, fixed.costs, fixed.multipliers, None)
+        if fixed.proved:
+            return Guided(guide, proved=True, passes=tuple(passes))
+        pieces = split(fixed.parents, fixed.costs)
+        if len(pieces) > 1:
+            return Guided(guide, pieces=pieces, passes=tuple(passes))
+        left, start = (fixed.parents, fixed.costs), fixed.multipliers
+        guide = replace(guide, partition=_partition(fixed, context))
+        on_better(guide)
+        rounds = max(1, 2 * rounds)
+        if rounds * fixed.round_ns() > _worthwhile_ns(guide, limit, context):
+            return Guided(guide, passes=tuple(passes))
+
+
+def guided_problem(guide: Guide, limit: float, context: Context, cache: ScoreCache | None = None) -> SearchProblem:
+    """The piece with its variables in the order of the groups, ready to search; nodes with f >= limit are pruned.
+
+    With a score cache by layered parent graphs.
+    """
+    assert guide.partition is not None, "the piece can be searched"
+    parents, costs = labelled_families(guide)
+    new = np.argsort(labels(guide.partition))
+    clusters = NO_CLUSTERS if guide.multipliers is None else cluster_bound(guide.multipliers, new)
+    bound = group_bound(guide.partition.tables)
+    return search_problem(parents, costs, bound, limit, context.methods.path_extension, cache, clusters)
+
+
+def labels(partition: Partition) -> list[int]:
+    """The variable that each label of the search stands for: the groups one after the other."""
+    return [v for group in partition.groups for v in group]
+
+
+def labelled_families(guide: Guide) -> tuple[FamilyLists, FamilyLists]:
+    """The families with the variables in the order of the groups."""
+    assert guide.partition is not None, "the piece can be searched"
+    order = labels(guide.partition)
+    new = np.argsort(order)
+    parents = tuple(renumber(guide.parents[v], new, len(order)) for v in order)
+    return parents, tuple(guide.costs[v] for v in order)
+
+
+def rebuilt_partition(
+    groups: tuple[tuple[int, ...], ...], parents: FamilyLists, costs: FamilyLists, context: Context
+) -> Partition:
+    """The partition into these groups, with the tables that the methods ask for."""
+    if context.methods.lower_bound in ("static", "clusters"):
+        best = np.array([costs[0] for costs in costs])
+        return Partition(groups, tuple(static_table(best[list(group)]) for group in groups))
+    return build_partition(groups, (parents, costs), context.workers)
+
+
+def _partition(fixed: Fixed, context: Context) -> Partition | None:
+    """Groups beside multipliers: by pair weights; better ones would not pay. None if there are too many variables."""
+    n = len(fixed.parents)
+    if n > WORD_BITS:
+        return None
+    groups = split_by_weight(pair_weights(fixed.parents, fixed.costs), -(-n // LOW_BITS))
+    return rebuilt_partition(tuple(map(tuple, groups)), fixed.parents, fixed.costs, context)
+
+
+def _plain_partition(
+    piece: Component, limit: float, context: Context, on_better: Callable[[Guide], None]
+) -> Partition | None:
+    """Groups for a bound by groups alone."""
+    if piece.size > WORD_BITS:
+        return None
+    widest = WIDEST
+    while widest > 1 and pattern_bytes(widest) * context.workers.threads > context.memory // 2:
+        widest -= 1
+    if context.methods.lower_bound == "static":
+        groups = np.array_split(np.arange(piece.size), -(-piece.size // widest))
+        return rebuilt_partition(tuple(tuple(g.tolist()) for g in groups), piece.parents, piece.costs, context)
+
+    def expected_edges(partition: Partition) -> float:
+        guide = Guide(piece.parents, piece.costs, None, partition)
+        on_better(guide)
+        return _expected_edges(guide, limit, context)
+
+    return find_partition((piece.parents, piece.costs), widest, limit, context.workers, context.seed, expected_edges)
+
+
+def _worthwhile_ns(guide: Guide, limit: float, context: Context) -> float:
+    """How long it may take to improve the multipliers."""
+    if guide.partition is None:
+        return TOO_LARGE_NS
+    return min(MOST_NS, SHARE * EDGE_NS * _expected_edges(guide, limit, context))
+
+
+def _expected_edges(guide: Guide, limit: float, context: Context) -> float:
+    """About how many edges the search will generate."""
+    problem = guided_problem(guide, limit, context)
+    probe = search_layers(problem, context.workers, Room(math.inf), most_nodes_kept=PROBE_NODES)
+    return float(predicted_layers(probe, problem.variables).edges.sum())
