@@ -335,7 +335,11 @@ def _probed(component: Component, k: int, context: Context, stop: StopSignal, se
         guides: list[Guide] = []
         found = None
         limit = piece_limit(pieces, at, part)
-        with _until(Deadline.after(BOUND_SHARE * share), stop, context) as limited, contextlib.suppress(Stopped):
+        with (
+            contextlib.suppress(Stopped),
+            _until(Deadline.after(BOUND_SHARE * share), stop, context) as limited,
+            context.stages.stage("bounds", f"component {k + 1}, {len(pieces[at].variables)} variables"),
+        ):
             found = find_guide(pieces[at].left, pieces[at].multipliers, limit, limited, guides.append)
         if found is not None and found.proved:
             return [*probes, replace(probe, lower_bound=part.upper_bound)]

@@ -18,7 +18,7 @@ from extbnsl.bounds.incumbent import Incumbent, improve_order
 from extbnsl.checkpoint import MANIFEST, read_manifest
 from extbnsl.solve import solve
 
-OPTIONS = {"threads": 1, "memory": 16 << 20, "path_extension": False}
+OPTIONS = {"threads": 1, "memory": 16 << 20, "lower_bound": "pattern", "path_extension": False}
 COUNTERS = ("nodes_expanded", "nodes_generated", "nodes_kept", "peak_layer", "varsets_counted", "parent_sets")
 
 

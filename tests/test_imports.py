@@ -25,6 +25,8 @@ ROWS = (
     ("reconstruct", "checkpoint"),
     ("standing",),
     ("commits",),
+    ("context",),
+    ("guide",),
     ("prove",),
     ("result", "verify"),
     ("solve",),

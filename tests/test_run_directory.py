@@ -127,7 +127,7 @@ def test_overwrite_removes_the_checkpoint_before_wherever_its_files_are(here):
     scratch = here / "large" / "r-1"
     path = stopped(here / "r", scratch)
     (path / "layers").mkdir()
-    for name in ("layers/9.h5", "bounds-1.h5", "status.json", "layers.png", ".manifest.json.7.tmp"):
+    for name in ("layers/9.h5", "bounds-1-1.h5", "status.json", "layers.png", ".manifest.json.7.tmp"):
         (path / name).touch()
     (scratch / "mine.txt").touch()
     with run_directory.create(path, "x", overwrite=True) as run:
@@ -221,7 +221,7 @@ def test_the_status_is_replaced_as_a_whole_once_the_run_has_begun(here, monkeypa
 def test_what_a_resume_needs_is_found_and_removed_and_nothing_else(here):
     scratch = here / "large" / "r-1"
     path = stopped(here / "r", scratch)
-    arrays = ("bounds-12.h5", "families-3.h5")
+    arrays = ("bounds-12-1.h5", "families-3-2.h5")
     for name in ("result.json", "network.bif", ".result.json.3.tmp", "notes.txt", "mine.h5", *arrays):
         (path / name).write_text(name)
     (scratch / "layers" / "4.h5").touch()
