@@ -34,7 +34,7 @@ from extbnsl.certificate import CertifiedComponent, Pass
 from extbnsl.data import Dataset
 from extbnsl.kernels import njit, u64
 from extbnsl.scores.local import LocalScores
-from extbnsl.varsets import pack, words
+from extbnsl.varsets import pack, sizes, words
 from extbnsl.workers import Stopped, Workers
 
 ROOM = 4096  # families that a search hands over at a time
@@ -151,13 +151,20 @@ def _cuts(one: Pass, child: int, names: Sequence[str]) -> Cuts:
     own = [i for i, cluster in enumerate(one.clusters) if names[child] in cluster]
     rows = [pack((place[name] for name in one.clusters[i]), len(names)) for i in own]
     return Cuts(
-        np.array(rows, np.uint64).reshape(-1, words(len(names))), np.array([one.multipliers[i] for i in own], np.float64)
+        np.array(rows, np.uint64).reshape(-1, words(len(names))),
+        np.array([one.multipliers[i] for i in own], np.float64),
     )
 
 
-def families_of_scores(scores: LocalScores) -> FamiliesBelow:
-    """What asks local scores: all families that they list, whatever the threshold."""
-    return lambda child, threshold, cuts: (scores.parents[child], scores.costs[child])
+def families_of_scores(scores: LocalScores, max_parents: int | None) -> FamiliesBelow:
+    """What asks local scores: all families that they list within the limit, whatever the threshold."""
+    most = scores.variables if max_parents is None else max_parents
+
+    def listed(child: int, threshold: float, cuts: Cuts) -> Families:
+        small = sizes(scores.parents[child]) <= most
+        return scores.parents[child][small], scores.costs[child][small]
+
+    return listed
 
 
 def families_of_data(dataset: Dataset, max_parents: int | None, workers: Workers) -> FamiliesBelow:
