@@ -82,7 +82,9 @@ def rounding(component: CertifiedComponent) -> float:
 def check_component(
     component: CertifiedComponent, names: Sequence[str], families_below: FamiliesBelow, workers: Workers
 ) -> Recount:
-    """Run the passes of a component with a proof by clusters; `names` are all variables, in the order of varsets.
+    """Run the passes of a component with a proof by clusters, well formed as `read_certificate` makes sure.
+
+    `names` are all variables, in the order of varsets.
 
     `families_below` is asked once for each child. When the workers' stop signal comes, the children that were not
     finished are unchecked.

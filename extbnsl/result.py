@@ -22,8 +22,8 @@ class Result:
 
     status: 'optimal' (within the tolerance: lower_bound = upper_bound - tolerance), 'time_limit', 'memory_limit',
     'interrupted' or 'not_proved'. order: the variables, parents first. max_parents: the user's limit, part of the
-    claim. stats: see the README. dataset is None if the local scores were given. certificate: what proves the optimality
-    again without a search, None if there is none.
+    claim. stats: see the README. dataset is None if the local scores were given. certificate: what proves the
+    optimality again without a search, None if there is none.
     """
 
     status: str

@@ -161,7 +161,9 @@ def verify_optimality(document: dict[str, Any], problem: Dataset | LocalScores, 
         families_below = families_of_data(problem, claim.max_parents, workers)
     else:
         families_below = families_of_scores(problem, claim.max_parents)
-    proved, unchecked, unfinished = [], [], []
+    proved: list[tuple[str, ...]] = []
+    unchecked: list[tuple[str, ...]] = []
+    unfinished: list[str] = []
     for component in (c for c in certificate.components if c.proof == CLUSTERS):
         recount = check_component(component, problem.names, families_below, workers)
         findings += recount.findings
