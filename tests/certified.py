@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from extbnsl.bounds.clusters import UNIT, families_of, find_multipliers, multipliers_of
+from extbnsl.bounds.clusters import MOST_CLUSTERS, UNIT, families_of, find_multipliers, improve, multipliers_of
 from extbnsl.certificate import CLUSTERS, SEARCH, Certificate, CertifiedComponent, pass_of
 from extbnsl.parents.components import components
 from extbnsl.varsets import pack
@@ -42,9 +42,29 @@ def certified(component, scores, upper_bound, rounds, workers):
             start = multipliers_of(families, start.clusters, start.weights)
         start = find_multipliers(families, start, rounds if number % 2 == 0 else 0, number, workers)
         passes.append(pass_of(names, start.clusters, start.weights * UNIT, start.least))
+        last = polished(families, start, names, workers)
+        if last.root >= unproved.limit:
+            return CertifiedComponent(names, upper_bound, CLUSTERS, (*passes[:-1], last))
         keep = np.split(start.root + start.reduced < unproved.limit, families.first[1:-1])
-        if start.root >= unproved.limit or not all(k.any() for k in keep):
+        if not all(k.any() for k in keep):
             return CertifiedComponent(names, upper_bound, CLUSTERS, tuple(passes))
         parents = [np.ascontiguousarray(p[k]) for p, k in zip(parents, keep, strict=True)]
         costs = [c[k] for c, k in zip(costs, keep, strict=True)]
     return unproved
+
+
+def polished(families, multipliers, names, workers):
+    """The pass of the multipliers, raised once more and not cut to whole UNITs: that may just reach the limit."""
+    clusters, weights = np.zeros((MOST_CLUSTERS, families.parents.shape[0]), np.uint64), np.zeros(MOST_CLUSTERS)
+    count = multipliers.weights.size
+    clusters[:count], weights[:count] = multipliers.clusters, multipliers.weights * UNIT
+    count, _ = improve(families.arrays(), clusters, weights, count, 0, 0, workers.halt)
+    least = np.zeros(len(names))
+    for x in range(least.size):
+        own = slice(families.first[x], families.first[x + 1])
+        parents, reduced = families.parents[:, own], families.costs[own].copy()
+        for cluster, weight in zip(clusters[:count], weights[:count], strict=True):
+            if int(cluster[x // 64]) >> x % 64 & 1:
+                reduced -= weight * ((parents & cluster[:, None]) == 0).all(axis=0)
+        least[x] = reduced.min()
+    return pass_of(names, clusters[:count], weights[:count], least)
