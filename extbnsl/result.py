@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from extbnsl.certificate import Certificate
 from extbnsl.data import Dataset
 from extbnsl.errors import InputError
 from extbnsl.formats.bif import bif_text
@@ -21,7 +22,8 @@ class Result:
 
     status: 'optimal' (within the tolerance: lower_bound = upper_bound - tolerance), 'time_limit', 'memory_limit',
     'interrupted' or 'not_proved'. order: the variables, parents first. max_parents: the user's limit, part of the
-    claim. stats: see the README. dataset is None if the local scores were given.
+    claim. stats: see the README. dataset is None if the local scores were given. certificate: what proves the
+    optimality again without a search, None if there is none.
     """
 
     status: str
@@ -39,6 +41,7 @@ class Result:
     local_scores: LocalScores
     digest: str
     dataset: Dataset | None = field(repr=False)
+    certificate: Certificate | None = field(default=None, repr=False)
 
     @property
     def optimal(self) -> bool:
@@ -60,6 +63,7 @@ class Result:
             "variables": list(names),
             "parents": self.network.parents_by_name(),
             "order": [names[i] for i in self.order],
+            "certificate": None if self.certificate is None else self.certificate.to_document(),
             "stats": dict(self.stats),
             "warnings": list(self.warnings),
             "provenance": {

@@ -1,6 +1,7 @@
-"""Verification: is a network what its result document claims, counted again from the data?
+"""Verification: is a network what its result document claims, counted again from the data? And is it proved optimal?
 
-The counting here is plain numpy and shares nothing with the kernels that search.
+The counting here is plain numpy and shares nothing with the kernels that search; so does extbnsl/recount.py, which
+checks certificates of optimality.
 """
 
 import math
@@ -11,11 +12,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from extbnsl.certificate import CLUSTERS, CertifiedComponent, read_certificate
 from extbnsl.data import Dataset
 from extbnsl.errors import InputError, VerificationError
 from extbnsl.network import Network
+from extbnsl.recount import check_component, families_of_data, families_of_scores
 from extbnsl.scores.local import LocalScores
 from extbnsl.varsets import pack
+from extbnsl.workers import Workers
 
 RELATIVE_TOLERANCE = 1e-9  # of costs that are sums of the same terms in another order
 STATUSES = (
@@ -40,6 +44,32 @@ class Verdict:
     ok: bool
     findings: tuple[str, ...]
     cost: float
+
+
+@dataclass(frozen=True)
+class Optimality:
+    """What became of the certificate of a result whose other claims hold.
+
+    `findings` are sentences, one for each claim that does not hold. Components, as tuples of names: proved by the
+    certificate, searched (proved by a search, if at all), and unchecked because the check was stopped; `unfinished`
+    are the children at which it was.
+    """
+
+    findings: tuple[str, ...]
+    proved: tuple[tuple[str, ...], ...]
+    searched: tuple[tuple[str, ...], ...]
+    unchecked: tuple[tuple[str, ...], ...]
+    unfinished: tuple[str, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Whether no claim was found wrong; it may be that little was checked."""
+        return not self.findings
+
+    @property
+    def complete(self) -> bool:
+        """Whether the certificate proves that no network is cheaper."""
+        return self.ok and not self.searched and not self.unchecked
 
 
 @dataclass(frozen=True)
@@ -113,6 +143,60 @@ def verify_against_scores(document: dict[str, Any], scores: LocalScores) -> Verd
     )
 
 
+def verify_optimality(document: dict[str, Any], problem: Dataset | LocalScores, workers: Workers) -> Optimality | None:
+    """Check the certificate of a result document that `verify` or `verify_against_scores` found to hold.
+
+    None if there is no claim to check: the status is not 'optimal', or the document has no certificate. What the
+    workers' stop signal leaves undone is unchecked. Raises RunDirectoryError if the certificate is damaged and
+    InputError as `verify` does. Nearly all time goes to counting: see extbnsl/recount.py.
+    """
+    claim = _claim(document)
+    if claim.status != "optimal" or document.get("certificate") is None:
+        return None
+    certificate = read_certificate(document["certificate"], problem.names)
+    findings = _upper_bound_findings(certificate.components, claim, problem)
+    if findings:
+        return Optimality(tuple(findings), (), (), (), ())
+    if isinstance(problem, Dataset):
+        families_below = families_of_data(problem, claim.max_parents, workers)
+    else:
+        families_below = families_of_scores(problem, claim.max_parents)
+    proved: list[tuple[str, ...]] = []
+    unchecked: list[tuple[str, ...]] = []
+    unfinished: list[str] = []
+    for component in (c for c in certificate.components if c.proof == CLUSTERS):
+        recount = check_component(component, problem.names, families_below, workers)
+        findings += recount.findings
+        unfinished += recount.unchecked
+        if not recount.findings:
+            (unchecked if recount.unchecked else proved).append(component.variables)
+    searched = tuple(c.variables for c in certificate.components if c.proof != CLUSTERS)
+    return Optimality(tuple(findings), tuple(proved), searched, tuple(unchecked), tuple(unfinished))
+
+
+def _upper_bound_findings(
+    components: tuple[CertifiedComponent, ...], claim: _Claim, problem: Dataset | LocalScores
+) -> list[str]:
+    """Findings about what the network's families cost in each component; the network has been found to hold."""
+    network = Network.from_names(problem.names, claim.parents)
+    if isinstance(problem, Dataset):
+        costs = [_mdl(problem, child, parents) for child, parents in enumerate(network.parents)]
+    else:
+        costs = [_listed_family(problem, child, parents) for child, parents in enumerate(network.parents)]
+    findings = []
+    for component in components:
+        cost = math.fsum(costs[problem.names.index(name)] for name in component.variables)
+        if abs(cost - component.upper_bound) > RELATIVE_TOLERANCE * abs(cost) + 1e-6:
+            findings.append(
+                f"The certificate says that the families of the component of {component.variables[0]!r} cost "
+                f"{component.upper_bound!r}, but they cost {cost!r}."
+            )
+    total = math.fsum(component.upper_bound for component in components)
+    if not _close(total, claim.cost):
+        findings.append(f"The components of the certificate cost {total!r}, but the network costs {claim.cost!r}.")
+    return findings
+
+
 def _mdl(dataset: Dataset, child: int, parents: tuple[int, ...]) -> float:
     """The MDL cost of one family."""
     free_parameters = (len(dataset.states[child]) - 1) * math.prod(len(dataset.states[p]) for p in parents)
@@ -138,17 +222,17 @@ def _distinct(rows: NDArray[Any]) -> NDArray[np.int64]:
 
 def _listed_cost(scores: LocalScores, network: Network) -> float:
     """The sum of the listed costs of the families; raises VerificationError for one that is not listed."""
-    costs = []
-    for child, parents in enumerate(network.parents):
-        varset = pack(parents, len(scores.names))
-        found: NDArray[np.intp] = np.flatnonzero((scores.parents[child] == varset).all(axis=1))
-        if len(found) == 0:
-            members = ", ".join(repr(scores.names[p]) for p in parents) or "no parents"
-            raise VerificationError(
-                f"The local scores do not list the family of {scores.names[child]!r} with {members}."
-            )
-        costs.append(float(scores.costs[child][found[0]]))
-    return math.fsum(costs)
+    return math.fsum(_listed_family(scores, child, parents) for child, parents in enumerate(network.parents))
+
+
+def _listed_family(scores: LocalScores, child: int, parents: tuple[int, ...]) -> float:
+    """The listed cost of one family; raises VerificationError if it is not listed."""
+    varset = pack(parents, len(scores.names))
+    found: NDArray[np.intp] = np.flatnonzero((scores.parents[child] == varset).all(axis=1))
+    if len(found) == 0:
+        members = ", ".join(repr(scores.names[p]) for p in parents) or "no parents"
+        raise VerificationError(f"The local scores do not list the family of {scores.names[child]!r} with {members}.")
+    return float(scores.costs[child][found[0]])
 
 
 def _verdict(
