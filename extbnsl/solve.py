@@ -26,7 +26,7 @@ from extbnsl.prove import Context, find_incumbent, prove, tolerance
 from extbnsl.result import Result
 from extbnsl.scores.local import LocalScores
 from extbnsl.stages import Stages
-from extbnsl.standing import Counting, Part, Standing, give_up, read_standing
+from extbnsl.standing import Part, Standing, give_up, read_standing
 from extbnsl.storage import Store, load_compression, load_hdf5
 from extbnsl.varsets import pack, sizes, unpack
 from extbnsl.verify import score_network
@@ -91,7 +91,7 @@ def solve(
         if store.compress:
             load_compression()
         standing = _standing(resume, store)
-        commits = Commits(run_folder, store, about, standing, observer)
+        commits = Commits(run_folder, store, about, standing, observer, workers.stop)
         stages = Stages(observer, standing.stages)
         context = Context(workers, stages, observer, memory, seed, lower_bound, path_extension, parent_graph, commits)
         load_kernels(context)  # before anything is written: compiling cannot be stopped
@@ -215,7 +215,7 @@ def load_kernels(context: Context) -> None:
         with Workers(1) as alone:
             _solve_quietly(toy, alone, Standing(), "sparse", context.commits.store)
             # when there is little memory the scores are found child by child, by other kernels
-            _solve_quietly(toy, alone, Standing(Counting(start_enumeration(4))), "sparse", context.commits.store)
+            _solve_quietly(toy, alone, Standing(start_enumeration(4)), "sparse", context.commits.store)
             if context.parent_graph == "layered":
                 with _store(None, None, None, None, 1) as store:  # the run's own may have a score cache
                     _solve_quietly(toy, alone, Standing(), "layered", store)
@@ -235,9 +235,13 @@ def find_survivors(problem: Dataset | LocalScores, max_parents: int | None, cont
         return context.standing.survivors
     survivors = _found_survivors(problem, max_parents, context)
     if survivors.stopped is None:
-        context.standing.survivors, context.standing.counting = survivors, None
+        standing, held = context.standing, context.standing.counting
+        standing.survivors, standing.counting, standing.enumeration = survivors, None, None
         try:
-            commit_if_due(context.commits)
+            if held is None:
+                commit_if_due(context.commits)
+            else:
+                commit_or_stop(context.commits)  # the search is to have the room that the files of counting take
         except Stopped as stop:
             return replace(survivors, stopped=stop.reason)
     return survivors
@@ -259,15 +263,14 @@ def _found_survivors(problem: Dataset | LocalScores, max_parents: int | None, co
 def _counted(dataset: Dataset, max_parents: int | None, context: Context) -> Survivors:
     """The families of the data that can win; the standing follows."""
     standing, commits = context.standing, context.commits
-    begun = None if standing.counting is None else standing.counting.enumeration
 
     def on_size(enumeration: Enumeration) -> None:
         if not enumeration.done:
-            standing.counting = Counting(enumeration)
-            if commits.due() or enumeration.bytes > commits.unsaved:
-                commit_or_stop(commits)
+            standing.enumeration = enumeration
+            commit_if_due(commits)
 
-    return surviving_families(dataset, max_parents, context.workers, context.memory, context.observer, begun, on_size)
+    workers, memory, observer = context.workers, context.memory, context.observer
+    return surviving_families(dataset, max_parents, workers, memory, observer, standing.enumeration, on_size)
 
 
 def _limited(scores: LocalScores, max_parents: int | None) -> LocalScores:

@@ -10,6 +10,7 @@ import math
 import os
 import re
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 from unittest import mock
 
@@ -23,7 +24,10 @@ from extbnsl.checkpoint import MANIFEST, read_manifest
 from extbnsl.cli import main
 from extbnsl.errors import BudgetError
 from extbnsl.events import Warned
+from extbnsl.parents.enumeration import start_enumeration
 from extbnsl.solve import solve
+from extbnsl.standing import write_counting
+from extbnsl.storage import Store
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -84,6 +88,24 @@ def test_full_from_any_write_of_a_solve_on(tmp_path):
         assert not arrays(disk.root)
     assert ends == ["no result"] + ["disk_limit"] * (len(ends) - 3) + ["optimal", "optimal"]
     assert len(ends) > 25
+
+
+def test_full_in_the_middle_of_counting_leaves_no_half_of_it(tmp_path, monkeypatch):
+    monkeypatch.setattr(storage, "PIECE_BYTES", 20)
+    enumeration = start_enumeration(3)
+    enumeration = replace(enumeration, costs=(np.zeros(5),) * 3, parents=(np.zeros((5, 1), np.uint64),) * 3)
+    for room in itertools.count():
+        disk = FullDisk(tmp_path / str(room), room)
+        disk.root.mkdir()
+        store = Store(disk.root, 1 << 30)
+        with disk.watch():
+            try:
+                counting = write_counting(enumeration, store, lambda: False)
+                break
+            except BudgetError:
+                assert not arrays(disk.root)
+                assert store.used == 0
+    assert room == len(counting.files) == len(arrays(disk.root)) > 10
 
 
 @pytest.mark.parametrize("disk", [1, 60_000, 110_000])
