@@ -123,7 +123,8 @@ def _store(
         yield store
     elif run_folder is not None:
         folder = scratch or run_folder
-        yield Store(folder, disk or default_disk(folder))
+        # a run directory makes its scratch folder when the run begins: until then the disk is that of the one above
+        yield Store(folder, disk or default_disk(folder if scratch is None or scratch.exists() else scratch.parent))
     else:
         disk = disk or default_disk(scratch or Path(tempfile.gettempdir()))
         with tempfile.TemporaryDirectory(prefix="extbnsl-", dir=scratch) as temporary:
