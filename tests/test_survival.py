@@ -4,6 +4,7 @@ The disk of these tests is simulated (tests/disk.py); real signals are in test_k
 """
 
 import contextlib
+import gzip
 import itertools
 import json
 import math
@@ -34,6 +35,7 @@ from extbnsl.errors import BudgetError, InputError, RunDirectoryError
 from extbnsl.events import Committed, LayerEnded, StageStarted
 from extbnsl.interrupts import Interrupts
 from extbnsl.parents import surviving
+from extbnsl.scores.files import write_scores
 from extbnsl.solve import solve
 from extbnsl.storage import write_arrays
 from extbnsl.workers import Workers
@@ -429,6 +431,57 @@ def test_resume_says_which_file_is_damaged(stopped, ended, tmp_path, capsys, nam
     path.write_bytes(whole)
     assert main(["resume", str(run), "--quiet"]) == 0
     assert result_of(run) == ended
+    assert not arrays(run)
+
+
+@pytest.mark.parametrize("name", ["layers", "runs"])
+def test_resume_without_a_folder_of_arrays_removes_nothing(stopped, ended, tmp_path, capsys, name):
+    run = tmp_path / "r"
+    shutil.copytree(stopped / "r", run)
+    (run / name).rename(tmp_path / name)
+    others = arrays(run)
+    assert main(["resume", str(run)]) == 31
+    assert f"{run / name}/" in capsys.readouterr().err.splitlines()[-1]
+    assert main(["status", str(run)]) == 0
+    assert arrays(run) == others
+    (tmp_path / name).rename(run / name)
+    assert main(["resume", str(run), "--quiet"]) == 0
+    assert result_of(run) == ended
+
+
+def test_folders_of_arrays_that_are_not_needed_may_be_missing(dataset, undisturbed, tmp_path):
+    begun = []
+    session(
+        tmp_path,
+        dataset,
+        observer=lambda event: isinstance(event, StageStarted) and begun.append(event.stage),
+        stop=lambda: "interrupted" if "incumbent" in begun else None,
+    )
+    assert arrays(tmp_path) == {"scores.h5"}
+    (tmp_path / "runs").rmdir()
+    assert not (tmp_path / "layers").exists()
+    assert_ends_as(tmp_path, dataset, undisturbed[0])
+
+
+def test_local_scores_are_resumed_by_the_command_line(tmp_path, capsys, monkeypatch):
+    scores, moved, run = tmp_path / "s.jkl", tmp_path / "moved.jkl.gz", tmp_path / "r"
+    write_scores(solve(problem(29)).local_scores, scores)
+    assert main(["solve", str(scores), "--run-dir", f"{tmp_path / 'undisturbed'}", *FLAGS]) == 0
+    polls = StopAt(math.inf)
+    with monkeypatch.context() as patch:
+        patch.setattr(Interrupts, "stop", polls)
+        assert main(["solve", str(scores), "--run-dir", str(tmp_path / "polls"), *FLAGS]) == 0
+        patch.setattr(Interrupts, "stop", StopAt(polls.polls // 2))
+        assert main(["solve", str(scores), "--run-dir", str(run), *FLAGS]) == 10
+    assert read_manifest(run).state["phase"] == "search"
+    with gzip.open(moved, "wb") as file:
+        file.write(scores.read_bytes())
+    scores.write_text(scores.read_text().replace("-", "-1", 1))
+    capsys.readouterr()
+    assert main(["resume", str(run)]) == 31
+    assert "not those that the run was begun with" in capsys.readouterr().err
+    assert main(["resume", str(run), "--data", str(moved), "--threads", "2", "--quiet"]) == 0
+    assert result_of(run) == result_of(tmp_path / "undisturbed")
     assert not arrays(run)
 
 
