@@ -13,10 +13,11 @@ from extbnsl.limits import cpu_seconds, peak_rss
 from extbnsl.search.state import SearchState
 from extbnsl.standing import SCORES_FILE, Standing, write_counting, write_search, write_survivors
 from extbnsl.storage import Store, StoredFile
-from extbnsl.workers import Stopped
+from extbnsl.workers import Patience, Stopped, StopSignal, never
 
 COMMIT_SECONDS = 60.0
 COMMIT_SHARE = 1 / 40  # of the time, at most, that commits may take
+STOP_SECONDS = 2.0  # that writing may go on for when it is time to stop
 UNSAVED_BYTES = 128 << 20  # half a second to write
 
 
@@ -24,17 +25,24 @@ class Commits:
     """The commits of one process of a run; without a run folder there are none, and nothing else changes.
 
     unsaved: how many bytes of the search may be in memory alone. about: what every manifest says besides the standing
-    (digest, options, what the caller wants remembered).
+    (digest, options, what the caller wants remembered). stop: when it gives a reason, commits get short.
     """
 
     def __init__(
-        self, run_folder: Path | None, store: Store, about: Mapping[str, Any], standing: Standing, observer: Observer
+        self,
+        run_folder: Path | None,
+        store: Store,
+        about: Mapping[str, Any],
+        standing: Standing,
+        observer: Observer,
+        stop: StopSignal = never,
     ) -> None:
         self.store = store
         self.standing = standing
         self._run_folder = run_folder
         self._about = about
         self._observer = observer
+        self._stop = stop
         self._started = self._last = time.monotonic()
         self.unsaved = UNSAVED_BYTES if run_folder is not None else math.inf
         self._spent = 0.0  # seconds that the last commit took
@@ -57,8 +65,7 @@ class Commits:
         standing = self.standing
         if standing.survivors is not None and not any(file.name == SCORES_FILE for file in self.store.files):
             write_survivors(standing.survivors, self.store)
-        if standing.counting is not None and not standing.counting.files:
-            standing.counting = write_counting(standing.counting.enumeration, self.store)
+        self._store_counting()
         counting = () if standing.counting is None else standing.counting.files
         if standing.search is not None and standing.search.file is None:
             standing.search = write_search(standing.search, self.store)
@@ -68,6 +75,14 @@ class Commits:
         self._last = time.monotonic()
         self._spent = self._last - began
         self._observer(Committed(self._spent, self.store.used))
+
+    def _store_counting(self) -> None:
+        """Put the enumeration into files; where that cannot be, or would make a stop wait, those of before stay."""
+        enumeration, before = self.standing.enumeration, self.standing.counting
+        if enumeration is None or (before is not None and before.counters == enumeration.document()):
+            return
+        patience = Patience(self._stop, STOP_SECONDS)
+        self.standing.counting = write_counting(enumeration, self.store, patience.over) or before
 
     def last_commit(self, status: str) -> None:
         """Commit at the end of the process; if that fails, warn that the commit before stands."""

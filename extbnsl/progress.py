@@ -53,7 +53,8 @@ def line_writer(*streams: TextIO) -> Writer:
                 stream.write(line + "\n")
                 stream.flush()
             except (OSError, ValueError):
-                open_streams.remove(stream)
+                with contextlib.suppress(ValueError):  # another thread may have found the same
+                    open_streams.remove(stream)
 
     return write
 

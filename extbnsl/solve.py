@@ -27,7 +27,7 @@ from extbnsl.prove import find_incumbent, prove
 from extbnsl.result import Result
 from extbnsl.scores.local import LocalScores
 from extbnsl.stages import Stages
-from extbnsl.standing import Counting, Part, Standing, give_up, read_standing
+from extbnsl.standing import Part, Standing, give_up, read_standing
 from extbnsl.storage import Store, load_compression, load_hdf5
 from extbnsl.varsets import pack, sizes, unpack
 from extbnsl.verify import score_network
@@ -96,7 +96,7 @@ def solve(
         if store.compress:
             load_compression()
         standing = _standing(resume, store)
-        commits = Commits(run_folder, store, about, standing, observer)
+        commits = Commits(run_folder, store, about, standing, observer, workers.stop)
         stages = Stages(observer, standing.stages)
         methods = Methods(lower_bound, fixing, path_extension, parent_graph)
         context = Context(workers, stages, observer, memory, seed, methods, commits)
@@ -129,7 +129,8 @@ def _store(
         yield store
     elif run_folder is not None:
         folder = scratch or run_folder
-        yield Store(folder, disk or default_disk(folder))
+        # a run directory makes its scratch folder when the run begins: until then the disk is that of the one above
+        yield Store(folder, disk or default_disk(folder if scratch is None or scratch.exists() else scratch.parent))
     else:
         disk = disk or default_disk(scratch or Path(tempfile.gettempdir()))
         with tempfile.TemporaryDirectory(prefix="extbnsl-", dir=scratch) as temporary:
@@ -222,7 +223,7 @@ def load_kernels(context: Context) -> None:
             pattern, store = Methods("pattern"), context.commits.store  # which needs a search
             for methods, begun in (
                 (pattern, None),
-                (pattern, Counting(start_enumeration(toy.variables))),  # child by child, as when there is little memory
+                (pattern, start_enumeration(toy.variables)),  # child by child, as when there is little memory
                 (Methods("auto"), None),
             ):
                 _solve_quietly(toy, Context(alone, _QUIET, ignore, 1 << 30, 0, methods, _no_commits(store, begun)))
@@ -235,8 +236,8 @@ def load_kernels(context: Context) -> None:
 _QUIET = Stages(ignore, {})
 
 
-def _no_commits(store: Store, counting: Counting | None) -> Commits:
-    return Commits(None, store, {}, Standing(counting), ignore)
+def _no_commits(store: Store, begun: Enumeration | None) -> Commits:
+    return Commits(None, store, {}, Standing(begun), ignore)
 
 
 def _solve_quietly(dataset: Dataset, context: Context) -> None:
@@ -251,9 +252,13 @@ def find_survivors(problem: Dataset | LocalScores, max_parents: int | None, cont
         return context.standing.survivors
     survivors = _found_survivors(problem, max_parents, context)
     if survivors.stopped is None:
-        context.standing.survivors, context.standing.counting = survivors, None
+        standing, held = context.standing, context.standing.counting
+        standing.survivors, standing.counting, standing.enumeration = survivors, None, None
         try:
-            commit_if_due(context.commits)
+            if held is None:
+                commit_if_due(context.commits)
+            else:
+                commit_or_stop(context.commits)  # the search is to have the room that the files of counting take
         except Stopped as stop:
             return replace(survivors, stopped=stop.reason)
     return survivors
@@ -275,15 +280,14 @@ def _found_survivors(problem: Dataset | LocalScores, max_parents: int | None, co
 def _counted(dataset: Dataset, max_parents: int | None, context: Context) -> Survivors:
     """The families of the data that can win; the standing follows."""
     standing, commits = context.standing, context.commits
-    begun = None if standing.counting is None else standing.counting.enumeration
 
     def on_size(enumeration: Enumeration) -> None:
         if not enumeration.done:
-            standing.counting = Counting(enumeration)
-            if commits.due() or enumeration.bytes > commits.unsaved:
-                commit_or_stop(commits)
+            standing.enumeration = enumeration
+            commit_if_due(commits)
 
-    return surviving_families(dataset, max_parents, context.workers, context.memory, context.observer, begun, on_size)
+    workers, memory, observer = context.workers, context.memory, context.observer
+    return surviving_families(dataset, max_parents, workers, memory, observer, standing.enumeration, on_size)
 
 
 def _limited(scores: LocalScores, max_parents: int | None) -> LocalScores:

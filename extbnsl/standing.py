@@ -1,7 +1,7 @@
 """How far a solve has come: what a commit holds and a resume starts from."""
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -10,12 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.bounds.clusters import Multipliers, families_of, multipliers_of
+from extbnsl.errors import ExtbnslError
 from extbnsl.parents.components import Component
 from extbnsl.parents.enumeration import Enumeration, stored_enumeration
 from extbnsl.parents.surviving import Survivors
 from extbnsl.scores.local import LocalScores
 from extbnsl.search.state import SearchState, read_state
-from extbnsl.storage import HEADER_BYTES, Store, StoredFile, read_arrays, read_pieces, write_arrays, write_pieces
+from extbnsl.storage import HEADER_BYTES, Store, StoredFile, pieces, read_arrays, read_pieces, write_arrays
 
 SCORES_FILE = "scores.h5"
 
@@ -25,16 +26,15 @@ COUNTERS = ("nodes_expanded", "nodes_generated", "nodes_kept", "peak_layer")
 
 @dataclass(frozen=True)
 class Counting:
-    """The enumeration of the families between two sizes of parent sets, and the files that hold it, if any do."""
+    """An enumeration of the families in files: its counters, how long its arrays are, and the files in their order."""
 
-    enumeration: Enumeration
-    files: tuple[StoredFile, ...] = ()
+    counters: Mapping[str, Any]
+    rows: Mapping[str, int]
+    files: tuple[StoredFile, ...]
 
-    def document(self) -> dict[str, Any] | None:
-        """What a manifest says of it; nothing if it is not in files."""
-        rows = {name: array.shape[0] for name, array in self.enumeration.arrays().items()}
-        names = [file.name for file in self.files]
-        return {"enumeration": self.enumeration.document(), "files": names, "rows": rows} if names else None
+    def document(self) -> dict[str, Any]:
+        """What a manifest says of it."""
+        return {"enumeration": self.counters, "files": [file.name for file in self.files], "rows": self.rows}
 
 
 @dataclass(frozen=True)
@@ -132,12 +132,13 @@ class Search:
 class Standing:
     """What is known so far: local scores, a part per component, and the search that is going on.
 
-    counting: how far the enumeration of the families is, while it goes on. latest: the search's state, which may be
-    ahead of the one in `search` and is not committed. counters: nodes of the searches that are over; stages: seconds
-    per stage; cpu_seconds, seconds: of all processes of the run; peak_rss, peak_disk: the most bytes that one of them
-    had in memory and in files.
+    enumeration: how far the families are enumerated, while that goes on; it may be ahead of `counting`, the one in
+    files. latest: the search's state, which may be ahead of the one in `search` and is not committed. counters: nodes
+    of the searches that are over; stages: seconds per stage; cpu_seconds, seconds: of all processes of the run;
+    peak_rss, peak_disk: the most bytes that one of them had in memory and in files.
     """
 
+    enumeration: Enumeration | None = None
     counting: Counting | None = None
     survivors: Survivors | None = None
     parts: list[Part] = field(default_factory=list)
@@ -205,8 +206,10 @@ class Standing:
 def read_standing(document: Mapping[str, Any], files: Mapping[str, StoredFile], folder: Path) -> Standing:
     """The standing that a manifest keeps; RunDirectoryError if a file is damaged."""
     search = None if document["search"] is None else _read_search(document["search"], files, folder)
+    counting = None if document["counting"] is None else _read_counting(document["counting"], files)
     return Standing(
-        counting=document["counting"] and _read_counting(document["counting"], files, folder),
+        enumeration=None if counting is None else _read_enumeration(counting, folder),
+        counting=counting,
         survivors=document["scores"] and _read_survivors(document["scores"], files[SCORES_FILE], folder),
         # whatever stopped the process before, this one has not given anything up
         parts=[replace(_read_part(part), stopped=None) for part in document["parts"]],
@@ -273,22 +276,36 @@ def _read_piece(document: Mapping[str, Any], number: int, arrays: Mapping[str, N
     return Piece(variables, document["lower_bound"], order and tuple(order), families, multipliers)
 
 
-def write_counting(enumeration: Enumeration, store: Store) -> Counting:
-    """Write the enumeration to the store, unless its disk budget has no room for it."""
+def write_counting(enumeration: Enumeration, store: Store, give_up: Callable[[], bool]) -> Counting | None:
+    """Write the enumeration to the store; None if its disk budget has no room, or `give_up` says so between two files.
+
+    Unless all is written, nothing of it is left. Each file is on disk before the next one is begun: whoever gives up,
+    or commits, does not wait long.
+    """
     if store.used + enumeration.bytes * 101 // 100 + HEADER_BYTES > store.disk:
-        return Counting(enumeration)
-    stem = f"runs/counting-{enumeration.complete_to:02}"
-    files = []
-    for file in write_pieces(store.folder, stem, enumeration.arrays()):
-        store.add([file])
-        files.append(file)
-    return Counting(enumeration, tuple(files))
+        return None
+    arrays, before, files = enumeration.arrays(), store.files, list[StoredFile]()
+    try:
+        for number, piece in enumerate(pieces(arrays)):
+            if number and give_up():
+                store.keep_only(before)
+                return None
+            name = f"runs/counting-{enumeration.complete_to:02}-{number}.h5"
+            files.append(write_arrays(store.folder, name, piece))
+            store.add(files[-1:])
+            store.synchronise(files[-1:])
+    except (ExtbnslError, MemoryError):
+        store.keep_only(before)
+        raise
+    return Counting(enumeration.document(), {name: array.shape[0] for name, array in arrays.items()}, tuple(files))
 
 
-def _read_counting(document: Mapping[str, Any], files: Mapping[str, StoredFile], folder: Path) -> Counting:
-    own = tuple(files[name] for name in document["files"])
-    arrays = read_pieces(folder, own, document["rows"])
-    return Counting(stored_enumeration(document["enumeration"], arrays), own)
+def _read_counting(document: Mapping[str, Any], files: Mapping[str, StoredFile]) -> Counting:
+    return Counting(document["enumeration"], document["rows"], tuple(files[name] for name in document["files"]))
+
+
+def _read_enumeration(counting: Counting, folder: Path) -> Enumeration:
+    return stored_enumeration(counting.counters, read_pieces(folder, counting.files, counting.rows))
 
 
 def write_survivors(survivors: Survivors, store: Store) -> None:

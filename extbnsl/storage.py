@@ -221,13 +221,10 @@ def read_arrays(folder: Path, file: StoredFile) -> dict[str, "NDArray"]:
         return {name: arrays[name][...] for name in arrays}
 
 
-def write_pieces(folder: Path, stem: str, arrays: Mapping[str, "NDArray"]) -> Iterator[StoredFile]:
-    """Write named arrays of any size as files `stem`-0.h5 and so on, each as it is asked for; `read_pieces` reads them.
-
-    The memory needed is a few times PIECE_BYTES. Raises as `write_arrays` does.
-    """
+def pieces(arrays: Mapping[str, "NDArray"]) -> Iterator[dict[str, "NDArray"]]:
+    """Named arrays of any size in pieces of about PIECE_BYTES, each for a file; `read_pieces` joins them again."""
     piece: dict[str, NDArray] = {}
-    number, room = 0, PIECE_BYTES
+    room = PIECE_BYTES
     for name, array in arrays.items():
         row_bytes = max(1, array.nbytes // max(1, array.shape[0]))
         first = 0
@@ -237,14 +234,14 @@ def write_pieces(folder: Path, stem: str, arrays: Mapping[str, "NDArray"]) -> It
             first += rows
             room -= piece[name].nbytes
             if room < row_bytes:
-                yield write_arrays(folder, f"{stem}-{number}.h5", piece)
-                piece, number, room = {}, number + 1, PIECE_BYTES
+                yield piece
+                piece, room = {}, PIECE_BYTES
     if piece:
-        yield write_arrays(folder, f"{stem}-{number}.h5", piece)
+        yield piece
 
 
 def read_pieces(folder: Path, files: Iterable[StoredFile], rows: Mapping[str, int]) -> dict[str, "NDArray"]:
-    """The arrays that `write_pieces` wrote to these files, in their order; `rows` says how long each array is.
+    """The arrays whose `pieces` are in these files, in their order; `rows` says how long each array is.
 
     Raises RunDirectoryError if a file is not what was written.
     """

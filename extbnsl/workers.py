@@ -2,6 +2,7 @@
 
 import itertools
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_EXCEPTION, Executor, Future, ThreadPoolExecutor, wait
@@ -28,6 +29,21 @@ class Stopped(Exception):
 def never() -> str | None:
     """The stop signal that never comes."""
     return None
+
+
+class Patience:
+    """For work that may go on for some seconds after it is time to stop; `over` is to be asked while it goes on."""
+
+    def __init__(self, stop: StopSignal, seconds: float) -> None:
+        self._stop = stop
+        self._seconds = seconds
+        self._since: float | None = None
+
+    def over(self) -> bool:
+        """Whether it was time to stop, when this was asked so many seconds ago or more."""
+        if self._since is None and self._stop() is not None:
+            self._since = time.monotonic()
+        return self._since is not None and time.monotonic() - self._since >= self._seconds
 
 
 class Workers:

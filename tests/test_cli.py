@@ -1,6 +1,7 @@
 """The command line: exit codes, what is said where, what is written, and what a signal does."""
 
 import dataclasses
+import functools
 import json
 import os
 import pty
@@ -8,6 +9,7 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 import tomllib
 from pathlib import Path
@@ -181,6 +183,31 @@ def test_solve_gets_what_was_asked_for_and_what_to_remember(capsys, monkeypatch,
     assert run(capsys, "solve", "data.csv", "--scratch-dir", ".", "--quiet", "--run-dir", "s")[0] == 0
     assert {got[key] for key in ("threads", "memory", "disk", "time_limit")} == {None}
     assert got["parent_graph"] == "sparse"
+
+
+def test_status_goes_on_while_no_event_comes(monkeypatch, solved):
+    """A layer, or a task in it, may take long: the status is then written by a thread of its own."""
+    from extbnsl import progress
+
+    def slow(problem, *, observer, **options):
+        observer(events.StageStarted("search", "a long one"))
+        first, deadline = status(), time.monotonic() + 10
+        while status()["elapsed"] == first["elapsed"]:
+            assert time.monotonic() < deadline
+            time.sleep(0.005)
+        assert status()["doing"] == first["doing"] == "search: a long one"
+        assert status()["process"] == os.getpid()
+        return solved
+
+    def status():
+        return json.loads(Path("data.run/status.json").read_text())
+
+    monkeypatch.setattr("extbnsl.solve.solve", slow)
+    monkeypatch.setattr(progress, "beating", functools.partial(progress.beating, every=0.01))
+    before = threading.active_count()
+    assert main(["solve", "data.csv", "--quiet"]) == 0
+    assert threading.active_count() == before
+    assert status()["ended"] == "optimal"
 
 
 def test_an_empty_scratch_folder_goes_when_all_is_proved(capsys, monkeypatch, solved):

@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from extbnsl.parents.components import components
-from extbnsl.parents.pruning import prune
+from extbnsl.parents.pruning import prune, undominated
 from extbnsl.varsets import unpack
 
 SETTINGS = settings(deadline=None, max_examples=60, suppress_health_check=list(HealthCheck))
@@ -30,6 +30,20 @@ def naive_components(candidates):
     for middle in range(n):
         reach |= np.outer(reach[:, middle], reach[middle])
     return {frozenset(np.flatnonzero(reach[x] & reach[:, x]).tolist()) for x in range(n)}
+
+
+def test_families_inside_their_component_are_not_pruned_again(monkeypatch):
+    """With a million families that takes seconds, in which no stop is noticed."""
+    ring = [{0: 5.0, 1 << (x + 1) % 6: 4.0, 1 << (x + 2) % 6: 4.0, 0b111111 ^ 1 << x: 1.0 + x} for x in range(6)]
+    scores = prune(scores_of([sorted(own.items()) for own in ring]))
+    pruned = []
+    monkeypatch.setattr("extbnsl.parents.components.undominated", lambda p, c: pruned.append(1) or undominated(p, c))
+    (component,) = components(scores)
+    assert not pruned
+    for x in range(6):
+        assert np.array_equal(component.parents[x], scores.parents[x])
+        assert np.array_equal(component.costs[x], scores.costs[x])
+        assert component.origin[x].tolist() == list(range(scores.costs[x].size))
 
 
 @SETTINGS

@@ -1,6 +1,7 @@
 """The enumeration child by child against the one by levels, and where only the former can work."""
 
 import re
+import time
 
 import naive
 import numpy as np
@@ -8,7 +9,10 @@ import pytest
 
 from extbnsl.data import from_array
 from extbnsl.events import Warned, ignore
+from extbnsl.parents import depth_first
+from extbnsl.parents import enumerate as by_levels
 from extbnsl.parents.enumeration import start_enumeration, stored_enumeration
+from extbnsl.parents.pruning import merged
 from extbnsl.parents.surviving import surviving_families
 from extbnsl.workers import Workers
 
@@ -131,6 +135,21 @@ def test_more_than_64_variables():
         assert scores.costs[child][0] == pytest.approx(min(best, scores.costs[child][0]), rel=1e-9)
         assert scores.costs[child][0] <= best + 1e-9
         assert scores.costs[child][0] < alone[child]
+
+
+@pytest.mark.parametrize(("find", "module"), [(families, by_levels), (child_by_child, depth_first)])
+def test_a_stop_does_not_wait_until_the_families_of_all_children_are_merged(find, module, monkeypatch):
+    calls = []
+
+    def slow(old, new):
+        calls.append(1)
+        time.sleep(0.3)
+        return merged(old, new)
+
+    monkeypatch.setattr(module, "merged", slow)
+    partial = find(random_data(1, 9, 400), threads=1, stop=lambda: "interrupted" if calls else None)
+    assert partial.stopped == "interrupted"
+    assert len(calls) <= 3
 
 
 @pytest.mark.parametrize("polls", [0, 1, 2, 5, 9])

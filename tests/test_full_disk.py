@@ -10,6 +10,7 @@ import math
 import os
 import re
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 from unittest import mock
 
@@ -18,12 +19,16 @@ import pytest
 from disk import path_of
 from survival import SharedDisk, arrays, outcome, problem, session, spill_and_commit
 
+import extbnsl.solve
 from extbnsl import storage
 from extbnsl.checkpoint import MANIFEST, read_manifest
 from extbnsl.cli import main
 from extbnsl.errors import BudgetError
-from extbnsl.events import Warned
+from extbnsl.events import StageEnded, Warned
+from extbnsl.parents.enumeration import start_enumeration
 from extbnsl.solve import solve
+from extbnsl.standing import write_counting
+from extbnsl.storage import Store
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -84,6 +89,24 @@ def test_full_from_any_write_of_a_solve_on(tmp_path):
         assert not arrays(disk.root)
     assert ends == ["no result"] + ["disk_limit"] * (len(ends) - 3) + ["optimal", "optimal"]
     assert len(ends) > 25
+
+
+def test_full_in_the_middle_of_counting_leaves_no_half_of_it(tmp_path, monkeypatch):
+    monkeypatch.setattr(storage, "PIECE_BYTES", 20)
+    enumeration = start_enumeration(3)
+    enumeration = replace(enumeration, costs=(np.zeros(5),) * 3, parents=(np.zeros((5, 1), np.uint64),) * 3)
+    for room in itertools.count():
+        disk = FullDisk(tmp_path / str(room), room)
+        disk.root.mkdir()
+        store = Store(disk.root, 1 << 30)
+        with disk.watch():
+            try:
+                counting = write_counting(enumeration, store, lambda: False)
+                break
+            except BudgetError:
+                assert not arrays(disk.root)
+                assert store.used == 0
+    assert room == len(counting.files) == len(arrays(disk.root)) > 10
 
 
 @pytest.mark.parametrize("disk", [1, 60_000, 110_000])
@@ -194,6 +217,33 @@ def test_full_when_a_session_writes_a_file_of_any_kind(tmp_path, capsys, kind):
             assert main(["resume", str(run), "--quiet"]) == 0
             assert result_of(run) == expected
     assert codes & {10, 20} or kind in ("solve", "log", "status")
+
+
+@pytest.mark.parametrize("kind", ["scores", "layers", "runs"])
+def test_full_scratch_disk(tmp_path, capsys, monkeypatch, kind):
+    loaded = StageEnded("kernels", 0.0, "")  # with this event a run directory begins
+    monkeypatch.setattr(extbnsl.solve, "load_kernels", lambda context: context.observer(loaded))
+    data, large = data_file(tmp_path, problem()), tmp_path / "large"
+    large.mkdir()
+    solving = ["solve", data, "--scratch-dir", str(large), *FLAGS, "--run-dir"]
+    files = FullFileSystem(large, math.inf)
+    with files.watch():
+        assert main([*solving, f"{tmp_path / 'undisturbed'}"]) == 0
+    assert set(files.names) == {"scores", "layers", "runs"}
+    places = [place for place, name in enumerate(files.names) if name == kind]
+    for room in {places[0], places[len(places) // 2], places[-1]}:
+        run = tmp_path / f"{room}"
+        capsys.readouterr()
+        with FullFileSystem(large, room).watch():
+            code = main([*solving, str(run)])
+        assert_ended_well(code, capsys.readouterr().err, run)
+        assert code == 10
+        assert not arrays(run)
+        assert arrays(large) == {f"{next(large.iterdir()).name}/{file.name}" for file in read_manifest(run).files}
+        assert main(["status", str(run)]) == 0
+        assert main(["resume", str(run), "--quiet"]) == 0
+        assert result_of(run) == result_of(tmp_path / "undisturbed")
+        assert not list(large.iterdir())
 
 
 @pytest.fixture

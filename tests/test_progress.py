@@ -188,6 +188,22 @@ def test_beating_calls_all_until_the_block_ends(monkeypatch):
     assert threading.active_count() == before
 
 
+def test_a_stream_that_fails_in_two_threads_at_once_is_given_up_once():
+    lines = []
+
+    class Gone:
+        def write(self, line):
+            lines.append(line)
+            if len(lines) == 1:
+                write("second")  # as if another thread wrote meanwhile
+            raise BrokenPipeError
+
+    write = progress.line_writer(Gone())
+    write("first")
+    write("third")
+    assert lines == ["first\n", "second\n"]
+
+
 def test_warnings_come_through_everywhere(clock):
     table, quiet = [], []
     observer = progress.combine(progress.Table(table.append, clock), progress.only_warnings(quiet.append))

@@ -284,8 +284,8 @@ def test_arrays_of_any_size_in_pieces(tmp_path, monkeypatch, room):
         "wide": np.arange(24, dtype=np.uint8).reshape(8, 3),
         "last": np.arange(5),
     }
-    files = list(storage.write_pieces(tmp_path, "stem", arrays))
-    assert [file.name for file in files] == [f"stem-{k}.h5" for k in range(len(files))]
+    pieces = enumerate(storage.pieces(arrays))
+    files = [storage.write_arrays(tmp_path, f"stem-{k}.h5", piece) for k, piece in pieces]
     assert (len(files) == 1) == (room == 1 << 20)
     again = storage.read_pieces(tmp_path, files, {name: len(array) for name, array in arrays.items()})
     assert set(again) == set(arrays)

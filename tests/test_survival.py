@@ -4,6 +4,7 @@ The disk of these tests is simulated (tests/disk.py); real signals are in test_k
 """
 
 import contextlib
+import gzip
 import itertools
 import json
 import math
@@ -22,16 +23,21 @@ from hypothesis import strategies as st
 from survival import OPTIONS, SharedDisk, arrays, outcome, problem, session, spill_and_commit
 from test_solve import StopAt
 
+import extbnsl.commits
 import extbnsl.limits
 import extbnsl.solve
+import extbnsl.standing
+import extbnsl.storage
 from extbnsl.checkpoint import MANIFEST, read_manifest, recover
 from extbnsl.cli import main
 from extbnsl.data import read_csv
 from extbnsl.errors import BudgetError, InputError, RunDirectoryError
-from extbnsl.events import Committed, LayerEnded
+from extbnsl.events import Committed, LayerEnded, StageStarted
 from extbnsl.interrupts import Interrupts
 from extbnsl.parents import surviving
+from extbnsl.scores.files import write_scores
 from extbnsl.solve import solve
+from extbnsl.storage import write_arrays
 from extbnsl.workers import Workers
 
 
@@ -139,6 +145,84 @@ def test_killed_while_counting_it_counts_no_size_twice(dataset, undisturbed, tmp
     assert outcome(result)[:2] == undisturbed[0][:2]
     assert outcome(result) == undisturbed[0] or by_child  # counts fewer varsets
     assert not arrays(tmp_path)
+
+
+def counting(folder):
+    """What the checkpoint says of counting, if it says anything."""
+    return read_manifest(folder).state["counting"]
+
+
+def test_counting_that_finds_no_room_on_disk_keeps_what_it_has_there(dataset, undisturbed, tmp_path):
+    found = []
+
+    def look(event):
+        if isinstance(event, Committed) and (now := counting(tmp_path)):
+            found.append(now["enumeration"]["complete_to"])
+
+    assert session(tmp_path, dataset, disk=20_600, observer=look).status == "disk_limit"
+    assert found == [0] * len(found)
+    assert len(found) >= 3
+    assert_ends_as(tmp_path, dataset, undisturbed[0])
+
+
+def test_what_counting_had_on_disk_is_gone_before_the_search(dataset, tmp_path, monkeypatch):
+    found = []
+
+    def look(event):
+        if isinstance(event, Committed) and counting(tmp_path):
+            monkeypatch.setattr(extbnsl.commits, "COMMIT_SECONDS", math.inf)
+        if isinstance(event, StageStarted) and event.stage in ("scores", "incumbent"):
+            found.append(arrays(tmp_path))
+
+    session(tmp_path, dataset, observer=look)
+    assert found[:2] == [set(), {"scores.h5"}]
+
+
+class Pieces:
+    """A stop signal that comes when so many pieces of counting have been written, and how many came after that."""
+
+    def __init__(self, most):
+        self.written, self._most = 0, most
+
+    def write_arrays(self, folder, name, piece):
+        self.written += name.startswith("runs/counting-")
+        return write_arrays(folder, name, piece)
+
+    def __call__(self):
+        return "interrupted" if self.written >= self._most else None
+
+    @property
+    def late(self):
+        return self.written - self._most
+
+
+@pytest.mark.parametrize("most", range(1, 30, 4))
+def test_a_stop_does_not_wait_for_all_pieces_of_counting(dataset, undisturbed, tmp_path, monkeypatch, most):
+    monkeypatch.setattr(extbnsl.storage, "PIECE_BYTES", 60)
+    monkeypatch.setattr(extbnsl.commits, "STOP_SECONDS", 0.0)
+    pieces = Pieces(most)
+    with monkeypatch.context() as patch:
+        patch.setattr(extbnsl.standing, "write_arrays", pieces.write_arrays)
+        assert session(tmp_path, dataset, stop=pieces).status == "interrupted"
+    assert pieces.late <= 1  # one more when the last commit tries again
+    assert arrays(tmp_path) == {file.name for file in read_manifest(tmp_path).files}
+    assert_ends_as(tmp_path, dataset, undisturbed[0])
+
+
+def test_killed_between_pieces_of_counting(dataset, undisturbed, tmp_path, monkeypatch):
+    monkeypatch.setattr(extbnsl.storage, "PIECE_BYTES", 60)
+    held = []
+    for call in range(5, 250, 17):
+        folder = tmp_path / str(call)
+        folder.mkdir()
+        disk = SharedDisk(folder)
+        with pytest.raises(Killed), disk.crash_at(call):
+            session(folder, dataset)
+        held.append(counting(folder) is not None)
+        disk.lose_power(random.Random(call))
+        assert_only_what_is_named(folder)
+        assert_ends_as(folder, dataset, undisturbed[0])
+    assert sum(held) > 5
 
 
 def test_what_has_been_counted_is_left_out_where_the_disk_has_no_room(dataset, undisturbed, tmp_path):
@@ -347,6 +431,57 @@ def test_resume_says_which_file_is_damaged(stopped, ended, tmp_path, capsys, nam
     path.write_bytes(whole)
     assert main(["resume", str(run), "--quiet"]) == 0
     assert result_of(run) == ended
+    assert not arrays(run)
+
+
+@pytest.mark.parametrize("name", ["layers", "runs"])
+def test_resume_without_a_folder_of_arrays_removes_nothing(stopped, ended, tmp_path, capsys, name):
+    run = tmp_path / "r"
+    shutil.copytree(stopped / "r", run)
+    (run / name).rename(tmp_path / name)
+    others = arrays(run)
+    assert main(["resume", str(run)]) == 31
+    assert f"{run / name}/" in capsys.readouterr().err.splitlines()[-1]
+    assert main(["status", str(run)]) == 0
+    assert arrays(run) == others
+    (tmp_path / name).rename(run / name)
+    assert main(["resume", str(run), "--quiet"]) == 0
+    assert result_of(run) == ended
+
+
+def test_folders_of_arrays_that_are_not_needed_may_be_missing(dataset, undisturbed, tmp_path):
+    begun = []
+    session(
+        tmp_path,
+        dataset,
+        observer=lambda event: isinstance(event, StageStarted) and begun.append(event.stage),
+        stop=lambda: "interrupted" if "incumbent" in begun else None,
+    )
+    assert arrays(tmp_path) == {"scores.h5"}
+    (tmp_path / "runs").rmdir()
+    assert not (tmp_path / "layers").exists()
+    assert_ends_as(tmp_path, dataset, undisturbed[0])
+
+
+def test_local_scores_are_resumed_by_the_command_line(tmp_path, capsys, monkeypatch):
+    scores, moved, run = tmp_path / "s.jkl", tmp_path / "moved.jkl.gz", tmp_path / "r"
+    write_scores(solve(problem(29)).local_scores, scores)
+    assert main(["solve", str(scores), "--run-dir", f"{tmp_path / 'undisturbed'}", *FLAGS]) == 0
+    polls = StopAt(math.inf)
+    with monkeypatch.context() as patch:
+        patch.setattr(Interrupts, "stop", polls)
+        assert main(["solve", str(scores), "--run-dir", str(tmp_path / "polls"), *FLAGS]) == 0
+        patch.setattr(Interrupts, "stop", StopAt(polls.polls // 2))
+        assert main(["solve", str(scores), "--run-dir", str(run), *FLAGS]) == 10
+    assert read_manifest(run).state["phase"] == "search"
+    with gzip.open(moved, "wb") as file:
+        file.write(scores.read_bytes())
+    scores.write_text(scores.read_text().replace("-", "-1", 1))
+    capsys.readouterr()
+    assert main(["resume", str(run)]) == 31
+    assert "not those that the run was begun with" in capsys.readouterr().err
+    assert main(["resume", str(run), "--data", str(moved), "--threads", "2", "--quiet"]) == 0
+    assert result_of(run) == result_of(tmp_path / "undisturbed")
     assert not arrays(run)
 
 

@@ -104,6 +104,8 @@ def _projected(
     position[list(variables)] = np.arange(len(variables))
     cut = renumber(parents, position, len(variables))
     order = canonical_order(cut, costs)
+    if np.isin(unpack(np.bitwise_or.reduce(parents, axis=0)), variables).all():
+        return np.ascontiguousarray(cut[order]), costs[order], order  # nothing was cut off: they are pruned as before
     _, first = np.unique(cut[order], axis=0, return_index=True)  # the cheapest of equal ones
     rows = order[np.sort(first)]
     cut, cheapest = np.ascontiguousarray(cut[rows]), costs[rows]

@@ -126,10 +126,15 @@ def _judge_size(
     ]
     results = workers.map(_searched, tasks)
     parents, costs = list(found.parents), list(found.costs)
-    for x in {task[1].index for task in tasks}:
+
+    def join(x: int) -> tuple[NDArray, NDArray]:
         own = [r for task, r in zip(tasks, results, strict=True) if task[1].index == x]
         varsets = np.concatenate([r.varsets for r in own]).view(np.uint64)
-        parents[x], costs[x] = merged((parents[x], costs[x]), (varsets, np.concatenate([r.costs for r in own])))
+        return merged((parents[x], costs[x]), (varsets, np.concatenate([r.costs for r in own])))
+
+    searched = sorted({task[1].index for task in tasks})
+    for x, joined in zip(searched, workers.map(join, [(x,) for x in searched]), strict=True):
+        parents[x], costs[x] = joined
     remaining = [_remaining(size, c, pairs) for c, pairs in zip(children, alive, strict=True)]
     left = tuple(c for c in remaining if size < min(problem.limits[c.index], c.variables.size))
     return replace(

@@ -113,7 +113,7 @@ def _judge_level(
         needed = _mark(level, block, last, binomials, workers)
         above, counted = _count(level.size + 1, needed, block, binomials, problem, workers)
         candidates = _judge(level, above, block, extend, binomials, problem, workers)
-        found = _extended(found, candidates, counted)
+        found = _extended(found, candidates, counted, workers)
         unit = f"varsets counted, parent sets of {level.size}"
         observer(StageAdvanced("scores", found.varsets, 0, unit, level.size))
     found = replace(found, complete_to=level.size)
@@ -216,14 +216,18 @@ def _judge(
     return workers.map(task, _groups(level.size, block, binomials))
 
 
-def _extended(found: Enumeration, candidates: list[tuple], counted: int) -> Enumeration:
+def _extended(found: Enumeration, candidates: list[tuple], counted: int, workers: Workers) -> Enumeration:
     """`found` with the candidates of one block merged in, dominated ones dropped."""
     varsets, owners, costs = (np.concatenate([c[k] for c in candidates]) for k in range(3))
     parents, all_costs = list(found.parents), list(found.costs)
-    for child in np.unique(owners):
+
+    def task(child: int) -> tuple[NDArray, NDArray]:
         own = owners == child
-        new = varsets[own][:, None], costs[own]
-        parents[child], all_costs[child] = merged((parents[child], all_costs[child]), new)
+        return merged((parents[child], all_costs[child]), (varsets[own][:, None], costs[own]))
+
+    children = np.unique(owners).tolist()
+    for child, joined in zip(children, workers.map(task, [(c,) for c in children]), strict=True):
+        parents[child], all_costs[child] = joined
     return replace(
         found,
         parents=tuple(parents),
