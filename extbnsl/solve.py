@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from extbnsl.bounds.clusters import UNIT
+from extbnsl.certificate import CLUSTERS, SEARCH, Certificate, CertifiedComponent, Pass
 from extbnsl.checkpoint import Manifest, recover
 from extbnsl.commits import Commits, commit_if_due, commit_or_stop
 from extbnsl.context import Context, Methods, tolerance
@@ -27,7 +29,7 @@ from extbnsl.prove import find_incumbent, prove
 from extbnsl.result import Result
 from extbnsl.scores.local import LocalScores
 from extbnsl.stages import Stages
-from extbnsl.standing import Part, Standing, give_up, read_standing
+from extbnsl.standing import Part, RootPass, Standing, give_up, read_standing
 from extbnsl.storage import Store, load_compression, load_hdf5
 from extbnsl.varsets import pack, sizes, unpack
 from extbnsl.verify import score_network
@@ -329,7 +331,15 @@ def find_parts(survivors: Survivors, found: tuple[Component, ...], context: Cont
     """A good order of each component; some are proved optimal by the cheapest families already."""
     floors = [float(survivors.least[list(component.variables)].sum()) for component in found]
     parts = [find_incumbent(c, floor, k, context) for k, (c, floor) in enumerate(zip(found, floors, strict=True))]
-    return [replace(part, proved=part.lower_bound >= part.upper_bound) for part in parts]
+    return [
+        replace(part, proved=True, passes=(_cheapest(c),)) if part.lower_bound >= part.upper_bound else part
+        for part, c in zip(parts, found, strict=True)
+    ]
+
+
+def _cheapest(component: Component) -> RootPass:
+    """The proof that a network of the cheapest families is optimal."""
+    return RootPass((), (), tuple(float(costs[0]) for costs in component.costs))
 
 
 def _prove_all(found: tuple[Component, ...], context: Context) -> str | None:
@@ -414,7 +424,25 @@ def _result(
         local_scores=survivors.scores,
         digest=problem.fingerprint,
         dataset=dataset,
+        certificate=_certificate(network.names, parts, found) if status == "optimal" and dataset else None,
     )
+
+
+def _certificate(names: tuple[str, ...], parts: list[Part], found: tuple[Component, ...]) -> Certificate:
+    """What proves the parts again, by the names of their variables."""
+    components = []
+    for part, component in zip(parts, found, strict=True):
+        own = tuple(names[v] for v in component.variables)
+        passes = tuple(
+            Pass(
+                tuple(tuple(own[i] for i in cluster) for cluster in one.clusters),
+                tuple(weight * UNIT for weight in one.weights),
+                dict(zip(own, one.least, strict=True)),
+            )
+            for one in part.passes
+        )
+        components.append(CertifiedComponent(own, part.upper_bound, CLUSTERS if passes else SEARCH, passes))
+    return Certificate(tuple(components))
 
 
 def _verified(network: Network, cost: float, dataset: Dataset | None) -> float:
