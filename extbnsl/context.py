@@ -14,11 +14,13 @@ class Methods:
     """How optimality is proved; any choice proves the same.
 
     lower_bound: 'static', 'pattern' (databases), 'clusters' or 'auto', the maximum of the last two. fixing: whether
-    families that no better network can have are dropped. parent_graph: 'sparse' or 'layered'.
+    families that no better network can have are dropped; ancestral: whether that is looked at for each node too, and
+    which of its successors are enough, where it pays. parent_graph: 'sparse' or 'layered'.
     """
 
     lower_bound: str = "auto"
     fixing: bool = True
+    ancestral: bool = True
     path_extension: bool = True
     parent_graph: str = "sparse"
 

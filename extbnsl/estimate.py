@@ -227,6 +227,7 @@ def estimate(
     seed: int = 0,
     lower_bound: str = "auto",
     fixing: bool = True,
+    ancestral: bool = True,
     path_extension: bool = True,
     parent_graph: str = "sparse",
     effort: float = EFFORT,
@@ -260,7 +261,7 @@ def estimate(
             observer=observe,
             memory=budgets.memory,
             seed=seed,
-            methods=Methods(lower_bound, fixing, path_extension, parent_graph),
+            methods=Methods(lower_bound, fixing, ancestral, path_extension, parent_graph),
             commits=commits,
         )
         load_kernels(context)

@@ -6,7 +6,8 @@ piece apart.
 """
 
 import math
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -24,10 +25,13 @@ from extbnsl.bounds.partition import (
 from extbnsl.bounds.patterns import group_bound, pattern_bytes, static_table
 from extbnsl.context import Context
 from extbnsl.parents.components import Component, split
+from extbnsl.search.ancestral import NO_ANCESTRY, Ancestry, ancestry, frequent_sets
+from extbnsl.search.expand import closed_sets_of
 from extbnsl.search.forecast import predicted_layers
 from extbnsl.search.layers import Room, search_layers
 from extbnsl.search.problem import LOW_BITS, SearchProblem, search_problem
 from extbnsl.search.score_cache import ScoreCache
+from extbnsl.search.state import SearchState, whole_layer
 from extbnsl.standing import FamilyLists
 from extbnsl.varsets import WORD_BITS, renumber
 
@@ -35,18 +39,23 @@ PROBE_NODES = 20_000  # nodes kept before a probe of the search's size is extrap
 EDGE_NS = 35.0
 SHARE = 0.3  # of the expected search that better multipliers may cost
 MOST_NS = 120e9  # that they may cost, however large the search will be
+LEAST_NS = 2e7  # that they may always cost
+FEWEST_EDGES = 1e6  # of a search for which ancestral successors are thought of
+NODE_NS, FAMILY_NS = 300.0, 1.0  # that they cost for each node, and for each family of the piece
 TOO_LARGE_NS = 20e9  # that they may cost where no search is possible
 
 
 @dataclass(frozen=True)
 class Guide:
     """A piece of a component, over positions in it: families, multipliers if there are any, and groups with their
-    tables; without a partition it cannot be searched."""
+    tables; without a partition it cannot be searched. sets: for ancestral successors, over the labels of the search;
+    None if there are to be none."""
 
     parents: FamilyLists
     costs: FamilyLists
     multipliers: Multipliers | None
     partition: Partition | None
+    sets: tuple[int, ...] | None = None
 
     @property
     def root(self) -> float:
@@ -100,9 +109,10 @@ def find_guide(
         left, start = (fixed.parents, fixed.costs), fixed.multipliers
         guide = replace(guide, partition=_partition(fixed, context))
         on_better(guide)
+        edges = math.inf if guide.partition is None else _expected_edges(guide, limit, context)
         rounds = max(1, 2 * rounds)
-        if rounds * fixed.round_ns() > _worthwhile_ns(guide, limit, context):
-            return Guided(guide, passes=tuple(passes))
+        if rounds * fixed.round_ns() > _worthwhile_ns(edges):
+            return Guided(_with_ancestors(guide, limit, edges, context), passes=tuple(passes))
 
 
 def guided_problem(guide: Guide, limit: float, context: Context, cache: ScoreCache | None = None) -> SearchProblem:
@@ -115,7 +125,19 @@ def guided_problem(guide: Guide, limit: float, context: Context, cache: ScoreCac
     new = np.argsort(labels(guide.partition))
     clusters = NO_CLUSTERS if guide.multipliers is None else cluster_bound(guide.multipliers, new)
     bound = group_bound(guide.partition.tables)
-    return search_problem(parents, costs, bound, limit, context.methods.path_extension, cache, clusters)
+    ancestors = NO_ANCESTRY if guide.sets is None else _ancestry(guide, parents)
+    return search_problem(parents, costs, bound, limit, context.methods.path_extension, cache, clusters, ancestors)
+
+
+def _ancestry(guide: Guide, parents: FamilyLists) -> Ancestry:
+    """The ancestral successors by the families with these labelled parents."""
+    assert guide.multipliers is not None, "reduced costs are those of multipliers"
+    assert guide.partition is not None, "the piece can be searched"
+    assert guide.sets is not None, "nodes are to be looked at"
+    cuts = np.cumsum([costs.size for costs in guide.costs])[:-1]
+    reduced = np.split(guide.multipliers.reduced, cuts)
+    own = tuple(reduced[v] for v in labels(guide.partition))
+    return ancestry(parents, own, np.array(guide.sets, dtype=np.uint64))
 
 
 def labels(partition: Partition) -> list[int]:
@@ -172,15 +194,37 @@ def _plain_partition(
     return find_partition((piece.parents, piece.costs), widest, limit, context.workers, context.seed, expected_edges)
 
 
-def _worthwhile_ns(guide: Guide, limit: float, context: Context) -> float:
-    """How long it may take to improve the multipliers."""
-    if guide.partition is None:
-        return TOO_LARGE_NS
-    return min(MOST_NS, SHARE * EDGE_NS * _expected_edges(guide, limit, context))
+def _worthwhile_ns(edges: float) -> float:
+    """How long it may take to improve the multipliers of a search of so many edges, infinity if there will be none."""
+    return max(LEAST_NS, min(MOST_NS, SHARE * EDGE_NS * edges)) if math.isfinite(edges) else TOO_LARGE_NS
+
+
+def _with_ancestors(guide: Guide, limit: float, edges: float, context: Context) -> Guide:
+    """The guide with ancestral successors, if they save more than they cost in a search of so many edges.
+
+    What they cost follows from the lists: each node looks at the beginning of some of them.
+    """
+    if not context.methods.ancestral or guide.partition is None or edges < FEWEST_EDGES:
+        return guide
+    n = len(guide.costs)
+    problem = guided_problem(replace(guide, sets=()), limit, context)
+    (last,) = deque(_probe(problem, context), maxlen=1)
+    nodes = whole_layer(last)
+    bounds = problem.clusters.arrays(), problem.ancestry.arrays()
+    closed = closed_sets_of(nodes.varsets(problem.low_bits), nodes.g, n, *bounds, limit)
+    better = replace(guide, sets=tuple(frequent_sets(closed, n).tolist()))
+    forecast = predicted_layers(_probe(guided_problem(better, limit, context), context), n)
+    node_ns = NODE_NS + FAMILY_NS * sum(costs.size for costs in guide.costs)
+    cost = EDGE_NS * float(forecast.edges.sum()) + node_ns * float(forecast.nodes.sum())
+    return better if cost < EDGE_NS * edges else guide
+
+
+def _probe(problem: SearchProblem, context: Context) -> Iterator[SearchState]:
+    """The beginning of a search, in memory."""
+    return search_layers(problem, context.workers, Room(math.inf), most_nodes_kept=PROBE_NODES)
 
 
 def _expected_edges(guide: Guide, limit: float, context: Context) -> float:
     """About how many edges the search will generate."""
     problem = guided_problem(guide, limit, context)
-    probe = search_layers(problem, context.workers, Room(math.inf), most_nodes_kept=PROBE_NODES)
-    return float(predicted_layers(probe, problem.variables).edges.sum())
+    return float(predicted_layers(_probe(problem, context), problem.variables).edges.sum())

@@ -97,7 +97,7 @@ def _solved(pieces: tuple[Piece, ...], k: int, context: Context) -> Part:
             continue
         if found.guide.partition is None:
             return replace(standing.parts[k], stopped="not_proved")
-        return _after(Search(k, pieces, at, limit, found.guide.partition.groups), k, context)
+        return _after(Search(k, pieces, at, limit, found.guide.partition.groups, found.guide.sets), k, context)
     return _joined(pieces, k, context)
 
 
@@ -260,7 +260,7 @@ def _problem_of_search(search: Search, context: Context) -> SearchProblem:
     piece = search.pieces[search.at]
     parents, costs = piece.left.parents, piece.left.costs
     partition = rebuilt_partition(search.groups, parents, costs, context)
-    guide = Guide(parents, costs, piece.multipliers, partition)
+    guide = Guide(parents, costs, piece.multipliers, partition, search.sets)
     return guided_problem(guide, search.limit, context, _score_cache(search, guide, context))
 
 

@@ -50,6 +50,7 @@ def solve(
     seed: int = 0,
     lower_bound: str = "auto",
     fixing: bool = True,
+    ancestral: bool = True,
     path_extension: bool = True,
     parent_graph: str = "sparse",
     compress: bool | None = None,
@@ -64,7 +65,8 @@ def solve(
 
     `problem`: data (MDL) or local scores of any kind. max_parents limits the parent sets and becomes part of the
     claim. lower_bound: "static", "pattern", "clusters" or "auto", the maximum of the last two; fixing: whether the
-    families that no better network can have are dropped. memory and disk in bytes, time_limit in seconds; None for
+    families that no better network can have are dropped; ancestral: whether the search does so for each node, and
+    leaves successors out, where that pays. memory and disk in bytes, time_limit in seconds; None for
     threads, memory and disk is what the machine has free. parent_graph: "sparse", or "layered" as in Malone et al.
     2011, which has the same layers and takes more time, memory and disk. `stop` is polled; a reason other than None
     ends the solve with that status.
@@ -83,6 +85,7 @@ def solve(
         "seed": seed,
         "lower_bound": lower_bound,
         "fixing": fixing,
+        "ancestral": ancestral,
         "path_extension": path_extension,
         "parent_graph": parent_graph,
     }
@@ -100,7 +103,7 @@ def solve(
         standing = _standing(resume, store)
         commits = Commits(run_folder, store, about, standing, observer, workers.stop)
         stages = Stages(observer, standing.stages)
-        methods = Methods(lower_bound, fixing, path_extension, parent_graph)
+        methods = Methods(lower_bound, fixing, ancestral, path_extension, parent_graph)
         context = Context(workers, stages, observer, memory, seed, methods, commits)
         load_kernels(context)  # before anything is written: compiling cannot be stopped
         commits.commit()

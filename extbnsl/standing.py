@@ -85,8 +85,9 @@ class Piece:
 
 @dataclass(frozen=True)
 class Search:
-    """The searches of one component, by its number: its pieces; the one that is searched, below which limit (nats), and
-    the groups of the bound that guides it; the last state that has all its runs in files, None between two searches.
+    """The searches of one component, by its number: its pieces; the one that is searched, below which limit (nats), the
+    groups of the bound that guides it, and the sets of its ancestral successors; the last state that has all its runs
+    in files, None between two searches.
 
     file: the families and multipliers of the pieces that are not solved, None if it has not been written.
     """
@@ -96,6 +97,7 @@ class Search:
     at: int = 0
     limit: float = 0.0
     groups: tuple[tuple[int, ...], ...] = ()
+    sets: tuple[int, ...] | None = None
     state: SearchState | None = None
     file: StoredFile | None = None
 
@@ -123,6 +125,7 @@ class Search:
             "at": self.at,
             "limit": self.limit,
             "groups": self.groups,
+            "sets": self.sets,
             "state": self.state and self.state.document(),
             "file": self.file.name,
         }
@@ -258,6 +261,7 @@ def _read_search(document: Mapping[str, Any], files: Mapping[str, StoredFile], f
         at=document["at"],
         limit=document["limit"],
         groups=tuple(tuple(group) for group in document["groups"]),
+        sets=None if document["sets"] is None else tuple(document["sets"]),
         state=document["state"] and read_state(document["state"], files, folder),
         file=files[document["file"]],
     )

@@ -9,6 +9,7 @@ from cases import dataset_of, random_dataset
 from disk import Disk
 
 import extbnsl.commits
+import extbnsl.guide
 import extbnsl.prove
 import extbnsl.search.layers
 import extbnsl.search.problem
@@ -37,7 +38,8 @@ def spill_and_commit(patch):
     patch.setattr(extbnsl.solve, "load_kernels", lambda context: None)
     patch.setattr(extbnsl.commits, "COMMIT_SECONDS", -1.0)
     patch.setattr(extbnsl.commits, "COMMIT_SHARE", math.inf)
-    patch.setattr(extbnsl.prove, "WIDEST", 3)
+    patch.setattr(extbnsl.guide, "WIDEST", 3)
+    patch.setattr(extbnsl.guide, "LOW_BITS", 3)
     patch.setattr(extbnsl.prove, "search_orders", _as_they_stand)
     patch.setattr(extbnsl.search.problem, "LOW_BITS", 1)
     patch.setattr(extbnsl.search.runs, "FENCE_NODES", 2)

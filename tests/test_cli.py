@@ -148,7 +148,8 @@ def test_solve_gets_what_was_asked_for_and_what_to_remember(capsys, monkeypatch,
     os.mkdir("large")
     Path("arities").write_text("a,b,c,d\n2,2,2,3\n")
     given = "--memory 1GiB --disk 5GB --threads 3 --time-limit 1h --max-parents 2 --seed 4 --lower-bound static"
-    given += " --parent-graph layered --no-path-extension --scratch-dir large --header --arities arities --run-dir r"
+    given += " --no-fixing --no-ancestral --parent-graph layered --no-path-extension --scratch-dir large"
+    given += " --header --arities arities --run-dir r"
     assert run(capsys, "solve", "data.csv", *given.split())[0] == 0
     assert got.pop("problem").fingerprint == read_csv("data.csv").fingerprint
     assert got.pop("remember") == {
@@ -175,6 +176,8 @@ def test_solve_gets_what_was_asked_for_and_what_to_remember(capsys, monkeypatch,
         "time_limit": 3600.0,
         "seed": 4,
         "lower_bound": "static",
+        "fixing": False,
+        "ancestral": False,
         "path_extension": False,
         "parent_graph": "layered",
         "run_folder": Path("r"),

@@ -229,7 +229,7 @@ def test_real_data_with_rows_in_files(file, shared_data):
             spilled.append(event.spilled)
 
     data = read_csv(shared_data / file)
-    result = solve(data, parent_graph="layered", memory=16 << 20, threads=1, observer=observe)
+    result = solve(data, lower_bound="pattern", parent_graph="layered", memory=16 << 20, threads=1, observer=observe)
     row = optima(shared_data).get(file)
     assert_proved(result, solve(data).cost if row is None else float(row["optimal_cost_nats"]))
     assert max(spilled) > 10_000
@@ -248,8 +248,8 @@ def test_a_run_that_is_stopped_goes_on_with_its_score_cache(tmp_path):
     stopped = solve(data, observer=observe, stop=lambda: "interrupted" if reached[-1:] == [4] else None, **options)
     assert stopped.status == "interrupted"
     manifest = read_manifest(tmp_path)
-    assert manifest.state["search"]["state"]["cache"] == "families-1.h5"
-    assert "families-1.h5" in [file.name for file in manifest.files]
+    assert manifest.state["search"]["state"]["cache"] == "families-1-1.h5"
+    assert "families-1-1.h5" in [file.name for file in manifest.files]
     whole = solve(data, parent_graph="sparse", lower_bound="static")
     result = solve(data, resume=manifest, **options)
     assert_proved(result, whole.cost)

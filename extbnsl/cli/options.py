@@ -95,6 +95,11 @@ def add_method(parser: argparse.ArgumentParser) -> None:
         help="keep the parent sets that no better network can have, for experiments",
     )
     parser.add_argument(
+        "--no-ancestral",
+        action="store_true",
+        help="do not look at each node for what it need not expand, for experiments (otherwise where that pays)",
+    )
+    parser.add_argument(
         "--parent-graph",
         choices=["sparse", "layered"],
         default="sparse",
@@ -114,6 +119,7 @@ def method_options(given: argparse.Namespace) -> dict[str, Any]:
         "seed": given.seed,
         "lower_bound": given.lower_bound,
         "fixing": not given.no_fixing,
+        "ancestral": not given.no_ancestral,
         "path_extension": not given.no_path_extension,
         "parent_graph": given.parent_graph,
     }

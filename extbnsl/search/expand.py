@@ -15,8 +15,7 @@ import numpy as np
 
 from extbnsl.bounds.clusters import UNIT
 from extbnsl.kernels import highest, lowest, njit, popcount, u64
-
-UNFORCED = np.uint8(255)
+from extbnsl.search.ancestral import UNFORCED, closed_set, number_of
 
 
 @njit
@@ -79,10 +78,13 @@ def new_open_list(low_bits):
 
 
 @njit
-def _generate(high, partitions, leaves, columns, low_bits, tables, ready, made, base_h, slice_h, limit, open_list):
+def _generate(
+    high, partitions, leaves, columns, low_bits, tables, allowed, ready, made, base_h, slice_h, limit, open_list
+):
     """All successors in one target, whose high bits are `high`, into the open list.
 
-    They come from the nodes of partitions[k] by the variables in leaves[k]. ready (n, words) and made (n,) are
+    They come from the nodes of partitions[k] by the variables in leaves[k], of which `forced` may leave some: see
+    `ancestral`. ready (n, words) and made (n,) are
     scratch: the AND over the bytes above the low ones is the same for all nodes of a source, so its words are made
     once, as far as they are needed. Returns the number of edges generated.
     """
@@ -108,9 +110,7 @@ def _generate(high, partitions, leaves, columns, low_bits, tables, ready, made, 
             for at in range(lo, hi):
                 i = order[at]
                 low = u64(lows[i])
-                rest = leaves[k] & ~low
-                if forced[i] != UNFORCED:
-                    rest &= u64(1) << u64(forced[i])
+                rest = leaves[k] & ~low & allowed[forced[i]]
                 slack = limit - g[i] - base_h
                 byte = (above | low) & u64(255)
                 byte2 = second + (((above | low) >> shift) & u64(255))
@@ -174,7 +174,7 @@ def near_clusters(high, low_bits, clusters, near):
     above the low ones, add to the cluster bound of the whole partition.
     """
     masks, weights, waiting = clusters
-    inside = (u64(1) << u64(low_bits)) - u64(1)
+    inside = ~u64(0) >> u64(64 - low_bits)
     count = 0
     always = np.int64(0)
     for c in range(masks.size):
@@ -203,12 +203,26 @@ def _cluster_h(varset, low_bytes, waiting, near, part):
 
 
 @njit
-def emit(high, shape, bounds, unmet, extend_path, limit, near, open_list, columns, kept):
+def closed_sets_of(varsets, g, variables, clusters, ancestry, limit):
+    """The set of each node, see `ancestral.closed_set`: uint64, as the search takes it where it extends no path."""
+    closed = np.empty(varsets.size, np.uint64)
+    everything = ~u64(0) >> u64(64 - variables)
+    near = new_near(clusters)
+    par = np.empty(64, np.uint64)
+    part = near_clusters(u64(0), 64, clusters, near)
+    for i in range(varsets.size):
+        slack = limit - g[i] - _cluster_h(varsets[i], clusters[2].shape[0], clusters[2], near, part)
+        closed[i] = closed_set(varsets[i], everything, slack, ancestry[1], ancestry[2], ancestry[3], par)
+    return closed
+
+
+@njit
+def emit(high, shape, bounds, unmet, extend_path, ancestry, limit, near, open_list, columns, kept):
     """Move the nodes of one target from the open list to the columns, from row `kept` on, in ascending order.
 
-    Those that the cluster bound prunes are left out. Path extension (Yuan and Malone 2013): if the best parents of all
-    of some X outside U are inside U, U needs no other successor than U + X; `forced` gets the smallest such X. Returns
-    the rows filled and the least f among them.
+    Those that the cluster bound or node fixing prunes are left out. Path extension (Yuan and Malone 2013): if the best
+    parents of all of some X outside U are inside U, U needs no other successor than U + X; `forced` gets the smallest
+    such X. Otherwise it gets what `ancestry` says. Returns the rows filled and the least f among them.
     """
     variables, low_bits = shape
     group, clusters = bounds
@@ -217,6 +231,8 @@ def emit(high, shape, bounds, unmet, extend_path, limit, near, open_list, column
     base_h, first = high_h(high, group)
     part = near_clusters(high, low_bits, clusters, near)
     everything = ~u64(0) >> u64(64 - variables)
+    ancestral = ancestry[3].size > 0
+    par = np.empty(64, np.uint64)
     low_bytes = (low_bits + 7) >> 3
     waiting_above = u64(0)
     for b in range(low_bytes, unmet.shape[0]):
@@ -235,36 +251,41 @@ def emit(high, shape, bounds, unmet, extend_path, limit, near, open_list, column
             low = (block << u64(6)) + lowest(left)
             left &= left - u64(1)
             varset = high | low
-            f = best[low] + max(
-                base_h + group[0][first + np.int64(low)], _cluster_h(varset, low_bytes, clusters[2], near, part)
-            )
+            cluster_h = _cluster_h(varset, low_bytes, clusters[2], near, part)
+            f = best[low] + max(base_h + group[0][first + np.int64(low)], cluster_h)
             if f >= limit:
                 continue
-            least = min(least, f)
-            lows[kept], g[kept], leaves[kept] = low, best[low], leaf[low]
-            forced[kept] = UNFORCED
+            one = UNFORCED
             if extend_path:
                 waiting = waiting_above
                 for b in range(low_bytes):
                     waiting |= unmet[b, (varset >> u64(b << 3)) & u64(255)]
                 ready = everything & ~varset & ~waiting
                 if ready:
-                    forced[kept] = lowest(ready)
+                    one = np.uint8(lowest(ready))
+            if ancestral and one == UNFORCED and varset != everything:
+                slack = limit - best[low] - cluster_h
+                closed = closed_set(varset, everything, slack, ancestry[1], ancestry[2], ancestry[3], par)
+                if not closed:
+                    continue
+                one = number_of(closed, everything & ~varset, ancestry[0])
+            least = min(least, f)
+            lows[kept], g[kept], leaves[kept], forced[kept] = low, best[low], leaf[low], one
             kept += 1
     return kept, least
 
 
 @njit
-def expand(first, targets, sources, columns, shape, tables, bounds, unmet, extend_path, limit, out, halt):
+def expand(first, targets, sources, columns, shape, tables, bounds, unmet, extend_path, ancestry, limit, out, halt):
     """Generate the nodes of some partitions of the next layer, `targets` (k,) uint64, sorted high parts.
 
     first (k + 1,) and sources = (partition, leaves): where the successors of target t come from, see `find_sources`.
     columns = (starts, lows, g, forced, free, order) of the current layer, the last two from `group_by_leaf`.
     shape = (variables, low_bits). tables: byte tables with every byte for every child. bounds: a GroupBound, whose
     first group covers the low bits, and a ClusterBound. unmet (bytes, 256) uint64: the children whose best parents of
-    all are not inside a varset with this byte. out = (lows, g, leaf, forced, count per target), large enough. When
-    halt[0] is set, the rest of the targets is left alone. Returns edges generated, nodes kept, and the least f among
-    them.
+    all are not inside a varset with this byte. ancestry: see `ancestral`. out = (lows, g, leaf, forced, count per
+    target), large enough. When halt[0] is set, the rest of the targets is left alone. Returns edges generated, nodes
+    kept, and the least f among them.
     """
     variables, low_bits = shape
     size = 1 << low_bits
@@ -286,11 +307,11 @@ def expand(first, targets, sources, columns, shape, tables, bounds, unmet, exten
         slice_h = bounds[0][0][at : at + size]
         span = slice(first[t], first[t + 1])
         edges += _generate(
-            high, sources[0][span], sources[1][span], columns, low_bits, tables, ready, made, base_h, slice_h, limit,
-            open_list,
+            high, sources[0][span], sources[1][span], columns, low_bits, tables, ancestry[0], ready, made, base_h,
+            slice_h, limit, open_list,
         )  # fmt: skip
         before = kept
-        kept, f = emit(high, shape, bounds, unmet, extend_path, limit, near, open_list, out[:4], kept)
+        kept, f = emit(high, shape, bounds, unmet, extend_path, ancestry, limit, near, open_list, out[:4], kept)
         least = min(least, f)
         out[4][t] = kept - before
     return edges, kept, least

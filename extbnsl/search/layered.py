@@ -13,11 +13,11 @@ can be more. So BestScore(X | V) is the least of BestScore(X | V - Y), Y in D, a
 import numpy as np
 
 from extbnsl.kernels import highest, lowest, njit, popcount, u64
-from extbnsl.search.expand import UNFORCED, emit, first_forced, high_h, new_near, new_open_list
+from extbnsl.search.expand import emit, first_forced, high_h, new_near, new_open_list
 
 
 @njit
-def _generate(high, partitions, leaves, columns, low_bits, base_h, slice_h, limit, open_list):
+def _generate(high, partitions, leaves, columns, low_bits, allowed, base_h, slice_h, limit, open_list):
     """All successors in one target, whose high bits are `high`, into the open list; the number of edges generated.
 
     They come from the nodes of partitions[k] by the variables in leaves[k].
@@ -37,9 +37,7 @@ def _generate(high, partitions, leaves, columns, low_bits, base_h, slice_h, limi
             for at in range(lo, hi):
                 i = order[at]
                 low = u64(lows[i])
-                rest = leaves[k] & ~low
-                if forced[i] != UNFORCED:
-                    rest &= u64(1) << u64(forced[i])
+                rest = leaves[k] & ~low & allowed[forced[i]]
                 slack = limit - g[i] - base_h
                 while rest:
                     bit = rest & (~rest + u64(1))
@@ -64,7 +62,7 @@ def _generate(high, partitions, leaves, columns, low_bits, base_h, slice_h, limi
 
 
 @njit
-def expand_layered(first, targets, sources, columns, shape, bounds, unmet, extend_path, limit, out, halt):
+def expand_layered(first, targets, sources, columns, shape, bounds, unmet, extend_path, ancestry, limit, out, halt):
     """What `expand.expand` does, with the rows of the current layer instead of byte tables.
 
     columns = (starts, lows, g, forced, free, order, rows), rows (m, variables - size).
@@ -83,10 +81,10 @@ def expand_layered(first, targets, sources, columns, shape, bounds, unmet, exten
         slice_h = bounds[0][0][at : at + (1 << low_bits)]
         span = slice(first[t], first[t + 1])
         edges += _generate(
-            high, sources[0][span], sources[1][span], columns, low_bits, base_h, slice_h, limit, open_list
+            high, sources[0][span], sources[1][span], columns, low_bits, ancestry[0], base_h, slice_h, limit, open_list
         )
         before = kept
-        kept, f = emit(high, shape, bounds, unmet, extend_path, limit, near, open_list, out[:4], kept)
+        kept, f = emit(high, shape, bounds, unmet, extend_path, ancestry, limit, near, open_list, out[:4], kept)
         least = min(least, f)
         out[4][t] = kept - before
     return edges, kept, least

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from extbnsl.bounds.clusters import NO_CLUSTERS, ClusterBound
 from extbnsl.bounds.patterns import GroupBound
 from extbnsl.parents.best_score import ByteTables, as_bytes, byte_tables
+from extbnsl.search.ancestral import NO_ANCESTRY, Ancestry
 from extbnsl.search.score_cache import ScoreCache
 
 LOW_BITS = 16
@@ -22,7 +23,7 @@ class SearchProblem:
     answer BestScore: sparse ones are byte tables with every byte for every child; layered ones are rows that the
     nodes carry, and the score cache that they are made from. unmet (bytes, 256) uint64: for each byte of a varset and
     its value the children whose best parents of all have a member there that is missing; a node with f >= limit is
-    pruned.
+    pruned. ancestry: which successors of a node are enough.
     """
 
     variables: int
@@ -33,6 +34,7 @@ class SearchProblem:
     clusters: ClusterBound
     limit: float
     path_extension: bool
+    ancestry: Ancestry
 
     @property
     def high_bits(self) -> int:
@@ -41,7 +43,7 @@ class SearchProblem:
     @property
     def bytes(self) -> int:
         """Memory that the tables take."""
-        arrays = (*self.bound.arrays(), *self.clusters.arrays(), self.unmet)
+        arrays = (*self.bound.arrays(), *self.clusters.arrays(), *self.ancestry.arrays(), self.unmet)
         if isinstance(self.parent_graphs, ByteTables):
             arrays += self.parent_graphs.arrays()
         return sum(array.nbytes for array in arrays)
@@ -64,6 +66,7 @@ def search_problem(
     path_extension: bool,
     cache: ScoreCache | None = None,
     clusters: ClusterBound = NO_CLUSTERS,
+    ancestry: Ancestry = NO_ANCESTRY,
 ) -> SearchProblem:
     """The problem of families in score order, parents[X] (m, 1), over the labels that `bound` and `clusters` use.
 
@@ -79,4 +82,4 @@ def search_problem(
         unmet |= lacking[child].astype(np.uint64) << np.uint64(child)
     parent_graphs = cache or byte_tables(parents, costs, bytes_of_all=size)
     low_bits = min(LOW_BITS, int(bound.width[0]))
-    return SearchProblem(n, low_bits, parent_graphs, unmet, bound, clusters, limit, path_extension)
+    return SearchProblem(n, low_bits, parent_graphs, unmet, bound, clusters, limit, path_extension, ancestry)

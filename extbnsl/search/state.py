@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from extbnsl.search.expand import UNFORCED
+from extbnsl.search.ancestral import UNFORCED
 from extbnsl.search.problem import SearchProblem
 from extbnsl.search.runs import Nodes, Run, find_run, in_files_only, joined, run_in_memory
 from extbnsl.search.tasks import Layer, improve_rows

@@ -240,7 +240,8 @@ def _generated(task: _Task, span: tuple, out: tuple) -> tuple[int, int, float]:
     nodes, shape = sources.nodes, (problem.variables, problem.low_bits)
     columns = nodes.starts, nodes.lows, nodes.g, nodes.forced, sources.free, sources.order
     bounds = problem.bound.arrays(), problem.clusters.arrays()
-    rest = bounds, problem.unmet, problem.path_extension, problem.limit, out, task.halt
+    ancestry = problem.ancestry.arrays()
+    rest = bounds, problem.unmet, problem.path_extension, ancestry, problem.limit, out, task.halt
     if isinstance(problem.parent_graphs, ScoreCache):
         return expand_layered(*span, (*columns, nodes.best), shape, *rest)
     return expand(*span, columns, shape, problem.parent_graphs.arrays(), *rest)
