@@ -40,6 +40,8 @@ def spill_and_commit(patch):
     patch.setattr(extbnsl.commits, "COMMIT_SHARE", math.inf)
     patch.setattr(extbnsl.guide, "WIDEST", 3)
     patch.setattr(extbnsl.guide, "LOW_BITS", 3)
+    patch.setattr(extbnsl.guide, "FEWEST_EDGES", 0)
+    patch.setattr(extbnsl.guide, "NODE_NS", -1e6)  # ancestral successors always seem to pay
     patch.setattr(extbnsl.prove, "search_orders", _as_they_stand)
     patch.setattr(extbnsl.search.problem, "LOW_BITS", 1)
     patch.setattr(extbnsl.search.runs, "FENCE_NODES", 2)

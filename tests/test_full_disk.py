@@ -168,7 +168,7 @@ class FullFileSystem:
             yield
 
 
-FLAGS = ("--threads", "1", "--memory", "16MiB", "--no-path-extension")
+FLAGS = ("--threads", "1", "--memory", "16MiB", "--lower-bound", "pattern", "--no-path-extension")
 KINDS = ("lock", "log", "solve", "status", "manifest", "scores", "layers", "runs", "result", "network")
 
 

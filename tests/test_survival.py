@@ -32,7 +32,7 @@ from extbnsl.checkpoint import MANIFEST, read_manifest, recover
 from extbnsl.cli import main
 from extbnsl.data import read_csv
 from extbnsl.errors import BudgetError, InputError, RunDirectoryError
-from extbnsl.events import Committed, LayerEnded, StageStarted
+from extbnsl.events import Committed, LayerEnded, StageEnded, StageStarted
 from extbnsl.interrupts import Interrupts
 from extbnsl.parents import surviving
 from extbnsl.scores.files import write_scores
@@ -107,10 +107,39 @@ def families():
     return scores_of(random_families(np.random.default_rng(4), 5))
 
 
+def pieces():
+    """Local scores of one component of two groups of variables, which only families too dear for any good network tie
+    together, and each of which needs a search."""
+    rng = np.random.default_rng(4)
+    joined = []
+    for offset in (0, 5):
+        for child, own in enumerate(random_families(rng, 5)):
+            moved = [(parents << offset, cost) for parents, cost in own if parents]
+            tie = [(1 << 5 - offset, 999.0)] if child == 0 else []
+            joined.append([*moved, *tie, (0, 30.0 if child else 1000.0)])
+    return scores_of(joined)
+
+
+def test_pieces_are_searched_one_by_one(tmp_path):
+    stages = []
+    result = session(tmp_path, pieces(), lower_bound="auto", observer=stages.append)
+    searches = [event for event in stages if isinstance(event, StageEnded) and event.stage == "search"]
+    assert result.stats["components"] == [1, 9]
+    assert len(searches) == 2
+    assert all(" nodes" in event.summary for event in searches)
+
+
 @pytest.mark.parametrize(
     ("make", "options"),
-    [(problem, {"parent_graph": "layered"}), (families, {}), (problem, {"lower_bound": "static", "threads": 2})],
-    ids=["layered", "local scores", "static"],
+    [
+        (problem, {"parent_graph": "layered"}),
+        (families, {}),
+        (problem, {"lower_bound": "static", "threads": 2}),
+        (problem, {"lower_bound": "clusters", "fixing": False}),
+        (pieces, {"lower_bound": "auto", "fixing": True}),
+        (pieces, {"lower_bound": "auto", "fixing": True, "parent_graph": "layered"}),
+    ],
+    ids=["layered", "local scores", "static", "clusters", "pieces", "layered pieces"],
 )
 def test_killed_runs_of_other_kinds(tmp_path, make, options):
     disk = SharedDisk(tmp_path / "undisturbed")
@@ -370,11 +399,12 @@ def stopped(tmp_path_factory):
         assert main(["solve", f"{folder / 'data.csv'}", "--run-dir", f"{folder / 'r'}", *FLAGS]) == 10
     manifest = read_manifest(folder / "r")
     assert len(manifest.files) > 10
-    assert {file.name.split("/")[0] for file in manifest.files} == {"scores.h5", "layers", "runs"}
+    kinds = {file.name.split("/")[0].split("-")[0] for file in manifest.files}
+    assert kinds == {"scores.h5", "bounds", "layers", "runs"}
     return folder
 
 
-FLAGS = ("--threads", "1", "--memory", "16MiB", "--no-path-extension", "--quiet")
+FLAGS = ("--threads", "1", "--memory", "16MiB", "--lower-bound", "pattern", "--no-path-extension", "--quiet")
 DAMAGE = settings(deadline=None, max_examples=150, suppress_health_check=list(HealthCheck))
 
 
@@ -416,11 +446,11 @@ def test_damaged_files_are_found_and_nothing_is_made_worse(stopped, how, place, 
 
 
 @pytest.mark.parametrize("how", ["cut", "flipped", "missing"])
-@pytest.mark.parametrize("name", [MANIFEST, "scores.h5", "layers", "runs"])
+@pytest.mark.parametrize("name", [MANIFEST, "scores.h5", "bounds", "layers", "runs"])
 def test_resume_says_which_file_is_damaged(stopped, ended, tmp_path, capsys, name, how):
     run = tmp_path / "r"
     shutil.copytree(stopped / "r", run)
-    path = max((run / name).iterdir()) if (run / name).is_dir() else run / name
+    path = max((run / name).iterdir()) if (run / name).is_dir() else next(run.glob(f"{name}*"))
     whole = path.read_bytes()
     path.unlink() if how == "missing" else path.write_bytes(damaged(whole, how, 0.5))
     assert main(["resume", str(run)]) == 31
