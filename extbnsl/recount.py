@@ -339,9 +339,10 @@ def _count(top, local, frames, mlogm, misfit, gain):
                     part[q] += row[q]
                 m += weights[rows[i]]
                 i += 1
-            for y in candidates:
-                for q in range(first[y], first[y + 1]):
-                    misfit[y] -= mlogm[part[q]]
+            if m > 1:  # 1 ln 1 = 0
+                for y in candidates:
+                    for q in range(first[y], first[y + 1]):
+                        misfit[y] -= mlogm[part[q]]
             for q in range(part.size):
                 total[q] += part[q]
             child += mlogm[m]
