@@ -339,9 +339,10 @@ def _count(top, local, frames, mlogm, misfit, gain):
                     part[q] += row[q]
                 m += weights[rows[i]]
                 i += 1
-            for y in candidates:
-                for q in range(first[y], first[y + 1]):
-                    misfit[y] -= mlogm[part[q]]
+            if m > 1:  # 1 ln 1 = 0
+                for y in candidates:
+                    for q in range(first[y], first[y + 1]):
+                        misfit[y] -= mlogm[part[q]]
             for q in range(part.size):
                 total[q] += part[q]
             child += mlogm[m]
@@ -413,19 +414,23 @@ def _open(top, goal, local, cuts, frames, mlogm, space, out, written):
     misfit, gain, lost = space
     candidates, cheapest, states = frames[3][top], frames[7][top], frames[8][top]
     arities = local[5]
-    _count(top, local, frames, mlogm, misfit, gain)
     rest = _lost(top, cuts, frames, lost)
+    kept = 0
+    for i in range(frames[4][top]):
+        y = candidates[i]
+        if floor + unit * states * arities[y] < min(cheapest, threshold + rest - lost[y]):  # 1b and 2
+            candidates[kept] = y
+            kept += 1
+    frames[4][top] = kept
+    if kept > 0:
+        _count(top, local, frames, mlogm, misfit, gain)
     kept = 0
     for i in range(frames[4][top]):
         y = candidates[i]
         if gain[y] + TIE <= unit * states * (arities[y] - 1.0):  # 1c
             continue
-        penalty = unit * states * arities[y]
-        affordable = min(cheapest, threshold + rest - lost[y])  # 1b and 2
-        if floor + penalty >= affordable:
-            continue
-        cost = misfit[y] + penalty
-        if cost < affordable:
+        cost = misfit[y] + unit * states * arities[y]
+        if cost < min(cheapest, threshold + rest - lost[y]):
             out[0][written] = frames[11][top]
             v = local[6][y]
             out[0][written, v >> 6] |= u64(1) << u64(v & 63)

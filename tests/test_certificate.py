@@ -113,6 +113,25 @@ def test_recounted_families_are_the_oracles(seed, n, max_parents, beyond):
                     assert varset in listed
 
 
+@pytest.mark.parametrize("parents", [2, 3, 4])
+@pytest.mark.parametrize("arity", [2, 3])
+@pytest.mark.parametrize("multiplier", [0.0, 10.0])
+def test_bounds_that_are_just_met(parents, arity, multiplier):
+    """A child that is the sum of its parents costs its penalty alone: no bound of a superset leaves room for more."""
+    rows = np.array(list(np.ndindex(*[arity] * parents))).repeat(50, axis=0)
+    noise = np.arange(len(rows)) % 2
+    codes = np.column_stack([rows.sum(axis=1) % arity, noise, rows])
+    dataset = dataset_of(codes)
+    all_parents = tuple(range(2, 2 + parents))
+    cost = naive.mdl(codes, dataset.arities, 0, all_parents)
+    cuts = Cuts(np.array([[3]], np.uint64), np.array([multiplier]))  # the child and the noise
+    with Workers(1) as workers:
+        families_below = families_of_data(dataset, None, workers)
+        for threshold, found in ((cost - multiplier + 1e-3, True), (cost - multiplier - 1e-3, False)):
+            varsets, _ = families_below(0, threshold, cuts)
+            assert (all_parents in [unpack(v) for v in varsets]) == found
+
+
 @SETTINGS
 @given(st.integers(0, 2**32), st.integers(1, 7), st.sampled_from([None, None, 0, 1, 2]))
 def test_certificates_of_solves_are_accepted(seed, n, max_parents):
@@ -413,31 +432,32 @@ def test_max_parents_is_part_of_the_claim():
     assert not checked(limited, limited.document() | {"max_parents": None}).ok
 
 
+TAKEN_AWAY = object()
+
+
 def change(path, value):
-    """The certificate of `proved()` with the value at `path` replaced, or taken away if it is `del`."""
+    """The certificate of `proved()` with the value at `path` replaced or taken away."""
     document = json.loads(json.dumps(proved().certificate.to_document()))
+    with_clusters = next(i for i, c in enumerate(document["components"]) if c["passes"][0]["clusters"])
+    path = [with_clusters if key == "with clusters" else key for key in path]
     at = document
     for key in path[:-1]:
         at = at[key]
-    if value is del_:
+    if value is TAKEN_AWAY:
         del at[path[-1]]
     else:
         at[path[-1]] = value(at[path[-1]]) if callable(value) else value
     return document
 
 
-del_ = object()
 FIRST = ("components", 0)
-WITH_PASSES = next(
-    i for i, c in enumerate(proved().certificate.components) if c.passes[0].clusters
-)  # fmt: skip
-PASS = ("components", WITH_PASSES, "passes", 0)
+PASS = ("components", "with clusters", "passes", 0)
 
 
 @pytest.mark.parametrize(
     ("path", "value", "says"),
     [
-        (("components",), del_, "'components'"),
+        (("components",), TAKEN_AWAY, "'components'"),
         (("components",), 3, "list"),
         (("components",), [], "in no component"),
         (FIRST, 1, "'variables'"),

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from certified import certificate_of
 from runs import commit, stopped
 
 import extbnsl
@@ -27,7 +28,7 @@ from extbnsl.errors import BudgetError, InputError, VerificationError
 from extbnsl.scores.files import read_scores
 from extbnsl.solve import solve
 from extbnsl.verify import score_network
-from extbnsl.workers import Stopped
+from extbnsl.workers import Stopped, Workers
 
 ROWS = 60
 
@@ -302,6 +303,63 @@ def test_a_result_that_does_not_hold(capsys):
     assert "none" in fails(capsys, "verify", "none", "data.csv")
     Path("torn.json").write_text('{"cost": 1')
     assert "torn.json" in fails(capsys, "verify", "torn.json", "data.csv", code=31)
+
+
+@pytest.fixture
+def provable():
+    """The document of a real result with a certificate by clusters alone, and its data in easy.csv."""
+    np.savetxt("easy.csv", a_table()[:, :3], fmt="%d", delimiter=",", header="a,b,c", comments="")
+    result = solve(from_array(a_table()[:, :3], ["a", "b", "c"]), threads=1)
+    with Workers(1) as workers:
+        certificate = certificate_of(result, 20, workers)
+    assert {component.proof for component in certificate.components} == {"clusters"}
+    return json.loads(json.dumps(dataclasses.replace(result, certificate=certificate).document()))
+
+
+def verified(capsys, document, *arguments):
+    """Exit code and standard output of `verify` on a document, on one line."""
+    Path("r.json").write_text(json.dumps(document))
+    code, out, _ = run(capsys, "verify", "r.json", "easy.csv", *arguments)
+    return code, out
+
+
+def test_a_certificate_is_checked(capsys, provable):
+    document = provable
+    code, out = verified(capsys, document)
+    assert (code, out.count("\n")) == (0, 1)
+    assert out.endswith("Optimality proved by certificate.\n")
+    component = max(document["certificate"]["components"], key=lambda c: len(c["variables"]))
+    name = component["variables"][0]
+    component["passes"][0]["least"][name] += 1
+    code, out = verified(capsys, document)
+    assert code == 31
+    assert f"the reduced cost of {name!r} is at least" in out
+    assert out.endswith("r.json does not hold.\n")
+    component |= {"proof": "search", "passes": []}
+    code, out = verified(capsys, document)
+    assert code == 0
+    assert f"of the component of {name!r} was proved by search, which a certificate does not cover" in out
+
+
+def test_a_certificate_that_is_damaged(capsys, provable):
+    document = provable
+    document["certificate"]["components"][0]["upper_bound"] = "much"
+    Path("r.json").write_text(json.dumps(document))
+    assert "'upper_bound'" in fails(capsys, "verify", "r.json", "easy.csv", code=31)
+
+
+def test_a_certificate_without_time_is_not_checked(capsys, provable):
+    code, out = verified(capsys, provable, "--time-limit", "0.000001")
+    assert code == 0
+    assert "could not be checked in the time" in out
+    assert "give a longer --time-limit" in out
+    assert "proved by certificate" not in out
+
+
+def test_a_result_without_a_certificate_says_so(capsys, provable):
+    code, out = verified(capsys, provable | {"certificate": None})
+    assert code == 0
+    assert out.endswith("That none is cheaper was not proved again.\n")
 
 
 @pytest.mark.parametrize("status", ["time_limit", "memory_limit", "interrupted", "not_proved"])
