@@ -1,5 +1,6 @@
 """When a run commits what it has, and where: the one place that ties a standing to a run directory."""
 
+import contextlib
 import math
 import time
 from collections.abc import Mapping
@@ -85,11 +86,13 @@ class Commits:
         self.standing.counting = write_counting(enumeration, self.store, patience.over) or before
 
     def last_commit(self, status: str) -> None:
-        """Commit at the end of the process; if that fails, warn that the commit before stands."""
+        """Commit at the end of the process; if that fails, warn that the commit before stands, and keep its files."""
         try:
             self.commit(status)
         except (ExtbnslError, MemoryError) as error:
             self._observer(Warned(f"{_sentence(error)} What was done since the last checkpoint is lost."))
+            with contextlib.suppress(ExtbnslError):
+                self.store.keep_only(self._committed)
 
     def finish(self, status: str) -> None:
         """Say that the run is over, and delete what it needed; if that fails, warn that it stays."""

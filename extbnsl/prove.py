@@ -247,7 +247,7 @@ def _searched(search: Search, context: Context) -> Piece | None:
             else:
                 context.observer(report.layer_advanced(state))
             if state.to_commit:
-                search = standing.search = replace(standing.search or search, state=state.filed())
+                standing.search = replace(search, state=state.filed())
                 commit_or_stop(commits)
                 search = standing.search
         assert state is not None, "a search yields its first state"

@@ -139,7 +139,9 @@ class FullFileSystem:
     def write(self, path, data, write):
         if self.root not in Path(path).parents:
             return write(data)
-        name = Path(path).name.split(".")[0] or Path(path).name.split(".")[1]  # temporary ones begin with a dot
+        name = (
+            Path(path).name.split(".")[0].split("-")[0] or Path(path).name.split(".")[1]
+        )  # temporary ones begin with a dot
         self.names.append(Path(path).parent.name if Path(path).parent.name in ("layers", "runs") else name)
         if len(self.names) <= self._room:
             return write(data)
@@ -169,7 +171,7 @@ class FullFileSystem:
 
 
 FLAGS = ("--threads", "1", "--memory", "16MiB", "--lower-bound", "pattern", "--no-path-extension")
-KINDS = ("lock", "log", "solve", "status", "manifest", "scores", "layers", "runs", "result", "network")
+KINDS = ("lock", "log", "solve", "status", "manifest", "scores", "bounds", "layers", "runs", "result", "network")
 
 
 def data_file(folder, dataset):
@@ -219,7 +221,7 @@ def test_full_when_a_session_writes_a_file_of_any_kind(tmp_path, capsys, kind):
     assert codes & {10, 20} or kind in ("solve", "log", "status")
 
 
-@pytest.mark.parametrize("kind", ["scores", "layers", "runs"])
+@pytest.mark.parametrize("kind", ["scores", "bounds", "layers", "runs"])
 def test_full_scratch_disk(tmp_path, capsys, monkeypatch, kind):
     loaded = StageEnded("kernels", 0.0, "")  # with this event a run directory begins
     monkeypatch.setattr(extbnsl.solve, "load_kernels", lambda context: context.observer(loaded))
@@ -229,7 +231,7 @@ def test_full_scratch_disk(tmp_path, capsys, monkeypatch, kind):
     files = FullFileSystem(large, math.inf)
     with files.watch():
         assert main([*solving, f"{tmp_path / 'undisturbed'}"]) == 0
-    assert set(files.names) == {"scores", "layers", "runs"}
+    assert set(files.names) == {"scores", "bounds", "pieces", "layers", "runs"}
     places = [place for place, name in enumerate(files.names) if name == kind]
     for room in {places[0], places[len(places) // 2], places[-1]}:
         run = tmp_path / f"{room}"

@@ -25,7 +25,8 @@ MOST_FREE = 256  # free parent sets of a child that are looked at
 MOST_CLUSTERS = 4096
 SHARES = (0.02, 0.05, 0.1, 0.2)  # of the clusters that a step of the improvement gives up
 STREAMS = 4  # independent improvements, of which the best counts
-UNIT = 2.0**-20  # nats: multipliers are whole multiples of it, so that sums of them are exact
+UNIT = 2.0**-36  # nats: multipliers are whole multiples of it, so that sums of them are exact
+MOST_UNITS = 2.0**62  # of all multipliers together
 
 
 @dataclass(frozen=True)
@@ -125,7 +126,7 @@ def find_multipliers(
 
     found = workers.map(stream, [(number,) for number in range(STREAMS if rounds else 1)])
     _, clusters, weights = max(found, key=lambda one: one[0])
-    whole = np.floor(weights / UNIT).astype(np.int64)
+    whole = np.floor(np.minimum(weights / UNIT, MOST_UNITS / max(1, weights.size))).astype(np.int64)
     return multipliers_of(families, clusters[whole > 0], whole[whole > 0])
 
 
