@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from extbnsl.bounds.clusters import NO_CLUSTERS, Multipliers, cluster_bound
+from extbnsl.bounds.clusters import NO_CLUSTERS, Multipliers, ascend_nodes, cluster_bound, families_of
 from extbnsl.bounds.fixing import Fixed, fix_families
 from extbnsl.bounds.partition import (
     WIDEST,
@@ -113,6 +113,14 @@ def find_guide(
         rounds = max(1, 2 * rounds)
         if rounds * fixed.round_ns() > _worthwhile_ns(edges):
             return Guided(_with_ancestors(guide, limit, edges, context), passes=tuple(passes))
+
+
+def load_rare_kernels() -> None:
+    """Run the kernels that only large searches need, on nothing."""
+    families = families_of((np.zeros((1, 1), np.uint64),), (np.zeros(1),)).arrays()
+    clusters, none, halt = NO_CLUSTERS.arrays(), np.zeros(0, np.uint64), np.zeros(1, np.uint8)
+    ascend_nodes(none, np.zeros(0), 0.0, families, clusters[:2], np.zeros(0, np.uint8), halt)
+    closed_sets_of(none, np.zeros(0), 1, clusters, NO_ANCESTRY.arrays(), 0.0)
 
 
 def guided_problem(guide: Guide, limit: float, context: Context, cache: ScoreCache | None = None) -> SearchProblem:

@@ -18,6 +18,7 @@ from extbnsl.context import Context, Methods, tolerance
 from extbnsl.data import Dataset, from_array
 from extbnsl.errors import InputError, RunDirectoryError, VerificationError
 from extbnsl.events import Observer, Warned, ignore
+from extbnsl.guide import load_rare_kernels
 from extbnsl.limits import Deadline, default_disk, default_memory, default_threads
 from extbnsl.network import Network
 from extbnsl.parents.best_score import as_bytes, byte_tables, first_inside_each
@@ -223,6 +224,7 @@ def load_kernels(context: Context) -> None:
     """
     with context.stages.stage("kernels", "loading; the first run after an installation compiles them, half a minute"):
         load_hdf5()
+        load_rare_kernels()
         toy = from_array(np.array([[0, 0, 1, 0], [1, 1, 0, 1], [0, 2, 1, 2], [1, 0, 1, 3]] * 3))
         with Workers(1) as alone:
             pattern, store = Methods("pattern"), context.commits.store  # which needs a search

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from extbnsl.bounds.clusters import (
     UNIT,
+    ascend_nodes,
     cluster_bound,
     families_of,
     find_multipliers,
@@ -185,3 +186,22 @@ def test_on_data():
         assert (
             fix_families(scores.parents, scores.costs, None, math.inf, True, 3, 0, workers).families == scores.families
         )
+
+
+@SETTINGS
+@given(st.integers(0, 2**32), st.integers(2, 8), st.sampled_from([0.5, 3.0, 12.0]))
+def test_an_ascent_at_a_node_drops_none_that_leads_below_the_limit(seed, n, slack):
+    rng = np.random.default_rng(seed)
+    scores, best = random_problem(seed, n)
+    families, multipliers, rest = families_in(scores), found(scores, 1), cost_to_go(n, best)
+    limit = rest[0] + slack
+    varsets = np.arange(1 << n, dtype=np.uint64)
+    g = rng.uniform(0, 2 * slack, varsets.size)
+    keep = np.zeros(varsets.size, np.uint8)
+    clusters = multipliers.clusters[:, 0].copy(), multipliers.weights
+    ascend_nodes(varsets, g, limit, families.arrays(), clusters, keep, np.zeros(1, np.uint8))
+    for varset in range(1 << n):
+        if g[varset] + rest[varset] < limit - 1e-6:
+            assert keep[varset]
+        if g[varset] + multipliers.value(varset) >= limit + 1e-6:
+            assert not keep[varset]

@@ -23,6 +23,7 @@ from extbnsl.workers import Workers
 ZERO = 1e-7  # nats: a family whose reduced cost is this close to the least of its child counts as free
 MOST_FREE = 256  # free parent sets of a child that are looked at
 MOST_CLUSTERS = 4096
+MOST_NEW = 256  # clusters that an ascent at a node may add
 SHARES = (0.02, 0.05, 0.1, 0.2)  # of the clusters that a step of the improvement gives up
 STREAMS = 4  # independent improvements, of which the best counts
 UNIT = 2.0**-36  # nats: multipliers are whole multiples of it, so that sums of them are exact
@@ -357,3 +358,43 @@ def improve(families, clusters, weights, count, rounds, seed, halt):
             weights[:count] = trial_weights[:count]
             reduced, trial = trial, reduced
     return count, best
+
+
+@njit
+def ascend_nodes(varsets, g, limit, families, clusters, keep, halt):
+    """keep[i] = whether a dual ascent at node varsets[i], of cost g[i], leaves its bound below `limit`.
+
+    families as `Families.arrays` of at most 64 variables, clusters = (masks, weights in UNITs). The ascent begins with
+    the clusters that are disjoint from the node, so the bound is never below h1; parents inside the node are given.
+    Some passes over the families each. Ends early when halt[0] is set, with the rest kept.
+    """
+    parents, costs, first = families
+    masks, weights = clusters
+    own = np.empty_like(parents), np.empty_like(costs), first
+    trial = np.empty((masks.size + MOST_NEW, 1), np.uint64), np.empty(masks.size + MOST_NEW)
+    reduced, least = np.empty_like(costs), np.empty(first.size - 1)
+    keep[:] = 1
+    for i in range(varsets.size):
+        if halt[0]:
+            break
+        _at_node(varsets[i], families, own)
+        count = 0
+        for c in range(masks.size):
+            if not masks[c] & varsets[i]:
+                trial[0][count, 0], trial[1][count] = masks[c], weights[c] * UNIT
+                count += 1
+        _reduce(own, trial[0], trial[1], count, reduced, least)
+        state = np.array([varsets[i] * u64(2654435761) + u64(88172645463325252)])
+        count = _ascend(own, reduced, trial[0], trial[1], count, state)
+        keep[i] = g[i] + least.sum() + trial[1][:count].sum() < limit
+
+
+@njit
+def _at_node(varset, families, own):
+    """The families with their parents inside `varset` given, and its variables free of cost, into `own`."""
+    parents, costs, first = families
+    for x in range(first.size - 1):
+        inside = (varset >> u64(x)) & u64(1)
+        for j in range(first[x], first[x + 1]):
+            own[0][0, j] = u64(0) if inside else parents[0, j] & ~varset
+            own[1][j] = 0.0 if inside else costs[j]

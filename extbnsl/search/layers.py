@@ -47,6 +47,7 @@ LEAST_SOURCES = 1 << 16  # nodes that a task expands, if there are so many
 MOST_TASK_BYTES = 64 << 20
 LEAST_TASK_BYTES = 1 << 20
 YIELD_SECONDS = 0.5
+MOST_SHARE = 0.5  # of the last budget, disk if there is one, that may be used before every node is looked at closely
 
 
 def never() -> bool:
@@ -193,9 +194,17 @@ class _LayerSearch:
                 folder=self._folder,
                 name=f"{self._room.name}{layer.size + 1:02}-{block.first:012x}",
                 compress=store is not None and store.compress,
+                few=self._is_short_of_room(),
             )
             self._grants.append(sink)
             yield self._problem, layer, block, sink, self._workers.halt
+
+    def _is_short_of_room(self) -> bool:
+        """Whether so much of the budget is used up that fewer nodes are worth much more time."""
+        store = self._room.store
+        if store is None:
+            return self._memory > MOST_SHARE * self._node_bytes
+        return store.used > MOST_SHARE * store.disk
 
     def _take(self, expansion: Expansion) -> None:
         """Add what a task has made to the state, unless an earlier one found no room."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from extbnsl.bounds.clusters import NO_CLUSTERS, ClusterBound
+from extbnsl.bounds.clusters import NO_CLUSTERS, ClusterBound, Families, families_of
 from extbnsl.bounds.patterns import GroupBound
 from extbnsl.parents.best_score import ByteTables, as_bytes, byte_tables
 from extbnsl.search.ancestral import NO_ANCESTRY, Ancestry
@@ -23,7 +23,7 @@ class SearchProblem:
     answer BestScore: sparse ones are byte tables with every byte for every child; layered ones are rows that the
     nodes carry, and the score cache that they are made from. unmet (bytes, 256) uint64: for each byte of a varset and
     its value the children whose best parents of all have a member there that is missing; a node with f >= limit is
-    pruned. ancestry: which successors of a node are enough.
+    pruned. ancestry: which successors of a node are enough. families: for dual ascents at nodes, if there are clusters.
     """
 
     variables: int
@@ -35,6 +35,7 @@ class SearchProblem:
     limit: float
     path_extension: bool
     ancestry: Ancestry
+    families: Families | None
 
     @property
     def high_bits(self) -> int:
@@ -44,6 +45,8 @@ class SearchProblem:
     def bytes(self) -> int:
         """Memory that the tables take."""
         arrays = (*self.bound.arrays(), *self.clusters.arrays(), *self.ancestry.arrays(), self.unmet)
+        if self.families is not None:
+            arrays += self.families.arrays()
         if isinstance(self.parent_graphs, ByteTables):
             arrays += self.parent_graphs.arrays()
         return sum(array.nbytes for array in arrays)
@@ -82,4 +85,5 @@ def search_problem(
         unmet |= lacking[child].astype(np.uint64) << np.uint64(child)
     parent_graphs = cache or byte_tables(parents, costs, bytes_of_all=size)
     low_bits = min(LOW_BITS, int(bound.width[0]))
-    return SearchProblem(n, low_bits, parent_graphs, unmet, bound, clusters, limit, path_extension, ancestry)
+    families = families_of(parents, costs) if clusters.masks.size else None
+    return SearchProblem(n, low_bits, parent_graphs, unmet, bound, clusters, limit, path_extension, ancestry, families)

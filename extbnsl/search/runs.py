@@ -65,6 +65,19 @@ class Nodes:
             self.best[begin:end],
         )
 
+    def where(self, keep: NDArray[np.bool_]) -> "Nodes":
+        """The nodes for which keep (m,) is true."""
+        counts = np.add.reduceat(keep, self.starts[:-1], dtype=np.int64) if self.highs.size else np.zeros(0, np.int64)
+        return Nodes(
+            self.highs[counts > 0],
+            np.concatenate([np.zeros(1, np.int64), counts[counts > 0]]).cumsum(),
+            self.lows[keep],
+            self.leaf[keep],
+            self.g[keep],
+            self.forced[keep],
+            self.best[keep],
+        )
+
     def check(self, low_bits: int, size: int) -> None:
         """Assert every invariant: columns of one length, sorted, duplicate-free, varsets of `size` variables."""
         assert self.starts.size == self.highs.size + 1, "one start per partition and the end"

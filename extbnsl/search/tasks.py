@@ -6,12 +6,13 @@ Doing it twice does no harm. So threads, processes or a cluster may run it; only
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from extbnsl.bounds.clusters import ascend_nodes
 from extbnsl.search.blocks import Block, block_targets
 from extbnsl.search.expand import expand, find_sources, group_by_leaf
 from extbnsl.search.layered import expand_layered, improve, inherit
@@ -84,6 +85,7 @@ class Sink:
     folder: Path | None
     name: str
     compress: bool = False
+    few: bool = False
 
 
 @dataclass(frozen=True)
@@ -108,7 +110,8 @@ def expand_block(problem: SearchProblem, layer: Layer, block: Block, sink: Sink,
     """
     size = layer.size + 1
     room = min(CHUNK_NODES, max(sink.run_nodes, CHUNK_BYTES // node_bytes(problem.row_width(size))))
-    task = _Task(problem, size, layer.sources or _gather(layer, block, sink.folder), room, halt)
+    few = sink.few and problem.families is not None
+    task = _Task(problem, size, layer.sources or _gather(layer, block, sink.folder), room, few, halt)
     placed = _Placed(sink)
     pieces: list[_Piece] = []
     edges, least = 0, math.inf
@@ -165,12 +168,14 @@ def improve_rows(
 
 @dataclass(frozen=True)
 class _Task:
-    """What the steps of one task share: it makes nodes of `size` variables, about `room` at most in one call."""
+    """What the steps of one task share: it makes nodes of `size` variables, about `room` at most in one call, and with
+    `few` looks closely at each of them."""
 
     problem: SearchProblem
     size: int
     sources: Sources
     room: int
+    few: bool
     halt: NDArray[np.uint8]
 
 
@@ -231,7 +236,20 @@ def _piece(task: _Task, span: tuple, most: int) -> _Piece:
     # copies, because there was room for more
     lows, leaf, g, forced = lows[:kept].copy(), leaf[:kept].copy(), g[:kept].copy(), forced[:kept].copy()
     best, covered = _inherited(task, span, counts, lows)
-    return _Piece(Nodes(targets[counts > 0], starts, lows, leaf, g, forced, best), edges, least, covered)
+    piece = _Piece(Nodes(targets[counts > 0], starts, lows, leaf, g, forced, best), edges, least, covered)
+    return _thinned(task, piece) if task.few else piece
+
+
+def _thinned(task: _Task, piece: _Piece) -> _Piece:
+    """The piece without the nodes that a dual ascent at each prunes."""
+    problem, nodes = task.problem, piece.nodes
+    assert problem.families is not None, "few nodes are asked for only where there are clusters"
+    keep = np.empty(nodes.lows.size, np.uint8)
+    clusters = problem.clusters.masks, problem.clusters.weights
+    families = problem.families.arrays()
+    ascend_nodes(nodes.varsets(problem.low_bits), nodes.g, problem.limit, families, clusters, keep, task.halt)
+    kept = keep.astype(bool)
+    return replace(piece, nodes=nodes.where(kept), covered=piece.covered[kept] if piece.covered.size else piece.covered)
 
 
 def _generated(task: _Task, span: tuple, out: tuple) -> tuple[int, int, float]:

@@ -1,0 +1,89 @@
+"""Every choice of methods proves the same optimum, which an obvious dynamic program finds too."""
+
+import itertools
+import math
+
+import naive
+import numpy as np
+import pytest
+from cases import dataset_of, random_dataset, random_families, scores_of
+
+import extbnsl.guide
+import extbnsl.prove
+import extbnsl.search.layers
+from extbnsl.events import StageEnded
+from extbnsl.network import Network
+from extbnsl.solve import LOWER_BOUNDS, PARENT_GRAPHS, solve
+from extbnsl.verify import score_network
+
+COMBINATIONS = [
+    dict(zip(("lower_bound", "fixing", "ancestral", "path_extension", "parent_graph"), values, strict=True))
+    for values in itertools.product(LOWER_BOUNDS, (True, False), (True, False), (True, False), PARENT_GRAPHS)
+]
+
+
+@pytest.fixture(autouse=True)
+def _small(monkeypatch):
+    """Small problems get groups of few variables, no effort at the root, and ancestral successors."""
+    solve(dataset_of(np.array([[0, 1], [1, 0]])))  # loads the kernels
+    monkeypatch.setattr(extbnsl.solve, "load_kernels", lambda context: None)
+    monkeypatch.setattr(extbnsl.guide, "LOW_BITS", 3)
+    monkeypatch.setattr(extbnsl.guide, "WIDEST", 3)
+    monkeypatch.setattr(extbnsl.guide, "LEAST_NS", 0.0)
+    monkeypatch.setattr(extbnsl.guide, "FEWEST_EDGES", 0)
+    monkeypatch.setattr(extbnsl.guide, "NODE_NS", -1e6)
+
+
+@pytest.mark.parametrize("combination", range(len(COMBINATIONS)))
+def test_random_local_scores(combination, monkeypatch):
+    """Eight searches for each of 64 combinations; half of them with the first order as the incumbent."""
+    rng = np.random.default_rng(combination)
+    searched = 0
+    for number in range(8):
+        n = int(rng.integers(3, 10))
+        families = random_families(rng, n, 14)
+        if number % 2:
+            monkeypatch.setattr(extbnsl.prove, "search_orders", _as_they_stand)
+        optimum = naive.optimal_cost_dp(n, naive.best_scores(naive.cost_table(n, families)))
+        events = []
+        result = solve(scores_of(families), threads=1, observer=events.append, **COMBINATIONS[combination])
+        assert result.status == "optimal"
+        assert result.cost == pytest.approx(optimum, abs=1e-9)
+        assert result.lower_bound <= optimum
+        searched += any(isinstance(event, StageEnded) and event.stage == "search" for event in events)
+    assert searched
+
+
+@pytest.mark.parametrize("parent_graph", PARENT_GRAPHS)
+def test_few_nodes_are_made_where_room_is_short(parent_graph, monkeypatch):
+    monkeypatch.setattr(extbnsl.prove, "search_orders", _as_they_stand)
+    options = {"fixing": False, "ancestral": False, "threads": 1, "parent_graph": parent_graph}
+    kept = np.zeros(2, int)
+    for seed in range(15):
+        families = random_families(np.random.default_rng(seed), 9, 14)
+        optimum = naive.optimal_cost_dp(9, naive.best_scores(naive.cost_table(9, families)))
+        for number, share in enumerate((0.5, -1.0)):
+            monkeypatch.setattr(extbnsl.search.layers, "MOST_SHARE", share)
+            result = solve(scores_of(families), **options)
+            assert result.cost == pytest.approx(optimum, abs=1e-9)
+            kept[number] += result.stats["nodes_kept"]
+    assert kept[1] < 0.95 * kept[0]
+
+
+def _as_they_stand(tables, n, *_):
+    """In place of `search_orders`: the variables in their order."""
+    from extbnsl.bounds.incumbent import Incumbent, improve_order
+
+    order, halt = np.arange(n), np.ones(1, np.uint8)
+    return Incumbent(order, improve_order(order, np.ones(1, np.uint64), 0, halt, tables.arrays()))
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("lower_bound", LOWER_BOUNDS)
+def test_random_data(seed, lower_bound):
+    dataset = random_dataset(np.random.default_rng(seed), 7, 120)
+    result = solve(dataset, lower_bound=lower_bound, threads=2)
+    assert result.status == "optimal"
+    assert result.cost == pytest.approx(naive.optimal_cost(dataset.codes, dataset.arities), rel=1e-9)
+    assert score_network(dataset, Network(result.network.names, result.network.parents)) == pytest.approx(result.cost)
+    assert math.isclose(result.lower_bound, result.cost, rel_tol=1e-8)
