@@ -39,6 +39,8 @@ from extbnsl.standing import Part, Piece, RootPass, Search, Standing
 from extbnsl.varsets import pack, renumber, unpack
 from extbnsl.workers import Stopped
 
+FEWEST_NODES = 1 << 20  # kept by a search before it looks for a better network
+FACTOR = 4  # by which it grows before it looks again
 KERNEL_BYTES = 1 << 20  # of one thread: the table of a partition, and what a chunk of targets needs
 
 
@@ -68,16 +70,16 @@ def prove(component: Component, k: int, context: Context) -> Part:
     standing = context.standing
     begun = standing.search if standing.search and standing.search.component == k else None
     if begun is None:
-        part = _solved(whole_component(component), k, context)
+        part = _solved(whole_component(component), component, k, context)
     elif begun.state is None:
-        part = _solved(begun.pieces, k, context)
+        part = _solved(begun.pieces, component, k, context)
     else:
-        part = _after(begun, k, context)
+        part = _after(begun, component, k, context)
     standing.search = standing.latest = None
     return part
 
 
-def _solved(pieces: tuple[Piece, ...], k: int, context: Context) -> Part:
+def _solved(pieces: tuple[Piece, ...], component: Component, k: int, context: Context) -> Part:
     """The component's part when the pieces have been solved one by one, or one of them has proved it."""
     standing = context.standing
     passes: list[RootPass] = []
@@ -97,19 +99,20 @@ def _solved(pieces: tuple[Piece, ...], k: int, context: Context) -> Part:
             continue
         if found.guide.partition is None:
             return replace(standing.parts[k], stopped="not_proved")
-        return _after(Search(k, pieces, at, limit, found.guide.partition.groups, found.guide.sets), k, context)
+        search = Search(k, pieces, at, limit, found.guide.partition.groups, found.guide.sets)
+        return _after(search, component, k, context)
     return _joined(pieces, k, context)
 
 
-def _after(search: Search, k: int, context: Context) -> Part:
+def _after(search: Search, component: Component, k: int, context: Context) -> Part:
     """The component's part after a search, and those of the pieces that it leaves."""
-    answer = _searched(search, context)
+    answer = _searched(search, component, context)
     if answer is None:
         return _proved(context.standing.parts[k], search.pieces, ())
     pieces = (*search.pieces[: search.at], answer, *search.pieces[search.at + 1 :])
     context.standing.search = Search(k, pieces)
     commit_if_due(context.commits)
-    return _solved(pieces, k, context)
+    return _solved(pieces, component, k, context)
 
 
 def whole_component(component: Component) -> tuple[Piece, ...]:
@@ -228,31 +231,76 @@ def _joined(pieces: tuple[Piece, ...], k: int, context: Context) -> Part:
     return Part(order, cost, cost - tolerance(cost), proved=True)
 
 
-def _searched(search: Search, context: Context) -> Piece | None:
-    """Search a piece layer by layer; its solution, or None if nothing is below its limit."""
-    standing, commits, k = context.standing, context.commits, search.component
-    piece = search.pieces[search.at]
-    with context.stages.stage("search", _sizes(search.pieces, search.at, k)) as summary:
+def _searched(search: Search, component: Component, context: Context) -> Piece | None:
+    """Search a piece layer by layer; its solution, or None if nothing is below its limit.
+
+    When a better network of the component turns up between two layers, the search goes on below the new limit.
+    """
+    with context.stages.stage("search", _sizes(search.pieces, search.at, search.component)) as summary:
         problem = _problem_of_search(search, context)
-        report = Report(len(piece.variables), k, problem, context)
-        others = lower_bound(search.pieces) - piece.lower_bound
-        begun, state, reached = search.state, None, -1
-        for state in search_layers(problem, context.workers, _room(problem, search.name, context), begun):
-            standing.latest = state
-            if state.layer.size != reached:
-                reached = state.layer.size
-                raise_bound(k, others + min(state.least_f, problem.limit), standing)
-                context.observer(report.layer_ended(state))
-                commits.layer_ended(state)
-            else:
-                context.observer(report.layer_advanced(state))
-            if state.to_commit:
-                standing.search = replace(search, state=state.filed())
-                commit_or_stop(commits)
-                search = standing.search
+        state, over = search.state, False
+        while not over:
+            search, state, over = _layers(search, problem, state, component, context)
+            problem = replace(problem, limit=search.limit)
         assert state is not None, "a search yields its first state"
         summary.append(f"{state.layer.size} layers, {state.kept:,} nodes")
         return _outcome(search, problem, state, context)
+
+
+def _layers(
+    search: Search, problem: SearchProblem, begun: SearchState | None, component: Component, context: Context
+) -> tuple[Search, SearchState, bool]:
+    """Search until the end, or until the limit has changed: the search, its state, and whether it is over."""
+    standing, commits, k = context.standing, context.commits, search.component
+    piece = search.pieces[search.at]
+    report = Report(len(piece.variables), k, problem, context)
+    others = lower_bound(search.pieces) - piece.lower_bound
+    state, reached = begun, -1
+    for state in search_layers(problem, context.workers, _room(problem, search.name, context), begun):
+        standing.latest = state
+        if state.layer.size != reached:
+            reached = state.layer.size
+            raise_bound(k, others + min(state.least_f, problem.limit), standing)
+            if state is not begun or begun is search.state:  # otherwise it has been told
+                context.observer(report.layer_ended(state))
+            commits.layer_ended(state)
+            search = replace(search, limit=_improved_limit(search, state, component, context))
+        else:
+            context.observer(report.layer_advanced(state))
+        if state.to_commit:
+            standing.search = replace(search, state=state.filed())
+            commit_or_stop(commits)
+            search = standing.search
+        if search.limit < problem.limit:
+            return search, state, False
+    assert state is not None, "a search yields its first state"
+    return search, state, True
+
+
+def _improved_limit(search: Search, state: SearchState, component: Component, context: Context) -> float:
+    """The limit of a search, lower if there is time for a better network and it is found.
+
+    That is tried at the end of a layer whenever the search has become FACTOR times as large; what is tried follows from
+    the state, so that a resumed run tries the same.
+    """
+    k, part = search.component, context.standing.parts[search.component]
+    tries = _tries(state.kept)
+    if state.following or state.layer.nodes == 0 or tries == _tries(state.kept - state.layer.nodes):
+        return search.limit
+    tables = byte_tables(component.parents, component.costs)
+    seed = context.seed + tries
+    best = search_orders(tables, component.size, context.workers, seed, True, lambda cost: None)
+    if best.cost >= part.upper_bound - tolerance(part.upper_bound):
+        return search.limit
+    parts = context.standing.parts
+    parts[k] = replace(part, order=tuple(best.order.tolist()), upper_bound=best.cost)
+    context.observer(IncumbentFound(context.standing.upper_bound))
+    return min(search.limit, piece_limit(search.pieces, search.at, parts[k]))
+
+
+def _tries(nodes: int) -> int:
+    """How often a search of so many nodes looks for a better network."""
+    return max(0, int(math.log(max(1, nodes) / FEWEST_NODES, FACTOR)) + 1) if nodes >= FEWEST_NODES else 0
 
 
 def _problem_of_search(search: Search, context: Context) -> SearchProblem:

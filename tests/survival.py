@@ -43,6 +43,7 @@ def spill_and_commit(patch):
     patch.setattr(extbnsl.guide, "FEWEST_EDGES", 0)
     patch.setattr(extbnsl.guide, "NODE_NS", -1e6)  # ancestral successors always seem to pay
     patch.setattr(extbnsl.prove, "search_orders", _as_they_stand)
+    patch.setattr(extbnsl.prove, "FEWEST_NODES", 4)
     patch.setattr(extbnsl.search.problem, "LOW_BITS", 1)
     patch.setattr(extbnsl.search.runs, "FENCE_NODES", 2)
     patch.setattr(extbnsl.search.layers, "LEAST_SOURCES", 2)

@@ -19,7 +19,7 @@ from extbnsl.cli import main as extbnsl
 WDBC = Path(__file__).parents[1] / "examples" / "wdbc.csv"
 VARIABLES = 23  # of the data here: two groups, so that there is a search
 MANY = 28  # variables whose search with the static bound outgrows what the C library has set aside
-SOLVING = ("--max-parents", "3", "--threads", "2")
+SOLVING = ("--max-parents", "3", "--lower-bound", "pattern", "--threads", "2")
 OFTEN = (sys.executable, "-m", "bench.often")
 PATIENCE = 100  # seconds until a process is taken to hang
 

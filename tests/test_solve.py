@@ -11,9 +11,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import extbnsl.parents.enumerate
+import extbnsl.prove
 import extbnsl.search.layers
 import extbnsl.search.problem
 import extbnsl.solve
+from extbnsl.bounds.incumbent import Incumbent, improve_order
 from extbnsl.checkpoint import read_manifest
 from extbnsl.errors import InputError
 from extbnsl.events import IncumbentFound, LayerEnded, StageEnded, StageStarted, Warned
@@ -473,3 +475,32 @@ def test_the_result_is_complete():
     assert cost_of_order(result.order, best) == pytest.approx(result.cost, rel=1e-9)
     assert "network " in result.to_bif()
     assert result.to_dot().startswith("digraph")
+
+
+def test_a_better_network_between_layers_tightens_the_search(monkeypatch, tmp_path):
+    """The first incumbent is poor; the second attempt, between two layers, is not."""
+    dataset = random_dataset(np.random.default_rng(7), 11, 300)
+    attempts, found = [], []
+
+    def search_orders(tables, n, workers, seed, brief, on_better):
+        attempts.append(seed)
+        if len(attempts) > components_searched:
+            return real(tables, n, workers, seed, brief, on_better)
+        order, halt = np.arange(n), np.ones(1, np.uint8)
+        return Incumbent(order, improve_order(order, np.ones(1, np.uint64), 0, halt, tables.arrays()))
+
+    real = extbnsl.prove.search_orders
+    options = {"lower_bound": "static", "threads": 1}
+    whole = solve(dataset, **options)
+    components_searched = sum(size > 1 for size in whole.stats["components"])
+    monkeypatch.setattr(extbnsl.prove, "search_orders", search_orders)
+    poor = solve(dataset, **options)
+    assert len(attempts) == components_searched
+    attempts.clear()
+    monkeypatch.setattr(extbnsl.prove, "FEWEST_NODES", 8)
+    better = solve(dataset, run_folder=tmp_path, observer=found.append, **options)
+    assert len(attempts) > components_searched
+    assert better.cost == poor.cost == whole.cost
+    assert better.stats["nodes_kept"] < poor.stats["nodes_kept"]
+    costs = [event.cost for event in found if isinstance(event, IncumbentFound)]
+    assert costs == sorted(costs, reverse=True)
