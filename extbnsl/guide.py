@@ -69,12 +69,14 @@ class Guide:
 @dataclass(frozen=True)
 class Guided:
     """What came of a piece: proved, if no network costs less than the limit; its guide; and the pieces that it fell
-    into, if it did. passes: see `Fixed`."""
+    into, if it did. passes: see `Fixed`. edges: about how many its search will generate, infinity if it is too large.
+    """
 
     guide: Guide
     proved: bool = False
     pieces: tuple[Component, ...] = ()
     passes: tuple[Multipliers, ...] = ()
+    edges: float = 0.0
 
 
 def find_guide(
@@ -112,7 +114,7 @@ def find_guide(
         edges = math.inf if guide.partition is None else _expected_edges(guide, limit, context)
         rounds = max(1, 2 * rounds)
         if rounds * fixed.round_ns() > _worthwhile_ns(edges):
-            return Guided(_with_ancestors(guide, limit, edges, context), passes=tuple(passes))
+            return Guided(_with_ancestors(guide, limit, edges, context), passes=tuple(passes), edges=edges)
 
 
 def load_rare_kernels() -> None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from extbnsl.bounds.clusters import Multipliers, families_of, multipliers_of
-from extbnsl.bounds.incumbent import search_orders
+from extbnsl.bounds.incumbent import BRIEF, LONG, USUAL, search_orders
 from extbnsl.bounds.partition import WIDEST
 from extbnsl.commits import commit_if_due, commit_or_stop
 from extbnsl.context import Context, tolerance
@@ -39,6 +39,7 @@ from extbnsl.standing import Part, Piece, RootPass, Search, Standing
 from extbnsl.varsets import pack, renumber, unpack
 from extbnsl.workers import Stopped
 
+MANY_EDGES = 1e8  # of a search that is worth a long look for a better network before it
 FEWEST_NODES = 1 << 20  # kept by a search before it looks for a better network
 FACTOR = 4  # by which it grows before it looks again
 KERNEL_BYTES = 1 << 20  # of one thread: the table of a partition, and what a chunk of targets needs
@@ -55,7 +56,7 @@ def find_incumbent(component: Component, floor: float, k: int, context: Context)
             component.size,
             context.workers,
             context.seed,
-            brief,  # then the bound finds the optimum itself
+            BRIEF if brief else USUAL,  # if it is brief, the bound finds the optimum itself
             lambda cost: context.observer(IncumbentFound(cost)),
         )
         summary.append(f"cost {best.cost:.6f}")
@@ -83,6 +84,7 @@ def _solved(pieces: tuple[Piece, ...], component: Component, k: int, context: Co
     """The component's part when the pieces have been solved one by one, or one of them has proved it."""
     standing = context.standing
     passes: list[RootPass] = []
+    tried = False
     while (at := next_piece(pieces)) is not None:
         limit = piece_limit(pieces, at, standing.parts[k])
         with context.stages.stage("bounds", _sizes(pieces, at, k)) as summary:
@@ -97,6 +99,12 @@ def _solved(pieces: tuple[Piece, ...], component: Component, k: int, context: Co
             summary.append(_told(pieces, found, standing.parts[k]))
         if found.pieces:
             continue
+        if found.edges >= MANY_EDGES and not tried:
+            tried = True
+            with context.stages.stage("incumbent", _sizes(pieces, at, k)):
+                better = _find_better(component, k, context.seed + 1, context)
+            if better:
+                continue
         if found.guide.partition is None:
             return replace(standing.parts[k], stopped="not_proved")
         search = Search(k, pieces, at, limit, found.guide.partition.groups, found.guide.sets)
@@ -283,19 +291,25 @@ def _improved_limit(search: Search, state: SearchState, component: Component, co
     That is tried at the end of a layer whenever the search has become FACTOR times as large; what is tried follows from
     the state, so that a resumed run tries the same.
     """
-    k, part = search.component, context.standing.parts[search.component]
+    k = search.component
     tries = _tries(state.kept)
     if state.following or state.layer.nodes == 0 or tries == _tries(state.kept - state.layer.nodes):
         return search.limit
-    tables = byte_tables(component.parents, component.costs)
-    seed = context.seed + tries
-    best = search_orders(tables, component.size, context.workers, seed, True, lambda cost: None)
-    if best.cost >= part.upper_bound - tolerance(part.upper_bound):
+    if not _find_better(component, k, context.seed + 1 + tries, context):
         return search.limit
-    parts = context.standing.parts
-    parts[k] = replace(part, order=tuple(best.order.tolist()), upper_bound=best.cost)
+    return min(search.limit, piece_limit(search.pieces, search.at, context.standing.parts[k]))
+
+
+def _find_better(component: Component, k: int, seed: int, context: Context) -> bool:
+    """Look long for a better network of component k; whether there is one, in the standing then."""
+    part = context.standing.parts[k]
+    tables = byte_tables(component.parents, component.costs)
+    best = search_orders(tables, component.size, context.workers, seed, LONG, lambda cost: None)
+    if best.cost >= part.upper_bound - tolerance(part.upper_bound):
+        return False
+    context.standing.parts[k] = replace(part, order=tuple(best.order.tolist()), upper_bound=best.cost)
     context.observer(IncumbentFound(context.standing.upper_bound))
-    return min(search.limit, piece_limit(search.pieces, search.at, parts[k]))
+    return True
 
 
 def _tries(nodes: int) -> int:

@@ -10,7 +10,16 @@ from cases import cost_of_order, random_families, scores_of
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from extbnsl.bounds.incumbent import _best_insertion, _insert, _score_order, improve_order, search_orders
+from extbnsl.bounds.incumbent import (
+    BRIEF,
+    LONG,
+    USUAL,
+    _best_insertion,
+    _insert,
+    _score_order,
+    improve_order,
+    search_orders,
+)
 from extbnsl.parents.best_score import byte_tables, scratch
 from extbnsl.parents.pruning import prune
 from extbnsl.workers import Workers
@@ -26,10 +35,10 @@ def problem(seed, n):
     return byte_tables(scores.parents, scores.costs), naive.best_scores(naive.cost_table(n, families))
 
 
-def search(tables, n, threads=1, seed=0, brief=False, **signal):
+def search(tables, n, threads=1, seed=0, effort=USUAL, **signal):
     told = []
     with Workers(threads, **signal) as workers:
-        found = search_orders(tables, n, workers, seed, brief, told.append)
+        found = search_orders(tables, n, workers, seed, effort, told.append)
     return found, told
 
 
@@ -81,12 +90,12 @@ def test_the_optimum_of_small_problems(seed):
     assert all(later < earlier for earlier, later in itertools.pairwise(told))
 
 
-@pytest.mark.parametrize("brief", [False, True])
-def test_repeats_exactly_on_any_number_of_threads(brief):
+@pytest.mark.parametrize("effort", [BRIEF, USUAL, LONG])
+def test_repeats_exactly_on_any_number_of_threads(effort):
     tables, _ = problem(9, 8)
-    first, told = search(tables, 8, seed=4, brief=brief)
+    first, told = search(tables, 8, seed=4, effort=effort)
     for threads in (1, 2, 5):
-        again, told_again = search(tables, 8, threads=threads, seed=4, brief=brief)
+        again, told_again = search(tables, 8, threads=threads, seed=4, effort=effort)
         assert again.cost == first.cost
         assert again.order.tolist() == first.order.tolist()
         assert told_again == told

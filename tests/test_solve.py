@@ -482,10 +482,10 @@ def test_a_better_network_between_layers_tightens_the_search(monkeypatch, tmp_pa
     dataset = random_dataset(np.random.default_rng(7), 11, 300)
     attempts, found = [], []
 
-    def search_orders(tables, n, workers, seed, brief, on_better):
+    def search_orders(tables, n, workers, seed, effort, on_better):
         attempts.append(seed)
         if len(attempts) > components_searched:
-            return real(tables, n, workers, seed, brief, on_better)
+            return real(tables, n, workers, seed, effort, on_better)
         order, halt = np.arange(n), np.ones(1, np.uint8)
         return Incumbent(order, improve_order(order, np.ones(1, np.uint64), 0, halt, tables.arrays()))
 

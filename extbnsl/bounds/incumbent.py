@@ -19,8 +19,17 @@ from extbnsl.workers import Stopped, Workers
 STREAMS = 8
 QUICK = 64  # variables up to which a descent takes milliseconds
 NO_PARENTS = 1e10  # stands for infinity, which cannot be added and taken away again
-SHORT_PATIENCE = 1
-PATIENCE = 6  # rounds without improvement after which the search ends
+
+
+@dataclass(frozen=True)
+class Effort:
+    """After how many rounds without improvement the search ends, and how many times the usual kicks a round has."""
+
+    patience: int
+    kicks: int = 1
+
+
+BRIEF, USUAL, LONG = Effort(1), Effort(6), Effort(6, 20)
 
 
 @dataclass(frozen=True)
@@ -36,25 +45,24 @@ def search_orders(
     variables: int,
     workers: Workers,
     seed: int,
-    brief: bool,
+    effort: Effort,
     on_better: Callable[[float], None],
 ) -> Incumbent:
     """The best order that iterated local search finds before it stalls or is told to stop.
 
-    Time: a kick costs about n^2 queries of BestScore; rounds of STREAMS parallel streams go on until PATIENCE rounds
-    in turn (SHORT_PATIENCE if `brief`) found nothing better. A stop leaves the best of one descent per stream, of more
+    Time: a kick costs about n^2 queries of BestScore; rounds of STREAMS parallel streams go on until so many in turn as
+    the effort has patience for found nothing better. A stop leaves the best of one descent per stream, of more
     than QUICK variables that of the orders as they are.
     """
     n = variables
-    patience = SHORT_PATIENCE if brief else PATIENCE
-    kicks = max(1, min(40, 12_000 // (n * n)))
+    kicks = max(1, min(40, 12_000 // (n * n))) * effort.kicks
     rng = np.random.default_rng(seed)
     orders = np.stack([rng.permutation(n) for _ in range(STREAMS)]).astype(np.int64)
     states = rng.integers(1, 2**63, size=STREAMS, dtype=np.uint64)
     arrays = tables.arrays()
     best = Incumbent(orders[0].copy(), np.inf)
     stale = 0
-    while stale < patience:
+    while stale < effort.patience:
         try:
             costs = workers.map(
                 lambda k: improve_order(orders[k], states[k : k + 1], kicks, workers.halt, arrays),
