@@ -11,8 +11,9 @@ from extbnsl.checkpoint import Manifest, commit
 from extbnsl.errors import BudgetError, ExtbnslError
 from extbnsl.events import Committed, Observer, Warned
 from extbnsl.limits import cpu_seconds, peak_rss
+from extbnsl.pieces import write_search
 from extbnsl.search.state import SearchState
-from extbnsl.standing import SCORES_FILE, Standing, write_counting, write_search, write_survivors
+from extbnsl.standing import SCORES_FILE, Standing, write_counting, write_survivors
 from extbnsl.storage import Store, StoredFile
 from extbnsl.workers import Patience, Stopped, StopSignal, never
 

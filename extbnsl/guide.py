@@ -25,6 +25,7 @@ from extbnsl.bounds.partition import (
 from extbnsl.bounds.patterns import group_bound, pattern_bytes, static_table
 from extbnsl.context import Context
 from extbnsl.parents.components import Component, split
+from extbnsl.pieces import FamilyLists
 from extbnsl.search.ancestral import NO_ANCESTRY, Ancestry, ancestry, frequent_sets
 from extbnsl.search.expand import closed_sets_of
 from extbnsl.search.forecast import predicted_layers
@@ -32,7 +33,6 @@ from extbnsl.search.layers import Room, search_layers
 from extbnsl.search.problem import LOW_BITS, SearchProblem, search_problem
 from extbnsl.search.score_cache import ScoreCache
 from extbnsl.search.state import SearchState, whole_layer
-from extbnsl.standing import FamilyLists
 from extbnsl.varsets import WORD_BITS, renumber
 
 PROBE_NODES = 20_000  # nodes kept before a probe of the search's size is extrapolated

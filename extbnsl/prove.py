@@ -23,6 +23,7 @@ from extbnsl.guide import Guide, Guided, find_guide, guided_problem, labelled_fa
 from extbnsl.limits import too_little_memory
 from extbnsl.parents.best_score import byte_tables
 from extbnsl.parents.components import Component
+from extbnsl.pieces import Piece, RootPass, Search
 from extbnsl.reconstruct import optimal_order
 from extbnsl.search.layers import LEAST_TASK_BYTES, Room, search_layers
 from extbnsl.search.problem import SearchProblem
@@ -35,7 +36,7 @@ from extbnsl.search.score_cache import (
     write_score_cache,
 )
 from extbnsl.search.state import SearchState
-from extbnsl.standing import Part, Piece, RootPass, Search, Standing
+from extbnsl.standing import Part, Standing
 from extbnsl.varsets import pack, renumber, unpack
 from extbnsl.workers import Stopped
 

@@ -26,11 +26,12 @@ from extbnsl.parents.components import Component, components
 from extbnsl.parents.enumeration import Enumeration, start_enumeration
 from extbnsl.parents.pruning import prune
 from extbnsl.parents.surviving import Survivors, surviving_families
+from extbnsl.pieces import RootPass
 from extbnsl.prove import find_incumbent, prove
 from extbnsl.result import Result
 from extbnsl.scores.local import LocalScores
 from extbnsl.stages import Stages
-from extbnsl.standing import Part, RootPass, Standing, give_up, read_standing
+from extbnsl.standing import Part, Standing, give_up, read_standing
 from extbnsl.storage import Store, load_compression, load_hdf5
 from extbnsl.varsets import pack, sizes, unpack
 from extbnsl.verify import score_network

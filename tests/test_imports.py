@@ -23,6 +23,7 @@ ROWS = (
     ("network", "formats", "certificate"),
     ("search",),
     ("reconstruct", "checkpoint"),
+    ("pieces",),
     ("standing",),
     ("commits",),
     ("context",),
