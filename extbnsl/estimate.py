@@ -347,6 +347,8 @@ def _probed(component: Component, k: int, context: Context, stop: StopSignal, se
         if found is not None and found.pieces:
             pieces = guided_pieces(pieces, at, found)
             continue
+        if found is not None:
+            guides.append(found.guide)
         piece = pieces[at]
         probe = replace(
             probe,

@@ -9,8 +9,10 @@ import pytest
 
 import extbnsl
 
+TOP = str(Path(__file__).resolve().parents[1])
+
 # For bench; behind everything else, so that the package that is tested stays the installed one.
-sys.path.append(str(Path(__file__).resolve().parents[1]))
+sys.path.append(TOP)
 
 
 @pytest.fixture(scope="session")
@@ -27,5 +29,6 @@ def shared_data() -> Path:
 def _one_package() -> Iterator[None]:
     """Processes that tests start import the package that the tests import, from whatever folder."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PYTHONPATH", str(Path(extbnsl.__file__).parents[1]), prepend=os.pathsep)
+        patch.setenv("PYTHONPATH", os.pathsep.join((str(Path(extbnsl.__file__).parents[1]), TOP)), prepend=os.pathsep)
+        patch.setenv("PYTHONSAFEPATH", "1")  # not that of the folder they are started in, where kernels are not cached
         yield
