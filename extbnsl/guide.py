@@ -40,6 +40,7 @@ EDGE_NS = 35.0
 SHARE = 0.3  # of the expected search that better multipliers may cost
 MOST_NS = 120e9  # that they may cost, however large the search will be
 LEAST_NS = 2e7  # that they may always cost
+FEWEST_ROUNDS, STALE = 8, 0.99  # so many rounds that leave such a share of the gap are not followed by twice as many
 FEWEST_EDGES = 1e6  # of a search for which ancestral successors are thought of
 NODE_NS, FAMILY_NS = 300.0, 1.0  # that they cost for each node, and for each family of the piece
 TOO_LARGE_NS = 20e9  # that they may cost where no search is possible
@@ -96,7 +97,7 @@ def find_guide(
         on_better(guide)
         return Guided(guide)
     passes: list[Multipliers] = []
-    left, rounds = (piece.parents, piece.costs), 0
+    left, rounds, gap = (piece.parents, piece.costs), 0, math.inf
     while True:
         fixed = fix_families(
             *left, start, limit, context.methods.fixing, rounds, context.seed + rounds, context.workers
@@ -112,8 +113,10 @@ def find_guide(
         guide = replace(guide, partition=_partition(fixed, context))
         on_better(guide)
         edges = math.inf if guide.partition is None else _expected_edges(guide, limit, context)
+        before, gap = gap, limit - guide.root
+        stale = rounds >= FEWEST_ROUNDS and gap > STALE * before
         rounds = max(1, 2 * rounds)
-        if rounds * fixed.round_ns() > _worthwhile_ns(edges):
+        if stale or rounds * fixed.round_ns() > _worthwhile_ns(edges):
             return Guided(_with_ancestors(guide, limit, edges, context), passes=tuple(passes), edges=edges)
 
 
