@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from extbnsl.bounds.clusters import Multipliers, families_of, multipliers_of
-from extbnsl.bounds.incumbent import BRIEF, LONG, USUAL, search_orders
+from extbnsl.bounds.incumbent import BRIEF, LONG, USUAL, Effort, search_orders
 from extbnsl.bounds.partition import WIDEST
 from extbnsl.commits import commit_if_due, commit_or_stop
 from extbnsl.context import Context, tolerance
@@ -103,7 +103,7 @@ def _solved(pieces: tuple[Piece, ...], component: Component, k: int, context: Co
         if found.edges >= MANY_EDGES and not tried:
             tried = True
             with context.stages.stage("incumbent", _sizes(pieces, at, k)):
-                better = _find_better(component, k, context.seed + 1, context)
+                better = _find_better(component, k, context.seed + 1, LONG, context)
             if better:
                 continue
         if found.guide.partition is None:
@@ -296,16 +296,16 @@ def _improved_limit(search: Search, state: SearchState, component: Component, co
     tries = _tries(state.kept)
     if state.following or state.layer.nodes == 0 or tries == _tries(state.kept - state.layer.nodes):
         return search.limit
-    if not _find_better(component, k, context.seed + 1 + tries, context):
+    if not _find_better(component, k, context.seed + 1 + tries, USUAL, context):
         return search.limit
     return min(search.limit, piece_limit(search.pieces, search.at, context.standing.parts[k]))
 
 
-def _find_better(component: Component, k: int, seed: int, context: Context) -> bool:
-    """Look long for a better network of component k; whether there is one, in the standing then."""
+def _find_better(component: Component, k: int, seed: int, effort: Effort, context: Context) -> bool:
+    """Look for a better network of component k; whether there is one, in the standing then."""
     part = context.standing.parts[k]
     tables = byte_tables(component.parents, component.costs)
-    best = search_orders(tables, component.size, context.workers, seed, LONG, lambda cost: None)
+    best = search_orders(tables, component.size, context.workers, seed, effort, lambda cost: None)
     if best.cost >= part.upper_bound - tolerance(part.upper_bound):
         return False
     context.standing.parts[k] = replace(part, order=tuple(best.order.tolist()), upper_bound=best.cost)
