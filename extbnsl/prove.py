@@ -315,7 +315,7 @@ def _find_better(component: Component, k: int, seed: int, effort: Effort, contex
 
 def _tries(nodes: int) -> int:
     """How often a search of so many nodes looks for a better network."""
-    return max(0, int(math.log(max(1, nodes) / FEWEST_NODES, FACTOR)) + 1) if nodes >= FEWEST_NODES else 0
+    return 1 + int(math.log(nodes / FEWEST_NODES, FACTOR)) if nodes >= FEWEST_NODES else 0
 
 
 def _problem_of_search(search: Search, context: Context) -> SearchProblem:
