@@ -90,7 +90,8 @@ def find_guide(
     """Prove that no network over the piece costs less than `limit`, take it apart, or find what guides its search.
 
     start: multipliers to begin with. on_better gets each guide that is the best so far, which is what is left if this
-    raises Stopped. Deterministic for a seed, whatever the threads and budgets.
+    raises Stopped. Deterministic for a seed, whatever the threads and budgets; only the groups of pattern databases
+    alone are smaller where memory is short.
     """
     if not context.methods.clusters:
         guide = Guide(piece.parents, piece.costs, None, _plain_partition(piece, limit, context, on_better))
