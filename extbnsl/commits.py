@@ -118,6 +118,7 @@ class Commits:
         scratch = None if self.store.folder == self._run_folder else str(self.store.folder)
         times = {name: getattr(self.standing, name) for name in ("seconds", "cpu_seconds", "peak_rss", "peak_disk")}
         manifest = Manifest({**self._about, "status": status, **standing, **times}, files, scratch)
+        self._committed = (*self._committed, *files)  # if this fails, either may be the checkpoint
         commit(self._run_folder, self.store, manifest)
         self._committed = files
 

@@ -23,6 +23,7 @@ from hypothesis import strategies as st
 from survival import OPTIONS, SharedDisk, arrays, outcome, problem, session, spill_and_commit
 from test_solve import StopAt
 
+import extbnsl.checkpoint
 import extbnsl.commits
 import extbnsl.limits
 import extbnsl.solve
@@ -105,6 +106,26 @@ def kill_at_calls(place, dataset, undisturbed, calls, after, **options):
 def families():
     """Local scores without data, of five variables."""
     return scores_of(random_families(np.random.default_rng(4), 5))
+
+
+def test_a_last_commit_that_fails_when_it_is_there_already_loses_no_file(dataset, undisturbed, tmp_path, monkeypatch):
+    """The folder cannot be synchronised after the manifest was renamed: whatever is the checkpoint has its files."""
+    commits = []
+
+    def failing(folder, store, manifest):
+        real(folder, store, manifest)
+        if manifest.state["status"] == "interrupted":
+            commits.append(manifest)
+            raise BudgetError("the disk is full")
+
+    real = extbnsl.checkpoint.commit
+    with monkeypatch.context() as patch:
+        patch.setattr(extbnsl.commits, "commit", failing)
+        stop = StopAt(polls_before_the_search(dataset) + 5)
+        assert session(tmp_path, dataset, stop=stop).status == "interrupted"
+    assert commits
+    assert arrays(tmp_path) >= {file.name for file in read_manifest(tmp_path).files}
+    assert_ends_as(tmp_path, dataset, undisturbed[0])
 
 
 def pieces():
