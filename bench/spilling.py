@@ -23,6 +23,7 @@ from extbnsl.prove import fixed_memory, piece_limit, whole_component
 from extbnsl.search import tasks
 from extbnsl.search.layers import Room, search_layers
 from extbnsl.search.problem import SearchProblem
+from extbnsl.shelf import Shelf
 from extbnsl.solve import find_parts, find_survivors
 from extbnsl.stages import Stages
 from extbnsl.standing import Standing
@@ -87,9 +88,10 @@ def prepared(data: Path, static: bool) -> SearchProblem:
     commits = Commits(None, Store(Path(), 0), {}, Standing(), ignore)
     with Workers(1) as workers:
         methods = Methods("static", path_extension=False) if static else Methods("pattern")
-        context = Context(workers, Stages(ignore, {}), ignore, 1 << 32, 0, methods, commits)
+        shelf = Shelf(1 << 31, commits.store)
+        context = Context(workers, Stages(ignore, {}), ignore, 1 << 32, 0, methods, commits, shelf)
         survivors = find_survivors(dataset, None, context)
-        found = components(survivors.scores)
+        found = components(survivors.scores, context.shelf.put)
         parts = find_parts(survivors, found, context)
         k = max(range(len(found)), key=lambda k: found[k].size)
         limit = piece_limit(whole_component(found[k]), 0, parts[k])

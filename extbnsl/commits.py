@@ -13,7 +13,7 @@ from extbnsl.events import Committed, Observer, Warned
 from extbnsl.limits import cpu_seconds, peak_rss
 from extbnsl.pieces import write_search
 from extbnsl.search.state import SearchState
-from extbnsl.standing import SCORES_FILE, Standing, write_counting, write_survivors
+from extbnsl.standing import Standing, write_counting, write_survivors
 from extbnsl.storage import Store, StoredFile
 from extbnsl.workers import Patience, Stopped, StopSignal, never
 
@@ -65,14 +65,14 @@ class Commits:
             return
         began = time.monotonic()
         standing = self.standing
-        if standing.survivors is not None and not any(file.name == SCORES_FILE for file in self.store.files):
-            write_survivors(standing.survivors, self.store)
+        if standing.survivors is not None and not standing.scores:
+            standing.scores = write_survivors(standing.survivors, self.store)
         self._store_counting()
         counting = () if standing.counting is None else standing.counting.files
         if standing.search is not None and standing.search.file is None:
             standing.search = write_search(standing.search, self.store)
         search = () if standing.search is None else standing.search.files
-        names = {SCORES_FILE, *(file.name for file in (*counting, *search))}
+        names = {file.name for file in (*standing.scores, *counting, *search)}
         self._write(standing.document(), tuple(file for file in self.store.files if file.name in names), status)
         self._last = time.monotonic()
         self._spent = self._last - began

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from extbnsl.commits import Commits
 from extbnsl.events import Observer
+from extbnsl.shelf import Shelf
 from extbnsl.stages import Stages
 from extbnsl.standing import Standing
 from extbnsl.workers import Workers
@@ -32,7 +33,7 @@ class Methods:
 
 @dataclass(frozen=True)
 class Context:
-    """What the stages of one solve share; memory in bytes."""
+    """What the stages of one solve share; memory in bytes, of which the shelf may hold some."""
 
     workers: Workers
     stages: Stages
@@ -41,6 +42,12 @@ class Context:
     seed: int
     methods: Methods
     commits: Commits
+    shelf: Shelf
+
+    @property
+    def memory_left(self) -> int:
+        """Bytes that the shelf does not hold."""
+        return self.memory - self.shelf.held
 
     @property
     def standing(self) -> Standing:

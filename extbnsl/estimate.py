@@ -42,6 +42,7 @@ from extbnsl.search.layers import Room, search_layers
 from extbnsl.search.problem import SearchProblem
 from extbnsl.search.runs import ANCESTOR_BYTES, node_bytes
 from extbnsl.search.state import SearchState
+from extbnsl.shelf import Shelf
 from extbnsl.solve import check_options, find_parts, find_survivors, load_kernels
 from extbnsl.stages import Stages
 from extbnsl.standing import Standing
@@ -263,6 +264,7 @@ def estimate(
             seed=seed,
             methods=Methods(lower_bound, fixing, ancestral, path_extension, parent_graph),
             commits=commits,
+            shelf=Shelf(budgets.memory // 2, commits.store),
         )
         load_kernels(context)
     deadline = Deadline.after(effort)
@@ -274,7 +276,7 @@ def estimate(
             counting = _unfinished(survivors, limits, began, counted)
             return Estimate(budgets, counting, (), counting.seconds, stop())
         counting = Counting(survivors.varsets, survivors.scores.families, time.perf_counter() - began)
-        found = components(survivors.scores)
+        found = components(survivors.scores, context.shelf.put)
         context.standing.parts = find_parts(survivors, found, limited)
     probes: list[tuple[int, list[Probe]]] = []
     for k in sorted(range(len(found)), key=lambda k: found[k].size):  # what small ones leave is for the large ones

@@ -5,6 +5,7 @@ long as another round of improving the multipliers costs a small share of that, 
 piece apart.
 """
 
+import contextlib
 import math
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -12,7 +13,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from extbnsl.bounds.clusters import NO_CLUSTERS, Multipliers, ascend_nodes, cluster_bound, families_of
+from extbnsl.bounds.clusters import (
+    NO_CLUSTERS,
+    Multipliers,
+    ascend_nodes,
+    cluster_bound,
+    families_of,
+    multipliers_bytes,
+)
 from extbnsl.bounds.fixing import Fixed, fix_families
 from extbnsl.bounds.partition import (
     WIDEST,
@@ -24,17 +32,19 @@ from extbnsl.bounds.partition import (
 )
 from extbnsl.bounds.patterns import group_bound, pattern_bytes, static_table
 from extbnsl.context import Context
+from extbnsl.lists import FamilyLists
+from extbnsl.parents.best_score import byte_tables_bytes
 from extbnsl.parents.components import Component, split
-from extbnsl.pieces import FamilyLists
 from extbnsl.search.ancestral import NO_ANCESTRY, Ancestry, ancestry, frequent_sets
 from extbnsl.search.expand import closed_sets_of
 from extbnsl.search.forecast import predicted_layers
 from extbnsl.search.layers import Room, search_layers
 from extbnsl.search.problem import LOW_BITS, SearchProblem, search_problem
-from extbnsl.search.score_cache import ScoreCache
+from extbnsl.search.score_cache import ScoreCache, score_cache_bytes, write_score_cache
 from extbnsl.search.state import SearchState, whole_layer
 from extbnsl.varsets import WORD_BITS, renumber
 
+PROBE_CACHE = "families-0-0"  # the name of the score cache of a probe
 PROBE_NODES = 20_000  # nodes kept before a probe of the search's size is extrapolated
 EDGE_NS = 35.0
 SHARE = 0.3  # of the expected search that better multipliers may cost
@@ -93,7 +103,8 @@ def find_guide(
     raises Stopped. Deterministic for a seed, whatever the threads and budgets; only the groups of pattern databases
     alone are smaller where memory is short.
     """
-    if not context.methods.clusters:
+    needed = multipliers_bytes(piece.costs, piece.size, context.workers.threads)
+    if not context.methods.clusters or needed > context.memory_left:
         guide = Guide(piece.parents, piece.costs, None, _plain_partition(piece, limit, context, on_better))
         on_better(guide)
         return Guided(guide)
@@ -107,7 +118,7 @@ def find_guide(
         guide = Guide(fixed.parents, fixed.costs, fixed.multipliers, None)
         if fixed.proved:
             return Guided(guide, proved=True, passes=tuple(passes))
-        pieces = split(fixed.parents, fixed.costs)
+        pieces = split(fixed.parents, fixed.costs, context.shelf.put)
         if len(pieces) > 1:
             return Guided(guide, pieces=pieces, passes=tuple(passes))
         left, start = (fixed.parents, fixed.costs), fixed.multipliers
@@ -135,7 +146,7 @@ def guided_problem(guide: Guide, limit: float, context: Context, cache: ScoreCac
     With a score cache by layered parent graphs.
     """
     assert guide.partition is not None, "the piece can be searched"
-    parents, costs = labelled_families(guide)
+    parents, costs = labelled_families(guide, context)
     new = np.argsort(labels(guide.partition))
     clusters = NO_CLUSTERS if guide.multipliers is None else cluster_bound(guide.multipliers, new)
     bound = group_bound(guide.partition.tables)
@@ -159,12 +170,12 @@ def labels(partition: Partition) -> list[int]:
     return [v for group in partition.groups for v in group]
 
 
-def labelled_families(guide: Guide) -> tuple[FamilyLists, FamilyLists]:
+def labelled_families(guide: Guide, context: Context) -> tuple[FamilyLists, FamilyLists]:
     """The families with the variables in the order of the groups."""
     assert guide.partition is not None, "the piece can be searched"
     order = labels(guide.partition)
     new = np.argsort(order)
-    parents = tuple(renumber(guide.parents[v], new, len(order)) for v in order)
+    parents = tuple(context.shelf.put(renumber(guide.parents[v], new, len(order))) for v in order)
     return parents, tuple(guide.costs[v] for v in order)
 
 
@@ -221,13 +232,14 @@ def _with_ancestors(guide: Guide, limit: float, edges: float, context: Context) 
     if not context.methods.ancestral or guide.partition is None or edges < FEWEST_EDGES:
         return guide
     n = len(guide.costs)
-    problem = guided_problem(replace(guide, sets=()), limit, context)
-    (last,) = deque(_probe(problem, context), maxlen=1)
-    nodes = whole_layer(last)
-    bounds = problem.clusters.arrays(), problem.ancestry.arrays()
-    closed = closed_sets_of(nodes.varsets(problem.low_bits), nodes.g, n, *bounds, limit)
+    with _probed(replace(guide, sets=()), limit, context) as problem:
+        (last,) = deque(_probe(problem, context), maxlen=1)
+        nodes = whole_layer(last)
+        bounds = problem.clusters.arrays(), problem.ancestry.arrays()
+        closed = closed_sets_of(nodes.varsets(problem.low_bits), nodes.g, n, *bounds, limit)
     better = replace(guide, sets=tuple(frequent_sets(closed, n).tolist()))
-    forecast = predicted_layers(_probe(guided_problem(better, limit, context), context), n)
+    with _probed(better, limit, context) as problem:
+        forecast = predicted_layers(_probe(problem, context), n)
     node_ns = NODE_NS + FAMILY_NS * sum(costs.size for costs in guide.costs)
     cost = EDGE_NS * float(forecast.edges.sum()) + node_ns * float(forecast.nodes.sum())
     return better if cost < EDGE_NS * edges else guide
@@ -240,5 +252,25 @@ def _probe(problem: SearchProblem, context: Context) -> Iterator[SearchState]:
 
 def _expected_edges(guide: Guide, limit: float, context: Context) -> float:
     """About how many edges the search will generate."""
-    problem = guided_problem(guide, limit, context)
-    return float(predicted_layers(_probe(problem, context), problem.variables).edges.sum())
+    with _probed(guide, limit, context) as problem:
+        return float(predicted_layers(_probe(problem, context), problem.variables).edges.sum())
+
+
+@contextlib.contextmanager
+def _probed(guide: Guide, limit: float, context: Context) -> Iterator[SearchProblem]:
+    """The problem of a probe; it has layered parent graphs only if it must, and their score cache does not stay."""
+    store = context.commits.store
+    if tables_fit(guide.costs, context) or store.used + score_cache_bytes(guide.costs) > store.disk:
+        yield guided_problem(guide, limit, context)
+        return
+    before = store.files
+    try:
+        cache = write_score_cache(store, PROBE_CACHE, *labelled_families(guide, context))
+        yield guided_problem(guide, limit, context, cache)
+    finally:
+        store.keep_only(before)
+
+
+def tables_fit(costs: FamilyLists, context: Context) -> bool:
+    """Whether memory has room for sparse parent graphs of so many families and, as much again, for nodes."""
+    return byte_tables_bytes(costs, len(costs)) <= context.memory_left // 2

@@ -5,15 +5,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.bounds.clusters import Multipliers, families_of, multipliers_of
+from extbnsl.lists import FamilyLists, Put, read_lists, write_lists
 from extbnsl.parents.components import Component
 from extbnsl.search.state import SearchState, read_state
 from extbnsl.storage import Store, StoredFile, read_arrays, write_arrays
-
-FamilyLists = tuple[NDArray, ...]  # of each child: parent sets, or costs
 
 
 @dataclass(frozen=True)
@@ -53,7 +51,8 @@ class Search:
     groups of the bound that guides it, and the sets of its ancestral successors; the last state that has all its runs
     in files, None between two searches.
 
-    file: the families and multipliers of the pieces that are not solved, None if it has not been written.
+    file: the multipliers of the pieces that are not solved, None if it has not been written; lists: for each piece the
+    files of its families.
     """
 
     component: int
@@ -64,6 +63,7 @@ class Search:
     sets: tuple[int, ...] | None = None
     state: SearchState | None = None
     file: StoredFile | None = None
+    lists: tuple[tuple[StoredFile, ...], ...] = ()
 
     @property
     def name(self) -> str:
@@ -75,12 +75,14 @@ class Search:
         """Every file that going on takes."""
         if self.file is not None:
             yield self.file
+        for files in self.lists:
+            yield from files
         if self.state is not None:
             yield from self.state.files
 
     def document(self) -> dict[str, Any]:
         """What a manifest says of it."""
-        assert self.file is not None, "its families are in a file"
+        assert self.file is not None, "it has been written"
         return {
             "component": self.component,
             "pieces": [
@@ -92,50 +94,59 @@ class Search:
             "sets": self.sets,
             "state": self.state and self.state.document(),
             "file": self.file.name,
+            "lists": [[file.name for file in files] for files in self.lists],
         }
 
 
 def write_search(search: Search, store: Store) -> Search:
-    """The search with what is left of the families, and the multipliers, in a file of the store."""
+    """The search with what is left of the families, and the multipliers, in files of the store."""
     kind = "pieces" if search.state is None else "bounds"
     arrays: dict[str, NDArray] = {}
+    lists: list[tuple[StoredFile, ...]] = []
     for number, piece in enumerate(search.pieces):
+        lists.append(())
         if piece.families is not None:
-            families = piece.families
-            arrays[f"first-{number}"] = np.cumsum([0] + [costs.size for costs in families.costs])
-            arrays[f"parents-{number}"] = np.concatenate(families.parents)
-            arrays[f"costs-{number}"] = np.concatenate(families.costs)
+            stem = f"{kind}-{search.name}-{number}"
+            lists[-1] = write_lists(store, stem, piece.families.parents, piece.families.costs)
         if piece.multipliers is not None:
             arrays[f"clusters-{number}"] = piece.multipliers.clusters
             arrays[f"weights-{number}"] = piece.multipliers.weights
     file = write_arrays(store.folder, f"{kind}-{search.name}.h5", arrays)
     store.add([file])
-    return replace(search, file=file)
+    return replace(search, file=file, lists=tuple(lists))
 
 
-def read_search(document: Mapping[str, Any], files: Mapping[str, StoredFile], folder: Path) -> Search:
-    """The search that a manifest keeps; RunDirectoryError if a file is damaged."""
+def read_search(document: Mapping[str, Any], files: Mapping[str, StoredFile], folder: Path, put: Put) -> Search:
+    """The search that a manifest keeps, families as `put` holds them; RunDirectoryError if a file is damaged."""
     arrays = read_arrays(folder, files[document["file"]])
+    lists = tuple(tuple(files[name] for name in names) for names in document["lists"])
+    families = [read_lists(folder, own, put) for own in lists]
     return Search(
         component=document["component"],
-        pieces=tuple(_read_piece(piece, number, arrays) for number, piece in enumerate(document["pieces"])),
+        pieces=tuple(
+            _read_piece(piece, families[number], number, arrays) for number, piece in enumerate(document["pieces"])
+        ),
         at=document["at"],
         limit=document["limit"],
         groups=tuple(tuple(group) for group in document["groups"]),
         sets=None if document["sets"] is None else tuple(document["sets"]),
         state=document["state"] and read_state(document["state"], files, folder),
         file=files[document["file"]],
+        lists=lists,
     )
 
 
-def _read_piece(document: Mapping[str, Any], number: int, arrays: Mapping[str, NDArray]) -> Piece:
+def _read_piece(
+    document: Mapping[str, Any],
+    lists: tuple[FamilyLists, FamilyLists],
+    number: int,
+    arrays: Mapping[str, NDArray],
+) -> Piece:
     variables, order = tuple(document["variables"]), document["order"]
     families = multipliers = None
     if order is None:
-        cuts = arrays[f"first-{number}"][1:-1]
-        parents, costs = (tuple(np.split(arrays[f"{name}-{number}"], cuts)) for name in ("parents", "costs"))
-        families = Component(variables, parents, costs, ())
+        families = Component(variables, *lists)
         if f"weights-{number}" in arrays:
             clusters, weights = arrays[f"clusters-{number}"], arrays[f"weights-{number}"]
-            multipliers = multipliers_of(families_of(parents, costs), clusters, weights)
+            multipliers = multipliers_of(families_of(*lists), clusters, weights)
     return Piece(variables, document["lower_bound"], order and tuple(order), families, multipliers)

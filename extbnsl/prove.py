@@ -19,9 +19,17 @@ from extbnsl.commits import commit_if_due, commit_or_stop
 from extbnsl.context import Context, tolerance
 from extbnsl.errors import BudgetError
 from extbnsl.events import IncumbentFound, LayerAdvanced, LayerEnded, Warned
-from extbnsl.guide import Guide, Guided, find_guide, guided_problem, labelled_families, rebuilt_partition
+from extbnsl.guide import (
+    Guide,
+    Guided,
+    find_guide,
+    guided_problem,
+    labelled_families,
+    rebuilt_partition,
+    tables_fit,
+)
 from extbnsl.limits import too_little_memory
-from extbnsl.parents.best_score import byte_tables
+from extbnsl.parents.best_score import ByteTables, byte_tables, cheapest_families
 from extbnsl.parents.components import Component
 from extbnsl.pieces import Piece, RootPass, Search
 from extbnsl.reconstruct import optimal_order
@@ -53,7 +61,7 @@ def find_incumbent(component: Component, floor: float, k: int, context: Context)
     with context.stages.stage("incumbent", f"component {k + 1}, {component.size} variables") as summary:
         brief = component.size <= WIDEST and context.methods.lower_bound in ("pattern", "auto")
         best = search_orders(
-            byte_tables(component.parents, component.costs),
+            _best_scores(component, context),
             component.size,
             context.workers,
             context.seed,
@@ -127,7 +135,7 @@ def _after(search: Search, component: Component, k: int, context: Context) -> Pa
 def whole_component(component: Component) -> tuple[Piece, ...]:
     """The component as one piece."""
     least = float(sum(costs[0] for costs in component.costs))
-    return (Piece(tuple(range(component.size)), least, None, replace(component, origin=())),)
+    return (Piece(tuple(range(component.size)), least, None, component),)
 
 
 def next_piece(pieces: tuple[Piece, ...]) -> int | None:
@@ -173,7 +181,7 @@ def _part_of(whole: Piece, guide: Guide, part: Component) -> Piece:
     variables = tuple(whole.variables[i] for i in part.variables)
     if part.size == 1:
         return Piece(variables, float(part.costs[0][0]), variables)
-    return Piece(variables, multipliers.root, None, replace(part, variables=variables, origin=()), multipliers)
+    return Piece(variables, multipliers.root, None, replace(part, variables=variables), multipliers)
 
 
 def raise_bound(k: int, lower_bound: float, standing: Standing) -> None:
@@ -304,13 +312,19 @@ def _improved_limit(search: Search, state: SearchState, component: Component, co
 def _find_better(component: Component, k: int, seed: int, effort: Effort, context: Context) -> bool:
     """Look for a better network of component k; whether there is one, in the standing then."""
     part = context.standing.parts[k]
-    tables = byte_tables(component.parents, component.costs)
-    best = search_orders(tables, component.size, context.workers, seed, effort, lambda cost: None)
+    best = search_orders(
+        _best_scores(component, context), component.size, context.workers, seed, effort, lambda cost: None
+    )
     if best.cost >= part.upper_bound - tolerance(part.upper_bound):
         return False
     context.standing.parts[k] = replace(part, order=tuple(best.order.tolist()), upper_bound=best.cost)
     context.observer(IncumbentFound(context.standing.upper_bound))
     return True
+
+
+def _best_scores(component: Component, context: Context) -> ByteTables:
+    """What answers BestScore; of the cheapest families only, if memory has no room for all."""
+    return byte_tables(*cheapest_families(component.parents, component.costs, context.memory_left // 2))
 
 
 def _tries(nodes: int) -> int:
@@ -328,32 +342,33 @@ def _problem_of_search(search: Search, context: Context) -> SearchProblem:
 
 
 def _score_cache(search: Search, guide: Guide, context: Context) -> ScoreCache | None:
-    """The score cache of a search, if the parent graphs are layered; Stopped if the disk has no room for it."""
+    """The score cache of a search, if the parent graphs are layered; Stopped if the disk has no room for it.
+
+    They are if that is asked for, or if memory has no room for sparse ones; a search that has begun goes on as it is.
+    """
     store, begun = context.commits.store, search.state
-    if context.methods.parent_graph == "sparse":
+    if begun is not None:
+        return open_score_cache(store.folder, begun.cache, len(guide.costs)) if begun.cache else None
+    if context.methods.parent_graph == "sparse" and tables_fit(guide.costs, context):
         return None
-    if begun is not None and begun.cache is not None:
-        return open_score_cache(store.folder, begun.cache, len(guide.costs))
-    families = labelled_families(guide)
-    if store.used + score_cache_bytes(families[1]) > store.disk:
+    if store.used + score_cache_bytes(guide.costs) > store.disk:
         raise Stopped("disk_limit")
     try:
-        cache = write_score_cache(store.folder, f"families-{search.name}.h5", *families)
+        return write_score_cache(store, f"families-{search.name}", *labelled_families(guide, context))
     except BudgetError as error:
         raise Stopped("disk_limit") from error
-    store.add([cache.file])
-    return cache
 
 
 def _room(problem: SearchProblem, name: str, context: Context) -> Room:
     """What the memory budget leaves for nodes and tasks; Stopped, with a warning, if that is too little."""
     threads, commits = context.workers.threads, context.commits
     least = least_memory(problem, threads)
-    if least > context.memory:
-        context.observer(Warned(too_little_memory("The search", least, context.memory, threads)))
+    if least > context.memory_left:
+        needed = least + context.shelf.held
+        context.observer(Warned(too_little_memory("The search", needed, context.memory, threads)))
         raise Stopped("memory_limit")
     return Room(
-        context.memory - fixed_memory(problem, threads), commits.store, commits.due, commits.unsaved, f"c{name}-"
+        context.memory_left - fixed_memory(problem, threads), commits.store, commits.due, commits.unsaved, f"c{name}-"
     )
 
 

@@ -42,7 +42,7 @@ STATUS = "status.json"
 DRAWING = "layers.png"
 
 _ARRAY_FOLDERS = ("layers", "runs")
-_ARRAYS = r"(scores|(bounds|pieces|families)-\d+-\d+)\.h5|(layers|runs)/[^/]+\.h5"
+_ARRAYS = r"(scores(-\d+)?|(bounds|pieces|families)(-\d+)+)\.h5|(layers|runs)/[^/]+\.h5"
 _KEPT = (*OUTPUTS, *LOGS, STATUS, DRAWING)
 _TEMPORARY = rf"\.({'|'.join(map(re.escape, (*_KEPT, MANIFEST)))})\.\d+\.tmp"
 _SCRATCH_FILE = re.compile("|".join((_ARRAYS, _TEMPORARY, re.escape(MANIFEST))))

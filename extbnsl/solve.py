@@ -22,7 +22,7 @@ from extbnsl.guide import load_rare_kernels
 from extbnsl.limits import Deadline, default_disk, default_memory, default_threads
 from extbnsl.network import Network
 from extbnsl.parents.best_score import as_bytes, byte_tables, first_inside_each
-from extbnsl.parents.components import Component, components
+from extbnsl.parents.components import Component, components, origin
 from extbnsl.parents.enumeration import Enumeration, start_enumeration
 from extbnsl.parents.pruning import prune
 from extbnsl.parents.surviving import Survivors, surviving_families
@@ -30,6 +30,7 @@ from extbnsl.pieces import RootPass
 from extbnsl.prove import find_incumbent, prove
 from extbnsl.result import Result
 from extbnsl.scores.local import LocalScores
+from extbnsl.shelf import Shelf
 from extbnsl.stages import Stages
 from extbnsl.standing import Part, Standing, give_up, read_standing
 from extbnsl.storage import Store, load_compression, load_hdf5
@@ -102,18 +103,19 @@ def solve(
         store.compress = bool(compress)
         if store.compress:
             load_compression()
-        standing = _standing(resume, store)
+        shelf = Shelf(memory // 2, store)
+        standing = _standing(resume, store, shelf)
         commits = Commits(run_folder, store, about, standing, observer, workers.stop)
         stages = Stages(observer, standing.stages)
         methods = Methods(lower_bound, fixing, ancestral, path_extension, parent_graph)
-        context = Context(workers, stages, observer, memory, seed, methods, commits)
+        context = Context(workers, stages, observer, memory, seed, methods, commits, shelf)
         load_kernels(context)  # before anything is written: compiling cannot be stopped
         commits.commit()
         warnings = problem.warnings if isinstance(problem, Dataset) else ()
         for message in warnings:
             observer(Warned(message))
         survivors = find_survivors(problem, max_parents, context)
-        found = components(survivors.scores)
+        found = components(survivors.scores, shelf.put)
         parts, stopped = _solve_components(survivors, found, context)
         result = _result(problem, survivors, found, parts, options | budgets, context, warnings)
         if stopped is None:
@@ -160,10 +162,10 @@ def _check_same(about: Mapping[str, Any], resume: Manifest | None) -> None:
             )
 
 
-def _standing(resume: Manifest | None, store: Store) -> Standing:
+def _standing(resume: Manifest | None, store: Store, shelf: Shelf) -> Standing:
     if resume is None:
         return Standing()
-    return read_standing(resume.state, {file.name: file for file in resume.files}, store.folder)
+    return read_standing(resume.state, {file.name: file for file in resume.files}, store.folder, shelf.put)
 
 
 def compute_scores(
@@ -184,7 +186,8 @@ def compute_scores(
     with Workers(threads, stop) as workers, _store(None, None, None, None, threads) as store:
         commits = Commits(None, store, {}, Standing(), observer)
         stages = Stages(observer, commits.standing.stages)
-        context = Context(workers, stages, observer, memory or default_memory(), 0, Methods(), commits)
+        memory = memory or default_memory()
+        context = Context(workers, stages, observer, memory, 0, Methods(), commits, Shelf(memory // 2, store))
         load_kernels(context)
         survivors = find_survivors(dataset, max_parents, context)
     if survivors.stopped is not None:
@@ -234,24 +237,23 @@ def load_kernels(context: Context) -> None:
                 (pattern, start_enumeration(toy.variables)),  # child by child, as when there is little memory
                 (Methods("auto"), None),
             ):
-                _solve_quietly(toy, Context(alone, _QUIET, ignore, 1 << 30, 0, methods, _no_commits(store, begun)))
+                _solve_quietly(toy, _quiet(alone, methods, store, begun))
             if context.methods.parent_graph == "layered":
                 with _store(None, None, None, None, 1) as own:  # the run's own may have a score cache
                     layered = replace(pattern, parent_graph="layered")
-                    _solve_quietly(toy, Context(alone, _QUIET, ignore, 1 << 30, 0, layered, _no_commits(own, None)))
+                    _solve_quietly(toy, _quiet(alone, layered, own, None))
 
 
-_QUIET = Stages(ignore, {})
-
-
-def _no_commits(store: Store, begun: Enumeration | None) -> Commits:
-    return Commits(None, store, {}, Standing(begun), ignore)
+def _quiet(workers: Workers, methods: Methods, store: Store, begun: Enumeration | None) -> Context:
+    """To solve a toy with ample memory, without a trace."""
+    commits = Commits(None, store, {}, Standing(begun), ignore)
+    return Context(workers, Stages(ignore, {}), ignore, 1 << 30, 0, methods, commits, Shelf(1 << 29, store))
 
 
 def _solve_quietly(dataset: Dataset, context: Context) -> None:
     """Solve without a trace but the compiled kernels, and the files of layered parent graphs in the store."""
     survivors = find_survivors(dataset, None, context)
-    _solve_components(survivors, components(survivors.scores), context)
+    _solve_components(survivors, components(survivors.scores, context.shelf.put), context)
 
 
 def find_survivors(problem: Dataset | LocalScores, max_parents: int | None, context: Context) -> Survivors:
@@ -294,8 +296,8 @@ def _counted(dataset: Dataset, max_parents: int | None, context: Context) -> Sur
             standing.enumeration = enumeration
             commit_if_due(commits)
 
-    workers, memory, observer = context.workers, context.memory, context.observer
-    return surviving_families(dataset, max_parents, workers, memory, observer, standing.enumeration, on_size)
+    workers, shelf, observer = context.workers, context.shelf, context.observer
+    return surviving_families(dataset, max_parents, workers, shelf, observer, standing.enumeration, on_size)
 
 
 def _limited(scores: LocalScores, max_parents: int | None) -> LocalScores:
@@ -371,13 +373,12 @@ def _network(
     order: list[int] = []
     cost = []
     for part, component in zip(parts, found, strict=True):
-        tables = byte_tables(component.parents, component.costs).arrays()
         before: list[int] = []
         for i in part.order:
-            varset = as_bytes(pack(before, component.size)[None, :])
-            place = int(first_inside_each(i, varset, tables)[0])
+            tables = byte_tables(component.parents[i : i + 1], component.costs[i : i + 1]).arrays()
+            place = int(first_inside_each(0, as_bytes(pack(before, component.size)[None, :]), tables)[0])
             child = component.variables[i]
-            row = int(component.origin[i][place])
+            row = int(origin(component, i, scores)[place])
             parents[child] = unpack(scores.parents[child][row])
             cost.append(float(scores.costs[child][row]))
             before.append(i)

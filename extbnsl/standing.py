@@ -1,7 +1,7 @@
 """How far a solve has come: what a commit holds and a resume starts from."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -9,28 +9,38 @@ from typing import Any
 import numpy as np
 
 from extbnsl.errors import ExtbnslError
+from extbnsl.lists import Put, list_pieces, piece_name, read_lists, write_lists
 from extbnsl.parents.enumeration import Enumeration, stored_enumeration
 from extbnsl.parents.surviving import Survivors
 from extbnsl.pieces import RootPass, Search, read_search
 from extbnsl.scores.local import LocalScores
 from extbnsl.search.state import SearchState
-from extbnsl.storage import HEADER_BYTES, Store, StoredFile, pieces, read_arrays, read_pieces, write_arrays
+from extbnsl.storage import HEADER_BYTES, Store, StoredFile, pieces, read_pieces, write_arrays
 
-SCORES_FILE = "scores.h5"
 COUNTERS = ("nodes_expanded", "nodes_generated", "nodes_kept", "peak_layer")
 
 
 @dataclass(frozen=True)
 class Counting:
-    """An enumeration of the families in files: its counters, how long its arrays are, and the files in their order."""
+    """An enumeration in files: its counters, the files of its families, and of its arrays with their lengths."""
 
     counters: Mapping[str, Any]
+    families: tuple[StoredFile, ...]
+    arrays: tuple[StoredFile, ...]
     rows: Mapping[str, int]
-    files: tuple[StoredFile, ...]
+
+    @property
+    def files(self) -> tuple[StoredFile, ...]:
+        return self.families + self.arrays
 
     def document(self) -> dict[str, Any]:
         """What a manifest says of it."""
-        return {"enumeration": self.counters, "files": [file.name for file in self.files], "rows": self.rows}
+        return {
+            "enumeration": self.counters,
+            "families": [file.name for file in self.families],
+            "arrays": [file.name for file in self.arrays],
+            "rows": self.rows,
+        }
 
 
 @dataclass(frozen=True)
@@ -53,14 +63,16 @@ class Standing:
     """What is known so far: local scores, a part per component, and the search that is going on.
 
     enumeration: how far the families are enumerated, while that goes on; it may be ahead of `counting`, the one in
-    files. latest: the search's state, which may be ahead of the one in `search` and is not committed. counters: nodes
-    of the searches that are over; stages: seconds per stage; cpu_seconds, seconds: of all processes of the run;
-    peak_rss, peak_disk: the most bytes that one of them had in memory and in files.
+    files. scores: the files of the survivors, once they are written. latest: the search's state, which may be ahead of
+    the one in `search` and is not committed. counters: nodes of the searches that are over; stages: seconds per stage;
+    cpu_seconds, seconds: of all processes of the run; peak_rss, peak_disk: the most bytes that one of them had in
+    memory and in files.
     """
 
     enumeration: Enumeration | None = None
     counting: Counting | None = None
     survivors: Survivors | None = None
+    scores: tuple[StoredFile, ...] = ()
     parts: list[Part] = field(default_factory=list)
     search: Search | None = None
     latest: SearchState | None = None
@@ -98,7 +110,7 @@ class Standing:
         return total
 
     def document(self) -> dict[str, Any]:
-        """The JSON values that a manifest keeps; the local scores are in SCORES_FILE."""
+        """The JSON values that a manifest keeps."""
         survivors = self.survivors
         return {
             "phase": self.phase,
@@ -111,6 +123,8 @@ class Standing:
                 "max_parents": survivors.scores.max_parents,
                 "stopped": survivors.stopped,
                 "varsets": survivors.varsets,
+                "least": survivors.least,
+                "files": [file.name for file in self.scores],
             },
             "parts": [asdict(part) for part in self.parts],
             "search": self.search and self.search.document(),
@@ -123,14 +137,16 @@ class Standing:
         }  # fmt: skip
 
 
-def read_standing(document: Mapping[str, Any], files: Mapping[str, StoredFile], folder: Path) -> Standing:
-    """The standing that a manifest keeps; RunDirectoryError if a file is damaged."""
-    search = None if document["search"] is None else read_search(document["search"], files, folder)
+def read_standing(document: Mapping[str, Any], files: Mapping[str, StoredFile], folder: Path, put: Put) -> Standing:
+    """The standing that a manifest keeps, long arrays as `put` holds them; RunDirectoryError if a file is damaged."""
+    search = None if document["search"] is None else read_search(document["search"], files, folder, put)
     counting = None if document["counting"] is None else _read_counting(document["counting"], files)
+    scores = () if document["scores"] is None else tuple(files[name] for name in document["scores"]["files"])
     return Standing(
-        enumeration=None if counting is None else _read_enumeration(counting, folder),
+        enumeration=None if counting is None else _read_enumeration(counting, folder, put),
         counting=counting,
-        survivors=document["scores"] and _read_survivors(document["scores"], files[SCORES_FILE], folder),
+        survivors=document["scores"] and _read_survivors(document["scores"], scores, folder, put),
+        scores=scores,
         # whatever stopped the process before, this one has not given anything up
         parts=[replace(_read_part(part), stopped=None) for part in document["parts"]],
         search=search,
@@ -158,55 +174,52 @@ def write_counting(enumeration: Enumeration, store: Store, give_up: Callable[[],
     Unless all is written, nothing of it is left. Each file is on disk before the next one is begun: whoever gives up,
     or commits, does not wait long.
     """
-    if store.used + enumeration.bytes * 101 // 100 + HEADER_BYTES > store.disk:
+    if store.used + enumeration.bytes * 101 // 100 + 2 * HEADER_BYTES > store.disk:
         return None
-    arrays, before, files = enumeration.arrays(), store.files, list[StoredFile]()
+    arrays, before = enumeration.arrays(), store.files
+    families, others = list[StoredFile](), list[StoredFile]()
+    stem = f"runs/counting-{enumeration.complete_to:02}"
+    parts = (
+        (families, f"{stem}-families", list_pieces(enumeration.parents, enumeration.costs)),
+        (others, stem, pieces(arrays)),
+    )
     try:
-        for number, piece in enumerate(pieces(arrays)):
-            if number and give_up():
-                store.keep_only(before)
-                return None
-            name = f"runs/counting-{enumeration.complete_to:02}-{number}.h5"
-            files.append(write_arrays(store.folder, name, piece))
-            store.add(files[-1:])
-            store.synchronise(files[-1:])
+        for files, name, content in parts:
+            for number, piece in enumerate(content):
+                if (families or number) and give_up():
+                    store.keep_only(before)
+                    return None
+                files.append(write_arrays(store.folder, piece_name(name, number), piece))
+                store.add(files[-1:])
+                store.synchronise(files[-1:])
     except (ExtbnslError, MemoryError):
         store.keep_only(before)
         raise
-    return Counting(enumeration.document(), {name: array.shape[0] for name, array in arrays.items()}, tuple(files))
+    rows = {name: array.shape[0] for name, array in arrays.items()}
+    return Counting(enumeration.document(), tuple(families), tuple(others), rows)
 
 
 def _read_counting(document: Mapping[str, Any], files: Mapping[str, StoredFile]) -> Counting:
-    return Counting(document["enumeration"], document["rows"], tuple(files[name] for name in document["files"]))
+    families, arrays = (tuple(files[name] for name in document[kind]) for kind in ("families", "arrays"))
+    return Counting(document["enumeration"], families, arrays, document["rows"])
 
 
-def _read_enumeration(counting: Counting, folder: Path) -> Enumeration:
-    return stored_enumeration(counting.counters, read_pieces(folder, counting.files, counting.rows))
+def _read_enumeration(counting: Counting, folder: Path, put: Put) -> Enumeration:
+    parents, costs = read_lists(folder, counting.families, put)
+    arrays = {name: put(array) for name, array in read_pieces(folder, counting.arrays, counting.rows).items()}
+    return stored_enumeration(counting.counters, parents, costs, arrays)
 
 
-def write_survivors(survivors: Survivors, store: Store) -> None:
+def write_survivors(survivors: Survivors, store: Store) -> tuple[StoredFile, ...]:
     """Write the local scores to the store."""
-    scores = survivors.scores
-    arrays = {
-        "first": np.cumsum([0] + [costs.size for costs in scores.costs]),
-        "parents": np.concatenate(scores.parents),
-        "costs": np.concatenate(scores.costs),
-        "least": survivors.least,
-    }
-    store.add([write_arrays(store.folder, SCORES_FILE, arrays)])
+    return write_lists(store, "scores", survivors.scores.parents, survivors.scores.costs)
 
 
-def _read_survivors(document: Mapping[str, Any], file: StoredFile, folder: Path) -> Survivors:
-    arrays = read_arrays(folder, file)
-    cuts = arrays["first"][1:-1]
-    scores = LocalScores(
-        names=tuple(document["names"]),
-        parents=tuple(np.split(arrays["parents"], cuts)),
-        costs=tuple(np.split(arrays["costs"], cuts)),
-        score=document["score"],
-        max_parents=document["max_parents"],
-    )
-    return Survivors(scores, arrays["least"], document["stopped"], document["varsets"])
+def _read_survivors(document: Mapping[str, Any], files: Iterable[StoredFile], folder: Path, put: Put) -> Survivors:
+    parents, costs = read_lists(folder, files, put)
+    names, score, max_parents = tuple(document["names"]), document["score"], document["max_parents"]
+    scores = LocalScores(names, parents, costs, score, max_parents)
+    return Survivors(scores, np.array(document["least"]), document["stopped"], document["varsets"])
 
 
 def give_up(parts: list[Part], reason: str) -> list[Part]:

@@ -13,6 +13,7 @@ import itertools
 import json
 import math
 import os
+import threading
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -177,6 +178,11 @@ class StoredArray:
     def __init__(self, dataset: Any) -> None:
         self._dataset = dataset
 
+    @property
+    def length(self) -> int:
+        """The number of rows."""
+        return int(self._dataset.shape[0])
+
     def __getitem__(self, rows: "slice | EllipsisType") -> "NDArray":
         import numpy as np
         from h5py import h5s
@@ -316,6 +322,7 @@ class Store:
         self.disk = disk
         self.compress = compress
         self.used = self.peak = 0
+        self._lock = threading.RLock()  # of `used`: files without a name go when nobody needs them any more
         self._known: dict[str, StoredFile] = {}
         self._synchronised: set[str] = set()
 
@@ -333,8 +340,7 @@ class Store:
             former = self._known.get(file.name)
             if file != former:
                 self._known[file.name] = file
-                self.used += file.bytes - (former.bytes if former else 0)
-                self.peak = max(self.peak, self.used)
+                self._count(file.bytes - (former.bytes if former else 0))
                 self._synchronised.discard(file.name)
             if synchronised:
                 self._synchronised.add(file.name)
@@ -347,6 +353,13 @@ class Store:
             synchronise_folder(self.folder)  # the folders in it may be new as well
             self._synchronised.update(new)
 
+    def borrow(self, size: int) -> None:
+        """Count so many bytes more, or fewer, of files without a name; BudgetError if there is no room for them."""
+        with self._lock:
+            if size > 0 and self.used + size > self.disk:
+                raise BudgetError(f"{self.folder} has no room left within the disk budget; grant more.")
+            self._count(size)
+
     def keep_only(self, files: Iterable[StoredFile]) -> None:
         """Delete every known file but these; what cannot be deleted stays counted."""
         kept = {file.name for file in files}
@@ -355,8 +368,13 @@ class Store:
                 (self.folder / name).unlink(missing_ok=True)
             except OSError:
                 continue
-            self.used -= self._known.pop(name).bytes
+            self._count(-self._known.pop(name).bytes)
             self._synchronised.discard(name)
+
+    def _count(self, size: int) -> None:
+        with self._lock:
+            self.used += size
+            self.peak = max(self.peak, self.used)
 
 
 def write_atomically(path: str | os.PathLike[str], data: bytes) -> None:

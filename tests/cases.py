@@ -1,9 +1,18 @@
 """Random problems for the tests: data sets with structure, ties, constant columns and repeated rows."""
 
+from pathlib import Path
+
 import numpy as np
 
 from extbnsl.data import Dataset
 from extbnsl.scores.local import local_scores
+from extbnsl.shelf import Shelf
+from extbnsl.storage import Store
+
+
+def shelf_of(memory=1 << 30, folder=None):
+    """A shelf with room in memory and, in a folder, a gigabyte on disk."""
+    return Shelf(memory, Store(folder or Path(), 1 << 30 if folder else 0))
 
 
 def random_dataset(rng, n, records, largest_arity=4):

@@ -17,7 +17,7 @@ def certificate_of(result, rounds, workers):
     return Certificate(
         tuple(
             certified(component, result.local_scores, upper_bound_of(component, result), rounds, workers)
-            for component in components(result.local_scores)
+            for component in components(result.local_scores, lambda array: array)
         )
     )
 

@@ -5,7 +5,7 @@ import math
 import naive
 import numpy as np
 import pytest
-from cases import random_dataset, random_families, scores_of
+from cases import random_dataset, random_families, scores_of, shelf_of
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -177,7 +177,7 @@ def test_on_data():
     """A projection of structured data: the root bound is close, and fixing proves the optimum alone or nearly."""
     dataset = random_dataset(np.random.default_rng(3), 8, 300)
     with Workers(1) as workers:
-        scores = surviving_families(dataset, None, workers, 1 << 30, ignore).scores
+        scores = surviving_families(dataset, None, workers, shelf_of(), ignore).scores
         optimum = naive.optimal_cost(dataset.codes, dataset.arities)
         multipliers = find_multipliers(families_in(scores), None, 10, 0, workers)
         static = sum(costs[0] for costs in scores.costs)

@@ -6,7 +6,7 @@ from cases import random_families, scores_of
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from extbnsl.parents.components import components
+from extbnsl.parents.components import components, origin
 from extbnsl.parents.pruning import prune, undominated
 from extbnsl.varsets import unpack
 
@@ -19,6 +19,10 @@ def sparse_families(seed, n):
     families = random_families(rng, n, most=4)
     reach = int(rng.integers(1, 2**n))
     return [sorted({v & reach: c for v, c in own}.items()) for own in families]
+
+
+def keep(array):
+    return array
 
 
 def naive_components(candidates):
@@ -38,12 +42,12 @@ def test_families_inside_their_component_are_not_pruned_again(monkeypatch):
     scores = prune(scores_of([sorted(own.items()) for own in ring]))
     pruned = []
     monkeypatch.setattr("extbnsl.parents.components.undominated", lambda p, c: pruned.append(1) or undominated(p, c))
-    (component,) = components(scores)
+    (component,) = components(scores, keep)
     assert not pruned
     for x in range(6):
         assert np.array_equal(component.parents[x], scores.parents[x])
         assert np.array_equal(component.costs[x], scores.costs[x])
-        assert component.origin[x].tolist() == list(range(scores.costs[x].size))
+        assert origin(component, x, scores).tolist() == list(range(scores.costs[x].size))
 
 
 @SETTINGS
@@ -51,7 +55,7 @@ def test_families_inside_their_component_are_not_pruned_again(monkeypatch):
 def test_strongly_connected_and_in_order(seed, n):
     scores = prune(scores_of(sparse_families(seed, n)))
     candidates = [unpack(np.bitwise_or.reduce(p, axis=0)) for p in scores.parents]
-    found = components(scores)
+    found = components(scores, keep)
     assert {frozenset(c.variables) for c in found} == naive_components(candidates)
     assert sorted(v for c in found for v in c.variables) == list(range(n))
     before = set()
@@ -69,7 +73,7 @@ def test_optima_add_up(seed, n):
     optimum = naive.optimal_cost_dp(n, naive.best_scores(naive.cost_table(n, families)))
     scores = prune(scores_of(families))
     total, before = 0.0, 0
-    for component in components(scores):
+    for component in components(scores, keep):
         k = component.size
         inside = [
             list(zip(p[:, 0].tolist(), c.tolist(), strict=True))
@@ -78,7 +82,9 @@ def test_optima_add_up(seed, n):
         total += naive.optimal_cost_dp(k, naive.best_scores(naive.cost_table(k, inside)))
         before |= sum(1 << v for v in component.variables)
         for i, x in enumerate(component.variables):
-            for varset, cost, row in zip(inside[i], component.costs[i], component.origin[i].tolist(), strict=True):
+            for varset, cost, row in zip(
+                inside[i], component.costs[i], origin(component, i, scores).tolist(), strict=True
+            ):
                 whole = int(scores.parents[x][row, 0])
                 assert scores.costs[x][row] == cost == varset[1]
                 assert whole & ~before == 0
@@ -91,5 +97,5 @@ def test_optima_add_up(seed, n):
 def test_a_long_chain_does_not_recurse():
     n = 64
     scores = scores_of([[(0, 2.0), (1 << (x + 1) % n, 1.0)] for x in range(n)])
-    (ring,) = components(scores)
+    (ring,) = components(scores, keep)
     assert ring.variables == tuple(range(n))

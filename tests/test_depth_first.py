@@ -6,6 +6,7 @@ import time
 import naive
 import numpy as np
 import pytest
+from cases import shelf_of
 
 from extbnsl.data import from_array
 from extbnsl.events import Warned, ignore
@@ -22,7 +23,7 @@ PLENTY = 1 << 30
 def families(dataset, threads=1, max_parents=None, stop=lambda: None, memory=PLENTY, begun=None, seen=None):
     on_size = (lambda enumeration: None) if seen is None else seen.append
     with Workers(threads, stop) as workers:
-        return surviving_families(dataset, max_parents, workers, memory, ignore, begun, on_size)
+        return surviving_families(dataset, max_parents, workers, shelf_of(memory), ignore, begun, on_size)
 
 
 def child_by_child(dataset, **options):
@@ -71,7 +72,7 @@ def test_too_little_memory_is_said_and_ends_with_what_is_known():
     dataset = random_data(1, 16, 400)
     events = []
     with Workers(2) as workers:
-        little = surviving_families(dataset, None, workers, 50_000, events.append)
+        little = surviving_families(dataset, None, workers, shelf_of(25_000), events.append)
     assert little.stopped == "memory_limit"
     (warning,) = [event.message for event in events if isinstance(event, Warned)]
     assert re.fullmatch(
@@ -90,7 +91,7 @@ def test_whoever_goes_on_from_a_size_finds_exactly_the_same(find):
     assert len(seen) >= 4
     assert seen.pop().done
     for found in seen:
-        again = stored_enumeration(found.document(), found.arrays())
+        again = stored_enumeration(found.document(), found.parents, found.costs, found.arrays())
         for one, other in zip(found.children, again.children, strict=True):
             assert (one.index, one.variables.tolist()) == (other.index, other.variables.tolist())
             assert np.array_equal(one.pairs, other.pairs)

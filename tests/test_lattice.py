@@ -6,23 +6,22 @@ import math
 import naive
 import numpy as np
 import pytest
-from cases import dataset_of, full_xor_rows, random_dataset, xor_rows
+from cases import dataset_of, full_xor_rows, random_dataset, shelf_of, xor_rows
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from extbnsl import shelf
 from extbnsl.data import distinct_rows
-from extbnsl.events import StageAdvanced, ignore
+from extbnsl.events import ignore
 from extbnsl.parents import enumerate as enumeration
-from extbnsl.parents.best_score import byte_tables_bytes
 from extbnsl.parents.enumerate import CountingProblem, binomial_table, enumerate_families
-from extbnsl.parents.lattice import mark_needed, mark_parents, next_alive, successor
+from extbnsl.parents.lattice import mark_needed, next_alive, successor
 from extbnsl.parents.surviving import surviving_families
 from extbnsl.scores.counting import counting_table
 from extbnsl.scores.mdl import half_log, max_size
 from extbnsl.workers import Workers
 
 SETTINGS = settings(deadline=None, max_examples=40, suppress_health_check=list(HealthCheck))
-PLENTY = 1 << 30
 
 
 def level(n, size):
@@ -39,40 +38,25 @@ def test_successor_walks_the_level(n):
 
 
 @SETTINGS
-@given(st.integers(0, 2**32), st.integers(2, 8), st.data())
-def test_mark_needed(seed, n, data):
-    rng = np.random.default_rng(seed)
-    size = data.draw(st.integers(0, n - 1))
-    varsets, above = level(n, size), level(n, size + 1)
-    everyone = (1 << n) - 1
-    alive = rng.integers(0, 1 << n, len(varsets)) & rng.integers(0, 1 << n, len(varsets))
-    alive = np.array([a & everyone & ~v for a, v in zip(alive.tolist(), varsets, strict=True)], dtype=np.uint64)
-    children = data.draw(st.integers(0, everyone))
-    lo = data.draw(st.integers(0, len(varsets) - 1))
-    hi = data.draw(st.integers(lo, len(varsets)))
-    needed = np.zeros(len(above) + 3, np.uint8)
-    families = mark_needed(lo, hi, size, alive, np.uint64(children), binomial_table(n), needed, -3)
-    pairs = [(varsets[i], x) for i in range(lo, hi) for x in naive.members(int(alive[i]) & children)]
-    assert families == len(pairs)
-    assert {above[k - 3] for k in np.flatnonzero(needed)} == {v | 1 << x for v, x in pairs}
-
-
-@SETTINGS
-@given(st.integers(0, 2**32), st.integers(2, 8), st.data())
-def test_mark_parents(seed, n, data):
+@given(st.integers(0, 2**32), st.integers(2, 8), st.booleans(), st.data())
+def test_mark_needed(seed, n, extended, data):
     rng = np.random.default_rng(seed)
     size = data.draw(st.integers(1, n))
     below, varsets = level(n, size - 1), level(n, size)
     everyone = (1 << n) - 1
-    alive = {v: int(rng.integers(0, 1 << n)) & everyone & ~v if rng.random() < 0.9 else 0 for v in below}
-    needed = np.zeros(len(varsets), np.uint8)
+    some = rng.integers(0, 1 << n, len(below)) & (rng.integers(0, 1 << n, len(below)) | -int(rng.integers(2)))
+    alive = {v: int(a) & everyone & ~v if rng.random() < 0.9 else 0 for v, a in zip(below, some, strict=True)}
+    lo = data.draw(st.integers(0, len(varsets) - 1))
+    hi = data.draw(st.integers(lo, len(varsets)))
+    needed = np.full(hi - lo, 7, np.uint8)
     column = np.array([alive[v] for v in below], dtype=np.uint64)
-    mark_parents(0, len(varsets), size, column, np.uint64(everyone), binomial_table(n), needed, 0)
-    for v, mark in zip(varsets, needed.tolist(), strict=True):
-        left = everyone & ~v
+    mark_needed(lo, hi, size, column, extended, binomial_table(n), needed)
+    for v, mark in zip(varsets[lo:hi], needed.tolist(), strict=True):
+        common = everyone & ~v
         for y in naive.members(v):
-            left &= alive[v ^ 1 << y]
-        assert mark == (left != 0)
+            common &= alive[v ^ 1 << y]
+        family = any(alive[v ^ 1 << y] >> y & 1 for y in naive.members(v))
+        assert mark == (family or (extended and common != 0))
 
 
 # ---- rules
@@ -83,7 +67,7 @@ def everything_alive(lo, hi, size, extend, here, above, unit, arities, limits, b
     for i, varset in enumerate(level(arities.size, size)):
         if lo <= i < hi:
             within = sum(1 << x for x in range(arities.size) if size <= limits[x])
-            alive[i] = within & ~varset
+            alive[i - lo] = within & ~varset
 
 
 def extension_alone(lo, hi, size, extend, here, above, unit, arities, limits, binomials, alive):
@@ -166,7 +150,7 @@ def test_a_rule_changes_no_best_score(rule, block, monkeypatch):
             continue
         problem = counting_problem(codes, arities, limits, floors)
         monkeypatch.setattr(enumeration, "next_alive", following or gains_alone())
-        found = enumerate_families(problem, Workers(1), PLENTY, ignore)
+        found = enumerate_families(problem, Workers(1), shelf_of(), ignore)
         assert found.done
         assert found.stopped is None
         best = naive.best_scores(naive.all_local_scores(codes, arities))
@@ -184,7 +168,7 @@ def test_a_rule_drops_something(rule, monkeypatch):
     assert len(arities) == 6
     following, limits, floors = RULES[rule]
     monkeypatch.setattr(enumeration, "next_alive", following or gains_alone())
-    found = enumerate_families(counting_problem(codes, arities, limits, floors), Workers(1), PLENTY, ignore)
+    found = enumerate_families(counting_problem(codes, arities, limits, floors), Workers(1), shelf_of(), ignore)
     assert found.varsets < 2**6 - 1
 
 
@@ -192,7 +176,7 @@ def test_a_rule_drops_something(rule, monkeypatch):
 def test_families_are_the_undominated_ones(seed):
     codes, arities = varying(seed, 6, 100)
     n = len(arities)
-    found = enumerate_families(counting_problem(codes, arities, True, True), Workers(1), PLENTY, ignore)
+    found = enumerate_families(counting_problem(codes, arities, True, True), Workers(1), shelf_of(), ignore)
     costs = naive.all_local_scores(codes, arities)
     best = naive.best_scores(costs)
     for x in range(n):
@@ -209,7 +193,7 @@ def test_families_are_the_undominated_ones(seed):
 @given(st.integers(0, 2**32), st.integers(1, 6), st.integers(1, 60), st.sampled_from([None, 0, 1, 2]))
 def test_surviving_families_answer_best_score(seed, n, records, limit):
     dataset = random_dataset(np.random.default_rng(seed), n, records)
-    survivors = surviving_families(dataset, limit, Workers(1), PLENTY, ignore)
+    survivors = surviving_families(dataset, limit, Workers(1), shelf_of(), ignore)
     assert survivors.stopped is None
     survivors.scores.check()
     best = naive.best_scores(naive.all_local_scores(dataset.codes, dataset.arities, limit))
@@ -233,41 +217,52 @@ def as_values(found):
     return [p.tolist() for p in found.parents], [c.tolist() for c in found.costs]
 
 
-def blocks_used(problem, memory):
-    """The enumeration, and into how many blocks its levels were cut."""
-    events = []
-    found = enumerate_families(problem, Workers(1), memory, events.append)
-    per_level = {}
-    for event in events:
-        assert isinstance(event, StageAdvanced)
-        per_level[event.unit] = per_level.get(event.unit, 0) + 1
-    return found, max(per_level.values(), default=0)
+def of_limit(codes, arities, limit):
+    problem = counting_problem(codes, arities, False, True)
+    return CountingProblem(problem.table, np.full(len(arities), limit), problem.floors, problem.half_log)
 
 
-@pytest.mark.parametrize(("limit", "blocks_at_least"), [(1, 3), (2, 3), (3, 2)])
-def test_the_last_level_in_blocks(limit, blocks_at_least):
+@pytest.mark.parametrize("limit", [1, 2, 3])
+def test_without_room_for_a_level_what_is_complete_is_known(limit):
     codes, arities = varying(5, 9, 120)
     n = len(arities)
     assert n >= 6
-    problem = counting_problem(codes, arities, False, True)
-    problem = CountingProblem(problem.table, np.full(n, limit), problem.floors, problem.half_log)
-    whole, one = blocks_used(problem, PLENTY)
-    assert one == 1
+    problem = of_limit(codes, arities, limit)
+    whole = enumerate_families(problem, Workers(1), shelf_of(), ignore)
     assert whole.done
     costs = naive.all_local_scores(codes, arities)
-    most = 0
-    families = whole.families_bytes + byte_tables_bytes(whole.costs, n)
-    for memory in sorted({*range(1, families, families // 5), *range(families, families + 12_000, 150)}):
-        found, blocks = blocks_used(problem, memory)
-        most = max(most, blocks)
+    ends = set()
+    for memory in range(0, 12_000, 150):
+        found = enumerate_families(problem, Workers(1), shelf_of(memory), ignore)
+        ends.add((found.stopped, found.complete_to))
         if found.done:
             assert as_values(found) == as_values(whole)
         else:
-            assert found.stopped == "memory_limit"
             few = np.bitwise_count(np.arange(2**n)) <= found.complete_to
             best = naive.best_scores(np.where(few, costs, np.inf))[outside(n)]
             np.testing.assert_allclose(found_scores(found, n)[outside(n)], best, rtol=1e-10, atol=1e-8)
-    assert most >= blocks_at_least
+    assert {size for reason, size in ends if reason is not None} >= set(range(limit - 1))
+    assert (None, limit) in ends
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("memory", [0, 500, 1_000])
+def test_levels_and_families_on_disk_change_nothing(threads, memory, tmp_path, monkeypatch):
+    codes, arities = varying(5, 9, 120)
+    problem = of_limit(codes, arities, 4)
+    monkeypatch.setattr(enumeration, "CHUNK", 16)
+    monkeypatch.setattr(shelf, "PAGES_HELD", 100)
+    whole = enumerate_families(problem, Workers(1), shelf_of(), ignore)
+    room = shelf_of(memory, tmp_path)
+    seen = []
+    with Workers(threads) as workers:
+        found = enumerate_families(problem, workers, room, ignore, None, lambda found: seen.append(room.on_disk))
+    assert as_values(found) == as_values(whole)
+    assert found.varsets == whole.varsets
+    assert max(seen) >= 2_000 - memory
+    assert not list(tmp_path.iterdir())
+    del found
+    assert room.held == room.on_disk == 0
 
 
 @pytest.mark.parametrize("chunk", [1, 7])
@@ -275,10 +270,10 @@ def test_the_last_level_in_blocks(limit, blocks_at_least):
 def test_chunks_and_threads_change_nothing(chunk, threads, monkeypatch):
     codes, arities = varying(8, 8, 90)
     problem = counting_problem(codes, arities, True, True)
-    whole = enumerate_families(problem, Workers(1), PLENTY, ignore)
+    whole = enumerate_families(problem, Workers(1), shelf_of(), ignore)
     monkeypatch.setattr(enumeration, "CHUNK", chunk)
     with Workers(threads) as workers:
-        cut = enumerate_families(problem, workers, PLENTY, ignore)
+        cut = enumerate_families(problem, workers, shelf_of(), ignore)
     assert as_values(cut) == as_values(whole)
     assert cut.varsets == whole.varsets
 

@@ -32,8 +32,8 @@ from extbnsl.workers import Workers
 class Layered(Problem):
     """The same problem by layered parent graphs."""
 
-    def layered(self, folder, limit=math.inf, path_extension=False):
-        cache = write_score_cache(folder, "families-1.h5", self.scores.parents, self.scores.costs)
+    def layered(self, store, limit=math.inf, path_extension=False):
+        cache = write_score_cache(store, "families-1", self.scores.parents, self.scores.costs)
         return search_problem(self.scores.parents, self.scores.costs, self.bound, limit, path_extension, cache)
 
     def assert_rows(self, state, ready, folder=None):
@@ -61,7 +61,7 @@ def test_layers_are_those_of_sparse_parent_graphs(seed, n, most, pattern, path_e
     problem = Layered(seed, n, most, pattern)
     limit = problem.optimum + slack
     sparse = problem.ready(limit, path_extension)
-    layered = problem.layered(tmp_path_factory.mktemp("cache"), limit, path_extension)
+    layered = problem.layered(Store(tmp_path_factory.mktemp("cache"), 1 << 30), limit, path_extension)
     expected, states = searched(sparse), searched(layered)
     assert [columns(s, layered) for s in states] == [columns(s, sparse) for s in expected]
     for state in states:
@@ -77,7 +77,7 @@ def test_families_that_no_predecessor_contains_are_found_when_some_are_pruned(tm
         problem = Layered(seed, 9, most=60)
         costs = naive.cost_table(9, problem.families)
         for slack in (0.5, 3.0):
-            ready = problem.layered(tmp_path, problem.optimum + slack, True)
+            ready = problem.layered(Store(tmp_path, 1 << 30), problem.optimum + slack, True)
             before = set()
             for state in searched(ready):
                 problem.assert_rows(state, ready)
@@ -105,7 +105,7 @@ def test_partitions_tasks_and_chunks_change_nothing(low_bits, path_extension, mo
         monkeypatch.setattr(tasks, "CHUNK_TARGETS", 3)
         monkeypatch.setattr(search.runs, "FENCE_NODES", 2)
         monkeypatch.setattr(score_cache, "FAMILIES_READ", 7)
-        ready = problem.layered(tmp_path, limit, path_extension)
+        ready = problem.layered(Store(tmp_path, 1 << 30), limit, path_extension)
         states = searched(ready, 3)
         assert [columns(s, ready) for s in states] == expected
         for state in states:
@@ -133,14 +133,13 @@ def test_budgets_and_commits_change_nothing(seed, n, memory, threads, path_exten
         monkeypatch.setattr(layers, "LEAST_SOURCES", data.draw(st.sampled_from([1, 4, 50])))
         monkeypatch.setattr(layers, "LEAST_TASK_BYTES", data.draw(st.sampled_from([1, 500, 10_000])))
         store = Store(tmp_path_factory.mktemp("store"), 1 << 30)
-        ready = problem.layered(store.folder, limit, path_extension)
-        store.add([ready.score_cache.file])
+        ready = problem.layered(store, limit, path_extension)
         answers = itertools.cycle(data.draw(st.lists(st.booleans(), min_size=1, max_size=20)))
         seen, committed = {}, []
         with Workers(threads) as workers:
             for state in search_layers(ready, workers, Room(memory, store, lambda: next(answers), name="c")):
                 if state.to_commit:
-                    assert ready.score_cache.file in state.files
+                    assert set(ready.score_cache.files) <= set(state.files)
                     committed.append(json.loads(json_text(state.document())))
                 if state.layer.size not in seen:
                     seen[state.layer.size] = columns(state, ready, store.folder)
@@ -167,21 +166,24 @@ def test_more_than_a_byte_of_low_bits_and_many_families(tmp_path, monkeypatch):
     monkeypatch.setattr(score_cache, "FAMILIES_READ", 1000)
     for path_extension in (False, True):
         sparse = problem.ready(problem.optimum + 1e-6, path_extension)
-        layered = problem.layered(tmp_path, problem.optimum + 1e-6, path_extension)
+        layered = problem.layered(Store(tmp_path, 1 << 30), problem.optimum + 1e-6, path_extension)
         assert layered.low_bits == 9
         states = searched(layered)
         assert [columns(s, layered) for s in states] == [columns(s, sparse) for s in searched(sparse)]
         problem.assert_rows(states[6], layered)
 
 
-@pytest.mark.parametrize("read", [1, 5, 1 << 14])
-def test_the_score_cache_holds_the_families_by_size_child_and_cost(read, tmp_path, monkeypatch):
+@pytest.mark.parametrize(("read", "piece"), [(1, 1 << 20), (5, 1 << 20), (1 << 14, 1 << 20), (1 << 14, 160), (5, 160)])
+def test_the_score_cache_holds_the_families_by_size_child_and_cost(read, piece, tmp_path, monkeypatch):
     monkeypatch.setattr(score_cache, "FAMILIES_READ", read)
+    monkeypatch.setattr(score_cache, "PIECE_BYTES", piece)
     problem = Layered(7, 8, most=60)
     scores = problem.scores
-    written = write_score_cache(tmp_path, "families-1.h5", scores.parents, scores.costs)
-    assert written.file.bytes <= score_cache_bytes(scores.costs)
-    cache = open_score_cache(tmp_path, written.file, 8)
+    written = write_score_cache(Store(tmp_path, 1 << 30), "families-1", scores.parents, scores.costs)
+    assert sum(file.bytes for file in written.files) <= score_cache_bytes(scores.costs)
+    assert (len(written.files) > 3) == (piece < 1000)
+    cache = open_score_cache(tmp_path, written.files, 8)
+    assert cache.starts == written.starts
     everything = sorted(
         (varset.bit_count(), child, cost, varset)
         for child in range(8)
@@ -201,7 +203,7 @@ def test_the_score_cache_holds_the_families_by_size_child_and_cost(read, tmp_pat
 
 
 def test_a_damaged_score_cache_is_named(tmp_path):
-    ready = Layered(3, 6).layered(tmp_path)
+    ready = Layered(3, 6).layered(Store(tmp_path, 1 << 30))
     (tmp_path / "families-1.h5").write_bytes(b"nonsense")
     with Workers(1) as workers, pytest.raises(RunDirectoryError, match=r"families-1\.h5"):
         list(search_layers(ready, workers, IN_MEMORY))
@@ -209,7 +211,7 @@ def test_a_damaged_score_cache_is_named(tmp_path):
 
 def test_rows_count_in_memory_and_in_files(tmp_path):
     problem = Layered(3, 11)
-    sparse, layered = searched(problem.ready()), searched(problem.layered(tmp_path))
+    sparse, layered = searched(problem.ready()), searched(problem.layered(Store(tmp_path, 1 << 30)))
     for size in range(11):
         nodes = layered[size].layer.nodes
         assert layered[size].layer.memory - sparse[size].layer.memory == 8 * (11 - size) * nodes
@@ -248,7 +250,7 @@ def test_a_run_that_is_stopped_goes_on_with_its_score_cache(tmp_path):
     stopped = solve(data, observer=observe, stop=lambda: "interrupted" if reached[-1:] == [4] else None, **options)
     assert stopped.status == "interrupted"
     manifest = read_manifest(tmp_path)
-    assert manifest.state["search"]["state"]["cache"] == "families-1-1.h5"
+    assert manifest.state["search"]["state"]["cache"] == ["families-1-1.h5"]
     assert "families-1-1.h5" in [file.name for file in manifest.files]
     whole = solve(data, parent_graph="sparse", lower_bound="static")
     result = solve(data, resume=manifest, **options)

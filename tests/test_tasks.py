@@ -30,7 +30,7 @@ def test_processes_make_the_layers_that_threads_make(parent_graph, memory, proce
     monkeypatch.setattr("extbnsl.search.problem.LOW_BITS", 4)
     problem = Layered(5, 10, most=60)
     limits = problem.optimum + 4, True
-    ready = problem.ready(*limits) if parent_graph == "sparse" else problem.layered(tmp_path, *limits)
+    ready = problem.ready(*limits) if parent_graph == "sparse" else problem.layered(Store(tmp_path, 1 << 30), *limits)
 
     def layers_made_by(pool):
         store = Store(Path(tempfile.mkdtemp(dir=tmp_path)), 1 << 30)

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.kernels import lowest, njit, u64
-from extbnsl.varsets import WORD_BITS, renumber
+from extbnsl.varsets import WORD_BITS, renumber, words
 from extbnsl.workers import Workers
 
 ZERO = 1e-7  # nats: a family whose reduced cost is this close to the least of its child counts as free
@@ -103,6 +103,12 @@ def multipliers_of(families: Families, clusters: NDArray[np.uint64], weights: ND
     reduced, least = np.empty(families.costs.size), np.empty(families.first.size - 1)
     _reduce(families.arrays(), clusters, weights * UNIT, weights.size, reduced, least)
     return Multipliers(clusters, weights, least, reduced)
+
+
+def multipliers_bytes(costs: Sequence[NDArray[np.float64]], variables: int, threads: int) -> int:
+    """About the memory that finding multipliers takes: the families twice, and per stream at work what is left of each
+    cost, also in a trial, with two marks."""
+    return sum(c.size for c in costs) * (16 * words(variables) + 24 + 32 * min(threads, STREAMS))
 
 
 def find_multipliers(

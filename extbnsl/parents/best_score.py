@@ -5,6 +5,7 @@ which parent sets have no member of that byte outside the value; the AND over th
 U, and its first one is the best. Malone et al. 2011, Section 4, answers the same question by parent graphs.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -52,7 +53,7 @@ class ByteTables:
 
 
 def byte_tables(
-    parents: tuple[NDArray[np.uint64], ...], costs: tuple[NDArray[np.float64], ...], bytes_of_all: int = 0
+    parents: Sequence[NDArray[np.uint64]], costs: Sequence[NDArray[np.float64]], bytes_of_all: int = 0
 ) -> ByteTables:
     """Build the tables of families in score order: parents[X] (m, w) varsets, costs[X] (m,) ascending.
 
@@ -79,10 +80,44 @@ def byte_tables(
     )
 
 
-def byte_tables_bytes(costs: tuple[NDArray[np.float64], ...], variables: int) -> int:
+def byte_tables_bytes(costs: Sequence[NDArray[np.float64]], variables: int) -> int:
     """About the memory of the tables of so many families over so many variables, at most."""
-    sets = sum(c.size for c in costs)
-    return 2048 * sum(-(-c.size // 64) for c in costs) * -(-variables // 8) + sets * 8 * (1 + words(variables))
+    return sum(_child_bytes(c.size, variables) for c in costs)
+
+
+def by_bytes(costs: Sequence[NDArray[np.float64]], variables: int, most: int) -> list[list[int]]:
+    """The children in groups whose tables take at most so many bytes together, or of one child."""
+    groups: list[list[int]] = [[]]
+    taken = 0
+    for child, own in enumerate(costs):
+        size = _child_bytes(own.size, variables)
+        if groups[-1] and taken + size > most:
+            groups.append([])
+            taken = 0
+        groups[-1].append(child)
+        taken += size
+    return groups
+
+
+def cheapest_families(
+    parents: Sequence[NDArray[np.uint64]], costs: Sequence[NDArray[np.float64]], most: int
+) -> tuple[Sequence[NDArray[np.uint64]], Sequence[NDArray[np.float64]]]:
+    """The cheapest families of each child, as many as tables of `most` bytes have room for, and its last one.
+
+    The last family of pruned local scores is the empty parent set, if the child may have it.
+    """
+    n, longest = len(costs), max(c.size for c in costs)
+    rows = longest
+    while rows > 64 and sum(_child_bytes(min(c.size, rows), n) for c in costs) > most:
+        rows //= 2
+    if rows == longest:
+        return parents, costs
+    kept = [np.append(np.arange(min(c.size - 1, rows - 1)), c.size - 1) for c in costs]
+    return [p[k] for p, k in zip(parents, kept, strict=True)], [c[k] for c, k in zip(costs, kept, strict=True)]
+
+
+def _child_bytes(families: int, variables: int) -> int:
+    return 2048 * -(-families // 64) * -(-variables // 8) + families * 8 * (1 + words(variables))
 
 
 def as_bytes(varsets: NDArray[np.uint64]) -> NDArray[np.uint8]:

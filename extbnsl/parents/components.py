@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from extbnsl.lists import FamilyLists, Put
 from extbnsl.parents.pruning import undominated
 from extbnsl.scores.local import LocalScores, canonical_order
 from extbnsl.varsets import renumber, unpack
@@ -20,32 +21,42 @@ from extbnsl.varsets import renumber, unpack
 class Component:
     """A part of the problem: `variables` (k,) of the whole, and their families cut down to the component.
 
-    parents[i] (m, words(k)) uint64 over positions in `variables`, costs[i] (m,) in score order, undominated;
-    origin[i] (m,) int64: the row of the family in the whole problem's local scores.
+    parents[i] (m, words(k)) uint64 over positions in `variables`, costs[i] (m,) in score order, undominated.
     """
 
     variables: tuple[int, ...]
-    parents: tuple[NDArray[np.uint64], ...]
-    costs: tuple[NDArray[np.float64], ...]
-    origin: tuple[NDArray[np.int64], ...]
+    parents: FamilyLists
+    costs: FamilyLists
 
     @property
     def size(self) -> int:
         return len(self.variables)
 
 
-def components(scores: LocalScores) -> tuple[Component, ...]:
-    """The components of pruned local scores, each after all from which it may have parents. O(families)."""
-    return split(scores.parents, scores.costs)
+def components(scores: LocalScores, put: Put) -> tuple[Component, ...]:
+    """The components of pruned local scores, each after all from which it may have parents; new arrays as `put` holds
+    them. O(families)."""
+    return split(scores.parents, scores.costs, put)
 
 
-def split(parents: Sequence[NDArray[np.uint64]], costs: Sequence[NDArray[np.float64]]) -> tuple[Component, ...]:
+def split(parents: Sequence[NDArray], costs: Sequence[NDArray], put: Put) -> tuple[Component, ...]:
     """The components of the families parents[X] (m, w), costs[X] (m,), each after all from which it may have parents.
 
     O(families).
     """
     candidates = [unpack(np.bitwise_or.reduce(p, axis=0)) for p in parents]
-    return tuple(_component(tuple(sorted(members)), parents, costs) for members in _strongly_connected(candidates))
+    members = [tuple(sorted(own)) for own in _strongly_connected(candidates)]
+    if len(members) == 1:
+        return (Component(members[0], tuple(parents), tuple(costs)),)
+    return tuple(_component(own, parents, costs, put) for own in members)
+
+
+def origin(component: Component, i: int, scores: LocalScores) -> NDArray[np.int64]:
+    """The row of each of the component's families of child i in the local scores: int64 (m,). O(families of i)."""
+    x = component.variables[i]
+    if component.size == scores.variables:
+        return np.arange(component.costs[i].size)
+    return _projected(scores.parents[x], scores.costs[x], component.variables, scores.variables)[2]
 
 
 def _strongly_connected(candidates: list[tuple[int, ...]]) -> list[list[int]]:
@@ -84,16 +95,9 @@ def _strongly_connected(candidates: list[tuple[int, ...]]) -> list[list[int]]:
     return found
 
 
-def _component(
-    variables: tuple[int, ...], parents: Sequence[NDArray[np.uint64]], costs: Sequence[NDArray[np.float64]]
-) -> Component:
-    families = [_projected(parents[x], costs[x], variables, len(parents)) for x in variables]
-    return Component(
-        variables=variables,
-        parents=tuple(f[0] for f in families),
-        costs=tuple(f[1] for f in families),
-        origin=tuple(f[2] for f in families),
-    )
+def _component(variables: tuple[int, ...], parents: Sequence[NDArray], costs: Sequence[NDArray], put: Put) -> Component:
+    cut = [[put(array) for array in _projected(parents[x], costs[x], variables, len(parents))[:2]] for x in variables]
+    return Component(variables, tuple(own[0] for own in cut), tuple(own[1] for own in cut))
 
 
 def _projected(

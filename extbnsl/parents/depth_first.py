@@ -14,7 +14,7 @@ remembered for pairs.
 Counts of all candidates Y at once: per row and Y a column for each state but the first, holding the row's weight; sums
 of rows are then vector additions. Time: about 2 ns per row of a node and 50 bytes of columns, and some ns per cell and
 state of each candidate. Memory: O(k distinct rows + variables^2) and the columns per thread, variables^2 bytes per
-child, and the families.
+child, and the tables of a family list per thread; the lists lie on a shelf.
 """
 
 from collections.abc import Callable
@@ -23,6 +23,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from extbnsl.errors import BudgetError
 from extbnsl.events import Observer, StageAdvanced, Warned
 from extbnsl.kernels import njit
 from extbnsl.limits import too_little_memory
@@ -30,6 +31,7 @@ from extbnsl.parents.best_score import byte_tables, byte_tables_bytes, first_ins
 from extbnsl.parents.enumerate import CountingProblem
 from extbnsl.parents.enumeration import Child, Enumeration
 from extbnsl.parents.pruning import merged
+from extbnsl.shelf import Shelf
 from extbnsl.varsets import words
 from extbnsl.workers import Stopped, Workers, chunks
 
@@ -51,7 +53,7 @@ def enumerate_depth_first(
     problem: CountingProblem,
     found: Enumeration,
     workers: Workers,
-    memory: int,
+    shelf: Shelf,
     observer: Observer,
     on_size: Callable[[Enumeration], None] = lambda found: None,
 ) -> Enumeration:
@@ -59,7 +61,8 @@ def enumerate_depth_first(
 
     `found` holds the undominated families of all smaller parent sets. on_size gets what is known after each size; it
     may raise Stopped. When the stop signal comes, the result is what was complete before the size then at work; so it
-    is, with a warning, if the next size needs more than `memory` bytes.
+    is, with a warning, if the next size needs
+    more memory than the shelf has, on which the families lie.
     """
     found = replace(found, level=None)
     try:
@@ -67,15 +70,17 @@ def enumerate_depth_first(
             found = _without_parents(problem, found)
         while not found.done:
             needed = _needed_bytes(problem, found, workers.threads)
-            if needed > memory:
-                observer(Warned(too_little_memory("Counting", needed, memory, workers.threads)))
+            if needed > shelf.memory:
+                observer(Warned(too_little_memory("Counting", 2 * needed, 2 * shelf.memory, workers.threads)))
                 return replace(found, stopped="memory_limit")
             size = found.complete_to + 1
-            found = _judge_size(size, found.children or _children(size, problem), problem, found, workers)
+            found = _judge_size(size, found.children or _children(size, problem), problem, found, workers, shelf)
             observer(StageAdvanced("scores", found.varsets, 0, f"varsets counted, parent sets of {size}", size))
             on_size(found)
     except Stopped as stop:
         return replace(found, stopped=stop.reason)
+    except BudgetError:
+        return replace(found, stopped="disk_limit")
     return found
 
 
@@ -97,7 +102,8 @@ def _needed_bytes(problem: CountingProblem, found: Enumeration, threads: int) ->
     columns = rows * (int(table.arities.sum()) - n) * (2 if table.mlogm.size <= 1 << 16 else 4)
     frames = (found.complete_to + 2) * (8 * rows + m * m)
     own = columns + rows * m * table.states.itemsize + frames
-    return 2 * (pairs + found.families_bytes) + byte_tables_bytes(found.costs, n) + threads * own
+    child_families = max((byte_tables_bytes([costs], n) for costs in found.costs), default=0)
+    return 2 * pairs + threads * (own + 2 * child_families)
 
 
 def _without_parents(problem: CountingProblem, found: Enumeration) -> Enumeration:
@@ -113,28 +119,31 @@ def _without_parents(problem: CountingProblem, found: Enumeration) -> Enumeratio
 
 
 def _judge_size(
-    size: int, given: tuple[Child, ...], problem: CountingProblem, found: Enumeration, workers: Workers
+    size: int, given: tuple[Child, ...], problem: CountingProblem, found: Enumeration, workers: Workers, shelf: Shelf
 ) -> Enumeration:
     """`found` with all parent sets of `size` variables judged, and the children that may take more."""
-    tables = byte_tables(found.parents, found.costs).arrays()
-    children = workers.map(lambda child: _paired(size, child, problem, tables), [(c,) for c in given])
+    children = workers.map(lambda child: _paired(size, child, problem), [(c,) for c in given])
     alive = [np.zeros_like(child.pairs) for child in children]
-    tasks = [
-        (size, child, lo, hi, problem, tables, workers, pairs)
-        for child, pairs in zip(children, alive, strict=True)
-        for lo, hi in chunks(child.variables.size, -(-child.variables.size // PARTS) or 1)
-    ]
-    results = workers.map(_searched, tasks)
     parents, costs = list(found.parents), list(found.costs)
+    counted = families = 0
+    for begin, end in chunks(len(children), workers.threads):
+        tasks = [
+            (size, child, lo, hi, problem, _tables(found, child.index), workers, pairs)
+            for child, pairs in zip(children[begin:end], alive[begin:end], strict=True)
+            for lo, hi in chunks(child.variables.size, -(-child.variables.size // PARTS) or 1)
+        ]
+        results = workers.map(_searched, tasks)
 
-    def join(x: int) -> tuple[NDArray, NDArray]:
-        own = [r for task, r in zip(tasks, results, strict=True) if task[1].index == x]
-        varsets = np.concatenate([r.varsets for r in own]).view(np.uint64)
-        return merged((parents[x], costs[x]), (varsets, np.concatenate([r.costs for r in own])))
+        def join(x: int, tasks: list = tasks, results: list[_Found] = results) -> tuple[NDArray, NDArray]:
+            own = [r for task, r in zip(tasks, results, strict=True) if task[1].index == x]
+            varsets = np.concatenate([r.varsets for r in own]).view(np.uint64)
+            return merged((parents[x], costs[x]), (varsets, np.concatenate([r.costs for r in own])))
 
-    searched = sorted({task[1].index for task in tasks})
-    for x, joined in zip(searched, workers.map(join, [(x,) for x in searched]), strict=True):
-        parents[x], costs[x] = joined
+        searched = sorted({task[1].index for task in tasks})
+        for x, joined in zip(searched, workers.map(join, [(x,) for x in searched]), strict=True):
+            parents[x], costs[x] = map(shelf.put, joined)
+        counted += sum(r.counted for r in results)
+        families += sum(r.costs.size for r in results)
     remaining = [_remaining(size, c, pairs) for c, pairs in zip(children, alive, strict=True)]
     left = tuple(c for c in remaining if size < min(problem.limits[c.index], c.variables.size))
     return replace(
@@ -142,11 +151,16 @@ def _judge_size(
         parents=tuple(parents),
         costs=tuple(costs),
         complete_to=size,
-        varsets=found.varsets + sum(r.counted for r in results),
-        families=found.families + sum(r.costs.size for r in results),
+        varsets=found.varsets + counted,
+        families=found.families + families,
         done=not left,
         children=left,
     )
+
+
+def _tables(found: Enumeration, x: int) -> tuple:
+    """What answers BestScore of one child over the families found so far."""
+    return byte_tables([found.parents[x]], [found.costs[x]]).arrays()
 
 
 def _remaining(size: int, child: Child, alive: NDArray[np.uint8]) -> Child:
@@ -198,14 +212,14 @@ def _frames(size: int, child: Child, local: tuple, problem: CountingProblem) -> 
     return frames
 
 
-def _paired(size: int, child: Child, problem: CountingProblem, tables: tuple) -> Child:
+def _paired(size: int, child: Child, problem: CountingProblem) -> Child:
     """The child without the variables and pairs that cannot be in a parent set of `size` that wins."""
     if child.variables.size == 0:
         return child
     local = _local(child, problem)
     frames = _frames(size, child, local, problem)
     pairs = child.pairs.copy()
-    singles = _pair(size, child.index, problem.floors[child.index], local, frames, problem.table.mlogm, tables, pairs)
+    singles = _pair(size, local, frames, problem.table.mlogm, pairs)
     kept = np.flatnonzero(singles)
     return Child(child.index, child.variables[kept], np.ascontiguousarray(pairs[np.ix_(kept, kept)]))
 
@@ -236,7 +250,6 @@ def _searched(
         finished, written, new = _search(
             size,
             lo,
-            child.index,
             child.variables,
             floor,
             local,
@@ -358,9 +371,9 @@ def _fewest_states(listed, count, arities):
 
 
 @njit
-def _best(x, varset, tables, space):
-    """BestScore(x | varset) over the families found so far; the empty parent set is one."""
-    return tables[0][tables[1][x] + first_inside(x, varset, 0, tables[4][x], tables, space)]
+def _best(varset, tables, space):
+    """BestScore of the one child of the tables; the empty parent set is one of its families."""
+    return tables[0][first_inside(0, varset, 0, tables[4][0], tables, space)]
 
 
 @njit
@@ -390,7 +403,7 @@ def _open_root(frames):
 
 
 @njit
-def _pair(size, x, floor, local, frames, mlogm, tables, pairs):
+def _pair(size, local, frames, mlogm, pairs):
     """Clear pairs[Y, Z] that no winning parent set of `size` variables has; returns 1 for the variables left."""
     codes, columns, arities = local[0], local[1], local[5]
     m = codes.shape[0]
@@ -427,7 +440,7 @@ def _pair(size, x, floor, local, frames, mlogm, tables, pairs):
 
 
 @njit
-def _open(size, v, x, variables, floor, local, frames, mlogm, tables, space, asked, sums):
+def _open(size, v, floor, local, frames, mlogm, tables, space, asked, sums):
     """Try to put the top node's child by candidate v on the stack; returns the work done, negative if it is dead."""
     part, total, entropy, bound, place = sums
     arities = local[5]
@@ -446,7 +459,7 @@ def _open(size, v, x, variables, floor, local, frames, mlogm, tables, space, ask
     penalty = penalties[top] * arities[v]
     last = more == 1
     informed = top > 0 and not last
-    dead = floor + penalty * _fewest_states(above, more, arities) >= _best(x, varset, tables, space)
+    dead = floor + penalty * _fewest_states(above, more, arities) >= _best(varset, tables, space)
     own = np.int64(0)
     for i in above:
         if rank[top, i] > position and pairs[top, i, v]:
@@ -492,7 +505,7 @@ def _open(size, v, x, variables, floor, local, frames, mlogm, tables, space, ask
             bound[own] = bound[k]
             own += 1
     if own < more or floor + penalty * _fewest_states(listed[top + 1, :own], more, arities) >= _best(
-        x, varset, tables, space
+        varset, tables, space
     ):
         return -work - 1
     _set_order(top + 1, own, bound, frames)
@@ -501,11 +514,11 @@ def _open(size, v, x, variables, floor, local, frames, mlogm, tables, space, ask
 
 
 @njit
-def _leaves(size, x, variables, floor, local, frames, tables, space, entropy, out, written, alive):
+def _leaves(variables, floor, local, frames, tables, space, entropy, out, written, alive):
     """Cost the families of the top node's varset and one candidate more; returns how many `out` holds then."""
     arities = local[5]
     path, varset, top = frames[10], frames[11], frames[12][0]
-    best = _best(x, varset, tables, space)
+    best = _best(varset, tables, space)
     marked = False
     for k in range(frames[4][top]):
         v = frames[3][top, k]
@@ -514,7 +527,7 @@ def _leaves(size, x, variables, floor, local, frames, tables, space, entropy, ou
         limit = best
         if cost < best:
             _flip(varset, variables[v])
-            limit = _best(x, varset, tables, space)
+            limit = _best(varset, tables, space)
             if cost < limit:
                 out[0][written] = varset
                 out[1][written] = cost
@@ -534,7 +547,7 @@ def _leaves(size, x, variables, floor, local, frames, tables, space, entropy, ou
 
 
 @njit
-def _search(size, lo, x, variables, floor, local, frames, mlogm, tables, budget, out, alive):
+def _search(size, lo, variables, floor, local, frames, mlogm, tables, budget, out, alive):
     """Go on with the search until it is over, the budget is spent or `out` is full.
 
     Returns whether it is over, how many families are in `out` and how many were counted.
@@ -557,7 +570,7 @@ def _search(size, lo, x, variables, floor, local, frames, mlogm, tables, budget,
         if leaf:
             candidates = frames[3][top, : frames[4][top]]
             _count(top, candidates, local, frames, mlogm, part, total, entropy, bound)
-            written = _leaves(size, x, variables, floor, local, frames, tables, space, entropy, out, written, alive)
+            written = _leaves(variables, floor, local, frames, tables, space, entropy, out, written, alive)
             counted += candidates.size
             work += candidates.size * frames[2][top] * 4
         if leaf or cursor[top] < (lo if top == 0 else 0):
@@ -568,7 +581,7 @@ def _search(size, lo, x, variables, floor, local, frames, mlogm, tables, budget,
         v = order[top, cursor[top]]
         cursor[top] -= 1
         _flip(varset, variables[v])
-        spent = _open(size, v, x, variables, floor, local, frames, mlogm, tables, space, asked, sums)
+        spent = _open(size, v, floor, local, frames, mlogm, tables, space, asked, sums)
         work += abs(spent) + 20
         if spent < 0:
             _flip(varset, variables[v])

@@ -11,16 +11,23 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from extbnsl.errors import BudgetError
 from extbnsl.events import Observer, StageAdvanced
-from extbnsl.parents.best_score import byte_tables, byte_tables_bytes
+from extbnsl.parents.best_score import by_bytes, byte_tables
 from extbnsl.parents.enumeration import Enumeration, Level, start_enumeration
-from extbnsl.parents.lattice import drop_hopeless, judge_families, mark_needed, mark_parents, next_alive
+from extbnsl.parents.lattice import drop_hopeless, judge_families, mark_needed, next_alive
 from extbnsl.parents.pruning import merged
 from extbnsl.scores.counting import CountingTable, count
+from extbnsl.shelf import Shelf
 from extbnsl.workers import Stopped, Workers, chunks
 
 CHUNK = 8192  # varsets of one task
+BATCH = 64  # tasks after which the families that they found are counted
+TASK_BYTES = 1 << 20  # of the families that a task may find
+CANDIDATE_BYTES = 17  # of a family that is not in its child's list yet
 ENTRIES_PER_TASK = 40_000_000  # rows times varsets that one counting task may touch: a fraction of a second
+
+Candidates = tuple[NDArray[np.uint64], NDArray[np.uint8], NDArray[np.float64]]  # varset, child, cost of each
 
 
 @dataclass(frozen=True)
@@ -37,16 +44,6 @@ class CountingProblem:
     half_log: float
 
 
-@dataclass(frozen=True)
-class _Block:
-    """Varsets whose highest member is in [low, high): ranks [first, last) of level size + 1."""
-
-    low: int
-    high: int
-    first: int
-    last: int
-
-
 def binomial_table(n: int) -> NDArray[np.int64]:
     """C(i, j) for i <= n, j <= n + 2; those beyond 2^62 are capped, no rank ever uses them."""
     table = np.zeros((n + 1, n + 3), dtype=np.int64)
@@ -60,33 +57,34 @@ def binomial_table(n: int) -> NDArray[np.int64]:
 def enumerate_families(
     problem: CountingProblem,
     workers: Workers,
-    memory: int,
+    shelf: Shelf,
     observer: Observer,
     begun: Enumeration | None = None,
     on_size: Callable[[Enumeration], None] = lambda found: None,
 ) -> Enumeration:
-    """Judge parent sets level by level until none can win, or the next level does not fit `memory` bytes.
+    """Judge parent sets level by level until none can win, or the shelf has no room for the next level.
 
-    Goes on from `begun`. on_size gets what is known after each size; it may raise Stopped. Time: a few hundred ns per
-    varset and some 10 ns per family; memory: 9 to 25 bytes per varset of the largest two levels, of which the last is
-    streamed in blocks, and the families with the tables that answer BestScore.
+    Goes on from `begun`. on_size gets what is known after each size; it may raise Stopped. What lasts lies on the
+    shelf: 8 to 40 bytes per varset of the largest two levels, and the families; they are read in nearly ascending
+    order, so that they may well be on disk; what does not last takes as much memory again. Time: a few hundred ns per
+    varset that is needed and some 10 ns per family.
     """
     n = problem.limits.size
     binomials = binomial_table(n)
+    counting = _Counting(problem, binomials, workers, shelf, observer)
     found = begun or replace(start_enumeration(n), level=_lowest_level(problem))
     while not found.done:
         level = found.level
         assert level is not None, "an enumeration that is not done has a level to go on with"
-        last = level.size >= min(int(problem.limits.max()), n - 1)
-        room = memory - found.families_bytes - byte_tables_bytes(found.costs, n)
-        blocks = _blocks(level.size, n, last, room, binomials)
-        if blocks is None:
+        if not shelf.fits(_level_bytes(level.size, binomials)):
             return replace(found, stopped="memory_limit")
         try:
-            found = _judge_level(level, blocks, last, found, binomials, problem, workers, observer)
+            found = counting.judge_level(level, found)
             on_size(found)
         except Stopped as stop:
             return replace(found, stopped=stop.reason)
+        except BudgetError:
+            return replace(found, stopped="disk_limit")
     return found
 
 
@@ -96,164 +94,135 @@ def _lowest_level(problem: CountingProblem) -> Level:
     return Level(0, total, total, np.array([(1 << problem.limits.size) - 1], dtype=np.uint64))
 
 
-def _judge_level(
-    level: Level,
-    blocks: list[_Block],
-    last: bool,
-    found: Enumeration,
-    binomials: NDArray[np.int64],
-    problem: CountingProblem,
-    workers: Workers,
-    observer: Observer,
-) -> Enumeration:
-    """`found` with all parent sets of one size judged, ready for the next size unless this is the last."""
-    extend = np.zeros_like(level.alive)
-    above = np.zeros(0)
-    for block in blocks:
-        needed = _mark(level, block, last, binomials, workers)
-        above, counted = _count(level.size + 1, needed, block, binomials, problem, workers)
-        candidates = _judge(level, above, block, extend, binomials, problem, workers)
-        found = _extended(found, candidates, counted, workers)
+def _level_bytes(size: int, binomials: NDArray[np.int64]) -> int:
+    """What judging parent sets of `size` variables puts on the shelf beside families: T above, and two bit columns."""
+    n = binomials.shape[0] - 1
+    return 16 * int(binomials[n, size + 1]) + 8 * int(binomials[n, size])
+
+
+@dataclass(frozen=True)
+class _Counting:
+    """The steps of one level; every array that is as long as a level is made in chunks of ranks."""
+
+    problem: CountingProblem
+    binomials: NDArray[np.int64]
+    workers: Workers
+    shelf: Shelf
+    observer: Observer
+
+    def judge_level(self, level: Level, found: Enumeration) -> Enumeration:
+        """`found` with all parent sets of one size judged, ready for the next size unless this is the last."""
+        n = self.problem.limits.size
+        last = level.size >= min(int(self.problem.limits.max()), n - 1)
+        above, counted = self._count(level, last)
+        found = replace(found, varsets=found.varsets + counted)
+        extend, found = self._judge(level, above, found)
+        found = replace(found, complete_to=level.size)
         unit = f"varsets counted, parent sets of {level.size}"
-        observer(StageAdvanced("scores", found.varsets, 0, unit, level.size))
-    found = replace(found, complete_to=level.size)
-    following = None if last else _next_level(level, above, extend, found, binomials, problem, workers)
-    if following is None or not following.alive.any():
-        return replace(found, level=None, done=True)
-    return replace(found, level=following)
+        self.observer(StageAdvanced("scores", found.varsets, 0, unit, level.size))
+        following = None if last else self._next_level(level, above, extend, found)
+        return replace(found, level=following, done=following is None)
 
+    def _chunks(self, size: int, most: int) -> list[tuple[int, int]]:
+        """The ranks of the varsets of `size` variables, at most so many at a time."""
+        return chunks(int(self.binomials[-1, size]), max(1, most))
 
-def _blocks(size: int, n: int, last: bool, memory: int, binomials: NDArray[np.int64]) -> list[_Block] | None:
-    """How to cut level size + 1 so that it fits `memory` bytes beside the tables of `size`; None if it cannot."""
-    held = 8 * int(binomials[n, size - 1] if size else 0) + 24 * int(binomials[n, size])
-    per_varset = 9 if last else 17
-    room = (memory - held) // per_varset
-    if not last:
-        return [_Block(0, n, 0, int(binomials[n, size + 1]))] if int(binomials[n, size + 1]) <= room else None
-    blocks = []
-    low = 0
-    while low < n:
-        first = int(binomials[low, size + 1])
-        high = low + 1
-        while high < n and int(binomials[high + 1, size + 1]) - first <= room:
-            high += 1
-        if int(binomials[high, size + 1]) - first > room:
-            return None
-        blocks.append(_Block(low, high, first, int(binomials[high, size + 1])))
-        low = high
-    return blocks
+    def _count(self, level: Level, last: bool) -> tuple[NDArray[np.float64], int]:
+        """T of the varsets one larger that are needed, by rank, and how many these are.
 
+        Needed are the families of children that are alive, and the parent sets of the next level.
+        """
+        size, table = level.size + 1, self.problem.table
+        joint = self.shelf.column((int(self.binomials[-1, size]),), np.float64)
 
-def _groups(size: int, block: _Block, binomials: NDArray[np.int64]) -> list[tuple[int, int, np.uint64]]:
-    """Ranges of parent-set ranks, and the children that make a varset of the block with them."""
-    below, up_to = int(binomials[block.low, size]), int(binomials[block.high, size])
-    if size == 0:
-        below, up_to = 0, 1
-    inside = ((1 << block.high) - 1) ^ ((1 << block.low) - 1)
-    ranges = [(lo, hi, np.uint64(inside)) for lo, hi in chunks(below, CHUNK)]
-    return ranges + [(lo, hi, np.uint64((1 << block.high) - 1)) for lo, hi in chunks(up_to, CHUNK, below)]
+        def task(lo: int, hi: int) -> int:
+            needed, own = np.empty(hi - lo, np.uint8), np.zeros(hi - lo)
+            mark_needed(lo, hi, size, level.alive, not last, self.binomials, needed)
+            counted: int = count(size, lo, hi, needed, own, lo, self.binomials, table.arrays())
+            joint.fill(lo, own)
+            self.shelf.has_read(8 * size * (hi - lo))
+            return counted
 
-
-def _mark(level: Level, block: _Block, last: bool, binomials: NDArray[np.int64], workers: Workers) -> NDArray[np.uint8]:
-    """Which varsets of the block must be counted: families of alive children, and parent sets of the next level."""
-    needed = np.zeros(block.last - block.first, dtype=np.uint8)
-    workers.map(
-        lambda lo, hi, children: mark_needed(lo, hi, level.size, level.alive, children, binomials, needed, block.first),
-        _groups(level.size, block, binomials),
-    )
-    if not last:
-        everything = np.uint64((1 << (binomials.shape[0] - 1)) - 1)
-        workers.map(
-            lambda lo, hi: mark_parents(
-                lo, hi, level.size + 1, level.alive, everything, binomials, needed, block.first
-            ),
-            chunks(block.last, CHUNK, block.first),
+        counted = self.workers.map(
+            task, self._chunks(size, min(CHUNK, max(64, ENTRIES_PER_TASK // table.weights.size)))
         )
-    return needed
+        return joint.array(), sum(counted)
 
+    def _judge(
+        self, level: Level, above: NDArray[np.float64], found: Enumeration
+    ) -> tuple[NDArray[np.uint64], Enumeration]:
+        """For which children each parent set may still be extended (uint64), and `found` with those that win so far."""
+        n = self.problem.limits.size
+        joint, extend = (level.below, level.here, above), self.shelf.column(level.alive.shape, np.uint64)
 
-def _count(
-    size: int,
-    needed: NDArray[np.uint8],
-    block: _Block,
-    binomials: NDArray[np.int64],
-    problem: CountingProblem,
-    workers: Workers,
-) -> tuple[NDArray[np.float64], int]:
-    """T of the needed varsets of the block, by rank - block.first, and how many there were."""
-    joint = np.zeros(needed.size)
-    table = problem.table.arrays()
-    chunk = max(64, min(CHUNK, ENTRIES_PER_TASK // problem.table.weights.size))
-    counted = workers.map(
-        lambda lo, hi: count(size, lo, hi, needed, joint, block.first, binomials, table),
-        chunks(block.last, chunk, block.first),
-    )
-    return joint, sum(counted)
+        def task(lo: int, hi: int) -> Candidates:
+            room = (hi - lo) * n
+            own, out = (
+                np.empty(hi - lo, np.uint64),
+                (np.empty(room, np.uint64), np.empty(room, np.uint8), np.empty(room)),
+            )
+            written = judge_families(
+                lo, hi, level.size, level.alive, joint, self.problem.half_log, self.problem.table.arities,
+                self.binomials, own, out,
+            )  # fmt: skip
+            extend.fill(lo, own)
+            self.shelf.has_read(24 * (level.size + 1) * (hi - lo))
+            return out[0][:written].copy(), out[1][:written].copy(), out[2][:written].copy()
 
+        tasks = self._chunks(level.size, min(CHUNK, TASK_BYTES // (CANDIDATE_BYTES * n)))
+        waiting: list[Candidates] = []
+        for begin, end in chunks(len(tasks), BATCH):
+            waiting += self.workers.map(task, tasks[begin:end])
+            if sum(c[0].size for c in waiting) * CANDIDATE_BYTES > self.shelf.memory // 4:
+                found, waiting = self._extended(found, waiting), []
+        return extend.array(), self._extended(found, waiting)
 
-def _judge(
-    level: Level,
-    above: NDArray[np.float64],
-    block: _Block,
-    extend: NDArray[np.uint64],
-    binomials: NDArray[np.int64],
-    problem: CountingProblem,
-    workers: Workers,
-) -> list[tuple[NDArray, NDArray, NDArray]]:
-    """The families of the block that beat their immediate subsets, as (varset, child, cost) per chunk."""
-    n = problem.limits.size
+    def _extended(self, found: Enumeration, candidates: list[Candidates]) -> Enumeration:
+        """`found` with the candidates merged in, dominated ones dropped."""
+        if not candidates:
+            return found
+        varsets, owners, costs = (np.concatenate([c[k] for c in candidates]) for k in range(3))
+        parents, all_costs = list(found.parents), list(found.costs)
 
-    def task(lo: int, hi: int, children: np.uint64) -> tuple[NDArray, NDArray, NDArray]:
-        room = (hi - lo) * n
-        out = np.empty(room, np.uint64), np.empty(room, np.uint8), np.empty(room)
-        joint = level.below, level.here, above
-        written = judge_families(
-            lo, hi, level.size, level.alive, children, joint, block.first, problem.half_log,
-            problem.table.arities, binomials, extend, out,
-        )  # fmt: skip
-        return out[0][:written].copy(), out[1][:written].copy(), out[2][:written].copy()
+        def task(child: int) -> tuple[NDArray, NDArray]:
+            own = owners == child
+            return merged((parents[child], all_costs[child]), (varsets[own][:, None], costs[own]))
 
-    return workers.map(task, _groups(level.size, block, binomials))
+        children = np.unique(owners).tolist()
+        for begin, end in chunks(len(children), self.workers.threads):
+            batch = children[begin:end]
+            for child, joined in zip(batch, self.workers.map(task, [(c,) for c in batch]), strict=True):
+                parents[child], all_costs[child] = map(self.shelf.put, joined)
+        return replace(
+            found, parents=tuple(parents), costs=tuple(all_costs), families=found.families + int(varsets.size)
+        )
 
-
-def _extended(found: Enumeration, candidates: list[tuple], counted: int, workers: Workers) -> Enumeration:
-    """`found` with the candidates of one block merged in, dominated ones dropped."""
-    varsets, owners, costs = (np.concatenate([c[k] for c in candidates]) for k in range(3))
-    parents, all_costs = list(found.parents), list(found.costs)
-
-    def task(child: int) -> tuple[NDArray, NDArray]:
-        own = owners == child
-        return merged((parents[child], all_costs[child]), (varsets[own][:, None], costs[own]))
-
-    children = np.unique(owners).tolist()
-    for child, joined in zip(children, workers.map(task, [(c,) for c in children]), strict=True):
-        parents[child], all_costs[child] = joined
-    return replace(
-        found,
-        parents=tuple(parents),
-        costs=tuple(all_costs),
-        varsets=found.varsets + counted,
-        families=found.families + int(varsets.size),
-    )
-
-
-def _next_level(
-    level: Level,
-    above: NDArray[np.float64],
-    extend: NDArray[np.uint64],
-    found: Enumeration,
-    binomials: NDArray[np.int64],
-    problem: CountingProblem,
-    workers: Workers,
-) -> Level:
-    size = level.size + 1
-    alive = np.empty(above.size, dtype=np.uint64)
-    tables = byte_tables(found.parents, found.costs).arrays()
-
-    def task(lo: int, hi: int) -> None:
+    def _next_level(
+        self, level: Level, above: NDArray[np.float64], extend: NDArray[np.uint64], found: Enumeration
+    ) -> Level | None:
+        """What goes on with the next size of parent sets; None if no child is alive then."""
+        size, problem = level.size + 1, self.problem
         arities, unit = problem.table.arities, problem.half_log
-        next_alive(lo, hi, size, extend, level.here, above, unit, arities, problem.limits, binomials, alive)
-        drop_hopeless(lo, hi, size, problem.floors, unit, arities, binomials, tables, alive)
+        column = self.shelf.column(above.shape, np.uint64)
+        alive = column.array()
 
-    workers.map(task, chunks(above.size, CHUNK))
-    return Level(size, level.here, above, alive)
+        def begin(lo: int, hi: int) -> None:
+            own = np.empty(hi - lo, np.uint64)
+            next_alive(lo, hi, size, extend, level.here, above, unit, arities, problem.limits, self.binomials, own)
+            column.fill(lo, own)
+            self.shelf.has_read(32 * size * (hi - lo))
+
+        self.workers.map(begin, self._chunks(size, CHUNK))
+        for children in by_bytes(found.costs, problem.limits.size, self.shelf.memory // 2):
+            tables = byte_tables([found.parents[x] for x in children], [found.costs[x] for x in children]).arrays()
+            owners = np.array(children)
+
+            def drop(lo: int, hi: int, owners: NDArray = owners, tables: tuple = tables) -> bool:
+                own = alive[lo:hi].copy()
+                drop_hopeless(lo, hi, size, owners, problem.floors, unit, arities, self.binomials, tables, own)
+                column.fill(lo, own)
+                self.shelf.has_read(8 * (hi - lo))
+                return bool(own.any())
+
+            some = self.workers.map(drop, self._chunks(size, CHUNK))
+        return Level(size, level.here, above, alive) if any(some) else None

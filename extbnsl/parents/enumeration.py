@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from extbnsl.lists import FamilyLists
 from extbnsl.varsets import words
 
 
@@ -41,8 +42,8 @@ class Enumeration:
     table goes on; children: where the search child by child does; neither at the start and at the end.
     """
 
-    parents: tuple[NDArray[np.uint64], ...]
-    costs: tuple[NDArray[np.float64], ...]
+    parents: FamilyLists
+    costs: FamilyLists
     complete_to: int = -1
     varsets: int = 0
     families: int = 0
@@ -63,12 +64,8 @@ class Enumeration:
         return sum(array.nbytes for array in (*self.parents, *self.costs))
 
     def arrays(self) -> dict[str, NDArray]:
-        """Everything but the counters, to be stored."""
-        found = {
-            "first": np.cumsum([0] + [costs.size for costs in self.costs]),
-            "parents": np.concatenate(self.parents),
-            "costs": np.concatenate(self.costs),
-        }
+        """Everything but the families and the counters, to be stored."""
+        found: dict[str, NDArray] = {}
         if self.level is not None:
             found |= {"below": self.level.below, "here": self.level.here, "alive": self.level.alive}
         if self.children:
@@ -90,19 +87,15 @@ def start_enumeration(n: int) -> Enumeration:
     return Enumeration((np.zeros((0, words(n)), np.uint64),) * n, (np.zeros(0),) * n)
 
 
-def stored_enumeration(document: Mapping[str, Any], arrays: Mapping[str, NDArray]) -> Enumeration:
-    """The enumeration of which these are the document and the arrays."""
-    cuts = arrays["first"][1:-1]
+def stored_enumeration(
+    document: Mapping[str, Any], parents: FamilyLists, costs: FamilyLists, arrays: Mapping[str, NDArray]
+) -> Enumeration:
+    """The enumeration of which these are the document, the families and the arrays."""
     level = None
     if "alive" in arrays:
         level = Level(document["complete_to"] + 1, arrays["below"], arrays["here"], arrays["alive"])
-    return Enumeration(
-        tuple(np.split(arrays["parents"], cuts)),
-        tuple(np.split(arrays["costs"], cuts)),
-        level=level,
-        children=_children(arrays) if "children" in arrays else (),
-        **document,
-    )
+    children = _children(arrays) if "children" in arrays else ()
+    return Enumeration(parents, costs, level=level, children=children, **document)
 
 
 def _children(arrays: Mapping[str, NDArray]) -> tuple[Child, ...]:

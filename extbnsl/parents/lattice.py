@@ -43,44 +43,24 @@ def _rank_sums(varset, binomials, members, same, up, down):
 
 
 @njit
-def mark_needed(lo, hi, size, alive, children, binomials, needed, offset):
-    """needed[rank(P + X) - offset] = 1 for every level-`size` set P of ranks lo..hi and alive X in `children`.
+def mark_needed(lo, hi, size, alive, extended, binomials, needed):
+    """needed[i] = 1 where the varset of `size` members and rank lo + i must be counted, else 0; alive: level size - 1.
 
-    The marks are only ever set, so several threads may share `needed`. Returns the number of families.
+    That is where it is P + X with X alive at P, and, if families are `extended`, where it may be the parent set of some
+    child: one that is alive at each of its subsets with one member less.
     """
     members = np.zeros(65, np.int64)
     same, up, down = np.zeros(66, np.int64), np.zeros(66, np.int64), np.zeros(66, np.int64)
     varset = unrank(lo, size, binomials)
-    families = 0
-    for i in range(lo, hi):
-        left = alive[i] & children
-        if left:
-            s = _rank_sums(varset, binomials, members, same, up, down)
-            j = 0
-            while left:
-                x = np.int64(lowest(left))
-                left &= left - u64(1)
-                while j < s and members[j] < x:
-                    j += 1
-                needed[same[j] + binomials[x, j + 1] + up[s] - up[j] - offset] = 1
-                families += 1
-        varset = successor(varset)
-    return families
-
-
-@njit
-def mark_parents(lo, hi, size, alive, everything, binomials, needed, offset):
-    """Mark the varsets of `size` members (ranks lo..hi) that some child may have as parents; alive: level size - 1."""
-    members = np.zeros(65, np.int64)
-    same, up, down = np.zeros(66, np.int64), np.zeros(66, np.int64), np.zeros(66, np.int64)
-    varset = unrank(lo, size, binomials)
-    for i in range(lo, hi):
+    for i in range(hi - lo):
         s = _rank_sums(varset, binomials, members, same, up, down)
-        left = everything & ~varset
+        common = ~varset if extended else u64(0)
+        wanted = u64(0)
         for j in range(s):
-            left &= alive[same[j] + down[s] - down[j + 1]]
-        if left:
-            needed[i - offset] = 1
+            children = alive[same[j] + down[s] - down[j + 1]]
+            common &= children
+            wanted |= (children >> u64(members[j])) & u64(1)
+        needed[i] = wanted != 0 or common != 0
         varset = successor(varset)
 
 
@@ -93,13 +73,13 @@ def _swap_rank(j, k, x, s, binomials, same, up, down):
 
 
 @njit
-def judge_families(lo, hi, size, alive, children, joint, offset, half_log, arities, binomials, extend, found):
-    """Cost the alive families (X, P), P of ranks lo..hi at level `size`, X in `children`.
+def judge_families(lo, hi, size, alive, joint, half_log, arities, binomials, extend, found):
+    """Cost the alive families (X, P), P of ranks lo..hi at level `size`.
 
-    joint = (T of level size - 1, of size, of size + 1); the last is addressed by rank - offset. A family cheaper than
-    each of its subsets with one parent less is written to found = (varset, child, cost) arrays; extend[rank(P)] gains
-    the children for which a superset of P may still win: those with N H(X | P) > penalty(X | P) (r_Y - 1) for the
-    least arity r_Y outside (de Campos et al. 2018, the bound of the gain by H(X | P)). Returns how many were found.
+    joint = (T of level size - 1, of size, of size + 1). A family cheaper than each of its subsets with one parent less
+    is written to found = (varset, child, cost) arrays; extend[rank(P) - lo] gets the children for which a superset of
+    P may still win: those with N H(X | P) > penalty(X | P) (r_Y - 1) for the least arity r_Y outside (de Campos et al.
+    2018, the bound of the gain by H(X | P)). Returns how many were found.
     """
     below, here, above = joint
     varsets, owners, costs = found
@@ -110,7 +90,8 @@ def judge_families(lo, hi, size, alive, children, joint, offset, half_log, ariti
     varset = unrank(lo, size, binomials)
     written = 0
     for i in range(lo, hi):
-        left = alive[i] & children
+        left = alive[i]
+        extend[i - lo] = 0
         if left:
             s = _rank_sums(varset, binomials, members, same, up, down)
             states = 1.0
@@ -124,7 +105,7 @@ def judge_families(lo, hi, size, alive, children, joint, offset, half_log, ariti
                 left ^= bit
                 while j < s and members[j] < x:
                     j += 1
-                entropy = here[i] - above[same[j] + binomials[x, j + 1] + up[s] - up[j] - offset]
+                entropy = here[i] - above[same[j] + binomials[x, j + 1] + up[s] - up[j]]
                 penalty = half_log * (arities[x] - 1) * states
                 cost = entropy + penalty
                 k = 0
@@ -138,7 +119,7 @@ def judge_families(lo, hi, size, alive, children, joint, offset, half_log, ariti
                     written += 1
                 least = lowest(~(varset | bit))  # arities ascend with the variable
                 if least < n and entropy > penalty * (arities[least] - 1):
-                    extend[i] |= bit
+                    extend[i - lo] |= bit
         varset = successor(varset)
     return written
 
@@ -157,7 +138,7 @@ def _children_below(bound, arities):
 
 @njit
 def next_alive(lo, hi, size, extend, here, above, half_log, arities, limits, binomials, alive):
-    """alive[rank] of the varsets Q of `size` members, ranks lo..hi, as far as entropies tell.
+    """alive[rank - lo] of the varsets Q of `size` members, ranks lo..hi, as far as entropies tell.
 
     X is alive at Q if Q is within its limit, if X is extended at every Q - Y, and if neither bound of its gain by Y,
     H(X | Q - Y) and H(Y | Q - Y), is at most what Y adds to the penalty (de Campos et al. 2018). extend and here (T)
@@ -200,7 +181,7 @@ def next_alive(lo, hi, size, extend, here, above, half_log, arities, limits, bin
                 if entropy <= gain[k] * (arities[x] - 1):
                     left ^= bit
                     break
-        alive[i] = left
+        alive[i - lo] = left
         varset = successor(varset)
 
 
@@ -215,37 +196,38 @@ def _joint_states(varset, arities):
 
 
 @njit
-def drop_hopeless(lo, hi, size, floors, half_log, arities, binomials, tables, alive):
-    """Clear child X from alive[rank] of Q, ranks lo..hi, where its penalty alone is too much.
+def drop_hopeless(lo, hi, size, children, floors, half_log, arities, binomials, tables, alive):
+    """Clear each X of `children` from alive[rank - lo] of Q, ranks lo..hi, where its penalty alone is too much.
 
     floors[X] is a lower bound of N H(X | anything); if floors[X] + penalty(X | Q) is at least BestScore(X | Q), no
-    superset of Q can win. `tables` (byte tables) hold all families of smaller parent sets. Child by child, so that a
-    child's tables stay in cache; neighbouring varsets differ in their low byte alone most of the time, so the AND
-    over the other bytes is kept.
+    superset of Q can win. `tables` (byte tables of these children) hold all families of smaller parent sets. Child by
+    child, so that a child's tables stay in cache; neighbouring varsets differ in their low byte alone most of the time,
+    so the AND over the other bytes is kept.
     """
     costs, first, bits, start, width, byte, block_first = tables[:7]
     kept = np.empty(max(1, width.max()), np.uint64)
-    for x in range(arities.size):
+    for c in range(children.size):
+        x = children[c]
         bit = u64(1) << u64(x)
-        w = width[x]
-        base = first[x]
-        blocks = block_first[x + 1] - block_first[x]
-        low_block = blocks > 0 and byte[block_first[x]] == 0
+        w = width[c]
+        base = first[c]
+        blocks = block_first[c + 1] - block_first[c]
+        low_block = blocks > 0 and byte[block_first[c]] == 0
         high = ~u64(0)
         ready = 0
         varset = unrank(lo, size, binomials)
-        for i in range(lo, hi):
+        for i in range(hi - lo):
             if alive[i] & bit:
                 bound = floors[x] + half_log * (arities[x] - 1) * _joint_states(varset, arities)
                 if varset >> u64(8) != high:
                     high = varset >> u64(8)
                     ready = 0
-                row = start[x] + np.int64(varset & u64(255))
+                row = start[c] + np.int64(varset & u64(255))
                 for word in range(w):
                     if costs[base + (word << 6)] > bound:
                         break
                     if word == ready:
-                        kept[word] = _inside_high_bytes(x, varset, word, low_block, tables)
+                        kept[word] = _inside_high_bytes(c, varset, word, low_block, tables)
                         ready += 1
                     left = kept[word] & bits[row + word * (blocks << 8)] if low_block else kept[word]
                     if left:
@@ -256,12 +238,12 @@ def drop_hopeless(lo, hi, size, floors, half_log, arities, binomials, tables, al
 
 
 @njit
-def _inside_high_bytes(x, varset, word, low_block, tables):
-    """One word of the bitset of parent sets of x with no member outside `varset`, its low byte left out of account."""
+def _inside_high_bytes(c, varset, word, low_block, tables):
+    """One word of a child's bitset of parent sets with no member outside `varset`, its low byte left out of account."""
     bits, start, byte, block_first = tables[2], tables[3], tables[5], tables[6]
-    blocks = block_first[x + 1] - block_first[x]
+    blocks = block_first[c + 1] - block_first[c]
     left = ~u64(0)
     for b in range(1 if low_block else 0, blocks):
-        value = np.int64((varset >> u64(byte[block_first[x] + b] << 3)) & u64(255))
-        left &= bits[start[x] + ((word * blocks + b) << 8) + value]
+        value = np.int64((varset >> u64(byte[block_first[c] + b] << 3)) & u64(255))
+        left &= bits[start[c] + ((word * blocks + b) << 8) + value]
     return left

@@ -15,6 +15,7 @@ from extbnsl.parents.enumeration import Enumeration, start_enumeration
 from extbnsl.scores.counting import counting_table
 from extbnsl.scores.local import LocalScores, canonical_order
 from extbnsl.scores.mdl import half_log, max_size
+from extbnsl.shelf import Shelf
 from extbnsl.varsets import WORD_BITS, renumber, words
 from extbnsl.workers import Workers
 
@@ -37,7 +38,7 @@ def surviving_families(
     dataset: Dataset,
     max_parents: int | None,
     workers: Workers,
-    memory: int,
+    shelf: Shelf,
     observer: Observer,
     begun: Enumeration | None = None,
     on_size: Callable[[Enumeration], None] = lambda found: None,
@@ -52,10 +53,10 @@ def surviving_families(
     order = _varying(dataset)
     if order.size == 0:
         found = Enumeration((), (), complete_to=0, done=True)
-        return _named(dataset, order, found, np.zeros(0), max_parents)
+        return _named(dataset, order, found, np.zeros(0), max_parents, shelf)
     problem = _counting_problem(dataset, order, max_parents)
-    found = _enumerated(problem, workers, memory, observer, begun, on_size)
-    return _named(dataset, order, found, _least(problem, found), max_parents)
+    found = _enumerated(problem, workers, shelf, observer, begun, on_size)
+    return _named(dataset, order, found, _least(problem, found), max_parents, shelf)
 
 
 def counting_limits(dataset: Dataset, max_parents: int | None) -> NDArray[np.int64]:
@@ -73,12 +74,12 @@ def _varying(dataset: Dataset) -> NDArray[np.int64]:
 def _enumerated(
     problem: CountingProblem,
     workers: Workers,
-    memory: int,
+    shelf: Shelf,
     observer: Observer,
     begun: Enumeration | None,
     on_size: Callable[[Enumeration], None],
 ) -> Enumeration:
-    """All families that can win: by the shared table of joint entropies while it fits `memory`, then child by child.
+    """All families that can win: by the shared table of joint entropies while the shelf has room, then child by child.
 
     The shared table holds varsets of at most 64 variables.
     """
@@ -86,10 +87,10 @@ def _enumerated(
     if begun is None and n > WORD_BITS:
         begun = start_enumeration(n)
     if begun is None or begun.level is not None:
-        begun = enumerate_families(problem, workers, memory, observer, begun, on_size)
+        begun = enumerate_families(problem, workers, shelf, observer, begun, on_size)
         if begun.done or begun.stopped != "memory_limit":
             return begun
-    return enumerate_depth_first(problem, replace(begun, stopped=None), workers, memory, observer, on_size)
+    return enumerate_depth_first(problem, replace(begun, stopped=None), workers, shelf, observer, on_size)
 
 
 def _counting_problem(dataset: Dataset, order: NDArray[np.int64], max_parents: int | None) -> CountingProblem:
@@ -135,6 +136,7 @@ def _named(
     found: Enumeration,
     least: NDArray[np.float64],
     max_parents: int | None,
+    shelf: Shelf,
 ) -> Survivors:
     """Translate from the positions in `order` to the data set's variables; where nothing was found (constant
     variables, or an enumeration that ended at once) there is the empty set alone."""
@@ -146,7 +148,8 @@ def _named(
         if found.costs[position].size:
             varsets = renumber(found.parents[position], order, n)
             rows = canonical_order(varsets, found.costs[position])
-            parents[child], costs[child] = np.ascontiguousarray(varsets[rows]), found.costs[position][rows]
+            parents[child] = shelf.put(np.ascontiguousarray(varsets[rows]))
+            costs[child] = shelf.put(found.costs[position][rows])
         all_least[child] = least[position]
     scores = LocalScores(dataset.names, tuple(parents), tuple(costs), "mdl", max_parents)
     return Survivors(scores, all_least, None if found.done else found.stopped, found.varsets)

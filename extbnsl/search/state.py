@@ -22,8 +22,8 @@ class SearchState:
     closed: the runs of all earlier layers, without costs. expanded: nodes of the closed layers; generated: edges in
     all; edges_in: those that led to `layer`, edges_out: those that led to `following`. kept: nodes in all complete
     layers, peak: those of the largest. least_f: the least f of a node in `layer`, least_following of one in
-    `following`. cache: the score cache of layered parent graphs. to_commit: every run is in files, and this is a good
-    moment to commit.
+    `following`. cache: the files of the score cache of layered parent graphs. to_commit: every run is in files, and
+    this is a good moment to commit.
     """
 
     layer: Layer
@@ -38,7 +38,7 @@ class SearchState:
     peak: int = 1
     least_f: float = 0.0
     least_following: float = float("inf")
-    cache: StoredFile | None = None
+    cache: tuple[StoredFile, ...] = ()
     to_commit: bool = False
 
     @property
@@ -55,8 +55,7 @@ class SearchState:
     @property
     def files(self) -> Iterator[StoredFile]:
         """Every file that the state needs."""
-        if self.cache is not None:
-            yield self.cache
+        yield from self.cache
         for run in self.runs:
             yield from run.files
 
@@ -86,7 +85,7 @@ class SearchState:
             "following": [run.document() for run in self.following],
             "closed": [[run.document() for run in runs] for runs in self.closed],
             "position": self.position,
-            "cache": None if self.cache is None else self.cache.name,
+            "cache": [file.name for file in self.cache],
         } | {name: getattr(self, name) for name in _COUNTERS}
 
 
@@ -111,7 +110,7 @@ def start_state(problem: SearchProblem) -> SearchState:
     cache = problem.score_cache
     if cache is not None:
         improve_rows(cache, problem.low_bits, 0, nothing, np.zeros(1, np.uint64), np.zeros(1, np.uint8))
-    return SearchState(Layer(0, (run_in_memory(nothing),)), cache=None if cache is None else cache.file)
+    return SearchState(Layer(0, (run_in_memory(nothing),)), cache=() if cache is None else cache.files)
 
 
 def read_state(document: Mapping[str, Any], files: Mapping[str, StoredFile], folder: Path) -> SearchState:
@@ -128,7 +127,7 @@ def read_state(document: Mapping[str, Any], files: Mapping[str, StoredFile], fol
         following=runs(document["following"]),
         closed=tuple(runs(layer) for layer in document["closed"]),
         position=document["position"],
-        cache=None if document["cache"] is None else files[document["cache"]],
+        cache=tuple(files[name] for name in document["cache"]),
         **counters,
     )
 

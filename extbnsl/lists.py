@@ -1,0 +1,61 @@
+"""Lists of families in files: the parent sets and costs of each child, some children a file."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from extbnsl.storage import PIECE_BYTES, Store, StoredFile, read_arrays, write_arrays
+
+FamilyLists = tuple[NDArray[Any], ...]  # of each child: parent sets, or costs
+Put = Callable[[NDArray[Any]], NDArray[Any]]
+
+
+def list_pieces(parents: Sequence[NDArray], costs: Sequence[NDArray]) -> Iterator[dict[str, NDArray]]:
+    """The lists parents[X] (m, w) and costs[X] (m,) in arrays of about PIECE_BYTES, or of one child, each for a file.
+
+    first (c + 1,) int64 tells where the children of a piece begin.
+    """
+    begin = size = 0
+    for child in range(len(costs)):
+        own = parents[child].nbytes + costs[child].nbytes
+        if child > begin and size + own > PIECE_BYTES:
+            yield _piece(parents[begin:child], costs[begin:child])
+            begin, size = child, 0
+        size += own
+    yield _piece(parents[begin:], costs[begin:])
+
+
+def _piece(parents: Sequence[NDArray], costs: Sequence[NDArray]) -> dict[str, NDArray]:
+    first = np.cumsum([0] + [c.size for c in costs])
+    return {"first": first, "parents": np.concatenate(parents), "costs": np.concatenate(costs)}
+
+
+def piece_name(stem: str, number: int) -> str:
+    """The name of the file of a piece."""
+    return f"{stem}-{number}.h5" if number else f"{stem}.h5"
+
+
+def write_lists(
+    store: Store, stem: str, parents: Sequence[NDArray], costs: Sequence[NDArray]
+) -> tuple[StoredFile, ...]:
+    """The files of these lists, in their order; raises as `write_arrays` does. The largest is made in memory."""
+    files = []
+    for number, arrays in enumerate(list_pieces(parents, costs)):
+        files.append(write_arrays(store.folder, piece_name(stem, number), arrays))
+        store.add(files[-1:])
+    return tuple(files)
+
+
+def read_lists(folder: Path, files: Iterable[StoredFile], put: Put) -> tuple[FamilyLists, FamilyLists]:
+    """The lists of these files, each array as `put` holds it; RunDirectoryError if a file is damaged."""
+    parents: list[NDArray] = []
+    costs: list[NDArray] = []
+    for file in files:
+        arrays = read_arrays(folder, file)
+        for lo, hi in zip(arrays["first"][:-1].tolist(), arrays["first"][1:].tolist(), strict=True):
+            parents.append(put(arrays["parents"][lo:hi]))
+            costs.append(put(arrays["costs"][lo:hi]))
+    return tuple(parents), tuple(costs)
