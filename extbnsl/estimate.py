@@ -21,15 +21,16 @@ from extbnsl.context import Context, Methods
 from extbnsl.data import Dataset
 from extbnsl.errors import InputError
 from extbnsl.events import Event, Observer, StageAdvanced, ignore
-from extbnsl.guide import Guide, Guided, find_guide, guided_problem
+from extbnsl.guide import Guide, Guided, find_guide, guided_problem, tables_fit
 from extbnsl.limits import MINIMUM_MEMORY, Deadline, default_disk, default_memory, default_threads
+from extbnsl.parents.best_score import ByteTables
 from extbnsl.parents.components import Component, components
 from extbnsl.parents.surviving import Survivors, counting_limits
 from extbnsl.prove import (
     Report,
     fixed_memory,
     guided_pieces,
-    least_memory,
+    least_room,
     lower_bound,
     next_piece,
     piece_limit,
@@ -41,6 +42,7 @@ from extbnsl.search.forecast import Forecast, predicted_layers
 from extbnsl.search.layers import Room, search_layers
 from extbnsl.search.problem import SearchProblem
 from extbnsl.search.runs import ANCESTOR_BYTES, node_bytes
+from extbnsl.search.score_cache import READING_BYTES
 from extbnsl.search.state import SearchState
 from extbnsl.shelf import Shelf
 from extbnsl.solve import check_options, find_parts, find_survivors, load_kernels
@@ -379,15 +381,19 @@ def _probed_piece(probe: Probe, guide: Guide | None, limit: float, k: int, conte
     if guide is None:
         return replace(probe, unknown="the effort ended before it had a bound")
     problem = guided_problem(guide, limit, context)
-    return _searched(probe, problem, Report(probe.variables, k, problem, context), context)
+    layered = context.methods.parent_graph == "layered" or not tables_fit(guide.costs, context)
+    return _searched(replace(probe, layered=layered), problem, Report(probe.variables, k, problem, context), context)
 
 
 def _searched(probe: Probe, problem: SearchProblem, report: Report, context: Context) -> Probe:
-    """The probe with what the beginning of the search showed."""
+    """The probe with what the beginning of the search showed, which has sparse parent graphs in any case."""
+    assert isinstance(problem.parent_graphs, ByteTables), "a probe has no score cache"
     threads = context.workers.threads
     widest = 0 if context.methods.lower_bound in ("static", "clusters") else int(problem.bound.width.max())
-    fixed = fixed_memory(problem, threads)
-    least = max(least_memory(problem, threads), 2 * threads * pattern_bytes(widest))
+    tables = sum(array.nbytes for array in problem.parent_graphs.arrays())
+    fixed = context.shelf.held + fixed_memory(problem, threads)
+    fixed += threads * READING_BYTES - tables if probe.layered else 0
+    least = max(fixed + least_room(threads), 2 * threads * pattern_bytes(widest))
     seen = _Seen()
     states = search_layers(problem, context.workers, Room(max(context.memory, least) - fixed))
     forecast = predicted_layers(seen.told(states, report), problem.variables)
@@ -399,7 +405,6 @@ def _searched(probe: Probe, problem: SearchProblem, report: Report, context: Con
         fixed=fixed,
         least=least,
         node_bytes=seen.node_bytes,
-        layered=context.methods.parent_graph == "layered",
         edge_ns=1e9 * seen.seconds / max(1, seen.edges),
         seconds=seen.layer_seconds,
     )

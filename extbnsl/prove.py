@@ -380,7 +380,12 @@ def fixed_memory(problem: SearchProblem, threads: int) -> int:
 
 def least_memory(problem: SearchProblem, threads: int) -> int:
     """The memory budget, in bytes, below which a search does not begin."""
-    return fixed_memory(problem, threads) + 3 * threads * LEAST_TASK_BYTES
+    return fixed_memory(problem, threads) + least_room(threads)
+
+
+def least_room(threads: int) -> int:
+    """Bytes of memory that a search must have for its nodes and tasks."""
+    return 3 * threads * LEAST_TASK_BYTES
 
 
 def _outcome(search: Search, problem: SearchProblem, state: SearchState, context: Context) -> Piece | None:

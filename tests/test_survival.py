@@ -25,7 +25,11 @@ from test_solve import StopAt
 
 import extbnsl.checkpoint
 import extbnsl.commits
+import extbnsl.guide
 import extbnsl.limits
+import extbnsl.lists
+import extbnsl.prove
+import extbnsl.search.score_cache
 import extbnsl.solve
 import extbnsl.standing
 import extbnsl.storage
@@ -37,6 +41,7 @@ from extbnsl.events import Committed, LayerEnded, StageEnded, StageStarted
 from extbnsl.interrupts import Interrupts
 from extbnsl.parents import surviving
 from extbnsl.scores.files import write_scores
+from extbnsl.shelf import Shelf
 from extbnsl.solve import solve
 from extbnsl.storage import write_arrays
 from extbnsl.workers import Workers
@@ -89,6 +94,24 @@ def assert_only_what_is_named(folder):
 @pytest.mark.parametrize(("after", "step"), [(False, 1), (True, 7)])
 def test_killed_at_any_call(dataset, undisturbed, tmp_path, after, step):
     kill_at_calls(tmp_path, dataset, undisturbed, range(1, undisturbed[1] + 1, step), after)
+
+
+def test_killed_at_any_call_with_everything_on_disk(dataset, undisturbed, tmp_path, monkeypatch):
+    """No memory for counting and for families: levels, lists and rows of parent graphs lie in files."""
+    monkeypatch.setattr(extbnsl.solve, "Shelf", lambda memory, store: Shelf(0, store))
+    for module in (extbnsl.guide, extbnsl.prove):
+        monkeypatch.setattr(module, "tables_fit", lambda costs, context: False)
+    for module in (extbnsl.lists, extbnsl.search.score_cache):
+        monkeypatch.setattr(module, "PIECE_BYTES", 64)
+    disk = SharedDisk(tmp_path / "whole")
+    disk.root.mkdir()
+    seen = set()
+    with disk.watch():
+        result = session(disk.root, dataset, observer=lambda e: seen.update(arrays(disk.root)))
+    kinds = {"scores.h5", "scores-1.h5", "families-1-1.h5", "families-1-1-1.h5", "bounds-1-1-0.h5", "bounds-1-1-0-1.h5"}
+    assert kinds <= seen
+    assert outcome(result) == undisturbed[0]
+    kill_at_calls(tmp_path, dataset, undisturbed, range(1, disk.calls + 1, 5), False)
 
 
 def kill_at_calls(place, dataset, undisturbed, calls, after, **options):
