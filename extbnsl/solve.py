@@ -16,7 +16,7 @@ from extbnsl.checkpoint import Manifest, recover
 from extbnsl.commits import Commits, commit_if_due, commit_or_stop
 from extbnsl.context import Context, Methods, tolerance
 from extbnsl.data import Dataset, from_array
-from extbnsl.errors import InputError, RunDirectoryError, VerificationError
+from extbnsl.errors import BudgetError, InputError, RunDirectoryError, VerificationError
 from extbnsl.events import Observer, Warned, ignore
 from extbnsl.guide import load_rare_kernels
 from extbnsl.limits import Deadline, default_disk, default_memory, default_threads
@@ -362,6 +362,8 @@ def _prove_all(found: tuple[Component, ...], context: Context) -> str | None:
         return stop.reason
     except MemoryError:
         return "memory_limit"
+    except BudgetError:  # of what memory has no room for
+        return "disk_limit"
     return None
 
 

@@ -141,7 +141,7 @@ def read_status(path: Path, now: Callable[[], float] = time.time) -> Status:
     ended = str(result["status"]) if result is not None and done else _how_it_ended(told, manifest, result)
     state = _state(lock.holds, done, ended)
     age = None if told is None else max(0.0, now() - datetime.fromisoformat(told["updated"]).timestamp())
-    notes += _remarks(path, state, age)
+    notes += _remarks(path, manifest, state, age)
     return Status(
         path=path,
         state=state,
@@ -220,11 +220,14 @@ def _state(held: bool | None, done: bool, ended: str | None) -> str:
     return "unknown" if held is None else "killed"
 
 
-def _remarks(path: Path, state: str, age: float | None) -> Iterator[str]:
+def _remarks(path: Path, manifest: Manifest | None, state: str, age: float | None) -> Iterator[str]:
     if state == "running" and age is not None and age > STALE_SECONDS:
         yield "The process lives but has not written for a while: it is suspended, or cannot write."
     if state not in ("running", "done") and not (path / MANIFEST).exists():
         yield "There is no checkpoint to resume the run from; start it again with solve."
+    scratch = None if manifest is None or state == "done" else manifest.scratch
+    if scratch is not None and not Path(scratch).is_dir():
+        yield f"The run's scratch folder {scratch} is not there; bring it back, or mount its disk, before resuming."
 
 
 def _merged(

@@ -26,6 +26,7 @@ from extbnsl.cli import main
 from extbnsl.errors import BudgetError
 from extbnsl.events import StageEnded, Warned
 from extbnsl.parents.enumeration import start_enumeration
+from extbnsl.shelf import Shelf
 from extbnsl.solve import solve
 from extbnsl.standing import write_counting
 from extbnsl.storage import Store
@@ -89,6 +90,34 @@ def test_full_from_any_write_of_a_solve_on(tmp_path):
         assert not arrays(disk.root)
     assert ends == ["no result"] + ["disk_limit"] * (len(ends) - 3) + ["optimal", "optimal"]
     assert len(ends) > 25
+
+
+def test_full_when_memory_has_no_room(tmp_path, monkeypatch):
+    """The disk takes only so many of the arrays that do not fit into memory, and more of them when the run goes on."""
+    dataset, taken, ends = problem(), itertools.count(), []
+    expected = undisturbed(tmp_path / "undisturbed", dataset)
+    real = os.posix_fallocate
+
+    def take(descriptor, at, size):
+        if next(taken) >= room:
+            raise full()
+        real(descriptor, at, size)
+
+    monkeypatch.setattr(os, "posix_fallocate", take)
+    monkeypatch.setattr(extbnsl.solve, "Shelf", lambda memory, store: Shelf(0, store))
+    for room in itertools.count(0, 7):
+        folder, taken = tmp_path / str(room), itertools.count()
+        folder.mkdir()
+        try:
+            ends.append(session(folder, dataset).status)
+        except BudgetError as error:
+            ends.append(str(error).partition(": ")[2])
+        if ends[-1] == "optimal":
+            break
+        taken = itertools.count(-1_000_000)
+        assert outcome(session(folder, dataset)) == expected
+        assert not arrays(folder)
+    assert set(ends) == {"the disk or quota is full; free some space and try again.", "disk_limit", "optimal"}
 
 
 def test_full_in_the_middle_of_counting_leaves_no_half_of_it(tmp_path, monkeypatch):

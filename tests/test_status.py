@@ -168,6 +168,15 @@ def test_a_run_that_stopped_says_how_to_go_on(told):
     assert row(status, "doing") is None
 
 
+def test_a_scratch_folder_that_is_not_there_gets_a_note(tmp_path):
+    scratch = tmp_path / "mounted"
+    scratch.mkdir()
+    stopped(tmp_path / "r", scratch)
+    assert row(read_status(tmp_path / "r"), "note") is None
+    scratch.rename(tmp_path / "elsewhere")
+    assert f"scratch folder {scratch} is not there; bring it back" in row(read_status(tmp_path / "r"), "note")
+
+
 def test_a_failure_is_told_as_it_was(path):
     with session(path) as keeper:
         keeper.end("failed: /a_b/scores.h5 cannot be written: the disk is full.")
