@@ -20,12 +20,12 @@ from disk import path_of
 from survival import SharedDisk, arrays, outcome, problem, session, spill_and_commit
 
 import extbnsl.solve
-from extbnsl import storage
+from extbnsl import lists, storage
 from extbnsl.checkpoint import MANIFEST, read_manifest
 from extbnsl.cli import main
 from extbnsl.errors import BudgetError
 from extbnsl.events import StageEnded, Warned
-from extbnsl.parents.enumeration import start_enumeration
+from extbnsl.parents.enumeration import Level, start_enumeration
 from extbnsl.shelf import Shelf
 from extbnsl.solve import solve
 from extbnsl.standing import write_counting
@@ -121,9 +121,11 @@ def test_full_when_memory_has_no_room(tmp_path, monkeypatch):
 
 
 def test_full_in_the_middle_of_counting_leaves_no_half_of_it(tmp_path, monkeypatch):
-    monkeypatch.setattr(storage, "PIECE_BYTES", 20)
+    for module in (storage, lists):
+        monkeypatch.setattr(module, "PIECE_BYTES", 20)
     enumeration = start_enumeration(3)
     enumeration = replace(enumeration, costs=(np.zeros(5),) * 3, parents=(np.zeros((5, 1), np.uint64),) * 3)
+    enumeration = replace(enumeration, level=Level(0, np.zeros(9), np.zeros(9), np.zeros(9, np.uint64)))
     for room in itertools.count():
         disk = FullDisk(tmp_path / str(room), room)
         disk.root.mkdir()
@@ -135,6 +137,7 @@ def test_full_in_the_middle_of_counting_leaves_no_half_of_it(tmp_path, monkeypat
             except BudgetError:
                 assert not arrays(disk.root)
                 assert store.used == 0
+    assert len(counting.families) == 3
     assert room == len(counting.files) == len(arrays(disk.root)) > 10
 
 

@@ -16,6 +16,7 @@ PACKAGE = Path(extbnsl.__file__).parent
 ROWS = (
     ("errors", "events"),
     ("varsets", "storage", "limits", "lock", "interrupts", "kernels", "workers", "stages"),
+    ("shelf", "lists"),
     ("data",),
     ("scores",),
     ("parents",),

@@ -5,8 +5,10 @@ families, keep the cheapest, and decide which children are still alive at the ne
 is shared by all children. Malone et al. 2011, Section 4, counts every family within Tian's limit instead.
 """
 
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,11 +24,12 @@ from extbnsl.shelf import Shelf
 from extbnsl.workers import Stopped, Workers, chunks
 
 CHUNK = 8192  # varsets of one task
-BATCH = 64  # tasks after which the families that they found are counted
+BATCH = 256  # tasks that wait at a time
 TASK_BYTES = 1 << 20  # of the families that a task may find
 CANDIDATE_BYTES = 17  # of a family that is not in its child's list yet
 ENTRIES_PER_TASK = 40_000_000  # rows times varsets that one counting task may touch: a fraction of a second
 
+T = TypeVar("T")
 Candidates = tuple[NDArray[np.uint64], NDArray[np.uint8], NDArray[np.float64]]  # varset, child, cost of each
 
 
@@ -123,9 +126,12 @@ class _Counting:
         following = None if last else self._next_level(level, above, extend, found)
         return replace(found, level=following, done=following is None)
 
-    def _chunks(self, size: int, most: int) -> list[tuple[int, int]]:
-        """The ranks of the varsets of `size` variables, at most so many at a time."""
-        return chunks(int(self.binomials[-1, size]), max(1, most))
+    def _each(self, task: Callable[[int, int], T], size: int, most: int) -> Iterator[T]:
+        """task(lo, hi) for the ranks of all varsets of `size` variables, at most so many at a time."""
+        total = int(self.binomials[-1, size])
+        for begin in range(0, total, BATCH * max(1, most)):
+            end = min(begin + BATCH * max(1, most), total)
+            yield from self.workers.map(task, chunks(end, max(1, most), begin))
 
     def _count(self, level: Level, last: bool) -> tuple[NDArray[np.float64], int]:
         """T of the varsets one larger that are needed, by rank, and how many these are.
@@ -143,10 +149,8 @@ class _Counting:
             self.shelf.has_read(8 * size * (hi - lo))
             return counted
 
-        counted = self.workers.map(
-            task, self._chunks(size, min(CHUNK, max(64, ENTRIES_PER_TASK // table.weights.size)))
-        )
-        return joint.array(), sum(counted)
+        most = min(CHUNK, max(64, ENTRIES_PER_TASK // table.weights.size))
+        return joint.array(), sum(self._each(task, size, most))
 
     def _judge(
         self, level: Level, above: NDArray[np.float64], found: Enumeration
@@ -157,10 +161,8 @@ class _Counting:
 
         def task(lo: int, hi: int) -> Candidates:
             room = (hi - lo) * n
-            own, out = (
-                np.empty(hi - lo, np.uint64),
-                (np.empty(room, np.uint64), np.empty(room, np.uint8), np.empty(room)),
-            )
+            own = np.empty(hi - lo, np.uint64)
+            out = np.empty(room, np.uint64), np.empty(room, np.uint8), np.empty(room)
             written = judge_families(
                 lo, hi, level.size, level.alive, joint, self.problem.half_log, self.problem.table.arities,
                 self.binomials, own, out,
@@ -169,12 +171,13 @@ class _Counting:
             self.shelf.has_read(24 * (level.size + 1) * (hi - lo))
             return out[0][:written].copy(), out[1][:written].copy(), out[2][:written].copy()
 
-        tasks = self._chunks(level.size, min(CHUNK, TASK_BYTES // (CANDIDATE_BYTES * n)))
         waiting: list[Candidates] = []
-        for begin, end in chunks(len(tasks), BATCH):
-            waiting += self.workers.map(task, tasks[begin:end])
-            if sum(c[0].size for c in waiting) * CANDIDATE_BYTES > self.shelf.memory // 4:
-                found, waiting = self._extended(found, waiting), []
+        size = 0
+        for candidates in self._each(task, level.size, min(CHUNK, TASK_BYTES // (CANDIDATE_BYTES * n))):
+            waiting.append(candidates)
+            size += CANDIDATE_BYTES * candidates[0].size
+            if size > self.shelf.memory // 4:
+                found, waiting, size = self._extended(found, waiting), [], 0
         return extend.array(), self._extended(found, waiting)
 
     def _extended(self, found: Enumeration, candidates: list[Candidates]) -> Enumeration:
@@ -212,7 +215,7 @@ class _Counting:
             column.fill(lo, own)
             self.shelf.has_read(32 * size * (hi - lo))
 
-        self.workers.map(begin, self._chunks(size, CHUNK))
+        deque(self._each(begin, size, CHUNK), maxlen=0)
         for children in by_bytes(found.costs, problem.limits.size, self.shelf.memory // 2):
             tables = byte_tables([found.parents[x] for x in children], [found.costs[x] for x in children]).arrays()
             owners = np.array(children)
@@ -224,5 +227,5 @@ class _Counting:
                 self.shelf.has_read(8 * (hi - lo))
                 return bool(own.any())
 
-            some = self.workers.map(drop, self._chunks(size, CHUNK))
-        return Level(size, level.here, above, alive) if any(some) else None
+            some = sum(self._each(drop, size, CHUNK))
+        return Level(size, level.here, above, alive) if some else None
