@@ -49,7 +49,7 @@ PROBE_NODES = 20_000  # nodes kept before a probe of the search's size is extrap
 EDGE_NS = 35.0
 SHARE = 0.3  # of the expected search that better multipliers may cost
 MOST_NS = 120e9  # that they may cost, however large the search will be
-LEAST_NS = 2e7  # that they may always cost
+LOOK_NS = 2e7  # what it costs to see what a round has brought, by another probe
 FEWEST_ROUNDS, STALE = 8, 0.99  # so many rounds that leave such a share of the gap are not followed by twice as many
 FEWEST_EDGES = 1e6  # of a search for which ancestral successors are thought of
 NODE_NS, FAMILY_NS = 300.0, 1.0  # that they cost for each node, and for each family of the piece
@@ -128,7 +128,7 @@ def find_guide(
         before, gap = gap, limit - guide.root
         stale = rounds >= FEWEST_ROUNDS and gap > STALE * before
         rounds = max(1, 2 * rounds)
-        if stale or rounds * fixed.round_ns() > _worthwhile_ns(edges):
+        if stale or LOOK_NS + rounds * fixed.round_ns() > _worthwhile_ns(edges):
             return Guided(_with_ancestors(guide, limit, edges, context), passes=tuple(passes), edges=edges)
 
 
@@ -221,7 +221,7 @@ def _plain_partition(
 
 def _worthwhile_ns(edges: float) -> float:
     """How long it may take to improve the multipliers of a search of so many edges, infinity if there will be none."""
-    return max(LEAST_NS, min(MOST_NS, SHARE * EDGE_NS * edges)) if math.isfinite(edges) else TOO_LARGE_NS
+    return min(MOST_NS, SHARE * EDGE_NS * edges) if math.isfinite(edges) else TOO_LARGE_NS
 
 
 def _with_ancestors(guide: Guide, limit: float, edges: float, context: Context) -> Guide:

@@ -52,17 +52,25 @@ def _cache_folder(module: str) -> str:
 config: Any = numba.config
 
 
-def njit(kernel: Callable[..., Any]) -> Any:
+def njit(kernel: Callable[..., Any], **options: Any) -> Any:
     """Compile a kernel when it is first called: cached, without the interpreter lock, division as in C."""
     others = config.CACHE_DIR
     # read when the function is decorated; other code keeps its own
     config.CACHE_DIR = _cache_folder(kernel.__module__.removeprefix("extbnsl."))
     try:
-        compiled: Any = numba.njit(cache=True, nogil=True, error_model="numpy")(kernel)
+        compiled: Any = numba.njit(cache=True, nogil=True, error_model="numpy", **options)(kernel)
     finally:
         config.CACHE_DIR = others
     _need_no_cache(compiled._cache)
     return compiled
+
+
+def inlined(kernel: Callable[..., Any]) -> Any:
+    """A kernel whose code becomes part of the kernels that call it: for small steps of inner loops.
+
+    A kernel that takes arrays counts a reference to each when it is called, which takes longer than a small step.
+    """
+    return njit(kernel, forceinline=True)
 
 
 def _need_no_cache(cache: Any) -> None:

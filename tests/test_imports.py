@@ -11,6 +11,7 @@ from runs import stopped
 import extbnsl
 
 PACKAGE = Path(extbnsl.__file__).parent
+EXAMPLE = PACKAGE.parent / "examples" / "asia.csv"
 
 # A room may import from its own row and from earlier rows.
 ROWS = (
@@ -109,6 +110,21 @@ def test_light_rooms_load_nothing_heavy(name):
 
 def test_the_package_itself_loads_next_to_nothing():
     assert not loaded_by("import extbnsl; extbnsl.learn; extbnsl.__version__") & {*HEAVY, "numpy", "argparse"}
+
+
+def test_the_process_of_a_command_loads_no_linear_algebra(tmp_path):
+    """The compiler would, where scipy is installed, when it loads the first kernel."""
+    arguments = ["solve", str(EXAMPLE), "--run-dir", str(tmp_path / "run"), "--quiet"]
+    code = (
+        "import os\n"
+        "os._exit = lambda code: print('ended', code)\n"
+        f"sys.argv[1:] = {arguments!r}\n"
+        "from extbnsl.__main__ import run\n"
+        "run()"
+    )
+    loaded = loaded_by(code)
+    assert {"ended 0", "numba.np.linalg"} <= loaded
+    assert "scipy.linalg" not in loaded
 
 
 @pytest.mark.parametrize(

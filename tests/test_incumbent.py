@@ -16,7 +16,7 @@ from extbnsl.bounds.incumbent import (
     USUAL,
     _best_insertion,
     _insert,
-    _score_order,
+    _score_places,
     improve_order,
     search_orders,
 )
@@ -62,11 +62,11 @@ def test_an_insertion_changes_the_cost_by_what_it_says(seed, n):
     arrays = tables.arrays()
     order = np.random.default_rng(seed).permutation(n).astype(np.int64)
     places, prefix = np.empty(n, np.int64), np.zeros((n + 1, tables.members.shape[1]), np.uint8)
-    varset, rows = np.zeros(prefix.shape[1], np.uint8), scratch(arrays)
-    total = _score_order(order, places, prefix, arrays, rows)
+    rows = scratch(arrays)
+    total = _score_places(order, 0, n, places, prefix, arrays, rows)
     assert total == pytest.approx(cost_of_order(order, best), rel=1e-12)
     for source in range(n):
-        target, change = _best_insertion(order, source, places, prefix, varset, arrays, rows)
+        target, change = _best_insertion(order, source, places, prefix, arrays, rows)
         costs = []
         for other in range(n):
             moved = np.delete(order, source).tolist()

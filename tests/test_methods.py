@@ -29,7 +29,7 @@ def _small(monkeypatch):
     monkeypatch.setattr(extbnsl.solve, "load_kernels", lambda context: None)
     monkeypatch.setattr(extbnsl.guide, "LOW_BITS", 3)
     monkeypatch.setattr(extbnsl.guide, "WIDEST", 3)
-    monkeypatch.setattr(extbnsl.guide, "LEAST_NS", 0.0)
+    monkeypatch.setattr(extbnsl.guide, "SHARE", 0.0)
     monkeypatch.setattr(extbnsl.guide, "FEWEST_EDGES", 0)
     monkeypatch.setattr(extbnsl.guide, "NODE_NS", -1e6)
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from extbnsl.kernels import njit, u64
+from extbnsl.kernels import inlined, njit, u64
 from extbnsl.parents.best_score import ByteTables, first_inside, scratch
 from extbnsl.workers import Stopped, Workers
 
@@ -85,7 +85,7 @@ def search_orders(
     return best
 
 
-@njit
+@inlined
 def _random_below(state, limit):
     """A random integer in [0, limit) from the xorshift generator in state[0] (Marsaglia 2003)."""
     x = state[0]
@@ -96,26 +96,30 @@ def _random_below(state, limit):
     return np.int64((x >> u64(11)) % u64(limit))
 
 
-@njit
+@inlined
 def _flip(varset, v):
     varset[v >> 3] ^= np.uint8(1 << (v & 7))
 
 
-@njit
+@inlined
 def _cost(child, place, tables):
-    """Cost of the child's parent set at `place` of its score order; NO_PARENTS for -1."""
-    if place < 0:
-        return NO_PARENTS
-    return tables[0][tables[1][child] + place]
+    """Cost of the child's parent set at `place` of its score order; NO_PARENTS for -1.
+
+    Here and in _has_parent an element is read in any case: where a branch decides whether an array is needed, the
+    compiler counts references to it.
+    """
+    cost = tables[0][tables[1][child] + max(place, 0)]
+    return NO_PARENTS if place < 0 else cost
 
 
-@njit
+@inlined
 def _has_parent(child, place, v, tables):
     """Whether v is in the child's parent set at `place` of its score order."""
-    return place >= 0 and (tables[7][tables[1][child] + place, v >> 3] >> (v & 7)) & 1
+    member = (tables[7][tables[1][child] + max(place, 0), v >> 3] >> (v & 7)) & 1
+    return place >= 0 and member
 
 
-@njit
+@inlined
 def _choose(child, varset, place, gained, tables, rows):
     """The child's best place inside `varset`, which has gained or lost one variable since `place` was the best."""
     begin, end = 0, tables[4][child]
@@ -128,20 +132,22 @@ def _choose(child, varset, place, gained, tables, rows):
 
 
 @njit
-def _score_order(order, places, prefix, tables, rows):
-    """Fill prefix[k] with the varset before place k and places[k] with the best choice there; returns the cost."""
-    prefix[0] = 0
-    total = 0.0
-    for k in range(order.size):
+def _score_places(order, begin, end, places, prefix, tables, rows):
+    """Follow a change of the order at begin <= k < end: places[k] becomes the best choice at place k and prefix[k + 1]
+    the varset up to it; returns the cost of the order."""
+    for k in range(begin, end):
         x = order[k]
         places[k] = first_inside(x, prefix[k], 0, tables[4][x], tables, rows)
-        total += _cost(x, places[k], tables)
-        prefix[k + 1] = prefix[k]
+        for b in range(prefix.shape[1]):
+            prefix[k + 1, b] = prefix[k, b]
         _flip(prefix[k + 1], x)
+    total = 0.0
+    for k in range(order.size):
+        total += _cost(order[k], places[k], tables)
     return total
 
 
-@njit
+@inlined
 def _insert(order, source, target):
     """Move the variable at `source` to `target`, in place."""
     x = order[source]
@@ -154,11 +160,12 @@ def _insert(order, source, target):
 
 
 @njit
-def _best_insertion(order, source, places, prefix, varset, tables, rows):
+def _best_insertion(order, source, places, prefix, tables, rows):
     """The best place for the variable x at `source` and the change of cost.
 
     x passes one neighbour y after the other. On the way to the front y gains x as a possible parent and x loses y; on
-    the way back y loses x and x gains y. A choice that does not contain what is lost stays.
+    the way back y loses x and x gains y. A choice that does not contain what is lost stays. The varset before y takes
+    these changes and gives them up again.
     """
     n = order.size
     x = order[source]
@@ -174,7 +181,7 @@ def _best_insertion(order, source, places, prefix, varset, tables, rows):
                 break
             y = order[k]
             place = places[k]
-            varset[:] = prefix[k]
+            varset = prefix[k]
             _flip(varset, x)
             if forward:
                 if _has_parent(y, place, x, tables):
@@ -182,11 +189,14 @@ def _best_insertion(order, source, places, prefix, varset, tables, rows):
                 _flip(varset, y)
                 if own != 0:
                     own = _choose(x, varset, own, True, tables, rows)
+                _flip(varset, y)
+                _flip(varset, x)
             else:
                 if place != 0:
                     place = _choose(y, varset, place, True, tables, rows)
+                _flip(varset, x)
                 if _has_parent(x, own, y, tables):
-                    own = _choose(x, prefix[k], own, False, tables, rows)
+                    own = _choose(x, varset, own, False, tables, rows)
             change += _cost(y, place, tables) - _cost(y, places[k], tables)
             total = change + _cost(x, own, tables) - here
             if total < best:
@@ -195,24 +205,25 @@ def _best_insertion(order, source, places, prefix, varset, tables, rows):
 
 
 @njit
-def _descend(order, dirty, places, prefix, varset, halt, tables, rows):
+def _descend(order, dirty, places, prefix, halt, tables, rows):
     """Insertion moves of dirty variables until none has a better place; returns the cost of the order.
 
     A move changes what stands before the variables it passes: these become dirty and are looked at again.
     """
     n = order.size
-    total = _score_order(order, places, prefix, tables, rows)
+    total = _score_places(order, 0, n, places, prefix, tables, rows)
     source = 0
     idle = 0
     while idle < n and not halt[0]:
         x = order[source]
         if dirty[x]:
             dirty[x] = False
-            target, change = _best_insertion(order, source, places, prefix, varset, tables, rows)
+            target, change = _best_insertion(order, source, places, prefix, tables, rows)
             if change < -1e-9:
+                begin, end = min(source, target), max(source, target) + 1
                 _insert(order, source, target)
-                total = _score_order(order, places, prefix, tables, rows)
-                for k in range(min(source, target), max(source, target) + 1):
+                total = _score_places(order, begin, end, places, prefix, tables, rows)
+                for k in range(begin, end):
                     dirty[order[k]] = True
                 idle = 0
         idle += 1
@@ -230,7 +241,6 @@ def improve_order(order, state, kicks, halt, tables):
     n = order.size
     places = np.empty(n, np.int64)
     prefix = np.zeros((n + 1, tables[7].shape[1]), np.uint8)
-    varset = np.zeros(prefix.shape[1], np.uint8)
     rows = scratch(tables)
     cost = np.inf
     trial = order.copy()
@@ -243,7 +253,7 @@ def improve_order(order, state, kicks, halt, tables):
                 _insert(trial, source, target)
                 for k in range(min(source, target), max(source, target) + 1):
                     dirty[trial[k]] = True
-        new = _descend(trial, dirty, places, prefix, varset, halt, tables, rows)
+        new = _descend(trial, dirty, places, prefix, halt, tables, rows)
         if new <= cost:
             order[:] = trial
             cost = new
