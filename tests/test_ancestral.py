@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from extbnsl.bounds.clusters import UNIT, cluster_bound, families_of, find_multipliers
 from extbnsl.parents.pruning import prune
 from extbnsl.search.ancestral import MOST_SETS, UNFORCED, VARIABLES, ancestry, closed_set, frequent_sets, number_of
-from extbnsl.search.expand import closed_sets_of, near_clusters, new_near
+from extbnsl.search.expand import VECTOR, closed_sets_of, near_clusters, new_near
 from extbnsl.workers import Workers
 
 SETTINGS = settings(deadline=None, max_examples=60, suppress_health_check=list(HealthCheck))
@@ -76,14 +76,14 @@ def test_h1_of_the_kernels_is_that_of_the_formula(seed, n, low_bits):
     low_bits = min(max(1, low_bits), n)
     clusters = cluster_bound(multipliers, np.arange(n))
     near = new_near(clusters.arrays())
+    masks, weights = near[0][2], near[1][2]
     for varset in range(1 << n):
         high = varset >> low_bits << low_bits
-        count, always, above = near_clusters(np.uint64(high), low_bits, clusters.arrays(), near)
-        waiting = sum(int(w) for m, w in zip(near[0][:count], near[1][:count], strict=True) if not int(m) & varset)
-        low = range((low_bits + 7) >> 3)
-        total = above + (waiting + always) * UNIT + sum(clusters.waiting[b, varset >> 8 * b & 255] for b in low)
+        count = VECTOR * int(near_clusters(np.uint64(high), low_bits, near))
+        outside = sum(int(w) for m, w in zip(masks[:count], weights[:count], strict=True) if not int(m) & varset)
+        total = outside * UNIT + sum(clusters.waiting[b, varset >> 8 * b & 255] for b in range(8))
         assert total == pytest.approx(multipliers.value(varset), abs=1e-9)
-        assert all(int(m) & ((1 << low_bits) - 1) for m in near[0][:count])
+        assert all(not int(m) & high for m, w in zip(masks[:count], weights[:count], strict=True) if w)
 
 
 def test_the_set_of_many_nodes_is_that_of_each():

@@ -113,23 +113,3 @@ def plan(
     """
     firsts, frees = _plan(fence_highs, weights, high_bits, u64(position), most)
     return [Block(int(first), int(free)) for first, free in zip(firsts, frees, strict=True)]
-
-
-@njit
-def block_targets(highs, first, free):
-    """The high parts of the block's targets that the sources `highs` lead to, with repetitions, unsorted: uint64."""
-    shared = (~u64(0)) << u64(free)
-    total = 0
-    for i in range(highs.size):
-        total += 1 + free if ((highs[i] ^ first) & shared) == 0 else 1
-    found = np.empty(total, np.uint64)
-    at = 0
-    for i in range(highs.size):
-        found[at] = highs[i] | (first & shared)
-        at += 1
-        if ((highs[i] ^ first) & shared) == 0:
-            for b in range(free):
-                if not (highs[i] >> u64(b)) & u64(1):
-                    found[at] = highs[i] | (u64(1) << u64(b))
-                    at += 1
-    return found[:at]

@@ -13,21 +13,33 @@ can be more. So BestScore(X | V) is the least of BestScore(X | V - Y), Y in D, a
 import numpy as np
 
 from extbnsl.kernels import highest, lowest, njit, popcount, u64
-from extbnsl.search.expand import emit, first_forced, high_h, new_near, new_open_list
+from extbnsl.search.expand import (
+    emit,
+    fill_coarse,
+    fine_part,
+    first_forced,
+    leave_ancestral,
+    near_clusters,
+    new_coarse,
+    new_near,
+    new_open_list,
+)
 
 
 @njit
-def _generate(high, partitions, leaves, columns, low_bits, allowed, base_h, slice_h, limit, open_list):
+def _generate(high, span, sources, columns, low_bits, allowed, group, coarse, limit, open_list):
     """All successors in one target, whose high bits are `high`, into the open list; the number of edges generated.
 
-    They come from the nodes of partitions[k] by the variables in leaves[k].
+    They come from rows span[0]:span[1] of sources = (partitions, leaves).
     """
+    partitions, leaves = sources
     starts, lows, g, forced, free, order, rows = columns
     best, leaf, occupied, occupied_words = open_list
+    fine, at_fine, finest, cut = fine_part(high, low_bits, group)
     inside = (u64(1) << u64(low_bits)) - u64(1)
     edges = 0
     # unsigned arithmetic throughout: a signed index costs a test for negative values
-    for k in range(partitions.size):
+    for k in range(span[0], span[1]):
         above = high & ~leaves[k]  # a high leaf is not in the source
         source = partitions[k]
         begin = first_forced(order, forced, starts[source], free[source], lowest(leaves[k]))
@@ -38,7 +50,7 @@ def _generate(high, partitions, leaves, columns, low_bits, allowed, base_h, slic
                 i = order[at]
                 low = u64(lows[i])
                 rest = leaves[k] & ~low & allowed[forced[i]]
-                slack = limit - g[i] - base_h
+                slack = limit - g[i]
                 while rest:
                     bit = rest & (~rest + u64(1))
                     x = lowest(rest)
@@ -46,7 +58,7 @@ def _generate(high, partitions, leaves, columns, low_bits, allowed, base_h, slic
                     to = (low | bit) & inside
                     edges += 1
                     cost = rows[i, x - popcount((above | low) & (bit - u64(1)))]
-                    if cost < slack - slice_h[to]:
+                    if cost < slack - coarse[to >> cut] - fine[at_fine + (to & finest)]:
                         # again here: a function that takes these arrays would cost more than all the rest
                         cost += g[i]
                         flag = u64(1) << (to & u64(63))
@@ -69,7 +81,11 @@ def expand_layered(first, targets, sources, columns, shape, bounds, unmet, exten
     """
     low_bits = shape[1]
     open_list = new_open_list(low_bits)
+    coarse = new_coarse(low_bits, bounds[0])
     near = new_near(bounds[1])
+    nearest = near[0][2], near[1][2]
+    into = out[:4]
+    par = np.empty(64, np.uint64)
     edges = 0
     kept = 0
     least = np.inf
@@ -77,14 +93,20 @@ def expand_layered(first, targets, sources, columns, shape, bounds, unmet, exten
         if halt[0]:
             break
         high = targets[t] << u64(low_bits)
-        base_h, at = high_h(high, bounds[0])
-        slice_h = bounds[0][0][at : at + (1 << low_bits)]
-        span = slice(first[t], first[t + 1])
+        fill_coarse(high, bounds[0], coarse)
         edges += _generate(
-            high, sources[0][span], sources[1][span], columns, low_bits, ancestry[0], base_h, slice_h, limit, open_list
+            high, (first[t], first[t + 1]), sources, columns, low_bits, ancestry[0], bounds[0], coarse, limit, open_list
         )
         before = kept
-        kept, f = emit(high, shape, bounds, unmet, extend_path, ancestry, limit, near, open_list, out[:4], kept)
+        vectors = near_clusters(high, low_bits, near)
+        kept, f = emit(
+            high, shape, bounds[0], coarse, bounds[1][2], nearest, vectors, unmet, extend_path, limit,
+            open_list, into, kept,
+        )  # fmt: skip
+        if ancestry[3].size:
+            kept, f = leave_ancestral(
+                high, shape, bounds[0], coarse, bounds[1][2], nearest, vectors, ancestry, limit, par, into, before, kept
+            )
         least = min(least, f)
         out[4][t] = kept - before
     return edges, kept, least

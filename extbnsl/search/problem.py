@@ -18,12 +18,12 @@ LOW_BITS = 16
 class SearchProblem:
     """One component, ready to search: n <= 64 variables, labelled so that the bound's groups are contiguous.
 
-    A varset is cut into `low_bits` low bits, which the group bound's first group covers, and the high rest; h is the
-    maximum of the group bound and the cluster bound. parent_graphs
-    answer BestScore: sparse ones are byte tables with every byte for every child; layered ones are rows that the
-    nodes carry, and the score cache that they are made from. unmet (bytes, 256) uint64: for each byte of a varset and
-    its value the children whose best parents of all have a member there that is missing; a node with f >= limit is
-    pruned. ancestry: which successors of a node are enough. families: for dual ascents at nodes, if there are clusters.
+    A varset is cut into `low_bits` low bits and the high rest; h is the maximum of the group bound and the cluster
+    bound. parent_graphs answer BestScore: sparse ones are byte tables with every byte for every child; layered ones are
+    rows that the nodes carry, and the score cache that they are made from. unmet (bytes, 256) uint64: for each byte of
+    a varset and its value the children whose best parents of all have a member there that is missing; a node with
+    f >= limit is pruned. ancestry: which successors of a node are enough. families: for dual ascents at nodes, if there
+    are clusters.
     """
 
     variables: int
@@ -84,6 +84,7 @@ def search_problem(
     for child in range(n):
         unmet |= lacking[child].astype(np.uint64) << np.uint64(child)
     parent_graphs = cache or byte_tables(parents, costs, bytes_of_all=size)
-    low_bits = min(LOW_BITS, int(bound.width[0]))
+    # with three groups and more, partitions of one group would hold few nodes, and what a partition costs would count
+    low_bits = min(LOW_BITS, max(int(bound.width[0]), n // 2))
     families = families_of(parents, costs) if clusters.masks.size else None
     return SearchProblem(n, low_bits, parent_graphs, unmet, bound, clusters, limit, path_extension, ancestry, families)

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.bounds.clusters import ascend_nodes
-from extbnsl.search.blocks import Block, block_targets
-from extbnsl.search.expand import expand, find_sources, group_by_leaf
+from extbnsl.search.blocks import Block
+from extbnsl.search.expand import expand, group_by_leaf, next_targets
 from extbnsl.search.layered import expand_layered, improve, inherit
 from extbnsl.search.problem import SearchProblem
 from extbnsl.search.runs import (
@@ -34,7 +34,7 @@ from extbnsl.search.score_cache import ScoreCache
 
 CHUNK_NODES = 1 << 16  # room of the targets that one call of the kernel expands, at most
 CHUNK_BYTES = 12 * CHUNK_NODES  # room that they may have however small a run is to be
-CHUNK_TARGETS = 4096  # whose sources are looked up together
+CHUNK_TARGETS = 512  # that one call expands, at most
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ def expand_block(problem: SearchProblem, layer: Layer, block: Block, sink: Sink,
     pieces: list[_Piece] = []
     edges, least = 0, math.inf
     try:
-        for piece in _expanded(task, _targets(task.sources, block)):
+        for piece in _expanded(task, block):
             edges += piece.edges
             least = min(least, piece.least)
             pieces.append(piece)
@@ -149,8 +149,7 @@ def source_weights(
     partitions: NDArray[np.int64], nodes: NDArray[np.int64], problem: SearchProblem, size: int
 ) -> NDArray:
     """Bytes of memory that a task takes for so many partitions and nodes, of `size` variables, among its sources."""
-    candidates = 16 * (1 + problem.high_bits // 2)  # high parts of targets, before and after sorting
-    return (node_bytes(problem.row_width(size)) + 3) * nodes + (PARTITION_BYTES + 8 + candidates) * partitions
+    return (node_bytes(problem.row_width(size)) + 3) * nodes + (PARTITION_BYTES + 8) * partitions
 
 
 def improve_rows(
@@ -204,25 +203,31 @@ def _gather(layer: Layer, block: Block, folder: Path | None) -> Sources:
     return ready_sources(joined(pieces))
 
 
-def _targets(sources: Sources, block: Block) -> NDArray[np.uint64]:
-    """The high parts that successors in the block can have, ascending."""
-    highs = sources.nodes.highs
-    edges = [np.searchsorted(highs, np.array(limits, dtype=np.uint64)) for limits in block.ranges()]
-    mine = np.concatenate([highs[lo:hi] for lo, hi in edges])
-    return np.unique(block_targets(mine, np.uint64(block.first), block.free))
+def _streams(sources: Sources, block: Block, low_bits: int) -> tuple:
+    """What the targets of the block are merged from, as `next_targets` takes it."""
+    bits = [0, *(1 << b for b in range(block.free))]  # from the block's own high parts
+    bits += [1 << b for b in range(block.free, block.first.bit_length()) if block.first >> b & 1]
+    lows = [block.first ^ (bit if bit >= 1 << block.free else 0) for bit in bits]
+    limits = np.array([lows, [lo + (1 << block.free) for lo in lows]], dtype=np.uint64)
+    at, ends = np.searchsorted(sources.nodes.highs, limits)
+    varsets = [bit << low_bits or (1 << low_bits) - 1 for bit in bits]
+    return at, ends, np.array(bits, dtype=np.uint64), np.array(varsets, dtype=np.uint64)
 
 
-def _expanded(task: _Task, targets: NDArray[np.uint64]) -> Iterator[_Piece]:
-    """The nodes of the targets, some targets at a time."""
+def _expanded(task: _Task, block: Block) -> Iterator[_Piece]:
+    """The nodes of the block's targets, some targets at a time."""
     nodes, shape = task.sources.nodes, (task.problem.variables, task.problem.low_bits)
-    for begin in range(0, targets.size, CHUNK_TARGETS):
-        some = targets[begin : begin + CHUNK_TARGETS]
-        first = np.empty(some.size + 1, np.int64)
-        most = some.size * (task.problem.high_bits + 1)
-        found = np.empty(most, np.int64), np.empty(most, np.uint64)
-        rooms = find_sources(some, nodes.highs, nodes.starts, shape, task.size, first, *found)
-        for lo, hi in _by_room(rooms, task.room):
-            yield _piece(task, (first[lo : hi + 1], some[lo:hi], found), int(rooms[lo:hi].sum()))
+    streams = _streams(task.sources, block, task.problem.low_bits)
+    targets, first = np.empty(CHUNK_TARGETS, np.uint64), np.empty(CHUNK_TARGETS + 1, np.int64)
+    most = CHUNK_TARGETS * streams[0].size
+    found = np.empty(most, np.int64), np.empty(most, np.uint64)
+    while True:
+        count, rooms = next_targets(
+            streams, (nodes.highs, nodes.starts), shape, task.size, task.room, (targets, first, *found)
+        )
+        if count == 0:
+            return
+        yield _piece(task, (first[: count + 1], targets[:count], found), rooms)
 
 
 def _piece(task: _Task, span: tuple, most: int) -> _Piece:
@@ -285,17 +290,6 @@ def _finished(task: _Task, pieces: list[_Piece]) -> Nodes:
         covered = np.concatenate([piece.covered for piece in pieces])
         improve_rows(cache, task.problem.low_bits, task.size, nodes, covered, task.halt)
     return nodes
-
-
-def _by_room(rooms: NDArray[np.int64], most: int) -> Iterator[tuple[int, int]]:
-    """Ranges of targets with room for at most `most` nodes together, or one target each."""
-    ends = rooms.cumsum()
-    lo = 0
-    while lo < rooms.size:
-        before = ends[lo] - rooms[lo]
-        hi = max(lo + 1, int(np.searchsorted(ends, before + most, side="right")))
-        yield lo, hi
-        lo = hi
 
 
 class _Placed:
