@@ -51,7 +51,7 @@ from extbnsl.workers import Stopped
 MANY_EDGES = 1e8  # of a search that is worth a long look for a better network before it
 FEWEST_NODES = 1 << 20  # kept by a search before it looks for a better network
 FACTOR = 4  # by which it grows before it looks again
-KERNEL_BYTES = 1 << 20  # of one thread: the table of a partition, and what a chunk of targets needs
+KERNEL_BYTES = 5 << 18  # of one thread: the table of a partition, and what a chunk of targets needs
 
 
 def find_incumbent(component: Component, floor: float, k: int, context: Context) -> Part:
