@@ -45,10 +45,9 @@ from extbnsl.search.runs import ANCESTOR_BYTES, node_bytes
 from extbnsl.search.score_cache import READING_BYTES
 from extbnsl.search.state import SearchState
 from extbnsl.shelf import Shelf
-from extbnsl.solve import check_options, find_parts, find_survivors, load_kernels
+from extbnsl.solve import check_options, find_parts, find_survivors, load_kernels, temporary_store
 from extbnsl.stages import Stages
 from extbnsl.standing import Standing
-from extbnsl.storage import Store
 from extbnsl.varsets import WORD_BITS
 from extbnsl.workers import Stopped, StopSignal, Workers, never
 
@@ -237,7 +236,7 @@ def estimate(
     observer: Observer = ignore,
     stop: StopSignal = never,
 ) -> Estimate:
-    """What `solve` would need with the same arguments, found out in about `effort` seconds; nothing is written.
+    """What `solve` would need with the same arguments, found out in about `effort` seconds; no file stays.
 
     The kernels are loaded before the effort begins. A `stop` ends it early, with what is known then. Raises InputError
     for unusable arguments.
@@ -255,21 +254,25 @@ def estimate(
             counted[event.level] = _Counted(event.done, time.perf_counter())
         observer(event)
 
-    commits = Commits(None, Store(Path(), 0), {}, Standing(), ignore)
-    stages = Stages(observe, commits.standing.stages)
-    with Workers(budgets.threads, stop) as workers:
-        context = Context(
-            workers=workers,
-            stages=stages,
-            observer=observe,
-            memory=budgets.memory,
-            seed=seed,
-            methods=Methods(lower_bound, fixing, ancestral, path_extension, parent_graph),
-            commits=commits,
-            shelf=Shelf(budgets.memory // 2, commits.store),
-        )
+    methods = Methods(lower_bound, fixing, ancestral, path_extension, parent_graph)
+    with temporary_store() as store, Workers(budgets.threads, stop) as workers:
+        commits = Commits(None, store, {}, Standing(), ignore)
+        stages, shelf = Stages(observe, commits.standing.stages), Shelf(budgets.memory // 2, store)
+        context = Context(workers, stages, observe, budgets.memory, seed, methods, commits, shelf)
         load_kernels(context)
-    deadline = Deadline.after(effort)
+        return _estimated(problem, max_parents, budgets, counted, Deadline.after(effort), context)
+
+
+def _estimated(
+    problem: Dataset | LocalScores,
+    max_parents: int | None,
+    budgets: Budgets,
+    counted: Mapping[int, "_Counted"],
+    deadline: Deadline,
+    context: Context,
+) -> Estimate:
+    """The estimate, found out until the deadline; counted: the varsets counted by size, as far as counting has come."""
+    stop = context.workers.stop
     with _until(deadline, stop, context) as limited:
         began = time.perf_counter()
         survivors = find_survivors(problem, max_parents, limited)
@@ -284,7 +287,7 @@ def estimate(
     for k in sorted(range(len(found)), key=lambda k: found[k].size):  # what small ones leave is for the large ones
         share = deadline.remaining() / (len(found) - len(probes))
         probes.append((k, _probed(found[k], k, context, stop, share)))
-    seconds = sum(spent["seconds"] for stage, spent in stages.seconds.items() if stage != "kernels")
+    seconds = sum(spent["seconds"] for stage, spent in context.stages.seconds.items() if stage != "kernels")
     ordered = tuple(probe for _, own in sorted(probes, key=lambda p: p[0]) for probe in own)
     return Estimate(budgets, counting, ordered, seconds, stop())
 

@@ -141,9 +141,16 @@ def _store(
         # a run directory makes its scratch folder when the run begins: until then the disk is that of the one above
         yield Store(folder, disk or default_disk(folder if scratch is None or scratch.exists() else scratch.parent))
     else:
-        disk = disk or default_disk(scratch or Path(tempfile.gettempdir()))
-        with tempfile.TemporaryDirectory(prefix="extbnsl-", dir=scratch) as temporary:
-            yield Store(Path(temporary), disk)
+        with temporary_store(scratch, disk) as store:
+            yield store
+
+
+@contextlib.contextmanager
+def temporary_store(folder: Path | None = None, disk: int | None = None) -> Iterator[Store]:
+    """A store that is deleted at the end, in `folder` or where temporary files go."""
+    disk = disk or default_disk(folder or Path(tempfile.gettempdir()))
+    with tempfile.TemporaryDirectory(prefix="extbnsl-", dir=folder) as temporary:
+        yield Store(Path(temporary), disk)
 
 
 def _check_same(about: Mapping[str, Any], resume: Manifest | None) -> None:
@@ -183,7 +190,7 @@ def compute_scores(
     """
     check_options(max_parents, threads, memory, None, None, "auto", "sparse")
     threads = threads or default_threads()
-    with Workers(threads, stop) as workers, _store(None, None, None, None, threads) as store:
+    with Workers(threads, stop) as workers, temporary_store() as store:
         commits = Commits(None, store, {}, Standing(), observer)
         stages = Stages(observer, commits.standing.stages)
         memory = memory or default_memory()
@@ -239,7 +246,7 @@ def load_kernels(context: Context) -> None:
             ):
                 _solve_quietly(toy, _quiet(alone, methods, store, begun))
             if context.methods.parent_graph == "layered":
-                with _store(None, None, None, None, 1) as own:  # the run's own may have a score cache
+                with temporary_store() as own:  # the run's own may have a score cache
                     layered = replace(pattern, parent_graph="layered")
                     _solve_quietly(toy, _quiet(alone, layered, own, None))
 

@@ -397,8 +397,12 @@ def test_compute_scores_refuses_and_stops():
         compute_scores(dataset, max_parents=-1)
     with pytest.raises(Stopped, match="interrupted"):
         compute_scores(dataset_of(full_xor_rows(3)), threads=1, stop=StopAt(0))
-    with pytest.raises(Stopped, match="memory_limit"):
-        compute_scores(dataset_of(full_xor_rows(3)), threads=1, memory=1)
+
+
+def test_compute_scores_needs_no_memory_where_there_is_disk():
+    dataset = small_dataset(0)
+    little, ample = (compute_scores(dataset, threads=1, memory=memory) for memory in (1, 1 << 30))
+    assert little.fingerprint == ample.fingerprint
 
 
 def test_events_come_in_a_sane_order():
