@@ -233,6 +233,7 @@ def estimate(
     ancestral: bool = True,
     path_extension: bool = True,
     parent_graph: str = "sparse",
+    polish: bool = False,
     effort: float = EFFORT,
     observer: Observer = ignore,
     stop: StopSignal = never,
@@ -242,7 +243,7 @@ def estimate(
     The kernels are loaded before the effort begins. A `stop` ends it early, with what is known then. Raises InputError
     for unusable arguments.
     """
-    check_options(max_parents, threads, memory, disk, time_limit, lower_bound, parent_graph)
+    check_options(max_parents, threads, memory, disk, time_limit, lower_bound, parent_graph, polish)
     if not effort > 0:
         raise InputError(f"effort: {effort} is not a positive number of seconds.")
     budgets = Budgets(
@@ -264,7 +265,7 @@ def estimate(
             observer=observe,
             memory=budgets.memory,
             seed=seed,
-            methods=Methods(lower_bound, fixing, ancestral, path_extension, parent_graph),
+            methods=Methods(lower_bound, fixing, ancestral, path_extension, parent_graph, polish),
             commits=commits,
             shelf=Shelf(budgets.memory // 2, commits.store),
         )

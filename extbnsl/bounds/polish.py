@@ -8,6 +8,10 @@ kept small: columns are the families that are nearly the cheapest of their child
 the clusters that bind or did so lately. What is missing is added, families whose reduced cost turns out to be negative,
 and clusters that the solution violates, until there is nothing left or the effort is spent. Any duals are multipliers,
 so that what the LP does in floating point need not be trusted: the bound is made from them as from any others.
+
+The largest bound at the root fixes most families, but others prune more nodes. With share ** (|C| - 1) in place of 1
+for each cluster, the optimum is the largest bound in the mean over nodes that lack each variable with probability
+`share`, divided by it: such a node lacks all of C with probability share ** |C|. That is for the search.
 """
 
 from typing import TYPE_CHECKING
