@@ -14,7 +14,7 @@ for each cluster, the optimum is the largest bound in the mean over nodes that l
 `share`, divided by it: such a node lacks all of C with probability share ** |C|. That is for the search.
 """
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -172,7 +172,11 @@ class _Program:
 
         self._highs.setOptionValue("simplex_iteration_limit", effort)
         interrupt = self._highs.cbSimplexInterrupt
-        interrupt.subscribe(lambda event: event.interrupt(bool(workers.halt[0])))
+
+        def notice(event: Any) -> None:
+            event.data_in.user_interrupt = bool(workers.halt[0])
+
+        interrupt.subscribe(notice)
         try:
             workers.map(self._highs.run, [()])
         finally:
