@@ -37,6 +37,7 @@ def learn(
     ancestral: bool = True,
     path_extension: bool = True,
     parent_graph: str = "sparse",
+    polish: bool = False,
     progress: "bool | Observer" = False,
 ) -> "Result":
     """The network of least cost for `data`, with the proof or the gap that was reached.
@@ -69,6 +70,7 @@ def learn(
         ancestral=ancestral,
         path_extension=path_extension,
         parent_graph=parent_graph,
+        polish=polish,
         observer=observer,
     )
 

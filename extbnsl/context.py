@@ -16,7 +16,8 @@ class Methods:
 
     lower_bound: 'static', 'pattern' (databases), 'clusters' or 'auto', the maximum of the last two. fixing: whether
     families that no better network can have are dropped; ancestral: whether that is looked at for each node too, and
-    which of its successors are enough, where it pays. parent_graph: 'sparse' or 'layered'.
+    which of its successors are enough, where it pays. parent_graph: 'sparse' or 'layered'. polish: whether an LP makes
+    the cluster multipliers better.
     """
 
     lower_bound: str = "auto"
@@ -24,6 +25,7 @@ class Methods:
     ancestral: bool = True
     path_extension: bool = True
     parent_graph: str = "sparse"
+    polish: bool = False
 
     @property
     def clusters(self) -> bool:

@@ -232,6 +232,7 @@ def estimate(
     ancestral: bool = True,
     path_extension: bool = True,
     parent_graph: str = "sparse",
+    polish: bool = False,
     effort: float = EFFORT,
     observer: Observer = ignore,
     stop: StopSignal = never,
@@ -241,7 +242,7 @@ def estimate(
     The kernels are loaded before the effort begins. A `stop` ends it early, with what is known then. Raises InputError
     for unusable arguments.
     """
-    check_options(max_parents, threads, memory, disk, time_limit, lower_bound, parent_graph)
+    check_options(max_parents, threads, memory, disk, time_limit, lower_bound, parent_graph, polish)
     if not effort > 0:
         raise InputError(f"effort: {effort} is not a positive number of seconds.")
     budgets = Budgets(
@@ -254,7 +255,7 @@ def estimate(
             counted[event.level] = _Counted(event.done, time.perf_counter())
         observer(event)
 
-    methods = Methods(lower_bound, fixing, ancestral, path_extension, parent_graph)
+    methods = Methods(lower_bound, fixing, ancestral, path_extension, parent_graph, polish)
     with temporary_store() as store, Workers(budgets.threads, stop) as workers:
         commits = Commits(None, store, {}, Standing(), ignore)
         stages, shelf = Stages(observe, commits.standing.stages), Shelf(budgets.memory // 2, store)

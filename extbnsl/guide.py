@@ -31,6 +31,7 @@ from extbnsl.bounds.partition import (
     split_by_weight,
 )
 from extbnsl.bounds.patterns import group_bound, pattern_bytes, static_table
+from extbnsl.bounds.polish import Polish
 from extbnsl.context import Context
 from extbnsl.lists import FamilyLists
 from extbnsl.parents.best_score import byte_tables_bytes
@@ -60,18 +61,19 @@ TOO_LARGE_NS = 20e9  # that they may cost where no search is possible
 class Guide:
     """A piece of a component, over positions in it: families, multipliers if there are any, and groups with their
     tables; without a partition it cannot be searched. sets: for ancestral successors, over the labels of the search;
-    None if there are to be none."""
+    None if there are to be none. proven: what a network costs at least for other reasons, in nats."""
 
     parents: FamilyLists
     costs: FamilyLists
     multipliers: Multipliers | None
     partition: Partition | None
     sets: tuple[int, ...] | None = None
+    proven: float = -math.inf
 
     @property
     def root(self) -> float:
         """What a network costs at least, in nats."""
-        bounds = [float(sum(costs[0] for costs in self.costs))]
+        bounds = [self.proven, float(sum(costs[0] for costs in self.costs))]
         bounds += [] if self.multipliers is None else [self.multipliers.root]
         bounds += [] if self.partition is None else [self.partition.root]
         return max(bounds)
@@ -109,10 +111,11 @@ def find_guide(
         on_better(guide)
         return Guided(guide)
     passes: list[Multipliers] = []
+    polish = Polish(context.memory_left - needed) if context.methods.polish else None
     left, rounds, gap = (piece.parents, piece.costs), 0, math.inf
     while True:
         fixed = fix_families(
-            *left, start, limit, context.methods.fixing, rounds, context.seed + rounds, context.workers
+            *left, start, limit, context.methods.fixing, rounds, context.seed + rounds, context.workers, polish
         )
         passes += fixed.passes
         guide = Guide(fixed.parents, fixed.costs, fixed.multipliers, None)
@@ -122,13 +125,17 @@ def find_guide(
         if len(pieces) > 1:
             return Guided(guide, pieces=pieces, passes=tuple(passes))
         left, start = (fixed.parents, fixed.costs), fixed.multipliers
+        if polish is not None:
+            spread = polish.spread(families_of(*left), start, limit, max(1, rounds), context.workers)
+            guide = replace(guide, multipliers=spread, proven=start.root)
         guide = replace(guide, partition=_partition(fixed, context))
         on_better(guide)
         edges = math.inf if guide.partition is None else _expected_edges(guide, limit, context)
         before, gap = gap, limit - guide.root
         stale = rounds >= FEWEST_ROUNDS and gap > STALE * before
         rounds = max(1, 2 * rounds)
-        if stale or LOOK_NS + rounds * fixed.round_ns() > _worthwhile_ns(edges):
+        round_ns = fixed.round_ns() + (0.0 if polish is None else polish.round_ns)
+        if stale or (polish is not None and polish.optimal) or LOOK_NS + rounds * round_ns > _worthwhile_ns(edges):
             return Guided(_with_ancestors(guide, limit, edges, context), passes=tuple(passes), edges=edges)
 
 

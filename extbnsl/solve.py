@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from extbnsl.bounds.clusters import UNIT
+from extbnsl.bounds.polish import load_highs, load_polish
 from extbnsl.certificate import CLUSTERS, SEARCH, Certificate, CertifiedComponent, Pass
 from extbnsl.checkpoint import Manifest, recover
 from extbnsl.commits import Commits, commit_if_due, commit_or_stop
@@ -56,6 +57,7 @@ def solve(
     ancestral: bool = True,
     path_extension: bool = True,
     parent_graph: str = "sparse",
+    polish: bool = False,
     compress: bool | None = None,
     scratch: Path | None = None,
     run_folder: Path | None = None,
@@ -71,8 +73,9 @@ def solve(
     families that no better network can have are dropped; ancestral: whether the search does so for each node, and
     leaves successors out, where that pays. memory and disk in bytes, time_limit in seconds; None for
     threads, memory and disk is what the machine has free. parent_graph: "sparse", or "layered" as in Malone et al.
-    2011, which has the same layers and takes more time, memory and disk. `stop` is polled; a reason other than None
-    ends the solve with that status.
+    2011, which has the same layers and takes more time, memory and disk. polish: whether an LP makes the cluster
+    multipliers better, which takes longer and makes the search smaller (highspy). `stop` is polled; a reason other than
+    None ends the solve with that status.
 
     With a run_folder, which the caller holds, the state is committed there when the kernels are loaded, about once a
     minute and at the end; `remember` is kept with it. `resume` goes on from such a state: then the options that decide
@@ -82,7 +85,7 @@ def solve(
     Raises InputError for unusable arguments, BudgetError if the disk is full before there is a network,
     RunDirectoryError if the state does not belong to the problem or is damaged.
     """
-    check_options(max_parents, threads, memory, disk, time_limit, lower_bound, parent_graph)
+    check_options(max_parents, threads, memory, disk, time_limit, lower_bound, parent_graph, polish)
     options = {
         "max_parents": max_parents,
         "seed": seed,
@@ -91,6 +94,7 @@ def solve(
         "ancestral": ancestral,
         "path_extension": path_extension,
         "parent_graph": parent_graph,
+        "polish": polish,
     }
     about = {"digest": problem.fingerprint, "options": options, "run": remember}
     _check_same(about, resume)
@@ -107,7 +111,7 @@ def solve(
         standing = _standing(resume, store, shelf)
         commits = Commits(run_folder, store, about, standing, observer, workers.stop)
         stages = Stages(observer, standing.stages)
-        methods = Methods(lower_bound, fixing, ancestral, path_extension, parent_graph)
+        methods = Methods(lower_bound, fixing, ancestral, path_extension, parent_graph, polish)
         context = Context(workers, stages, observer, memory, seed, methods, commits, shelf)
         load_kernels(context)  # before anything is written: compiling cannot be stopped
         commits.commit()
@@ -161,10 +165,11 @@ def _check_same(about: Mapping[str, Any], resume: Manifest | None) -> None:
         raise RunDirectoryError(
             "The data are not those that the run was begun with; restore them, or start a new run with solve."
         )
+    begun = {"polish": False, **resume.state["options"]}  # runs of earlier versions did not have it
     for name, value in about["options"].items():
-        if resume.state["options"].get(name) != value:
+        if begun.get(name) != value:
             raise RunDirectoryError(
-                f"The run was begun with {name} = {resume.state['options'].get(name)}, not {value}; "
+                f"The run was begun with {name} = {begun.get(name)}, not {value}; "
                 "resume it with the options that it was begun with, or start a new run with solve."
             )
 
@@ -188,7 +193,7 @@ def compute_scores(
 
     Raises Stopped if `stop` says so or the memory does not do, InputError for unusable arguments.
     """
-    check_options(max_parents, threads, memory, None, None, "auto", "sparse")
+    check_options(max_parents, threads, memory, None, None, "auto", "sparse", False)
     threads = threads or default_threads()
     with Workers(threads, stop) as workers, temporary_store() as store:
         commits = Commits(None, store, {}, Standing(), observer)
@@ -210,6 +215,7 @@ def check_options(
     time_limit: float | None,
     lower_bound: str,
     parent_graph: str,
+    polish: bool,
 ) -> None:
     """Raise InputError for arguments that `solve` cannot use."""
     if max_parents is not None and max_parents < 0:
@@ -226,6 +232,8 @@ def check_options(
         raise InputError(f"lower_bound: {lower_bound!r} is not known; use one of {', '.join(LOWER_BOUNDS)}.")
     if parent_graph not in PARENT_GRAPHS:
         raise InputError(f"parent_graph: {parent_graph!r} is not known; use one of {', '.join(PARENT_GRAPHS)}.")
+    if polish:
+        load_highs()
 
 
 def load_kernels(context: Context) -> None:
@@ -236,6 +244,8 @@ def load_kernels(context: Context) -> None:
     with context.stages.stage("kernels", "loading; the first run after an installation compiles them, half a minute"):
         load_hdf5()
         load_rare_kernels()
+        if context.methods.polish:
+            load_polish()
         toy = from_array(np.array([[0, 0, 1, 0], [1, 1, 0, 1], [0, 2, 1, 2], [1, 0, 1, 3]] * 3))
         with Workers(1) as alone:
             pattern, store = Methods("pattern"), context.commits.store  # which needs a search

@@ -149,7 +149,7 @@ def test_solve_gets_what_was_asked_for_and_what_to_remember(capsys, monkeypatch,
     os.mkdir("large")
     Path("arities").write_text("a,b,c,d\n2,2,2,3\n")
     given = "--memory 1GiB --disk 5GB --threads 3 --time-limit 1h --max-parents 2 --seed 4 --lower-bound static"
-    given += " --no-fixing --no-ancestral --parent-graph layered --no-path-extension --scratch-dir large"
+    given += " --no-fixing --no-ancestral --parent-graph layered --polish --no-path-extension --scratch-dir large"
     given += " --header --arities arities --run-dir r"
     assert run(capsys, "solve", "data.csv", *given.split())[0] == 0
     assert got.pop("problem").fingerprint == read_csv("data.csv").fingerprint
@@ -181,12 +181,19 @@ def test_solve_gets_what_was_asked_for_and_what_to_remember(capsys, monkeypatch,
         "ancestral": False,
         "path_extension": False,
         "parent_graph": "layered",
+        "polish": True,
         "run_folder": Path("r"),
         "resume": None,
     }
     assert run(capsys, "solve", "data.csv", "--scratch-dir", ".", "--quiet", "--run-dir", "s")[0] == 0
     assert {got[key] for key in ("threads", "memory", "disk", "time_limit")} == {None}
     assert got["parent_graph"] == "sparse"
+
+
+def test_what_polish_needs_is_said(capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "highspy", None)
+    for command in ("solve", "estimate"):
+        assert "--polish needs highspy: pip install 'extbnsl[lp]'" in fails(capsys, command, "data.csv", "--polish")
 
 
 def test_status_goes_on_while_no_event_comes(monkeypatch, solved):

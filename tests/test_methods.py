@@ -11,11 +11,13 @@ from cases import dataset_of, random_dataset, random_families, scores_of
 import extbnsl.guide
 import extbnsl.prove
 import extbnsl.search.layers
+from extbnsl.bounds.polish import Polish
 from extbnsl.events import StageEnded
 from extbnsl.network import Network
 from extbnsl.solve import LOWER_BOUNDS, PARENT_GRAPHS, solve
 from extbnsl.verify import score_network
 
+problem, plain_spread = extbnsl.prove.guided_problem, Polish.spread
 COMBINATIONS = [
     dict(zip(("lower_bound", "fixing", "ancestral", "path_extension", "parent_graph"), values, strict=True))
     for values in itertools.product(LOWER_BOUNDS, (True, False), (True, False), (True, False), PARENT_GRAPHS)
@@ -52,6 +54,28 @@ def test_random_local_scores(combination, monkeypatch):
         assert result.lower_bound <= optimum
         searched += any(isinstance(event, StageEnded) and event.stage == "search" for event in events)
     assert searched
+
+
+@pytest.mark.parametrize("lower_bound", LOWER_BOUNDS)
+@pytest.mark.parametrize("fixing", [True, False])
+def test_random_local_scores_with_polish(lower_bound, fixing, monkeypatch):
+    """The search is guided by what the LP found, if there are multipliers."""
+    pytest.importorskip("highspy")
+    monkeypatch.setattr(extbnsl.prove, "search_orders", _as_they_stand)
+    spread = []
+    monkeypatch.setattr(Polish, "spread", lambda *given: spread.append(plain_spread(*given)) or spread[-1])
+    guided = []
+    monkeypatch.setattr(extbnsl.prove, "guided_problem", lambda guide, *a: guided.append(guide) or problem(guide, *a))
+    for seed in range(8):
+        families = random_families(np.random.default_rng(seed), 9, 14)
+        optimum = naive.optimal_cost_dp(9, naive.best_scores(naive.cost_table(9, families)))
+        result = solve(scores_of(families), threads=1, lower_bound=lower_bound, fixing=fixing, polish=True)
+        assert result.status == "optimal"
+        assert result.cost == pytest.approx(optimum, abs=1e-9)
+        assert result.lower_bound <= optimum
+    assert guided
+    clusters = lower_bound in ("clusters", "auto")
+    assert all(any(guide.multipliers is found for found in spread) == clusters for guide in guided)
 
 
 @pytest.mark.parametrize("parent_graph", PARENT_GRAPHS)

@@ -133,8 +133,13 @@ def find_multipliers(
 
     found = workers.map(stream, [(number,) for number in range(STREAMS if rounds else 1)])
     _, clusters, weights = max(found, key=lambda one: one[0])
-    whole = np.floor(np.minimum(weights / UNIT, MOST_UNITS / max(1, weights.size))).astype(np.int64)
+    whole = whole_units(weights)
     return multipliers_of(families, clusters[whole > 0], whole[whole > 0])
+
+
+def whole_units(weights: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Multipliers in nats as whole UNITs, rounded down."""
+    return np.floor(np.minimum(weights / UNIT, MOST_UNITS / max(1, weights.size))).astype(np.int64)
 
 
 @njit

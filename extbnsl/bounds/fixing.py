@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.bounds.clusters import Multipliers, families_of, find_multipliers, multipliers_of
+from extbnsl.bounds.polish import Polish
 from extbnsl.workers import Workers
 
 WORTHWHILE = 0.02  # share of the families that a pass must drop for another one
@@ -54,15 +55,19 @@ def fix_families(
     rounds: int,
     seed: int,
     workers: Workers,
+    polish: Polish | None = None,
 ) -> Fixed:
     """Multipliers for the families, better by `rounds` of improvement, and the families that they cannot fix.
 
-    Passes go on while each drops a fair share. Without `fixing` all families stay. Raises Stopped.
+    With `polish` the LP makes them better still, with as much effort as for so many rounds, at least one. Passes go on
+    while each drops a fair share. Without `fixing` all families stay. Raises Stopped.
     """
     families = families_of(parents, costs)
     passes: list[Multipliers] = []
     for number in range(MOST_PASSES):
         multipliers = find_multipliers(families, start, rounds if number == 0 else 0, seed + number, workers)
+        if polish is not None and number == 0:
+            multipliers = polish.improved(families, multipliers, limit, max(1, rounds), workers)
         passes.append(multipliers)
         if multipliers.root >= limit:
             return Fixed(tuple(parents), tuple(costs), multipliers, True, tuple(passes))

@@ -90,6 +90,12 @@ def add_method(parser: argparse.ArgumentParser) -> None:
         "maximum of the last two (default: auto); the optimum is the same with each",
     )
     parser.add_argument(
+        "--polish",
+        action="store_true",
+        help="make the cluster multipliers as good as they can be, by linear programming: some seconds more at the "
+        "root, fewer nodes; for long searches (needs highspy: pip install 'extbnsl[lp]')",
+    )
+    parser.add_argument(
         "--no-fixing",
         action="store_true",
         help="keep the parent sets that no better network can have, for experiments",
@@ -122,6 +128,7 @@ def method_options(given: argparse.Namespace) -> dict[str, Any]:
         "ancestral": not given.no_ancestral,
         "path_extension": not given.no_path_extension,
         "parent_graph": given.parent_graph,
+        "polish": given.polish,
     }
 
 
