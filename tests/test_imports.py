@@ -31,6 +31,7 @@ ROWS = (
     ("context",),
     ("guide",),
     ("prove",),
+    ("enumeration",),
     ("recount",),
     ("result", "verify"),
     ("solve",),
