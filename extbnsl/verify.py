@@ -16,7 +16,8 @@ from extbnsl.certificate import CLUSTERS, CertifiedComponent, read_certificate
 from extbnsl.data import Dataset
 from extbnsl.errors import InputError, VerificationError
 from extbnsl.network import Network
-from extbnsl.recount import check_component, families_of_data, families_of_scores
+from extbnsl.recount import check_component, families_of_scores
+from extbnsl.recount_families import families_of_data
 from extbnsl.scores.local import LocalScores
 from extbnsl.varsets import pack
 from extbnsl.workers import Workers
@@ -148,7 +149,7 @@ def verify_optimality(document: dict[str, Any], problem: Dataset | LocalScores, 
 
     None if there is no claim to check: the status is not 'optimal', or the document has no certificate. What the
     workers' stop signal leaves undone is unchecked. Raises RunDirectoryError if the certificate is damaged and
-    InputError as `verify` does. Nearly all time goes to counting: see extbnsl/recount.py.
+    InputError as `verify` does. Nearly all time goes to counting: see extbnsl/recount_families.py.
     """
     claim = _claim(document)
     if claim.status != "optimal" or document.get("certificate") is None:

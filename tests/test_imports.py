@@ -31,6 +31,7 @@ ROWS = (
     ("context",),
     ("guide",),
     ("prove",),
+    ("recount_families",),
     ("recount",),
     ("result", "verify"),
     ("solve",),
