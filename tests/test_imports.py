@@ -11,7 +11,7 @@ from runs import stopped
 import extbnsl
 
 PACKAGE = Path(extbnsl.__file__).parent
-EXAMPLE = PACKAGE.parent / "examples" / "asia.csv"
+EXAMPLE = Path(__file__).resolve().parents[1] / "examples" / "asia.csv"
 
 # A room may import from its own row and from earlier rows.
 ROWS = (
