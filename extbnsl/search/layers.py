@@ -46,6 +46,7 @@ TASKS_PER_THREAD = 8  # in one layer, if it is large enough
 LEAST_SOURCES = 1 << 16  # nodes that a task expands, if there are so many
 MOST_TASK_BYTES = 64 << 20
 LEAST_TASK_BYTES = 1 << 20
+ENOUGH_TASK_BYTES = 4 << 20  # with less, tasks are so small that it is better to have fewer of them
 YIELD_SECONDS = 0.5
 MOST_SHARE = 0.5  # of the last budget, disk if there is one, that may be used before every node is looked at closely
 
@@ -73,11 +74,16 @@ class Room:
 
     def task_bytes(self, threads: int) -> int:
         """Memory for the sources, and about as much again for the results, of one task."""
-        return int(min(MOST_TASK_BYTES, max(LEAST_TASK_BYTES, self.memory / (6 * threads))))
+        return int(min(MOST_TASK_BYTES, max(LEAST_TASK_BYTES, self.memory / (3 * self.tasks(threads)))))
 
     def node_bytes(self, threads: int) -> float:
         """Memory for runs, beside what the tasks take."""
-        return max(0.0, self.memory - 2 * threads * self.task_bytes(threads))
+        return max(0.0, self.memory - self.tasks(threads) * self.task_bytes(threads))
+
+    def tasks(self, threads: int) -> int:
+        """How many tasks may be out at a time: two per thread, fewer where they would have little memory each, because
+        small tasks read the same nodes again and again."""
+        return int(max(1, min(2 * threads, self.memory // (3 * ENOUGH_TASK_BYTES))))
 
 
 def search_layers(
@@ -138,7 +144,7 @@ class _LayerSearch:
     def _expanded(self) -> Iterator[SearchState]:
         blocks = self._blocks()
         while blocks:
-            yield from self._pass(blocks, 2 * self._workers.threads)
+            yield from self._pass(blocks, self._room.tasks(self._workers.threads))
             if self._short:
                 yield self._stored()  # so that files no longer needed can go
                 self._short = False
