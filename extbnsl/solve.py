@@ -22,7 +22,6 @@ from extbnsl.events import Observer, Warned, ignore
 from extbnsl.guide import load_rare_kernels
 from extbnsl.limits import Deadline, default_disk, default_memory, default_threads
 from extbnsl.network import Network
-from extbnsl.parents.best_score import as_bytes, byte_tables, first_inside_each
 from extbnsl.parents.components import Component, components, origin
 from extbnsl.parents.enumeration import Enumeration, start_enumeration
 from extbnsl.parents.pruning import prune
@@ -165,7 +164,7 @@ def _check_same(about: Mapping[str, Any], resume: Manifest | None) -> None:
         raise RunDirectoryError(
             "The data are not those that the run was begun with; restore them, or start a new run with solve."
         )
-    begun = {"polish": False, **resume.state["options"]}  # runs of earlier versions did not have it
+    begun = resume.state["options"]
     for name, value in about["options"].items():
         if begun.get(name) != value:
             raise RunDirectoryError(
@@ -394,8 +393,8 @@ def _network(
     for part, component in zip(parts, found, strict=True):
         before: list[int] = []
         for i in part.order:
-            tables = byte_tables(component.parents[i : i + 1], component.costs[i : i + 1]).arrays()
-            place = int(first_inside_each(0, as_bytes(pack(before, component.size)[None, :]), tables)[0])
+            outside = component.parents[i] & ~pack(before, component.size)
+            place = int(np.argmin(outside.any(axis=1)))  # the first inside: they are in score order
             child = component.variables[i]
             row = int(origin(component, i, scores)[place])
             parents[child] = unpack(scores.parents[child][row])

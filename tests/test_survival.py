@@ -185,8 +185,9 @@ def test_pieces_are_searched_one_by_one(tmp_path):
         (problem, {"lower_bound": "clusters", "fixing": False}),
         (pieces, {"lower_bound": "auto", "fixing": True}),
         (pieces, {"lower_bound": "auto", "fixing": True, "parent_graph": "layered"}),
+        (pieces, {"lower_bound": "auto", "fixing": True, "polish": True}),
     ],
-    ids=["layered", "local scores", "static", "clusters", "pieces", "layered pieces"],
+    ids=["layered", "local scores", "static", "clusters", "pieces", "layered pieces", "polished pieces"],
 )
 def test_killed_runs_of_other_kinds(tmp_path, make, options):
     disk = SharedDisk(tmp_path / "undisturbed")
