@@ -14,7 +14,7 @@ cluster bound, of which only the clusters that are disjoint from the target's hi
 import numpy as np
 
 from extbnsl.bounds.clusters import UNIT
-from extbnsl.kernels import highest, lowest, njit, popcount, u64
+from extbnsl.kernels import highest, inlined, lowest, njit, popcount, u64
 from extbnsl.search.ancestral import UNFORCED, closed_set, number_of
 
 VECTOR = 8  # clusters that are looked at together
@@ -338,6 +338,25 @@ def leave_ancestral(high, shape, group, coarse, waiting_h, nearest, vectors, anc
     return kept, least
 
 
+@inlined
+def finish_target(
+    high, shape, bounds, coarse, near, unmet, extend_path, ancestry, limit, par, open_list, columns, kept
+):
+    """Move the nodes of one target from the open list to the columns, as `emit` and `leave_ancestral` say; inlined, so
+    that the tuples are not taken apart and counted for each target."""
+    nearest = near[0][2], near[1][2]
+    vectors = near_clusters(high, shape[1], near)
+    end, least = emit(
+        high, shape, bounds[0], coarse, bounds[1][2], nearest, vectors, unmet, extend_path, limit,
+        open_list, columns, kept,
+    )  # fmt: skip
+    if ancestry[3].size:
+        end, least = leave_ancestral(
+            high, shape, bounds[0], coarse, bounds[1][2], nearest, vectors, ancestry, limit, par, columns, kept, end
+        )
+    return end, least
+
+
 @njit
 def expand(first, targets, sources, columns, shape, tables, bounds, unmet, extend_path, ancestry, limit, out, halt):
     """Generate the nodes of some partitions of the next layer, `targets` (k,) uint64, sorted high parts.
@@ -359,7 +378,6 @@ def expand(first, targets, sources, columns, shape, tables, bounds, unmet, exten
     ready = np.empty((variables, most_words), np.uint64)
     made = np.zeros(variables, np.uint64)
     near = new_near(bounds[1])
-    nearest = near[0][2], near[1][2]
     par = np.empty(64, np.uint64)
     into = out[:4]
     edges = 0
@@ -375,15 +393,9 @@ def expand(first, targets, sources, columns, shape, tables, bounds, unmet, exten
             coarse, limit, open_list,
         )  # fmt: skip
         before = kept
-        vectors = near_clusters(high, low_bits, near)
-        kept, f = emit(
-            high, shape, bounds[0], coarse, bounds[1][2], nearest, vectors, unmet, extend_path, limit,
-            open_list, into, kept,
-        )  # fmt: skip
-        if ancestry[3].size:
-            kept, f = leave_ancestral(
-                high, shape, bounds[0], coarse, bounds[1][2], nearest, vectors, ancestry, limit, par, into, before, kept
-            )
+        kept, f = finish_target(
+            high, shape, bounds, coarse, near, unmet, extend_path, ancestry, limit, par, open_list, into, kept
+        )
         least = min(least, f)
         out[4][t] = kept - before
     return edges, kept, least

@@ -14,12 +14,10 @@ import numpy as np
 
 from extbnsl.kernels import highest, lowest, njit, popcount, u64
 from extbnsl.search.expand import (
-    emit,
     fill_coarse,
     fine_part,
+    finish_target,
     first_forced,
-    leave_ancestral,
-    near_clusters,
     new_coarse,
     new_near,
     new_open_list,
@@ -83,7 +81,6 @@ def expand_layered(first, targets, sources, columns, shape, bounds, unmet, exten
     open_list = new_open_list(low_bits)
     coarse = new_coarse(low_bits, bounds[0])
     near = new_near(bounds[1])
-    nearest = near[0][2], near[1][2]
     into = out[:4]
     par = np.empty(64, np.uint64)
     edges = 0
@@ -98,15 +95,9 @@ def expand_layered(first, targets, sources, columns, shape, bounds, unmet, exten
             high, (first[t], first[t + 1]), sources, columns, low_bits, ancestry[0], bounds[0], coarse, limit, open_list
         )
         before = kept
-        vectors = near_clusters(high, low_bits, near)
-        kept, f = emit(
-            high, shape, bounds[0], coarse, bounds[1][2], nearest, vectors, unmet, extend_path, limit,
-            open_list, into, kept,
-        )  # fmt: skip
-        if ancestry[3].size:
-            kept, f = leave_ancestral(
-                high, shape, bounds[0], coarse, bounds[1][2], nearest, vectors, ancestry, limit, par, into, before, kept
-            )
+        kept, f = finish_target(
+            high, shape, bounds, coarse, near, unmet, extend_path, ancestry, limit, par, open_list, into, kept
+        )
         least = min(least, f)
         out[4][t] = kept - before
     return edges, kept, least
