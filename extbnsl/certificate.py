@@ -1,10 +1,13 @@
 """Certificates of optimality: what a checker needs to prove again, without a search, that no network is cheaper.
 
-The variables fall into components. For each, clusters C with multipliers lambda_C >= 0 give the reduced costs c'(X, P)
-= c(X, P) - sum of lambda_C over the clusters C with X in C and P disjoint from C, and mu_X = min over P of c'(X, P).
-The first member of a cluster in an order has no parent inside it, so the component's families cost at least
+The variables fall into components. A family (X, P) counts for a cluster C if X is in C and P disjoint from C. The
+first member of a cluster in an order has no parent inside it, so of a network's families at least one counts. A cut is
+one cluster, with times(X, P) = 1 for families that count and needs = 1, or three, with times(X, P) = ceil(k / 2) for
+families that count for k of them and needs = 2: the families of a network sum to at least (1 + 1 + 1) / 2, rounded up.
+Cuts with multipliers lambda >= 0 give the reduced costs c'(X, P) = c(X, P) - sum of lambda times(X, P), and mu_X = min
+over P of c'(X, P). So the component's families cost at least
 
-    root = sum of lambda_C + sum of mu_X
+    root = sum of lambda needs + sum of mu_X
 
 in every network over all variables; parents may be anywhere, so the components need not be checked for anything, and
 their bounds add up. A family with root + c'(X, P) - mu_X >= limit is in no network cheaper than the limit; the next
@@ -30,24 +33,24 @@ MOST = 1e100  # nats: no cost comes near it, and sums stay finite
 
 @dataclass(frozen=True)
 class Pass:
-    """Multipliers for the families that are left: clusters of names, multipliers > 0 of each and least, the mu of each
-    of the component's variables; in nats."""
+    """Multipliers for the families that are left: cuts, each of one cluster of names or three, multipliers > 0 of each
+    and least, the mu of each of the component's variables; in nats."""
 
-    clusters: tuple[tuple[str, ...], ...]
+    cuts: tuple[tuple[tuple[str, ...], ...], ...]
     multipliers: tuple[float, ...]
     least: Mapping[str, float]
 
     @property
     def root(self) -> float:
         """What the pass claims that every network over the families left costs at least, in nats."""
-        return math.fsum((*self.multipliers, *self.least.values()))
+        return bound_of(self, self.least)
 
 
 @dataclass(frozen=True)
 class CertifiedComponent:
     """A part of the variables, by their names, with the cost in nats of the network's families of these children.
 
-    proof: 'clusters', by one pass or more, or 'search', by none. A pass without clusters says that every child has its
+    proof: 'clusters', by one pass or more, or 'search', by none. A pass without cuts says that every child has its
     cheapest family.
     """
 
@@ -73,16 +76,22 @@ class Certificate:
         return {"components": [_component_document(component) for component in self.components]}
 
 
-def pass_of(
-    names: Sequence[str], clusters: NDArray[np.uint64], multipliers: NDArray[np.float64], least: NDArray[np.float64]
-) -> Pass:
-    """The pass of clusters (k, words) uint64, bit i for variable names[i], multipliers (k,) and least (n,) in nats.
+def bound_of(one: Pass, least: Mapping[str, float]) -> float:
+    """What the families of a network cost at least, in nats, by the cuts of a pass and the mu of each variable."""
+    needs = [multiplier * ((len(cut) + 1) // 2) for cut, multiplier in zip(one.cuts, one.multipliers, strict=True)]
+    return math.fsum((*needs, *least.values()))
 
-    Clusters without a multiplier are left out.
+
+def pass_of(
+    names: Sequence[str], cuts: NDArray[np.uint64], multipliers: NDArray[np.float64], least: NDArray[np.float64]
+) -> Pass:
+    """The pass of cuts (k, 3, words) uint64, bit i for variable names[i], multipliers (k,) and least (n,) in nats.
+
+    Cuts without a multiplier are left out.
     """
-    used = [(row, float(value)) for row, value in zip(clusters, multipliers, strict=True) if value > 0.0]
+    used = [(cut, float(value)) for cut, value in zip(cuts, multipliers, strict=True) if value > 0.0]
     return Pass(
-        tuple(tuple(names[i] for i in unpack(row)) for row, _ in used),
+        tuple(tuple(tuple(names[i] for i in unpack(row)) for row in cut if row.any()) for cut, _ in used),
         tuple(value for _, value in used),
         {name: float(mu) for name, mu in zip(names, least, strict=True)},
     )
@@ -114,7 +123,7 @@ def _component_document(component: CertifiedComponent) -> dict[str, Any]:
         "proof": component.proof,
         "passes": [
             {
-                "clusters": [list(cluster) for cluster in one.clusters],
+                "cuts": [[list(cluster) for cluster in cut] for cut in one.cuts],
                 "multipliers": list(one.multipliers),
                 "least": dict(one.least),
             }
@@ -142,8 +151,8 @@ def _component(document: Any, variables: set[str]) -> CertifiedComponent:
 def _pass(document: Any, variables: Sequence[str]) -> Pass:
     """One pass of the component with these variables."""
     known = set(variables)
-    clusters = _get(document, "clusters", lambda v: _is_list(v) and all(map(_is_names, v)), "a list of lists of names")
-    for cluster in clusters:
+    cuts = _get(document, "cuts", lambda v: _is_list(v) and all(map(_is_cut, v)), "a list of cuts, lists of clusters")
+    for cluster in (cluster for cut in cuts for cluster in cut):
         if not cluster:
             raise _damaged("has an empty cluster")
         if len(set(cluster)) < len(cluster):
@@ -151,15 +160,18 @@ def _pass(document: Any, variables: Sequence[str]) -> Pass:
         if not known.issuperset(cluster):
             stranger = next(name for name in cluster if name not in known)
             raise _damaged(f"has a cluster with {stranger!r}, which is not in its component")
+    for cut in cuts:
+        if len(cut) not in (1, 3):
+            raise _damaged(f"has a cut of {len(cut)} clusters, not one or three")
     multipliers = _get(document, "multipliers", _is_positives, "a list of finite numbers above 0")
-    if len(multipliers) != len(clusters):
-        raise _damaged(f"has {len(clusters)} clusters with {len(multipliers)} multipliers")
+    if len(multipliers) != len(cuts):
+        raise _damaged(f"has {len(cuts)} cuts with {len(multipliers)} multipliers")
     least = _get(document, "least", _is_numbers_by_name, "an object of finite numbers")
     if set(least) != known:
         wrong = min(set(least) ^ known)
         raise _damaged(f"has a pass whose 'least' is not of the variables of its component: see {wrong!r}")
     return Pass(
-        tuple(tuple(cluster) for cluster in clusters),
+        tuple(tuple(tuple(cluster) for cluster in cut) for cut in cuts),
         tuple(float(value) for value in multipliers),
         {name: float(least[name]) for name in variables},
     )
@@ -186,6 +198,11 @@ def _is_list(value: Any) -> bool:
 def _is_names(value: Any) -> bool:
     """Whether a JSON value is a list of names."""
     return isinstance(value, list) and all(isinstance(name, str) for name in value)
+
+
+def _is_cut(value: Any) -> bool:
+    """Whether a JSON value is a list of lists of names."""
+    return isinstance(value, list) and all(map(_is_names, value))
 
 
 def _is_finite(value: Any) -> bool:

@@ -142,9 +142,10 @@ def find_guide(
 def load_rare_kernels() -> None:
     """Run the kernels that only large searches need, on nothing."""
     families = families_of((np.zeros((1, 1), np.uint64),), (np.zeros(1),)).arrays()
-    clusters, none, halt = NO_CLUSTERS.arrays(), np.zeros(0, np.uint64), np.zeros(1, np.uint8)
-    ascend_nodes(none, np.zeros(0), 0.0, families, clusters[:2], np.zeros(0, np.uint8), halt)
-    closed_sets_of(none, np.zeros(0), 1, clusters, NO_ANCESTRY.arrays(), 0.0)
+    multipliers = NO_CLUSTERS.cuts, NO_CLUSTERS.multipliers
+    none, halt = np.zeros(0, np.uint64), np.zeros(1, np.uint8)
+    ascend_nodes(none, np.zeros(0), 0.0, families, multipliers, np.zeros(0, np.uint8), halt)
+    closed_sets_of(none, np.zeros(0), 1, NO_CLUSTERS.arrays(), NO_ANCESTRY.arrays(), 0.0)
 
 
 def guided_problem(guide: Guide, limit: float, context: Context, cache: ScoreCache | None = None) -> SearchProblem:

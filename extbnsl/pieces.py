@@ -13,13 +13,15 @@ from extbnsl.parents.components import Component
 from extbnsl.search.state import SearchState, read_state
 from extbnsl.storage import Store, StoredFile, read_arrays, write_arrays
 
+Cut = tuple[tuple[int, ...], ...]  # the clusters of a cut, one or three
+
 
 @dataclass(frozen=True)
 class RootPass:
-    """Multipliers over the variables of a component: clusters (positions), weights in UNITs, and mu of each variable in
+    """Multipliers over the variables of a component: cuts (positions), weights in UNITs, and mu of each variable in
     nats. Families that they fix are gone in the passes after."""
 
-    clusters: tuple[tuple[int, ...], ...]
+    cuts: tuple[Cut, ...]
     weights: tuple[int, ...]
     least: tuple[float, ...]
 
@@ -109,7 +111,7 @@ def write_search(search: Search, store: Store) -> Search:
             stem = f"{kind}-{search.name}-{number}"
             lists[-1] = write_lists(store, stem, piece.families.parents, piece.families.costs)
         if piece.multipliers is not None:
-            arrays[f"clusters-{number}"] = piece.multipliers.clusters
+            arrays[f"cuts-{number}"] = piece.multipliers.cuts
             arrays[f"weights-{number}"] = piece.multipliers.weights
     file = write_arrays(store.folder, f"{kind}-{search.name}.h5", arrays)
     store.add([file])
@@ -147,6 +149,6 @@ def _read_piece(
     if order is None:
         families = Component(variables, *lists)
         if f"weights-{number}" in arrays:
-            clusters, weights = arrays[f"clusters-{number}"], arrays[f"weights-{number}"]
-            multipliers = multipliers_of(families_of(*lists), clusters, weights)
+            cuts, weights = arrays[f"cuts-{number}"], arrays[f"weights-{number}"]
+            multipliers = multipliers_of(families_of(*lists), cuts, weights)
     return Piece(variables, document["lower_bound"], order and tuple(order), families, multipliers)

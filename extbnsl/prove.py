@@ -11,8 +11,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
-from extbnsl.bounds.clusters import Multipliers, families_of, multipliers_of
+from extbnsl.bounds.clusters import Multipliers, families_of, multipliers_of, no_multipliers, renamed
 from extbnsl.bounds.incumbent import BRIEF, LONG, USUAL, Effort, search_orders
 from extbnsl.bounds.partition import WIDEST
 from extbnsl.commits import commit_if_due, commit_or_stop
@@ -31,7 +32,7 @@ from extbnsl.guide import (
 from extbnsl.limits import too_little_memory
 from extbnsl.parents.best_score import ByteTables, byte_tables, cheapest_families
 from extbnsl.parents.components import Component
-from extbnsl.pieces import Piece, RootPass, Search
+from extbnsl.pieces import Cut, Piece, RootPass, Search
 from extbnsl.reconstruct import optimal_order
 from extbnsl.search.layers import LEAST_TASK_BYTES, Room, search_layers
 from extbnsl.search.problem import SearchProblem
@@ -45,7 +46,7 @@ from extbnsl.search.score_cache import (
 )
 from extbnsl.search.state import SearchState
 from extbnsl.standing import Part, Standing
-from extbnsl.varsets import pack, renumber, unpack
+from extbnsl.varsets import pack, unpack
 from extbnsl.workers import Stopped
 
 MANY_EDGES = 1e8  # of a search that is worth a long look for a better network before it
@@ -170,13 +171,13 @@ def guided_pieces(pieces: tuple[Piece, ...], at: int, found: Guided) -> tuple[Pi
 
 
 def _part_of(whole: Piece, guide: Guide, part: Component) -> Piece:
-    """A part of a piece, with those of its clusters that lie in the part."""
+    """A part of a piece, with those of its cuts that lie in the part."""
     assert guide.multipliers is not None, "only what multipliers fix takes a piece apart"
-    clusters, weights = guide.multipliers.clusters, guide.multipliers.weights
-    inside = ~(clusters & ~pack(part.variables, len(whole.variables))).any(axis=1)
+    cuts, weights = guide.multipliers.cuts, guide.multipliers.weights
+    inside = ~(cuts & ~pack(part.variables, len(whole.variables))).any(axis=(1, 2))
     position = np.full(len(whole.variables), -1, np.int64)
     position[list(part.variables)] = np.arange(part.size)
-    own = renumber(clusters[inside], position, part.size)
+    own = renamed(cuts[inside], position, part.size)
     multipliers = multipliers_of(families_of(part.parents, part.costs), own, weights[inside])
     variables = tuple(whole.variables[i] for i in part.variables)
     if part.size == 1:
@@ -205,7 +206,7 @@ def _told(pieces: tuple[Piece, ...], found: Guided, part: Part) -> str:
 
 def _root_pass(pieces: tuple[Piece, ...], at: int, multipliers: Multipliers) -> RootPass:
     """One piece's multipliers with those of the others, over the variables of the component."""
-    clusters: list[tuple[int, ...]] = []
+    cuts: list[Cut] = []
     weights: list[int] = []
     least = [0.0] * sum(len(piece.variables) for piece in pieces)
     for number, piece in enumerate(pieces):
@@ -213,19 +214,23 @@ def _root_pass(pieces: tuple[Piece, ...], at: int, multipliers: Multipliers) -> 
             least[piece.variables[0]] = piece.lower_bound
             continue
         own = multipliers if number == at else _own_multipliers(piece)
-        clusters += [tuple(piece.variables[i] for i in unpack(cluster)) for cluster in own.clusters]
+        cuts += [_over_component(cut, piece.variables) for cut in own.cuts]
         weights += own.weights.tolist()
         for variable, mu in zip(piece.variables, own.least.tolist(), strict=True):
             least[variable] = mu
-    return RootPass(tuple(clusters), tuple(weights), tuple(least))
+    return RootPass(tuple(cuts), tuple(weights), tuple(least))
+
+
+def _over_component(cut: NDArray[np.uint64], variables: tuple[int, ...]) -> Cut:
+    """A cut (3, words) over a piece of these variables of the component."""
+    return tuple(tuple(variables[i] for i in unpack(cluster)) for cluster in cut if cluster.any())
 
 
 def _own_multipliers(piece: Piece) -> Multipliers:
     """The multipliers that give the piece's lower bound; none, if there is only the cheapest family of each child."""
     if piece.multipliers is not None:
         return piece.multipliers
-    families = families_of(piece.left.parents, piece.left.costs)
-    return multipliers_of(families, np.zeros((0, families.parents.shape[0]), np.uint64), np.zeros(0, np.int64))
+    return no_multipliers(families_of(piece.left.parents, piece.left.costs))
 
 
 def _proved(part: Part, pieces: tuple[Piece, ...], passes: Iterable[RootPass]) -> Part:

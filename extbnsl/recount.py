@@ -7,15 +7,17 @@ certificate claims. The passes then run on the collected families, with the mini
 below the limit.
 """
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
-from extbnsl.certificate import CertifiedComponent, Pass
+from extbnsl.certificate import CertifiedComponent, Pass, bound_of
 from extbnsl.kernels import njit, u64
-from extbnsl.recount_families import Cuts, Families, FamiliesBelow
+from extbnsl.recount_families import Families, FamiliesBelow, Taken
 from extbnsl.scores.local import LocalScores
 from extbnsl.varsets import pack, sizes, words
 from extbnsl.workers import Stopped, Workers
@@ -65,9 +67,9 @@ def check_component(
         name = names[child]
         # the minima may all be a little below those claimed, which raises what a cheaper network can afford
         threshold = first.least[name] + gap + slack * (1 + len(children))
-        cuts = _cuts(first, child, names)
-        varsets, costs = families_below(child, threshold, cuts)
-        below = _reduced(varsets, costs, cuts.clusters, cuts.multipliers) < threshold
+        taken = taken_by(first, child, names)
+        varsets, costs = families_below(child, threshold, taken)
+        below = _reduced(varsets, costs, taken) < threshold
         found[name] = varsets[below], costs[below]
 
     try:
@@ -84,8 +86,8 @@ def _run_passes(component: CertifiedComponent, names: Sequence[str], found: dict
     for number, one in enumerate(component.passes):
         reduced, least, wrong = {}, {}, []
         for name, (varsets, costs) in found.items():
-            cuts = _cuts(one, names.index(name), names)
-            reduced[name] = _reduced(varsets, costs, cuts.clusters, cuts.multipliers)
+            taken = taken_by(one, names.index(name), names)
+            reduced[name] = _reduced(varsets, costs, taken)
             beyond = one.least[name] + gap if number == 0 else math.inf
             least[name] = float(reduced[name].min(initial=beyond))
             if least[name] < one.least[name] - slack / 10:
@@ -95,7 +97,7 @@ def _run_passes(component: CertifiedComponent, names: Sequence[str], found: dict
                 )
         if wrong:
             return Recount(tuple(wrong), (), root)
-        root = math.fsum((*one.multipliers, *least.values()))
+        root = bound_of(one, least)
         if root >= component.limit - slack:
             return Recount((), (), root)
         for name, (varsets, costs) in found.items():
@@ -105,7 +107,7 @@ def _run_passes(component: CertifiedComponent, names: Sequence[str], found: dict
             return Recount((), (), component.limit)
     return Recount(
         (
-            f"The certificate does not prove the component of {component.variables[0]!r}: its clusters show that it "
+            f"The certificate does not prove the component of {component.variables[0]!r}: its cuts show that it "
             f"costs at least {root!r}, but the claim is {component.limit!r}.",
         ),
         (),
@@ -113,37 +115,47 @@ def _run_passes(component: CertifiedComponent, names: Sequence[str], found: dict
     )
 
 
-def _cuts(one: Pass, child: int, names: Sequence[str]) -> Cuts:
-    """The clusters of a pass that hold a child."""
+def taken_by(one: Pass, child: int, names: Sequence[str]) -> Taken:
+    """What the cuts of a pass take from the costs of a child's families, as multipliers of either sign.
+
+    A family that counts for k of the clusters that hold the child has ceil(k / 2) taken, k - pairs + 2 triples among
+    them; it counts for two if its parents are disjoint from their union.
+    """
     place = {name: i for i, name in enumerate(names)}
-    own = [i for i, cluster in enumerate(one.clusters) if names[child] in cluster]
-    rows = [pack((place[name] for name in one.clusters[i]), len(names)) for i in own]
-    return Cuts(
-        np.array(rows, np.uint64).reshape(-1, words(len(names))),
-        np.array([one.multipliers[i] for i in own], np.float64),
-    )
+    rows, multipliers = [], []
+    for cut, multiplier in zip(one.cuts, one.multipliers, strict=True):
+        own = [pack((place[name] for name in cluster), len(names)) for cluster in cut if names[child] in cluster]
+        for size in range(1, len(own) + 1):
+            rows += [np.bitwise_or.reduce(some) for some in itertools.combinations(own, size)]
+            multipliers += [multiplier * (1.0, -1.0, 2.0)[size - 1]] * math.comb(len(own), size)
+    return Taken(np.array(rows, np.uint64).reshape(-1, words(len(names))), np.array(multipliers, np.float64))
 
 
 def families_of_scores(scores: LocalScores, max_parents: int | None) -> FamiliesBelow:
     """What asks local scores: all families that they list within the limit, whatever the threshold."""
     most = scores.variables if max_parents is None else max_parents
 
-    def listed(child: int, threshold: float, cuts: Cuts) -> Families:
+    def listed(child: int, threshold: float, taken: Taken) -> Families:
         small = sizes(scores.parents[child]) <= most
         return scores.parents[child][small], scores.costs[child][small]
 
     return listed
 
 
+def _reduced(varsets: NDArray[np.uint64], costs: NDArray[np.float64], taken: Taken) -> NDArray[np.float64]:
+    """c' of families of one child, of whose costs the cuts take that much."""
+    return costs - _disjoint_sum(varsets, taken.clusters, taken.multipliers)
+
+
 @njit
-def _reduced(varsets, costs, clusters, multipliers):
-    """c' of families of one child under the clusters that hold it."""
-    reduced = costs.copy()
-    for j in range(costs.size):
+def _disjoint_sum(varsets, clusters, multipliers):
+    """For each of the varsets (m, words) the multipliers of the clusters (k, words) disjoint from it: float64 (m,)."""
+    total = np.zeros(varsets.shape[0])
+    for j in range(total.size):
         for c in range(multipliers.size):
             common = u64(0)
             for w in range(varsets.shape[1]):
                 common |= varsets[j, w] & clusters[c, w]
             if not common:
-                reduced[j] -= multipliers[c]
-    return reduced
+                total[j] += multipliers[c]
+    return total

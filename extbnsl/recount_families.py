@@ -1,15 +1,16 @@
 """The families of a child that matter to a bound, enumerated and counted from the data by code of its own.
 
 It shares nothing with the counting, the costs and the bounds of the solver: see extbnsl/recount.py, which it serves.
-For a child X all parent sets P are enumerated depth first, and those handed over whose c'(X, P), the cost less the
-multipliers lambda_C of the clusters C with X that are disjoint from P, is below a threshold.
+For a child X all parent sets P are enumerated depth first, and those handed over whose c'(X, P), the cost less what
+the cuts take from it, is below a threshold. That is the sum of the multipliers of some clusters, those disjoint from P.
 
 Parent sets are left out, with all their supersets Q or alone, if one of these holds; let states(P) be the product of
 the arities in P, and the penalty of P = unit * states(P), unit = (r_X - 1) ln N / 2:
 
-1. Some subset of Q costs no more than Q. A subset is disjoint from no fewer clusters, so in every pass its c' is no
-   larger either: it takes the place of Q in every minimum, and goes only when Q can go. It has no more parents, so it
-   is within any limit of their number. By induction over the size the sets that no subset beats suffice. Hence
+1. Some subset of Q costs no more than Q. No more is taken from Q than from a subset, which counts for no fewer
+   clusters, so in every pass its c' is no larger either: it takes the place of Q in every minimum, and goes only when Q
+   can go. It has no more parents, so it is within any limit of their number. By induction over the size the sets that
+   no subset beats suffice. Hence
    a. columns that are constant in the data are no parents: they add nothing but, perhaps, penalty;
    b. Q needs floor + penalty(Q) < cost of every subset, where floor = N H(X | all other variables) <= N H(X | Q);
    c. for Y in Q, N I(X; Y | Q - Y) must exceed the penalty that Y adds, unit * states(Q - Y) * (r_Y - 1). For P inside
@@ -17,8 +18,8 @@ the arities in P, and the penalty of P = unit * states(P), unit = (r_X - 1) ln N
       every cell of P (a joint state of P with its rows), so that N I is at most the sum over the cells of P of
       min(N H(X), N H(Y)) within the cell. If that does not exceed it, no Q that holds P and Y is needed.
    Besides, N H(X | Q) is at least N H(X | Q - Y) less that sum.
-2. c' of every superset is too high: floor + penalty(Q) - sum of lambda_C over the C with X that are disjoint from P is
-   at least the threshold, for Q = P + Y. A superset has no smaller penalty and is disjoint from no more clusters.
+2. c' of every superset is too high: floor + penalty(Q) less what is taken from Q is at least the threshold, for
+   Q = P + Y. A superset has no smaller penalty, and no more is taken from it.
 
 By 1b and 2 a set is the last of its kind where the least penalty of a superset is too high, or the number of parents.
 Such a set matters by its own cost alone: it is given up as soon as the cells counted by then make it too dear.
@@ -47,14 +48,16 @@ Families = tuple[NDArray[np.uint64], NDArray[np.float64]]  # varsets (m, words) 
 
 
 @dataclass(frozen=True)
-class Cuts:
-    """The clusters of one pass that hold a child, varsets (k, words) uint64, and their multipliers (k,) in nats."""
+class Taken:
+    """What the cuts of one pass take from the cost of a child's family: the sum of the multipliers (k,), in nats and of
+    either sign, of those of the clusters (k, words) uint64 that its parents are disjoint from. More parents never have
+    more taken."""
 
     clusters: NDArray[np.uint64]
     multipliers: NDArray[np.float64]
 
 
-FamiliesBelow = Callable[[int, float, Cuts], Families]  # of a child: all that matter with c' below a threshold
+FamiliesBelow = Callable[[int, float, Taken], Families]  # of a child: all that matter with c' below a threshold
 
 
 def families_of_data(dataset: Dataset, max_parents: int | None, workers: Workers) -> FamiliesBelow:
@@ -69,7 +72,7 @@ def families_of_data(dataset: Dataset, max_parents: int | None, workers: Workers
     counts = np.arange(dataset.records + 1, dtype=np.float64)
     mlogm = counts * np.log(np.maximum(counts, 1.0))
     problem = _Data(codes, weights.astype(np.int64), dataset.arities, mlogm, max_parents)
-    return lambda child, threshold, cuts: _search_child(problem, child, threshold, cuts, workers)
+    return lambda child, threshold, taken: _search_child(problem, child, threshold, taken, workers)
 
 
 @dataclass(frozen=True)
@@ -157,7 +160,7 @@ class _Space(NamedTuple):
     alive: NDArray[np.int64]
 
 
-def _search_child(data: _Data, child: int, threshold: float, cuts: Cuts, workers: Workers) -> Families:
+def _search_child(data: _Data, child: int, threshold: float, taken: Taken, workers: Workers) -> Families:
     """All families of one child that matter, with c' below the threshold."""
     n = data.arities.size
     unit = math.log(data.mlogm.size - 1) / 2 * (int(data.arities[child]) - 1)
@@ -172,7 +175,7 @@ def _search_child(data: _Data, child: int, threshold: float, cuts: Cuts, workers
         return parts[0]
     # the cheapest first: the sets with them are many, and are held against their cost (1b)
     alone = [data.misfit(child, candidates[i : i + 1]) + unit * data.arities[y] for i, y in enumerate(candidates)]
-    problem = _child(data, child, candidates[np.argsort(alone)], cuts, (floor, threshold, unit, depth))
+    problem = _child(data, child, candidates[np.argsort(alone)], taken, (floor, threshold, unit, depth))
     frames, space = _frames(problem, own, words(n)), _space(problem)
     room = ROOM + candidates.size
     varsets, costs = np.empty((room, words(n)), np.uint64), np.empty(room)
@@ -201,7 +204,7 @@ def _depth(data: _Data, candidates: NDArray[np.int64], floor: float, unit: float
 
 
 def _child(
-    data: _Data, child: int, candidates: NDArray[np.int64], cuts: Cuts, goal: tuple[float, float, float, int]
+    data: _Data, child: int, candidates: NDArray[np.int64], taken: Taken, goal: tuple[float, float, float, int]
 ) -> _Child:
     """What the kernels read, for the candidates in this order; goal: the first fields."""
     d, m = data.weights.size, candidates.size
@@ -213,7 +216,7 @@ def _child(
     for y in range(m):
         has = np.flatnonzero(codes[y] < first[y + 1] - first[y])
         counters[has, first[y] + codes[y, has]] = data.weights[has]
-    inside = cuts.clusters[:, candidates // 64] >> (candidates % 64).astype(np.uint64) & np.uint64(1)
+    inside = taken.clusters[:, candidates // 64] >> (candidates % 64).astype(np.uint64) & np.uint64(1)
     return _Child(
         *goal,
         candidates=candidates,
@@ -224,8 +227,8 @@ def _child(
         states=data.codes[child],
         weights=data.weights,
         mlogm=data.mlogm,
-        hits=np.ascontiguousarray(inside * cuts.multipliers[:, None]),
-        multipliers=cuts.multipliers,
+        hits=np.ascontiguousarray(inside * taken.multipliers[:, None]),
+        multipliers=taken.multipliers,
     )
 
 

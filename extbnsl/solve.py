@@ -460,7 +460,7 @@ def _certificate(names: tuple[str, ...], parts: list[Part], found: tuple[Compone
         own = tuple(names[v] for v in component.variables)
         passes = tuple(
             Pass(
-                tuple(tuple(own[i] for i in cluster) for cluster in one.clusters),
+                tuple(tuple(tuple(own[i] for i in cluster) for cluster in cut) for cut in one.cuts),
                 tuple(weight * UNIT for weight in one.weights),
                 dict(zip(own, one.least, strict=True)),
             )

@@ -162,7 +162,7 @@ def read_standing(document: Mapping[str, Any], files: Mapping[str, StoredFile], 
 
 def _read_part(document: Mapping[str, Any]) -> Part:
     passes = tuple(
-        RootPass(tuple(map(tuple, one["clusters"])), tuple(one["weights"]), tuple(one["least"]))
+        RootPass(tuple(tuple(map(tuple, cut)) for cut in one["cuts"]), tuple(one["weights"]), tuple(one["least"]))
         for one in document["passes"]
     )
     return Part(**{**document, "order": tuple(document["order"]), "passes": passes})

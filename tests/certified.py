@@ -4,7 +4,8 @@ import math
 
 import numpy as np
 
-from extbnsl.bounds.clusters import MOST_CLUSTERS, UNIT, families_of, find_multipliers, improve, multipliers_of
+from extbnsl.bounds.clusters import MOST_CUTS, UNIT, families_of, find_multipliers, improve, multipliers_of
+from extbnsl.bounds.cuts import single_cuts
 from extbnsl.certificate import CLUSTERS, SEARCH, Certificate, CertifiedComponent, pass_of
 from extbnsl.parents.components import components
 from extbnsl.varsets import pack
@@ -39,9 +40,9 @@ def certified(component, scores, upper_bound, rounds, workers):
     for number in range(MOST_PASSES):
         families = families_of(parents, costs)
         if start is not None:
-            start = multipliers_of(families, start.clusters, start.weights)
+            start = multipliers_of(families, start.cuts, start.weights)
         start = find_multipliers(families, start, rounds if number % 2 == 0 else 0, number, workers)
-        passes.append(pass_of(names, start.clusters, start.weights * UNIT, start.least))
+        passes.append(pass_of(names, start.cuts, start.weights * UNIT, start.least))
         last = polished(families, start, names, workers)
         if last.root >= unproved.limit:
             return CertifiedComponent(names, upper_bound, CLUSTERS, (*passes[:-1], last))
@@ -55,16 +56,17 @@ def certified(component, scores, upper_bound, rounds, workers):
 
 def polished(families, multipliers, names, workers):
     """The pass of the multipliers, raised once more and not cut to whole UNITs: that may just reach the limit."""
-    clusters, weights = np.zeros((MOST_CLUSTERS, families.parents.shape[0]), np.uint64), np.zeros(MOST_CLUSTERS)
+    cuts = single_cuts(np.zeros((MOST_CUTS, families.parents.shape[0]), np.uint64))
+    weights = np.zeros(MOST_CUTS)
     count = multipliers.weights.size
-    clusters[:count], weights[:count] = multipliers.clusters, multipliers.weights * UNIT
-    count, _ = improve(families.arrays(), clusters, weights, count, 0, 0, workers.halt)
+    cuts[:count], weights[:count] = multipliers.cuts, multipliers.weights * UNIT
+    count, _ = improve(families.arrays(), cuts, weights, count, 0, 0, workers.halt)
     least = np.zeros(len(names))
     for x in range(least.size):
         own = slice(families.first[x], families.first[x + 1])
         parents, reduced = families.parents[:, own], families.costs[own].copy()
-        for cluster, weight in zip(clusters[:count], weights[:count], strict=True):
+        for cluster, weight in zip(cuts[:count, 0], weights[:count], strict=True):
             if int(cluster[x // 64]) >> x % 64 & 1:
                 reduced -= weight * ((parents & cluster[:, None]) == 0).all(axis=0)
         least[x] = reduced.min()
-    return pass_of(names, clusters[:count], weights[:count], least)
+    return pass_of(names, cuts[:count], weights[:count], least)

@@ -19,8 +19,8 @@ from extbnsl.certificate import CLUSTERS, Certificate, CertifiedComponent, Pass,
 from extbnsl.data import read_csv
 from extbnsl.errors import RunDirectoryError
 from extbnsl.prove import tolerance
-from extbnsl.recount import check_component, families_of_scores
-from extbnsl.recount_families import Cuts, families_of_data
+from extbnsl.recount import check_component, families_of_scores, taken_by
+from extbnsl.recount_families import Taken, families_of_data
 from extbnsl.solve import solve
 from extbnsl.varsets import pack, unpack, words
 from extbnsl.verify import verify, verify_optimality
@@ -46,7 +46,7 @@ def proved(n=6):
         result = solved(seed, n, 200)
         found = result.certificate.components
         if all(c.proof == CLUSTERS for c in found) and any(
-            len(c.passes) > 1 and len(c.passes[0].clusters) > 1 for c in found
+            len(c.passes) > 1 and len(c.passes[0].cuts) > 1 for c in found
         ):
             return result
     raise AssertionError("no such data")
@@ -66,12 +66,12 @@ def check(component, dataset, max_parents=None, stop=lambda: None):
 def brute_reduced(dataset, one, max_parents=None):
     """c' of every family under a pass: (n, 2^n), infinite where there is none."""
     reduced = naive.all_local_scores(dataset.codes, dataset.arities, max_parents)
-    for cluster, multiplier in zip(one.clusters, one.multipliers, strict=True):
-        members = {dataset.names.index(name) for name in cluster}
-        for x in members:
+    for cut, multiplier in zip(one.cuts, one.multipliers, strict=True):
+        clusters = [{dataset.names.index(name) for name in cluster} for cluster in cut]
+        for x in set().union(*clusters):
             for varset in range(reduced.shape[1]):
-                if not members & set(naive.members(varset)):
-                    reduced[x, varset] -= multiplier
+                counts = sum(x in cluster and not cluster & set(naive.members(varset)) for cluster in clusters)
+                reduced[x, varset] -= multiplier * math.ceil(counts / 2)
     return reduced
 
 
@@ -87,18 +87,16 @@ def optimum(dataset, component, max_parents=None):
 def assert_counted(dataset, rng, max_parents, beyond):
     """All sets that no subset beats are found, with their costs, if c' is below the threshold; so is the minimum."""
     n = dataset.codes.shape[1]
-    masks = rng.integers(1, 1 << n, 5)
-    clusters = tuple(tuple(dataset.names[i] for i in naive.members(int(m))) for m in masks)
-    one = Pass(clusters, tuple(rng.uniform(0.1, 8.0, 5).tolist()), {})
+    masks = [rng.integers(1, 1 << n, size).tolist() for size in (1, 3, 1, 3, 1)]
+    cuts = tuple(tuple(tuple(dataset.names[i] for i in naive.members(m)) for m in some) for some in masks)
+    one = Pass(cuts, tuple(rng.uniform(0.1, 8.0, 5).tolist()), {})
     costs = naive.all_local_scores(dataset.codes, dataset.arities, max_parents)
     reduced = brute_reduced(dataset, one, max_parents)
     with Workers(1) as workers:
         families_below = families_of_data(dataset, max_parents, workers)
         for x in range(n):
-            own = [i for i, m in enumerate(masks.tolist()) if m >> x & 1]
-            cuts = Cuts(masks[own].astype(np.uint64).reshape(-1, 1), np.array([one.multipliers[i] for i in own]))
             threshold = reduced[x].min() + beyond + 1e-6
-            varsets, found = families_below(x, threshold, cuts)
+            varsets, found = families_below(x, threshold, taken_by(one, x, dataset.names))
             listed = {int(v): c for v, c in zip(varsets[:, 0], found, strict=True)}
             assert len(listed) == found.size
             for varset, cost in listed.items():
@@ -156,7 +154,7 @@ def test_bounds_that_are_just_met(parents, arity, multiplier):
     dataset = dataset_of(codes)
     all_parents = tuple(range(2, 2 + parents))
     cost = naive.mdl(codes, dataset.arities, 0, all_parents)
-    cuts = Cuts(np.array([[3]], np.uint64), np.array([multiplier]))  # the child and the noise
+    cuts = Taken(np.array([[3]], np.uint64), np.array([multiplier]))  # the child and the noise
     with Workers(1) as workers:
         families_below = families_of_data(dataset, None, workers)
         for threshold, found in ((cost - multiplier + 1e-3, True), (cost - multiplier - 1e-3, False)):
@@ -188,11 +186,11 @@ def test_nothing_false_is_proved(data, seed, max_parents):
     change = st.sampled_from([0.0, 0.0, 1e-3, -1e-3, 0.3, -0.3, 5.0, -5.0])
     passes = []
     for one in component.passes:
-        clusters = tuple(
-            data.draw(st.sampled_from([c, c, component.variables[: len(c)], c[1:] or c])) for c in one.clusters
-        )
+        clusters = [data.draw(st.sampled_from([c, c, component.variables[: len(c)], c[1:] or c])) for (c,) in one.cuts]
+        three = st.lists(st.sampled_from(clusters), min_size=2, max_size=2).map(tuple)
+        cuts = tuple((c, *data.draw(st.just(()) | st.just(()) | three)) for c in clusters)
         multipliers = tuple(max(1e-6, m + data.draw(change)) for m in one.multipliers)
-        passes.append(Pass(clusters, multipliers, {k: v + data.draw(change) for k, v in one.least.items()}))
+        passes.append(Pass(cuts, multipliers, {k: v + data.draw(change) for k, v in one.least.items()}))
     passes = passes[: data.draw(st.integers(1, len(passes)))]
     tampered = replace(component, upper_bound=component.upper_bound + data.draw(change), passes=tuple(passes))
     found = check(tampered, result.dataset, max_parents)
@@ -206,7 +204,7 @@ def test_nothing_false_is_proved(data, seed, max_parents):
 
 def component_with_passes(document):
     found = document["certificate"]["components"]
-    return next(c for c in found if len(c["passes"]) > 1 and len(c["passes"][0]["clusters"]) > 1)
+    return next(c for c in found if len(c["passes"]) > 1 and len(c["passes"][0]["cuts"]) > 1)
 
 
 def raise_multiplier(document):
@@ -235,9 +233,15 @@ def drop_all_but_the_first_pass(document):
     del component_with_passes(document)["passes"][1:]
 
 
-def drop_the_clusters(document):
+def drop_the_cuts(document):
     for one in component_with_passes(document)["passes"]:
-        one["clusters"], one["multipliers"] = [], []
+        one["cuts"], one["multipliers"] = [], []
+
+
+def count_a_cluster_twice(document):
+    """As one of three that are the same: its multiplier is asked for twice."""
+    one = component_with_passes(document)["passes"][0]
+    one["cuts"][0] = one["cuts"][0] * 3
 
 
 @pytest.mark.parametrize(
@@ -249,7 +253,8 @@ def drop_the_clusters(document):
         (lower_upper_bound, "but they cost"),
         (raise_upper_bound, "but they cost"),
         (drop_all_but_the_first_pass, "does not prove"),
-        (drop_the_clusters, "does not prove"),
+        (drop_the_cuts, "does not prove"),
+        (count_a_cluster_twice, "the reduced cost of"),
     ],
 )
 def test_tampering_is_found(tamper, says):
@@ -270,11 +275,11 @@ def test_a_changed_cluster_is_found():
     noticed = 0
     component = next(c for c in result.certificate.components if len(c.passes) > 1)
     first = component.passes[0]
-    for i, cluster in enumerate(first.clusters):
+    for i, (cluster,) in enumerate(first.cuts):
         for member in cluster:
             smaller = tuple(name for name in cluster if name != member) or cluster
-            clusters = (*first.clusters[:i], smaller, *first.clusters[i + 1 :])
-            tampered = replace(component, passes=(replace(first, clusters=clusters), *component.passes[1:]))
+            cuts = (*first.cuts[:i], (smaller,), *first.cuts[i + 1 :])
+            tampered = replace(component, passes=(replace(first, cuts=cuts), *component.passes[1:]))
             least = brute_reduced(result.dataset, tampered.passes[0]).min(axis=1)
             overstated = any(mu > least[result.dataset.names.index(name)] + 1e-6 for name, mu in first.least.items())
             found = check(tampered, result.dataset)
@@ -304,7 +309,7 @@ def test_loosened_figures_prove_only_what_they_still_prove():
         first = component.passes[0]
         loose = replace(first, least={name: mu - 0.5 for name, mu in first.least.items()})
         assert check(replace(component, passes=(loose, *component.passes[1:])), result.dataset).proved
-        if first.clusters:
+        if first.cuts:
             halved = replace(first, multipliers=tuple(m / 2 for m in first.multipliers))
             assert not check(replace(component, passes=(halved,)), result.dataset).proved
 
@@ -364,7 +369,7 @@ def test_room_for_few_families(monkeypatch):
     result = solved(1, 6, 200)
     with Workers(1) as workers:
         everything = families_of_data(result.dataset, None, workers)
-        none = Cuts(np.zeros((0, 1), np.uint64), np.zeros(0))
+        none = Taken(np.zeros((0, 1), np.uint64), np.zeros(0))
         whole = [everything(x, math.inf, none) for x in range(6)]
         monkeypatch.setattr(recount_families, "ROOM", 0)
         parts = [everything(x, math.inf, none) for x in range(6)]
@@ -404,7 +409,7 @@ def test_local_scores_can_be_checked():
         assert verify_optimality(document, scores, workers).complete
         raise_least(document)
         assert not verify_optimality(document, scores, workers).ok
-        cuts = Cuts(np.zeros((0, 1), np.uint64), np.zeros(0))
+        cuts = Taken(np.zeros((0, 1), np.uint64), np.zeros(0))
         for x in range(scores.variables):
             varsets, _ = families_of_scores(scores, 1)(x, math.inf, cuts)
             assert max(len(unpack(v)) for v in varsets) <= 1
@@ -419,7 +424,7 @@ def test_many_variables(n):
     for x in ring[1:]:
         codes[:, x] = np.where(rng.random(40) < 0.1, codes[:, x], codes[:, 0])
     dataset = dataset_of(codes, [2] * n)
-    none = Cuts(np.zeros((0, words(n)), np.uint64), np.zeros(0))
+    none = Taken(np.zeros((0, words(n)), np.uint64), np.zeros(0))
     cluster = pack(ring, n)[None]
     with Workers(1) as workers:
         families_below = families_of_data(dataset, 2, workers)
@@ -428,7 +433,7 @@ def test_many_variables(n):
             for y in range(n):
                 best |= {(y, z): naive.mdl(codes, [2] * n, x, (y, z)) for z in ring if z > y and x not in (y, z)}
                 best |= {(y,): naive.mdl(codes, [2] * n, x, (y,))} if y != x else {}
-            for cuts, weight in ((none, 0.0), (Cuts(cluster, np.array([3.0])), 3.0)):
+            for cuts, weight in ((none, 0.0), (Taken(cluster, np.array([3.0])), 3.0)):
                 varsets, costs = families_below(x, math.inf, cuts)
                 listed = {unpack(v): c for v, c in zip(varsets, costs, strict=True)}
                 reduced = {p: c - weight * (not set(p) & set(ring)) for p, c in best.items()}
@@ -446,7 +451,7 @@ def test_many_variables_from_end_to_end():
     with Workers(1) as workers:
         result = replace(result, certificate=certificate_of(result, 10, workers))
     assert checked(result).complete
-    assert [c.variables for c in result.certificate.components if c.passes[0].clusters] == [("v0", "v69")]
+    assert [c.variables for c in result.certificate.components if c.passes[0].cuts] == [("v0", "v69")]
     document = json.loads(json.dumps(result.document()))
     next(c for c in document["certificate"]["components"] if "v69" in c["variables"])["passes"][0]["least"]["v69"] += (
         0.1
@@ -470,8 +475,8 @@ TAKEN_AWAY = object()
 def change(path, value):
     """The certificate of `proved()` with the value at `path` replaced or taken away."""
     document = json.loads(json.dumps(proved().certificate.to_document()))
-    with_clusters = next(i for i, c in enumerate(document["components"]) if c["passes"][0]["clusters"])
-    path = [with_clusters if key == "with clusters" else key for key in path]
+    with_cuts = next(i for i, c in enumerate(document["components"]) if c["passes"][0]["cuts"])
+    path = [with_cuts if key == "with cuts" else key for key in path]
     at = document
     for key in path[:-1]:
         at = at[key]
@@ -483,7 +488,7 @@ def change(path, value):
 
 
 FIRST = ("components", 0)
-PASS = ("components", "with clusters", "passes", 0)
+PASS = ("components", "with cuts", "passes", 0)
 
 
 @pytest.mark.parametrize(
@@ -506,11 +511,15 @@ PASS = ("components", "with clusters", "passes", 0)
         ((*FIRST, "proof"), "search", "passes"),
         ((*FIRST, "passes"), [], "passes"),
         ((*FIRST, "passes"), None, "list"),
-        ((*PASS, "clusters"), lambda c: [[], *c[1:]], "empty cluster"),
-        ((*PASS, "clusters"), lambda c: [c[0] + c[0], *c[1:]], "twice"),
-        ((*PASS, "clusters"), lambda c: [["stranger"], *c[1:]], "stranger"),
-        ((*PASS, "clusters"), lambda c: c[1:], "multipliers"),
-        ((*PASS, "clusters"), "v0", "lists of names"),
+        ((*PASS, "cuts", 0), [[]], "empty cluster"),
+        ((*PASS, "cuts", 0), lambda c: [c[0] + c[0]], "twice"),
+        ((*PASS, "cuts", 0), [["stranger"]], "stranger"),
+        ((*PASS, "cuts", 0), lambda c: [c[0], c[0], ["stranger"]], "stranger"),
+        ((*PASS, "cuts", 0), [], "a cut of 0 clusters"),
+        ((*PASS, "cuts", 0), lambda c: [c[0], c[0]], "a cut of 2 clusters"),
+        ((*PASS, "cuts"), lambda c: c[1:], "multipliers"),
+        ((*PASS, "cuts"), "v0", "list of cuts"),
+        ((*PASS, "cuts"), [["v0"]], "list of cuts"),
         ((*PASS, "multipliers", 0), 0.0, "above 0"),
         ((*PASS, "multipliers", 0), -1.0, "above 0"),
         ((*PASS, "multipliers", 0), math.nan, "above 0"),
@@ -532,8 +541,32 @@ def test_damage_is_one_sentence(path, value, says):
 
 
 def test_a_pass_of_arrays():
-    one = pass_of(
-        ("a", "b", "c"), np.array([[3], [6]], np.uint64), np.array([0.5, 0.0]), np.array([1.0, -2.0, 3.0])
-    )  # fmt: skip
-    assert one == Pass((("a", "b"),), (0.5,), {"a": 1.0, "b": -2.0, "c": 3.0})
-    assert one.root == 2.5
+    cuts = np.array([[3, 0, 0], [6, 0, 0], [3, 5, 6]], np.uint64)[:, :, None]
+    one = pass_of(("a", "b", "c"), cuts, np.array([0.5, 0.0, 1.0]), np.array([1.0, -2.0, 3.0]))
+    triangle = (("a", "b"), ("a", "c"), ("b", "c"))
+    assert one == Pass(((("a", "b"),), triangle), (0.5, 1.0), {"a": 1.0, "b": -2.0, "c": 3.0})
+    assert one.root == 4.5
+    component = CertifiedComponent(("a", "b", "c"), 4.5, CLUSTERS, (one,))
+    document = json.loads(json.dumps(Certificate((component,)).to_document()))
+    assert read_certificate(document, ("a", "b", "c")).components == (component,)
+
+
+def test_a_certificate_with_three_clusters_in_a_cut():
+    """Clusters alone leave a gap at the root; what closes it is checked, and noticed if it is tampered with."""
+    pytest.importorskip("highspy")
+    for seed in range(200):
+        result = solve(random_dataset(np.random.default_rng(seed), 7, 200), threads=1, polish=True)
+        found = [c for c in result.certificate.components if any(len(cut) == 3 for one in c.passes for cut in one.cuts)]
+        if found:
+            break
+    assert checked(result).complete
+    component = found[0]
+    number, one = next((i, one) for i, one in enumerate(component.passes) if any(len(cut) == 3 for cut in one.cuts))
+    for i, cut in enumerate(one.cuts):
+        for changed in [(cut[k],) for k in range(3)] if len(cut) == 3 else []:
+            cuts = (*one.cuts[:i], changed, *one.cuts[i + 1 :])
+            passes = (*component.passes[:number], replace(one, cuts=cuts), *component.passes[number + 1 :])
+            assert not check(replace(component, passes=passes), result.dataset).proved
+    raised = tuple(m + 1e-3 if len(cut) == 3 else m for cut, m in zip(one.cuts, one.multipliers, strict=True))
+    passes = (*component.passes[:number], replace(one, multipliers=raised), *component.passes[number + 1 :])
+    assert check(replace(component, passes=passes), result.dataset).findings

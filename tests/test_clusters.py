@@ -17,6 +17,7 @@ from extbnsl.bounds.clusters import (
     find_multipliers,
     multipliers_of,
 )
+from extbnsl.bounds.cuts import MEMBERS, requirements
 from extbnsl.bounds.fixing import fix_families
 from extbnsl.events import ignore
 from extbnsl.parents.pruning import prune
@@ -49,11 +50,26 @@ def random_problem(seed, n, most=25):
     return prune(scores_of(families)), naive.best_scores(naive.cost_table(n, families))
 
 
+def random_cuts(rng, n, size):
+    """Clusters, and cuts of three of them, of at least one variable each: (size, 3, 1)."""
+    cuts = rng.integers(1, 1 << n, (size, MEMBERS, 1)).astype(np.uint64)
+    cuts[rng.random(size) < 0.4, 1:] = 0
+    return cuts
+
+
+def with_random_cuts(scores, seed, rounds=2):
+    """Multipliers that begin with some of random cuts."""
+    rng, families = np.random.default_rng(seed), families_in(scores)
+    cuts = random_cuts(rng, families.first.size - 1, 5)
+    start = multipliers_of(families, cuts, rng.integers(1, int(3 / UNIT), 5))
+    return found(scores, rounds, seed % 1000, start)
+
+
 @SETTINGS
-@given(st.integers(0, 2**32), st.integers(2, 8), st.sampled_from([0, 3]))
-def test_h1_is_admissible_and_consistent(seed, n, rounds):
+@given(st.integers(0, 2**32), st.integers(2, 8), st.sampled_from([0, 3]), st.booleans())
+def test_h1_is_admissible_and_consistent(seed, n, rounds, triples):
     scores, best = random_problem(seed, n)
-    multipliers = found(scores, rounds, seed % 1000)
+    multipliers = with_random_cuts(scores, seed, rounds) if triples else found(scores, rounds, seed % 1000)
     rest = cost_to_go(n, best)
     h = {varset: multipliers.value(varset) for varset in range(1 << n)}
     assert h[0] == pytest.approx(multipliers.root, abs=1e-9)
@@ -71,14 +87,17 @@ def test_any_multipliers_bound_what_they_say(seed, n):
     """The definition, spelled out: reduced costs, their least, and the root bound."""
     rng = np.random.default_rng(seed)
     scores, best = random_problem(seed, n)
-    masks = [m for m in rng.integers(1, 1 << n, 6).tolist() if m.bit_count() > 1]
-    weights = rng.integers(1, int(5 / UNIT), len(masks))
-    clusters = np.array(masks, dtype=np.uint64).reshape(-1, 1)
-    multipliers = multipliers_of(families_in(scores), clusters, weights)
+    cuts, weights = random_cuts(rng, n, 6), rng.integers(1, int(5 / UNIT), 6)
+    multipliers = multipliers_of(families_in(scores), cuts, weights)
+
+    def times(cut, x, p):
+        return math.ceil(sum(m >> x & 1 and not m & p for m in cut[:, 0].tolist()) / 2)
+
+    assert requirements(cuts).tolist() == [1 if cut[1] == 0 else 2 for cut in cuts]
     at = 0
     for x in range(n):
         reduced = [
-            cost - sum(w * UNIT for m, w in zip(masks, weights.tolist(), strict=True) if m >> x & 1 and not m & int(p))
+            cost - sum(w * UNIT * times(cut, x, int(p)) for cut, w in zip(cuts, weights.tolist(), strict=True))
             for p, cost in zip(scores.parents[x][:, 0], scores.costs[x], strict=True)
         ]
         assert multipliers.least[x] == pytest.approx(min(reduced), abs=1e-9)
@@ -103,7 +122,7 @@ def test_the_ascent_beats_the_static_bound_and_rounds_do_no_harm():
 def test_the_multipliers_do_not_depend_on_the_threads():
     scores, _ = random_problem(5, 9, 40)
     one, two = found(scores, 10, threads=1), found(scores, 10, threads=2)
-    assert (one.clusters == two.clusters).all()
+    assert (one.cuts == two.cuts).all()
     assert (one.weights == two.weights).all()
 
 
@@ -119,15 +138,15 @@ def test_many_variables(n):
     with Workers(1) as workers:
         multipliers = find_multipliers(families_of(parents, costs), None, 0, 0, workers)
     assert multipliers.root == pytest.approx(n + 9, abs=1e-4)  # one of the wishes cannot be had
-    assert multipliers.clusters.shape == (1, -(-n // 64))
-    assert int(np.bitwise_count(multipliers.clusters).sum()) == n
+    assert multipliers.cuts.shape == (1, 3, -(-n // 64))
+    assert int(np.bitwise_count(multipliers.cuts).sum()) == n
 
 
 @SETTINGS
 @given(st.integers(0, 2**32), st.integers(2, 9))
 def test_relabelling(seed, n):
     scores, _ = random_problem(seed, n)
-    multipliers = found(scores, 2)
+    multipliers = with_random_cuts(scores, seed)
     new = np.random.default_rng(seed).permutation(n)
     bound = cluster_bound(multipliers, new)
     for varset in range(0, 1 << n, 3):
@@ -193,13 +212,13 @@ def test_on_data():
 def test_an_ascent_at_a_node_drops_none_that_leads_below_the_limit(seed, n, slack):
     rng = np.random.default_rng(seed)
     scores, best = random_problem(seed, n)
-    families, multipliers, rest = families_in(scores), found(scores, 1), cost_to_go(n, best)
+    families, multipliers, rest = families_in(scores), with_random_cuts(scores, seed, 1), cost_to_go(n, best)
     limit = rest[0] + slack
     varsets = np.arange(1 << n, dtype=np.uint64)
     g = rng.uniform(0, 2 * slack, varsets.size)
     keep = np.zeros(varsets.size, np.uint8)
-    clusters = multipliers.clusters[:, 0].copy(), multipliers.weights
-    ascend_nodes(varsets, g, limit, families.arrays(), clusters, keep, np.zeros(1, np.uint8))
+    given = multipliers.cuts, multipliers.weights
+    ascend_nodes(varsets, g, limit, families.arrays(), given, keep, np.zeros(1, np.uint8))
     for varset in range(1 << n):
         if g[varset] + rest[varset] < limit - 1e-6:
             assert keep[varset]

@@ -1,19 +1,22 @@
 """Multipliers by linear programming: against the whole LP, over all clusters and families, and their definition."""
 
 import itertools
+import math
 import sys
 
+import naive
 import numpy as np
 import pytest
 from cases import random_families, scores_of
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from test_clusters import cost_to_go, families_in, found, random_problem
+from test_clusters import cost_to_go, families_in, found, random_cuts, random_problem
 
 import extbnsl.bounds.polish
-from extbnsl.bounds.clusters import families_of, multipliers_of
+from extbnsl.bounds.clusters import families_of, multipliers_of, no_multipliers
+from extbnsl.bounds.cuts import single_cuts
 from extbnsl.bounds.fixing import fix_families
-from extbnsl.bounds.polish import LACKING, Polish, least_sums, load_highs, mean_value
+from extbnsl.bounds.polish import LACKING, Polish, _triples, least_sums, load_highs, mean_value
 from extbnsl.bounds.separation import counting_families, grow_clusters
 from extbnsl.errors import InputError
 from extbnsl.parents.pruning import prune
@@ -26,11 +29,6 @@ ROOM = 1 << 28
 @pytest.fixture(scope="module")
 def highspy():
     return pytest.importorskip("highspy")
-
-
-def no_multipliers(families):
-    words = families.parents.shape[0]
-    return multipliers_of(families, np.zeros((0, words), np.uint64), np.zeros(0, np.int64))
 
 
 def polished(families, start, threads=1, room=ROOM, limit=np.inf):
@@ -63,15 +61,51 @@ def whole_program(highspy, scores, n, share):
     return h.getObjectiveValue()
 
 
+@pytest.fixture
+def clusters_alone(monkeypatch):
+    """Cuts of three clusters are never looked for."""
+    monkeypatch.setattr(extbnsl.bounds.polish, "FEW", 0)
+
+
 @SETTINGS
 @given(st.integers(0, 2**32), st.integers(2, 5))
-def test_it_is_the_optimum_over_all_clusters_and_families(highspy, seed, n):
+def test_it_is_the_optimum_over_all_clusters_and_families(highspy, clusters_alone, seed, n):
     scores, _ = random_problem(seed, n)
     families = families_in(scores)
     best, spread = polished(families, no_multipliers(families))
     assert best.root == pytest.approx(whole_program(highspy, scores, n, 1.0), abs=1e-4)
     assert mean_value(best, 1.0) == pytest.approx(best.root, abs=1e-9)
     assert mean_value(spread, LACKING) == pytest.approx(whole_program(highspy, scores, n, LACKING), abs=n * 1e-3)
+
+
+def test_three_clusters_close_what_clusters_leave(highspy, monkeypatch):
+    """Children that all want many parents: never worse than clusters alone, nor beyond the optimum; most gaps close."""
+    gaps, left = [], []
+    for seed in range(20):
+        rng, n = np.random.default_rng(seed), 6
+        sets = [[p for p in range(1 << n) if p.bit_count() <= 3 and not p >> x & 1] for x in range(n)]
+        costs = [[(p, 9.0 - 3.0 * p.bit_count() + rng.uniform(0, 4)) for p in own] for own in sets]
+        scores, best = prune(scores_of(costs)), naive.best_scores(naive.cost_table(n, costs))
+        families, optimum = families_in(scores), cost_to_go(n, best)[0]
+        with monkeypatch.context() as patch:
+            patch.setattr(extbnsl.bounds.polish, "FEW", 0)
+            alone, _ = polished(families, no_multipliers(families))
+        both, _ = polished(families, no_multipliers(families))
+        assert alone.root - 1e-6 <= both.root <= optimum + 1e-6
+        gaps.append(optimum - alone.root)
+        left.append(optimum - both.root)
+    assert sum(gaps) > 5.0
+    assert sum(left) < 0.5 * sum(gaps)
+
+
+def test_a_triangle_needs_three_clusters(highspy, monkeypatch):
+    """Each of three variables wants both others as parents: no cluster says that a second one must do without."""
+    others = [[0, 0b110], [0, 0b101], [0, 0b011]]
+    families = families_of([np.array(own, np.uint64)[:, None] for own in others], [np.array([1.0, 0.0])] * 3)
+    best, _ = polished(families, no_multipliers(families))
+    assert best.root == pytest.approx(2.0, abs=1e-6)
+    monkeypatch.setattr(extbnsl.bounds.polish, "FEW", 0)
+    assert polished(families, no_multipliers(families))[0].root == pytest.approx(1.5, abs=1e-6)
 
 
 @SETTINGS
@@ -85,7 +119,7 @@ def test_it_is_a_bound_and_no_worse_than_before(highspy, seed, n, begun):
     assert mean_value(root, LACKING) <= mean_value(spread, LACKING)
     for multipliers in (root, spread):
         assert (multipliers.weights > 0).all()
-        again = multipliers_of(families, multipliers.clusters, multipliers.weights)
+        again = multipliers_of(families, multipliers.cuts, multipliers.weights)
         assert again.root == multipliers.root
         for varset in range(1 << n):
             assert multipliers.value(varset) <= rest[varset] + 1e-9
@@ -144,7 +178,7 @@ def test_neither_threads_nor_chance_matter(highspy):
     scores, _ = random_problem(5, 9, 40)
     families, start = families_in(scores), found(scores)
     for one, two in zip(polished(families, start), polished(families, start, threads=2), strict=True):
-        assert (one.clusters == two.clusters).all()
+        assert (one.cuts == two.cuts).all()
         assert (one.weights == two.weights).all()
 
 
@@ -191,27 +225,81 @@ def test_a_program_under_way_is_interrupted(highspy, monkeypatch):
     assert statuses[-1] == highspy.HighsModelStatus.kInterrupt  # those before needed no iteration
 
 
+def random_solution(seed, n):
+    """Families of n children and an x for each: parents (1, m), child (m,), x (m,), those with the largest x first."""
+    rng = np.random.default_rng(seed)
+    families = families_in(prune(scores_of(random_families(rng, n, 12))))
+    child = np.repeat(np.arange(n), np.diff(families.first))
+    x = rng.choice([0.1, 0.25, 0.5, 1.0], child.size)
+    order = np.argsort(-x, kind="stable")
+    return np.ascontiguousarray(families.parents[:, order]), child[order], x[order]
+
+
+def value_of(cut, parents, child, x):
+    """The left side of a cut."""
+    times = [
+        math.ceil(sum(mask >> y & 1 and not mask & p for mask in cut[:, 0].tolist()) / 2)
+        for y, p in zip(child.tolist(), parents[0].tolist(), strict=True)
+    ]
+    return times, float(np.array(times) @ x)
+
+
 @SETTINGS
 @given(st.integers(0, 2**32), st.integers(2, 7), st.sampled_from([1.0, 0.8]))
 def test_clusters_are_violated_by_as_much_as_is_said(seed, n, share):
-    rng = np.random.default_rng(seed)
-    scores = prune(scores_of(random_families(rng, n, 12)))
-    families = families_in(scores)
-    child = np.repeat(np.arange(n), np.diff(families.first))
-    x = rng.random(child.size)
+    parents, child, x = random_solution(seed, n)
     pairs = [(a, b) for a in range(n) for b in range(-1, n) if a != b]
     starts = np.array(pairs)
     clusters, violations = np.zeros((len(starts), 1), np.uint64), np.empty(len(starts))
-    grow_clusters(families.parents, child, x, n, share, starts, clusters, violations)
-    begins, counting = counting_families(families.parents, child, clusters)
+    grow_clusters(parents, child, x, n, share, starts, clusters, violations)
     for k, (start, cluster) in enumerate(zip(pairs, clusters[:, 0].tolist(), strict=True)):
-        own = [
-            j for j, p in enumerate(families.parents[0].tolist()) if cluster >> int(child[j]) & 1 and not p & cluster
-        ]
-        assert counting[begins[k] : begins[k + 1]].tolist() == own
         assert all(cluster >> v & 1 for v in start if v >= 0)
         assert cluster.bit_count() >= 2
-        assert violations[k] == pytest.approx(least_sums(clusters[k : k + 1], share)[0] - x[own].sum(), abs=1e-9)
+        cut = single_cuts(clusters[k : k + 1])
+        _, value = value_of(cut[0], parents, child, x)
+        assert violations[k] == pytest.approx(least_sums(cut, share)[0] - value, abs=1e-9)
+
+
+@SETTINGS
+@given(st.integers(0, 2**32), st.integers(2, 7))
+def test_the_families_of_cuts(seed, n):
+    parents, child, x = random_solution(seed, n)
+    cuts = random_cuts(np.random.default_rng(seed), n, 8)
+    begins, found, times = counting_families(parents, child, cuts)
+    for k, cut in enumerate(cuts):
+        own, _ = value_of(cut, parents, child, x)
+        here = slice(begins[k], begins[k + 1])
+        assert found[here].tolist() == [j for j, t in enumerate(own) if t]
+        assert times[here].tolist() == [t for t in own if t]
+
+
+@SETTINGS
+@given(st.integers(0, 2**32), st.integers(2, 7), st.integers(3, 12))
+def test_the_triples_found_are_those_violated_most(seed, n, size):
+    parents, child, x = random_solution(seed, n)
+    rng = np.random.default_rng(seed)
+    clusters = np.unique(rng.integers(1, 1 << n, (size, 1)).astype(np.uint64), axis=0)
+    cuts, violations = _triples((parents, child, x), clusters)
+    best = 0.0
+    for three in itertools.combinations(clusters, 3):
+        best = max(best, 2.0 - value_of(np.array(three), parents, child, x)[1])
+    assert violations.max(initial=0.0) == pytest.approx(best, abs=1e-6)
+    for cut, violation in zip(cuts, violations, strict=True):
+        assert violation == pytest.approx(2.0 - value_of(cut, parents, child, x)[1], abs=1e-9)
+
+
+@pytest.mark.parametrize("share", [1.0, 0.8])
+def test_the_right_side_is_the_mean_over_nodes(share):
+    """What a node leaves of a cut, over all nodes by their probability, given that one variable is lacking."""
+    cuts = random_cuts(np.random.default_rng(8), 5, 12)
+    for cut, value in zip(cuts, least_sums(cuts, share), strict=True):
+        masks = [int(m) for m in cut[:, 0] if m]
+        mean = 0.0
+        for node in range(1 << 5):
+            lacking = 5 - node.bit_count()
+            probability = share**lacking * (1.0 - share) ** (5 - lacking)
+            mean += probability * math.ceil(sum(not m & node for m in masks) / 2)
+        assert value == pytest.approx(mean / share)
 
 
 def test_without_its_library_it_is_one_sentence(monkeypatch):

@@ -1,4 +1,4 @@
-"""Lower bounds from cluster multipliers: the integer programmers' cuts as a bound for the search.
+"""Lower bounds from multipliers of cuts: the integer programmers' cuts as a bound for the search.
 
 In an order of the variables, the first member of a cluster C has no parent inside C. So with any multipliers
 lambda_C >= 0 the cost of a network is at least what it is under the reduced costs c'(X, P) = c(X, P) - sum of lambda_C
@@ -7,7 +7,12 @@ over the clusters C with X in C and P disjoint from C, plus the sum of all lambd
     root = sum of lambda_C + sum of mu_X,   mu_X = min over P of c'(X, P),
 
 and h1(U) = sum of lambda_C over the C disjoint from U + sum of mu_X over X outside U is a consistent bound for the
-search. Clusters as cuts: Jaakkola et al. 2010; dual ascent: Troesser, de Givry and Katsirelos 2021.
+search. It is the same with cuts of three clusters, see `cuts`, where a family and what is left to fulfil may count
+twice: if X is placed after U with parents in U, it counts for each cluster with X that is disjoint from U, and so for
+no less than what X takes from the bound.
+
+The greedy ascent raises clusters alone, beside the other cuts that there are; dual ascent: Troesser, de Givry and
+Katsirelos 2021.
 """
 
 from collections.abc import Sequence
@@ -16,18 +21,28 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from extbnsl.bounds.cuts import (
+    MEMBERS,
+    count_times,
+    has,
+    holds,
+    is_cluster,
+    no_cuts,
+    requirements,
+    weighted_unions,
+)
 from extbnsl.kernels import lowest, njit, u64
 from extbnsl.varsets import WORD_BITS, renumber, words
 from extbnsl.workers import Workers
 
 ZERO = 1e-7  # nats: a family whose reduced cost is this close to the least of its child counts as free
 MOST_FREE = 256  # free parent sets of a child that are looked at
-MOST_CLUSTERS = 4096
+MOST_CUTS = 4096
 MOST_NEW = 256  # clusters that an ascent at a node may add
-SHARES = (0.02, 0.05, 0.1, 0.2)  # of the clusters that a step of the improvement gives up
+SHARES = (0.02, 0.05, 0.1, 0.2)  # of the cuts that a step of the improvement gives up
 STREAMS = 4  # independent improvements, of which the best counts
 UNIT = 2.0**-36  # nats: multipliers are whole multiples of it, so that sums of them are exact
-MOST_UNITS = 2.0**62  # of all multipliers together
+MOST_UNITS = 2.0**61  # of all multipliers together, each of which may count twice
 
 
 @dataclass(frozen=True)
@@ -52,63 +67,82 @@ def families_of(parents: Sequence[NDArray[np.uint64]], costs: Sequence[NDArray[n
 
 @dataclass(frozen=True)
 class Multipliers:
-    """Clusters (k, words) uint64 with multipliers weights (k,) int64 > 0, in UNITs; least (n,) float64: mu of each
+    """Cuts (k, 3, words) uint64 with multipliers weights (k,) int64 > 0, in UNITs; least (n,) float64: mu of each
     child, in nats. root: the bound of every network that the families allow."""
 
-    clusters: NDArray[np.uint64]
+    cuts: NDArray[np.uint64]
     weights: NDArray[np.int64]
     least: NDArray[np.float64]
     reduced: NDArray[np.float64]
 
     @property
     def root(self) -> float:
-        return float(self.weights.sum()) * UNIT + float(self.least.sum())
+        return float(self.weights @ requirements(self.cuts)) * UNIT + float(self.least.sum())
 
     def value(self, varset: int) -> float:
         """h1 of one varset."""
-        masks = [sum(int(word) << WORD_BITS * w for w, word in enumerate(row)) for row in self.clusters]
-        waiting = sum(int(weight) for mask, weight in zip(masks, self.weights, strict=True) if not mask & varset)
+        waiting = 0
+        for cut, weight in zip(self.cuts, self.weights.tolist(), strict=True):
+            masks = [sum(int(word) << WORD_BITS * w for w, word in enumerate(row)) for row in cut]
+            waiting += (sum(bool(mask) and not mask & varset for mask in masks) + 1) // 2 * weight
         return waiting * UNIT + sum(float(mu) for x, mu in enumerate(self.least) if not varset >> x & 1)
 
 
 @dataclass(frozen=True)
 class ClusterBound:
-    """h1 of a component of at most 64 variables, ready for the search: masks (k,) uint64 and weights (k,) int64 of the
-    clusters, in UNITs; waiting (8, 256) float64: the sum of mu over the variables of a byte that a value of it lacks.
+    """h1 of a component of at most 64 variables, ready for the search: masks (t,) uint64 and weights (t,) int64 of the
+    unions that make up the cuts, in UNITs; waiting (8, 256) float64: the sum of mu over the variables of a byte that a
+    value of it lacks. cuts (k, 3, 1) and multipliers (k,) int64: for ascents at nodes.
     """
 
     masks: NDArray[np.uint64]
     weights: NDArray[np.int64]
     waiting: NDArray[np.float64]
+    cuts: NDArray[np.uint64]
+    multipliers: NDArray[np.int64]
 
     def arrays(self) -> tuple:
         """The kernels' arguments, in their order."""
         return (self.masks, self.weights, self.waiting)
 
 
-NO_CLUSTERS = ClusterBound(np.zeros(0, np.uint64), np.zeros(0, np.int64), np.zeros((8, 256)))
+NO_CLUSTERS = ClusterBound(
+    np.zeros(0, np.uint64), np.zeros(0, np.int64), np.zeros((8, 256)), no_cuts(1), np.zeros(0, np.int64)
+)
 
 
 def cluster_bound(multipliers: Multipliers, new: NDArray[np.int64]) -> ClusterBound:
     """The bound with variable x called new[x]."""
-    masks = renumber(multipliers.clusters, new, new.size)[:, 0]
+    cuts = renamed(multipliers.cuts, new, new.size)
+    masks, weights = weighted_unions(cuts, multipliers.weights)
     least = np.zeros(WORD_BITS)
     least[new] = multipliers.least
     missing = (~np.arange(256)[:, None] >> np.arange(8)) & 1  # value, bit
-    return ClusterBound(masks, multipliers.weights, least.reshape(8, 8) @ missing.T.astype(float))
+    waiting = least.reshape(8, 8) @ missing.T.astype(float)
+    return ClusterBound(masks[:, 0], weights, waiting, cuts, multipliers.weights)
 
 
-def multipliers_of(families: Families, clusters: NDArray[np.uint64], weights: NDArray[np.int64]) -> Multipliers:
-    """The bound of given multipliers; O(sum over the clusters of their members' families)."""
+def renamed(cuts: NDArray[np.uint64], new: NDArray[np.int64], variables: int) -> NDArray[np.uint64]:
+    """The cuts with variable x called new[x], among so many; all their members have new names."""
+    return renumber(cuts.reshape(-1, cuts.shape[2]), new, variables).reshape(-1, MEMBERS, words(variables))
+
+
+def multipliers_of(families: Families, cuts: NDArray[np.uint64], weights: NDArray[np.int64]) -> Multipliers:
+    """The bound of given multipliers; O(sum over the cuts of their members' families)."""
     reduced, least = np.empty(families.costs.size), np.empty(families.first.size - 1)
-    _reduce(families.arrays(), clusters, weights * UNIT, weights.size, reduced, least)
-    return Multipliers(clusters, weights, least, reduced)
+    _reduce(families.arrays(), cuts, weights * UNIT, weights.size, reduced, least)
+    return Multipliers(cuts, weights, least, reduced)
+
+
+def no_multipliers(families: Families) -> Multipliers:
+    """The bound by the cheapest family of each child."""
+    return multipliers_of(families, no_cuts(families.parents.shape[0]), np.zeros(0, np.int64))
 
 
 def multipliers_bytes(costs: Sequence[NDArray[np.float64]], variables: int, threads: int) -> int:
     """About the memory that finding multipliers takes: the families twice, and per stream at work what is left of each
-    cost, also in a trial, with two marks."""
-    return sum(c.size for c in costs) * (16 * words(variables) + 24 + 32 * min(threads, STREAMS))
+    cost, also in a trial, with marks."""
+    return sum(c.size for c in costs) * (16 * words(variables) + 24 + 24 * min(threads, STREAMS))
 
 
 def find_multipliers(
@@ -122,19 +156,18 @@ def find_multipliers(
     words = families.parents.shape[0]
 
     def stream(number: int) -> tuple[float, NDArray[np.uint64], NDArray[np.float64]]:
-        clusters = np.zeros((MOST_CLUSTERS, words), np.uint64)
-        weights = np.zeros(MOST_CLUSTERS)
+        cuts, weights = np.zeros((MOST_CUTS, MEMBERS, words), np.uint64), np.zeros(MOST_CUTS)
         count = 0
         if start is not None:
             count = start.weights.size
-            clusters[:count], weights[:count] = start.clusters, start.weights * UNIT
-        count, root = improve(families.arrays(), clusters, weights, count, rounds, seed + number, workers.halt)
-        return root, clusters[:count].copy(), weights[:count].copy()
+            cuts[:count], weights[:count] = start.cuts, start.weights * UNIT
+        count, root = improve(families.arrays(), cuts, weights, count, rounds, seed + number, workers.halt)
+        return root, cuts[:count].copy(), weights[:count].copy()
 
     found = workers.map(stream, [(number,) for number in range(STREAMS if rounds else 1)])
-    _, clusters, weights = max(found, key=lambda one: one[0])
+    _, cuts, weights = max(found, key=lambda one: one[0])
     whole = whole_units(weights)
-    return multipliers_of(families, clusters[whole > 0], whole[whole > 0])
+    return multipliers_of(families, cuts[whole > 0], whole[whole > 0])
 
 
 def whole_units(weights: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -154,34 +187,19 @@ def _random(state):
 
 
 @njit
-def _hits(parents, cluster, lo, hi, hit):
-    """hit[j] is not zero exactly if parent set j, lo <= j < hi, meets the cluster."""
-    for j in range(lo, hi):
-        hit[j] = parents[0, j] & cluster[0]
-    for w in range(1, cluster.size):
-        for j in range(lo, hi):
-            hit[j] |= parents[w, j] & cluster[w]
-
-
-@njit
-def _has(varset, x):
-    return (varset[x >> 6] >> u64(x & 63)) & u64(1)
-
-
-@njit
-def _reduce(families, clusters, weights, count, reduced, least):
+def _reduce(families, cuts, weights, count, reduced, least):
     """The reduced cost of every family above the least of its child, and these least."""
     parents, costs, first = families
-    hit = np.empty(costs.size, np.uint64)
+    times = np.empty(costs.size, np.uint8)
     for x in range(first.size - 1):
         lo, hi = first[x], first[x + 1]
         for j in range(lo, hi):
             reduced[j] = costs[j]
         for c in range(count):
-            if _has(clusters[c], x):
-                _hits(parents, clusters[c], lo, hi, hit)
+            if holds(cuts[c], x):
+                count_times(parents, cuts[c], x, lo, hi, times)
                 for j in range(lo, hi):
-                    reduced[j] -= 0.0 if hit[j] else weights[c]
+                    reduced[j] -= weights[c] * times[j]
         least[x] = np.inf
         for j in range(lo, hi):
             least[x] = min(least[x], reduced[j])
@@ -241,14 +259,14 @@ def _shrink(members, free, state):
     order = np.empty(members.size << 6, np.int64)
     size = 0
     for x in range(order.size):
-        if _has(members, x):
+        if has(members, x):
             order[size] = x
             size += 1
     trial = np.empty_like(members)
     for i in range(size):
         j = i + np.int64(_random(state) % u64(size - i))
         order[i], order[j] = order[j], order[i]
-        if _has(members, order[i]):
+        if has(members, order[i]):
             trial[:] = members
             trial[order[i] >> 6] ^= u64(1) << u64(order[i] & 63)
             if _peel(trial, free):
@@ -256,54 +274,55 @@ def _shrink(members, free, state):
 
 
 @njit
-def _raise_cluster(cluster, families, reduced, free, hit):
+def _raise_cluster(cut, families, reduced, free, times):
     """Raise the multiplier of a cluster until a family becomes free; by how much (infinity if that cannot be)."""
     parents, first = families[0], families[2]
     step = np.inf
     for x in range(first.size - 1):
-        if _has(cluster, x):
-            _hits(parents, cluster, first[x], first[x + 1], hit)
+        if has(cut[0], x):
+            count_times(parents, cut, x, first[x], first[x + 1], times)
             for j in range(first[x], first[x + 1]):
-                if not hit[j]:
+                if times[j]:
                     step = min(step, reduced[j])
     if step == np.inf:
         return step
     for x in range(first.size - 1):
-        if _has(cluster, x):
+        if has(cut[0], x):
             for j in range(first[x], first[x + 1]):
-                if not hit[j]:
+                if times[j]:
                     reduced[j] -= step
             _collect_free(families, reduced, free, x)
     return step
 
 
 @njit
-def _ascend(families, reduced, clusters, weights, count, state):
-    """Greedy dual ascent from the given multipliers; `reduced` fits them and follows. The number of clusters after.
+def _ascend(families, reduced, cuts, weights, count, state):
+    """Greedy dual ascent from the given multipliers; `reduced` fits them and follows. The number of cuts after.
 
     Ends when the free families allow an order, or there is no room for another cluster.
     """
     parents, first = families[0], families[2]
     n = first.size - 1
     free = np.empty((n, MOST_FREE, parents.shape[0]), np.uint64), np.zeros(n, np.int64)
-    hit = np.empty(reduced.size, np.uint64)
+    times = np.empty(reduced.size, np.uint8)
     for x in range(n):
         _collect_free(families, reduced, free, x)
-    cluster = np.empty(parents.shape[0], np.uint64)
+    cut = np.zeros((cuts.shape[1], parents.shape[0]), np.uint64)
+    cluster = cut[0]
     while count < weights.size:
         for w in range(cluster.size):
             cluster[w] = ~u64(0) >> u64(max(0, 64 - (n - (w << 6)))) if n > w << 6 else u64(0)
         if not _peel(cluster, free):
             break
         _shrink(cluster, free, state)
-        step = _raise_cluster(cluster, families, reduced, free, hit)
+        step = _raise_cluster(cut, families, reduced, free, times)
         if step == np.inf:
             break
         at = 0
-        while at < count and (clusters[at] != cluster).any():
+        while at < count and (cuts[at] != cut).any():
             at += 1
         if at == count:
-            clusters[at] = cluster
+            cuts[at] = cut
             weights[at] = 0.0
             count += 1
         weights[at] += step
@@ -311,17 +330,17 @@ def _ascend(families, reduced, clusters, weights, count, state):
 
 
 @njit
-def _give_up(families, reduced, cluster, weight, hit):
-    """Lower the multiplier of a cluster by `weight`; the change of the sum of the children's least costs."""
+def _give_up(families, reduced, cut, weight, times):
+    """Lower the multiplier of a cut by `weight`; the change of the sum of the children's least costs."""
     parents, first = families[0], families[2]
     change = 0.0
     for x in range(first.size - 1):
-        if not _has(cluster, x):
+        if not holds(cut, x):
             continue
-        _hits(parents, cluster, first[x], first[x + 1], hit)
+        count_times(parents, cut, x, first[x], first[x + 1], times)
         least = np.inf
         for j in range(first[x], first[x + 1]):
-            reduced[j] += 0.0 if hit[j] else weight
+            reduced[j] += weight * times[j]
             least = min(least, reduced[j])
         if least > 0.0:
             for j in range(first[x], first[x + 1]):
@@ -331,20 +350,29 @@ def _give_up(families, reduced, cluster, weight, hit):
 
 
 @njit
-def improve(families, clusters, weights, count, rounds, seed, halt):
+def _all_weights(cuts, weights, count):
+    """The sum of the multipliers, twice those of three clusters."""
+    total = 0.0
+    for c in range(count):
+        total += weights[c] if is_cluster(cuts[c]) else 2.0 * weights[c]
+    return total
+
+
+@njit
+def improve(families, cuts, weights, count, rounds, seed, halt):
     """Greedy ascent, then `rounds` of giving up a random part of the multipliers and ascending again; the better stays.
 
-    clusters, weights: room for the multipliers, the first `count` given. Ends early when halt[0] is set. Returns the
-    number of clusters and the root bound.
+    cuts, weights: room for the multipliers, the first `count` given. Ends early when halt[0] is set. Returns the
+    number of cuts and the root bound.
     """
     state = np.array([u64(seed) * u64(2654435761) + u64(88172645463325252)])
     reduced, least = np.empty(families[1].size), np.empty(families[2].size - 1)
-    _reduce(families, clusters, weights, count, reduced, least)
+    _reduce(families, cuts, weights, count, reduced, least)
     base = least.sum()
-    count = _ascend(families, reduced, clusters, weights, count, state)
-    best = base + weights[:count].sum()
-    trial_clusters, trial_weights, trial = np.empty_like(clusters), np.empty_like(weights), np.empty_like(reduced)
-    hit = np.empty(reduced.size, np.uint64)
+    count = _ascend(families, reduced, cuts, weights, count, state)
+    best = base + _all_weights(cuts, weights, count)
+    trial_cuts, trial_weights, trial = np.empty_like(cuts), np.empty_like(weights), np.empty_like(reduced)
+    times = np.empty(reduced.size, np.uint8)
     for _ in range(rounds):
         if halt[0]:
             break
@@ -356,33 +384,48 @@ def improve(families, clusters, weights, count, rounds, seed, halt):
             drawn = (_random(state) >> u64(11)) * (1.0 / 9007199254740992.0)
             part = 0.0 if drawn >= share else (0.5 if drawn < 0.3 * share else 1.0)
             if part > 0.0:
-                found += _give_up(families, trial, clusters[c], part * weights[c], hit)
+                found += _give_up(families, trial, cuts[c], part * weights[c], times)
             if part < 1.0:
-                trial_clusters[kept], trial_weights[kept] = clusters[c], (1.0 - part) * weights[c]
+                trial_cuts[kept], trial_weights[kept] = cuts[c], (1.0 - part) * weights[c]
                 kept += 1
-        kept = _ascend(families, trial, trial_clusters, trial_weights, kept, state)
-        if found + trial_weights[:kept].sum() >= best:
-            best = found + trial_weights[:kept].sum()
+        kept = _ascend(families, trial, trial_cuts, trial_weights, kept, state)
+        total = found + _all_weights(trial_cuts, trial_weights, kept)
+        if total >= best:
+            best = total
             base = found
             count = kept
-            clusters[:count] = trial_clusters[:count]
+            cuts[:count] = trial_cuts[:count]
             weights[:count] = trial_weights[:count]
             reduced, trial = trial, reduced
     return count, best
 
 
 @njit
-def ascend_nodes(varsets, g, limit, families, clusters, keep, halt):
+def _left_of_cut(cut, varset, left):
+    """What a node leaves of a cut into `left`, whether anything; of three clusters two are no better than one."""
+    disjoint = 0
+    left[:] = 0
+    for k in range(cut.shape[0]):
+        if cut[k, 0] and not cut[k, 0] & varset:
+            left[0] = cut[k]
+            disjoint += 1
+    if disjoint == cut.shape[0]:
+        left[:] = cut
+    return disjoint > 0
+
+
+@njit
+def ascend_nodes(varsets, g, limit, families, multipliers, keep, halt):
     """keep[i] = whether a dual ascent at node varsets[i], of cost g[i], leaves its bound below `limit`.
 
-    families as `Families.arrays` of at most 64 variables, clusters = (masks, weights in UNITs). The ascent begins with
-    the clusters that are disjoint from the node, so the bound is never below h1; parents inside the node are given.
+    families as `Families.arrays` of at most 64 variables, multipliers = (cuts, weights in UNITs). The ascent begins
+    with what the node leaves of the cuts, so the bound is never below h1; parents inside the node are given.
     Some passes over the families each. Ends early when halt[0] is set, with the rest kept.
     """
     parents, costs, first = families
-    masks, weights = clusters
+    cuts, weights = multipliers
     own = np.empty_like(parents), np.empty_like(costs), first
-    trial = np.empty((masks.size + MOST_NEW, 1), np.uint64), np.empty(masks.size + MOST_NEW)
+    trial = np.empty((weights.size + MOST_NEW, cuts.shape[1], 1), np.uint64), np.empty(weights.size + MOST_NEW)
     reduced, least = np.empty_like(costs), np.empty(first.size - 1)
     keep[:] = 1
     for i in range(varsets.size):
@@ -390,14 +433,14 @@ def ascend_nodes(varsets, g, limit, families, clusters, keep, halt):
             break
         _at_node(varsets[i], families, own)
         count = 0
-        for c in range(masks.size):
-            if not masks[c] & varsets[i]:
-                trial[0][count, 0], trial[1][count] = masks[c], weights[c] * UNIT
+        for c in range(weights.size):
+            if _left_of_cut(cuts[c], varsets[i], trial[0][count]):
+                trial[1][count] = weights[c] * UNIT
                 count += 1
         _reduce(own, trial[0], trial[1], count, reduced, least)
         state = np.array([varsets[i] * u64(2654435761) + u64(88172645463325252)])
         count = _ascend(own, reduced, trial[0], trial[1], count, state)
-        keep[i] = g[i] + least.sum() + trial[1][:count].sum() < limit
+        keep[i] = g[i] + least.sum() + _all_weights(trial[0], trial[1], count) < limit
 
 
 @njit

@@ -17,7 +17,7 @@ from extbnsl.workers import Workers
 
 WORTHWHILE = 0.02  # share of the families that a pass must drop for another one
 MOST_PASSES = 10
-ROUND_NS = 4.0  # per cluster, member and family of the member
+ROUND_NS = 4.0  # per cluster of a cut, member and family of the member
 LEAST_ROUND_NS = 1e4  # however few there are
 
 
@@ -42,7 +42,7 @@ class Fixed:
     def round_ns(self) -> float:
         """About what a round of improving the multipliers costs, in nanoseconds of one thread."""
         sizes = np.array([costs.size for costs in self.costs])
-        members = np.unpackbits(self.multipliers.clusters.view(np.uint8), axis=1, bitorder="little")[:, : sizes.size]
+        members = np.unpackbits(self.multipliers.cuts.view(np.uint8), axis=2, bitorder="little")[:, :, : sizes.size]
         return LEAST_ROUND_NS + ROUND_NS * float((members @ sizes).sum())
 
 
@@ -80,7 +80,7 @@ def fix_families(
         if not all(c.size for c in costs):
             return Fixed(tuple(parents), tuple(costs), multipliers, True, tuple(passes))
         families = families_of(parents, costs)
-        multipliers = start = multipliers_of(families, multipliers.clusters, multipliers.weights)
+        multipliers = start = multipliers_of(families, multipliers.cuts, multipliers.weights)
         if dropped < WORTHWHILE:
             break
     proved = multipliers.root >= limit

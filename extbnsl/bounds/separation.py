@@ -1,38 +1,45 @@
-"""Kernels of the LP over clusters: the families that count for a cluster, and clusters that a solution violates.
+"""Kernels of the LP over cuts: the families that count for a cut, and cuts that a solution violates.
 
 A solution x(X, P) >= 0, for each child X summing to 1, violates the cluster C if the x(X, P) with X in C and P disjoint
-from C sum to less than share ** (|C| - 1); share is 1 for the bound at the root.
+from C sum to less than share ** (|C| - 1); share is 1 for the bound at the root. For three clusters, of which the sums
+are s1, s2, s3, and with odd the sum of the x(X, P) that count for one of them or for all, the left side of the cut is
+(s1 + s2 + s3 + odd) / 2: what the solution puts on families that count for two of them is worth less than it seems.
 """
 
 import numpy as np
 
+from extbnsl.bounds.cuts import count_times
 from extbnsl.kernels import lowest, njit, u64
 
 ROUNDING = 1e-9  # of the sums
 
 
 @njit
-def counting_families(parents, child, clusters):
-    """The families (X, P) with X in C and P disjoint from C, for each of the clusters C (k, words): where those of each
-    begin, int32 (k + 1,), and all of them, int32, by their position in parents (words, m) and child (m,)."""
-    begins = np.zeros(clusters.shape[0] + 1, np.int32)
-    found = np.empty(0, np.int32)
+def counting_families(parents, child, cuts):
+    """The families that count for each of the cuts (k, 3, words): where those of each begin, int32 (k + 1,), and all of
+    them, int32, by their position in parents (words, m) and child (m,) ascending, and how much, float64."""
+    begins = np.zeros(cuts.shape[0] + 1, np.int32)
+    times = np.empty(child.size, np.uint8)
+    found, counts = np.empty(0, np.int32), np.empty(0)
     for filling in (False, True):
         at = 0
-        for c in range(clusters.shape[0]):
+        for c in range(cuts.shape[0]):
+            lo = 0
+            while lo < child.size:
+                hi = lo
+                while hi < child.size and child[hi] == child[lo]:
+                    hi += 1
+                count_times(parents, cuts[c], child[lo], lo, hi, times)
+                lo = hi
             for j in range(child.size):
-                counts = (clusters[c, child[j] >> 6] >> u64(child[j] & 63)) & u64(1)
-                for w in range(parents.shape[0]):
-                    if parents[w, j] & clusters[c, w]:
-                        counts = u64(0)
-                if counts:
+                if times[j]:
                     if filling:
-                        found[at] = j
+                        found[at], counts[at] = j, times[j]
                     at += 1
             begins[c + 1] = at
         if not filling:
-            found = np.empty(at, np.int32)
-    return begins, found
+            found, counts = np.empty(at, np.int32), np.empty(at)
+    return begins, found, counts
 
 
 @njit
@@ -85,3 +92,35 @@ def _sum_and_changes(parents, child, x, members, hits, change):
         else:
             change[child[j]] += x[j]
     return value
+
+
+@njit
+def find_triples(patterns, sums, x, found, violations):
+    """Triples of clusters whose cut is violated at the root, for each as first member the one that is violated most.
+
+    patterns (k, words) uint64: bit j of row i tells whether the family with x[j] counts for cluster i; x descending;
+    sums (k,): of the x that count for each cluster, below 2. found (k, 3) int64 and violations (k,): the triples, and
+    by how much, not above zero if there is none. O(k^3) at worst, where most end at their first word.
+    """
+    size, words = patterns.shape
+    pair = np.empty(words, np.uint64)
+    for a in range(size):
+        violations[a] = 0.0
+        for b in range(a + 1, size):
+            two = sums[a] + sums[b]
+            if two >= 3.0:
+                continue
+            for w in range(words):
+                pair[w] = patterns[a, w] ^ patterns[b, w]
+            for c in range(b + 1, size):
+                room = 4.0 - two - sums[c] - 2.0 * violations[a]  # what the odd ones must stay below
+                w = 0
+                while room > ROUNDING and w < words:
+                    odd = pair[w] ^ patterns[c, w]
+                    while odd:
+                        room -= x[(w << 6) + np.int64(lowest(odd))]
+                        odd &= odd - u64(1)
+                    w += 1
+                if room > ROUNDING:
+                    violations[a] += room / 2.0
+                    found[a, 0], found[a, 1], found[a, 2] = a, b, c

@@ -250,9 +250,9 @@ def _thinned(task: _Task, piece: _Piece) -> _Piece:
     problem, nodes = task.problem, piece.nodes
     assert problem.families is not None, "few nodes are asked for only where there are clusters"
     keep = np.empty(nodes.lows.size, np.uint8)
-    clusters = problem.clusters.masks, problem.clusters.weights
+    multipliers = problem.clusters.cuts, problem.clusters.multipliers
     families = problem.families.arrays()
-    ascend_nodes(nodes.varsets(problem.low_bits), nodes.g, problem.limit, families, clusters, keep, task.halt)
+    ascend_nodes(nodes.varsets(problem.low_bits), nodes.g, problem.limit, families, multipliers, keep, task.halt)
     kept = keep.astype(bool)
     return replace(piece, nodes=nodes.where(kept), covered=piece.covered[kept] if piece.covered.size else piece.covered)
 
