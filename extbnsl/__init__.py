@@ -37,7 +37,7 @@ def learn(
     ancestral: bool = True,
     path_extension: bool = True,
     parent_graph: str = "sparse",
-    polish: bool = False,
+    polish: bool | None = None,
     progress: "bool | Observer" = False,
 ) -> "Result":
     """The network of least cost for `data`, with the proof or the gap that was reached.

@@ -17,7 +17,7 @@ class Methods:
     lower_bound: 'static', 'pattern' (databases), 'clusters' or 'auto', the maximum of the last two. fixing: whether
     families that no better network can have are dropped; ancestral: whether that is looked at for each node too, and
     which of its successors are enough, where it pays. parent_graph: 'sparse' or 'layered'. polish: whether an LP makes
-    the cluster multipliers better.
+    the cluster multipliers better; None: where a search would be large, if the library is there.
     """
 
     lower_bound: str = "auto"
@@ -25,7 +25,7 @@ class Methods:
     ancestral: bool = True
     path_extension: bool = True
     parent_graph: str = "sparse"
-    polish: bool = False
+    polish: bool | None = None
 
     @property
     def clusters(self) -> bool:

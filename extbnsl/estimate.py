@@ -21,7 +21,7 @@ from extbnsl.context import Context, Methods
 from extbnsl.data import Dataset
 from extbnsl.errors import InputError
 from extbnsl.events import Event, Observer, StageAdvanced, ignore
-from extbnsl.guide import Guide, Guided, find_guide, guided_problem, tables_fit
+from extbnsl.guide import MANY_EDGES, Guide, Guided, find_guide, guided_problem, may_polish, tables_fit
 from extbnsl.limits import MINIMUM_MEMORY, Deadline, default_disk, default_memory, default_threads
 from extbnsl.parents.best_score import ByteTables
 from extbnsl.parents.components import Component, components
@@ -232,7 +232,7 @@ def estimate(
     ancestral: bool = True,
     path_extension: bool = True,
     parent_graph: str = "sparse",
-    polish: bool = False,
+    polish: bool | None = None,
     effort: float = EFFORT,
     observer: Observer = ignore,
     stop: StopSignal = never,
@@ -337,7 +337,7 @@ def _probed(component: Component, k: int, context: Context, stop: StopSignal, se
     probe = Probe(component.size, _count(component.costs), part.upper_bound, part.lower_bound)
     if part.proved:
         return [probe]
-    pieces, probes = whole_component(component), list[Probe]()
+    pieces, probes, thorough = whole_component(component), list[Probe](), False
     while (at := next_piece(pieces)) is not None:
         share = deadline.remaining() / sum(piece.order is None for piece in pieces)
         until = Deadline.after(share)
@@ -349,11 +349,14 @@ def _probed(component: Component, k: int, context: Context, stop: StopSignal, se
             _until(Deadline.after(BOUND_SHARE * share), stop, context) as limited,
             context.stages.stage("bounds", f"component {k + 1}, {len(pieces[at].variables)} variables"),
         ):
-            found = find_guide(pieces[at].left, pieces[at].multipliers, limit, limited, guides.append)
+            found = find_guide(pieces[at].left, pieces[at].multipliers, limit, limited, guides.append, thorough)
         if found is not None and found.proved:
             return [*probes, replace(probe, lower_bound=part.upper_bound)]
         if found is not None and found.pieces:
             pieces = guided_pieces(pieces, at, found)
+            continue
+        if found is not None and found.edges >= MANY_EDGES and not thorough and may_polish(context.methods):
+            pieces, thorough = guided_pieces(pieces, at, found), True
             continue
         if found is not None:
             guides.append(found.guide)

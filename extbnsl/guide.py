@@ -21,7 +21,7 @@ from extbnsl.bounds.clusters import (
     families_of,
     multipliers_bytes,
 )
-from extbnsl.bounds.fixing import Fixed, fix_families
+from extbnsl.bounds.fixing import WORTHWHILE, Fixed, fix_families, probed_families
 from extbnsl.bounds.partition import (
     WIDEST,
     Partition,
@@ -31,8 +31,8 @@ from extbnsl.bounds.partition import (
     split_by_weight,
 )
 from extbnsl.bounds.patterns import group_bound, pattern_bytes, static_table
-from extbnsl.bounds.polish import Polish
-from extbnsl.context import Context
+from extbnsl.bounds.polish import ITERATION_NS, Polish, highs_installed
+from extbnsl.context import Context, Methods
 from extbnsl.lists import FamilyLists
 from extbnsl.parents.best_score import byte_tables_bytes
 from extbnsl.parents.components import Component, split
@@ -52,31 +52,39 @@ SHARE = 0.3  # of the expected search that better multipliers may cost
 MOST_NS = 120e9  # that they may cost, however large the search will be
 LOOK_NS = 2e7  # what it costs to see what a round has brought, by another probe
 FEWEST_ROUNDS, STALE = 8, 0.99  # so many rounds that leave such a share of the gap are not followed by twice as many
+MANY_EDGES = 1e8  # of a search for which it is worth being thorough
 FEWEST_EDGES = 1e6  # of a search for which ancestral successors are thought of
 NODE_NS, FAMILY_NS = 300.0, 1.0  # that they cost for each node, and for each family of the piece
 TOO_LARGE_NS = 20e9  # that they may cost where no search is possible
+UNTIL_POLISH_NS = 1e9  # that they may cost where they can be polished afterwards
+MOST_ITERATIONS = 1 << 30  # of the simplex method
 
 
 @dataclass(frozen=True)
 class Guide:
     """A piece of a component, over positions in it: families, multipliers if there are any, and groups with their
     tables; without a partition it cannot be searched. sets: for ancestral successors, over the labels of the search;
-    None if there are to be none. proven: what a network costs at least for other reasons, in nats."""
+    None if there are to be none. at_root: the multipliers with the largest bound at the root, if these are others."""
 
     parents: FamilyLists
     costs: FamilyLists
     multipliers: Multipliers | None
     partition: Partition | None
     sets: tuple[int, ...] | None = None
-    proven: float = -math.inf
+    at_root: Multipliers | None = None
 
     @property
     def root(self) -> float:
         """What a network costs at least, in nats."""
-        bounds = [self.proven, float(sum(costs[0] for costs in self.costs))]
-        bounds += [] if self.multipliers is None else [self.multipliers.root]
+        bounds = [float(sum(costs[0] for costs in self.costs))]
+        bounds += [one.root for one in (self.multipliers, self.at_root) if one is not None]
         bounds += [] if self.partition is None else [self.partition.root]
         return max(bounds)
+
+    @property
+    def best_multipliers(self) -> Multipliers | None:
+        """Those with the largest bound at the root."""
+        return self.at_root or self.multipliers
 
 
 @dataclass(frozen=True)
@@ -98,45 +106,116 @@ def find_guide(
     limit: float,
     context: Context,
     on_better: Callable[[Guide], None] = lambda guide: None,
+    thorough: bool = False,
 ) -> Guided:
     """Prove that no network over the piece costs less than `limit`, take it apart, or find what guides its search.
 
-    start: multipliers to begin with. on_better gets each guide that is the best so far, which is what is left if this
-    raises Stopped. Deterministic for a seed, whatever the threads and budgets; only the groups of pattern databases
-    alone are smaller where memory is short.
+    start: multipliers to begin with. thorough: whether what is dear may be done, if it saves more. on_better gets each
+    guide that is the best so far, which is what is left if this raises Stopped. Deterministic for a seed, whatever the
+    threads and budgets; only the groups of pattern databases alone are smaller where memory is short.
     """
     needed = multipliers_bytes(piece.costs, piece.size, context.workers.threads)
     if not context.methods.clusters or needed > context.memory_left:
         guide = Guide(piece.parents, piece.costs, None, _plain_partition(piece, limit, context, on_better))
         on_better(guide)
         return Guided(guide)
-    passes: list[Multipliers] = []
-    polish = Polish(context.memory_left - needed) if context.methods.polish else None
-    left, rounds, gap = (piece.parents, piece.costs), 0, math.inf
-    while True:
-        fixed = fix_families(
-            *left, start, limit, context.methods.fixing, rounds, context.seed + rounds, context.workers, polish
-        )
-        passes += fixed.passes
+    polished = context.methods.polish or (thorough and may_polish(context.methods))
+    polish = Polish(context.memory_left - needed) if polished else None
+    return _Guiding(limit, context, on_better, polish, thorough).find(piece, start)
+
+
+def may_polish(methods: Methods) -> bool:
+    """Whether multipliers are polished where a search would be large."""
+    return methods.clusters and (highs_installed() if methods.polish is None else methods.polish)
+
+
+class _Guiding:
+    """The rounds in which multipliers are found for a piece."""
+
+    def __init__(
+        self,
+        limit: float,
+        context: Context,
+        on_better: Callable[[Guide], None],
+        polish: Polish | None,
+        thorough: bool,
+    ) -> None:
+        self._limit, self._context, self._on_better, self._polish = limit, context, on_better, polish
+        self._passes: list[Multipliers] = []
+        self._probing = thorough and context.methods.fixing
+
+    def find(self, piece: Component, start: Multipliers | None) -> Guided:
+        """What `find_guide` does, with multipliers."""
+        context, limit, polish = self._context, self._limit, self._polish
+        left, rounds, gap = (piece.parents, piece.costs), 0, math.inf
+        while True:
+            fixed = fix_families(
+                *left, start, limit, context.methods.fixing, rounds, context.seed + rounds, context.workers, polish
+            )
+            self._passes += fixed.passes
+            if (ended := self._ended(fixed)) is not None:
+                return ended
+            left, start = (fixed.parents, fixed.costs), fixed.multipliers
+            guide = self._guide(fixed, rounds)
+            self._on_better(guide)
+            edges = math.inf if guide.partition is None else _expected_edges(guide, limit, context)
+            before, gap = gap, limit - guide.root
+            stale = rounds >= FEWEST_ROUNDS and gap > STALE * before
+            more = max(1, 2 * rounds)
+            round_ns = fixed.round_ns() + (0.0 if polish is None else polish.round_ns)
+            done = stale or (polish is not None and polish.optimal)
+            if not done and LOOK_NS + more * round_ns <= self._worthwhile_ns(edges):
+                rounds = more
+                continue
+            probed = self._probed(fixed, edges)
+            if probed is None:
+                return Guided(_with_ancestors(guide, limit, edges, context), passes=tuple(self._passes), edges=edges)
+            self._passes += probed.passes
+            if (ended := self._ended(probed)) is not None:
+                return ended
+            left, start = (probed.parents, probed.costs), probed.multipliers
+
+    def _ended(self, fixed: Fixed) -> Guided | None:
+        """What has come of the piece, if it is proved or in pieces."""
         guide = Guide(fixed.parents, fixed.costs, fixed.multipliers, None)
         if fixed.proved:
-            return Guided(guide, proved=True, passes=tuple(passes))
-        pieces = split(fixed.parents, fixed.costs, context.shelf.put)
-        if len(pieces) > 1:
-            return Guided(guide, pieces=pieces, passes=tuple(passes))
-        left, start = (fixed.parents, fixed.costs), fixed.multipliers
-        if polish is not None:
-            spread = polish.spread(families_of(*left), start, limit, max(1, rounds), context.workers)
-            guide = replace(guide, multipliers=spread, proven=start.root)
-        guide = replace(guide, partition=_partition(fixed, context))
-        on_better(guide)
-        edges = math.inf if guide.partition is None else _expected_edges(guide, limit, context)
-        before, gap = gap, limit - guide.root
-        stale = rounds >= FEWEST_ROUNDS and gap > STALE * before
-        rounds = max(1, 2 * rounds)
-        round_ns = fixed.round_ns() + (0.0 if polish is None else polish.round_ns)
-        if stale or (polish is not None and polish.optimal) or LOOK_NS + rounds * round_ns > _worthwhile_ns(edges):
-            return Guided(_with_ancestors(guide, limit, edges, context), passes=tuple(passes), edges=edges)
+            return Guided(guide, proved=True, passes=tuple(self._passes))
+        pieces = split(fixed.parents, fixed.costs, self._context.shelf.put)
+        return Guided(guide, pieces=pieces, passes=tuple(self._passes)) if len(pieces) > 1 else None
+
+    def _guide(self, fixed: Fixed, rounds: int) -> Guide:
+        """What a search would have by now."""
+        guide = Guide(fixed.parents, fixed.costs, fixed.multipliers, _partition(fixed, self._context))
+        if self._polish is None:
+            return guide
+        families = families_of(fixed.parents, fixed.costs)
+        effort = max(1, rounds)
+        spread = self._polish.spread(families, fixed.multipliers, self._limit, effort, self._context.workers)
+        return replace(guide, multipliers=spread, at_root=fixed.multipliers)
+
+    def _probed(self, fixed: Fixed, edges: float) -> Fixed | None:
+        """What probing leaves of the families; None if it would not pay, or there is no more to it."""
+        polish, context = self._polish, self._context
+        worthwhile = self._worthwhile_ns(edges)
+        if polish is None or not self._probing:
+            return None
+        families = families_of(fixed.parents, fixed.costs)
+        if polish.probing_ns(families) > worthwhile:
+            return None
+        effort = int(min(MOST_ITERATIONS, worthwhile / ITERATION_NS))
+        found = probed_families(fixed, self._limit, polish, effort, context.workers)
+        self._probing = found.families < (1.0 - WORTHWHILE) * fixed.families
+        return found
+
+    def _worthwhile_ns(self, edges: float) -> float:
+        """How long it may take to make a search of so many edges smaller. Where none is possible, infinity: polished
+        multipliers are the best that there are sooner or later, others never. Nor are others if these are yet to come.
+        """
+        if self._polish is None and may_polish(self._context.methods):
+            return min(UNTIL_POLISH_NS, SHARE * EDGE_NS * edges)
+        if math.isfinite(edges):
+            return min(MOST_NS, SHARE * EDGE_NS * edges)
+        return TOO_LARGE_NS if self._polish is None else math.inf
 
 
 def load_rare_kernels() -> None:
@@ -225,11 +304,6 @@ def _plain_partition(
         return _expected_edges(guide, limit, context)
 
     return find_partition((piece.parents, piece.costs), widest, limit, context.workers, context.seed, expected_edges)
-
-
-def _worthwhile_ns(edges: float) -> float:
-    """How long it may take to improve the multipliers of a search of so many edges, infinity if there will be none."""
-    return min(MOST_NS, SHARE * EDGE_NS * edges) if math.isfinite(edges) else TOO_LARGE_NS
 
 
 def _with_ancestors(guide: Guide, limit: float, edges: float, context: Context) -> Guide:

@@ -13,6 +13,8 @@ from extbnsl.parents.components import Component
 from extbnsl.search.state import SearchState, read_state
 from extbnsl.storage import Store, StoredFile, read_arrays, write_arrays
 
+GUIDING = "search"  # the name of the multipliers of the search, beside the numbers of the pieces
+
 Cut = tuple[tuple[int, ...], ...]  # the clusters of a cut, one or three
 
 
@@ -31,7 +33,8 @@ class Piece:
     """Some variables of a component, positions in it; the pieces can be solved one after the other, as components can.
 
     lower_bound: what every network that is of interest costs at least over them, in nats. order: the cheapest one,
-    which costs that much, if it is known; otherwise families are what is left of them, and multipliers the best so far.
+    which costs that much, if it is known; otherwise families are what is left of them, and multipliers those with the
+    best bound at the root so far.
     """
 
     variables: tuple[int, ...]
@@ -50,8 +53,8 @@ class Piece:
 @dataclass(frozen=True)
 class Search:
     """The searches of one component, by its number: its pieces; the one that is searched, below which limit (nats), the
-    groups of the bound that guides it, and the sets of its ancestral successors; the last state that has all its runs
-    in files, None between two searches.
+    groups and multipliers of the bound that guides it, and the sets of its ancestral successors; the last state that
+    has all its runs in files, None between two searches.
 
     file: the multipliers of the pieces that are not solved, None if it has not been written; lists: for each piece the
     files of its families.
@@ -62,6 +65,7 @@ class Search:
     at: int = 0
     limit: float = 0.0
     groups: tuple[tuple[int, ...], ...] = ()
+    multipliers: Multipliers | None = None
     sets: tuple[int, ...] | None = None
     state: SearchState | None = None
     file: StoredFile | None = None
@@ -110,9 +114,8 @@ def write_search(search: Search, store: Store) -> Search:
         if piece.families is not None:
             stem = f"{kind}-{search.name}-{number}"
             lists[-1] = write_lists(store, stem, piece.families.parents, piece.families.costs)
-        if piece.multipliers is not None:
-            arrays[f"cuts-{number}"] = piece.multipliers.cuts
-            arrays[f"weights-{number}"] = piece.multipliers.weights
+        _keep(piece.multipliers, str(number), arrays)
+    _keep(search.multipliers, GUIDING, arrays)
     file = write_arrays(store.folder, f"{kind}-{search.name}.h5", arrays)
     store.add([file])
     return replace(search, file=file, lists=tuple(lists))
@@ -123,14 +126,16 @@ def read_search(document: Mapping[str, Any], files: Mapping[str, StoredFile], fo
     arrays = read_arrays(folder, files[document["file"]])
     lists = tuple(tuple(files[name] for name in names) for names in document["lists"])
     families = [read_lists(folder, own, put) for own in lists]
+    at = document["at"]
     return Search(
         component=document["component"],
         pieces=tuple(
             _read_piece(piece, families[number], number, arrays) for number, piece in enumerate(document["pieces"])
         ),
-        at=document["at"],
+        at=at,
         limit=document["limit"],
         groups=tuple(tuple(group) for group in document["groups"]),
+        multipliers=_kept(GUIDING, families[at], arrays),
         sets=None if document["sets"] is None else tuple(document["sets"]),
         state=document["state"] and read_state(document["state"], files, folder),
         file=files[document["file"]],
@@ -145,10 +150,20 @@ def _read_piece(
     arrays: Mapping[str, NDArray],
 ) -> Piece:
     variables, order = tuple(document["variables"]), document["order"]
-    families = multipliers = None
-    if order is None:
-        families = Component(variables, *lists)
-        if f"weights-{number}" in arrays:
-            cuts, weights = arrays[f"cuts-{number}"], arrays[f"weights-{number}"]
-            multipliers = multipliers_of(families_of(*lists), cuts, weights)
-    return Piece(variables, document["lower_bound"], order and tuple(order), families, multipliers)
+    if order is not None:
+        return Piece(variables, document["lower_bound"], tuple(order))
+    families, multipliers = Component(variables, *lists), _kept(str(number), lists, arrays)
+    return Piece(variables, document["lower_bound"], None, families, multipliers)
+
+
+def _keep(multipliers: Multipliers | None, name: str, arrays: dict[str, NDArray]) -> None:
+    """Put multipliers beside the arrays of a file, if there are any."""
+    if multipliers is not None:
+        arrays[f"cuts-{name}"], arrays[f"weights-{name}"] = multipliers.cuts, multipliers.weights
+
+
+def _kept(name: str, lists: tuple[FamilyLists, FamilyLists], arrays: Mapping[str, NDArray]) -> Multipliers | None:
+    """The multipliers of that name for these families, None if there are none."""
+    if f"weights-{name}" not in arrays:
+        return None
+    return multipliers_of(families_of(*lists), arrays[f"cuts-{name}"], arrays[f"weights-{name}"])

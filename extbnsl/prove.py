@@ -16,16 +16,19 @@ from numpy.typing import NDArray
 from extbnsl.bounds.clusters import Multipliers, families_of, multipliers_of, no_multipliers, renamed
 from extbnsl.bounds.incumbent import BRIEF, LONG, USUAL, Effort, search_orders
 from extbnsl.bounds.partition import WIDEST
+from extbnsl.bounds.polish import load_polish
 from extbnsl.commits import commit_if_due, commit_or_stop
 from extbnsl.context import Context, tolerance
 from extbnsl.errors import BudgetError
 from extbnsl.events import IncumbentFound, LayerAdvanced, LayerEnded, Warned
 from extbnsl.guide import (
+    MANY_EDGES,
     Guide,
     Guided,
     find_guide,
     guided_problem,
     labelled_families,
+    may_polish,
     rebuilt_partition,
     tables_fit,
 )
@@ -49,7 +52,6 @@ from extbnsl.standing import Part, Standing
 from extbnsl.varsets import pack, unpack
 from extbnsl.workers import Stopped
 
-MANY_EDGES = 1e8  # of a search that is worth a long look for a better network before it
 FEWEST_NODES = 1 << 20  # kept by a search before it looks for a better network
 FACTOR = 4  # by which it grows before it looks again
 KERNEL_BYTES = 5 << 18  # of one thread: the table of a partition, and what a chunk of targets needs
@@ -98,7 +100,7 @@ def _solved(pieces: tuple[Piece, ...], component: Component, k: int, context: Co
     while (at := next_piece(pieces)) is not None:
         limit = piece_limit(pieces, at, standing.parts[k])
         with context.stages.stage("bounds", _sizes(pieces, at, k)) as summary:
-            found = find_guide(pieces[at].left, pieces[at].multipliers, limit, context)
+            found = find_guide(pieces[at].left, pieces[at].multipliers, limit, context, thorough=tried)
             if not _any_searched(pieces):
                 passes += [_root_pass(pieces, at, one) for one in found.passes]
             if found.proved:
@@ -113,13 +115,28 @@ def _solved(pieces: tuple[Piece, ...], component: Component, k: int, context: Co
             tried = True
             with context.stages.stage("incumbent", _sizes(pieces, at, k)):
                 better = _find_better(component, k, context.seed + 1, LONG, context)
-            if better:
+            if better or _ready_to_polish(context):  # which is done below the best limit
                 continue
-        if found.guide.partition is None:
+        guide = found.guide
+        if guide.partition is None:
             return replace(standing.parts[k], stopped="not_proved")
-        search = Search(k, pieces, at, limit, found.guide.partition.groups, found.guide.sets)
+        search = Search(k, pieces, at, limit, guide.partition.groups, guide.multipliers, guide.sets)
         return _after(search, component, k, context)
     return _joined(pieces, k, context)
+
+
+def _ready_to_polish(context: Context) -> bool:
+    """Whether multipliers can be polished, their kernels loaded; a hint that there is more to install, if not."""
+    if not may_polish(context.methods):
+        if context.methods.clusters and context.methods.polish is None:
+            context.observer(
+                Warned("The search may be long. Linear programming may save it: pip install 'extbnsl[lp]'.")
+            )
+        return False
+    if context.methods.polish is None:
+        with context.stages.stage("kernels", "loading linear programming"):
+            load_polish()
+    return True
 
 
 def _after(search: Search, component: Component, k: int, context: Context) -> Part:
@@ -166,14 +183,14 @@ def guided_pieces(pieces: tuple[Piece, ...], at: int, found: Guided) -> tuple[Pi
     else:
         families = replace(whole.left, parents=guide.parents, costs=guide.costs)
         bound = max(whole.lower_bound, guide.root)
-        parts = [replace(whole, lower_bound=bound, families=families, multipliers=guide.multipliers)]
+        parts = [replace(whole, lower_bound=bound, families=families, multipliers=guide.best_multipliers)]
     return (*pieces[:at], *parts, *pieces[at + 1 :])
 
 
 def _part_of(whole: Piece, guide: Guide, part: Component) -> Piece:
     """A part of a piece, with those of its cuts that lie in the part."""
-    assert guide.multipliers is not None, "only what multipliers fix takes a piece apart"
-    cuts, weights = guide.multipliers.cuts, guide.multipliers.weights
+    assert guide.best_multipliers is not None, "only what multipliers fix takes a piece apart"
+    cuts, weights = guide.best_multipliers.cuts, guide.best_multipliers.weights
     inside = ~(cuts & ~pack(part.variables, len(whole.variables))).any(axis=(1, 2))
     position = np.full(len(whole.variables), -1, np.int64)
     position[list(part.variables)] = np.arange(part.size)
@@ -342,7 +359,7 @@ def _problem_of_search(search: Search, context: Context) -> SearchProblem:
     piece = search.pieces[search.at]
     parents, costs = piece.left.parents, piece.left.costs
     partition = rebuilt_partition(search.groups, parents, costs, context)
-    guide = Guide(parents, costs, piece.multipliers, partition, search.sets)
+    guide = Guide(parents, costs, search.multipliers, partition, search.sets)
     return guided_problem(guide, search.limit, context, _score_cache(search, guide, context))
 
 

@@ -56,7 +56,7 @@ def solve(
     ancestral: bool = True,
     path_extension: bool = True,
     parent_graph: str = "sparse",
-    polish: bool = False,
+    polish: bool | None = None,
     compress: bool | None = None,
     scratch: Path | None = None,
     run_folder: Path | None = None,
@@ -73,7 +73,8 @@ def solve(
     leaves successors out, where that pays. memory and disk in bytes, time_limit in seconds; None for
     threads, memory and disk is what the machine has free. parent_graph: "sparse", or "layered" as in Malone et al.
     2011, which has the same layers and takes more time, memory and disk. polish: whether an LP makes the cluster
-    multipliers better, which takes longer and makes the search smaller (highspy). `stop` is polled; a reason other than
+    multipliers better, which takes longer and makes the search smaller (highspy); None: if the search would be large
+    and highspy is installed. `stop` is polled; a reason other than
     None ends the solve with that status.
 
     With a run_folder, which the caller holds, the state is committed there when the kernels are loaded, about once a
@@ -214,7 +215,7 @@ def check_options(
     time_limit: float | None,
     lower_bound: str,
     parent_graph: str,
-    polish: bool,
+    polish: bool | None,
 ) -> None:
     """Raise InputError for arguments that `solve` cannot use."""
     if max_parents is not None and max_parents < 0:

@@ -13,10 +13,12 @@ from hypothesis import strategies as st
 from test_clusters import cost_to_go, families_in, found, random_cuts, random_problem
 
 import extbnsl.bounds.polish
+import extbnsl.bounds.program
 from extbnsl.bounds.clusters import families_of, multipliers_of, no_multipliers
 from extbnsl.bounds.cuts import single_cuts
 from extbnsl.bounds.fixing import fix_families
-from extbnsl.bounds.polish import LACKING, Polish, _triples, least_sums, load_highs, mean_value
+from extbnsl.bounds.polish import LACKING, Polish, load_highs, mean_value
+from extbnsl.bounds.program import _triples, least_sums
 from extbnsl.bounds.separation import counting_families, grow_clusters
 from extbnsl.errors import InputError
 from extbnsl.parents.pruning import prune
@@ -64,7 +66,7 @@ def whole_program(highspy, scores, n, share):
 @pytest.fixture
 def clusters_alone(monkeypatch):
     """Cuts of three clusters are never looked for."""
-    monkeypatch.setattr(extbnsl.bounds.polish, "FEW", 0)
+    monkeypatch.setattr(extbnsl.bounds.program, "FEW", 0)
 
 
 @SETTINGS
@@ -88,7 +90,7 @@ def test_three_clusters_close_what_clusters_leave(highspy, monkeypatch):
         scores, best = prune(scores_of(costs)), naive.best_scores(naive.cost_table(n, costs))
         families, optimum = families_in(scores), cost_to_go(n, best)[0]
         with monkeypatch.context() as patch:
-            patch.setattr(extbnsl.bounds.polish, "FEW", 0)
+            patch.setattr(extbnsl.bounds.program, "FEW", 0)
             alone, _ = polished(families, no_multipliers(families))
         both, _ = polished(families, no_multipliers(families))
         assert alone.root - 1e-6 <= both.root <= optimum + 1e-6
@@ -104,7 +106,7 @@ def test_a_triangle_needs_three_clusters(highspy, monkeypatch):
     families = families_of([np.array(own, np.uint64)[:, None] for own in others], [np.array([1.0, 0.0])] * 3)
     best, _ = polished(families, no_multipliers(families))
     assert best.root == pytest.approx(2.0, abs=1e-6)
-    monkeypatch.setattr(extbnsl.bounds.polish, "FEW", 0)
+    monkeypatch.setattr(extbnsl.bounds.program, "FEW", 0)
     assert polished(families, no_multipliers(families))[0].root == pytest.approx(1.5, abs=1e-6)
 
 
@@ -142,7 +144,7 @@ def test_few_columns_and_clusters_at_a_time_are_enough(highspy, monkeypatch):
     families = families_in(scores)
     at_once, _ = polished(families, no_multipliers(families))
     for name, few in (("COLUMNS", 2), ("ROWS", 3), ("SLACK", 1), ("FEWEST", 0)):
-        monkeypatch.setattr(extbnsl.bounds.polish, name, few)
+        monkeypatch.setattr(extbnsl.bounds.program, name, few)
     monkeypatch.setattr(extbnsl.bounds.polish, "WINDOW", 1000)
     slowly, _ = polished(families, no_multipliers(families))
     assert slowly.root == pytest.approx(at_once.root, abs=1e-4)
@@ -279,7 +281,7 @@ def test_the_triples_found_are_those_violated_most(seed, n, size):
     parents, child, x = random_solution(seed, n)
     rng = np.random.default_rng(seed)
     clusters = np.unique(rng.integers(1, 1 << n, (size, 1)).astype(np.uint64), axis=0)
-    cuts, violations = _triples((parents, child, x), clusters)
+    cuts, violations, _ = _triples((parents, child, x), clusters)
     best = 0.0
     for three in itertools.combinations(clusters, 3):
         best = max(best, 2.0 - value_of(np.array(three), parents, child, x)[1])

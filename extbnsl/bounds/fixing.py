@@ -85,3 +85,17 @@ def fix_families(
             break
     proved = multipliers.root >= limit
     return Fixed(tuple(parents), tuple(costs), multipliers, proved, (*passes, multipliers) if proved else tuple(passes))
+
+
+def probed_families(fixed: Fixed, limit: float, polish: Polish, effort: int, workers: Workers) -> Fixed:
+    """What probing leaves of the families, within about so many simplex iterations, with the multipliers for them."""
+    families = families_of(fixed.parents, fixed.costs)
+    probed = polish.probed(families, fixed.multipliers, limit, effort, workers)
+    keep = np.split(probed.alive, families.first[1:-1])
+    parents = tuple(np.ascontiguousarray(p[k]) for p, k in zip(fixed.parents, keep, strict=True))
+    costs = tuple(c[k] for c, k in zip(fixed.costs, keep, strict=True))
+    proved = probed.root >= limit or not all(c.size for c in costs)
+    multipliers = fixed.multipliers
+    if not proved:
+        multipliers = multipliers_of(families_of(parents, costs), multipliers.cuts, multipliers.weights)
+    return Fixed(parents, costs, multipliers, proved, probed.passes)

@@ -99,21 +99,24 @@ def find_triples(patterns, sums, x, found, violations):
     """Triples of clusters whose cut is violated at the root, for each as first member the one that is violated most.
 
     patterns (k, words) uint64: bit j of row i tells whether the family with x[j] counts for cluster i; x descending;
-    sums (k,): of the x that count for each cluster, below 2. found (k, 3) int64 and violations (k,): the triples, and
-    by how much, not above zero if there is none. O(k^3) at worst, where most end at their first word.
+    sums (k,) ascending: of the x that count for each cluster. found (k, 3) int64 and violations (k,): the triples, and
+    by how much, not above zero if there is none. O(k^3) at worst; a first member is done with as soon as no third one
+    could do better, and most pairs end at their first word.
     """
     size, words = patterns.shape
     pair = np.empty(words, np.uint64)
     for a in range(size):
         violations[a] = 0.0
         for b in range(a + 1, size):
-            two = sums[a] + sums[b]
-            if two >= 3.0:
-                continue
+            most = 4.0 - sums[a] - sums[b] - 2.0 * violations[a]  # what the third and the odd ones must stay below
+            if most - sums[b] <= ROUNDING:
+                break
             for w in range(words):
                 pair[w] = patterns[a, w] ^ patterns[b, w]
             for c in range(b + 1, size):
-                room = 4.0 - two - sums[c] - 2.0 * violations[a]  # what the odd ones must stay below
+                room = most - sums[c]
+                if room <= ROUNDING:
+                    break
                 w = 0
                 while room > ROUNDING and w < words:
                     odd = pair[w] ^ patterns[c, w]
@@ -123,4 +126,5 @@ def find_triples(patterns, sums, x, found, violations):
                     w += 1
                 if room > ROUNDING:
                     violations[a] += room / 2.0
+                    most -= room
                     found[a, 0], found[a, 1], found[a, 2] = a, b, c

@@ -91,9 +91,10 @@ def add_method(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--polish",
-        action="store_true",
+        action=argparse.BooleanOptionalAction,
         help="make the cluster multipliers as good as they can be, by linear programming: some seconds more at the "
-        "root, fewer nodes; for long searches (needs highspy: pip install 'extbnsl[lp]')",
+        "root, far fewer nodes (needs highspy: pip install 'extbnsl[lp]'; default: if that is installed and the search "
+        "would be long)",
     )
     parser.add_argument(
         "--no-fixing",
