@@ -60,7 +60,7 @@ def probe(program: Program, limit: float, effort: int, workers: Workers) -> Prob
     """
     probing = _Probing(program, limit, workers)
     effort -= probing.settle(effort)
-    choices = probing.promising(choices_of(program.families))
+    choices = probing.promising(choices_of(program.families)) if effort > 0 else []
     for begin in range(0, len(choices), BATCH):
         if effort > 0 and not probing.over:
             effort -= probing.settle(effort)
