@@ -107,8 +107,9 @@ class Polish:
             found = program.multipliers()
             if mean_value(found, share) > value:
                 best, value = found, mean_value(found, share)
-            columns, cuts = program.missing_columns(found), program.violated()
-            optimal = not columns.size and not len(cuts)
+            columns = program.missing_columns(found)
+            cuts, effort = program.violated(effort)
+            optimal = effort > 0 and not columns.size and not len(cuts)
             turn += 1
             if optimal or (turn % WINDOW == 0 and value - mark < STALE * (limit - value)):
                 break

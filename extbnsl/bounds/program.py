@@ -36,6 +36,8 @@ FEWEST = 100  # cuts that are never dropped for that
 ROWS = 100  # cuts that are added at a time
 FEW = 3  # clusters that are violated, so that triples are looked for as well
 CANDIDATES = 4000  # clusters that may be three of a cut
+STEPS = 4000  # of looking for three that take as long as a simplex iteration
+MOST_STEPS = 20_000_000  # of looking for three at a time
 ZERO = 1e-6  # nats: a reduced cost below minus this is negative; and x below this is zero
 VIOLATION = 1e-4  # of a cut that is worth adding
 ENTRY_BYTES = 64  # of the matrix, with all that HiGHS makes of it
@@ -152,25 +154,26 @@ class Program:
         np.minimum.at(least, self._child[self._columns], found.reduced[self._columns])
         return self._cheapest(found.reduced, found.reduced < least[self._child] - ZERO)
 
-    def violated(self) -> NDArray[np.uint64]:
+    def violated(self, effort: int) -> tuple[NDArray[np.uint64], int]:
         """Cuts that the solution violates, the most violated first: clusters, ROWS at most, and if there are few, as
-        many of three clusters."""
+        many of three clusters. These take effort, counted in simplex iterations; how much is left of it."""
         support = self._support()
         single = np.arange(self._n)[:, None]
         grown, violations = self._grown(support, np.column_stack([single, np.full(self._n, -1)]))
         found = self._new(single_cuts(grown), violations)
         if len(found) >= self._n / 4:
-            return found
+            return found, effort
         # few are found from single variables: then from the arcs of the solution too
         arcs = _arcs(support)
         from_arcs, more = self._grown(support, arcs)
         grown, violations = np.concatenate([grown, from_arcs]), np.concatenate([violations, more])
         found = self._new(single_cuts(grown), violations)
         if len(found) >= FEW or self._share < 1.0:
-            return found
+            return found, effort
         small = [_varsets(members, self.cuts.shape[2]) for members in (single, arcs, _threes(arcs, self._n))]
-        triples, violations, self._seen = _triples(support, np.concatenate([*small, self._seen]))
-        return np.concatenate([found, self._new(triples, violations)])
+        steps = min(MOST_STEPS, effort * STEPS)
+        triples, violations, self._seen, left = _triples(support, np.concatenate([*small, self._seen]), steps)
+        return np.concatenate([found, self._new(triples, violations)]), effort - (steps - left) // STEPS
 
     def _support(self) -> "Support":
         """The families that the solution has, those with the largest x first."""
@@ -305,10 +308,10 @@ def _nearest(
 
 
 def _triples(
-    support: Support, clusters: NDArray[np.uint64]
-) -> tuple[NDArray[np.uint64], NDArray[np.float64], NDArray[np.uint64]]:
-    """Cuts of three of the clusters that a solution violates, and by how much, one for each at most; and those of the
-    clusters that were tried."""
+    support: Support, clusters: NDArray[np.uint64], steps: int
+) -> tuple[NDArray[np.uint64], NDArray[np.float64], NDArray[np.uint64], int]:
+    """Cuts of three of the clusters that a solution violates, and by how much, one for each at most; those of the
+    clusters that were tried; and how many of the steps of `find_triples` are left."""
     x = support[2]
     clusters, counts, sums = _nearest(support, np.unique(clusters, axis=0))
     room = np.zeros((len(clusters), WORD_BITS * words(x.size)), np.uint8)
@@ -317,6 +320,6 @@ def _triples(
     order = np.argsort(firsts)
     patterns, different = patterns[order], firsts[order]
     triples, violations = np.zeros((order.size, MEMBERS), np.int64), np.empty(order.size)
-    find_triples(patterns.view(np.uint64), sums[different], x, triples, violations)
+    left = find_triples(patterns.view(np.uint64), sums[different], x, steps, triples, violations)
     some = violations > 0.0
-    return clusters[different[triples[some]]], violations[some], clusters
+    return clusters[different[triples[some]]], violations[some], clusters, left

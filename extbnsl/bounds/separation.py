@@ -9,7 +9,7 @@ are s1, s2, s3, and with odd the sum of the x(X, P) that count for one of them o
 import numpy as np
 
 from extbnsl.bounds.cuts import count_times
-from extbnsl.kernels import lowest, njit, u64
+from extbnsl.kernels import inlined, lowest, njit, u64
 
 ROUNDING = 1e-9  # of the sums
 
@@ -95,36 +95,72 @@ def _sum_and_changes(parents, child, x, members, hits, change):
 
 
 @njit
-def find_triples(patterns, sums, x, found, violations):
+def weight_tables(x, words):
+    """For each byte of a row of so many words the sum of the x of its bits: float64 (words, 8, 256)."""
+    tables = np.zeros((words, 8, 256))
+    for j in range(x.size):
+        for value in range(256):
+            if value >> (j & 7) & 1:
+                tables[j >> 6, (j >> 3) & 7, value] += x[j]
+    return tables
+
+
+@inlined
+def _apart(pair, patterns, row, tables, most):
+    """The sum of the x of the families that are in one of two patterns, or what shows that it is `most` or more.
+
+    The largest x come first, so that it shows soon. Inlined: a call would cost more than the sum.
+    """
+    total = 0.0
+    for w in range(pair.size):
+        odd = pair[w] ^ patterns[row, w]
+        for b in range(8):
+            total += tables[w, b, odd & u64(255)]
+            odd >>= u64(8)
+        if total >= most:
+            break
+    return total
+
+
+@njit
+def find_triples(patterns, sums, x, steps, found, violations):
     """Triples of clusters whose cut is violated at the root, for each as first member the one that is violated most.
 
     patterns (k, words) uint64: bit j of row i tells whether the family with x[j] counts for cluster i; x descending;
     sums (k,) ascending: of the x that count for each cluster. found (k, 3) int64 and violations (k,): the triples, and
-    by how much, not above zero if there is none. O(k^3) at worst; a first member is done with as soon as no third one
-    could do better, and most pairs end at their first word.
+    by how much, not above zero if there is none. Ends after about so many steps, some 10 ns each; returns how many are
+    left. O(k^3) at worst, but a first member is done with as soon as no third one could do better, and so is a pair
+    that is apart by too much, or too little, for any third one.
     """
     size, words = patterns.shape
+    tables = weight_tables(x, words)
     pair = np.empty(words, np.uint64)
+    violations[:] = 0.0
     for a in range(size):
-        violations[a] = 0.0
+        if steps <= 0:
+            break
         for b in range(a + 1, size):
             most = 4.0 - sums[a] - sums[b] - 2.0 * violations[a]  # what the third and the odd ones must stay below
             if most - sums[b] <= ROUNDING:
                 break
+            steps -= 1
             for w in range(words):
-                pair[w] = patterns[a, w] ^ patterns[b, w]
+                pair[w] = patterns[a, w]
+            apart = _apart(pair, patterns, b, tables, most)
+            if (
+                apart >= most or 2.0 * sums[b] - apart >= most
+            ):  # the third's sum differs from it by the odd ones at most
+                continue
+            for w in range(words):
+                pair[w] ^= patterns[b, w]
             for c in range(b + 1, size):
                 room = most - sums[c]
-                if room <= ROUNDING:
+                if room <= ROUNDING or 2.0 * sums[c] - apart >= most:
                     break
-                w = 0
-                while room > ROUNDING and w < words:
-                    odd = pair[w] ^ patterns[c, w]
-                    while odd:
-                        room -= x[(w << 6) + np.int64(lowest(odd))]
-                        odd &= odd - u64(1)
-                    w += 1
+                steps -= 1
+                room -= _apart(pair, patterns, c, tables, room)
                 if room > ROUNDING:
                     violations[a] += room / 2.0
                     most -= room
                     found[a, 0], found[a, 1], found[a, 2] = a, b, c
+    return max(0, steps)
