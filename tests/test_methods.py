@@ -8,14 +8,16 @@ import numpy as np
 import pytest
 from cases import dataset_of, random_dataset, random_families, scores_of
 
+import extbnsl.bounds.program
 import extbnsl.guide
 import extbnsl.prove
 import extbnsl.search.layers
 from extbnsl.bounds.polish import Polish
-from extbnsl.events import StageEnded
+from extbnsl.events import StageEnded, Warned
 from extbnsl.network import Network
 from extbnsl.solve import LOWER_BOUNDS, PARENT_GRAPHS, solve
-from extbnsl.verify import score_network
+from extbnsl.verify import score_network, verify_optimality
+from extbnsl.workers import Workers
 
 problem, plain_spread = extbnsl.prove.guided_problem, Polish.spread
 COMBINATIONS = [
@@ -76,6 +78,65 @@ def test_random_local_scores_with_polish(lower_bound, fixing, monkeypatch):
     assert guided
     clusters = lower_bound in ("clusters", "auto")
     assert all(any(guide.multipliers is found for found in spread) == clusters for guide in guided)
+
+
+@pytest.fixture
+def probings(monkeypatch):
+    """Every search counts as one for which everything is worth doing; what probing has brought, when it is used."""
+    pytest.importorskip("highspy")
+    monkeypatch.setattr(extbnsl.prove, "MANY_EDGES", 0)
+    monkeypatch.setattr(extbnsl.guide, "SHARE", 1e30)
+    monkeypatch.setattr(extbnsl.guide, "UNTIL_POLISH_NS", 0)
+    found, plain = [], Polish.probed
+    monkeypatch.setattr(Polish, "probed", lambda *given: found.append(plain(*given)) or found[-1])
+    return found
+
+
+@pytest.mark.parametrize("polish", [None, True, False])
+@pytest.mark.parametrize("incumbent", ["found", "as it stands"])
+def test_everything_is_done_where_a_search_would_be_large(polish, incumbent, probings, monkeypatch):
+    """Children that want many parents: clusters leave a gap, and probing is worth it. The optimum is the same."""
+    if incumbent == "as it stands":
+        monkeypatch.setattr(extbnsl.prove, "search_orders", _as_they_stand)
+    for seed in range(8):
+        rng, n = np.random.default_rng(seed), 7
+        sets = [[p for p in range(1 << n) if p.bit_count() <= 3 and not p >> x & 1] for x in range(n)]
+        families = [[(p, 9.0 - 3.0 * p.bit_count() + rng.uniform(0, 4)) for p in own] for own in sets]
+        optimum = naive.optimal_cost_dp(n, naive.best_scores(naive.cost_table(n, families)))
+        result = solve(scores_of(families), threads=1, polish=polish)
+        assert result.status == "optimal"
+        assert result.cost == pytest.approx(optimum, abs=1e-9)
+        assert result.lower_bound <= optimum
+    assert bool(probings) == (polish is not False) or incumbent == "found"
+
+
+def test_certificates_of_probing_hold(probings, monkeypatch):
+    monkeypatch.setattr(extbnsl.bounds.program, "FEW", 0)  # by clusters alone, which leave more to do
+    checked = 0
+    for seed in range(40):
+        dataset = random_dataset(np.random.default_rng(seed), 7, 200)
+        probings.clear()
+        result = solve(dataset, threads=1)
+        assert result.cost == pytest.approx(naive.optimal_cost(dataset.codes, dataset.arities), rel=1e-9)
+        with Workers(1) as workers:
+            optimality = verify_optimality(result.document(), dataset, workers)
+        assert optimality.ok
+        if any(found.passes for found in probings) and not optimality.searched:
+            assert optimality.complete
+            checked += 1
+    assert checked
+
+
+def test_without_the_library_there_is_a_hint(probings, monkeypatch):
+    monkeypatch.setattr(extbnsl.guide, "highs_installed", lambda: False)
+    monkeypatch.setattr(extbnsl.prove, "search_orders", _as_they_stand)
+    families = random_families(np.random.default_rng(1), 9, 14)
+    for polish, hints in ((None, 1), (False, 0)):
+        events = []
+        assert solve(scores_of(families), threads=1, polish=polish, observer=events.append).status == "optimal"
+        said = [event.message for event in events if isinstance(event, Warned) and "extbnsl[lp]" in event.message]
+        assert len(said) == hints
+    assert not probings
 
 
 @pytest.mark.parametrize("parent_graph", PARENT_GRAPHS)
