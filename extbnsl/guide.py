@@ -32,7 +32,9 @@ from extbnsl.bounds.partition import (
 )
 from extbnsl.bounds.patterns import group_bound, pattern_bytes, static_table
 from extbnsl.bounds.polish import ITERATION_NS, Polish, highs_installed
+from extbnsl.bounds.probing import Told
 from extbnsl.context import Context, Methods
+from extbnsl.events import StageAdvanced
 from extbnsl.lists import FamilyLists
 from extbnsl.parents.best_score import byte_tables_bytes
 from extbnsl.parents.components import Component, split
@@ -120,8 +122,13 @@ def find_guide(
         on_better(guide)
         return Guided(guide)
     polished = context.methods.polish or (thorough and may_polish(context.methods))
-    polish = Polish(context.memory_left - needed) if polished else None
+    polish = Polish(context.memory_left - needed, _teller(context)) if polished else None
     return _Guiding(limit, context, on_better, polish, thorough).find(piece, start)
+
+
+def _teller(context: Context) -> Told:
+    """What tells the observer how far the bounds are."""
+    return lambda done, total, unit: context.observer(StageAdvanced("bounds", done, total, unit))
 
 
 def may_polish(methods: Methods) -> bool:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.bounds.clusters import UNIT, Families, Multipliers, families_of, no_multipliers
-from extbnsl.bounds.probing import STREAMS, Probed, choices_of, probe
+from extbnsl.bounds.probing import STREAMS, Probed, Told, choices_of, probe
 from extbnsl.bounds.program import Program, least_sums
 from extbnsl.errors import InputError
 from extbnsl.workers import Workers
@@ -47,14 +47,14 @@ def load_polish() -> None:
 class Polish:
     """Improves the multipliers of a piece round after round; remembers cuts from one to the next.
 
-    room: bytes that the LP may take. If it takes more, the multipliers are as good as they are by then. optimal:
-    whether another round cannot make them better.
+    room: bytes that the LP may take. If it takes more, the multipliers are as good as they are by then. told: gets what
+    has been done, of how much (0: nobody knows), and its unit. optimal: whether another round cannot make them better.
     """
 
     round_ns = 2 * EFFORT * ITERATION_NS  # about what a round costs, in nanoseconds of one thread
 
-    def __init__(self, room: int) -> None:
-        self._room = room
+    def __init__(self, room: int, told: Told = lambda done, total, unit: None) -> None:
+        self._room, self._told = room, told
         self._pools: dict[float, NDArray[np.uint64]] = {}  # the cuts of the last program, by its share
         self._optimal = False  # at the root
         self.optimal = False
@@ -90,7 +90,7 @@ class Polish:
         many simplex iterations. What is left may have a larger bound. Deterministic. Raises Stopped."""
         self._optimal = self.optimal = False
         program = Program(families, start, self._pools.get(1.0), 1.0, self._room // (1 + STREAMS))
-        return probe(program, limit, effort, workers)
+        return probe(program, limit, effort, workers, self._told)
 
     def _best(
         self, families: Families, start: Multipliers, limit: float, share: float, effort: int, workers: Workers
@@ -107,6 +107,7 @@ class Polish:
             found = program.multipliers()
             if mean_value(found, share) > value:
                 best, value = found, mean_value(found, share)
+            self._told(len(program.cuts), 0, f"cuts, gap {limit - best.root:.3f}")
             columns = program.missing_columns(found)
             cuts, effort = program.violated(effort)
             optimal = effort > 0 and not columns.size and not len(cuts)

@@ -7,6 +7,7 @@ perhaps of other families too. So what probing finds is passes of root fixing. (
 Savelsbergh 1994.)
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -20,6 +21,8 @@ STREAMS = 4  # programs that are probed side by side
 BATCH = 64  # probes before the families dropped are taken from the programs
 PROBE_EFFORT = 1000  # simplex iterations of a probe, at most
 LIKELY = 3  # families of a choice that are to be columns
+
+Told = Callable[[int, int, str], None]
 
 
 @dataclass(frozen=True)
@@ -53,10 +56,11 @@ def choices_of(families: Families) -> list[Choice]:
     return found
 
 
-def probe(program: Program, limit: float, effort: int, workers: Workers) -> Probed:
+def probe(program: Program, limit: float, effort: int, workers: Workers, told: Told) -> Probed:
     """Probe all choices of the program's families, within about so many simplex iterations.
 
-    Those first that the multipliers of the root nearly exclude. Deterministic, whatever the threads. Raises Stopped.
+    Those first that the multipliers of the root nearly exclude. told: see `Polish`. Deterministic, whatever the
+    threads. Raises Stopped.
     """
     probing = _Probing(program, limit, workers)
     effort -= probing.settle(effort)
@@ -65,6 +69,7 @@ def probe(program: Program, limit: float, effort: int, workers: Workers) -> Prob
         if effort > 0 and not probing.over:
             effort -= probing.settle(effort)
         if effort > 0 and not probing.over:
+            told(begin, len(choices), f"choices probed, {probing.alive.sum():,} parent sets left")
             effort -= probing.batch(choices[begin : begin + BATCH])
     return Probed(probing.alive, tuple(probing.passes), probing.root)
 
