@@ -57,7 +57,7 @@ def test_child_by_child_gives_the_same_families(seed):
     assert_same(plenty.scores, little.scores)
 
 
-@pytest.mark.parametrize("memory", [170_000, 250_000])
+@pytest.mark.parametrize("memory", [80_000, 105_000])
 def test_with_little_memory_it_goes_on_child_by_child(memory):
     dataset = random_data(1, 16, 400)
     seen = []

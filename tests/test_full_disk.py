@@ -25,7 +25,7 @@ from extbnsl.checkpoint import MANIFEST, read_manifest
 from extbnsl.cli import main
 from extbnsl.errors import BudgetError
 from extbnsl.events import StageEnded, Warned
-from extbnsl.parents.enumeration import Level, start_enumeration
+from extbnsl.parents.enumeration import Counts, Level, start_enumeration
 from extbnsl.shelf import Shelf
 from extbnsl.solve import solve
 from extbnsl.standing import write_counting
@@ -125,7 +125,8 @@ def test_full_in_the_middle_of_counting_leaves_no_half_of_it(tmp_path, monkeypat
         monkeypatch.setattr(module, "PIECE_BYTES", 20)
     enumeration = start_enumeration(3)
     enumeration = replace(enumeration, costs=(np.zeros(5),) * 3, parents=(np.zeros((5, 1), np.uint64),) * 3)
-    enumeration = replace(enumeration, level=Level(0, np.zeros(9), np.zeros(9), np.zeros(9, np.uint64)))
+    counts = Counts(np.zeros((1, 2), np.uint64), np.zeros(9))
+    enumeration = replace(enumeration, level=Level(0, counts, counts, np.zeros((9, 1), np.uint64)))
     for room in itertools.count():
         disk = FullDisk(tmp_path / str(room), room)
         disk.root.mkdir()

@@ -17,7 +17,7 @@ EXAMPLE = Path(__file__).resolve().parents[1] / "examples" / "asia.csv"
 ROWS = (
     ("errors", "events"),
     ("varsets", "storage", "limits", "lock", "interrupts", "kernels", "workers", "stages"),
-    ("shelf", "lists"),
+    ("shelf", "lists", "ranks"),
     ("data",),
     ("scores",),
     ("parents",),

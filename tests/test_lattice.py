@@ -14,11 +14,13 @@ from extbnsl import shelf
 from extbnsl.data import distinct_rows
 from extbnsl.events import ignore
 from extbnsl.parents import enumerate as enumeration
-from extbnsl.parents.enumerate import CountingProblem, binomial_table, enumerate_families
-from extbnsl.parents.lattice import mark_needed, next_alive, successor
+from extbnsl.parents.enumerate import CountingProblem, enumerate_families
+from extbnsl.parents.lattice import mark_needed, next_alive
 from extbnsl.parents.surviving import surviving_families
+from extbnsl.ranks import BLOCK, binomial_table, blocks_of
 from extbnsl.scores.counting import counting_table
 from extbnsl.scores.mdl import half_log, max_size
+from extbnsl.varsets import pack
 from extbnsl.workers import Workers
 
 SETTINGS = settings(deadline=None, max_examples=40, suppress_health_check=list(HealthCheck))
@@ -29,60 +31,92 @@ def level(n, size):
     return sorted(sum(1 << v for v in chosen) for chosen in itertools.combinations(range(n), size))
 
 
-@pytest.mark.parametrize("n", [1, 4, 9])
-def test_successor_walks_the_level(n):
-    for size in range(1, n + 1):
-        for smaller, larger in itertools.pairwise(level(n, size)):
-            assert int(successor(np.uint64(smaller))) == larger
-    assert int(successor(np.uint64(0))) == 0
+def places_of(ranks, total):
+    """The blocks of these ranks out of so many."""
+    present = np.zeros(total + -total % BLOCK, bool)
+    present[ranks] = True
+    return blocks_of(np.packbits(present, bitorder="little").view(np.uint64), 0)[0]
+
+
+def rank_of(members):
+    return sum(math.comb(p, i + 1) for i, p in enumerate(members))
+
+
+def ranks_in(places):
+    """The ranks that are present, ascending."""
+    return np.flatnonzero(np.unpackbits(places[:, 0].copy().view(np.uint8), bitorder="little")).tolist()
+
+
+NUMBERS = {8: range(8), 63: range(55, 63), 130: (0, 1, 62, 63, 64, 65, 127, 128)}
 
 
 @SETTINGS
-@given(st.integers(0, 2**32), st.integers(2, 8), st.booleans(), st.data())
-def test_mark_needed(seed, n, extended, data):
+@given(st.integers(0, 2**32), st.integers(2, 8), st.sampled_from(sorted(NUMBERS)), st.booleans(), st.data())
+def test_mark_needed(seed, n, variables, extended, data):
+    """n variables, numbered as NUMBERS says; of the others nothing is present."""
     rng = np.random.default_rng(seed)
-    size = data.draw(st.integers(1, n))
+    size = data.draw(st.integers(1 if n == variables else 2, min(n, 4)))
     below, varsets = level(n, size - 1), level(n, size)
     everyone = (1 << n) - 1
+    present = {v for v in below if rng.random() < 0.95} or set(below)
     some = rng.integers(0, 1 << n, len(below)) & (rng.integers(0, 1 << n, len(below)) | -int(rng.integers(2)))
-    alive = {v: int(a) & everyone & ~v if rng.random() < 0.9 else 0 for v, a in zip(below, some, strict=True)}
-    lo = data.draw(st.integers(0, len(varsets) - 1))
-    hi = data.draw(st.integers(lo, len(varsets)))
-    needed = np.full(hi - lo, 7, np.uint8)
-    column = np.array([alive[v] for v in below], dtype=np.uint64)
-    mark_needed(lo, hi, size, column, extended, binomial_table(n), needed)
-    for v, mark in zip(varsets[lo:hi], needed.tolist(), strict=True):
+    alive = {v: int(a) & everyone & ~v if v in present else 0 for v, a in zip(below, some, strict=True)}
+    for v in varsets:
+        if not all(v ^ 1 << y in present for y in naive.members(v)):
+            for y in naive.members(v):
+                alive[v ^ 1 << y] &= ~(1 << y)
+
+    def rank(varset):
+        return rank_of([NUMBERS[variables][y] for y in naive.members(varset)])
+
+    total = math.comb(variables, size)
+    places = places_of([rank(v) for v in present], math.comb(variables, size - 1))
+    column = np.stack(
+        [pack([NUMBERS[variables][y] for y in naive.members(alive[v])], variables) for v in sorted(present)]
+    )
+    lo = data.draw(st.integers(0, (total - 1) // BLOCK)) * BLOCK
+    hi = data.draw(st.integers(lo + 1, total))
+    marks = np.full(-(-(hi - lo) // BLOCK), 7, np.uint64)
+    mark_needed(lo, hi, size, column, places, extended, binomial_table(variables), marks)
+    needed = []
+    for v in varsets:
         common = everyone & ~v
         for y in naive.members(v):
             common &= alive[v ^ 1 << y]
         family = any(alive[v ^ 1 << y] >> y & 1 for y in naive.members(v))
-        assert mark == (family or (extended and common != 0))
+        if family or (extended and common):
+            needed.append(rank(v))
+    assert [lo + r for r in ranks_in(marks[:, None])] == [r for r in needed if lo <= r < hi]
 
 
 # ---- rules
 
 
+def counted(n, size, places):
+    """The varsets of one size that are counted, in numeric order."""
+    varsets = level(n, size)
+    return [varsets[rank] for rank in ranks_in(places)]
+
+
 def everything_alive(lo, hi, size, extend, here, above, unit, arities, limits, binomials, alive):
     """In place of next_alive: no rule but the limits."""
-    for i, varset in enumerate(level(arities.size, size)):
-        if lo <= i < hi:
-            within = sum(1 << x for x in range(arities.size) if size <= limits[x])
-            alive[i - lo] = within & ~varset
+    within = sum(1 << x for x in range(arities.size) if size <= limits[x])
+    for i, varset in enumerate(counted(arities.size, size, above[0])[lo:hi]):
+        alive[i] = within & ~varset
 
 
 def extension_alone(lo, hi, size, extend, here, above, unit, arities, limits, binomials, alive):
     """In place of next_alive: only what judge_families extends."""
     everything_alive(lo, hi, size, extend, here, above, unit, arities, limits, binomials, alive)
-    rank = {v: i for i, v in enumerate(level(arities.size, size - 1))}
-    for i, varset in enumerate(level(arities.size, size)):
-        if lo <= i < hi:
-            for y in naive.members(varset):
-                alive[i] &= extend[rank[varset ^ 1 << y]]
+    place = {v: i for i, v in enumerate(counted(arities.size, size - 1, here[0]))}
+    for i, varset in enumerate(counted(arities.size, size, above[0])[lo:hi]):
+        for y in naive.members(varset):
+            alive[i] &= extend[place[varset ^ 1 << y]]
 
 
 def gains_alone():
     """In place of next_alive: whatever is alive was extended, only its own rules stay."""
-    below = {0: np.full(1, ~np.uint64(0))}
+    below = {0: np.full((1, 1), ~np.uint64(0))}
 
     def following(lo, hi, size, extend, *rest):
         assert lo == 0, "one chunk"

@@ -12,6 +12,7 @@ import random
 import shutil
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -42,6 +43,7 @@ from extbnsl.errors import BudgetError, InputError, RunDirectoryError
 from extbnsl.events import Committed, LayerEnded, StageEnded, StageStarted
 from extbnsl.interrupts import Interrupts
 from extbnsl.parents import surviving
+from extbnsl.parents.enumeration import start_enumeration
 from extbnsl.scores.files import write_scores
 from extbnsl.shelf import Shelf
 from extbnsl.solve import solve
@@ -198,10 +200,15 @@ def test_killed_runs_of_other_kinds(tmp_path, make, options):
     kill_at_calls(tmp_path, make(), (expected, disk.calls), calls, after=False, **options)
 
 
+def no_shared_table(problem, workers, shelf, observer, begun, on_size):
+    """In place of enumerate_families: there is no room."""
+    return replace(begun or start_enumeration(problem.limits.size), stopped="memory_limit")
+
+
 @pytest.mark.parametrize("by_child", [False, True])
 def test_killed_while_counting_it_counts_no_size_twice(dataset, undisturbed, tmp_path, monkeypatch, by_child):
     if by_child:
-        monkeypatch.setattr(surviving, "WORD_BITS", 1)
+        monkeypatch.setattr(surviving, "enumerate_families", no_shared_table)
 
     sizes = []
 

@@ -12,13 +12,36 @@ from extbnsl.varsets import words
 
 
 @dataclass(frozen=True)
+class Counts:
+    """T of the counted varsets of one size: joint (m,) float64, and their places (b, 2) uint64, see ranks.py."""
+
+    places: NDArray[np.uint64]
+    joint: NDArray[np.float64]
+
+    @property
+    def columns(self) -> tuple[NDArray[np.uint64], NDArray[np.float64]]:
+        """The kernels' arguments, in their order."""
+        return self.places, self.joint
+
+
+@dataclass(frozen=True)
 class Level:
-    """One level of the lattice by rank: T of the level below and of this one, and the children alive (uint64)."""
+    """One level of the lattice: the counts below and here, and the children alive at each varset, (m, w) uint64."""
 
     size: int
-    below: NDArray[np.float64]
-    here: NDArray[np.float64]
+    below: Counts
+    here: Counts
     alive: NDArray[np.uint64]
+
+    def arrays(self) -> dict[str, NDArray]:
+        """All of it, to be stored."""
+        return {
+            "below_places": self.below.places,
+            "below": self.below.joint,
+            "here_places": self.here.places,
+            "here": self.here.joint,
+            "alive": self.alive,
+        }
 
 
 @dataclass(frozen=True)
@@ -55,7 +78,7 @@ class Enumeration:
     @property
     def bytes(self) -> int:
         """Memory of what goes on to the next size."""
-        level = () if self.level is None else (self.level.below, self.level.here, self.level.alive)
+        level = () if self.level is None else self.level.arrays().values()
         pairs = (child.pairs for child in self.children)
         return self.families_bytes + sum(array.nbytes for array in (*level, *pairs))
 
@@ -67,7 +90,7 @@ class Enumeration:
         """Everything but the families and the counters, to be stored."""
         found: dict[str, NDArray] = {}
         if self.level is not None:
-            found |= {"below": self.level.below, "here": self.level.here, "alive": self.level.alive}
+            found |= self.level.arrays()
         if self.children:
             found |= {
                 "children": np.array([child.index for child in self.children]),
@@ -93,7 +116,8 @@ def stored_enumeration(
     """The enumeration of which these are the document, the families and the arrays."""
     level = None
     if "alive" in arrays:
-        level = Level(document["complete_to"] + 1, arrays["below"], arrays["here"], arrays["alive"])
+        below, here = (Counts(arrays[f"{name}_places"], arrays[name]) for name in ("below", "here"))
+        level = Level(document["complete_to"] + 1, below, here, arrays["alive"])
     children = _children(arrays) if "children" in arrays else ()
     return Enumeration(parents, costs, level=level, children=children, **document)
 

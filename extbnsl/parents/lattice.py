@@ -1,8 +1,11 @@
 """Kernels over the lattice of varsets, level by level: which varsets to count, which families can still win.
 
-Level s holds all varsets P of s variables in numeric order, addressed by colexicographic rank. `alive[rank]` is the
-varset of the children X for which (X, P) or a superset of P may be the cheapest choice. T is the table of sums of
-m ln m (scores/counting.py), so N H(X | P) = T(P) - T(P + X). Costs in nats.
+Level s holds the varsets P of s variables that are counted, in numeric order; `places` (ranks.py) tell where. alive (m,
+w) uint64 holds the varsets of the children X for which (X, P) or a superset of P may be the cheapest choice. T is the
+table of sums of m ln m (scores/counting.py), so N H(X | P) = T(P) - T(P + X). Costs in nats.
+
+Whatever is counted, all its subsets are: X is alive at P only if it is so at each subset of P, and P + X is counted
+where X is alive at P.
 
 A family that a rule drops is never cheaper than one of its subsets, and no superset is either; so no rule changes
 BestScore(X | U) for any U.
@@ -10,231 +13,319 @@ BestScore(X | U) for any U.
 
 import numpy as np
 
-from extbnsl.kernels import lowest, njit, u64
-from extbnsl.scores.counting import unrank
+from extbnsl.kernels import inlined, lowest, njit, u64
+from extbnsl.ranks import (
+    find_place,
+    go_to,
+    is_present,
+    next_present,
+    place_of,
+    rank_swapped,
+    rank_with,
+    rank_without,
+    start_walk,
+)
+
+
+@inlined
+def _write_varset(members, size, varset):
+    """varset (w,) uint64 = the first `size` of these members."""
+    for q in range(varset.size):
+        varset[q] = 0
+    for k in range(size):
+        varset[members[k] >> 6] |= u64(1) << u64(members[k] & 63)
+
+
+@inlined
+def _has(varsets, i, x):
+    """Whether x is in varset i."""
+    return (varsets[i, x >> 6] >> u64(x & 63)) & u64(1) != u64(0)
 
 
 @njit
-def successor(varset):
-    """The next larger varset of the same size (zero stays zero)."""
-    if varset == 0:
-        return varset
-    low = varset & (~varset + u64(1))
-    ripple = varset + low
-    return ripple | (((varset ^ ripple) >> u64(2)) >> lowest(low))
-
-
-@njit
-def _rank_sums(varset, binomials, members, same, up, down):
-    """Members of a varset and prefix sums that give the rank of any varset one insertion or removal away.
-
-    same[j], up[j], down[j]: sums over i < j of C(p_i, i + 1), C(p_i, i + 2), C(p_i, i). Returns the size.
-    """
-    s = 0
-    while varset:
-        v = lowest(varset)
-        varset &= varset - u64(1)
-        members[s] = v
-        same[s + 1] = same[s] + binomials[v, s + 1]
-        up[s + 1] = up[s] + binomials[v, s + 2]
-        down[s + 1] = down[s] + binomials[v, s]
-        s += 1
-    return s
-
-
-@njit
-def mark_needed(lo, hi, size, alive, extended, binomials, needed):
-    """needed[i] = 1 where the varset of `size` members and rank lo + i must be counted, else 0; alive: level size - 1.
+def mark_needed(lo, hi, size, alive, places, extended, binomials, marks):
+    """Set bit i % 64 of marks[i // 64] where the varset of `size` members and rank lo + i < hi must be counted.
 
     That is where it is P + X with X alive at P, and, if families are `extended`, where it may be the parent set of some
-    child: one that is alive at each of its subsets with one member less.
+    child: one that is alive at each of its subsets with one member less. alive and places: level size - 1. Where the
+    varset without its last member is not present, neither is needed: 64 ranks at once.
     """
-    members = np.zeros(65, np.int64)
-    same, up, down = np.zeros(66, np.int64), np.zeros(66, np.int64), np.zeros(66, np.int64)
-    varset = unrank(lo, size, binomials)
-    for i in range(hi - lo):
-        s = _rank_sums(varset, binomials, members, same, up, down)
-        common = ~varset if extended else u64(0)
-        wanted = u64(0)
-        for j in range(s):
-            children = alive[same[j] + down[s] - down[j + 1]]
-            common &= children
-            wanted |= (children >> u64(members[j])) & u64(1)
-        needed[i] = wanted != 0 or common != 0
-        varset = successor(varset)
+    walk = start_walk(size, binomials)
+    common = np.empty(alive.shape[1], np.uint64)
+    marks[:] = 0
+    last = size - 1
+    rank = lo
+    while rank < hi:
+        while binomials[last + 1, size] <= rank:
+            last += 1
+        lower = rank - binomials[last, size]
+        end = min(hi, binomials[last + 1, size])
+        left = places[lower >> 6, 0] >> u64(lower & 63)
+        rank += np.int64(lowest(left)) if left else 64 - (lower & 63)
+        if left and rank < end:
+            go_to(rank, walk, binomials)
+            if _is_needed(size, walk, alive, places, extended, common):
+                marks[(rank - lo) >> 6] |= u64(1) << u64((rank - lo) & 63)
+            rank += 1
+        rank = min(rank, end)
+
+
+@inlined
+def _is_needed(size, walk, alive, places, extended, common):
+    """Whether the walk's varset must be counted; common (w,) is scratch."""
+    words = common.size
+    for q in range(words):
+        common[q] = ~u64(0)
+    present = True
+    family = False
+    k = 0
+    while k < size and present and not family:
+        rank = rank_without(k, walk)
+        present = is_present(rank, places)
+        if present:
+            at = place_of(rank, places)
+            family = _has(alive, at, walk[0][k])
+            for q in range(words):
+                common[q] &= alive[at, q]
+        k += 1
+    some = family
+    if present and extended:
+        for q in range(words):
+            some |= common[q] != u64(0)
+    return some
+
+
+@inlined
+def _outside(members, size):
+    """The two lowest variables that are not among the members."""
+    k = 0
+    while k < size and members[k] == k:
+        k += 1
+    first = k
+    second = first + 1
+    while k < size and members[k] == second:
+        k += 1
+        second += 1
+    return first, second
 
 
 @njit
-def _swap_rank(j, k, x, s, binomials, same, up, down):
-    """Rank of the varset without its k-th member and with x, which would be inserted before its j-th."""
-    if k >= j:
-        return same[j] + binomials[x, j + 1] + up[k] - up[j] + same[s] - same[k + 1]
-    return same[k] + down[j] - down[k + 1] + binomials[x, j] + same[s] - same[j]
+def judge_families(first, last, size, alive, tables, half_log, arities, binomials, extend, found):
+    """Cost the alive families (X, P), P at first <= place < last of level `size`.
 
-
-@njit
-def judge_families(lo, hi, size, alive, joint, half_log, arities, binomials, extend, found):
-    """Cost the alive families (X, P), P of ranks lo..hi at level `size`.
-
-    joint = (T of level size - 1, of size, of size + 1). A family cheaper than each of its subsets with one parent less
-    is written to found = (varset, child, cost) arrays; extend[rank(P) - lo] gets the children for which a superset of
-    P may still win: those with N H(X | P) > penalty(X | P) (r_Y - 1) for the least arity r_Y outside (de Campos et al.
-    2018, the bound of the gain by H(X | P)). Returns how many were found.
+    tables = (places, T) of level size - 1, of size, of size + 1. A family cheaper than each of its subsets with one
+    parent less is written to found = (varset (m, w), child, cost) arrays; extend[place - first] (w,) gets the children
+    for which a superset of P may still win: those with N H(X | P) > penalty(X | P) (r_Y - 1) for the least arity r_Y
+    outside (de Campos et al. 2018, the bound of the gain by H(X | P)). Returns how many were found.
     """
-    below, here, above = joint
+    (places_below, below), (places, here), (places_above, above) = tables
     varsets, owners, costs = found
-    members = np.zeros(65, np.int64)
-    same, up, down = np.zeros(66, np.int64), np.zeros(66, np.int64), np.zeros(66, np.int64)
-    without = np.zeros(65, np.float64)
-    n = arities.size
-    varset = unrank(lo, size, binomials)
+    n, words = arities.size, alive.shape[1]
+    walk = start_walk(size, binomials)
+    members = walk[0]
+    without = np.zeros(size + 1, np.float64)
+    block, before = find_place(first, places)
+    bits = places[block, 0] & ~before
     written = 0
-    for i in range(lo, hi):
-        left = alive[i]
-        extend[i - lo] = 0
-        if left:
-            s = _rank_sums(varset, binomials, members, same, up, down)
-            states = 1.0
-            for k in range(s):
-                states *= arities[members[k]]
-                without[k] = below[same[k] + down[s] - down[k + 1]]
-            j = 0
+    for i in range(first, last):
+        block, bits, rank = next_present(block, bits, places)
+        some = u64(0)
+        for q in range(words):
+            some |= alive[i, q]
+            extend[i - first, q] = 0
+        if some == 0:
+            continue
+        go_to(rank, walk, binomials)
+        states = 1.0
+        for k in range(size):
+            states *= arities[members[k]]
+            without[k] = below[place_of(rank_without(k, walk), places_below)]
+        least, second = _outside(members, size)  # arities ascend with the variable
+        j = 0
+        for q in range(words):
+            left = alive[i, q]
             while left:
-                x = np.int64(lowest(left))
-                bit = u64(1) << u64(x)
-                left ^= bit
-                while j < s and members[j] < x:
+                x = (q << 6) + np.int64(lowest(left))
+                left &= left - u64(1)
+                while j < size and members[j] < x:
                     j += 1
-                entropy = here[i] - above[same[j] + binomials[x, j + 1] + up[s] - up[j]]
+                entropy = here[i] - above[place_of(rank_with(x, j, walk, binomials), places_above)]
                 penalty = half_log * (arities[x] - 1) * states
                 cost = entropy + penalty
                 k = 0
-                while k < s:
-                    subset = here[_swap_rank(j, k, x, s, binomials, same, up, down)]
+                while k < size:
+                    subset = here[place_of(rank_swapped(k, x, j, walk, binomials), places)]
                     if without[k] - subset + penalty / arities[members[k]] <= cost:
                         break
                     k += 1
-                if k == s:
-                    varsets[written], owners[written], costs[written] = varset, x, cost
+                if k == size:
+                    _write_varset(members, size, varsets[written])
+                    owners[written], costs[written] = x, cost
                     written += 1
-                least = lowest(~(varset | bit))  # arities ascend with the variable
-                if least < n and entropy > penalty * (arities[least] - 1):
-                    extend[i - lo] |= bit
-        varset = successor(varset)
+                other = second if least == x else least
+                if other < n and entropy > penalty * (arities[other] - 1):
+                    extend[i - first, q] |= u64(1) << u64(x & 63)
     return written
 
 
-@njit
-def _children_below(bound, arities):
-    """The variables with r - 1 < bound; arities ascend."""
+@inlined
+def _keep_below(count, varset):
+    """Drop all but the variables below `count` from a varset (w,); returns whether any is left."""
+    some = u64(0)
+    for q in range(varset.size):
+        own = count - (q << 6)
+        if own < 64:
+            varset[q] &= (u64(1) << u64(max(own, 0))) - u64(1)
+        some |= varset[q]
+    return some != u64(0)
+
+
+@inlined
+def _gains(size, walk, states, own, half_log, arities, here, facets, gain, left):
+    """Drop from `left` (w,) the children X with H(Y | Q - Y) too small for some Y of the walk's varset Q.
+
+    states: of Q jointly; own: T(Q). gain[k] gets what the k-th member must gain, per (r_X - 1), up to the first that
+    leaves no child. Returns whether any child is left.
+    """
     n = arities.size
-    if arities[n - 1] - 1 < bound:
-        return ~u64(0)
-    v = 0
-    while arities[v] - 1 < bound:
-        v += 1
-    return (u64(1) << u64(v)) - u64(1)
+    some = True
+    k = 0
+    while some and k < size:
+        r = arities[walk[0][k]]
+        gain[k] = half_log * states / r * (r - 1)
+        bound = (here[facets[k]] - own) / gain[k]
+        if arities[n - 1] - 1 >= bound:  # arities ascend
+            count = 0
+            while arities[count] - 1 < bound:
+                count += 1
+            some = _keep_below(count, left)
+        k += 1
+    return some
 
 
 @njit
-def next_alive(lo, hi, size, extend, here, above, half_log, arities, limits, binomials, alive):
-    """alive[rank - lo] of the varsets Q of `size` members, ranks lo..hi, as far as entropies tell.
+def next_alive(first, last, size, extend, here, above, half_log, arities, limits, binomials, alive):
+    """alive[place - first] (w,) of the varsets Q of `size` members, places first..last, as far as entropies tell.
 
     X is alive at Q if Q is within its limit, if X is extended at every Q - Y, and if neither bound of its gain by Y,
-    H(X | Q - Y) and H(Y | Q - Y), is at most what Y adds to the penalty (de Campos et al. 2018). extend and here (T)
-    belong to level size - 1, above (T) to level size.
+    H(X | Q - Y) and H(Y | Q - Y), is at most what Y adds to the penalty (de Campos et al. 2018). extend and here
+    (places, T) belong to level size - 1, above (places, T) to level size.
     """
-    members = np.zeros(65, np.int64)
-    same, up, down = np.zeros(66, np.int64), np.zeros(66, np.int64), np.zeros(66, np.int64)
-    gain = np.zeros(65, np.float64)  # what the k-th member must gain, per (r_X - 1)
-    mixed = arities[-1] > arities[0]
-    within = u64(0)
+    (places_here, here), (places, above) = here, above
+    words = extend.shape[1]
+    walk = start_walk(size, binomials)
+    members = walk[0]
+    facets = np.zeros(size, np.uint64)
+    gain = np.zeros(size, np.float64)
+    within = np.zeros(words, np.uint64)
     for x in range(arities.size):
-        within |= u64(size <= limits[x]) << u64(x)
-    varset = unrank(lo, size, binomials)
-    for i in range(lo, hi):
-        s = _rank_sums(varset, binomials, members, same, up, down)
-        left = within & ~varset
-        for k in range(s):
-            left &= extend[same[k] + down[s] - down[k + 1]]
-        if left:
-            states = _joint_states(varset, arities)
-            k = 0
-            while left and k < s:
-                r = arities[members[k]]
-                gain[k] = half_log * states / r * (r - 1)
-                entropy = here[same[k] + down[s] - down[k + 1]] - above[i]
-                left &= _children_below(entropy / gain[k], arities)
-                k += 1
-        rest = left if mixed else u64(0)  # among equal arities judge_families has seen H(X | Q - Y)
+        within[x >> 6] |= u64(size <= limits[x]) << u64(x & 63)
+    block, before = find_place(first, places)
+    bits = places[block, 0] & ~before
+    for i in range(first, last):
+        block, bits, rank = next_present(block, bits, places)
+        go_to(rank, walk, binomials)
+        left = alive[i - first]
+        for q in range(words):
+            left[q] = within[q]
+        for k in range(size):
+            facets[k] = place_of(rank_without(k, walk), places_here)
+            left[members[k] >> 6] &= ~(u64(1) << u64(members[k] & 63))
+            for q in range(words):
+                left[q] &= extend[facets[k], q]
+        some = _keep_below(words << 6, left)
+        if some:
+            states = 1.0
+            for k in range(size):
+                states *= arities[members[k]]
+            some = _gains(size, walk, states, above[i], half_log, arities, here, facets, gain, left)
+        # where Y has the least arity of all, judge_families has seen H(X | Q - Y)
+        larger = 0
+        while larger < size and arities[members[larger]] == arities[0]:
+            larger += 1
+        if not some or larger == size:
+            continue
         j = 0
-        while rest:
-            x = np.int64(lowest(rest))
-            bit = u64(1) << u64(x)
-            rest ^= bit
-            while j < s and members[j] < x:
-                j += 1
-            for k in range(s):
-                entropy = (
-                    here[same[k] + down[s] - down[k + 1]] - above[_swap_rank(j, k, x, s, binomials, same, up, down)]
-                )
-                if entropy <= gain[k] * (arities[x] - 1):
-                    left ^= bit
-                    break
-        alive[i - lo] = left
-        varset = successor(varset)
+        for q in range(words):
+            rest = left[q]
+            while rest:
+                x = (q << 6) + np.int64(lowest(rest))
+                bit = rest & (~rest + u64(1))
+                rest ^= bit
+                while j < size and members[j] < x:
+                    j += 1
+                for k in range(larger, size):
+                    joint = above[place_of(rank_swapped(k, x, j, walk, binomials), places)]
+                    if here[facets[k]] - joint <= gain[k] * (arities[x] - 1):
+                        left[q] ^= bit
+                        break
 
 
 @njit
-def _joint_states(varset, arities):
-    """The product of the arities of a varset's members."""
-    states = 1.0
-    while varset:
-        states *= arities[lowest(varset)]
-        varset &= varset - u64(1)
-    return states
-
-
-@njit
-def drop_hopeless(lo, hi, size, children, floors, half_log, arities, binomials, tables, alive):
-    """Clear each X of `children` from alive[rank - lo] of Q, ranks lo..hi, where its penalty alone is too much.
+def drop_hopeless(first, last, size, children, places, floors, half_log, arities, binomials, tables, alive):
+    """Clear each X of `children` from alive[place - first] of Q, places first..last, where its penalty alone is too
+    much.
 
     floors[X] is a lower bound of N H(X | anything); if floors[X] + penalty(X | Q) is at least BestScore(X | Q), no
     superset of Q can win. `tables` (byte tables of these children) hold all families of smaller parent sets. Child by
     child, so that a child's tables stay in cache; neighbouring varsets differ in their low byte alone most of the time,
     so the AND over the other bytes is kept.
     """
-    costs, first, bits, start, width, byte, block_first = tables[:7]
+    costs, first_cost, bits, start, width, byte, block_first = tables[:7]
     kept = np.empty(max(1, width.max()), np.uint64)
+    varsets, states, high_of = _written_out(first, last, size, places, arities, binomials, alive.shape[1])
     for c in range(children.size):
         x = children[c]
-        bit = u64(1) << u64(x)
+        bit = u64(1) << u64(x & 63)
         w = width[c]
-        base = first[c]
+        base = first_cost[c]
         blocks = block_first[c + 1] - block_first[c]
         low_block = blocks > 0 and byte[block_first[c]] == 0
-        high = ~u64(0)
+        high = -1
         ready = 0
-        varset = unrank(lo, size, binomials)
-        for i in range(hi - lo):
-            if alive[i] & bit:
-                bound = floors[x] + half_log * (arities[x] - 1) * _joint_states(varset, arities)
-                if varset >> u64(8) != high:
-                    high = varset >> u64(8)
+        for i in range(last - first):
+            if alive[i, x >> 6] & bit:
+                bound = floors[x] + half_log * (arities[x] - 1) * states[i]
+                if high_of[i] != high:
+                    high = high_of[i]
                     ready = 0
-                row = start[c] + np.int64(varset & u64(255))
+                row = start[c] + np.int64(varsets[i, 0] & u64(255))
                 for word in range(w):
                     if costs[base + (word << 6)] > bound:
                         break
                     if word == ready:
-                        kept[word] = _inside_high_bytes(c, varset, word, low_block, tables)
+                        kept[word] = _inside_high_bytes(c, varsets[i], word, low_block, tables)
                         ready += 1
                     left = kept[word] & bits[row + word * (blocks << 8)] if low_block else kept[word]
                     if left:
                         if costs[base + (word << 6) + np.int64(lowest(left))] <= bound:
-                            alive[i] ^= bit
+                            alive[i, x >> 6] ^= bit
                         break
-            varset = successor(varset)
+
+
+@njit
+def _written_out(first, last, size, places, arities, binomials, words):
+    """The varsets (m, words) uint64 at these places, the product of the arities of each, float64, and the number of
+    changes in its bytes but the lowest since the first one, int64."""
+    varsets = np.empty((last - first, words), np.uint64)
+    states = np.ones(last - first, np.float64)
+    high_of = np.zeros(last - first, np.int64)
+    walk = start_walk(size, binomials)
+    members = walk[0]
+    block, before = find_place(first, places)
+    bits = places[block, 0] & ~before
+    for i in range(last - first):
+        block, bits, rank = next_present(block, bits, places)
+        go_to(rank, walk, binomials)
+        _write_varset(members, size, varsets[i])
+        for k in range(size):
+            states[i] *= arities[members[k]]
+        if i > 0:
+            differs = (varsets[i, 0] ^ varsets[i - 1, 0]) >> u64(8)
+            for q in range(1, words):
+                differs |= varsets[i, q] ^ varsets[i - 1, q]
+            high_of[i] = high_of[i - 1] + (differs != u64(0))
+    return varsets, states, high_of
 
 
 @njit
@@ -244,6 +335,7 @@ def _inside_high_bytes(c, varset, word, low_block, tables):
     blocks = block_first[c + 1] - block_first[c]
     left = ~u64(0)
     for b in range(1 if low_block else 0, blocks):
-        value = np.int64((varset >> u64(byte[block_first[c] + b] << 3)) & u64(255))
+        at = byte[block_first[c] + b]
+        value = np.int64((varset[at >> 3] >> u64((at & 7) << 3)) & u64(255))
         left &= bits[start[c] + ((word * blocks + b) << 8) + value]
     return left

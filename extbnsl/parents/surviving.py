@@ -11,12 +11,12 @@ from extbnsl.data import Dataset, distinct_rows
 from extbnsl.events import Observer
 from extbnsl.parents.depth_first import enumerate_depth_first
 from extbnsl.parents.enumerate import CountingProblem, enumerate_families
-from extbnsl.parents.enumeration import Enumeration, start_enumeration
+from extbnsl.parents.enumeration import Enumeration
 from extbnsl.scores.counting import counting_table
 from extbnsl.scores.local import LocalScores, canonical_order
 from extbnsl.scores.mdl import half_log, max_size
 from extbnsl.shelf import Shelf
-from extbnsl.varsets import WORD_BITS, renumber, words
+from extbnsl.varsets import renumber, words
 from extbnsl.workers import Workers
 
 
@@ -79,13 +79,8 @@ def _enumerated(
     begun: Enumeration | None,
     on_size: Callable[[Enumeration], None],
 ) -> Enumeration:
-    """All families that can win: by the shared table of joint entropies while the shelf has room, then child by child.
-
-    The shared table holds varsets of at most 64 variables.
-    """
-    n = problem.limits.size
-    if begun is None and n > WORD_BITS:
-        begun = start_enumeration(n)
+    """All families that can win: by the shared table of joint entropies while the shelf has room, then child by
+    child."""
     if begun is None or begun.level is not None:
         begun = enumerate_families(problem, workers, shelf, observer, begun, on_size)
         if begun.done or begun.stopped != "memory_limit":

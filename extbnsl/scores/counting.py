@@ -12,6 +12,8 @@ the cell (joint state of the prefix) it lies in. Three things keep the work smal
 - A cell with one entry left can never be split: it adds a constant and its entry is dropped.
 - Varsets are visited in descending numeric order, so a node needs ever fewer variables: entries that agree on all
   those still needed are merged. Tall data shrink to their contingency tables.
+
+A varset may have any number of variables of any number: it is a walk by rank (ranks.py), not a bitmask.
 """
 
 from dataclasses import dataclass
@@ -20,7 +22,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from extbnsl.kernels import highest, lowest, njit, u64
+from extbnsl.kernels import njit, u64
+from extbnsl.ranks import find_place, go_to, last_present, start_walk
 
 PACKED_ARITY = 3  # variables of more states are counted one by one: their lanes would be mostly empty
 
@@ -135,29 +138,6 @@ def scratch_bytes(table: CountingTable, size: int) -> int:
     """Bytes that one call of `count` allocates for varsets of `size` variables."""
     d, top = table.states.shape[1], int(table.arities.max(initial=1))
     return d * (max(1, size - 1) * 12 + 4) + d * top * 16
-
-
-@njit
-def predecessor(varset, everything):
-    """The next smaller varset of the same size; the smallest has none (the result is then meaningless)."""
-    x = everything & ~varset
-    low = x & (~x + u64(1))
-    ripple = x + low
-    return everything & ~(ripple | (((x ^ ripple) >> u64(2)) >> lowest(low)))
-
-
-@njit
-def unrank(rank, size, binomials):
-    """The varset of `size` members with this colexicographic rank."""
-    varset = u64(0)
-    v = binomials.shape[0] - 1
-    for k in range(size, 0, -1):
-        while binomials[v, k] > rank:
-            v -= 1
-        rank -= binomials[v, k]
-        varset |= u64(1) << u64(v)
-        v -= 1
-    return varset
 
 
 @njit
@@ -319,7 +299,7 @@ def _push(top, v, nodes, table, slot):
     """Refine node `top` by variable v into node top + 1."""
     row, weight, cell, entries, cells, constant, stack = nodes
     states, arities, mlogm = table[0], table[2], table[9]
-    _merge_needed(top, v + u64(1), row, weight, cell, entries, cells, table[7], table[8], slot)
+    _merge_needed(top, v + 1, row, weight, cell, entries, cells, table[7], table[8], slot)
     e = entries[top]
     for i in range(e):
         row[top + 1, i], weight[top + 1, i] = row[top, i], weight[top, i]
@@ -333,73 +313,67 @@ def _push(top, v, nodes, table, slot):
 
 
 @njit
-def _seek(top, prefix, nodes, table, slot):
-    """Make the stack stand for `prefix`, keeping the nodes that it shares; returns the new top."""
+def _seek(top, members, nodes, table, slot):
+    """Make the stack stand for these members, the last one first, keeping the nodes that it shares.
+
+    top: nodes on the stack beside the root. Returns how many there are then.
+    """
     stack = nodes[6]
-    rest = prefix
+    size = members.size
     shared = 0
-    while shared < top and rest and highest(rest) == stack[shared + 1]:
+    while shared < min(top, size) and members[size - 1 - shared] == stack[shared + 1]:
         shared += 1
-        rest &= ~(u64(1) << stack[shared])
-    while rest:
-        v = highest(rest)
-        rest &= ~(u64(1) << v)
-        _push(shared, v, nodes, table, slot)
-        shared += 1
-    return shared
+    for k in range(shared, size):
+        _push(k, members[size - 1 - k], nodes, table, slot)
+    return size
 
 
 @njit
-def _count_last(ids, top, cells, first, needed, nodes, table, hist, acc, group, sums):
-    """sums[v] for every v with needed[v - first]: one pass per lane word, one per variable of many states."""
+def _count_last(ids, top, cells, wanted, nodes, table, hist, acc, sums):
+    """sums[v] for every v of `wanted`, descending: one pass per lane word, one per variable of many states."""
     row, weight, entries, constant = nodes[0][top], nodes[1][top], nodes[3][top], nodes[5][top]
     states, arities, lanes, width, word_of, shift_of, mlogm = (
         table[0], table[2], table[3], table[4], table[5], table[6], table[9],
     )  # fmt: skip
-    counted = 0
-    v = first
-    end = first + needed.size
-    while v < end:
+    begin = 0
+    while begin < wanted.size:
+        v = wanted[begin]
         word = word_of[v]
-        members = 0
-        while v < end and word_of[v] == word and (word >= 0 or members == 0):
-            if needed[v - first]:
-                sums[v] = constant
-                group[members] = v
-                members += 1
-            v += 1
-        counted += members
-        if members == 0:
-            continue
+        end = begin + 1
+        while end < wanted.size and word >= 0 and word_of[wanted[end]] == word:
+            end += 1
+        group = wanted[begin:end]
+        sums[group] = constant
         if word < 0:
-            u = group[0]
-            sums[u] += _count_one(ids, weight, row, states[u], entries, u64(arities[u]), hist, mlogm)
+            sums[v] += _count_one(ids, weight, row, states[v], entries, u64(arities[v]), hist, mlogm)
         else:
-            wanted = group[:members]
             _count_word(
-                ids,
-                row,
-                weight,
-                entries,
-                cells,
-                lanes[word],
-                acc,
-                wanted,
-                shift_of,
-                arities,
-                width,
-                mlogm,
-                sums,
-            )
-    return counted
+                ids, row, weight, entries, cells, lanes[word], acc, group, shift_of, arities, width, mlogm, sums
+            )  # fmt: skip
+        begin = end
 
 
 @njit
-def count(size, first, last, needed, out, offset, binomials, table):
-    """Fill out[rank - offset] with T(V) for each needed varset V of `size` members, first <= rank < last.
+def _split(top, members, ids, nodes, table, slot):
+    """ids[i] = the cell of entry i of node `top`, split by the first of these members; returns the number of cells."""
+    row, weight, cell, entries, cells = nodes[:5]
+    if members.size == 0:
+        ids[: entries[top]] = 0
+        return cells[top]
+    split = members[0]
+    _merge_needed(top, split + 1, row, weight, cell, entries, cells, table[7], table[8], slot)
+    states, arity = table[0], table[2][split]
+    _refined(cell[top], row[top], states[split], arity, entries[top], ids)
+    c = cells[top] * arity
+    return _number(ids, entries[top], c, slot) if c > entries[top] else c
 
-    needed: uint8, indexed like `out`; entries of `out` that are not needed stay as they are. Returns the number of
-    varsets counted. Work per prefix: a few ns per entry and lane word, one look-up per cell and state.
+
+@njit
+def count(size, first, last, places, binomials, table, out):
+    """Fill out[i] with T(V) of the present varset V of `size` >= 1 members at place first + i < last.
+
+    places: which varsets are present (ranks.py). Work per prefix: a few ns per entry and lane word, one look-up per
+    cell and state.
     """
     states, weights, arities = table[0], table[1], table[2]
     n, d = states.shape
@@ -411,7 +385,7 @@ def count(size, first, last, needed, out, offset, binomials, table):
         np.zeros(depth, np.int64),  # number of entries
         np.zeros(depth, np.int64),  # number of cells
         np.zeros(depth, np.float64),  # m ln m of what was dropped
-        np.zeros(depth, np.uint64),  # the variable that made the node
+        np.zeros(depth, np.int64),  # the variable that made the node
     )
     for i in range(d):
         nodes[0][0, i], nodes[1][0, i], nodes[2][0, i] = i, weights[i], 0
@@ -422,40 +396,27 @@ def count(size, first, last, needed, out, offset, binomials, table):
     hist = np.zeros(width, np.uint32)
     acc = np.zeros(width, np.uint64)
     sums = np.zeros(n, np.float64)
-    group = np.empty(n, np.int64)
-    everything = ~u64(0) >> u64(64 - n)
-    counted = 0
+    wanted = np.empty(n, np.int64)
+    walk = start_walk(size, binomials)
+    members, same = walk[0], walk[1]
     top = 0
-    at = last
-    varset = unrank(last - 1, size, binomials)
-    while at > first:
+    left = last - first
+    block, before = find_place(last - 1, places)
+    rest = places[block, 0] & ~before
+    block, bits, rank = last_present(block, before | (rest & (~rest + u64(1))), places)
+    while left > 0:
         # Varsets that differ from this one in their lowest member alone have neighbouring ranks.
-        low = np.int64(lowest(varset))
-        prefix = varset & (varset - u64(1))
-        base = at - 1 - low
-        stop = max(first, base)
-        wanted = needed[stop - offset : at - offset]
-        any_wanted = False
-        for i in range(wanted.size):
-            any_wanted |= wanted[i] != 0
-        if any_wanted:
-            split = lowest(prefix)
-            top = _seek(top, prefix & (prefix - u64(1)), nodes, table, slot)
-            e, c = nodes[3][top], nodes[4][top]
-            if prefix:
-                _merge_needed(top, split + u64(1), *nodes[:5], table[7], table[8], slot)
-                e = nodes[3][top]
-                _refined(nodes[2][top], nodes[0][top], states[split], arities[split], e, ids)
-                c *= arities[split]
-                if c > e:
-                    c = _number(ids, e, c, slot)
-            else:
-                for i in range(e):
-                    ids[i] = 0
-            counted += _count_last(ids, top, c, stop - base, wanted, nodes, table, hist, acc, group, sums)
-            for rank in range(stop, at):
-                if needed[rank - offset]:
-                    out[rank - offset] = sums[rank - base]
-        at = stop
-        varset = predecessor(prefix | u64(1), everything)
-    return counted
+        go_to(rank, walk, binomials)
+        base = same[1]
+        group = 0
+        while group < left and rank >= base:
+            wanted[group] = rank - base
+            group += 1
+            if group < left:
+                block, bits, rank = last_present(block, bits, places)
+        top = _seek(top, members[2:size], nodes, table, slot)
+        cells = _split(top, members[1:size], ids, nodes, table, slot)
+        _count_last(ids, top, cells, wanted[:group], nodes, table, hist, acc, sums)
+        for k in range(group):
+            left -= 1
+            out[left] = sums[wanted[k]]
