@@ -28,12 +28,21 @@ from extbnsl.ranks import (
 
 
 @inlined
-def _write_varset(members, size, varset):
-    """varset (w,) uint64 = the first `size` of these members."""
-    for q in range(varset.size):
-        varset[q] = 0
+def _write_varset(members, size, varsets, i):
+    """varsets[i] (w,) uint64 = the first `size` of these members."""
+    for q in range(varsets.shape[1]):
+        varsets[i, q] = 0
     for k in range(size):
-        varset[members[k] >> 6] |= u64(1) << u64(members[k] & 63)
+        varsets[i, members[k] >> 6] |= u64(1) << u64(members[k] & 63)
+
+
+@inlined
+def _any(varsets, i):
+    """Whether varset i has a member."""
+    some = u64(0)
+    for q in range(varsets.shape[1]):
+        some |= varsets[i, q]
+    return some != u64(0)
 
 
 @inlined
@@ -129,21 +138,19 @@ def judge_families(first, last, size, alive, tables, half_log, arities, binomial
     written = 0
     for i in range(first, last):
         block, bits, rank = next_present(block, bits, places)
-        some = u64(0)
         for q in range(words):
-            some |= alive[i, q]
             extend[i - first, q] = 0
-        if some == 0:
+        if not _any(alive, i):
             continue
         go_to(rank, walk, binomials)
         states = 1.0
         for k in range(size):
             states *= arities[members[k]]
-            without[k] = below[place_of(rank_without(k, walk), places_below)]
+            without[k] = -1.0  # not known yet
         least, second = _outside(members, size)  # arities ascend with the variable
         j = 0
         for q in range(words):
-            left = alive[i, q]
+            left, grown = alive[i, q], u64(0)
             while left:
                 x = (q << 6) + np.int64(lowest(left))
                 left &= left - u64(1)
@@ -154,17 +161,20 @@ def judge_families(first, last, size, alive, tables, half_log, arities, binomial
                 cost = entropy + penalty
                 k = 0
                 while k < size:
+                    if without[k] < 0.0:
+                        without[k] = below[place_of(rank_without(k, walk), places_below)]
                     subset = here[place_of(rank_swapped(k, x, j, walk, binomials), places)]
                     if without[k] - subset + penalty / arities[members[k]] <= cost:
                         break
                     k += 1
                 if k == size:
-                    _write_varset(members, size, varsets[written])
+                    _write_varset(members, size, varsets, written)
                     owners[written], costs[written] = x, cost
                     written += 1
                 other = second if least == x else least
                 if other < n and entropy > penalty * (arities[other] - 1):
-                    extend[i - first, q] |= u64(1) << u64(x & 63)
+                    grown |= u64(1) << u64(x & 63)
+            extend[i - first, q] = grown
     return written
 
 
@@ -217,7 +227,7 @@ def next_alive(first, last, size, extend, here, above, half_log, arities, limits
     members = walk[0]
     facets = np.zeros(size, np.uint64)
     gain = np.zeros(size, np.float64)
-    within = np.zeros(words, np.uint64)
+    within, left = np.zeros(words, np.uint64), np.zeros(words, np.uint64)
     for x in range(arities.size):
         within[x >> 6] |= u64(size <= limits[x]) << u64(x & 63)
     block, before = find_place(first, places)
@@ -225,7 +235,6 @@ def next_alive(first, last, size, extend, here, above, half_log, arities, limits
     for i in range(first, last):
         block, bits, rank = next_present(block, bits, places)
         go_to(rank, walk, binomials)
-        left = alive[i - first]
         for q in range(words):
             left[q] = within[q]
         for k in range(size):
@@ -239,6 +248,8 @@ def next_alive(first, last, size, extend, here, above, half_log, arities, limits
             for k in range(size):
                 states *= arities[members[k]]
             some = _gains(size, walk, states, above[i], half_log, arities, here, facets, gain, left)
+        for q in range(words):
+            alive[i - first, q] = left[q]
         # where Y has the least arity of all, judge_families has seen H(X | Q - Y)
         larger = 0
         while larger < size and arities[members[larger]] == arities[0]:
@@ -257,7 +268,7 @@ def next_alive(first, last, size, extend, here, above, half_log, arities, limits
                 for k in range(larger, size):
                     joint = above[place_of(rank_swapped(k, x, j, walk, binomials), places)]
                     if here[facets[k]] - joint <= gain[k] * (arities[x] - 1):
-                        left[q] ^= bit
+                        alive[i - first, q] ^= bit
                         break
 
 
@@ -273,18 +284,18 @@ def drop_hopeless(first, last, size, children, places, floors, half_log, arities
     """
     costs, first_cost, bits, start, width, byte, block_first = tables[:7]
     kept = np.empty(max(1, width.max()), np.uint64)
-    varsets, states, high_of = _written_out(first, last, size, places, arities, binomials, alive.shape[1])
+    rows, varsets, states, high_of = _written_out(first, last, size, places, arities, binomials, alive)
     for c in range(children.size):
         x = children[c]
-        bit = u64(1) << u64(x & 63)
+        word_of_x, bit = u64(x) >> u64(6), u64(1) << u64(x & 63)
         w = width[c]
         base = first_cost[c]
         blocks = block_first[c + 1] - block_first[c]
         low_block = blocks > 0 and byte[block_first[c]] == 0
         high = -1
         ready = 0
-        for i in range(last - first):
-            if alive[i, x >> 6] & bit:
+        for i in range(rows.size):
+            if alive[rows[i], word_of_x] & bit:
                 bound = floors[x] + half_log * (arities[x] - 1) * states[i]
                 if high_of[i] != high:
                     high = high_of[i]
@@ -299,33 +310,38 @@ def drop_hopeless(first, last, size, children, places, floors, half_log, arities
                     left = kept[word] & bits[row + word * (blocks << 8)] if low_block else kept[word]
                     if left:
                         if costs[base + (word << 6) + np.int64(lowest(left))] <= bound:
-                            alive[i, x >> 6] ^= bit
+                            alive[rows[i], word_of_x] ^= bit
                         break
 
 
 @njit
-def _written_out(first, last, size, places, arities, binomials, words):
-    """The varsets (m, words) uint64 at these places, the product of the arities of each, float64, and the number of
-    changes in its bytes but the lowest since the first one, int64."""
-    varsets = np.empty((last - first, words), np.uint64)
-    states = np.ones(last - first, np.float64)
-    high_of = np.zeros(last - first, np.int64)
+def _written_out(first, last, size, places, arities, binomials, alive):
+    """Of the varsets at these places those with a child in alive[place - first]: where that is, the varset (m, w), the
+    product of the arities, float64, and how often the bytes but the lowest have changed since the first one, int64."""
+    total = last - first
+    rows, varsets = np.empty(total, np.uint64), np.empty(alive.shape, np.uint64)
+    states, high_of = np.ones(total, np.float64), np.zeros(total, np.int64)
     walk = start_walk(size, binomials)
     members = walk[0]
     block, before = find_place(first, places)
     bits = places[block, 0] & ~before
-    for i in range(last - first):
+    m = 0
+    for i in range(total):
         block, bits, rank = next_present(block, bits, places)
+        if not _any(alive, i):
+            continue
         go_to(rank, walk, binomials)
-        _write_varset(members, size, varsets[i])
+        rows[m] = i
+        _write_varset(members, size, varsets, m)
         for k in range(size):
-            states[i] *= arities[members[k]]
-        if i > 0:
-            differs = (varsets[i, 0] ^ varsets[i - 1, 0]) >> u64(8)
-            for q in range(1, words):
-                differs |= varsets[i, q] ^ varsets[i - 1, q]
-            high_of[i] = high_of[i - 1] + (differs != u64(0))
-    return varsets, states, high_of
+            states[m] *= arities[members[k]]
+        if m > 0:
+            differs = (varsets[m, 0] ^ varsets[m - 1, 0]) >> u64(8)
+            for q in range(1, varsets.shape[1]):
+                differs |= varsets[m, q] ^ varsets[m - 1, q]
+            high_of[m] = high_of[m - 1] + (differs != u64(0))
+        m += 1
+    return rows[:m], varsets[:m], states[:m], high_of[:m]
 
 
 @njit
