@@ -26,13 +26,6 @@ def binomial_table(n: int) -> NDArray[np.int64]:
     return table
 
 
-def blocks_of(marks: NDArray[np.uint64], before: int) -> tuple[NDArray[np.uint64], int]:
-    """The blocks with these bits after `before` present varsets, and how many are present with them."""
-    count = np.bitwise_count(marks).astype(np.uint64)
-    ends = np.cumsum(count) + np.uint64(before)
-    return np.stack((marks, ends - count), axis=1), int(ends[-1])
-
-
 @inlined
 def start_walk(size, binomials):
     """The walk over the varsets of `size` of n variables, at rank 0: (members, same, up, down), int64.

@@ -15,6 +15,14 @@ def shelf_of(memory=1 << 30, folder=None):
     return Shelf(memory, Store(folder or Path(), 1 << 30 if folder else 0))
 
 
+def places_of(present):
+    """The places of varsets (extbnsl/ranks.py), given a bool for each rank."""
+    padded = np.pad(present, (0, -present.size % 64))
+    marks = np.packbits(padded, bitorder="little").view(np.uint64)
+    count = np.bitwise_count(marks)
+    return np.stack((marks, np.cumsum(count, dtype=np.uint64) - count), axis=1)
+
+
 def random_dataset(rng, n, records, largest_arity=4):
     """Columns of 1 to `largest_arity` states, many of them noisy functions of others; rows may repeat.
 

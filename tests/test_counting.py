@@ -5,11 +5,12 @@ from math import comb
 
 import numpy as np
 import pytest
+from cases import places_of
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from extbnsl.data import distinct_rows
-from extbnsl.ranks import binomial_table, blocks_of
+from extbnsl.ranks import binomial_table
 from extbnsl.scores.counting import count, counting_table, scratch_bytes
 
 SETTINGS = settings(deadline=None, max_examples=25, suppress_health_check=list(HealthCheck))
@@ -41,9 +42,8 @@ def counted(rows, weights, arities, size, present, first, last):
     """T of the varsets at places first..last of those that are present: a bool for each rank."""
     n = len(arities)
     table = counting_table(rows, weights, np.array(arities, dtype=np.int64))
-    marks = np.packbits(np.pad(present, (0, -present.size % 64)), bitorder="little").view(np.uint64)
     out = np.full(last - first, np.nan)
-    count(size, first, last, blocks_of(marks, 0)[0], binomial_table(n), table.arrays(), out)
+    count(size, first, last, places_of(present), binomial_table(n), table.arrays(), out)
     return out
 
 

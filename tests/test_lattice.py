@@ -6,7 +6,7 @@ import math
 import naive
 import numpy as np
 import pytest
-from cases import dataset_of, full_xor_rows, random_dataset, shelf_of, xor_rows
+from cases import dataset_of, full_xor_rows, places_of, random_dataset, shelf_of, xor_rows
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -17,7 +17,7 @@ from extbnsl.parents import enumerate as enumeration
 from extbnsl.parents.enumerate import CountingProblem, enumerate_families
 from extbnsl.parents.lattice import mark_needed, next_alive
 from extbnsl.parents.surviving import surviving_families
-from extbnsl.ranks import BLOCK, binomial_table, blocks_of
+from extbnsl.ranks import BLOCK, binomial_table
 from extbnsl.scores.counting import counting_table
 from extbnsl.scores.mdl import half_log, max_size
 from extbnsl.varsets import pack
@@ -29,13 +29,6 @@ SETTINGS = settings(deadline=None, max_examples=40, suppress_health_check=list(H
 def level(n, size):
     """All varsets of `size` of n variables as integers, in numeric order."""
     return sorted(sum(1 << v for v in chosen) for chosen in itertools.combinations(range(n), size))
-
-
-def places_of(ranks, total):
-    """The blocks of these ranks out of so many."""
-    present = np.zeros(total + -total % BLOCK, bool)
-    present[ranks] = True
-    return blocks_of(np.packbits(present, bitorder="little").view(np.uint64), 0)[0]
 
 
 def rank_of(members):
@@ -70,14 +63,15 @@ def test_mark_needed(seed, n, variables, extended, data):
         return rank_of([NUMBERS[variables][y] for y in naive.members(varset)])
 
     total = math.comb(variables, size)
-    places = places_of([rank(v) for v in present], math.comb(variables, size - 1))
+    there = np.zeros(math.comb(variables, size - 1), bool)
+    there[[rank(v) for v in present]] = True
     column = np.stack(
         [pack([NUMBERS[variables][y] for y in naive.members(alive[v])], variables) for v in sorted(present)]
     )
     lo = data.draw(st.integers(0, (total - 1) // BLOCK)) * BLOCK
     hi = data.draw(st.integers(lo + 1, total))
-    marks = np.full(-(-(hi - lo) // BLOCK), 7, np.uint64)
-    mark_needed(lo, hi, size, column, places, extended, binomial_table(variables), marks)
+    marked = np.full((-(-(hi - lo) // BLOCK), 2), 7, np.uint64)
+    count = mark_needed(lo, hi, size, column, places_of(there), extended, binomial_table(variables), marked)
     needed = []
     for v in varsets:
         common = everyone & ~v
@@ -86,7 +80,10 @@ def test_mark_needed(seed, n, variables, extended, data):
         family = any(alive[v ^ 1 << y] >> y & 1 for y in naive.members(v))
         if family or (extended and common):
             needed.append(rank(v))
-    assert [lo + r for r in ranks_in(marks[:, None])] == [r for r in needed if lo <= r < hi]
+    wanted = np.zeros(hi - lo, bool)
+    wanted[[r - lo for r in needed if lo <= r < hi]] = True
+    assert np.array_equal(marked, places_of(wanted))
+    assert count == wanted.sum()
 
 
 # ---- rules

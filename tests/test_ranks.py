@@ -5,12 +5,12 @@ from math import comb
 
 import numpy as np
 import pytest
+from cases import places_of
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from extbnsl.ranks import (
     binomial_table,
-    blocks_of,
     find_place,
     go_to,
     is_present,
@@ -86,20 +86,12 @@ def test_ranks_of_neighbours(n, seed):
 
 
 @SETTINGS
-@given(st.integers(0, 2**32), st.integers(1, 700), st.sampled_from([0.002, 0.1, 0.9, 1.0]), st.integers(1, 5))
-def test_places(seed, total, density, pieces):
+@given(st.integers(0, 2**32), st.integers(1, 700), st.sampled_from([0.002, 0.1, 0.9, 1.0]))
+def test_places(seed, total, density):
     rng = np.random.default_rng(seed)
     present = rng.random(total) < density
     present[rng.integers(total)] = True
-    marks = np.packbits(np.pad(present, (0, -total % 64)), bitorder="little").view(np.uint64)
-    blocks, before = [], 0
-    for part in np.array_split(marks, pieces):
-        if part.size:
-            own, before = blocks_of(part, before)
-            blocks.append(own)
-    places = np.concatenate(blocks)
-    ranks = np.flatnonzero(present).tolist()
-    assert before == len(ranks)
+    places, ranks = places_of(present), np.flatnonzero(present).tolist()
     assert [rank for rank in range(total) if is_present(rank, places)] == ranks
     assert [place_of(rank, places) for rank in ranks] == list(range(len(ranks)))
     for place, rank in enumerate(ranks):

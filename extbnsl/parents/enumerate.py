@@ -19,14 +19,14 @@ from extbnsl.parents.best_score import by_bytes, byte_tables
 from extbnsl.parents.enumeration import Counts, Enumeration, Level, start_enumeration
 from extbnsl.parents.lattice import drop_hopeless, judge_families, mark_needed, next_alive
 from extbnsl.parents.pruning import merged
-from extbnsl.ranks import BLOCK, binomial_table, blocks_of
+from extbnsl.ranks import BLOCK, binomial_table
 from extbnsl.scores.counting import CountingTable, count
 from extbnsl.shelf import Shelf
 from extbnsl.varsets import pack
 from extbnsl.workers import Stopped, Workers, chunks
 
 CHUNK = 8192  # varsets of one task
-MARKED_BLOCKS = 1024  # of one task
+MARKED_BLOCKS = 4096  # of one task
 BATCH = 256  # tasks that wait at a time
 TASK_BYTES = 1 << 20  # of the families that a task may find
 CANDIDATE_BYTES = 10  # of a family that is not in its child's list yet, beside its parents
@@ -138,18 +138,18 @@ class _Counting:
         self._need(16 * blocks)
         column = self.shelf.column((blocks, 2), np.uint64)
 
-        def task(lo: int, hi: int) -> NDArray[np.uint64]:
-            marks = np.empty(hi - lo, np.uint64)
+        def task(lo: int, hi: int) -> tuple[NDArray[np.uint64], int]:
+            own = np.empty((hi - lo, 2), np.uint64)
             ranks = BLOCK * lo, min(BLOCK * hi, total)
-            mark_needed(*ranks, size, level.alive, level.here.places, not last, self.binomials, marks)
-            self.shelf.has_read(8 * size * int(np.bitwise_count(marks).sum()) + 16 * marks.size)
-            return marks
+            marked = mark_needed(*ranks, size, level.alive, level.here.places, not last, self.binomials, own)
+            self.shelf.has_read(8 * size * marked + 16 * (hi - lo))
+            return own, marked
 
         begin = needed = 0
-        for marks in self._each(task, blocks, MARKED_BLOCKS):
-            own, needed = blocks_of(marks, needed)
+        for own, marked in self._each(task, blocks, MARKED_BLOCKS):
+            own[:, 1] += np.uint64(needed)
             column.fill(begin, own)
-            begin += marks.size
+            begin, needed = begin + own.shape[0], needed + marked
         return column.array(), needed
 
     def _count(self, level: Level, last: bool) -> Counts:

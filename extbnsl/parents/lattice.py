@@ -13,7 +13,7 @@ BestScore(X | U) for any U.
 
 import numpy as np
 
-from extbnsl.kernels import inlined, lowest, njit, u64
+from extbnsl.kernels import inlined, lowest, njit, popcount, u64
 from extbnsl.ranks import (
     find_place,
     go_to,
@@ -52,16 +52,17 @@ def _has(varsets, i, x):
 
 
 @njit
-def mark_needed(lo, hi, size, alive, places, extended, binomials, marks):
-    """Set bit i % 64 of marks[i // 64] where the varset of `size` members and rank lo + i < hi must be counted.
+def mark_needed(lo, hi, size, alive, places, extended, binomials, marked):
+    """marked = the places of the varsets of `size` members and lo <= rank < hi that must be counted; returns how many.
 
-    That is where it is P + X with X alive at P, and, if families are `extended`, where it may be the parent set of some
-    child: one that is alive at each of its subsets with one member less. alive and places: level size - 1. Where the
-    varset without its last member is not present, neither is needed: 64 ranks at once.
+    Needed is P + X with X alive at P, and, if families are `extended`, what may be the parent set of some child: one
+    that is alive at each of its subsets with one member less. alive and places: level size - 1. Where varsets without
+    their last member are not present, 64 ranks are passed at once. lo is a multiple of 64; marked (b, 2) uint64 begins
+    with its block, and the counts in it with 0.
     """
     walk = start_walk(size, binomials)
     common = np.empty(alive.shape[1], np.uint64)
-    marks[:] = 0
+    marked[:] = 0
     last = size - 1
     rank = lo
     while rank < hi:
@@ -74,9 +75,14 @@ def mark_needed(lo, hi, size, alive, places, extended, binomials, marks):
         if left and rank < end:
             go_to(rank, walk, binomials)
             if _is_needed(size, walk, alive, places, extended, common):
-                marks[(rank - lo) >> 6] |= u64(1) << u64((rank - lo) & 63)
+                marked[(rank - lo) >> 6, 0] |= u64(1) << u64((rank - lo) & 63)
             rank += 1
         rank = min(rank, end)
+    needed = u64(0)
+    for block in range(marked.shape[0]):
+        marked[block, 1] = needed
+        needed += popcount(marked[block, 0])
+    return needed
 
 
 @inlined
