@@ -18,7 +18,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
-from cases import random_families, scores_of
+from cases import dataset_of, random_families, scores_of
 from disk import Killed
 from h5py import h5f
 from hypothesis import HealthCheck, given, settings
@@ -229,6 +229,29 @@ def test_killed_while_counting_it_counts_no_size_twice(dataset, undisturbed, tmp
     assert outcome(result)[:2] == undisturbed[0][:2]
     assert outcome(result) == undisturbed[0] or by_child  # counts fewer varsets
     assert not arrays(tmp_path)
+
+
+def test_killed_while_counting_more_variables_than_a_word_has_bits(tmp_path):
+    dataset = dataset_of(np.random.default_rng(3).integers(0, 2, (25, 66)))
+    options = {"max_parents": 2, "memory": 1 << 30}
+    (tmp_path / "undisturbed").mkdir()
+    expected = outcome(session(tmp_path / "undisturbed", dataset, **options))
+    sizes = []
+
+    def kill(event):
+        if (
+            isinstance(event, Committed)
+            and (now := counting(tmp_path))
+            and now["enumeration"]["complete_to"] not in sizes
+        ):
+            sizes.append(now["enumeration"]["complete_to"])
+            raise Killed
+
+    for _ in range(2):
+        with pytest.raises(Killed):
+            session(tmp_path, dataset, observer=kill, **options)
+    assert sizes == [0, 1]
+    assert outcome(session(tmp_path, dataset, **options)) == expected
 
 
 def counting(folder):
