@@ -21,7 +21,7 @@ from extbnsl.parents.lattice import drop_hopeless, judge_families, mark_needed, 
 from extbnsl.parents.pruning import merged
 from extbnsl.ranks import BLOCK, binomial_table
 from extbnsl.scores.counting import CountingTable, count
-from extbnsl.shelf import Shelf
+from extbnsl.shelf import Column, Shelf
 from extbnsl.varsets import pack
 from extbnsl.workers import Stopped, Workers, chunks
 
@@ -61,8 +61,8 @@ def enumerate_families(
     """Judge parent sets level by level until none can win, or the shelf has no room for the next level.
 
     Goes on from `begun`. on_size gets what is known after each size; it may raise Stopped. What lasts lies on the
-    shelf: 8 to 24 + 16 w bytes per varset that is needed of the largest two levels (w words to a varset), a quarter of
-    a byte for one that is not, and the families; they are read in nearly ascending order, so that they may well be on
+    shelf: 8 to 8 + 16 w bytes per varset that is needed of the largest two levels (w words to a varset), a quarter of
+    a byte for each, needed or not, and the families; they are read in nearly ascending order, so that they may well be on
     disk; what does not last takes as much memory again. Time: a few hundred ns per varset that is needed, some 10 ns
     per family, and for a varset that is not needed between 0.02 ns and some 10 ns, as its neighbours are.
     """
@@ -109,11 +109,12 @@ class _Counting:
         last = level.size >= min(int(self.problem.limits.max()), n - 1)
         above = self._count(level, last)
         found = replace(found, varsets=found.varsets + above.joint.size)
-        extend, found = self._judge(level, above, found)
+        extend = None if last else self.shelf.column(level.alive.shape, np.uint64)
+        found = self._judge(level, above, extend, found)
         found = replace(found, complete_to=level.size)
         unit = f"varsets counted, parent sets of {level.size}"
         self.observer(StageAdvanced("scores", found.varsets, 0, unit, level.size))
-        following = None if last else self._next_level(level, above, extend, found)
+        following = None if extend is None else self._next_level(level, above, extend.array(), found)
         return replace(found, level=following, done=following is None)
 
     def _each(self, task: Callable[[int, int], T], total: int, most: int) -> Iterator[T]:
@@ -157,7 +158,7 @@ class _Counting:
         size, table = level.size + 1, self.problem.table
         places, needed = self._mark(level, last)
         row = level.alive.shape[1] * level.alive.itemsize
-        self._need(8 * needed + level.alive.nbytes + (0 if last else row * needed))  # joint, extend, alive above
+        self._need(8 * needed + (0 if last else level.alive.nbytes + row * needed))  # joint; extend, and alive above
         joint = self.shelf.column((needed,), np.float64)
 
         def task(lo: int, hi: int) -> None:
@@ -169,13 +170,12 @@ class _Counting:
         deque(self._each(task, needed, min(CHUNK, max(64, ENTRIES_PER_TASK // table.weights.size))), maxlen=0)
         return Counts(places, joint.array())
 
-    def _judge(self, level: Level, above: Counts, found: Enumeration) -> tuple[NDArray[np.uint64], Enumeration]:
-        """For which children each parent set may still be extended, as `alive`, and `found` with those that win so
-        far."""
+    def _judge(self, level: Level, above: Counts, extend: Column | None, found: Enumeration) -> Enumeration:
+        """`found` with the parent sets of this level that win so far; `extend`, like `alive`, gets the children for
+        which a parent set may still be extended."""
         total, width = level.alive.shape
         n = self.problem.limits.size
         tables = tuple(counts.columns for counts in (level.below, level.here, above))
-        extend = self.shelf.column(level.alive.shape, np.uint64)
 
         def task(lo: int, hi: int) -> Candidates:
             room = (hi - lo) * n
@@ -185,7 +185,8 @@ class _Counting:
                 lo, hi, level.size, level.alive, tables, self.problem.half_log, self.problem.table.arities,
                 self.binomials, own, out,
             )  # fmt: skip
-            extend.fill(lo, own)
+            if extend is not None:
+                extend.fill(lo, own)
             self.shelf.has_read(24 * (level.size + 1) * (hi - lo))
             return out[0][:written].copy(), out[1][:written].copy(), out[2][:written].copy()
 
@@ -196,7 +197,7 @@ class _Counting:
             size += candidate * candidates[1].size
             if size > self.shelf.memory // 4:
                 found, waiting, size = self._extended(found, waiting), [], 0
-        return extend.array(), self._extended(found, waiting)
+        return self._extended(found, waiting)
 
     def _extended(self, found: Enumeration, candidates: list[Candidates]) -> Enumeration:
         """`found` with the candidates merged in, dominated ones dropped."""
