@@ -26,8 +26,9 @@ from extbnsl.varsets import pack
 from extbnsl.workers import Stopped, Workers, chunks
 
 CHUNK = 8192  # varsets of one task
-MARKED_BLOCKS = 4096  # of one task
+MARKED_BLOCKS = 4096  # of 64 ranks each, of one task
 BATCH = 256  # tasks that wait at a time
+MARKED_BATCH = 64  # of those that mark
 TASK_BYTES = 1 << 20  # of the families that a task may find
 CANDIDATE_BYTES = 10  # of a family that is not in its child's list yet, beside its parents
 ENTRIES_PER_TASK = 40_000_000  # rows times varsets that one counting task may touch: a fraction of a second
@@ -62,8 +63,8 @@ def enumerate_families(
 
     Goes on from `begun`. on_size gets what is known after each size; it may raise Stopped. What lasts lies on the
     shelf: 8 to 8 + 16 w bytes per varset that is needed of the largest two levels (w words to a varset), a quarter of
-    a byte for each, needed or not, and the families; they are read in nearly ascending order, so that they may well be on
-    disk; what does not last takes as much memory again. Time: a few hundred ns per varset that is needed, some 10 ns
+    a byte for each, needed or not, and the families; they are read in nearly ascending order, so that they may well be
+    on disk; what does not last takes as much memory again. Time: a few hundred ns per varset that is needed, some 10 ns
     per family, and for a varset that is not needed between 0.02 ns and some 10 ns, as its neighbours are.
     """
     n = problem.limits.size
@@ -92,7 +93,7 @@ def _lowest_level(problem: CountingProblem) -> Level:
 
 @dataclass(frozen=True)
 class _Counting:
-    """The steps of one level; every array that is as long as a level is made in chunks of ranks."""
+    """The steps of one level; every array that is as long as a level is made in chunks."""
 
     problem: CountingProblem
     binomials: NDArray[np.int64]
@@ -117,10 +118,10 @@ class _Counting:
         following = None if extend is None else self._next_level(level, above, extend.array(), found)
         return replace(found, level=following, done=following is None)
 
-    def _each(self, task: Callable[[int, int], T], total: int, most: int) -> Iterator[T]:
-        """task(lo, hi) for the ranges of [0, total), at most so many at a time."""
-        for begin in range(0, total, BATCH * max(1, most)):
-            end = min(begin + BATCH * max(1, most), total)
+    def _each(self, task: Callable[[int, int], T], total: int, most: int, batch: int = BATCH) -> Iterator[T]:
+        """task(lo, hi) for ranges of at most so many that cover [0, total), a batch of them at a time."""
+        for begin in range(0, total, batch * max(1, most)):
+            end = min(begin + batch * max(1, most), total)
             yield from self.workers.map(task, chunks(end, max(1, most), begin))
 
     def _need(self, size: int) -> None:
@@ -147,7 +148,7 @@ class _Counting:
             return own, marked
 
         begin = needed = 0
-        for own, marked in self._each(task, blocks, MARKED_BLOCKS):
+        for own, marked in self._each(task, blocks, MARKED_BLOCKS, MARKED_BATCH):
             own[:, 1] += np.uint64(needed)
             column.fill(begin, own)
             begin, needed = begin + own.shape[0], needed + marked
