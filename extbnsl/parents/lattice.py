@@ -291,33 +291,57 @@ def drop_hopeless(first, last, size, children, places, floors, half_log, arities
     costs, first_cost, bits, start, width, byte, block_first = tables[:7]
     kept = np.empty(max(1, width.max()), np.uint64)
     rows, varsets, states, high_of = _written_out(first, last, size, places, arities, binomials, alive)
+    first_of, own = _by_child(rows, alive, arities.size)
     for c in range(children.size):
         x = children[c]
-        word_of_x, bit = u64(x) >> u64(6), u64(1) << u64(x & 63)
         w = width[c]
         base = first_cost[c]
         blocks = block_first[c + 1] - block_first[c]
         low_block = blocks > 0 and byte[block_first[c]] == 0
         high = -1
         ready = 0
-        for i in range(rows.size):
-            if alive[rows[i], word_of_x] & bit:
-                bound = floors[x] + half_log * (arities[x] - 1) * states[i]
-                if high_of[i] != high:
-                    high = high_of[i]
-                    ready = 0
-                row = start[c] + np.int64(varsets[i, 0] & u64(255))
-                for word in range(w):
-                    if costs[base + (word << 6)] > bound:
-                        break
-                    if word == ready:
-                        kept[word] = _inside_high_bytes(c, varsets[i], word, low_block, tables)
-                        ready += 1
-                    left = kept[word] & bits[row + word * (blocks << 8)] if low_block else kept[word]
-                    if left:
-                        if costs[base + (word << 6) + np.int64(lowest(left))] <= bound:
-                            alive[rows[i], word_of_x] ^= bit
-                        break
+        for p in range(first_of[x], first_of[x + 1]):
+            i = own[p]
+            bound = floors[x] + half_log * (arities[x] - 1) * states[i]
+            if high_of[i] != high:
+                high = high_of[i]
+                ready = 0
+            row = start[c] + np.int64(varsets[i, 0] & u64(255))
+            for word in range(w):
+                if costs[base + (word << 6)] > bound:
+                    break
+                if word == ready:
+                    kept[word] = _inside_high_bytes(c, varsets[i], word, low_block, tables)
+                    ready += 1
+                left = kept[word] & bits[row + word * (blocks << 8)] if low_block else kept[word]
+                if left:
+                    if costs[base + (word << 6) + np.int64(lowest(left))] <= bound:
+                        alive[rows[i], x >> 6] ^= u64(1) << u64(x & 63)
+                    break
+
+
+@njit
+def _by_child(rows, alive, n):
+    """Where in `rows` each child is alive: own[first_of[X]:first_of[X + 1]], ascending; (n + 2,) int64, (k,) uint32."""
+    first_of = np.zeros(n + 2, np.int64)
+    for i in range(rows.size):
+        for q in range(alive.shape[1]):
+            left = alive[rows[i], q]
+            while left:
+                first_of[u64((q << 6) + 2) + lowest(left)] += 1
+                left &= left - u64(1)
+    for x in range(n):
+        first_of[x + 2] += first_of[x + 1]
+    own = np.empty(first_of[n + 1], np.uint32)
+    for i in range(rows.size):
+        for q in range(alive.shape[1]):
+            left = alive[rows[i], q]
+            while left:
+                x = u64((q << 6) + 1) + lowest(left)
+                own[first_of[x]] = i
+                first_of[x] += 1
+                left &= left - u64(1)
+    return first_of, own
 
 
 @njit
