@@ -118,9 +118,13 @@ class _Counting:
         following = None if extend is None else self._next_level(level, above, extend.array(), found)
         return replace(found, level=following, done=following is None)
 
-    def _each(self, task: Callable[[int, int], T], total: int, most: int, batch: int = BATCH) -> Iterator[T]:
-        """task(lo, hi) for ranges of at most so many that cover [0, total), a batch of them at a time."""
+    def _each(self, task: Callable[[int, int], T], total: int, most: int, unit: str, batch: int = BATCH) -> Iterator[T]:
+        """task(lo, hi) for ranges of at most so many that cover [0, total), a batch of them at a time.
+
+        The observer is told how much of that is done, in this unit.
+        """
         for begin in range(0, total, batch * max(1, most)):
+            self.observer(StageAdvanced("scores", begin, total, unit))
             end = min(begin + batch * max(1, most), total)
             yield from self.workers.map(task, chunks(end, max(1, most), begin))
 
@@ -148,7 +152,8 @@ class _Counting:
             return own, marked
 
         begin = needed = 0
-        for own, marked in self._each(task, blocks, MARKED_BLOCKS, MARKED_BATCH):
+        unit = f"blocks of {BLOCK} varsets of {size} looked at"
+        for own, marked in self._each(task, blocks, MARKED_BLOCKS, unit, MARKED_BATCH):
             own[:, 1] += np.uint64(needed)
             column.fill(begin, own)
             begin, needed = begin + own.shape[0], needed + marked
@@ -168,7 +173,8 @@ class _Counting:
             joint.fill(lo, own)
             self.shelf.has_read(16 * (hi - lo))
 
-        deque(self._each(task, needed, min(CHUNK, max(64, ENTRIES_PER_TASK // table.weights.size))), maxlen=0)
+        most = min(CHUNK, max(64, ENTRIES_PER_TASK // table.weights.size))
+        deque(self._each(task, needed, most, f"varsets of {size} counted"), maxlen=0)
         return Counts(places, joint.array())
 
     def _judge(self, level: Level, above: Counts, extend: Column | None, found: Enumeration) -> Enumeration:
@@ -193,7 +199,8 @@ class _Counting:
 
         waiting: list[Candidates] = []
         size, candidate = 0, CANDIDATE_BYTES + 8 * width
-        for candidates in self._each(task, total, min(CHUNK, TASK_BYTES // (candidate * n))):
+        unit = f"parent sets of {level.size} judged"
+        for candidates in self._each(task, total, min(CHUNK, TASK_BYTES // (candidate * n)), unit):
             waiting.append(candidates)
             size += candidate * candidates[1].size
             if size > self.shelf.memory // 4:
@@ -234,7 +241,8 @@ class _Counting:
             column.fill(lo, own)
             self.shelf.has_read(32 * size * (hi - lo))
 
-        deque(self._each(begin, above.joint.size, CHUNK), maxlen=0)
+        doing = f"parent sets of {size} made ready"
+        deque(self._each(begin, above.joint.size, CHUNK, doing), maxlen=0)
         for children in by_bytes(found.costs, problem.limits.size, self.shelf.memory // 2):
             tables = byte_tables([found.parents[x] for x in children], [found.costs[x] for x in children]).arrays()
             owners = np.array(children)
@@ -248,5 +256,5 @@ class _Counting:
                 self.shelf.has_read(8 * (hi - lo))
                 return bool(own.any())
 
-            some = sum(self._each(drop, above.joint.size, CHUNK))
+            some = sum(self._each(drop, above.joint.size, CHUNK, doing))
         return Level(size, level.here, above, alive) if some else None
