@@ -7,7 +7,7 @@ they are a better network than it.
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -100,7 +100,9 @@ def _solved(pieces: tuple[Piece, ...], component: Component, k: int, context: Co
     while (at := next_piece(pieces)) is not None:
         limit = piece_limit(pieces, at, standing.parts[k])
         with context.stages.stage("bounds", _sizes(pieces, at, k)) as summary:
-            found = find_guide(pieces[at].left, pieces[at].multipliers, limit, context, thorough=tried)
+            found = find_guide(
+                pieces[at].left, pieces[at].multipliers, limit, context, _bound_raiser(pieces, at, k, standing), tried
+            )
             if not _any_searched(pieces):
                 passes += [_root_pass(pieces, at, one) for one in found.passes]
             if found.proved:
@@ -123,6 +125,11 @@ def _solved(pieces: tuple[Piece, ...], component: Component, k: int, context: Co
         search = Search(k, pieces, at, limit, guide.partition.groups, guide.multipliers, guide.sets)
         return _after(search, component, k, context)
     return _joined(pieces, k, context)
+
+
+def _bound_raiser(pieces: tuple[Piece, ...], at: int, k: int, standing: Standing) -> Callable[[Guide], None]:
+    """What lets the standing know how far each better guide of a piece has brought the bound."""
+    return lambda guide: raise_bound(k, lower_bound(guided_pieces(pieces, at, Guided(guide))), standing)
 
 
 def _ready_to_polish(context: Context) -> bool:

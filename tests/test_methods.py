@@ -17,7 +17,7 @@ from extbnsl.events import StageEnded, Warned
 from extbnsl.network import Network
 from extbnsl.solve import LOWER_BOUNDS, PARENT_GRAPHS, solve
 from extbnsl.verify import score_network, verify_optimality
-from extbnsl.workers import Workers
+from extbnsl.workers import Stopped, Workers
 
 problem, plain_spread = extbnsl.prove.guided_problem, Polish.spread
 COMBINATIONS = [
@@ -99,10 +99,8 @@ def test_everything_is_done_where_a_search_would_be_large(polish, incumbent, pro
     if incumbent == "as it stands":
         monkeypatch.setattr(extbnsl.prove, "search_orders", _as_they_stand)
     for seed in range(8):
-        rng, n = np.random.default_rng(seed), 7
-        sets = [[p for p in range(1 << n) if p.bit_count() <= 3 and not p >> x & 1] for x in range(n)]
-        families = [[(p, 9.0 - 3.0 * p.bit_count() + rng.uniform(0, 4)) for p in own] for own in sets]
-        optimum = naive.optimal_cost_dp(n, naive.best_scores(naive.cost_table(n, families)))
+        families = wishful(seed)
+        optimum = naive.optimal_cost_dp(7, naive.best_scores(naive.cost_table(7, families)))
         result = solve(scores_of(families), threads=1, polish=polish)
         assert result.status == "optimal"
         assert result.cost == pytest.approx(optimum, abs=1e-9)
@@ -125,6 +123,29 @@ def test_certificates_of_probing_hold(probings, monkeypatch):
             assert optimality.complete
             checked += 1
     assert checked
+
+
+def wishful(seed, n=7):
+    """Children that want many parents."""
+    rng = np.random.default_rng(seed)
+    sets = [[p for p in range(1 << n) if p.bit_count() <= 3 and not p >> x & 1] for x in range(n)]
+    return [[(p, 9.0 - 3.0 * p.bit_count() + rng.uniform(0, 4)) for p in own] for own in sets]
+
+
+def test_what_was_shown_until_it_is_stopped_counts(probings, monkeypatch):
+    """The time is over while the last is being tried: the bound is that of the LP by then."""
+
+    def stopped(*_):
+        raise Stopped("time_limit")
+
+    roots, plain = [], Polish.improved
+    monkeypatch.setattr(Polish, "improved", lambda *given: roots.append(plain(*given)) or roots[-1])
+    monkeypatch.setattr(Polish, "probed", stopped)
+    monkeypatch.setattr(extbnsl.prove, "search_orders", _as_they_stand)
+    result = solve(scores_of(wishful(1)), threads=1)
+    assert result.status == "time_limit"
+    assert result.stats["components"] == [7]
+    assert result.lower_bound == pytest.approx(max(one.root for one in roots), abs=1e-9)
 
 
 def test_without_the_library_there_is_a_hint(probings, monkeypatch):
