@@ -3,7 +3,7 @@
 import contextlib
 import math
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,8 @@ class Commits:
     """The commits of one process of a run; without a run folder there are none, and nothing else changes.
 
     unsaved: how many bytes of the search may be in memory alone. about: what every manifest says besides the standing
-    (digest, options, what the caller wants remembered). stop: when it gives a reason, commits get short.
+    (digest, options, what the caller wants remembered). stop: when it gives a reason, commits get short. has_read: of
+    the shelf that holds what is committed.
     """
 
     def __init__(
@@ -38,6 +39,7 @@ class Commits:
         standing: Standing,
         observer: Observer,
         stop: StopSignal = never,
+        has_read: Callable[[int], None] = lambda size: None,
     ) -> None:
         self.store = store
         self.standing = standing
@@ -45,6 +47,7 @@ class Commits:
         self._about = about
         self._observer = observer
         self._stop = stop
+        self._has_read = has_read
         self._started = self._last = time.monotonic()
         self.unsaved = UNSAVED_BYTES if run_folder is not None else math.inf
         self._spent = 0.0  # seconds that the last commit took
@@ -84,7 +87,7 @@ class Commits:
         if enumeration is None or (before is not None and before.counters == enumeration.document()):
             return
         patience = Patience(self._stop, STOP_SECONDS)
-        self.standing.counting = write_counting(enumeration, self.store, patience.over) or before
+        self.standing.counting = write_counting(enumeration, self.store, patience.over, self._has_read) or before
 
     def last_commit(self, status: str) -> None:
         """Commit at the end of the process; if that fails, warn that the commit before stands, and keep its files."""

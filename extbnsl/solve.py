@@ -109,7 +109,7 @@ def solve(
             load_compression()
         shelf = Shelf(memory // 2, store)
         standing = _standing(resume, store, shelf)
-        commits = Commits(run_folder, store, about, standing, observer, workers.stop)
+        commits = Commits(run_folder, store, about, standing, observer, workers.stop, shelf.has_read)
         stages = Stages(observer, standing.stages)
         methods = Methods(lower_bound, fixing, ancestral, path_extension, parent_graph, polish)
         context = Context(workers, stages, observer, memory, seed, methods, commits, shelf)
@@ -177,7 +177,7 @@ def _check_same(about: Mapping[str, Any], resume: Manifest | None) -> None:
 def _standing(resume: Manifest | None, store: Store, shelf: Shelf) -> Standing:
     if resume is None:
         return Standing()
-    return read_standing(resume.state, {file.name: file for file in resume.files}, store.folder, shelf.put)
+    return read_standing(resume.state, {file.name: file for file in resume.files}, store.folder, shelf)
 
 
 def compute_scores(

@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 
 from extbnsl.errors import ExtbnslError
-from extbnsl.lists import Put, list_pieces, piece_name, read_lists, write_lists
+from extbnsl.lists import Put, array_pieces, list_pieces, piece_name, read_lists, read_pieces, write_lists
 from extbnsl.parents.enumeration import Enumeration, stored_enumeration
 from extbnsl.parents.surviving import Survivors
 from extbnsl.pieces import RootPass, Search, read_search
 from extbnsl.scores.local import LocalScores
 from extbnsl.search.state import SearchState
-from extbnsl.storage import HEADER_BYTES, Store, StoredFile, pieces, read_pieces, write_arrays
+from extbnsl.shelf import Shelf
+from extbnsl.storage import HEADER_BYTES, Store, StoredFile, write_arrays
 
 COUNTERS = ("nodes_expanded", "nodes_generated", "nodes_kept", "peak_layer")
 
@@ -137,15 +138,15 @@ class Standing:
         }  # fmt: skip
 
 
-def read_standing(document: Mapping[str, Any], files: Mapping[str, StoredFile], folder: Path, put: Put) -> Standing:
-    """The standing that a manifest keeps, long arrays as `put` holds them; RunDirectoryError if a file is damaged."""
-    search = None if document["search"] is None else read_search(document["search"], files, folder, put)
+def read_standing(document: Mapping[str, Any], files: Mapping[str, StoredFile], folder: Path, shelf: Shelf) -> Standing:
+    """The standing that a manifest keeps, long arrays on the shelf; RunDirectoryError if a file is damaged."""
+    search = None if document["search"] is None else read_search(document["search"], files, folder, shelf.put)
     counting = None if document["counting"] is None else _read_counting(document["counting"], files)
     scores = () if document["scores"] is None else tuple(files[name] for name in document["scores"]["files"])
     return Standing(
-        enumeration=None if counting is None else _read_enumeration(counting, folder, put),
+        enumeration=None if counting is None else _read_enumeration(counting, folder, shelf),
         counting=counting,
-        survivors=document["scores"] and _read_survivors(document["scores"], scores, folder, put),
+        survivors=document["scores"] and _read_survivors(document["scores"], scores, folder, shelf.put),
         scores=scores,
         # whatever stopped the process before, this one has not given anything up
         parts=[replace(_read_part(part), stopped=None) for part in document["parts"]],
@@ -168,11 +169,13 @@ def _read_part(document: Mapping[str, Any]) -> Part:
     return Part(**{**document, "order": tuple(document["order"]), "passes": passes})
 
 
-def write_counting(enumeration: Enumeration, store: Store, give_up: Callable[[], bool]) -> Counting | None:
+def write_counting(
+    enumeration: Enumeration, store: Store, give_up: Callable[[], bool], has_read: Callable[[int], None]
+) -> Counting | None:
     """Write the enumeration to the store; None if its disk budget has no room, or `give_up` says so between two files.
 
-    Unless all is written, nothing of it is left. Each file is on disk before the next one is begun: whoever gives up,
-    or commits, does not wait long.
+    has_read: see `Shelf`, which may hold it. Unless all is written, nothing of it is left. Each file is on disk before
+    the next one is begun: whoever gives up, or commits, does not wait long.
     """
     if store.used + enumeration.bytes * 101 // 100 + 2 * HEADER_BYTES > store.disk:
         return None
@@ -181,7 +184,7 @@ def write_counting(enumeration: Enumeration, store: Store, give_up: Callable[[],
     stem = f"runs/counting-{enumeration.complete_to:02}"
     parts = (
         (families, f"{stem}-families", list_pieces(enumeration.parents, enumeration.costs)),
-        (others, stem, pieces(arrays)),
+        (others, stem, array_pieces(arrays)),
     )
     try:
         for files, name, content in parts:
@@ -190,6 +193,7 @@ def write_counting(enumeration: Enumeration, store: Store, give_up: Callable[[],
                     store.keep_only(before)
                     return None
                 files.append(write_arrays(store.folder, piece_name(name, number), piece))
+                has_read(sum(array.nbytes for array in piece.values()))
                 store.add(files[-1:])
                 store.synchronise(files[-1:])
     except (ExtbnslError, MemoryError):
@@ -204,9 +208,9 @@ def _read_counting(document: Mapping[str, Any], files: Mapping[str, StoredFile])
     return Counting(document["enumeration"], families, arrays, document["rows"])
 
 
-def _read_enumeration(counting: Counting, folder: Path, put: Put) -> Enumeration:
-    parents, costs = read_lists(folder, counting.families, put)
-    arrays = {name: put(array) for name, array in read_pieces(folder, counting.arrays, counting.rows).items()}
+def _read_enumeration(counting: Counting, folder: Path, shelf: Shelf) -> Enumeration:
+    parents, costs = read_lists(folder, counting.families, shelf.put)
+    arrays = read_pieces(folder, counting.arrays, counting.rows, shelf)
     return stored_enumeration(counting.counters, parents, costs, arrays)
 
 

@@ -227,43 +227,6 @@ def read_arrays(folder: Path, file: StoredFile) -> dict[str, "NDArray"]:
         return {name: arrays[name][...] for name in arrays}
 
 
-def pieces(arrays: Mapping[str, "NDArray"]) -> Iterator[dict[str, "NDArray"]]:
-    """Named arrays of any size in pieces of about PIECE_BYTES, each for a file; `read_pieces` joins them again."""
-    piece: dict[str, NDArray] = {}
-    room = PIECE_BYTES
-    for name, array in arrays.items():
-        row_bytes = max(1, array.nbytes // max(1, array.shape[0]))
-        first = 0
-        while first == 0 or first < array.shape[0]:
-            rows = max(1, room // row_bytes)
-            piece[name] = array[first : first + rows]
-            first += rows
-            room -= piece[name].nbytes
-            if room < row_bytes:
-                yield piece
-                piece, room = {}, PIECE_BYTES
-    if piece:
-        yield piece
-
-
-def read_pieces(folder: Path, files: Iterable[StoredFile], rows: Mapping[str, int]) -> dict[str, "NDArray"]:
-    """The arrays whose `pieces` are in these files, in their order; `rows` says how long each array is.
-
-    Raises RunDirectoryError if a file is not what was written.
-    """
-    import numpy as np
-
-    whole: dict[str, NDArray] = {}
-    filled = dict.fromkeys(rows, 0)
-    for file in files:
-        for name, part in read_arrays(folder, file).items():
-            if name not in whole:
-                whole[name] = np.empty((rows[name], *part.shape[1:]), part.dtype)
-            whole[name][filled[name] : filled[name] + part.shape[0]] = part
-            filled[name] += part.shape[0]
-    return whole
-
-
 def check_file(folder: Path, file: StoredFile) -> None:
     """Raise RunDirectoryError unless the file has the length and the checksum that it was written with."""
     path = folder / file.name

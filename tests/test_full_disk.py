@@ -121,8 +121,7 @@ def test_full_when_memory_has_no_room(tmp_path, monkeypatch):
 
 
 def test_full_in_the_middle_of_counting_leaves_no_half_of_it(tmp_path, monkeypatch):
-    for module in (storage, lists):
-        monkeypatch.setattr(module, "PIECE_BYTES", 20)
+    monkeypatch.setattr(lists, "PIECE_BYTES", 20)
     enumeration = start_enumeration(3)
     enumeration = replace(enumeration, costs=(np.zeros(5),) * 3, parents=(np.zeros((5, 1), np.uint64),) * 3)
     counts = Counts(np.zeros((1, 2), np.uint64), np.zeros(9))
@@ -133,7 +132,7 @@ def test_full_in_the_middle_of_counting_leaves_no_half_of_it(tmp_path, monkeypat
         store = Store(disk.root, 1 << 30)
         with disk.watch():
             try:
-                counting = write_counting(enumeration, store, lambda: False)
+                counting = write_counting(enumeration, store, lambda: False, lambda size: None)
                 break
             except BudgetError:
                 assert not arrays(disk.root)

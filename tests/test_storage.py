@@ -273,25 +273,3 @@ def test_compression_without_its_library_is_one_sentence(monkeypatch):
     monkeypatch.setitem(sys.modules, "hdf5plugin", None)
     with pytest.raises(InputError, match=r"needs hdf5plugin: pip install 'extbnsl\[compress\]'"):
         storage.load_compression()
-
-
-@pytest.mark.parametrize("room", [1, 24, 100, 1 << 20])
-def test_arrays_of_any_size_in_pieces(tmp_path, monkeypatch, room):
-    monkeypatch.setattr(storage, "PIECE_BYTES", room)
-    arrays = {
-        "none": np.zeros((0, 3), np.uint64),
-        "long": np.arange(50, dtype=np.float64),
-        "wide": np.arange(24, dtype=np.uint8).reshape(8, 3),
-        "last": np.arange(5),
-    }
-    pieces = enumerate(storage.pieces(arrays))
-    files = [storage.write_arrays(tmp_path, f"stem-{k}.h5", piece) for k, piece in pieces]
-    assert (len(files) == 1) == (room == 1 << 20)
-    again = storage.read_pieces(tmp_path, files, {name: len(array) for name, array in arrays.items()})
-    assert set(again) == set(arrays)
-    for name, array in arrays.items():
-        assert again[name].dtype == array.dtype
-        assert np.array_equal(again[name], array)
-    (tmp_path / files[-1].name).write_bytes(b"")
-    with pytest.raises(RunDirectoryError, match="damaged"):
-        storage.read_pieces(tmp_path, files, {name: len(array) for name, array in arrays.items()})
