@@ -117,7 +117,8 @@ def _solved(pieces: tuple[Piece, ...], component: Component, k: int, context: Co
             tried = True
             with context.stages.stage("incumbent", _sizes(pieces, at, k)):
                 better = _find_better(component, k, context.seed + 1, LONG, context)
-            if better or _ready_to_polish(context):  # which is done below the best limit
+            ready = _ready_to_polish(context)
+            if better or ready:  # polishing waits for the best limit
                 continue
         guide = found.guide
         if guide.partition is None:
