@@ -18,8 +18,8 @@ from extbnsl.bounds.clusters import families_of, multipliers_of, no_multipliers
 from extbnsl.bounds.cuts import single_cuts
 from extbnsl.bounds.fixing import fix_families
 from extbnsl.bounds.polish import LACKING, Polish, load_highs, mean_value
-from extbnsl.bounds.program import _triples, least_sums
-from extbnsl.bounds.separation import counting_families, grow_clusters
+from extbnsl.bounds.program import least_sums
+from extbnsl.bounds.separation import counting_families, grow_clusters, violated_triples
 from extbnsl.errors import InputError
 from extbnsl.parents.pruning import prune
 from extbnsl.workers import Stopped, Workers
@@ -281,10 +281,10 @@ def test_the_triples_found_are_those_violated_most(seed, n, size):
     parents, child, x = random_solution(seed, n)
     rng = np.random.default_rng(seed)
     clusters = np.unique(rng.integers(1, 1 << n, (size, 1)).astype(np.uint64), axis=0)
-    cuts, violations, near, left = _triples((parents, child, x), clusters, 10**9)
+    cuts, violations, near, left = violated_triples((parents, child, x), clusters, 10**9)
     assert {c.tobytes() for c in near} == {c.tobytes() for c in clusters}
     assert 0 < left <= 10**9
-    few, _, _, none = _triples((parents, child, x), clusters, 1)
+    few, _, _, none = violated_triples((parents, child, x), clusters, 1)
     assert none == max(0, 1 - (10**9 - left))
     assert len(few) <= 1
     best = 0.0

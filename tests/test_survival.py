@@ -36,6 +36,7 @@ import extbnsl.search.score_cache
 import extbnsl.solve
 import extbnsl.standing
 import extbnsl.storage
+from extbnsl.bounds.polish import Polish, highs_installed
 from extbnsl.checkpoint import MANIFEST, read_manifest, recover
 from extbnsl.cli import main
 from extbnsl.data import read_csv
@@ -53,7 +54,7 @@ from extbnsl.workers import Workers
 
 @pytest.fixture(scope="module", autouse=True)
 def _small():
-    solve(problem(), parent_graph="layered")  # loads the kernels
+    solve(problem(), parent_graph="layered", polish=highs_installed())  # loads the kernels
     with pytest.MonkeyPatch.context() as patch:
         spill_and_commit(patch)
         yield
@@ -203,6 +204,23 @@ def test_killed_runs_of_other_kinds(tmp_path, make, options):
 def no_shared_table(problem, workers, shelf, observer, begun, on_size):
     """In place of enumerate_families: there is no room."""
     return replace(begun or start_enumeration(problem.limits.size), stopped="memory_limit")
+
+
+def test_killed_runs_that_do_all_there_is(tmp_path, monkeypatch):
+    """A long look for a better network, polishing and probing before each search."""
+    pytest.importorskip("highspy")
+    monkeypatch.setattr(extbnsl.prove, "MANY_EDGES", 0)
+    monkeypatch.setattr(extbnsl.guide, "SHARE", 1e30)
+    monkeypatch.setattr(extbnsl.guide, "UNTIL_POLISH_NS", 0)
+    found, plain = [], Polish.probed
+    monkeypatch.setattr(Polish, "probed", lambda *given: found.append(plain(*given)) or found[-1])
+    disk = SharedDisk(tmp_path / "undisturbed")
+    disk.root.mkdir()
+    with disk.watch():
+        expected = outcome(session(disk.root, pieces(), lower_bound="auto", fixing=True))
+    assert found
+    calls = range(3, disk.calls, 7)
+    kill_at_calls(tmp_path, pieces(), (expected, disk.calls), calls, after=False, lower_bound="auto", fixing=True)
 
 
 @pytest.mark.parametrize("by_child", [False, True])

@@ -22,9 +22,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.bounds.clusters import MOST_CUTS, Families, Multipliers, multipliers_of, whole_units
-from extbnsl.bounds.cuts import MEMBERS, no_cuts, single_cuts, unions
-from extbnsl.bounds.separation import counting_families, find_triples, grow_clusters
-from extbnsl.varsets import WORD_BITS, words
+from extbnsl.bounds.cuts import no_cuts, single_cuts, unions
+from extbnsl.bounds.separation import (
+    Support,
+    arcs_of,
+    counting_families,
+    grow_clusters,
+    joined_threes,
+    varsets_of,
+    violated_triples,
+)
 from extbnsl.workers import Workers
 
 if TYPE_CHECKING:
@@ -35,7 +42,6 @@ SLACK = 3  # times as many cuts as bind before the others are dropped
 FEWEST = 100  # cuts that are never dropped for that
 ROWS = 100  # cuts that are added at a time
 FEW = 3  # clusters that are violated, so that triples are looked for as well
-CANDIDATES = 4000  # clusters that may be three of a cut
 STEPS = 4000  # of looking for three that take as long as a simplex iteration
 MOST_STEPS = 20_000_000  # of looking for three at a time
 ZERO = 1e-6  # nats: a reduced cost below minus this is negative; and x below this is zero
@@ -164,25 +170,25 @@ class Program:
         if len(found) >= self._n / 4:
             return found, effort
         # few are found from single variables: then from the arcs of the solution too
-        arcs = _arcs(support)
+        arcs = arcs_of(support)
         from_arcs, more = self._grown(support, arcs)
         grown, violations = np.concatenate([grown, from_arcs]), np.concatenate([violations, more])
         found = self._new(single_cuts(grown), violations)
         if len(found) >= FEW or self._share < 1.0:
             return found, effort
-        small = [_varsets(members, self.cuts.shape[2]) for members in (single, arcs, _threes(arcs, self._n))]
+        small = [varsets_of(members, self.cuts.shape[2]) for members in (single, arcs, joined_threes(arcs, self._n))]
         steps = min(MOST_STEPS, effort * STEPS)
-        triples, violations, self._seen, left = _triples(support, np.concatenate([*small, self._seen]), steps)
+        triples, violations, self._seen, left = violated_triples(support, np.concatenate([*small, self._seen]), steps)
         return np.concatenate([found, self._new(triples, violations)]), effort - (steps - left) // STEPS
 
-    def _support(self) -> "Support":
+    def _support(self) -> Support:
         """The families that the solution has, those with the largest x first."""
         some = np.flatnonzero(self._x > ZERO)
         some = some[np.argsort(-self._x[some], kind="stable")]
         columns = self._columns[some]
         return np.ascontiguousarray(self.families.parents[:, columns]), self._child[columns], self._x[some]
 
-    def _grown(self, support: "Support", starts: NDArray[np.int64]) -> tuple[NDArray[np.uint64], NDArray[np.float64]]:
+    def _grown(self, support: Support, starts: NDArray[np.int64]) -> tuple[NDArray[np.uint64], NDArray[np.float64]]:
         """From each of the starts the cluster that is violated most, and by how much."""
         clusters, violations = np.zeros((len(starts), self.cuts.shape[2]), np.uint64), np.empty(len(starts))
         grow_clusters(*support, self._n, self._share, starts, clusters, violations)
@@ -262,64 +268,3 @@ def _highs() -> "Highs":
 def _no_entries(size: int) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]:
     """So many rows or columns of zeros: starts, indices and values."""
     return np.zeros(size, np.int32), np.zeros(0, np.int32), np.zeros(0)
-
-
-Support = tuple[NDArray[np.uint64], NDArray[np.int64], NDArray[np.float64]]  # parents (words, m), child and x (m,)
-
-
-def _arcs(support: Support) -> NDArray[np.int64]:
-    """The child and parent of each arc in the families of a solution: (a, 2)."""
-    parents, child, _ = support
-    bits = np.unpackbits(np.ascontiguousarray(parents.T).view(np.uint8), axis=1, bitorder="little")
-    family, parent = np.nonzero(bits)
-    return np.unique(np.column_stack([child[family], parent]), axis=0)
-
-
-def _threes(arcs: NDArray[np.int64], n: int) -> NDArray[np.int64]:
-    """Three variables of n, some arc and one that is joined to it: (t, 3)."""
-    joined = np.zeros((n, n), bool)
-    joined[arcs[:, 0], arcs[:, 1]] = joined[arcs[:, 1], arcs[:, 0]] = True
-    arc, third = np.nonzero(joined[arcs[:, 0]] | joined[arcs[:, 1]])
-    threes = np.column_stack([arcs[arc], third])
-    return threes[(threes[:, 0] != third) & (threes[:, 1] != third)]
-
-
-def _varsets(members: NDArray[np.int64], words: int) -> NDArray[np.uint64]:
-    """The varsets (k, words) of these members (k, some)."""
-    varsets = np.zeros((len(members), words), np.uint64)
-    for column in members.T:
-        varsets[np.arange(len(members)), column >> 6] |= np.uint64(1) << (column & 63).astype(np.uint64)
-    return varsets
-
-
-def _nearest(
-    support: Support, clusters: NDArray[np.uint64]
-) -> tuple[NDArray[np.uint64], NDArray[np.uint8], NDArray[np.float64]]:
-    """Of the clusters those that a solution satisfies with the least to spare, CANDIDATES at most, ascending: with 1
-    for each family of the solution that counts (k, m), and the sum of their x (k,)."""
-    parents, child, x = support
-    order = np.argsort(child, kind="stable")
-    begins, found, _ = counting_families(np.ascontiguousarray(parents[:, order]), child[order], single_cuts(clusters))
-    counts = np.zeros((len(clusters), x.size), np.uint8)
-    counts[np.repeat(np.arange(len(clusters)), np.diff(begins)), order[found]] = 1
-    sums = counts @ x
-    near = np.argsort(sums, kind="stable")[:CANDIDATES]
-    return clusters[near], counts[near], sums[near]
-
-
-def _triples(
-    support: Support, clusters: NDArray[np.uint64], steps: int
-) -> tuple[NDArray[np.uint64], NDArray[np.float64], NDArray[np.uint64], int]:
-    """Cuts of three of the clusters that a solution violates, and by how much, one for each at most; those of the
-    clusters that were tried; and how many of the steps of `find_triples` are left."""
-    x = support[2]
-    clusters, counts, sums = _nearest(support, np.unique(clusters, axis=0))
-    room = np.zeros((len(clusters), WORD_BITS * words(x.size)), np.uint8)
-    room[:, : x.size] = counts
-    patterns, firsts = np.unique(np.packbits(room, axis=1, bitorder="little"), axis=0, return_index=True)
-    order = np.argsort(firsts)
-    patterns, different = patterns[order], firsts[order]
-    triples, violations = np.zeros((order.size, MEMBERS), np.int64), np.empty(order.size)
-    left = find_triples(patterns.view(np.uint64), sums[different], x, steps, triples, violations)
-    some = violations > 0.0
-    return clusters[different[triples[some]]], violations[some], clusters, left

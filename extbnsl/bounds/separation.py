@@ -1,4 +1,4 @@
-"""Kernels of the LP over cuts: the families that count for a cut, and cuts that a solution violates.
+"""For the LP over cuts: the families that count for a cut, and cuts that a solution violates.
 
 A solution x(X, P) >= 0, for each child X summing to 1, violates the cluster C if the x(X, P) with X in C and P disjoint
 from C sum to less than share ** (|C| - 1); share is 1 for the bound at the root. For three clusters, of which the sums
@@ -7,11 +7,16 @@ are s1, s2, s3, and with odd the sum of the x(X, P) that count for one of them o
 """
 
 import numpy as np
+from numpy.typing import NDArray
 
-from extbnsl.bounds.cuts import count_times
+from extbnsl.bounds.cuts import MEMBERS, count_times, single_cuts
 from extbnsl.kernels import inlined, lowest, njit, u64
+from extbnsl.varsets import WORD_BITS, words
 
 ROUNDING = 1e-9  # of the sums
+CANDIDATES = 4000  # clusters that may be three of a cut
+
+Support = tuple[NDArray[np.uint64], NDArray[np.int64], NDArray[np.float64]]  # parents (words, m), child and x (m,)
 
 
 @njit
@@ -164,3 +169,61 @@ def find_triples(patterns, sums, x, steps, found, violations):
                     most -= room
                     found[a, 0], found[a, 1], found[a, 2] = a, b, c
     return max(0, steps)
+
+
+def arcs_of(support: Support) -> NDArray[np.int64]:
+    """The child and parent of each arc in the families of a solution: (a, 2)."""
+    parents, child, _ = support
+    bits = np.unpackbits(np.ascontiguousarray(parents.T).view(np.uint8), axis=1, bitorder="little")
+    family, parent = np.nonzero(bits)
+    return np.unique(np.column_stack([child[family], parent]), axis=0)
+
+
+def joined_threes(arcs: NDArray[np.int64], n: int) -> NDArray[np.int64]:
+    """Three variables of n, some arc and one that is joined to it: (t, 3)."""
+    joined = np.zeros((n, n), bool)
+    joined[arcs[:, 0], arcs[:, 1]] = joined[arcs[:, 1], arcs[:, 0]] = True
+    arc, third = np.nonzero(joined[arcs[:, 0]] | joined[arcs[:, 1]])
+    threes = np.column_stack([arcs[arc], third])
+    return threes[(threes[:, 0] != third) & (threes[:, 1] != third)]
+
+
+def varsets_of(members: NDArray[np.int64], words: int) -> NDArray[np.uint64]:
+    """The varsets (k, words) of these members (k, some)."""
+    varsets = np.zeros((len(members), words), np.uint64)
+    for column in members.T:
+        varsets[np.arange(len(members)), column >> 6] |= np.uint64(1) << (column & 63).astype(np.uint64)
+    return varsets
+
+
+def _nearest(
+    support: Support, clusters: NDArray[np.uint64]
+) -> tuple[NDArray[np.uint64], NDArray[np.uint8], NDArray[np.float64]]:
+    """Of the clusters those that a solution satisfies with the least to spare, CANDIDATES at most, ascending: with 1
+    for each family of the solution that counts (k, m), and the sum of their x (k,)."""
+    parents, child, x = support
+    order = np.argsort(child, kind="stable")
+    begins, found, _ = counting_families(np.ascontiguousarray(parents[:, order]), child[order], single_cuts(clusters))
+    counts = np.zeros((len(clusters), x.size), np.uint8)
+    counts[np.repeat(np.arange(len(clusters)), np.diff(begins)), order[found]] = 1
+    sums = counts @ x
+    near = np.argsort(sums, kind="stable")[:CANDIDATES]
+    return clusters[near], counts[near], sums[near]
+
+
+def violated_triples(
+    support: Support, clusters: NDArray[np.uint64], steps: int
+) -> tuple[NDArray[np.uint64], NDArray[np.float64], NDArray[np.uint64], int]:
+    """Cuts of three of the clusters that a solution violates, and by how much, one for each at most; those of the
+    clusters that were tried; and how many of the steps of `find_triples` are left."""
+    x = support[2]
+    clusters, counts, sums = _nearest(support, np.unique(clusters, axis=0))
+    room = np.zeros((len(clusters), WORD_BITS * words(x.size)), np.uint8)
+    room[:, : x.size] = counts
+    patterns, firsts = np.unique(np.packbits(room, axis=1, bitorder="little"), axis=0, return_index=True)
+    order = np.argsort(firsts)
+    patterns, different = patterns[order], firsts[order]
+    triples, violations = np.zeros((order.size, MEMBERS), np.int64), np.empty(order.size)
+    left = find_triples(patterns.view(np.uint64), sums[different], x, steps, triples, violations)
+    some = violations > 0.0
+    return clusters[different[triples[some]]], violations[some], clusters, left
