@@ -370,7 +370,8 @@ def _probed(component: Component, k: int, context: Context, stop: StopSignal, se
         if guides:
             guided = guided_pieces(pieces, at, Guided(guides[-1]))
             raise_bound(k, lower_bound(guided), context.standing)
-            probe = replace(probe, families=_count(guides[-1].costs), lower_bound=lower_bound(guided))
+            bound = min(part.upper_bound, lower_bound(guided))
+            probe = replace(probe, families=_count(guides[-1].costs), lower_bound=bound)
         with _until(until, stop, context) as limited:
             probes.append(_probed_piece(probe, guides[-1] if guides else None, limit, k, limited))
         pieces = (*pieces[:at], replace(piece, order=()), *pieces[at + 1 :])  # it is dealt with

@@ -211,9 +211,12 @@ def _part_of(whole: Piece, guide: Guide, part: Component) -> Piece:
 
 
 def raise_bound(k: int, lower_bound: float, standing: Standing) -> None:
-    """Let the standing know that every network over component k costs at least `lower_bound`, in nats."""
-    parts = standing.parts
-    parts[k] = replace(parts[k], lower_bound=max(parts[k].lower_bound, lower_bound))
+    """Let the standing know that every network of interest over component k costs at least `lower_bound`, in nats.
+
+    That may be more than the incumbent costs, if nothing is left that is cheaper.
+    """
+    part = standing.parts[k]
+    standing.parts[k] = replace(part, lower_bound=max(part.lower_bound, min(lower_bound, part.upper_bound)))
 
 
 def _sizes(pieces: tuple[Piece, ...], at: int, k: int) -> str:

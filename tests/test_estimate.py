@@ -6,9 +6,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from cases import dataset_of, random_dataset
+from cases import dataset_of, random_dataset, scores_of
+from test_methods import wishful
 
 import extbnsl.estimate
+import extbnsl.guide
+from extbnsl.bounds.polish import Polish
 from extbnsl.cli import main, outlook
 from extbnsl.cli.outlook import advice, document, format_span, lines, warnings
 from extbnsl.data import read_csv
@@ -68,6 +71,23 @@ def test_what_was_seen_to_the_end_is_what_solve_then_does(options, seed):
     assert max((f.nodes.max() for f in forecasts), default=0) == stats["peak_layer"]
     assert found.disk == stats["peak_disk_bytes"] == 0
     assert found.time_range == (found.time, found.time)
+
+
+@pytest.mark.parametrize("polish", [None, True, False])
+def test_what_would_be_large_is_polished_first(polish, monkeypatch):
+    """Children that want many parents: a solve closes the gap at the root then, and the estimate knows."""
+    pytest.importorskip("highspy")
+    monkeypatch.setattr(extbnsl.estimate, "MANY_EDGES", 0)
+    monkeypatch.setattr(extbnsl.guide, "SHARE", 1e30)
+    monkeypatch.setattr(extbnsl.guide, "UNTIL_POLISH_NS", 0)
+    polished, plain = [], Polish.improved
+    monkeypatch.setattr(Polish, "improved", lambda *given: polished.append(plain(*given)) or polished[-1])
+    problem = scores_of(wishful(4))
+    found = estimate(problem, threads=1, polish=polish)
+    assert bool(polished) == (polish is not False)
+    assert found.complete
+    best = solve(problem, threads=1).cost
+    assert max(probe.lower_bound for probe in found.probes) <= best + 1e-9
 
 
 def test_memory_and_disk_are_what_solve_then_takes():
