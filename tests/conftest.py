@@ -32,3 +32,13 @@ def _one_package() -> Iterator[None]:
         patch.setenv("PYTHONPATH", os.pathsep.join((str(Path(extbnsl.__file__).parents[1]), TOP)), prepend=os.pathsep)
         patch.setenv("PYTHONSAFEPATH", "1")  # not that of the folder they are started in, where kernels are not cached
         yield
+
+
+@pytest.fixture
+def thorough(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every search counts as one for which everything is worth doing: highspy is needed."""
+    pytest.importorskip("highspy")
+    for module in ("prove", "estimate"):
+        monkeypatch.setattr(f"extbnsl.{module}.MANY_EDGES", 0)
+    monkeypatch.setattr("extbnsl.guide.SHARE", 1e30)
+    monkeypatch.setattr("extbnsl.guide.UNTIL_POLISH_NS", 0)

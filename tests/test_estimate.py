@@ -74,12 +74,8 @@ def test_what_was_seen_to_the_end_is_what_solve_then_does(options, seed):
 
 
 @pytest.mark.parametrize("polish", [None, True, False])
-def test_what_would_be_large_is_polished_first(polish, monkeypatch):
+def test_what_would_be_large_is_polished_first(thorough, polish, monkeypatch):
     """Children that want many parents: a solve closes the gap at the root then, and the estimate knows."""
-    pytest.importorskip("highspy")
-    monkeypatch.setattr(extbnsl.estimate, "MANY_EDGES", 0)
-    monkeypatch.setattr(extbnsl.guide, "SHARE", 1e30)
-    monkeypatch.setattr(extbnsl.guide, "UNTIL_POLISH_NS", 0)
     polished, plain = [], Polish.improved
     monkeypatch.setattr(Polish, "improved", lambda *given: polished.append(plain(*given)) or polished[-1])
     problem = scores_of(wishful(4))

@@ -81,12 +81,8 @@ def test_random_local_scores_with_polish(lower_bound, fixing, monkeypatch):
 
 
 @pytest.fixture
-def probings(monkeypatch):
-    """Every search counts as one for which everything is worth doing; what probing has brought, when it is used."""
-    pytest.importorskip("highspy")
-    monkeypatch.setattr(extbnsl.prove, "MANY_EDGES", 0)
-    monkeypatch.setattr(extbnsl.guide, "SHARE", 1e30)
-    monkeypatch.setattr(extbnsl.guide, "UNTIL_POLISH_NS", 0)
+def probings(thorough, monkeypatch):
+    """What probing has brought, when it is used, and that is always worth it."""
     found, plain = [], Polish.probed
     monkeypatch.setattr(Polish, "probed", lambda *given: found.append(plain(*given)) or found[-1])
     return found

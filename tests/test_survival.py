@@ -206,12 +206,8 @@ def no_shared_table(problem, workers, shelf, observer, begun, on_size):
     return replace(begun or start_enumeration(problem.limits.size), stopped="memory_limit")
 
 
-def test_killed_runs_that_do_all_there_is(tmp_path, monkeypatch):
+def test_killed_runs_that_do_all_there_is(thorough, tmp_path, monkeypatch):
     """A long look for a better network, polishing and probing before each search."""
-    pytest.importorskip("highspy")
-    monkeypatch.setattr(extbnsl.prove, "MANY_EDGES", 0)
-    monkeypatch.setattr(extbnsl.guide, "SHARE", 1e30)
-    monkeypatch.setattr(extbnsl.guide, "UNTIL_POLISH_NS", 0)
     found, plain = [], Polish.probed
     monkeypatch.setattr(Polish, "probed", lambda *given: found.append(plain(*given)) or found[-1])
     disk = SharedDisk(tmp_path / "undisturbed")
