@@ -6,12 +6,12 @@ kernels that it calls; so the compiled code lies in a folder of the user's cache
 after the digest of the kernel's module and of all modules of this package that it draws on.
 """
 
+import ast
 import contextlib
 import functools
 import hashlib
 import os
-import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,30 +19,52 @@ import numba
 import numpy as np
 from numba.extending import intrinsic
 
-_PACKAGE = Path(__file__).parent
-_IMPORTED = re.compile(rb"^\s*from extbnsl\.([\w.]+) import", re.MULTILINE)
+_TOP = Path(__file__).parents[1]  # where the package lies
 
 
-@functools.cache
-def _sources(module: str) -> frozenset[str]:
-    """The files of `module`, a dotted name below the package, and of the modules that it draws on."""
-    found: set[str] = set()
+def source_files(module: str, top: Path) -> frozenset[Path]:
+    """The files of `module`, a dotted name below the folder `top`, and of every module there that it draws on.
+
+    Sees every form of import statement, wherever it stands: of a module, of a name in it, of several, relative ones.
+    """
+    found: set[Path] = set()
     waiting = [module]
     while waiting:
-        stem = waiting.pop().replace(".", "/")
-        file = next(f for f in (f"{stem}.py", f"{stem}/__init__.py") if (_PACKAGE / f).exists())
-        if file not in found:
+        name = waiting.pop()
+        file = _file_of(name, top)
+        if file is not None and file not in found:
             found.add(file)
-            waiting += [name.decode() for name in _IMPORTED.findall((_PACKAGE / file).read_bytes())]
+            package = name if file.name == "__init__.py" else name.rpartition(".")[0]
+            waiting += _imported(ast.parse(file.read_bytes()), package, top)
     return frozenset(found)
+
+
+def _file_of(module: str, top: Path) -> Path | None:
+    """The file of a module below `top`, None if it is another's."""
+    stem = top.joinpath(*module.split("."))
+    return next((file for file in (stem.with_suffix(".py"), stem / "__init__.py") if file.is_file()), None)
+
+
+def _imported(tree: ast.Module, package: str, top: Path) -> Iterator[str]:
+    """The modules that the code in a package imports, by their dotted names; where it takes a name of a module, that
+    module, where the name is itself one, that one."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            above = package.split(".")[: len(package.split(".")) + 1 - node.level] if node.level else []
+            origin = ".".join([*above, *([node.module] if node.module else [])])
+            for alias in node.names:
+                whole = f"{origin}.{alias.name}"
+                yield whole if _file_of(whole, top) is not None else origin
 
 
 @functools.cache
 def _cache_folder(module: str) -> str:
     """Where the compiled kernels of exactly these sources lie."""
     digest = hashlib.sha256()
-    for file in sorted(_sources(module)):
-        digest.update(file.encode() + (_PACKAGE / file).read_bytes())
+    for file in sorted(source_files(module, _TOP)):
+        digest.update(str(file.relative_to(_TOP)).encode() + file.read_bytes())
     base = os.environ.get("NUMBA_CACHE_DIR") or os.path.join(
         os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "extbnsl"
     )
@@ -56,7 +78,7 @@ def njit(kernel: Callable[..., Any], **options: Any) -> Any:
     """Compile a kernel when it is first called: cached, without the interpreter lock, division as in C."""
     others = config.CACHE_DIR
     # read when the function is decorated; other code keeps its own
-    config.CACHE_DIR = _cache_folder(kernel.__module__.removeprefix("extbnsl."))
+    config.CACHE_DIR = _cache_folder(kernel.__module__)
     try:
         compiled: Any = numba.njit(cache=True, nogil=True, error_model="numpy", **options)(kernel)
     finally:

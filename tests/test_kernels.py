@@ -1,5 +1,6 @@
 """The cache of compiled kernels: damaged, full or not to be written, it costs a compilation and nothing else."""
 
+import ast
 import errno
 import importlib.util
 import itertools
@@ -104,3 +105,61 @@ def test_a_solve_survives_damage_to_the_cache_of_its_kernels(tmp_path):
     assert solved("second")
     assert files(cache) == sorted(before)
     assert all(path.stat().st_size > before[path] * 0.9 for path in damaged if path.suffix == ".nbc")
+
+
+IMPORTS = (
+    "from package.room.callee import double",
+    "from package.room import callee",
+    "from package.room import (\n    other,\n    callee as called,\n)",
+    "import package.room.callee",
+    "import package.room.callee as called",
+    "import os, package.room.callee",
+    "from .callee import double",
+    "from . import callee",
+    "from .. import room\nfrom ..room import callee",
+    "from package.room.callee import *",
+    "if True:\n    from package.room import callee",
+    "def kernel():\n    import package.room.callee",
+    "import package.room.other",  # which imports the callee
+    "from package.room import double",  # which the folder hands on
+)
+
+
+@pytest.mark.parametrize("statement", IMPORTS)
+def test_every_form_of_import_tells_a_changed_callee(statement, tmp_path):
+    room = tmp_path / "package" / "room"
+    room.mkdir(parents=True)
+    (tmp_path / "package" / "__init__.py").write_text("")
+    (room / "__init__.py").write_text("from package.room.callee import double\n")
+    (room / "other.py").write_text("import package.room.callee\n")
+    (room / "callee.py").write_text(TINY)
+    (room / "unrelated.py").write_text(TINY)
+    (room / "caller.py").write_text(f"{statement}\n")
+    drawn_on = kernels.source_files("package.room.caller", tmp_path)
+    assert {room / "caller.py", room / "callee.py"} <= drawn_on
+    assert room / "unrelated.py" not in drawn_on
+
+
+def test_a_changed_callee_changes_the_folder_of_the_compiled_code(tmp_path, monkeypatch):
+    for name, text in (("__init__", ""), ("caller", "from package import callee\n"), ("callee", TINY)):
+        (tmp_path / "package").mkdir(exist_ok=True)
+        (tmp_path / "package" / f"{name}.py").write_text(text)
+    monkeypatch.setattr(kernels, "_TOP", tmp_path)
+    folders = set()
+    for text in (TINY, TINY.replace("2", "3"), TINY):
+        (tmp_path / "package" / "callee.py").write_text(text)
+        kernels._cache_folder.cache_clear()
+        folders.add(kernels._cache_folder("package.caller"))
+    kernels._cache_folder.cache_clear()
+    assert len(folders) == 2
+
+
+def test_no_package_has_a_name_of_its_own_modules():
+    """What `from package import name` takes would not be what the digest looks at."""
+    package = Path(kernels.__file__).parents[1] / "extbnsl"
+    for file in package.rglob("__init__.py"):
+        modules = {path.stem for path in file.parent.glob("*.py")} | {path.parent.name for path in file.parent.glob("*/__init__.py")}
+        tree = ast.parse(file.read_text())
+        bound = {a.asname or a.name for n in tree.body if isinstance(n, ast.ImportFrom) for a in n.names}
+        bound |= {n.name for n in tree.body if isinstance(n, ast.FunctionDef | ast.ClassDef)}
+        assert not bound & modules, file
