@@ -10,7 +10,7 @@ from pathlib import Path
 
 from bench import measure, table
 from bench.measure import Row
-from extbnsl.limits import parse_size
+from extbnsl.machine.budgets import parse_size
 
 BUDGETS = "16MiB,64MiB,256MiB,1GiB,all"
 METHODS = {"static": ["--lower-bound", "static", "--no-path-extension"], "pattern": []}

@@ -13,11 +13,11 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-import extbnsl.commits
+import extbnsl.proof.commits
 import extbnsl.search.layers
-from extbnsl import progress
 from extbnsl.cli import main
 from extbnsl.events import Event, LayerEnded, StageAdvanced, StageEnded, StageStarted
+from extbnsl.run import progress
 
 COMMIT_SECONDS = 0.05
 POINTS = ("scores", "incumbent", "bounds", "search", "commit")
@@ -31,7 +31,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--spare", metavar="BYTES", type=int, help="address space left once the kernels are loaded")
     parser.add_argument("command", nargs=argparse.REMAINDER, help="a command of extbnsl with its arguments")
     given = parser.parse_args(arguments)
-    extbnsl.commits.COMMIT_SECONDS, extbnsl.commits.COMMIT_SHARE = COMMIT_SECONDS, 1.0
+    extbnsl.proof.commits.COMMIT_SECONDS, extbnsl.proof.commits.COMMIT_SHARE = COMMIT_SECONDS, 1.0
     if given.term == "commit":
         _before_commits(lambda: _terminate(given.twice))
     elif given.term:
@@ -73,14 +73,14 @@ def _kernels_are_loaded(event: Event) -> bool:
 
 def _before_commits(act: Callable[[], None]) -> None:
     """Act once, when a commit of a search has begun."""
-    commit, waiting = extbnsl.commits.commit, [act]
+    commit, waiting = extbnsl.proof.commits.commit, [act]
 
     def committing(folder, store, manifest):  # type: ignore[no-untyped-def]
         if waiting and len(manifest.files) > 3:
             waiting.pop()()
         commit(folder, store, manifest)
 
-    extbnsl.commits.commit = committing
+    extbnsl.proof.commits.commit = committing
 
 
 def _terminate(twice: bool) -> None:

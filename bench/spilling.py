@@ -12,23 +12,27 @@ from pathlib import Path
 from typing import Any
 
 from bench.table import aligned
-from extbnsl.commits import Commits
-from extbnsl.context import Context, Methods
 from extbnsl.data import read_csv
 from extbnsl.events import ignore
-from extbnsl.guide import find_guide, guided_problem
-from extbnsl.limits import parse_size
+from extbnsl.files.shelf import Shelf
+from extbnsl.files.store import Store
+from extbnsl.machine.budgets import parse_size
+from extbnsl.machine.workers import Workers
 from extbnsl.parents.components import components
-from extbnsl.prove import fixed_memory, piece_limit, whole_component
+from extbnsl.proof.commits import Commits
+from extbnsl.proof.context import Context
+from extbnsl.proof.division import piece_limit, whole_component
+from extbnsl.proof.effort import find_guide
+from extbnsl.proof.guide import guided_problem
+from extbnsl.proof.methods import Methods
+from extbnsl.proof.searching import fixed_memory
+from extbnsl.proof.stages import Stages
+from extbnsl.proof.standing import Standing
 from extbnsl.search import tasks
 from extbnsl.search.layers import Room, search_layers
 from extbnsl.search.problem import SearchProblem
-from extbnsl.shelf import Shelf
-from extbnsl.solve import find_parts, find_survivors
-from extbnsl.stages import Stages
-from extbnsl.standing import Standing
-from extbnsl.storage import Store
-from extbnsl.workers import Workers
+from extbnsl.solver.components import find_parts
+from extbnsl.solver.families import find_survivors
 
 BUDGETS = "16MiB,32MiB,64MiB,4GiB"
 

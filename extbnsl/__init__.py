@@ -5,127 +5,18 @@
 
 from typing import TYPE_CHECKING, Any
 
+from extbnsl.api import learn
+from extbnsl.version import __version__
+
 if TYPE_CHECKING:
-    from os import PathLike
-    from pathlib import Path
+    from extbnsl.results.result import Result
 
-    from extbnsl.data import Dataset
-    from extbnsl.events import Observer
-    from extbnsl.scores.local import LocalScores
-    from extbnsl.solve import Result
-
-__version__ = "0.1.0"
 __all__ = ["Result", "__version__", "learn"]
-
-
-def learn(
-    data: Any,
-    *,
-    score: str = "mdl",
-    max_parents: int | None = None,
-    memory: int | str | None = None,
-    disk: int | str | None = None,
-    scratch_dir: "str | PathLike[str] | None" = None,
-    threads: int | None = None,
-    time_limit: float | str | None = None,
-    seed: int = 0,
-    missing: str = "refuse",
-    discretise: str | None = None,
-    names: "list[str] | tuple[str, ...] | None" = None,
-    lower_bound: str = "auto",
-    fixing: bool = True,
-    ancestral: bool = True,
-    path_extension: bool = True,
-    parent_graph: str = "sparse",
-    polish: bool | None = None,
-    progress: "bool | Observer" = False,
-) -> "Result":
-    """The network of least cost for `data`, with the proof or the gap that was reached.
-
-    `data`: a data frame, a 2-D array of integers (N, n), a Dataset, or LocalScores. `score`: "mdl". `memory`
-    and `disk`: bytes or text such as "8GiB"; `time_limit`: seconds or text such as "1h30m"; None is the default of the
-    command line. What exceeds the memory goes to files below `scratch_dir`, or else where temporary files go, and is
-    gone at the end. `names` are for arrays; `missing` and `discretise` for frames and arrays, as in
-    `extbnsl.data.read_csv`. `progress`: True for lines on standard error, or an observer of
-    `extbnsl.events`. Costs are in nats, minimised. Raises InputError for what cannot be used, BudgetError if
-    memory, disk or time ran out before there was a network.
-    """
-    from extbnsl.events import ignore
-    from extbnsl.limits import parse_duration, parse_size
-    from extbnsl.solve import solve
-
-    _check_score(score)
-    observer = _lines_on_stderr() if progress is True else progress or ignore
-    return solve(
-        _problem(data, names, missing, discretise),
-        max_parents=max_parents,
-        threads=threads,
-        memory=None if memory is None else parse_size(memory),
-        disk=None if disk is None else parse_size(disk, "disk"),
-        scratch=None if scratch_dir is None else _folder(scratch_dir),
-        time_limit=None if time_limit is None else parse_duration(time_limit),
-        seed=seed,
-        lower_bound=lower_bound,
-        fixing=fixing,
-        ancestral=ancestral,
-        path_extension=path_extension,
-        parent_graph=parent_graph,
-        polish=polish,
-        observer=observer,
-    )
-
-
-def _folder(path: "str | PathLike[str]") -> "Path":
-    import os
-    from pathlib import Path
-
-    from extbnsl.errors import InputError
-
-    if not os.path.isdir(path) or not os.access(path, os.W_OK | os.X_OK):
-        raise InputError(f"scratch_dir: {os.fspath(path)} is no folder that can be written; give one that is.")
-    return Path(path)
-
-
-def _check_score(score: str) -> None:
-    from extbnsl.errors import InputError
-
-    if score != "mdl":
-        raise InputError(f"score: {score!r} is not known; use 'mdl', or give LocalScores of your own.")
-
-
-def _problem(
-    data: Any, names: "list[str] | tuple[str, ...] | None", missing: str, discretise: str | None
-) -> "Dataset | LocalScores":
-    """`data` as a problem to solve; options that its kind has no use for are an InputError."""
-    from extbnsl.data import Dataset, from_array, from_dataframe
-    from extbnsl.errors import InputError
-    from extbnsl.scores.local import LocalScores
-
-    ready = isinstance(data, (Dataset, LocalScores))
-    if names is not None and (ready or hasattr(data, "columns")):
-        raise InputError(f"names: a {type(data).__name__} has names of its own; leave them out.")
-    if ready and (missing != "refuse" or discretise is not None):
-        raise InputError(f"missing, discretise: a {type(data).__name__} is ready to use; leave them out.")
-    if isinstance(data, (Dataset, LocalScores)):
-        return data
-    if hasattr(data, "columns"):
-        return from_dataframe(data, missing=missing, discretise=discretise)
-    if isinstance(data, (str, bytes)):
-        raise InputError(f"data: {data!r} is text; read a file with extbnsl.data.read_csv first.")
-    return from_array(data, names, missing=missing, discretise=discretise)
-
-
-def _lines_on_stderr() -> "Observer":
-    import sys
-
-    from extbnsl.progress import Table, line_writer
-
-    return Table(line_writer(sys.stderr))
 
 
 def __getattr__(name: str) -> Any:
     if name == "Result":
-        from extbnsl.solve import Result
+        from extbnsl.results.result import Result
 
         return Result
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

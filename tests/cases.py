@@ -5,9 +5,9 @@ from pathlib import Path
 import numpy as np
 
 from extbnsl.data import Dataset
+from extbnsl.files.shelf import Shelf
+from extbnsl.files.store import Store
 from extbnsl.scores.local import local_scores
-from extbnsl.shelf import Shelf
-from extbnsl.storage import Store
 
 
 def shelf_of(memory=1 << 30, folder=None):
@@ -72,6 +72,13 @@ def random_families(rng, n, most=12, costs=None):
         values = rng.integers(1, 20, len(varsets)).astype(float) if costs is None else costs(len(varsets))
         families.append(list(zip(sorted(varsets), values.tolist(), strict=True)))
     return families
+
+
+def wishful(seed, n=7):
+    """Families of children that want many parents."""
+    rng = np.random.default_rng(seed)
+    sets = [[p for p in range(1 << n) if p.bit_count() <= 3 and not p >> x & 1] for x in range(n)]
+    return [[(p, 9.0 - 3.0 * p.bit_count() + rng.uniform(0, 4)) for p in own] for own in sets]
 
 
 def scores_of(families, max_parents=None):

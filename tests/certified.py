@@ -4,11 +4,12 @@ import math
 
 import numpy as np
 
-from extbnsl.bounds.clusters import MOST_CUTS, UNIT, families_of, find_multipliers, improve, multipliers_of
+from extbnsl.bounds.ascent import MOST_CUTS, find_multipliers, improve
 from extbnsl.bounds.cuts import single_cuts
-from extbnsl.certificate import CLUSTERS, SEARCH, Certificate, CertifiedComponent, pass_of
+from extbnsl.bounds.multipliers import UNIT, families_of, multipliers_of
+from extbnsl.kernels.varsets import pack
 from extbnsl.parents.components import components
-from extbnsl.varsets import pack
+from extbnsl.verify.certificate import CLUSTERS, SEARCH, Certificate, CertifiedComponent, pass_of
 
 MOST_PASSES = 12
 

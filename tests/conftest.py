@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from patching import patch_everywhere
 
 import extbnsl
 
@@ -38,7 +39,6 @@ def _one_package() -> Iterator[None]:
 def thorough(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every search counts as one for which everything is worth doing: highspy is needed."""
     pytest.importorskip("highspy")
-    for module in ("prove", "estimate"):
-        monkeypatch.setattr(f"extbnsl.{module}.MANY_EDGES", 0)
-    monkeypatch.setattr("extbnsl.guide.SHARE", 1e30)
-    monkeypatch.setattr("extbnsl.guide.UNTIL_POLISH_NS", 0)
+    patch_everywhere(monkeypatch, "proof.effort", "MANY_EDGES", 0)
+    monkeypatch.setattr("extbnsl.proof.effort.SHARE", 1e30)
+    monkeypatch.setattr("extbnsl.proof.effort.UNTIL_POLISH_NS", 0)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from unittest import mock
 
-from extbnsl import storage
+from extbnsl.files import arrays, atomic
 
 CALLS = ("open", "fsync", "replace", "unlink", "mkdir")
 
@@ -66,7 +66,8 @@ class Disk:
         with contextlib.ExitStack() as patches:
             for name in CALLS:
                 patches.enter_context(mock.patch.object(os, name, getattr(self, f"_{name}")))
-            patches.enter_context(mock.patch.object(storage, "open", self._open_file, create=True))
+            for module in (arrays, atomic):
+                patches.enter_context(mock.patch.object(module, "open", self._open_file, create=True))
             try:
                 yield self
             finally:

@@ -1,8 +1,11 @@
 """Run directories for the tests, as a run leaves them, made without solving anything."""
 
-from extbnsl import checkpoint, run_directory
-from extbnsl.checkpoint import Manifest
-from extbnsl.storage import Store, StoredFile, checksum
+from extbnsl.files import manifest as checkpoint
+from extbnsl.files.arrays import StoredFile
+from extbnsl.files.atomic import checksum
+from extbnsl.files.manifest import Manifest
+from extbnsl.files.store import Store
+from extbnsl.run import directory as directory_module
 
 OPTIONS = {
     "max_parents": 3,
@@ -58,7 +61,7 @@ def commit(path, scratch=None, names=("scores.h5", "layers/3.h5", "runs/4-0.h5")
 
 def stopped(path, scratch=None, **changes):
     """Make `path` a run directory with logs and a checkpoint, and no result yet."""
-    with run_directory.create(path, "data.csv") as run:
+    with directory_module.create(path, "data.csv") as run:
         run.begin()
         run.append("solve.log", "a line")
         run.append("log.jsonl", "{}")

@@ -7,17 +7,17 @@ import threading
 import numpy as np
 from cases import dataset_of, random_dataset
 from disk import Disk
+from patching import as_they_stand, load_no_kernels
 
-import extbnsl.commits
-import extbnsl.guide
-import extbnsl.prove
+import extbnsl.proof.commits
+import extbnsl.proof.effort
+import extbnsl.proof.incumbents
 import extbnsl.search.layers
 import extbnsl.search.problem
 import extbnsl.search.runs
-import extbnsl.solve
-from extbnsl.bounds.incumbent import Incumbent, improve_order
-from extbnsl.checkpoint import MANIFEST, read_manifest
-from extbnsl.solve import solve
+import extbnsl.solver.score
+from extbnsl.files.manifest import MANIFEST, read_manifest
+from extbnsl.solver.solve import solve
 
 OPTIONS = {"threads": 1, "memory": 16 << 20, "lower_bound": "pattern", "path_extension": False}
 COUNTERS = ("nodes_expanded", "nodes_generated", "nodes_kept", "peak_layer", "varsets_counted", "parent_sets")
@@ -35,27 +35,21 @@ def spill_and_commit(patch):
 
     The incumbents are poor, so that most nodes are kept and the optimum is found by the search.
     """
-    patch.setattr(extbnsl.solve, "load_kernels", lambda context: None)
-    patch.setattr(extbnsl.commits, "COMMIT_SECONDS", -1.0)
-    patch.setattr(extbnsl.commits, "COMMIT_SHARE", math.inf)
-    patch.setattr(extbnsl.guide, "WIDEST", 3)
-    patch.setattr(extbnsl.guide, "LOW_BITS", 3)
-    patch.setattr(extbnsl.guide, "FEWEST_EDGES", 0)
-    patch.setattr(extbnsl.guide, "NODE_NS", -1e6)  # ancestral successors always seem to pay
-    patch.setattr(extbnsl.prove, "search_orders", _as_they_stand)
-    patch.setattr(extbnsl.prove, "FEWEST_NODES", 4)
+    load_no_kernels(patch)
+    patch.setattr(extbnsl.proof.commits, "COMMIT_SECONDS", -1.0)
+    patch.setattr(extbnsl.proof.commits, "COMMIT_SHARE", math.inf)
+    patch.setattr(extbnsl.proof.effort, "WIDEST", 3)
+    patch.setattr(extbnsl.proof.effort, "LOW_BITS", 3)
+    patch.setattr(extbnsl.proof.effort, "FEWEST_EDGES", 0)
+    patch.setattr(extbnsl.proof.effort, "NODE_NS", -1e6)  # ancestral successors always seem to pay
+    patch.setattr(extbnsl.proof.incumbents, "search_orders", as_they_stand)
+    patch.setattr(extbnsl.proof.incumbents, "FEWEST_NODES", 4)
     patch.setattr(extbnsl.search.problem, "LOW_BITS", 1)
     patch.setattr(extbnsl.search.runs, "FENCE_NODES", 2)
     patch.setattr(extbnsl.search.layers, "LEAST_SOURCES", 2)
     patch.setattr(extbnsl.search.layers, "LEAST_TASK_BYTES", 400)
     patch.setattr(extbnsl.search.layers.Room, "node_bytes", lambda room, threads: 0.0 if room.store else math.inf)
     patch.setattr(os, "fsync", lambda descriptor: None)
-
-
-def _as_they_stand(tables, n, *_):
-    """In place of `search_orders`: the variables in their order."""
-    order, halt = np.arange(n), np.ones(1, np.uint8)
-    return Incumbent(order, improve_order(order, np.ones(1, np.uint64), 0, halt, tables.arrays()))
 
 
 def session(folder, dataset, **options):

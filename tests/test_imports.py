@@ -13,36 +13,31 @@ import extbnsl
 PACKAGE = Path(extbnsl.__file__).parent
 EXAMPLE = Path(__file__).resolve().parents[1] / "examples" / "asia.csv"
 
-# A room may import from its own row and from earlier rows.
-ROWS = (
-    ("errors", "events"),
-    ("varsets", "storage", "limits", "lock", "interrupts", "kernels", "workers", "stages"),
-    ("shelf", "lists", "ranks"),
+# A room may import from its own floor and from lower ones: the ground comes first. Folders in a room belong to it.
+FLOORS = (
+    ("version", "errors", "events", "claims"),
+    ("kernels",),
+    ("machine",),
+    ("files",),
     ("data",),
     ("scores",),
-    ("parents",),
+    ("parents", "networks"),
+    ("orders", "formats"),
     ("bounds",),
-    ("network", "formats", "certificate"),
     ("search",),
-    ("reconstruct", "checkpoint"),
-    ("pieces",),
-    ("standing",),
-    ("commits",),
-    ("context",),
-    ("guide",),
-    ("prove",),
-    ("recount_families",),
-    ("recount",),
-    ("result", "verify"),
-    ("solve",),
-    ("estimate", "run_directory", "progress", "status", "plot"),
+    ("verify",),
+    ("results",),
+    ("proof",),
+    ("solver",),
+    ("run",),
+    ("api",),
     ("cli",),
     ("__main__",),
 )
-ROW = {room: number for number, rooms in enumerate(ROWS) for room in rooms}
+FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
 LIGHT = (
-    *("errors", "events", "data", "network", "formats", "limits", "storage", "checkpoint", "run_directory", "progress"),
-    "cli",
+    *("errors", "events", "claims", "version", "data", "networks.network", "formats.bif", "machine.budgets"),
+    *("files.atomic", "files.store", "files.manifest", "run.directory", "run.progress", "cli"),
 )
 HEAVY = ("numba", "h5py")
 
@@ -67,34 +62,53 @@ def imported(tree):
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
+def modules_imported(path):
+    """The modules of the package that one of them imports, as paths."""
+    for name in imported(ast.parse(path.read_text())):
+        parts = name.split(".")
+        while parts[0] == "extbnsl" and len(parts) > 1:
+            stem = PACKAGE.joinpath(*parts[1:])
+            found = next((f for f in (stem.with_suffix(".py"), stem / "__init__.py") if f.is_file()), None)
+            if found is not None:
+                yield found
+                break
+            parts.pop()
+
+
 def rooms_imported(path):
-    names = (name.split(".") for name in imported(ast.parse(path.read_text())))
-    return {name[1] for name in names if name[0] == "extbnsl" and len(name) > 1} - {"__version__"}
+    return {room(other) for other in modules_imported(path)}
 
 
 @pytest.mark.parametrize("path", sources(), ids=lambda path: str(path.relative_to(PACKAGE)))
 def test_imports_run_one_way(path):
-    wrong = {other for other in rooms_imported(path) if ROW[other] > ROW[room(path)]}
+    wrong = {other for other in rooms_imported(path) if FLOOR[other] > FLOOR[room(path)]}
     assert not wrong, f"{room(path)} imports {wrong}"
 
 
-def test_every_room_has_a_place():
-    assert {room(path) for path in sources()} <= set(ROW)
+def test_every_room_has_a_floor():
+    assert {room(path) for path in sources()} == set(FLOOR)
 
 
-def test_rooms_of_one_row_do_not_import_each_other_in_circles():
-    needs = {}
-    for path in sources():
-        needs.setdefault(room(path), set()).update(rooms_imported(path) - {room(path)})
+def without_circles(needs):
+    """Whether the graph of what needs what has no circle."""
     left = set(needs)
     while ready := {name for name in left if not needs[name] & left}:
         left -= ready
-    assert not left
+    return not left
 
 
-def test_psutil_is_for_limits_alone():
-    users = {room(path) for path in sources() if "psutil" in set(imported(ast.parse(path.read_text())))}
-    assert users == {"limits"}
+def test_neither_rooms_nor_modules_import_each_other_in_circles():
+    rooms, modules = {}, {}
+    for path in sources():
+        modules[path] = set(modules_imported(path)) - {path}
+        rooms.setdefault(room(path), set()).update(rooms_imported(path) - {room(path)})
+    assert without_circles(rooms)
+    assert without_circles(modules)
+
+
+def test_psutil_is_for_budgets_alone():
+    users = {path.name for path in sources() if "psutil" in set(imported(ast.parse(path.read_text())))}
+    assert users == {"budgets.py"}
 
 
 def loaded_by(code):

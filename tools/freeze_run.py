@@ -15,15 +15,15 @@ from typing import Any
 
 import numpy as np
 
-import extbnsl.prove
+import extbnsl.proof.incumbents
 import extbnsl.search.layers
 import extbnsl.search.runs
-from extbnsl import __version__
-from extbnsl.bounds.incumbent import Incumbent, improve_order
-from extbnsl.checkpoint import read_manifest
 from extbnsl.data import read_csv
 from extbnsl.events import Event, LayerEnded
-from extbnsl.solve import solve
+from extbnsl.files.manifest import read_manifest
+from extbnsl.orders.local_search import Incumbent, improve_order
+from extbnsl.solver.solve import solve
+from extbnsl.version import __version__
 
 VARIABLES = 18
 RECORDS = 60
@@ -38,7 +38,7 @@ def main(arguments: Sequence[str]) -> int:
     run = folder / "run"
     run.mkdir(parents=True)
     write_data(folder / "data.csv")
-    extbnsl.prove.search_orders = _as_they_stand
+    extbnsl.proof.incumbents.search_orders = _as_they_stand
     extbnsl.search.layers.LEAST_SOURCES = 1  # many tasks
     extbnsl.search.runs.FENCE_NODES = 1
     stop = _StopInALayer()

@@ -22,7 +22,8 @@ import itertools
 import numpy as np
 from numpy.typing import NDArray
 
-from extbnsl.kernels import njit, u64
+from extbnsl.kernels.bits import u64
+from extbnsl.kernels.compiler import njit
 
 MEMBERS = 3  # clusters of a cut, at most
 

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from extbnsl.bounds.clusters import Multipliers, families_of, find_multipliers, multipliers_of
-from extbnsl.bounds.polish import Polish
-from extbnsl.workers import Workers
+from extbnsl.bounds.ascent import find_multipliers
+from extbnsl.bounds.lp.polish import Polish
+from extbnsl.bounds.multipliers import Multipliers, families_of, multipliers_of
+from extbnsl.machine.workers import Workers
 
 WORTHWHILE = 0.02  # share of the families that a pass must drop for another one
 MOST_PASSES = 10

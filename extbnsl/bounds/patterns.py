@@ -15,7 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from extbnsl.kernels import lowest, njit, u64
+from extbnsl.kernels.bits import lowest, u64
+from extbnsl.kernels.compiler import njit
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from extbnsl.cli.console import OUT_OF_MEMORY, fail, fault
 from extbnsl.cli.parser import parser
 from extbnsl.errors import BudgetError, ExtbnslError, VerificationError
-from extbnsl.interrupts import KILLED, NOTHING_WRITTEN
+from extbnsl.machine.interrupts import KILLED, NOTHING_WRITTEN
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -26,25 +26,25 @@ def add(commands: Any) -> None:
 
 def run(given: argparse.Namespace) -> int:
     """List the files, and delete them if that was asked for; the exit code."""
-    from extbnsl import run_directory
+    from extbnsl.run import directory as directory_module
 
-    with run_directory.reopen(given.run) as run:
+    with directory_module.reopen(given.run) as run:
         for warning in (*run.warnings, *_doubts(run.path)):
             remark(warning)
-        files = run_directory.scratch_files(run.path)
+        files = directory_module.scratch_files(run.path)
         if not files:
             say(f"{run.path} holds nothing that only a resume needs.")
             return 0
         _list(files)
         say(_meaning(run.path))
         if given.yes:
-            run_directory.remove_scratch(run.path)
+            directory_module.remove_scratch(run.path)
         say("Deleted." if given.yes else "Nothing was deleted; give --yes to delete these files.")
     return 0
 
 
 def _doubts(path: Path) -> list[str]:
-    from extbnsl.checkpoint import MANIFEST, read_manifest
+    from extbnsl.files.manifest import MANIFEST, read_manifest
 
     try:
         if (path / MANIFEST).exists():
@@ -55,7 +55,7 @@ def _doubts(path: Path) -> list[str]:
 
 
 def _list(files: list[Path]) -> None:
-    from extbnsl.limits import format_size
+    from extbnsl.machine.budgets import format_size
 
     sizes = [file.stat().st_size for file in files]
     for file, size in zip(files, sizes, strict=True):
@@ -64,7 +64,7 @@ def _list(files: list[Path]) -> None:
 
 
 def _meaning(path: Path) -> str:
-    from extbnsl.status import finished_result
+    from extbnsl.run.status import finished_result
 
     if finished_result(path) is not None:
         return "The run is finished: nothing is lost with these files."

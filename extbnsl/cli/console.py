@@ -16,7 +16,7 @@ def say(text: str) -> None:
         coding = sys.stdout.encoding or "utf-8"
         print(text.encode(coding, "backslashreplace").decode(coding), flush=True)  # file names need not be Unicode
     except OSError as error:
-        from extbnsl.storage import write_failure
+        from extbnsl.files.atomic import write_failure
 
         output = sys.stdout.fileno()
         gone = error.errno == errno.EPIPE or (error.errno == errno.EIO and stat.S_ISCHR(os.fstat(output).st_mode))

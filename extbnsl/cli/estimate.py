@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 from extbnsl.cli import options
 from extbnsl.cli.console import say
 from extbnsl.cli.session import arming
-from extbnsl.interrupts import Interrupts
-from extbnsl.limits import parse_duration
+from extbnsl.machine.budgets import parse_duration
+from extbnsl.machine.interrupts import Interrupts
 
 if TYPE_CHECKING:
-    from extbnsl.estimate import Estimate
+    from extbnsl.solver.needs import Estimate
 
 EPILOG = """\
 Begins a solve without writing anything: scores, incumbent and bounds as solve has them, then as many layers of the
@@ -57,7 +57,7 @@ def run(given: argparse.Namespace) -> int:
     from extbnsl.cli.outlook import document, lines
 
     if given.json:
-        from extbnsl.storage import json_text
+        from extbnsl.files.documents import json_text
 
         say(json_text(document(estimate), indent=1))
     else:
@@ -67,8 +67,8 @@ def run(given: argparse.Namespace) -> int:
 
 def _estimate(given: argparse.Namespace, interrupts: Interrupts) -> "Estimate":
     problem = options.read_problem(given.data, options.data_options(given))
-    from extbnsl import progress
-    from extbnsl.estimate import estimate
+    from extbnsl.run import progress
+    from extbnsl.solver.estimate import estimate
 
     error = progress.line_writer(sys.stderr)
     table = progress.Table(error)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from extbnsl.errors import InputError
-from extbnsl.limits import MAXIMUM_THREADS, MINIMUM_MEMORY, format_size, parse_duration, parse_size
+from extbnsl.machine.budgets import MAXIMUM_THREADS, MINIMUM_MEMORY, format_size, parse_duration, parse_size
 
 
 class Parser(argparse.ArgumentParser):
@@ -174,7 +174,7 @@ def data_options(options: argparse.Namespace) -> dict[str, Any]:
 
 def read_problem(path: str, given: Mapping[str, Any]) -> Any:
     """The Dataset or the LocalScores in the file `path`, as its name says, with these data options."""
-    from extbnsl.scores.files import is_score_file, read_scores
+    from extbnsl.formats.score_files import is_score_file, read_scores
 
     if not is_score_file(path):
         from extbnsl.data import read_csv

@@ -4,10 +4,10 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from extbnsl.estimate import Estimate, Probe
-from extbnsl.limits import format_size
-from extbnsl.progress import format_count, format_gap
-from extbnsl.varsets import WORD_BITS
+from extbnsl.kernels.varsets import WORD_BITS
+from extbnsl.machine.budgets import format_size
+from extbnsl.run.progress import format_count, format_gap
+from extbnsl.solver.needs import Estimate, Probe
 
 YEAR = 31_557_600.0  # seconds
 FAR_MORE = 20.0  # times the disk that is granted

@@ -2,9 +2,9 @@
 
 import argparse
 
-from extbnsl import __version__
 from extbnsl.cli import clean, estimate, plot, resume, score, solve, status, verify
 from extbnsl.cli.options import Parser
+from extbnsl.version import __version__
 
 COMMANDS = (solve, resume, status, clean, verify, estimate, score, plot)
 DESCRIPTION = "Learn the provably optimal Bayesian network structure of a discrete data set."

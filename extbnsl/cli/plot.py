@@ -28,9 +28,9 @@ def add(commands: Any) -> None:
 
 def run(given: argparse.Namespace) -> int:
     """Write the drawing; the exit code."""
-    from extbnsl.plot import draw, file_format, read_layers
-    from extbnsl.run_directory import DRAWING, check_run
-    from extbnsl.storage import write_atomically
+    from extbnsl.files.atomic import write_atomically
+    from extbnsl.run.directory import DRAWING, check_run
+    from extbnsl.run.plot import draw, file_format, read_layers
 
     check_run(given.run)
     output = given.output or given.run / DRAWING

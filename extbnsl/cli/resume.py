@@ -9,11 +9,11 @@ from extbnsl.cli import options, session
 from extbnsl.cli.console import remark
 from extbnsl.cli.summary import exit_code
 from extbnsl.errors import InputError, RunDirectoryError
-from extbnsl.interrupts import Interrupts
+from extbnsl.machine.interrupts import Interrupts
 
 if TYPE_CHECKING:
-    from extbnsl.checkpoint import Manifest
-    from extbnsl.run_directory import RunDirectory
+    from extbnsl.files.manifest import Manifest
+    from extbnsl.run.directory import RunDirectory
 
 EPILOG = """\
 Goes on with a run that was stopped or killed, from its last checkpoint; the network and the proof will be what
@@ -41,11 +41,11 @@ def add(commands: Any) -> None:
 
 def run(given: argparse.Namespace) -> int:
     """Go on with a run and write what comes of it; the exit code."""
-    from extbnsl import run_directory
-    from extbnsl.checkpoint import read_manifest
-    from extbnsl.status import finished_result
+    from extbnsl.files.manifest import read_manifest
+    from extbnsl.run import directory as directory_module
+    from extbnsl.run.status import finished_result
 
-    with Interrupts() as interrupts, run_directory.reopen(given.run) as run:
+    with Interrupts() as interrupts, directory_module.reopen(given.run) as run:
         document = finished_result(run.path)
         if document is not None:
             if not given.quiet:
@@ -103,7 +103,7 @@ def _data(path: Path, given: Path | None, before: str) -> str:
 
 
 def _say_where(run: "RunDirectory", manifest: "Manifest", quiet: bool) -> None:
-    from extbnsl.progress import format_time
+    from extbnsl.run.progress import format_time
 
     line = f"resuming {run.path}: {manifest.state['phase']}, after {format_time(manifest.state['seconds'])}"
     run.append("solve.log", line)

@@ -9,7 +9,7 @@ from extbnsl.cli import options
 from extbnsl.cli.console import say
 from extbnsl.cli.session import arming
 from extbnsl.errors import InputError
-from extbnsl.interrupts import Interrupts
+from extbnsl.machine.interrupts import Interrupts
 
 EPILOG = """\
 Writes the local scores in the Jaakkola format that GOBNILP and others read: minus the cost in nats, so larger
@@ -43,7 +43,7 @@ def add(commands: Any) -> None:
 
 def run(given: argparse.Namespace) -> int:
     """Write the scores; the exit code."""
-    from extbnsl.scores.files import is_score_file, write_scores
+    from extbnsl.formats.score_files import is_score_file, write_scores
 
     output = given.output
     if not is_score_file(output):
@@ -60,9 +60,9 @@ def run(given: argparse.Namespace) -> int:
 
 def _scores(given: argparse.Namespace, interrupts: Interrupts) -> Any:
     dataset = options.read_problem(given.data, options.data_options(given))
-    from extbnsl import progress
-    from extbnsl.solve import compute_scores
-    from extbnsl.workers import Stopped
+    from extbnsl.machine.workers import Stopped
+    from extbnsl.run import progress
+    from extbnsl.solver.score import compute_scores
 
     error = progress.line_writer(sys.stderr)
     table = progress.Table(error)

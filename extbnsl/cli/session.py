@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Any
 from extbnsl.cli.console import OUT_OF_MEMORY, fault, say
 from extbnsl.cli.summary import exit_code, final_line, summary
 from extbnsl.errors import BudgetError, ExtbnslError, VerificationError
-from extbnsl.interrupts import Interrupts
-from extbnsl.limits import give_memory_back
+from extbnsl.machine.budgets import give_memory_back
+from extbnsl.machine.interrupts import Interrupts
 
 if TYPE_CHECKING:
     from extbnsl.data import Dataset
     from extbnsl.events import Event, Observer
-    from extbnsl.run_directory import RunDirectory
+    from extbnsl.results.result import Result
+    from extbnsl.run.directory import RunDirectory
+    from extbnsl.run.status import StatusFile
     from extbnsl.scores.local import LocalScores
-    from extbnsl.solve import Result
-    from extbnsl.status import StatusFile
 
 
 @dataclass(frozen=True)
@@ -40,14 +40,14 @@ def solve_in(
     telling: Telling,
 ) -> int:
     """Solve `problem` with these arguments of `solve`, write and print the result; the exit code."""
-    from extbnsl.run_directory import remove_empty_folders
-    from extbnsl.status import StatusFile
+    from extbnsl.run.directory import remove_empty_folders
+    from extbnsl.run.status import StatusFile
 
     give_memory_back()
     status = StatusFile(run.show, seconds_before=telling.seconds_before)
     command = arguments["remember"]["command"]
     with _failures_kept(run, status):
-        from extbnsl.solve import solve
+        from extbnsl.solver.solve import solve
 
         with _observed(run, status, interrupts, telling) as observer:
             result = solve(problem, **arguments, run_folder=run.path, observer=observer, stop=interrupts.stop)
@@ -63,7 +63,7 @@ def solve_in(
 def tell(document: Mapping[str, Any], folder: Path, telling: Telling) -> None:
     """Print a result as it was asked for; RunDirectoryError if the document is none."""
     if telling.json:
-        from extbnsl.storage import json_text
+        from extbnsl.files.documents import json_text
 
         say(json_text(document, indent=1))
     else:
@@ -100,9 +100,9 @@ def _observed(
 
     The run begins with the first event after the kernels are loaded: before that there is nothing to write.
     """
-    from extbnsl import progress
     from extbnsl.events import Warned
-    from extbnsl.run_directory import resume_command
+    from extbnsl.run import progress
+    from extbnsl.run.directory import resume_command
 
     error = progress.line_writer(sys.stderr)
 
@@ -138,8 +138,8 @@ def _observed(
 
 def _write(result: "Result", run: "RunDirectory", command: str) -> None:
     """Write a result; if it cannot be written it is printed in full, so that nothing is lost."""
-    from extbnsl.run_directory import outputs
-    from extbnsl.storage import json_text
+    from extbnsl.files.documents import json_text
+    from extbnsl.results.outputs import outputs
 
     try:
         run.write(outputs(result, command))
@@ -174,8 +174,8 @@ def _failures_kept(run: "RunDirectory", status: "StatusFile") -> Iterator[None]:
 
 
 def _way_on(run: "RunDirectory") -> str:
-    from extbnsl.checkpoint import MANIFEST
-    from extbnsl.run_directory import resume_command
+    from extbnsl.files.manifest import MANIFEST
+    from extbnsl.run.directory import resume_command
 
     if not run.begun or not (run.path / MANIFEST).exists():
         return ""

@@ -5,9 +5,9 @@ import os
 from pathlib import Path
 from typing import Any
 
-from extbnsl import __version__
 from extbnsl.cli import options, session
-from extbnsl.interrupts import Interrupts
+from extbnsl.machine.interrupts import Interrupts
+from extbnsl.version import __version__
 
 EPILOG = """\
 Writes a run directory with result.json, network.bif (for data only), network.json, network.dot, the logs
@@ -51,11 +51,11 @@ def add(commands: Any) -> None:
 
 def run(given: argparse.Namespace) -> int:
     """Begin a run and write what comes of it; the exit code."""
-    from extbnsl import run_directory
+    from extbnsl.run import directory as directory_module
 
     with (
         Interrupts() as interrupts,
-        run_directory.create(given.run_dir, given.data, given.overwrite, given.scratch_dir) as run,
+        directory_module.create(given.run_dir, given.data, given.overwrite, given.scratch_dir) as run,
     ):
         problem = options.read_problem(given.data, options.data_options(given))
         arguments = {

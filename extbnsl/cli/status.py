@@ -24,8 +24,8 @@ def add(commands: Any) -> None:
 
 def run(given: argparse.Namespace) -> int:
     """Print the status; the exit code."""
-    from extbnsl.status import read_status
-    from extbnsl.storage import json_text
+    from extbnsl.files.documents import json_text
+    from extbnsl.run.status import read_status
 
     status = read_status(given.run)
     say(json_text(status.document(), indent=1) if given.json else "\n".join(status.lines()))

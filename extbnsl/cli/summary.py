@@ -32,8 +32,8 @@ def summary(document: Mapping[str, Any], folder: Path) -> str:
 
 
 def _rows(document: Mapping[str, Any], folder: Path) -> list[tuple[str, str]]:
-    from extbnsl.progress import format_gap
-    from extbnsl.run_directory import OUTPUTS
+    from extbnsl.results.outputs import OUTPUTS
+    from extbnsl.run.progress import format_gap
 
     lower, upper = document["lower_bound"], document["upper_bound"]
     limit = "" if document["max_parents"] is None else f", at most {document['max_parents']} parents each"
@@ -55,9 +55,9 @@ def _arcs(document: Mapping[str, Any]) -> int:
 
 def _continuation(folder: Path) -> str:
     """The command that goes on with the run; empty if there is nothing to go on with."""
-    from extbnsl.checkpoint import MANIFEST
-    from extbnsl.run_directory import resume_command
-    from extbnsl.status import finished_result
+    from extbnsl.files.manifest import MANIFEST
+    from extbnsl.run.directory import resume_command
+    from extbnsl.run.status import finished_result
 
     resumable = (folder / MANIFEST).exists() and finished_result(folder) is None
     return resume_command(folder) if resumable else ""

@@ -8,7 +8,7 @@ from extbnsl.cli import options
 from extbnsl.cli.console import say
 
 if TYPE_CHECKING:
-    from extbnsl.verify import Optimality
+    from extbnsl.verify.verdict import Optimality
 
 DOES_NOT_HOLD = 31
 TIME_LIMIT = 600.0  # seconds
@@ -36,10 +36,10 @@ def add(commands: Any) -> None:
 def run(given: argparse.Namespace) -> int:
     """Print what does not hold, or that all does; the exit code."""
     from extbnsl.data import Dataset
-    from extbnsl.limits import Deadline, default_threads
-    from extbnsl.run_directory import read_result
-    from extbnsl.verify import verify, verify_against_scores, verify_optimality
-    from extbnsl.workers import Workers
+    from extbnsl.machine.budgets import Deadline, default_threads
+    from extbnsl.machine.workers import Workers
+    from extbnsl.results.reading import read_result
+    from extbnsl.verify.verdict import verify, verify_against_scores, verify_optimality
 
     deadline = Deadline.after(TIME_LIMIT if given.time_limit is None else given.time_limit)
     document = read_result(given.result)

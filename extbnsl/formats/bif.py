@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from extbnsl.network import Network
+from extbnsl.networks.network import Network
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 LABEL = re.compile(r"[A-Za-z0-9_.+-]+")

@@ -1,6 +1,6 @@
 """DOT: the structure of a network, for Graphviz to draw."""
 
-from extbnsl.network import Network
+from extbnsl.networks.network import Network
 
 
 def dot_text(network: Network) -> str:

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from extbnsl.kernels import lowest, njit, u64
-from extbnsl.varsets import words
+from extbnsl.kernels.bits import lowest, u64
+from extbnsl.kernels.compiler import njit
+from extbnsl.kernels.varsets import words
 
 NONE_INSIDE = np.int64(-1)
 

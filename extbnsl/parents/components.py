@@ -11,10 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from extbnsl.lists import FamilyLists, Put
+from extbnsl.files.lists import FamilyLists, Put
+from extbnsl.kernels.varsets import renumber, unpack
 from extbnsl.parents.pruning import undominated
 from extbnsl.scores.local import LocalScores, canonical_order
-from extbnsl.varsets import renumber, unpack
 
 
 @dataclass(frozen=True)

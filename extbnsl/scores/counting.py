@@ -22,8 +22,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from extbnsl.kernels import njit, u64
-from extbnsl.ranks import find_place, go_to, last_present, start_walk
+from extbnsl.kernels.bits import u64
+from extbnsl.kernels.compiler import njit
+from extbnsl.kernels.ranks import find_place, go_to, last_present, start_walk
 
 PACKED_ARITY = 3  # variables of more states are counted one by one: their lanes would be mostly empty
 

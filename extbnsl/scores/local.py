@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.errors import InputError
-from extbnsl.varsets import WORD_BITS, pack, sizes, words
+from extbnsl.kernels.varsets import WORD_BITS, pack, sizes, words
 
 
 @dataclass(frozen=True, eq=False)

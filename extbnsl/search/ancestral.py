@@ -15,7 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from extbnsl.kernels import lowest, njit, popcount, u64
+from extbnsl.kernels.bits import lowest, popcount, u64
+from extbnsl.kernels.compiler import njit
 
 VARIABLES = 64  # numbers below it stand for single variables
 UNFORCED = np.uint8(255)  # stands for all variables

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from extbnsl.kernels import njit, u64
+from extbnsl.kernels.bits import u64
+from extbnsl.kernels.compiler import njit
 
 
 @dataclass(frozen=True)

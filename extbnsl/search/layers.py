@@ -15,6 +15,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from extbnsl.errors import BudgetError
+from extbnsl.files.store import Store
+from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.search.blocks import Block, plan
 from extbnsl.search.problem import SearchProblem
 from extbnsl.search.runs import (
@@ -30,17 +32,7 @@ from extbnsl.search.runs import (
     write_run,
 )
 from extbnsl.search.state import SearchState, start_state
-from extbnsl.search.tasks import (
-    Expansion,
-    Layer,
-    Sink,
-    expand_block,
-    ready_sources,
-    source_weights,
-    sources_bytes,
-)
-from extbnsl.storage import Store
-from extbnsl.workers import Stopped, Workers
+from extbnsl.search.tasks import Expansion, Layer, Sink, expand_block, ready_sources, source_weights, sources_bytes
 
 TASKS_PER_THREAD = 8  # in one layer, if it is large enough
 LEAST_SOURCES = 1 << 16  # nodes that a task expands, if there are so many

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from extbnsl.bounds.clusters import NO_CLUSTERS, ClusterBound, Families, families_of
+from extbnsl.bounds.multipliers import NO_CLUSTERS, ClusterBound, Families, families_of
 from extbnsl.bounds.patterns import GroupBound
 from extbnsl.parents.best_score import ByteTables, as_bytes, byte_tables
 from extbnsl.search.ancestral import NO_ANCESTRY, Ancestry

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from extbnsl.storage import HEADER_BYTES, StoredArrays, StoredFile, open_arrays, write_arrays
+from extbnsl.files.arrays import HEADER_BYTES, StoredArrays, StoredFile, open_arrays, write_arrays
 
 ANCESTOR_BYTES = 3  # of one node in the columns that reconstruction needs
 PARTITION_BYTES = 16

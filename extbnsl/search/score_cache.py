@@ -11,9 +11,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from extbnsl.lists import piece_name
-from extbnsl.storage import HEADER_BYTES, PIECE_BYTES, Store, StoredFile, open_arrays, write_arrays
-from extbnsl.workers import chunks
+from extbnsl.files.arrays import HEADER_BYTES, PIECE_BYTES, StoredFile, open_arrays, write_arrays
+from extbnsl.files.lists import piece_name
+from extbnsl.files.store import Store
+from extbnsl.machine.workers import chunks
 
 FAMILIES_READ = 1 << 14  # at a time
 ROW_BYTES = 16

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from extbnsl.files.arrays import StoredFile
 from extbnsl.search.ancestral import UNFORCED
 from extbnsl.search.problem import SearchProblem
 from extbnsl.search.runs import Nodes, Run, find_run, in_files_only, joined, run_in_memory
 from extbnsl.search.tasks import Layer, improve_rows
-from extbnsl.storage import StoredFile
 
 
 @dataclass(frozen=True)

@@ -12,11 +12,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from extbnsl.bounds.clusters import ascend_nodes
+from extbnsl.bounds.ascent import ascend_nodes
 from extbnsl.search.blocks import Block
-from extbnsl.search.expand import expand, group_by_leaf, next_targets
-from extbnsl.search.layered import expand_layered, improve, inherit
+from extbnsl.search.expand import expand
 from extbnsl.search.problem import SearchProblem
+from extbnsl.search.rows import expand_layered, improve, inherit
 from extbnsl.search.runs import (
     PARTITION_BYTES,
     Nodes,
@@ -31,6 +31,7 @@ from extbnsl.search.runs import (
     write_run,
 )
 from extbnsl.search.score_cache import ScoreCache
+from extbnsl.search.targets import group_by_leaf, next_targets
 
 CHUNK_NODES = 1 << 16  # room of the targets that one call of the kernel expands, at most
 CHUNK_BYTES = 12 * CHUNK_NODES  # room that they may have however small a run is to be

@@ -1,0 +1,310 @@
+"""Multipliers by greedy dual ascent and a search of large neighbourhoods."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from extbnsl.bounds.cuts import MEMBERS, count_times, has, holds, is_cluster
+from extbnsl.bounds.multipliers import UNIT, Families, Multipliers, multipliers_of, whole_units
+from extbnsl.bounds.multipliers import reduce as reduce
+from extbnsl.kernels.bits import lowest, u64
+from extbnsl.kernels.compiler import njit
+from extbnsl.kernels.varsets import words
+from extbnsl.machine.workers import Workers
+
+ZERO = 1e-7  # nats: a family whose reduced cost is this close to the least of its child counts as free
+MOST_FREE = 256  # free parent sets of a child that are looked at
+MOST_CUTS = 4096
+MOST_NEW = 256  # clusters that an ascent at a node may add
+SHARES = (0.02, 0.05, 0.1, 0.2)  # of the cuts that a step of the improvement gives up
+STREAMS = 4  # independent improvements, of which the best counts
+
+
+def multipliers_bytes(costs: Sequence[NDArray[np.float64]], variables: int, threads: int) -> int:
+    """About the memory that finding multipliers takes: the families twice, and per stream at work what is left of each
+    cost, also in a trial, with marks."""
+    return sum(c.size for c in costs) * (16 * words(variables) + 24 + 24 * min(threads, STREAMS))
+
+
+def find_multipliers(
+    families: Families, start: Multipliers | None, rounds: int, seed: int, workers: Workers
+) -> Multipliers:
+    """Good multipliers: greedy ascent from `start` (or from none), then `rounds` of improvement in STREAMS streams.
+
+    Deterministic for a seed, whatever the number of threads. A round costs about as much as a few passes over the
+    families.
+    """
+    words = families.parents.shape[0]
+
+    def stream(number: int) -> tuple[float, NDArray[np.uint64], NDArray[np.float64]]:
+        cuts, weights = np.zeros((MOST_CUTS, MEMBERS, words), np.uint64), np.zeros(MOST_CUTS)
+        count = 0
+        if start is not None:
+            count = start.weights.size
+            cuts[:count], weights[:count] = start.cuts, start.weights * UNIT
+        count, root = improve(families.arrays(), cuts, weights, count, rounds, seed + number, workers.halt)
+        return root, cuts[:count].copy(), weights[:count].copy()
+
+    found = workers.map(stream, [(number,) for number in range(STREAMS if rounds else 1)])
+    _, cuts, weights = max(found, key=lambda one: one[0])
+    whole = whole_units(weights)
+    return multipliers_of(families, cuts[whole > 0], whole[whole > 0])
+
+
+@njit
+def _random(state):
+    """The next of a sequence of random 64-bit numbers (xorshift64*, Vigna 2016)."""
+    x = state[0]
+    x ^= x >> u64(12)
+    x ^= x << u64(25)
+    x ^= x >> u64(27)
+    state[0] = x
+    return x * u64(2685821657736338717)
+
+
+@njit
+def _collect_free(families, reduced, free, x):
+    """The parent sets of child x that cost nothing more than its cheapest, into free[0][x], their number into
+    free[1][x]."""
+    parents, first = families[0], families[2]
+    sets, counts = free
+    count = 0
+    for j in range(first[x], first[x + 1]):
+        if reduced[j] <= ZERO and count < sets.shape[1]:
+            for w in range(parents.shape[0]):
+                sets[x, count, w] = parents[w, j]
+            count += 1
+    counts[x] = count
+
+
+@njit
+def _peel(members, free):
+    """Take members with a free parent set outside the set away, again and again; whether any are left."""
+    sets, counts = free
+    left = False
+    changed = True
+    while changed:
+        changed = False
+        left = False
+        for w in range(members.size):
+            rest = members[w]
+            while rest:
+                x = (w << 6) + np.int64(lowest(rest))
+                bit = rest & (~rest + u64(1))
+                rest ^= bit
+                outside = False
+                for k in range(counts[x]):
+                    common = u64(0)
+                    for v in range(members.size):
+                        common |= sets[x, k, v] & members[v]
+                    if not common:
+                        outside = True
+                        break
+                if outside:
+                    members[w] ^= bit
+                    changed = True
+                else:
+                    left = True
+    return left
+
+
+@njit
+def _shrink(members, free, state):
+    """Make the set smaller, by inclusion the least of which no member can be peeled; members tried in random order."""
+    order = np.empty(members.size << 6, np.int64)
+    size = 0
+    for x in range(order.size):
+        if has(members, x):
+            order[size] = x
+            size += 1
+    trial = np.empty_like(members)
+    for i in range(size):
+        j = i + np.int64(_random(state) % u64(size - i))
+        order[i], order[j] = order[j], order[i]
+        if has(members, order[i]):
+            trial[:] = members
+            trial[order[i] >> 6] ^= u64(1) << u64(order[i] & 63)
+            if _peel(trial, free):
+                members[:] = trial
+
+
+@njit
+def _raise_cluster(cut, families, reduced, free, times):
+    """Raise the multiplier of a cluster until a family becomes free; by how much (infinity if that cannot be)."""
+    parents, first = families[0], families[2]
+    step = np.inf
+    for x in range(first.size - 1):
+        if has(cut[0], x):
+            count_times(parents, cut, x, first[x], first[x + 1], times)
+            for j in range(first[x], first[x + 1]):
+                if times[j]:
+                    step = min(step, reduced[j])
+    if step == np.inf:
+        return step
+    for x in range(first.size - 1):
+        if has(cut[0], x):
+            for j in range(first[x], first[x + 1]):
+                if times[j]:
+                    reduced[j] -= step
+            _collect_free(families, reduced, free, x)
+    return step
+
+
+@njit
+def _ascend(families, reduced, cuts, weights, count, state):
+    """Greedy dual ascent from the given multipliers; `reduced` fits them and follows. The number of cuts after.
+
+    Ends when the free families allow an order, or there is no room for another cluster.
+    """
+    parents, first = families[0], families[2]
+    n = first.size - 1
+    free = np.empty((n, MOST_FREE, parents.shape[0]), np.uint64), np.zeros(n, np.int64)
+    times = np.empty(reduced.size, np.uint8)
+    for x in range(n):
+        _collect_free(families, reduced, free, x)
+    cut = np.zeros((cuts.shape[1], parents.shape[0]), np.uint64)
+    cluster = cut[0]
+    while count < weights.size:
+        for w in range(cluster.size):
+            cluster[w] = ~u64(0) >> u64(max(0, 64 - (n - (w << 6)))) if n > w << 6 else u64(0)
+        if not _peel(cluster, free):
+            break
+        _shrink(cluster, free, state)
+        step = _raise_cluster(cut, families, reduced, free, times)
+        if step == np.inf:
+            break
+        at = 0
+        while at < count and (cuts[at] != cut).any():
+            at += 1
+        if at == count:
+            cuts[at] = cut
+            weights[at] = 0.0
+            count += 1
+        weights[at] += step
+    return count
+
+
+@njit
+def _give_up(families, reduced, cut, weight, times):
+    """Lower the multiplier of a cut by `weight`; the change of the sum of the children's least costs."""
+    parents, first = families[0], families[2]
+    change = 0.0
+    for x in range(first.size - 1):
+        if not holds(cut, x):
+            continue
+        count_times(parents, cut, x, first[x], first[x + 1], times)
+        least = np.inf
+        for j in range(first[x], first[x + 1]):
+            reduced[j] += weight * times[j]
+            least = min(least, reduced[j])
+        if least > 0.0:
+            for j in range(first[x], first[x + 1]):
+                reduced[j] -= least
+            change += least
+    return change
+
+
+@njit
+def _all_weights(cuts, weights, count):
+    """The sum of the multipliers, twice those of three clusters."""
+    total = 0.0
+    for c in range(count):
+        total += weights[c] if is_cluster(cuts[c]) else 2.0 * weights[c]
+    return total
+
+
+@njit
+def improve(families, cuts, weights, count, rounds, seed, halt):
+    """Greedy ascent, then `rounds` of giving up a random part of the multipliers and ascending again; the better stays.
+
+    cuts, weights: room for the multipliers, the first `count` given. Ends early when halt[0] is set. Returns the
+    number of cuts and the root bound.
+    """
+    state = np.array([u64(seed) * u64(2654435761) + u64(88172645463325252)])
+    reduced, least = np.empty(families[1].size), np.empty(families[2].size - 1)
+    reduce(families, cuts, weights, count, reduced, least)
+    base = least.sum()
+    count = _ascend(families, reduced, cuts, weights, count, state)
+    best = base + _all_weights(cuts, weights, count)
+    trial_cuts, trial_weights, trial = np.empty_like(cuts), np.empty_like(weights), np.empty_like(reduced)
+    times = np.empty(reduced.size, np.uint8)
+    for _ in range(rounds):
+        if halt[0]:
+            break
+        share = SHARES[_random(state) % u64(len(SHARES))]
+        trial[:] = reduced
+        found = base
+        kept = 0
+        for c in range(count):
+            drawn = (_random(state) >> u64(11)) * (1.0 / 9007199254740992.0)
+            part = 0.0 if drawn >= share else (0.5 if drawn < 0.3 * share else 1.0)
+            if part > 0.0:
+                found += _give_up(families, trial, cuts[c], part * weights[c], times)
+            if part < 1.0:
+                trial_cuts[kept], trial_weights[kept] = cuts[c], (1.0 - part) * weights[c]
+                kept += 1
+        kept = _ascend(families, trial, trial_cuts, trial_weights, kept, state)
+        total = found + _all_weights(trial_cuts, trial_weights, kept)
+        if total >= best:
+            best = total
+            base = found
+            count = kept
+            cuts[:count] = trial_cuts[:count]
+            weights[:count] = trial_weights[:count]
+            reduced, trial = trial, reduced
+    return count, best
+
+
+@njit
+def _left_of_cut(cut, varset, left):
+    """What a node leaves of a cut into `left`, whether anything; of three clusters two are no better than one."""
+    disjoint = 0
+    left[:] = 0
+    for k in range(cut.shape[0]):
+        if cut[k, 0] and not cut[k, 0] & varset:
+            left[0] = cut[k]
+            disjoint += 1
+    if disjoint == cut.shape[0]:
+        left[:] = cut
+    return disjoint > 0
+
+
+@njit
+def ascend_nodes(varsets, g, limit, families, multipliers, keep, halt):
+    """keep[i] = whether a dual ascent at node varsets[i], of cost g[i], leaves its bound below `limit`.
+
+    families as `Families.arrays` of at most 64 variables, multipliers = (cuts, weights in UNITs). The ascent begins
+    with what the node leaves of the cuts, so the bound is never below h1; parents inside the node are given.
+    Some passes over the families each. Ends early when halt[0] is set, with the rest kept.
+    """
+    parents, costs, first = families
+    cuts, weights = multipliers
+    own = np.empty_like(parents), np.empty_like(costs), first
+    trial = np.empty((weights.size + MOST_NEW, cuts.shape[1], 1), np.uint64), np.empty(weights.size + MOST_NEW)
+    reduced, least = np.empty_like(costs), np.empty(first.size - 1)
+    keep[:] = 1
+    for i in range(varsets.size):
+        if halt[0]:
+            break
+        _at_node(varsets[i], families, own)
+        count = 0
+        for c in range(weights.size):
+            if _left_of_cut(cuts[c], varsets[i], trial[0][count]):
+                trial[1][count] = weights[c] * UNIT
+                count += 1
+        reduce(own, trial[0], trial[1], count, reduced, least)
+        state = np.array([varsets[i] * u64(2654435761) + u64(88172645463325252)])
+        count = _ascend(own, reduced, trial[0], trial[1], count, state)
+        keep[i] = g[i] + least.sum() + _all_weights(trial[0], trial[1], count) < limit
+
+
+@njit
+def _at_node(varset, families, own):
+    """The families with their parents inside `varset` given, and its variables free of cost, into `own`."""
+    parents, costs, first = families
+    for x in range(first.size - 1):
+        inside = (varset >> u64(x)) & u64(1)
+        for j in range(first[x], first[x + 1]):
+            own[0][0, j] = u64(0) if inside else parents[0, j] & ~varset
+            own[1][j] = 0.0 if inside else costs[j]

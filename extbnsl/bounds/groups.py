@@ -1,0 +1,145 @@
+"""Which variables to put together in the groups of a pattern database.
+
+A group keeps acyclicity among its own variables, so variables that want each other as parents belong together. The
+partition starts from pair weights (Kernighan and Lin 1970) and is then improved by swaps, each judged by building the
+real tables: the sum of their root entries is the bound h of the empty varset.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from extbnsl.bounds.patterns import group_families, pattern_table
+from extbnsl.kernels.varsets import pack
+from extbnsl.machine.workers import Workers
+
+WIDEST = 18  # variables in one group: 2.3 million entries to build, 2 MB to keep
+SWAPS_PER_ROUND = 16
+TOLERANCE = 0.02  # of the gap at the root, by which a swap may lower it
+SHARE = 0.5  # of the expected search that swaps may cost without improving the partition
+EDGE_NS = 35.0
+TABLE_NS = 0.5  # per k^2 2^k of a group of k variables
+
+
+@dataclass(frozen=True)
+class Partition:
+    """Groups of variables with the pattern database of each; `root` is the sum of the tables' first entries."""
+
+    groups: tuple[tuple[int, ...], ...]
+    tables: tuple[NDArray[np.float64], ...]
+
+    @property
+    def root(self) -> float:
+        return sum(float(t[0]) for t in self.tables)
+
+
+Families = tuple[Sequence[NDArray[np.uint64]], Sequence[NDArray[np.float64]]]
+
+
+def find_partition(
+    families: Families,
+    widest: int,
+    upper_bound: float,
+    workers: Workers,
+    seed: int,
+    expected_edges: Callable[[Partition], float],
+) -> Partition:
+    """A good partition of the k children of `families` (varsets (m, 1), costs (m,)) into groups of at most `widest`.
+
+    Swaps go on in rounds until those since the last improvement cost SHARE of the search that `expected_edges`
+    foresees with the best partition. Deterministic for a seed.
+    """
+    parents, costs = families
+    k = len(parents)
+    count = -(-k // widest)
+    groups = split_by_weight(pair_weights(parents, costs), count)
+    partition = build_partition(groups, families, workers)
+    if count == 1:
+        return partition
+    rng = np.random.default_rng(seed)
+    width = -(-k // count)
+    round_ns = SWAPS_PER_ROUND * 2 * TABLE_NS * width * width * 2.0**width
+    best = partition
+    edges = expected_edges(best)
+    stale = 0
+    while (stale + 1) * round_ns <= SHARE * EDGE_NS * edges:
+        tolerance = TOLERANCE * (upper_bound - best.root)
+        partition, reached = _swap_round(partition, families, rng, tolerance, workers)
+        stale += 1
+        if reached.root > best.root:
+            best, stale = reached, 0
+            edges = expected_edges(best)
+    return best
+
+
+def build_partition(groups: Sequence[Sequence[int]], families: Families, workers: Workers) -> Partition:
+    """The partition into these groups; k^2 2^k of each group of k variables."""
+    ordered = tuple(tuple(sorted(g)) for g in groups)
+    tables = workers.map(lambda g: pattern_table(*group_families(*families, g)), [(g,) for g in ordered])
+    return Partition(ordered, tuple(tables))
+
+
+def _swap_round(
+    partition: Partition, families: Families, rng: np.random.Generator, tolerance: float, workers: Workers
+) -> tuple[Partition, Partition]:
+    """SWAPS_PER_ROUND random swaps; a swap that lowers the root a little, about `tolerance`, is kept too, so that the
+    search leaves local optima. Returns the last partition and the best one."""
+    best = partition
+    for _ in range(SWAPS_PER_ROUND):
+        a, b = rng.choice(len(partition.groups), size=2, replace=False).tolist()
+        one, two = list(partition.groups[a]), list(partition.groups[b])
+        i, j = int(rng.integers(len(one))), int(rng.integers(len(two)))
+        one[i], two[j] = two[j], one[i]
+        swapped = build_partition((one, two), families, workers)
+        change = swapped.root - float(partition.tables[a][0] + partition.tables[b][0])
+        if change >= -tolerance * rng.exponential():
+            groups, tables = list(partition.groups), list(partition.tables)
+            (groups[a], groups[b]), (tables[a], tables[b]) = swapped.groups, swapped.tables
+            partition = Partition(tuple(groups), tuple(tables))
+            if partition.root > best.root:
+                best = partition
+    return partition, best
+
+
+def pair_weights(parents: Sequence[NDArray[np.uint64]], costs: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
+    """How much it costs at least to forbid one of the two arcs between i and j: (k, k) float64, symmetric, nats.
+
+    The loss of i without j is BestScore(i | all but j) - BestScore(i | all); the weight is the smaller loss of the two.
+    """
+    k = len(parents)
+    loss = np.zeros((k, k))
+    for i in range(k):
+        for j in range(k):
+            if i != j:
+                without = ~(parents[i][:, 0] & pack((j,), k)[0]).astype(bool)
+                loss[i, j] = costs[i][without][0] - costs[i][0] if without.any() else np.inf
+    return np.minimum(loss, loss.T)
+
+
+def split_by_weight(weights: NDArray[np.float64], count: int) -> list[list[int]]:
+    """Cut the variables into `count` groups of nearly equal size with large weights inside (Kernighan-Lin swaps).
+
+    Ties and starts are deterministic: the variables in their order. O(k^3) per pass.
+    """
+    k = weights.shape[0]
+    finite = np.where(np.isfinite(weights), weights, weights[np.isfinite(weights)].max(initial=0.0) * k + 1.0)
+    groups = np.repeat(np.arange(count), [len(part) for part in np.array_split(np.arange(k), count)])
+    improved = True
+    while improved:
+        improved = False
+        inside = finite @ (groups[:, None] == np.arange(count)).astype(float)  # weight of i to each group
+        for i in range(k):
+            gain = (
+                inside[i, groups] - inside[i, groups[i]]
+                + inside[np.arange(k), groups[i]] - inside[np.arange(k), groups]
+                - 2 * finite[i]
+            )  # fmt: skip
+            gain[groups == groups[i]] = 0.0
+            j = int(np.argmax(gain))
+            if gain[j] > 1e-9:
+                groups[i], groups[j] = groups[j], groups[i]
+                inside = finite @ (groups[:, None] == np.arange(count)).astype(float)
+                improved = True
+    return [np.flatnonzero(groups == g).tolist() for g in range(count)]

@@ -1,0 +1,1 @@
+"""Multipliers from linear programs: the program, violated cuts, polishing, probing."""

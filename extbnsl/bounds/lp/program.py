@@ -1,0 +1,271 @@
+"""The LP over families and cuts, by HiGHS: some of the families as columns and some of the cuts as rows.
+
+    minimise the sum of c(X, P) x(X, P), x >= 0, such that for each child X the x(X, P) sum to 1, and
+    for each cut the families that count for it sum to at least what it needs.
+
+Its duals are multipliers of the cuts (Jaakkola et al. 2010). It is kept small: what is missing is added, families whose
+reduced cost turns out to be negative, and cuts that the solution violates; cuts that do not bind are dropped. Any duals
+are multipliers, so that what the LP does in floating point need not be trusted: the bound is made from them as from any
+others.
+
+Where a solution violates no cluster any more, it may still violate cuts of three clusters. One in which half of
+everything is chosen often violates many by as much as can be: 0.5 of 2.
+
+With share ** (|C| - 1) in place of 1 for each cluster, the optimum is the largest bound in the mean over nodes that
+lack each variable with probability `share`, divided by it: such a node lacks all of C with probability share ** |C|.
+"""
+
+import copy
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from extbnsl.bounds.ascent import MOST_CUTS
+from extbnsl.bounds.cuts import no_cuts, single_cuts, unions
+from extbnsl.bounds.lp.separation import (
+    Support,
+    arcs_of,
+    counting_families,
+    grow_clusters,
+    joined_threes,
+    varsets_of,
+    violated_triples,
+)
+from extbnsl.bounds.multipliers import Families, Multipliers, multipliers_of, whole_units
+from extbnsl.machine.workers import Workers
+
+if TYPE_CHECKING:
+    from highspy import Highs
+
+COLUMNS = 50  # families of a child that are added at a time
+SLACK = 3  # times as many cuts as bind before the others are dropped
+FEWEST = 100  # cuts that are never dropped for that
+ROWS = 100  # cuts that are added at a time
+FEW = 3  # clusters that are violated, so that triples are looked for as well
+STEPS = 4000  # of looking for three that take as long as a simplex iteration
+MOST_STEPS = 20_000_000  # of looking for three at a time
+ZERO = 1e-6  # nats: a reduced cost below minus this is negative; and x below this is zero
+VIOLATION = 1e-4  # of a cut that is worth adding
+ENTRY_BYTES = 64  # of the matrix, with all that HiGHS makes of it
+
+
+def least_sums(cuts: NDArray[np.uint64], share: float) -> NDArray[np.float64]:
+    """What the x(X, P) that count for each cut (k, 3, words) are to sum to: what it has left at a node that lacks one
+    of its variables, and each of the others with probability `share`, in the mean."""
+    varsets, cut, sign = unions(cuts)
+    sums = np.zeros(len(cuts))
+    np.add.at(sums, cut, sign * share ** (np.bitwise_count(varsets).sum(axis=1, dtype=np.float64) - 1.0))
+    return sums
+
+
+class Program:
+    """The LP; the rows of the cuts come after those of the children.
+
+    A first column stands in for all cuts, at a cost that no sum of multipliers needs to exceed, so that there always
+    is a solution.
+    """
+
+    def __init__(
+        self, families: Families, start: Multipliers, pool: NDArray[np.uint64] | None, share: float, room: int
+    ) -> None:
+        self._share, self._room = share, room
+        self.families = families
+        self._n = families.first.size - 1
+        self._child = np.repeat(np.arange(self._n), np.diff(families.first))
+        self._least = np.minimum.reduceat(families.costs, families.first[:-1])
+        most = np.maximum.reduceat(families.costs, families.first[:-1])
+        self._highs = _highs()
+        self._highs.addRows(self._n, np.ones(self._n), np.ones(self._n), 0, *_no_entries(self._n))
+        dear = np.array([1.0 + float((most - self._least).sum())])
+        self._highs.addCols(1, dear, np.zeros(1), np.array([np.inf]), 0, *_no_entries(1))
+        self._columns = np.zeros(0, np.int64)
+        self.cuts = no_cuts(families.parents.shape[0])
+        self._seen = self.cuts[:, 0]  # clusters that were violated, or nearly, at some time
+        self._x, self._weights = np.zeros(0), np.zeros(0)
+        self.add_columns(self._cheapest(start.reduced, np.ones(start.reduced.size, bool)))
+        known = start.cuts if pool is None else np.unique(np.concatenate([start.cuts, pool]), axis=0)
+        self.add_cuts(np.ascontiguousarray(known))
+
+    @property
+    def bytes(self) -> int:
+        """About the memory that it takes."""
+        return ENTRY_BYTES * int(self._highs.getNumNz())
+
+    def solve(self, effort: int, workers: Workers) -> int:
+        """Solve it within so many simplex iterations; how many are left, 0 if they did not do. Raises Stopped."""
+        return workers.map(self.run, [(effort, workers.halt)])[0]
+
+    def run(self, effort: int, halt: NDArray[np.uint8]) -> int:
+        """`solve` within a task; ends early, as if the iterations did not do, when halt[0] is set."""
+        from highspy import HighsModelStatus
+
+        self._highs.setOptionValue("simplex_iteration_limit", effort)
+        interrupt = self._highs.cbSimplexInterrupt
+
+        def notice(event: Any) -> None:
+            event.data_in.user_interrupt = bool(halt[0])
+
+        interrupt.subscribe(notice)
+        try:
+            self._highs.run()
+        finally:
+            interrupt.clear()
+        if self._highs.getModelStatus() != HighsModelStatus.kOptimal:  # or there is numerical trouble
+            return 0
+        solution = self._highs.getSolution()
+        self._x = np.array(solution.col_value)[1:]
+        self._weights = np.maximum(0.0, np.array(solution.row_dual)[self._n :])
+        return max(1, effort - int(self._highs.getInfo().simplex_iteration_count))
+
+    def copies(self, number: int) -> list["Program"]:
+        """So many more of it, each to be solved on its own, from where this one is."""
+        return [self._copy() for _ in range(number)]
+
+    def _copy(self) -> "Program":
+        other = copy.copy(self)
+        other._highs = _highs()
+        other._highs.passModel(self._highs.getLp())
+        other.basis = self.basis
+        return other
+
+    @property
+    def basis(self) -> Any:
+        """Where the next solution begins: where the last one has ended, unless another one is set."""
+        return self._highs.getBasis()
+
+    @basis.setter
+    def basis(self, basis: Any) -> None:
+        self._highs.setBasis(basis)
+
+    def allow(self, families: NDArray[np.int64], allowed: bool) -> None:
+        """Whether the solution may have these families; those that are no columns it does not have anyway."""
+        columns = np.flatnonzero(np.isin(self._columns, families)).astype(np.int32) + np.int32(1)
+        most = np.full(columns.size, np.inf if allowed else 0.0)
+        self._highs.changeColsBounds(columns.size, columns, np.zeros(columns.size), most)
+
+    def values(self) -> NDArray[np.float64]:
+        """The solution: the x of each family."""
+        values = np.zeros(self._child.size)
+        values[self._columns] = self._x
+        return values
+
+    def multipliers(self) -> Multipliers:
+        """The duals of the cuts as multipliers for all families."""
+        whole = whole_units(self._weights)
+        return multipliers_of(self.families, self.cuts[whole > 0], whole[whole > 0])
+
+    def missing_columns(self, found: Multipliers) -> NDArray[np.int64]:
+        """The families, COLUMNS of each child at most, that are cheaper under these multipliers than all columns."""
+        least = np.full(self._n, np.inf)
+        np.minimum.at(least, self._child[self._columns], found.reduced[self._columns])
+        return self._cheapest(found.reduced, found.reduced < least[self._child] - ZERO)
+
+    def violated(self, effort: int) -> tuple[NDArray[np.uint64], int]:
+        """Cuts that the solution violates, the most violated first: clusters, ROWS at most, and if there are few, as
+        many of three clusters. These take effort, counted in simplex iterations; how much is left of it."""
+        support = self._support()
+        single = np.arange(self._n)[:, None]
+        grown, violations = self._grown(support, np.column_stack([single, np.full(self._n, -1)]))
+        found = self._new(single_cuts(grown), violations)
+        if len(found) >= self._n / 4:
+            return found, effort
+        # few are found from single variables: then from the arcs of the solution too
+        arcs = arcs_of(support)
+        from_arcs, more = self._grown(support, arcs)
+        grown, violations = np.concatenate([grown, from_arcs]), np.concatenate([violations, more])
+        found = self._new(single_cuts(grown), violations)
+        if len(found) >= FEW or self._share < 1.0:
+            return found, effort
+        small = [varsets_of(members, self.cuts.shape[2]) for members in (single, arcs, joined_threes(arcs, self._n))]
+        steps = min(MOST_STEPS, effort * STEPS)
+        triples, violations, self._seen, left = violated_triples(support, np.concatenate([*small, self._seen]), steps)
+        return np.concatenate([found, self._new(triples, violations)]), effort - (steps - left) // STEPS
+
+    def _support(self) -> Support:
+        """The families that the solution has, those with the largest x first."""
+        some = np.flatnonzero(self._x > ZERO)
+        some = some[np.argsort(-self._x[some], kind="stable")]
+        columns = self._columns[some]
+        return np.ascontiguousarray(self.families.parents[:, columns]), self._child[columns], self._x[some]
+
+    def _grown(self, support: Support, starts: NDArray[np.int64]) -> tuple[NDArray[np.uint64], NDArray[np.float64]]:
+        """From each of the starts the cluster that is violated most, and by how much."""
+        clusters, violations = np.zeros((len(starts), self.cuts.shape[2]), np.uint64), np.empty(len(starts))
+        grow_clusters(*support, self._n, self._share, starts, clusters, violations)
+        if self._share == 1.0:
+            self._seen = np.unique(np.concatenate([self._seen, clusters]), axis=0)
+        return clusters, violations
+
+    def _new(self, cuts: NDArray[np.uint64], violations: NDArray[np.float64]) -> NDArray[np.uint64]:
+        """The cuts that are violated and not known yet, the most violated first, ROWS at most."""
+        cuts = cuts[np.argsort(-violations, kind="stable")[: (violations > VIOLATION).sum()]]
+        _, firsts = np.unique(cuts, axis=0, return_index=True)
+        cuts = cuts[np.sort(firsts)]
+        known = {cut.tobytes() for cut in self.cuts}
+        return cuts[np.array([cut.tobytes() not in known for cut in cuts], bool)][:ROWS]
+
+    def drop_slack(self) -> None:
+        """Drop the cuts that do not bind, if they are most."""
+        binding = self._weights > 0.0
+        if binding.size > SLACK * max(FEWEST, int(binding.sum())):
+            slack = np.flatnonzero(~binding)
+            self._highs.deleteRows(slack.size, (self._n + slack).astype(np.int32))
+            self.cuts = self.cuts[binding]
+
+    def add_columns(self, columns: NDArray[np.int64]) -> None:
+        """Add families as columns."""
+        parents = np.ascontiguousarray(self.families.parents[:, columns])
+        begins, found, times = counting_families(parents, self._child[columns], self.cuts)
+        rows = np.concatenate([self._child[columns], self._n + np.repeat(np.arange(len(self.cuts)), np.diff(begins))])
+        column, values = (
+            np.concatenate([np.arange(columns.size), found]),
+            np.concatenate([np.ones(columns.size), times]),
+        )
+        order = np.argsort(column, kind="stable")
+        starts = np.searchsorted(column[order], np.arange(columns.size)).astype(np.int32)
+        costs = self.families.costs[columns] - self._least[self._child[columns]]
+        size, none, most = columns.size, np.zeros(columns.size), np.full(columns.size, np.inf)
+        self._highs.addCols(size, costs, none, most, order.size, starts, rows[order].astype(np.int32), values[order])
+        self._columns = np.concatenate([self._columns, columns])
+
+    def add_missing(self, families: NDArray[np.int64]) -> None:
+        """Add those of the families as columns that are none."""
+        self.add_columns(np.setdiff1d(families, self._columns))
+
+    def add_cuts(self, cuts: NDArray[np.uint64]) -> None:
+        """Add cuts as rows, as many of the first as there is room for."""
+        parents = np.ascontiguousarray(self.families.parents[:, self._columns])
+        begins, found, times = counting_families(parents, self._child[self._columns], cuts)
+        needed = self.bytes + ENTRY_BYTES * (begins[1:] + np.arange(1, len(cuts) + 1))
+        k = min(MOST_CUTS - len(self.cuts), int((needed <= self._room).sum()))
+        cuts, begins, found, times = cuts[:k], begins[:k], found[: begins[k]], times[: begins[k]]
+        index, values = np.insert(found + 1, begins, 0), np.insert(times, begins, 1.0)  # the first column is in each
+        starts = (begins + np.arange(k)).astype(np.int32)
+        least, most = least_sums(cuts, self._share), np.full(k, np.inf)
+        self._highs.addRows(k, least, most, index.size, starts, index, values)
+        self.cuts = np.concatenate([self.cuts, cuts])
+        self._seen = np.unique(np.concatenate([self._seen, cuts[cuts.any(axis=2)]]), axis=0)
+
+    def _cheapest(self, reduced: NDArray[np.float64], allowed: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """The COLUMNS families of each child, among those allowed, that are cheapest by reduced cost."""
+        first, found = self.families.first, []
+        for lo, hi in zip(first[:-1].tolist(), first[1:].tolist(), strict=True):
+            own = lo + np.flatnonzero(allowed[lo:hi])
+            found.append(own[np.argsort(reduced[own], kind="stable")[:COLUMNS]])
+        return np.sort(np.concatenate(found))
+
+
+def _highs() -> "Highs":
+    """An empty LP, to be solved by the simplex method in the thread that asks."""
+    from highspy import Highs
+
+    highs = Highs()
+    for option, value in (("output_flag", False), ("solver", "simplex"), ("parallel", "off"), ("threads", 1)):
+        highs.setOptionValue(option, value)
+    return highs
+
+
+def _no_entries(size: int) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]:
+    """So many rows or columns of zeros: starts, indices and values."""
+    return np.zeros(size, np.int32), np.zeros(0, np.int32), np.zeros(0)

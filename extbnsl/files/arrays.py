@@ -1,0 +1,244 @@
+"""Files that are there whole or not at all, and the arrays, text and digests that go into them.
+
+Arrays are kept in HDF5. A full disk can end the process when HDF5 writes a file itself, so the image of a file is
+built in memory and written with ordinary calls. Each chunk carries HDF5's own checksum, which is looked at whenever
+it is read; a `StoredFile` carries the length and the checksum of the whole, which is looked at before HDF5 sees it.
+"""
+
+import contextlib
+import functools
+import hashlib
+import itertools
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from extbnsl.errors import InputError, RunDirectoryError
+
+if TYPE_CHECKING:
+    from types import EllipsisType
+
+    from numpy.typing import NDArray
+from extbnsl.files.atomic import checksum, write_failure
+
+CHUNK = 16384  # rows that share a checksum, at most
+HEADER_BYTES = 20_000  # of a file, at most: names, types, the index of its chunks
+READ_AHEAD = 1 << 22
+PIECE_BYTES = 1 << 24  # of arrays in one of several files
+BLOSC, BLOSC_SETTINGS = 32001, (0, 0, 0, 0, 5, 1, 1)  # HDF5's number of the filter; level 5, bytes shuffled, LZ4
+
+_image_numbers = itertools.count()
+
+
+@dataclass(frozen=True)
+class StoredFile:
+    """A file of arrays: its name, relative to the folder of its run, its length in bytes and its SHA-256."""
+
+    name: str
+    bytes: int
+    checksum: str
+
+
+def load_hdf5() -> None:
+    """Load the library that writes arrays, which may fail later, when memory is scarce."""
+    _image({}, compress=False)
+
+
+def load_compression() -> None:
+    """Load what it takes to write and read compressed arrays; InputError if that is not installed."""
+    try:
+        import hdf5plugin  # noqa: F401 - which makes its filters known to HDF5
+    except ImportError as error:
+        raise InputError("--compress needs hdf5plugin: pip install 'extbnsl[compress]'.") from error
+
+
+def write_arrays(folder: Path, name: str, arrays: Mapping[str, "NDArray"], compress: bool = False) -> StoredFile:
+    """Write named arrays as the file `folder`/`name`; it is not on disk for sure before `synchronise`.
+
+    With `compress` they take less room; then `load_compression` must have been called, also to read them.
+
+    The memory needed is about twice that of the arrays. Raises as `write_atomically` does, and MemoryError.
+    """
+    try:
+        image = _image(arrays, compress)
+    except (OSError, RuntimeError) as error:  # so HDF5 says that it got no memory: no disk is involved
+        raise MemoryError(f"There is no memory to write {folder / name}.") from error
+    path = folder / name
+    try:
+        path.parent.mkdir(exist_ok=True)
+        with open(path, "wb") as file:
+            file.write(image)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            path.unlink()
+        raise write_failure(path, error) from error
+    return StoredFile(name, len(image), checksum(image))
+
+
+def _image(arrays: Mapping[str, "NDArray"], compress: bool) -> bytes:
+    """The bytes of an HDF5 file with these arrays; rows in chunks, each with a checksum."""
+    # h5py's low level throughout: on files of some hundred kilobytes the high one costs more than the bytes do
+    from h5py import h5f, h5p
+
+    room = sum(array.nbytes + array.nbytes // 500 for array in arrays.values()) + HEADER_BYTES
+    # HDF5 refuses two open files of one name, even in memory
+    image_name = f"image-{next(_image_numbers)}".encode()
+    file = h5f.create(image_name, h5f.ACC_TRUNC, fcpl=_without_times(h5p.FILE_CREATE), fapl=_in_memory(room))
+    try:
+        for name, array in arrays.items():
+            _add_dataset(file, name, array, compress)
+        h5f.flush(file)
+        image: bytes = file.get_file_image()
+        return image
+    finally:
+        file.close()
+
+
+def _in_memory(room: int) -> Any:
+    """How a file without a place on disk is opened; it gets `room` bytes of memory at once.
+
+    HDF5 may crash where it cannot get more memory for an image that it has begun.
+    """
+    from h5py import h5f, h5p
+
+    access = h5p.create(h5p.FILE_ACCESS)
+    access.set_fapl_core(room, False)
+    access.set_cache(0, 521, 0, 0.75)  # whole chunks are written: none is kept
+    access.set_fclose_degree(h5f.CLOSE_STRONG)
+    access.set_libver_bounds(h5f.LIBVER_LATEST, h5f.LIBVER_LATEST)
+    return access
+
+
+def _without_times(kind: Any) -> Any:
+    """How something is created that does not say when: the same arrays make the same bytes."""
+    from h5py import h5p
+
+    settings = h5p.create(kind)
+    settings.set_obj_track_times(False)
+    return settings
+
+
+def _add_dataset(file: Any, name: str, array: "NDArray", compress: bool) -> None:
+    from h5py import h5d, h5p, h5s, h5t, h5z
+
+    settings = _without_times(h5p.DATASET_CREATE)
+    settings.set_fill_time(h5d.FILL_TIME_ALLOC)  # the rest of the last chunk would be what was in memory
+    if array.size:
+        settings.set_chunk((_chunk_rows(array), *array.shape[1:]))
+        if compress:
+            settings.set_filter(BLOSC, h5z.FLAG_OPTIONAL, BLOSC_SETTINGS)  # what it cannot make smaller stays as it is
+        settings.set_fletcher32()
+    dataset = h5d.create(file, name.encode(), h5t.py_create(array.dtype), h5s.create_simple(array.shape), settings)
+    if array.size:
+        dataset.write(h5s.ALL, h5s.ALL, array if array.flags.c_contiguous else array.copy())
+
+
+def _chunk_rows(array: "NDArray") -> int:
+    """Rows of a chunk, nearly the same in each: HDF5 stores the last one as if it were full."""
+    rows = array.shape[0]
+    most = max(1, CHUNK // (array.size // rows))
+    return -(-rows // -(-rows // most))
+
+
+@functools.cache
+def _on_disk() -> Any:
+    """How files on disk are opened."""
+    from h5py import h5f, h5p
+
+    access = h5p.create(h5p.FILE_ACCESS)
+    access.set_fclose_degree(h5f.CLOSE_STRONG)
+    return access
+
+
+class StoredArrays:
+    """The arrays of an open file: arrays["g"][3:5] reads rows 3 and 4 of one, arrays["g"][...] all of it."""
+
+    def __init__(self, file: Any) -> None:
+        self._file = file
+
+    def __getitem__(self, name: str) -> "StoredArray":
+        from h5py import h5d
+
+        return StoredArray(h5d.open(self._file, name.encode()))
+
+    def __iter__(self) -> Iterator[str]:
+        from h5py import h5g
+
+        return (name.decode() for name in h5g.open(self._file, b"/"))
+
+
+class StoredArray:
+    """An array in an open file, whose rows are read when it is sliced."""
+
+    def __init__(self, dataset: Any) -> None:
+        self._dataset = dataset
+
+    @property
+    def length(self) -> int:
+        """The number of rows."""
+        return int(self._dataset.shape[0])
+
+    def __getitem__(self, rows: "slice | EllipsisType") -> "NDArray":
+        import numpy as np
+        from h5py import h5s
+
+        shape = self._dataset.shape
+        first, end, _ = (slice(None) if rows is ... else rows).indices(shape[0])
+        found = np.empty((max(0, end - first), *shape[1:]), self._dataset.dtype)
+        if found.size:
+            space = self._dataset.get_space()
+            space.select_hyperslab((first, *[0] * len(shape[1:])), found.shape)
+            self._dataset.read(h5s.create_simple(found.shape), space, found)
+        return found
+
+
+@contextlib.contextmanager
+def open_arrays(folder: Path, file: StoredFile) -> Iterator[StoredArrays]:
+    """The arrays of a file by name, to be sliced, for as long as the block lasts.
+
+    Raises RunDirectoryError if the file is not there, is not HDF5, or a slice that is read is damaged, and MemoryError.
+    It trusts the rest: `check_file` before, if anyone else could have changed it.
+    """
+    from h5py import h5f
+
+    try:
+        opened = h5f.open(os.fsencode(folder / file.name), h5f.ACC_RDONLY, _on_disk())
+        try:
+            yield StoredArrays(opened)
+        finally:
+            opened.close()
+    except (OSError, KeyError, RuntimeError) as error:
+        check_file(folder, file)
+        if isinstance(error, KeyError):
+            raise
+        # what HDF5 says when it gets no memory is not to be told from what it says of a damaged file
+        raise MemoryError(f"There is no memory to read {folder / file.name}.") from error
+
+
+def read_arrays(folder: Path, file: StoredFile) -> dict[str, "NDArray"]:
+    """All arrays of a file by name; RunDirectoryError if it is not what was written."""
+    check_file(folder, file)
+    with open_arrays(folder, file) as arrays:
+        return {name: arrays[name][...] for name in arrays}
+
+
+def check_file(folder: Path, file: StoredFile) -> None:
+    """Raise RunDirectoryError unless the file has the length and the checksum that it was written with."""
+    path = folder / file.name
+    digest, length = hashlib.sha256(), 0
+    try:
+        with open(path, "rb") as opened:
+            while block := opened.read(READ_AHEAD):
+                digest.update(block)
+                length += len(block)
+    except OSError as error:
+        raise RunDirectoryError(
+            f"{path} cannot be read ({error.strerror}); bring it back or start the run again."
+        ) from error
+    if length != file.bytes or digest.hexdigest() != file.checksum:
+        raise RunDirectoryError(
+            f"{path} is damaged: its {length} bytes are not the {file.bytes} that were written; "
+            "bring back a good copy or start the run again."
+        )

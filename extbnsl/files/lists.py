@@ -1,0 +1,101 @@
+"""Long arrays in files, some rows a file; and lists of families: the parent sets and costs of each child, some children
+a file."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from extbnsl.files.arrays import PIECE_BYTES, StoredFile, read_arrays, write_arrays
+from extbnsl.files.shelf import Column, Shelf
+from extbnsl.files.store import Store
+
+FamilyLists = tuple[NDArray[Any], ...]  # of each child: parent sets, or costs
+Put = Callable[[NDArray[Any]], NDArray[Any]]
+
+
+def list_pieces(parents: Sequence[NDArray], costs: Sequence[NDArray]) -> Iterator[dict[str, NDArray]]:
+    """The lists parents[X] (m, w) and costs[X] (m,) in arrays of about PIECE_BYTES, or of one child, each for a file.
+
+    first (c + 1,) int64 tells where the children of a piece begin.
+    """
+    begin = size = 0
+    for child in range(len(costs)):
+        own = parents[child].nbytes + costs[child].nbytes
+        if child > begin and size + own > PIECE_BYTES:
+            yield _piece(parents[begin:child], costs[begin:child])
+            begin, size = child, 0
+        size += own
+    yield _piece(parents[begin:], costs[begin:])
+
+
+def _piece(parents: Sequence[NDArray], costs: Sequence[NDArray]) -> dict[str, NDArray]:
+    first = np.cumsum([0] + [c.size for c in costs])
+    return {"first": first, "parents": np.concatenate(parents), "costs": np.concatenate(costs)}
+
+
+def piece_name(stem: str, number: int) -> str:
+    """The name of the file of a piece."""
+    return f"{stem}-{number}.h5" if number else f"{stem}.h5"
+
+
+def write_lists(
+    store: Store, stem: str, parents: Sequence[NDArray], costs: Sequence[NDArray]
+) -> tuple[StoredFile, ...]:
+    """The files of these lists, in their order; raises as `write_arrays` does. The largest is made in memory."""
+    files = []
+    for number, arrays in enumerate(list_pieces(parents, costs)):
+        files.append(write_arrays(store.folder, piece_name(stem, number), arrays))
+        store.add(files[-1:])
+    return tuple(files)
+
+
+def read_lists(folder: Path, files: Iterable[StoredFile], put: Put) -> tuple[FamilyLists, FamilyLists]:
+    """The lists of these files, each array as `put` holds it; RunDirectoryError if a file is damaged."""
+    parents: list[NDArray] = []
+    costs: list[NDArray] = []
+    for file in files:
+        arrays = read_arrays(folder, file)
+        for lo, hi in zip(arrays["first"][:-1].tolist(), arrays["first"][1:].tolist(), strict=True):
+            parents.append(put(arrays["parents"][lo:hi]))
+            costs.append(put(arrays["costs"][lo:hi]))
+    return tuple(parents), tuple(costs)
+
+
+def array_pieces(arrays: Mapping[str, NDArray]) -> Iterator[dict[str, NDArray]]:
+    """Named arrays of any size in pieces of about PIECE_BYTES, each for a file; `read_pieces` joins them again."""
+    piece: dict[str, NDArray] = {}
+    room = PIECE_BYTES
+    for name, array in arrays.items():
+        row_bytes = max(1, array.nbytes // max(1, array.shape[0]))
+        first = 0
+        while first == 0 or first < array.shape[0]:
+            rows = max(1, room // row_bytes)
+            piece[name] = array[first : first + rows]
+            first += rows
+            room -= piece[name].nbytes
+            if room < row_bytes:
+                yield piece
+                piece, room = {}, PIECE_BYTES
+    if piece:
+        yield piece
+
+
+def read_pieces(
+    folder: Path, files: Iterable[StoredFile], rows: Mapping[str, int], shelf: Shelf
+) -> dict[str, NDArray[Any]]:
+    """The arrays whose pieces are in these files, in their order, on the shelf; `rows` says how long each array is.
+
+    Raises RunDirectoryError if a file is not what was written, BudgetError if the shelf has no room.
+    """
+    columns: dict[str, Column] = {}
+    filled = dict.fromkeys(rows, 0)
+    for file in files:
+        for name, part in read_arrays(folder, file).items():
+            if name not in columns:
+                columns[name] = shelf.column((rows[name], *part.shape[1:]), part.dtype)
+            columns[name].fill(filled[name], part)
+            filled[name] += part.shape[0]
+    return {name: column.array() for name, column in columns.items()}

@@ -1,0 +1,85 @@
+"""The lock of a run directory: the system holds it for the life of a process, and lets go when that dies."""
+
+import contextlib
+import errno
+import fcntl
+import os
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from extbnsl.errors import RunDirectoryError
+from extbnsl.files.atomic import write_failure
+
+LOCK = "lock"
+LOOK_SECONDS = 0.2  # by then whoever only looked at the lock has let go of it
+_HELD = (errno.EWOULDBLOCK, errno.EACCES)
+
+
+@dataclass(frozen=True)
+class Holder:
+    """Whether a process holds a lock, None if that cannot be told, and the id that the last one left in it."""
+
+    holds: bool | None
+    process: int | None
+
+
+def hold(folder: Path) -> tuple[int, tuple[str, ...]]:
+    """Lock a run directory until the descriptor that is returned is closed; also returned: warnings.
+
+    Raises RunDirectoryError if another process holds it, InputError if the lock cannot be written.
+    """
+    try:
+        descriptor = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, 0o666)
+    except OSError as error:
+        raise write_failure(folder / LOCK, error) from error
+    warnings: tuple[str, ...] = ()
+    try:
+        _lock(descriptor)
+    except OSError as error:
+        if error.errno in _HELD:
+            process = _process_in(descriptor) or "unknown"
+            os.close(descriptor)
+            raise RunDirectoryError(
+                f"The run directory {folder} is in use by another process (id {process}); "
+                "wait for it to end, or choose another run directory."
+            ) from None
+        warnings = (
+            f"{folder} is on a file system without locks ({error.strerror}): "
+            "let no second process use this run directory.",
+        )
+    with contextlib.suppress(OSError):  # only to tell others who it is
+        os.truncate(descriptor, 0)
+        os.write(descriptor, f"{os.getpid()}\n".encode())
+    return descriptor, warnings
+
+
+def holder(folder: Path) -> Holder:
+    """Who holds a run directory; its lock is shared for an instant to know."""
+    try:
+        descriptor = os.open(folder / LOCK, os.O_RDONLY)
+    except OSError as error:
+        return Holder(False if error.errno == errno.ENOENT else None, None)
+    try:
+        process = _process_in(descriptor)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except OSError as error:
+            return Holder(True if error.errno in _HELD else None, process)
+        return Holder(False, process)
+    finally:
+        os.close(descriptor)
+
+
+def _lock(descriptor: int) -> None:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        time.sleep(LOOK_SECONDS)
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def _process_in(lock: int) -> int | None:
+    """The process id in a lock file, if there is one."""
+    text = os.pread(lock, 20, 0).strip()
+    return int(text) if text.isdigit() else None

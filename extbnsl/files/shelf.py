@@ -1,0 +1,137 @@
+"""Arrays that together may be more than memory holds: those that do not fit an allowance lie on disk and are mapped.
+
+Their files have no name: whatever ends the process, nothing is left of them. They are written with ordinary calls into
+room that was reserved before, so that a full disk is an error like any other; a mapping is only read. Those who read
+say how much, and now and then the pages that have been read leave the memory of the process; the system may keep them.
+"""
+
+import contextlib
+import mmap
+import os
+import tempfile
+import threading
+import weakref
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from extbnsl.errors import BudgetError
+from extbnsl.files.atomic import write_failure
+from extbnsl.files.store import Store
+
+PAGES_HELD = 1 << 23  # bytes of mapped pages that may have been read before they leave memory
+
+
+class Shelf:
+    """Room for arrays: `memory` bytes, and what the disk budget of `store` leaves. An array gives it back when nobody
+    refers to it any more. held, on_disk: bytes that it has now. Safe for threads.
+    """
+
+    def __init__(self, memory: int, store: Store) -> None:
+        self.memory = memory
+        self.held = self.on_disk = 0
+        self._store = store
+        self._read = 0  # bytes since pages were forgotten
+        self._maps: weakref.WeakSet[mmap.mmap] = weakref.WeakSet()
+        self._lock = threading.RLock()  # an array may be collected while it is held
+
+    def column(self, shape: tuple[int, ...], dtype: DTypeLike) -> "Column":
+        """An array to be filled; BudgetError if neither memory nor disk has room for it."""
+        size = int(np.prod(shape)) * np.dtype(dtype).itemsize
+        if self._takes(size):
+            return Column(self._kept(np.empty(shape, dtype)), None)
+        return self._column_on_disk(shape, dtype, size)
+
+    def put(self, array: NDArray[Any]) -> NDArray[Any]:
+        """The array, or a copy of it, held by this shelf; BudgetError as `column` raises it."""
+        if self._takes(array.nbytes):
+            return self._kept(array if array.base is None else array.copy())
+        column = self._column_on_disk(array.shape, array.dtype, array.nbytes)
+        column.fill(0, array)
+        return column.array()
+
+    def fits(self, size: int) -> bool:
+        """Whether there is room for so many bytes more."""
+        with self._lock:
+            return size <= max(0, self.memory - self.held) + max(0, self._store.disk - self._store.used)
+
+    def has_read(self, size: int) -> None:
+        """Say that about so many bytes of the arrays have been read."""
+        with self._lock:
+            self._read += size
+            if self._read < PAGES_HELD:
+                return
+            self._read = 0
+            maps = list(self._maps)
+        for mapped in maps:
+            with contextlib.suppress(AttributeError, OSError):  # not every system has it: then pages stay
+                mapped.madvise(mmap.MADV_DONTNEED)
+
+    def _takes(self, size: int) -> bool:
+        """Whether memory has room for so many bytes; then they are counted."""
+        with self._lock:
+            fits = size == 0 or self.held + size <= self.memory
+            self.held += size if fits else 0
+        return fits
+
+    def _kept(self, array: NDArray[Any]) -> NDArray[Any]:
+        weakref.finalize(array, self._give_back, array.nbytes)
+        return array
+
+    def _column_on_disk(self, shape: tuple[int, ...], dtype: DTypeLike, size: int) -> "Column":
+        store = self._store
+        self._borrow(size)
+        try:
+            with tempfile.TemporaryFile(dir=store.folder, buffering=0) as file:
+                if hasattr(os, "posix_fallocate"):
+                    os.posix_fallocate(file.fileno(), 0, size)
+                else:
+                    file.truncate(size)
+                mapped = mmap.mmap(file.fileno(), size)
+                descriptor = os.dup(file.fileno())
+        except OSError as error:
+            self._borrow(-size)
+            raise write_failure(store.folder / "a file without a name", error) from error
+        weakref.finalize(mapped, self._borrow, -size)
+        with self._lock:
+            self._maps.add(mapped)
+        return Column(np.frombuffer(mapped, dtype).reshape(shape), descriptor)
+
+    def _borrow(self, size: int) -> None:
+        with self._lock:
+            self._store.borrow(size)
+            self.on_disk += size
+
+    def _give_back(self, size: int) -> None:
+        with self._lock:
+            self.held -= size
+
+
+class Column:
+    """An array in the making: its rows are filled in any order, by any thread, each before it is read."""
+
+    def __init__(self, array: NDArray[Any], descriptor: int | None) -> None:
+        self._array = array
+        self._file = descriptor
+        if descriptor is not None:
+            weakref.finalize(self, os.close, descriptor)
+
+    def fill(self, first: int, rows: NDArray[Any]) -> None:
+        """Let the rows from `first` on be these; BudgetError if the disk is full."""
+        if self._file is None:
+            self._array[first : first + rows.shape[0]] = rows
+            return
+        row_bytes = self._array.itemsize * int(np.prod(self._array.shape[1:]))
+        data = np.ascontiguousarray(rows, self._array.dtype).data.cast("B")
+        at = first * row_bytes
+        try:
+            while data:
+                written = os.pwrite(self._file, data, at)
+                data, at = data[written:], at + written
+        except OSError as error:
+            raise BudgetError(f"The disk takes no more of what memory has no room for ({error.strerror}).") from error
+
+    def array(self) -> NDArray[Any]:
+        """The array, in memory or mapped."""
+        return self._array

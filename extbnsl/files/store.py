@@ -1,0 +1,81 @@
+"""The store of a run: its files of arrays, and the ledger of what they take."""
+
+import threading
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from extbnsl.errors import BudgetError
+
+if TYPE_CHECKING:
+    pass
+from extbnsl.files.arrays import StoredFile
+from extbnsl.files.atomic import synchronise, synchronise_folder
+
+
+class Store:
+    """The files of arrays of one run, as its driver knows them: what they take, and which may go.
+
+    folder: where they lie; disk: how many bytes they may take together; used, peak: how many they take now and took
+    at most. Only the driver adds and removes. A name that a manifest has is not given to another file: what
+    overwrites a file would be lost with it. compress: whether what stays long is to be compressed.
+    """
+
+    def __init__(self, folder: Path, disk: int, compress: bool = False) -> None:
+        self.folder = folder
+        self.disk = disk
+        self.compress = compress
+        self.used = self.peak = 0
+        self._lock = threading.RLock()  # of `used`: files without a name go when nobody needs them any more
+        self._known: dict[str, StoredFile] = {}
+        self._synchronised: set[str] = set()
+
+    @property
+    def files(self) -> tuple[StoredFile, ...]:
+        """The files that are known."""
+        return tuple(self._known.values())
+
+    def add(self, files: Iterable[StoredFile], synchronised: bool = False) -> None:
+        """Count files that have been written; `synchronised` ones are on disk for sure.
+
+        A file that has been written anew, and is another one now, takes the place of the former.
+        """
+        for file in files:
+            former = self._known.get(file.name)
+            if file != former:
+                self._known[file.name] = file
+                self._count(file.bytes - (former.bytes if former else 0))
+                self._synchronised.discard(file.name)
+            if synchronised:
+                self._synchronised.add(file.name)
+
+    def synchronise(self, files: Iterable[StoredFile]) -> None:
+        """Wait until these files are on disk; raises as `write_atomically` does."""
+        new = [file.name for file in files if file.name not in self._synchronised]
+        if new:
+            synchronise(self.folder / name for name in new)
+            synchronise_folder(self.folder)  # the folders in it may be new as well
+            self._synchronised.update(new)
+
+    def borrow(self, size: int) -> None:
+        """Count so many bytes more, or fewer, of files without a name; BudgetError if there is no room for them."""
+        with self._lock:
+            if size > 0 and self.used + size > self.disk:
+                raise BudgetError(f"{self.folder} has no room left within the disk budget; grant more.")
+            self._count(size)
+
+    def keep_only(self, files: Iterable[StoredFile]) -> None:
+        """Delete every known file but these; what cannot be deleted stays counted."""
+        kept = {file.name for file in files}
+        for name in [name for name in self._known if name not in kept]:
+            try:
+                (self.folder / name).unlink(missing_ok=True)
+            except OSError:
+                continue
+            self._count(-self._known.pop(name).bytes)
+            self._synchronised.discard(name)
+
+    def _count(self, size: int) -> None:
+        with self._lock:
+            self.used += size
+            self.peak = max(self.peak, self.used)

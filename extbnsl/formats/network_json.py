@@ -1,0 +1,49 @@
+"""network.json: a network with its equivalence class, parameters and cost, as plain JSON values."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from extbnsl.networks.equivalence import cpdag
+from extbnsl.networks.network import Arc, Network
+
+FORMAT_VERSION = 1
+
+
+def network_document(
+    network: Network,
+    states: Sequence[Sequence[str]] | None,
+    tables: Sequence[NDArray[np.float64]] | None,
+    cost: float,
+) -> dict[str, Any]:
+    """The network as a value that `json.dumps` takes; `cost` in nats.
+
+    "parents", "states" and "tables" map names of variables; arcs and edges are pairs of names. A table is
+    nested lists, one level per parent in the order of "parents", then the states of the child. "states" and
+    "tables" are null where there is no data to take them from.
+    """
+    names = network.names
+    directed, undirected = cpdag(network)
+    return {
+        "format_version": FORMAT_VERSION,
+        "variables": list(names),
+        "states": _by_name(names, states and [list(row) for row in states]),
+        "parents": network.parents_by_name(),
+        "arcs": _named(names, network.arcs()),
+        "cpdag": {"directed": _named(names, directed), "undirected": _named(names, undirected)},
+        "tables": _by_name(names, tables and [table.tolist() for table in tables]),
+        "cost": cost,
+        "log_base": "e",
+    }
+
+
+def _by_name(names: Sequence[str], values: Sequence[Any] | None) -> dict[str, Any] | None:
+    """The values by the names of the variables, or None if there are none."""
+    return None if values is None else dict(zip(names, values, strict=True))
+
+
+def _named(names: Sequence[str], arcs: Sequence[Arc]) -> list[list[str]]:
+    """Arcs or edges as pairs of names."""
+    return [[names[a], names[b]] for a, b in arcs]

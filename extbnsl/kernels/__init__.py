@@ -1,0 +1,1 @@
+"""What all kernels are made of: the compiler and its cache, bits, varsets and their ranks."""

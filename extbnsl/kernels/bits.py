@@ -1,0 +1,38 @@
+"""Bit instructions that Python lacks, for kernels."""
+
+import numba
+import numpy as np
+from numba.extending import intrinsic
+
+u64 = np.uint64
+
+
+@intrinsic
+def popcount(typingctx, x):
+    """Number of ones of an unsigned 64-bit integer, as one."""
+
+    def codegen(context, builder, signature, args):
+        return builder.ctpop(args[0])
+
+    return numba.uint64(numba.uint64), codegen
+
+
+@intrinsic
+def lowest(typingctx, x):
+    """Index of the lowest one of an unsigned 64-bit integer; 64 for zero."""
+
+    def codegen(context, builder, signature, args):
+        return builder.cttz(args[0], context.get_constant(numba.boolean, False))
+
+    return numba.uint64(numba.uint64), codegen
+
+
+@intrinsic
+def highest(typingctx, x):
+    """Index of the highest one of a non-zero unsigned 64-bit integer."""
+
+    def codegen(context, builder, signature, args):
+        zeros = builder.ctlz(args[0], context.get_constant(numba.boolean, False))
+        return builder.sub(context.get_constant(numba.uint64, 63), zeros)
+
+    return numba.uint64(numba.uint64), codegen

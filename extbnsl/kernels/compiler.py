@@ -1,0 +1,112 @@
+"""The compiler of the kernels: one decorator, its cache, and the bit instructions that Python lacks.
+
+Kernels take arrays and return arrays and counts. They hold no Python objects, release the interpreter lock and are
+compiled once per machine. The compiler's own cache looks only at the file of a kernel, not at the files of the
+kernels that it calls; so the compiled code lies in a folder of the user's cache (or of NUMBA_CACHE_DIR) that is named
+after the digest of the kernel's module and of all modules of this package that it draws on.
+"""
+
+import ast
+import contextlib
+import functools
+import hashlib
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numba
+
+_TOP = Path(__file__).parents[2]  # where the package lies
+
+
+def source_files(module: str, top: Path) -> frozenset[Path]:
+    """The files of `module`, a dotted name below the folder `top`, and of every module there that it draws on.
+
+    Sees every form of import statement, wherever it stands: of a module, of a name in it, of several, relative ones.
+    """
+    found: set[Path] = set()
+    waiting = [module]
+    while waiting:
+        name = waiting.pop()
+        file = _file_of(name, top)
+        if file is not None and file not in found:
+            found.add(file)
+            package = name if file.name == "__init__.py" else name.rpartition(".")[0]
+            waiting += _imported(ast.parse(file.read_bytes()), package, top)
+    return frozenset(found)
+
+
+def _file_of(module: str, top: Path) -> Path | None:
+    """The file of a module below `top`, None if it is another's."""
+    stem = top.joinpath(*module.split("."))
+    return next((file for file in (stem.with_suffix(".py"), stem / "__init__.py") if file.is_file()), None)
+
+
+def _imported(tree: ast.Module, package: str, top: Path) -> Iterator[str]:
+    """The modules that the code in a package imports, by their dotted names; where it takes a name of a module, that
+    module, where the name is itself one, that one."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            above = package.split(".")[: len(package.split(".")) + 1 - node.level] if node.level else []
+            origin = ".".join([*above, *([node.module] if node.module else [])])
+            for alias in node.names:
+                whole = f"{origin}.{alias.name}"
+                yield whole if _file_of(whole, top) is not None else origin
+
+
+@functools.cache
+def _cache_folder(module: str) -> str:
+    """Where the compiled kernels of exactly these sources lie."""
+    digest = hashlib.sha256()
+    for file in sorted(source_files(module, _TOP)):
+        digest.update(str(file.relative_to(_TOP)).encode() + file.read_bytes())
+    base = os.environ.get("NUMBA_CACHE_DIR") or os.path.join(
+        os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "extbnsl"
+    )
+    return os.path.join(base, f"kernels-{digest.hexdigest()[:16]}")
+
+
+config: Any = numba.config
+
+
+def njit(kernel: Callable[..., Any], **options: Any) -> Any:
+    """Compile a kernel when it is first called: cached, without the interpreter lock, division as in C."""
+    others = config.CACHE_DIR
+    # read when the function is decorated; other code keeps its own
+    config.CACHE_DIR = _cache_folder(kernel.__module__)
+    try:
+        compiled: Any = numba.njit(cache=True, nogil=True, error_model="numpy", **options)(kernel)
+    finally:
+        config.CACHE_DIR = others
+    _need_no_cache(compiled._cache)
+    return compiled
+
+
+def inlined(kernel: Callable[..., Any]) -> Any:
+    """A kernel whose code becomes part of the kernels that call it: for small steps of inner loops.
+
+    A kernel that takes arrays counts a reference to each when it is called, which takes longer than a small step.
+    """
+    return njit(kernel, forceinline=True)
+
+
+def _need_no_cache(cache: Any) -> None:
+    """Let a cache whose files are damaged, as by a crash while they were written, or cannot be written, be empty."""
+    load, save = cache.load_overload, cache.save_overload
+
+    def load_or_forget(*arguments: Any) -> Any:
+        try:
+            return load(*arguments)
+        except Exception:  # whatever unpickling half a file raises
+            with contextlib.suppress(OSError):
+                cache.flush()
+            return None
+
+    def save_if_possible(*arguments: Any) -> None:
+        with contextlib.suppress(OSError):  # a full disk, say: the kernel will be compiled again next time
+            save(*arguments)
+
+    cache.load_overload, cache.save_overload = load_or_forget, save_if_possible

@@ -1,0 +1,1 @@
+"""What the machine grants: budgets, workers and interrupts."""

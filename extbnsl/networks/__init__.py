@@ -1,0 +1,1 @@
+"""Networks, their equivalence classes and their parameters."""

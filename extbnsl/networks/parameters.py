@@ -1,0 +1,29 @@
+"""The parameters of a network, fitted to data."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from extbnsl.data import Dataset
+from extbnsl.errors import InputError
+from extbnsl.networks.network import Network
+
+
+def fit(network: Network, dataset: Dataset) -> tuple[NDArray[np.float64], ...]:
+    """The maximum-likelihood parameters: one table per child, (*arities of its parents, its arity) float64.
+
+    Parents are in ascending order; every row along the last axis sums to 1, and is uniform where the
+    parent configuration never occurs in the data. Raises InputError if the names are not those of the data.
+    """
+    if network.names != dataset.names:
+        raise InputError(f"The variables of the network are not those of {dataset.source}.")
+    arities = [len(states) for states in dataset.states]
+    return tuple(_table(dataset.codes, arities, (*parents, child)) for child, parents in enumerate(network.parents))
+
+
+def _table(codes: NDArray[np.uint16], arities: list[int], family: tuple[int, ...]) -> NDArray[np.float64]:
+    """P(last of `family` | the others) from relative frequencies."""
+    shape = tuple(arities[i] for i in family)
+    cells = np.ravel_multi_index(tuple(codes[:, i].astype(np.int64) for i in family), shape)
+    counts = np.bincount(cells, minlength=int(np.prod(shape))).reshape(shape)
+    totals = counts.sum(axis=-1, keepdims=True)
+    return np.where(totals > 0, counts / np.maximum(totals, 1), 1 / shape[-1])

@@ -1,0 +1,1 @@
+"""Search over orders: networks of low cost, without a proof."""

@@ -1,0 +1,263 @@
+"""Upper bounds: iterated local search over the orders of the variables, with insertion moves.
+
+The cost of an order is the sum over its variables of BestScore(X | the variables before X). A move takes one variable
+out and inserts it at the best other place; a local optimum is kicked by a few random insertions and descended again.
+Effort is counted in kicks and every stream has its own random numbers, so a run repeats exactly on any number of
+threads.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from extbnsl.kernels.bits import u64
+from extbnsl.kernels.compiler import inlined, njit
+from extbnsl.machine.workers import Stopped, Workers
+from extbnsl.parents.best_score import ByteTables, first_inside, scratch
+
+STREAMS = 8
+QUICK = 64  # variables up to which a descent takes milliseconds
+NO_PARENTS = 1e10  # stands for infinity, which cannot be added and taken away again
+
+
+@dataclass(frozen=True)
+class Effort:
+    """After how many rounds without improvement the search ends, and how many times the usual kicks a round has."""
+
+    patience: int
+    kicks: int = 1
+
+
+BRIEF, USUAL, LONG = Effort(1), Effort(6), Effort(6, 20)
+
+
+@dataclass(frozen=True)
+class Incumbent:
+    """An order of the variables, int64 (n,), and the cost of the best network along it in nats."""
+
+    order: NDArray[np.int64]
+    cost: float
+
+
+def search_orders(
+    tables: ByteTables,
+    variables: int,
+    workers: Workers,
+    seed: int,
+    effort: Effort,
+    on_better: Callable[[float], None],
+) -> Incumbent:
+    """The best order that iterated local search finds before it stalls or is told to stop.
+
+    Time: a kick costs about n^2 queries of BestScore; rounds of STREAMS parallel streams go on until so many in turn as
+    the effort has patience for found nothing better. A stop leaves the best of one descent per stream, of more
+    than QUICK variables that of the orders as they are.
+    """
+    n = variables
+    kicks = max(1, min(40, 12_000 // (n * n))) * effort.kicks
+    rng = np.random.default_rng(seed)
+    orders = np.stack([rng.permutation(n) for _ in range(STREAMS)]).astype(np.int64)
+    states = rng.integers(1, 2**63, size=STREAMS, dtype=np.uint64)
+    arrays = tables.arrays()
+    best = Incumbent(orders[0].copy(), np.inf)
+    stale = 0
+    while stale < effort.patience:
+        try:
+            costs = workers.map(
+                lambda k: improve_order(orders[k], states[k : k + 1], kicks, workers.halt, arrays),
+                [(k,) for k in range(STREAMS)],
+            )
+        except Stopped:
+            halt = np.zeros(1, np.uint8) if n <= QUICK else workers.halt
+            reached = [improve_order(order, states[:1], 0, halt, arrays) for order in orders]
+            leader = int(np.argmin(reached))
+            return min(best, Incumbent(orders[leader], float(reached[leader])), key=lambda found: found.cost)
+        stale += 1
+        leader = int(np.argmin(costs))
+        if costs[leader] < best.cost - 1e-9 * (1 + abs(costs[leader])):
+            best = Incumbent(orders[leader].copy(), float(costs[leader]))
+            on_better(best.cost)
+            stale = 0
+        # the two worst go on from the best order
+        for k in np.argsort(costs, kind="stable")[-2:]:
+            orders[k] = best.order
+    return best
+
+
+@inlined
+def _random_below(state, limit):
+    """A random integer in [0, limit) from the xorshift generator in state[0] (Marsaglia 2003)."""
+    x = state[0]
+    x ^= x << u64(13)
+    x ^= x >> u64(7)
+    x ^= x << u64(17)
+    state[0] = x
+    return np.int64((x >> u64(11)) % u64(limit))
+
+
+@inlined
+def _flip(varset, v):
+    varset[v >> 3] ^= np.uint8(1 << (v & 7))
+
+
+@inlined
+def _cost(child, place, tables):
+    """Cost of the child's parent set at `place` of its score order; NO_PARENTS for -1.
+
+    Here and in _has_parent an element is read in any case: where a branch decides whether an array is needed, the
+    compiler counts references to it.
+    """
+    cost = tables[0][tables[1][child] + max(place, 0)]
+    return NO_PARENTS if place < 0 else cost
+
+
+@inlined
+def _has_parent(child, place, v, tables):
+    """Whether v is in the child's parent set at `place` of its score order."""
+    member = (tables[7][tables[1][child] + max(place, 0), v >> 3] >> (v & 7)) & 1
+    return place >= 0 and member
+
+
+@inlined
+def _choose(child, varset, place, gained, tables, rows):
+    """The child's best place inside `varset`, which has gained or lost one variable since `place` was the best."""
+    begin, end = 0, tables[4][child]
+    if place >= 0:
+        if gained:
+            end = (place >> 6) + 1
+        else:
+            begin = place >> 6
+    return first_inside(child, varset, begin, end, tables, rows)
+
+
+@njit
+def _score_places(order, begin, end, places, prefix, tables, rows):
+    """Follow a change of the order at begin <= k < end: places[k] becomes the best choice at place k and prefix[k + 1]
+    the varset up to it; returns the cost of the order."""
+    for k in range(begin, end):
+        x = order[k]
+        places[k] = first_inside(x, prefix[k], 0, tables[4][x], tables, rows)
+        for b in range(prefix.shape[1]):
+            prefix[k + 1, b] = prefix[k, b]
+        _flip(prefix[k + 1], x)
+    total = 0.0
+    for k in range(order.size):
+        total += _cost(order[k], places[k], tables)
+    return total
+
+
+@inlined
+def _insert(order, source, target):
+    """Move the variable at `source` to `target`, in place."""
+    x = order[source]
+    step = 1 if target > source else -1
+    k = source
+    while k != target:
+        order[k] = order[k + step]
+        k += step
+    order[target] = x
+
+
+@njit
+def _best_insertion(order, source, places, prefix, tables, rows):
+    """The best place for the variable x at `source` and the change of cost.
+
+    x passes one neighbour y after the other. On the way to the front y gains x as a possible parent and x loses y; on
+    the way back y loses x and x gains y. A choice that does not contain what is lost stays. The varset before y takes
+    these changes and gives them up again.
+    """
+    n = order.size
+    x = order[source]
+    here = _cost(x, places[source], tables)
+    best, target = 0.0, source
+    for forward in range(2):
+        own = places[source]
+        change = 0.0
+        k = source
+        while True:
+            k += 1 if forward else -1
+            if k < 0 or k == n:
+                break
+            y = order[k]
+            place = places[k]
+            varset = prefix[k]
+            _flip(varset, x)
+            if forward:
+                if _has_parent(y, place, x, tables):
+                    place = _choose(y, varset, place, False, tables, rows)
+                _flip(varset, y)
+                if own != 0:
+                    own = _choose(x, varset, own, True, tables, rows)
+                _flip(varset, y)
+                _flip(varset, x)
+            else:
+                if place != 0:
+                    place = _choose(y, varset, place, True, tables, rows)
+                _flip(varset, x)
+                if _has_parent(x, own, y, tables):
+                    own = _choose(x, varset, own, False, tables, rows)
+            change += _cost(y, place, tables) - _cost(y, places[k], tables)
+            total = change + _cost(x, own, tables) - here
+            if total < best:
+                best, target = total, k
+    return target, best
+
+
+@njit
+def _descend(order, dirty, places, prefix, halt, tables, rows):
+    """Insertion moves of dirty variables until none has a better place; returns the cost of the order.
+
+    A move changes what stands before the variables it passes: these become dirty and are looked at again.
+    """
+    n = order.size
+    total = _score_places(order, 0, n, places, prefix, tables, rows)
+    source = 0
+    idle = 0
+    while idle < n and not halt[0]:
+        x = order[source]
+        if dirty[x]:
+            dirty[x] = False
+            target, change = _best_insertion(order, source, places, prefix, tables, rows)
+            if change < -1e-9:
+                begin, end = min(source, target), max(source, target) + 1
+                _insert(order, source, target)
+                total = _score_places(order, begin, end, places, prefix, tables, rows)
+                for k in range(begin, end):
+                    dirty[order[k]] = True
+                idle = 0
+        idle += 1
+        source = (source + 1) % n
+    return total
+
+
+@njit
+def improve_order(order, state, kicks, halt, tables):
+    """Iterated local search from `order` (n,), which becomes the best order found; returns its cost.
+
+    state: uint64 (1,), the random numbers' state, carried on. Equally good orders replace each other, so that the
+    search drifts over plateaus. halt: uint8 (1,); once it is 1, from another thread, the search ends with what it has.
+    """
+    n = order.size
+    places = np.empty(n, np.int64)
+    prefix = np.zeros((n + 1, tables[7].shape[1]), np.uint8)
+    rows = scratch(tables)
+    cost = np.inf
+    trial = order.copy()
+    dirty = np.ones(n, np.bool_)
+    for kick in range(kicks + 1):
+        if kick:
+            trial[:] = order
+            for _ in range(2 + _random_below(state, 3)):
+                source, target = _random_below(state, n), _random_below(state, n)
+                _insert(trial, source, target)
+                for k in range(min(source, target), max(source, target) + 1):
+                    dirty[trial[k]] = True
+        new = _descend(trial, dirty, places, prefix, halt, tables, rows)
+        if new <= cost:
+            order[:] = trial
+            cost = new
+        if halt[0]:
+            break
+    return cost

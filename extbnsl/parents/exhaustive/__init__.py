@@ -1,0 +1,1 @@
+"""All families that can win, counted from data: level by level, or child by child."""

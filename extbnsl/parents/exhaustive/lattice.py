@@ -1,0 +1,388 @@
+"""Kernels over the lattice of varsets, level by level: which varsets to count, which families can still win.
+
+Level s holds the varsets P of s variables that are counted, in numeric order; `places` (ranks.py) tell where. alive (m,
+w) uint64 holds the varsets of the children X for which (X, P) or a superset of P may be the cheapest choice. T is the
+table of sums of m ln m (scores/counting.py), so N H(X | P) = T(P) - T(P + X). Costs in nats.
+
+Whatever is counted, all its subsets are: X is alive at P only if it is so at each subset of P, and P + X is counted
+where X is alive at P.
+
+A family that a rule drops is never cheaper than one of its subsets, and no superset is either; so no rule changes
+BestScore(X | U) for any U.
+"""
+
+import numpy as np
+
+from extbnsl.kernels.bits import lowest, popcount, u64
+from extbnsl.kernels.compiler import inlined, njit
+from extbnsl.kernels.ranks import (
+    find_place,
+    go_to,
+    is_present,
+    next_present,
+    place_of,
+    rank_swapped,
+    rank_with,
+    rank_without,
+    start_walk,
+)
+
+
+@inlined
+def _write_varset(members, size, varsets, i):
+    """varsets[i] (w,) uint64 = the first `size` of these members."""
+    for q in range(varsets.shape[1]):
+        varsets[i, q] = 0
+    for k in range(size):
+        varsets[i, members[k] >> 6] |= u64(1) << u64(members[k] & 63)
+
+
+@inlined
+def _any(varsets, i):
+    """Whether varset i has a member."""
+    some = u64(0)
+    for q in range(varsets.shape[1]):
+        some |= varsets[i, q]
+    return some != u64(0)
+
+
+@inlined
+def _has(varsets, i, x):
+    """Whether x is in varset i."""
+    return (varsets[i, x >> 6] >> u64(x & 63)) & u64(1) != u64(0)
+
+
+@njit
+def mark_needed(lo, hi, size, alive, places, extended, binomials, marked):
+    """marked = the places of the varsets of `size` members and lo <= rank < hi that must be counted; returns how many.
+
+    Needed is P + X with X alive at P, and, if families are `extended`, what may be the parent set of some child: one
+    that is alive at each of its subsets with one member less. alive and places: level size - 1. Where varsets without
+    their last member are not present, 64 ranks are passed at once. lo is a multiple of 64; marked (b, 2) uint64 begins
+    with its block, and the counts in it with 0.
+    """
+    walk = start_walk(size, binomials)
+    common = np.empty(alive.shape[1], np.uint64)
+    marked[:] = 0
+    last = size - 1
+    rank = lo
+    while rank < hi:
+        while binomials[last + 1, size] <= rank:
+            last += 1
+        lower = rank - binomials[last, size]
+        end = min(hi, binomials[last + 1, size])
+        left = places[lower >> 6, 0] >> u64(lower & 63)
+        rank += np.int64(lowest(left)) if left else 64 - (lower & 63)
+        if left and rank < end:
+            go_to(rank, walk, binomials)
+            if _is_needed(size, walk, alive, places, extended, common):
+                marked[(rank - lo) >> 6, 0] |= u64(1) << u64((rank - lo) & 63)
+            rank += 1
+        rank = min(rank, end)
+    needed = u64(0)
+    for block in range(marked.shape[0]):
+        marked[block, 1] = needed
+        needed += popcount(marked[block, 0])
+    return needed
+
+
+@inlined
+def _is_needed(size, walk, alive, places, extended, common):
+    """Whether the walk's varset must be counted; common (w,) is scratch."""
+    words = common.size
+    for q in range(words):
+        common[q] = ~u64(0)
+    present = True
+    family = False
+    k = 0
+    while k < size and present and not family:
+        rank = rank_without(k, walk)
+        present = is_present(rank, places)
+        if present:
+            at = place_of(rank, places)
+            family = _has(alive, at, walk[0][k])
+            for q in range(words):
+                common[q] &= alive[at, q]
+        k += 1
+    some = family
+    if present and extended:
+        for q in range(words):
+            some |= common[q] != u64(0)
+    return some
+
+
+@inlined
+def _outside(members, size):
+    """The two lowest variables that are not among the members."""
+    k = 0
+    while k < size and members[k] == k:
+        k += 1
+    first = k
+    second = first + 1
+    while k < size and members[k] == second:
+        k += 1
+        second += 1
+    return first, second
+
+
+@njit
+def judge_families(first, last, size, alive, tables, half_log, arities, binomials, extend, found):
+    """Cost the alive families (X, P), P at first <= place < last of level `size`.
+
+    tables = (places, T) of level size - 1, of size, of size + 1. A family cheaper than each of its subsets with one
+    parent less is written to found = (varset (m, w), child, cost) arrays; extend[place - first] (w,) gets the children
+    for which a superset of P may still win: those with N H(X | P) > penalty(X | P) (r_Y - 1) for the least arity r_Y
+    outside (de Campos et al. 2018, the bound of the gain by H(X | P)). Returns how many were found.
+    """
+    (places_below, below), (places, here), (places_above, above) = tables
+    varsets, owners, costs = found
+    n, words = arities.size, alive.shape[1]
+    walk = start_walk(size, binomials)
+    members = walk[0]
+    without = np.zeros(size + 1, np.float64)
+    block, before = find_place(first, places)
+    bits = places[block, 0] & ~before
+    written = 0
+    for i in range(first, last):
+        block, bits, rank = next_present(block, bits, places)
+        for q in range(words):
+            extend[i - first, q] = 0
+        if not _any(alive, i):
+            continue
+        go_to(rank, walk, binomials)
+        states = 1.0
+        for k in range(size):
+            states *= arities[members[k]]
+            without[k] = -1.0  # not known yet
+        least, second = _outside(members, size)  # arities ascend with the variable
+        j = 0
+        for q in range(words):
+            left, grown = alive[i, q], u64(0)
+            while left:
+                x = (q << 6) + np.int64(lowest(left))
+                left &= left - u64(1)
+                while j < size and members[j] < x:
+                    j += 1
+                entropy = here[i] - above[place_of(rank_with(x, j, walk, binomials), places_above)]
+                penalty = half_log * (arities[x] - 1) * states
+                cost = entropy + penalty
+                k = 0
+                while k < size:
+                    if without[k] < 0.0:
+                        without[k] = below[place_of(rank_without(k, walk), places_below)]
+                    subset = here[place_of(rank_swapped(k, x, j, walk, binomials), places)]
+                    if without[k] - subset + penalty / arities[members[k]] <= cost:
+                        break
+                    k += 1
+                if k == size:
+                    _write_varset(members, size, varsets, written)
+                    owners[written], costs[written] = x, cost
+                    written += 1
+                other = second if least == x else least
+                if other < n and entropy > penalty * (arities[other] - 1):
+                    grown |= u64(1) << u64(x & 63)
+            extend[i - first, q] = grown
+    return written
+
+
+@inlined
+def _keep_below(count, varset):
+    """Drop all but the variables below `count` from a varset (w,); returns whether any is left."""
+    some = u64(0)
+    for q in range(varset.size):
+        own = count - (q << 6)
+        if own < 64:
+            varset[q] &= (u64(1) << u64(max(own, 0))) - u64(1)
+        some |= varset[q]
+    return some != u64(0)
+
+
+@inlined
+def _gains(size, walk, states, own, half_log, arities, here, facets, gain, left):
+    """Drop from `left` (w,) the children X with H(Y | Q - Y) too small for some Y of the walk's varset Q.
+
+    states: of Q jointly; own: T(Q). gain[k] gets what the k-th member must gain, per (r_X - 1), up to the first that
+    leaves no child. Returns whether any child is left.
+    """
+    n = arities.size
+    some = True
+    k = 0
+    while some and k < size:
+        r = arities[walk[0][k]]
+        gain[k] = half_log * states / r * (r - 1)
+        bound = (here[facets[k]] - own) / gain[k]
+        if arities[n - 1] - 1 >= bound:  # arities ascend
+            count = 0
+            while arities[count] - 1 < bound:
+                count += 1
+            some = _keep_below(count, left)
+        k += 1
+    return some
+
+
+@njit
+def next_alive(first, last, size, extend, here, above, half_log, arities, limits, binomials, alive):
+    """alive[place - first] (w,) of the varsets Q of `size` members, places first..last, as far as entropies tell.
+
+    X is alive at Q if Q is within its limit, if X is extended at every Q - Y, and if neither bound of its gain by Y,
+    H(X | Q - Y) and H(Y | Q - Y), is at most what Y adds to the penalty (de Campos et al. 2018). extend and here
+    (places, T) belong to level size - 1, above (places, T) to level size.
+    """
+    (places_here, here), (places, above) = here, above
+    words = extend.shape[1]
+    walk = start_walk(size, binomials)
+    members = walk[0]
+    facets = np.zeros(size, np.uint64)
+    gain = np.zeros(size, np.float64)
+    within, left = np.zeros(words, np.uint64), np.zeros(words, np.uint64)
+    for x in range(arities.size):
+        within[x >> 6] |= u64(size <= limits[x]) << u64(x & 63)
+    block, before = find_place(first, places)
+    bits = places[block, 0] & ~before
+    for i in range(first, last):
+        block, bits, rank = next_present(block, bits, places)
+        go_to(rank, walk, binomials)
+        for q in range(words):
+            left[q] = within[q]
+        for k in range(size):
+            facets[k] = place_of(rank_without(k, walk), places_here)
+            left[members[k] >> 6] &= ~(u64(1) << u64(members[k] & 63))
+            for q in range(words):
+                left[q] &= extend[facets[k], q]
+        some = _keep_below(words << 6, left)
+        if some:
+            states = 1.0
+            for k in range(size):
+                states *= arities[members[k]]
+            some = _gains(size, walk, states, above[i], half_log, arities, here, facets, gain, left)
+        for q in range(words):
+            alive[i - first, q] = left[q]
+        # where Y has the least arity of all, judge_families has seen H(X | Q - Y)
+        larger = 0
+        while larger < size and arities[members[larger]] == arities[0]:
+            larger += 1
+        if not some or larger == size:
+            continue
+        j = 0
+        for q in range(words):
+            rest = left[q]
+            while rest:
+                x = (q << 6) + np.int64(lowest(rest))
+                bit = rest & (~rest + u64(1))
+                rest ^= bit
+                while j < size and members[j] < x:
+                    j += 1
+                for k in range(larger, size):
+                    joint = above[place_of(rank_swapped(k, x, j, walk, binomials), places)]
+                    if here[facets[k]] - joint <= gain[k] * (arities[x] - 1):
+                        alive[i - first, q] ^= bit
+                        break
+
+
+@njit
+def drop_hopeless(first, last, size, children, places, floors, half_log, arities, binomials, tables, alive):
+    """Clear each X of `children` from alive[place - first] of Q, places first..last, where its penalty alone is too
+    much.
+
+    floors[X] is a lower bound of N H(X | anything); if floors[X] + penalty(X | Q) is at least BestScore(X | Q), no
+    superset of Q can win. `tables` (byte tables of these children) hold all families of smaller parent sets. Child by
+    child, so that a child's tables stay in cache; neighbouring varsets differ in their low byte alone most of the time,
+    so the AND over the other bytes is kept.
+    """
+    costs, first_cost, bits, start, width, byte, block_first = tables[:7]
+    kept = np.empty(max(1, width.max()), np.uint64)
+    rows, varsets, states, high_of = _written_out(first, last, size, places, arities, binomials, alive)
+    first_of, own = _by_child(rows, alive, arities.size)
+    for c in range(children.size):
+        x = children[c]
+        w = width[c]
+        base = first_cost[c]
+        blocks = block_first[c + 1] - block_first[c]
+        low_block = blocks > 0 and byte[block_first[c]] == 0
+        high = -1
+        ready = 0
+        for p in range(first_of[x], first_of[x + 1]):
+            i = own[p]
+            bound = floors[x] + half_log * (arities[x] - 1) * states[i]
+            if high_of[i] != high:
+                high = high_of[i]
+                ready = 0
+            row = start[c] + np.int64(varsets[i, 0] & u64(255))
+            for word in range(w):
+                if costs[base + (word << 6)] > bound:
+                    break
+                if word == ready:
+                    kept[word] = _inside_high_bytes(c, varsets[i], word, low_block, tables)
+                    ready += 1
+                left = kept[word] & bits[row + word * (blocks << 8)] if low_block else kept[word]
+                if left:
+                    if costs[base + (word << 6) + np.int64(lowest(left))] <= bound:
+                        alive[rows[i], x >> 6] ^= u64(1) << u64(x & 63)
+                    break
+
+
+@njit
+def _by_child(rows, alive, n):
+    """Where in `rows` each child is alive: own[first_of[X]:first_of[X + 1]], ascending; (n + 2,) int64, (k,) uint32."""
+    first_of = np.zeros(n + 2, np.int64)
+    for i in range(rows.size):
+        for q in range(alive.shape[1]):
+            left = alive[rows[i], q]
+            while left:
+                first_of[u64((q << 6) + 2) + lowest(left)] += 1
+                left &= left - u64(1)
+    for x in range(n):
+        first_of[x + 2] += first_of[x + 1]
+    own = np.empty(first_of[n + 1], np.uint32)
+    for i in range(rows.size):
+        for q in range(alive.shape[1]):
+            left = alive[rows[i], q]
+            while left:
+                x = u64((q << 6) + 1) + lowest(left)
+                own[first_of[x]] = i
+                first_of[x] += 1
+                left &= left - u64(1)
+    return first_of, own
+
+
+@njit
+def _written_out(first, last, size, places, arities, binomials, alive):
+    """Of the varsets at these places those with a child in alive[place - first]: where that is, the varset (m, w), the
+    product of the arities, float64, and how often the bytes but the lowest have changed since the first one, int64."""
+    total = last - first
+    rows, varsets = np.empty(total, np.uint64), np.empty(alive.shape, np.uint64)
+    states, high_of = np.ones(total, np.float64), np.zeros(total, np.int64)
+    walk = start_walk(size, binomials)
+    members = walk[0]
+    block, before = find_place(first, places)
+    bits = places[block, 0] & ~before
+    m = 0
+    for i in range(total):
+        block, bits, rank = next_present(block, bits, places)
+        if not _any(alive, i):
+            continue
+        go_to(rank, walk, binomials)
+        rows[m] = i
+        _write_varset(members, size, varsets, m)
+        for k in range(size):
+            states[m] *= arities[members[k]]
+        if m > 0:
+            differs = (varsets[m, 0] ^ varsets[m - 1, 0]) >> u64(8)
+            for q in range(1, varsets.shape[1]):
+                differs |= varsets[m, q] ^ varsets[m - 1, q]
+            high_of[m] = high_of[m - 1] + (differs != u64(0))
+        m += 1
+    return rows[:m], varsets[:m], states[:m], high_of[:m]
+
+
+@njit
+def _inside_high_bytes(c, varset, word, low_block, tables):
+    """One word of a child's bitset of parent sets with no member outside `varset`, its low byte left out of account."""
+    bits, start, byte, block_first = tables[2], tables[3], tables[5], tables[6]
+    blocks = block_first[c + 1] - block_first[c]
+    left = ~u64(0)
+    for b in range(1 if low_block else 0, blocks):
+        at = byte[block_first[c] + b]
+        value = np.int64((varset[at >> 3] >> u64((at & 7) << 3)) & u64(255))
+        left &= bits[start[c] + ((word * blocks + b) << 8) + value]
+    return left

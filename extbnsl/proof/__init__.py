@@ -1,0 +1,1 @@
+"""One component, from its incumbent to the proof."""

@@ -1,0 +1,153 @@
+"""When a run commits what it has, and where: the one place that ties a standing to a run directory."""
+
+import contextlib
+import math
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from extbnsl.errors import BudgetError, ExtbnslError
+from extbnsl.events import Committed, Observer, Warned
+from extbnsl.files.arrays import StoredFile
+from extbnsl.files.manifest import Manifest, commit
+from extbnsl.files.store import Store
+from extbnsl.machine.budgets import cpu_seconds, peak_rss
+from extbnsl.machine.workers import Patience, Stopped, StopSignal, never
+from extbnsl.proof.pieces import write_search
+from extbnsl.proof.standing import Standing, write_counting, write_survivors
+from extbnsl.search.state import SearchState
+
+COMMIT_SECONDS = 60.0
+COMMIT_SHARE = 1 / 40  # of the time, at most, that commits may take
+STOP_SECONDS = 2.0  # that writing may go on for when it is time to stop
+UNSAVED_BYTES = 128 << 20  # half a second to write
+
+
+class Commits:
+    """The commits of one process of a run; without a run folder there are none, and nothing else changes.
+
+    unsaved: how many bytes of the search may be in memory alone. about: what every manifest says besides the standing
+    (digest, options, what the caller wants remembered). stop: when it gives a reason, commits get short. has_read: of
+    the shelf that holds what is committed.
+    """
+
+    def __init__(
+        self,
+        run_folder: Path | None,
+        store: Store,
+        about: Mapping[str, Any],
+        standing: Standing,
+        observer: Observer,
+        stop: StopSignal = never,
+        has_read: Callable[[int], None] = lambda size: None,
+    ) -> None:
+        self.store = store
+        self.standing = standing
+        self._run_folder = run_folder
+        self._about = about
+        self._observer = observer
+        self._stop = stop
+        self._has_read = has_read
+        self._started = self._last = time.monotonic()
+        self.unsaved = UNSAVED_BYTES if run_folder is not None else math.inf
+        self._spent = 0.0  # seconds that the last commit took
+        self._committed = store.files  # at first those that the run goes on from
+        self._before = standing.seconds, standing.cpu_seconds, standing.peak_rss
+
+    def due(self) -> bool:
+        """Whether so much work would be lost that a commit is worth its time."""
+        pause = max(COMMIT_SECONDS, self._spent / COMMIT_SHARE)
+        return self._run_folder is not None and time.monotonic() - self._last > pause
+
+    def commit(self, status: str | None = None) -> None:
+        """Commit the standing; `status` says why the process ends, if it does.
+
+        Raises BudgetError if the disk is full; then the commit before stands.
+        """
+        if self._run_folder is None:
+            return
+        began = time.monotonic()
+        standing = self.standing
+        if standing.survivors is not None and not standing.scores:
+            standing.scores = write_survivors(standing.survivors, self.store)
+        self._store_counting()
+        counting = () if standing.counting is None else standing.counting.files
+        if standing.search is not None and standing.search.file is None:
+            standing.search = write_search(standing.search, self.store)
+        search = () if standing.search is None else standing.search.files
+        names = {file.name for file in (*standing.scores, *counting, *search)}
+        self._write(standing.document(), tuple(file for file in self.store.files if file.name in names), status)
+        self._last = time.monotonic()
+        self._spent = self._last - began
+        self._observer(Committed(self._spent, self.store.used))
+
+    def _store_counting(self) -> None:
+        """Put the enumeration into files; where that cannot be, or would make a stop wait, those of before stay."""
+        enumeration, before = self.standing.enumeration, self.standing.counting
+        if enumeration is None or (before is not None and before.counters == enumeration.document()):
+            return
+        patience = Patience(self._stop, STOP_SECONDS)
+        self.standing.counting = write_counting(enumeration, self.store, patience.over, self._has_read) or before
+
+    def last_commit(self, status: str) -> None:
+        """Commit at the end of the process; if that fails, warn that the commit before stands, and keep its files."""
+        try:
+            self.commit(status)
+        except (ExtbnslError, MemoryError) as error:
+            self._observer(Warned(f"{_sentence(error)} What was done since the last checkpoint is lost."))
+            with contextlib.suppress(ExtbnslError):
+                self.store.keep_only(self._committed)
+
+    def finish(self, status: str) -> None:
+        """Say that the run is over, and delete what it needed; if that fails, warn that it stays."""
+        try:
+            if self._run_folder is not None:
+                self._write(
+                    {**self.standing.document(), "phase": "done", "search": None, "scores": None, "counting": None},
+                    (),
+                    status,
+                )
+            self.store.keep_only(())
+        except (ExtbnslError, MemoryError) as error:
+            self._observer(Warned(f"{_sentence(error)} The last checkpoint stays; 'extbnsl clean' deletes it."))
+
+    def layer_ended(self, state: SearchState) -> None:
+        """Delete what neither `state` nor the last commit needs; no task may be at work."""
+        self.store.keep_only((*self._committed, *state.files))
+
+    def _write(self, standing: dict[str, Any], files: tuple[StoredFile, ...], status: str | None) -> None:
+        assert self._run_folder is not None, "there is a run directory"
+        self.add_up()
+        scratch = None if self.store.folder == self._run_folder else str(self.store.folder)
+        times = {name: getattr(self.standing, name) for name in ("seconds", "cpu_seconds", "peak_rss", "peak_disk")}
+        manifest = Manifest({**self._about, "status": status, **standing, **times}, files, scratch)
+        self._committed = (*self._committed, *files)  # if this fails, either may be the checkpoint
+        commit(self._run_folder, self.store, manifest)
+        self._committed = files
+
+    def add_up(self) -> None:
+        """Bring the standing's times and peaks up to date."""
+        seconds, cpu, rss = self._before
+        self.standing.seconds = seconds + time.monotonic() - self._started
+        self.standing.cpu_seconds = cpu + cpu_seconds()
+        self.standing.peak_rss = max(rss, peak_rss())
+        self.standing.peak_disk = max(self.standing.peak_disk, self.store.peak)
+
+
+def _sentence(error: ExtbnslError | MemoryError) -> str:
+    return "There is no memory to write a checkpoint." if isinstance(error, MemoryError) else str(error)
+
+
+def commit_if_due(commits: Commits) -> None:
+    """Commit if it is time; when the disk is full, the work is over for now: Stopped."""
+    if commits.due():
+        commit_or_stop(commits)
+
+
+def commit_or_stop(commits: Commits) -> None:
+    """Commit; when the disk is full, the work is over for now: Stopped."""
+    try:
+        commits.commit()
+    except BudgetError as error:
+        raise Stopped("disk_limit") from error

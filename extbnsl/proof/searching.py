@@ -1,0 +1,201 @@
+"""The layered search of one piece, in memory that is accounted for, with commits between."""
+
+from dataclasses import dataclass, replace
+
+from extbnsl.errors import BudgetError
+from extbnsl.events import LayerAdvanced, LayerEnded, Warned
+from extbnsl.machine.budgets import too_little_memory
+from extbnsl.machine.workers import Stopped
+from extbnsl.orders.local_search import USUAL
+from extbnsl.parents.components import Component
+from extbnsl.proof.commits import commit_or_stop
+from extbnsl.proof.context import Context
+from extbnsl.proof.division import lower_bound, piece_limit, raise_bound
+from extbnsl.proof.guide import Guide, guided_problem, labelled_families, rebuilt_partition, tables_fit
+from extbnsl.proof.incumbents import find_better as find_better
+from extbnsl.proof.incumbents import number_of_tries as number_of_tries
+from extbnsl.proof.pieces import Piece, Search
+from extbnsl.search.layers import LEAST_TASK_BYTES, Room, search_layers
+from extbnsl.search.problem import SearchProblem
+from extbnsl.search.reconstruct import optimal_order
+from extbnsl.search.runs import goal_cost
+from extbnsl.search.score_cache import READING_BYTES, ScoreCache, open_score_cache, score_cache_bytes, write_score_cache
+from extbnsl.search.state import SearchState
+
+KERNEL_BYTES = 5 << 18  # of one thread: the table of a partition, and what a chunk of targets needs
+
+
+def piece_sizes(pieces: tuple[Piece, ...], at: int, k: int) -> str:
+    size = f"component {k + 1}, {len(pieces[at].variables)} variables"
+    return size if len(pieces) == 1 else f"{size} of {sum(len(piece.variables) for piece in pieces)}"
+
+
+def searched_piece(search: Search, component: Component, context: Context) -> Piece | None:
+    """Search a piece layer by layer; its solution, or None if nothing is below its limit.
+
+    When a better network of the component turns up between two layers, the search goes on below the new limit.
+    """
+    with context.stages.stage("search", piece_sizes(search.pieces, search.at, search.component)) as summary:
+        problem = _problem_of_search(search, context)
+        state, over = search.state, False
+        while not over:
+            search, state, over = _layers(search, problem, state, component, context)
+            problem = replace(problem, limit=search.limit)
+        assert state is not None, "a search yields its first state"
+        summary.append(f"{state.layer.size} layers, {state.kept:,} nodes")
+        return _outcome(search, problem, state, context)
+
+
+def _layers(
+    search: Search, problem: SearchProblem, begun: SearchState | None, component: Component, context: Context
+) -> tuple[Search, SearchState, bool]:
+    """Search until the end, or until the limit has changed: the search, its state, and whether it is over."""
+    standing, commits, k = context.standing, context.commits, search.component
+    piece = search.pieces[search.at]
+    report = Report(len(piece.variables), k, problem, context)
+    others = lower_bound(search.pieces) - piece.lower_bound
+    state, reached = begun, -1
+    for state in search_layers(problem, context.workers, _room(problem, search.name, context), begun):
+        standing.latest = state
+        if state.layer.size != reached:
+            reached = state.layer.size
+            raise_bound(k, others + min(state.least_f, problem.limit), standing)
+            if state is not begun or begun is search.state:  # otherwise it has been told
+                context.observer(report.layer_ended(state))
+            commits.layer_ended(state)
+            search = replace(search, limit=_improved_limit(search, state, component, context))
+        else:
+            context.observer(report.layer_advanced(state))
+        if state.to_commit:
+            standing.search = replace(search, state=state.filed())
+            commit_or_stop(commits)
+            search = standing.search
+        if search.limit < problem.limit:
+            return search, state, False
+    assert state is not None, "a search yields its first state"
+    return search, state, True
+
+
+def _improved_limit(search: Search, state: SearchState, component: Component, context: Context) -> float:
+    """The limit of a search, lower if there is time for a better network and it is found.
+
+    That is tried at the end of a layer whenever the search has become FACTOR times as large; what is tried follows from
+    the state, so that a resumed run tries the same.
+    """
+    k = search.component
+    tries = number_of_tries(state.kept)
+    if state.following or state.layer.nodes == 0 or tries == number_of_tries(state.kept - state.layer.nodes):
+        return search.limit
+    if not find_better(component, k, context.seed + 1 + tries, USUAL, context):
+        return search.limit
+    return min(search.limit, piece_limit(search.pieces, search.at, context.standing.parts[k]))
+
+
+def _problem_of_search(search: Search, context: Context) -> SearchProblem:
+    """The search's piece as a problem. The labelled families are held only as long as this takes."""
+    piece = search.pieces[search.at]
+    parents, costs = piece.left.parents, piece.left.costs
+    partition = rebuilt_partition(search.groups, parents, costs, context)
+    guide = Guide(parents, costs, search.multipliers, partition, search.sets)
+    return guided_problem(guide, search.limit, context, _score_cache(search, guide, context))
+
+
+def _score_cache(search: Search, guide: Guide, context: Context) -> ScoreCache | None:
+    """The score cache of a search, if the parent graphs are layered; Stopped if the disk has no room for it.
+
+    They are if that is asked for, or if memory has no room for sparse ones; a search that has begun goes on as it is.
+    """
+    store, begun = context.commits.store, search.state
+    if begun is not None:
+        return open_score_cache(store.folder, begun.cache, len(guide.costs)) if begun.cache else None
+    if context.methods.parent_graph == "sparse" and tables_fit(guide.costs, context):
+        return None
+    if store.used + score_cache_bytes(guide.costs) > store.disk:
+        raise Stopped("disk_limit")
+    try:
+        return write_score_cache(store, f"families-{search.name}", *labelled_families(guide, context))
+    except BudgetError as error:
+        raise Stopped("disk_limit") from error
+
+
+def _room(problem: SearchProblem, name: str, context: Context) -> Room:
+    """What the memory budget leaves for nodes and tasks; Stopped, with a warning, if that is too little."""
+    threads, commits = context.workers.threads, context.commits
+    least = least_memory(problem, threads)
+    if least > context.memory_left:
+        needed = least + context.shelf.held
+        context.observer(Warned(too_little_memory("The search", needed, context.memory, threads)))
+        raise Stopped("memory_limit")
+    return Room(
+        context.memory_left - fixed_memory(problem, threads), commits.store, commits.due, commits.unsaved, f"c{name}-"
+    )
+
+
+def fixed_memory(problem: SearchProblem, threads: int) -> int:
+    """Bytes of memory that a search takes beside its nodes and tasks."""
+    reading = READING_BYTES if problem.score_cache else 0
+    return problem.bytes + threads * (KERNEL_BYTES + reading)
+
+
+def least_memory(problem: SearchProblem, threads: int) -> int:
+    """The memory budget, in bytes, below which a search does not begin."""
+    return fixed_memory(problem, threads) + least_room(threads)
+
+
+def least_room(threads: int) -> int:
+    """Bytes of memory that a search must have for its nodes and tasks."""
+    return 3 * threads * LEAST_TASK_BYTES
+
+
+def _outcome(search: Search, problem: SearchProblem, state: SearchState, context: Context) -> Piece | None:
+    """What a search that is over has shown of its piece."""
+    standing, piece = context.standing, search.pieces[search.at]
+    solved = None
+    if state.layer.nodes:
+        folder = context.commits.store.folder
+        variables = [piece.variables[i] for group in search.groups for i in group]
+        order = tuple(variables[i] for i in optimal_order(state, problem.low_bits, folder))
+        solved = Piece(piece.variables, goal_cost(state.layer.runs, folder), order)
+    standing.counters = standing.counted()
+    standing.latest = None
+    return solved
+
+
+@dataclass(frozen=True)
+class Report:
+    """What the observer is told of the search of component k, of `size` variables."""
+
+    size: int
+    k: int
+    problem: SearchProblem
+    context: Context
+
+    def layer_ended(self, state: SearchState) -> LayerEnded:
+        standing = self.context.standing
+        return LayerEnded(
+            layer=state.layer.size,
+            layers=self.size,
+            component=self.k + 1,
+            components=len(standing.parts),
+            expanded=0 if state.layer.size == 0 else sum(run.size for run in state.closed[-1]),
+            generated=state.edges_in,
+            kept=state.layer.nodes,
+            spilled=state.spilled,
+            memory=state.memory + self.problem.bytes,
+            disk=self.context.commits.store.used,
+            lower_bound=standing.lower_bound,
+            upper_bound=standing.upper_bound,
+        )
+
+    def layer_advanced(self, state: SearchState) -> LayerAdvanced:
+        return LayerAdvanced(
+            layer=state.layer.size + 1,
+            layers=self.size,
+            component=self.k + 1,
+            components=len(self.context.standing.parts),
+            done=state.position / (1 << self.problem.high_bits),
+            generated=state.edges_out,
+            kept=state.following_nodes,
+            memory=state.memory + self.problem.bytes,
+            disk=self.context.commits.store.used,
+        )

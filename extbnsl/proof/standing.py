@@ -1,0 +1,232 @@
+"""How far a solve has come: what a commit holds and a resume starts from."""
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from extbnsl.errors import ExtbnslError
+from extbnsl.files.arrays import HEADER_BYTES, StoredFile, write_arrays
+from extbnsl.files.lists import Put, array_pieces, list_pieces, piece_name, read_lists, read_pieces, write_lists
+from extbnsl.files.shelf import Shelf
+from extbnsl.files.store import Store
+from extbnsl.parents.exhaustive.state import Enumeration, stored_enumeration
+from extbnsl.parents.exhaustive.surviving import Survivors
+from extbnsl.proof.pieces import RootPass, Search, read_search
+from extbnsl.scores.local import LocalScores
+from extbnsl.search.state import SearchState
+
+COUNTERS = ("nodes_expanded", "nodes_generated", "nodes_kept", "peak_layer")
+
+
+@dataclass(frozen=True)
+class Counting:
+    """An enumeration in files: its counters, the files of its families, and of its arrays with their lengths."""
+
+    counters: Mapping[str, Any]
+    families: tuple[StoredFile, ...]
+    arrays: tuple[StoredFile, ...]
+    rows: Mapping[str, int]
+
+    @property
+    def files(self) -> tuple[StoredFile, ...]:
+        return self.families + self.arrays
+
+    def document(self) -> dict[str, Any]:
+        """What a manifest says of it."""
+        return {
+            "enumeration": self.counters,
+            "families": [file.name for file in self.families],
+            "arrays": [file.name for file in self.arrays],
+            "rows": self.rows,
+        }
+
+
+@dataclass(frozen=True)
+class Part:
+    """How far one component is solved: its best order (positions in the component) and bounds in nats.
+
+    proved: nothing is left to do. passes: the proof, if it took no search. stopped: why it was given up, if it was.
+    """
+
+    order: tuple[int, ...]
+    upper_bound: float
+    lower_bound: float
+    proved: bool = False
+    passes: tuple[RootPass, ...] = ()
+    stopped: str | None = None
+
+
+@dataclass
+class Standing:
+    """What is known so far: local scores, a part per component, and the search that is going on.
+
+    enumeration: how far the families are enumerated, while that goes on; it may be ahead of `counting`, the one in
+    files. scores: the files of the survivors, once they are written. latest: the search's state, which may be ahead of
+    the one in `search` and is not committed. counters: nodes of the searches that are over; stages: seconds per stage;
+    cpu_seconds, seconds: of all processes of the run; peak_rss, peak_disk: the most bytes that one of them had in
+    memory and in files.
+    """
+
+    enumeration: Enumeration | None = None
+    counting: Counting | None = None
+    survivors: Survivors | None = None
+    scores: tuple[StoredFile, ...] = ()
+    parts: list[Part] = field(default_factory=list)
+    search: Search | None = None
+    latest: SearchState | None = None
+    counters: dict[str, int] = field(default_factory=dict)
+    stages: dict[str, dict[str, float]] = field(default_factory=dict)
+    seconds: float = 0.0
+    cpu_seconds: float = 0.0
+    peak_rss: int = 0
+    peak_disk: int = 0
+
+    @property
+    def phase(self) -> str:
+        if self.survivors is None:
+            return "start" if self.counting is None else "counting"
+        return "search" if self.parts else "scores"
+
+    @property
+    def upper_bound(self) -> float:
+        """The cost of the best network, in nats; infinity before there is one."""
+        return sum(part.upper_bound for part in self.parts) if self.parts else math.inf
+
+    @property
+    def lower_bound(self) -> float:
+        """What every network costs at least, in nats; minus infinity before that is known."""
+        return sum(part.lower_bound for part in self.parts) if self.parts else -math.inf
+
+    def counted(self) -> dict[str, int]:
+        """The counters with those of the search that is going on."""
+        total = {name: self.counters.get(name, 0) for name in COUNTERS}
+        if self.latest is not None:
+            total["nodes_expanded"] += self.latest.expanded
+            total["nodes_generated"] += self.latest.generated
+            total["nodes_kept"] += self.latest.kept
+            total["peak_layer"] = max(total["peak_layer"], self.latest.peak)
+        return total
+
+    def document(self) -> dict[str, Any]:
+        """The JSON values that a manifest keeps."""
+        survivors = self.survivors
+        return {
+            "phase": self.phase,
+            "upper_bound": self.upper_bound,
+            "lower_bound": self.lower_bound,
+            "counting": self.counting and self.counting.document(),
+            "scores": survivors and {
+                "names": survivors.scores.names,
+                "score": survivors.scores.score,
+                "max_parents": survivors.scores.max_parents,
+                "stopped": survivors.stopped,
+                "varsets": survivors.varsets,
+                "least": survivors.least,
+                "files": [file.name for file in self.scores],
+            },
+            "parts": [asdict(part) for part in self.parts],
+            "search": self.search and self.search.document(),
+            "counters": self.counters,
+            "stages": self.stages,
+            "seconds": self.seconds,
+            "cpu_seconds": self.cpu_seconds,
+            "peak_rss": self.peak_rss,
+            "peak_disk": self.peak_disk,
+        }  # fmt: skip
+
+
+def read_standing(document: Mapping[str, Any], files: Mapping[str, StoredFile], folder: Path, shelf: Shelf) -> Standing:
+    """The standing that a manifest keeps, long arrays on the shelf; RunDirectoryError if a file is damaged."""
+    search = None if document["search"] is None else read_search(document["search"], files, folder, shelf.put)
+    counting = None if document["counting"] is None else _read_counting(document["counting"], files)
+    scores = () if document["scores"] is None else tuple(files[name] for name in document["scores"]["files"])
+    return Standing(
+        enumeration=None if counting is None else _read_enumeration(counting, folder, shelf),
+        counting=counting,
+        survivors=document["scores"] and _read_survivors(document["scores"], scores, folder, shelf.put),
+        scores=scores,
+        # whatever stopped the process before, this one has not given anything up
+        parts=[replace(_read_part(part), stopped=None) for part in document["parts"]],
+        search=search,
+        latest=None if search is None else search.state,
+        counters=dict(document["counters"]),
+        stages={name: dict(seconds) for name, seconds in document["stages"].items()},
+        seconds=document["seconds"],
+        cpu_seconds=document["cpu_seconds"],
+        peak_rss=document["peak_rss"],
+        peak_disk=document["peak_disk"],
+    )
+
+
+def _read_part(document: Mapping[str, Any]) -> Part:
+    passes = tuple(
+        RootPass(tuple(tuple(map(tuple, cut)) for cut in one["cuts"]), tuple(one["weights"]), tuple(one["least"]))
+        for one in document["passes"]
+    )
+    return Part(**{**document, "order": tuple(document["order"]), "passes": passes})
+
+
+def write_counting(
+    enumeration: Enumeration, store: Store, give_up: Callable[[], bool], has_read: Callable[[int], None]
+) -> Counting | None:
+    """Write the enumeration to the store; None if its disk budget has no room, or `give_up` says so between two files.
+
+    has_read: see `Shelf`, which may hold it. Unless all is written, nothing of it is left. Each file is on disk before
+    the next one is begun: whoever gives up, or commits, does not wait long.
+    """
+    if store.used + enumeration.bytes * 101 // 100 + 2 * HEADER_BYTES > store.disk:
+        return None
+    arrays, before = enumeration.arrays(), store.files
+    families, others = list[StoredFile](), list[StoredFile]()
+    stem = f"runs/counting-{enumeration.complete_to:02}"
+    parts = (
+        (families, f"{stem}-families", list_pieces(enumeration.parents, enumeration.costs)),
+        (others, stem, array_pieces(arrays)),
+    )
+    try:
+        for files, name, content in parts:
+            for number, piece in enumerate(content):
+                if (families or number) and give_up():
+                    store.keep_only(before)
+                    return None
+                files.append(write_arrays(store.folder, piece_name(name, number), piece))
+                has_read(sum(array.nbytes for array in piece.values()))
+                store.add(files[-1:])
+                store.synchronise(files[-1:])
+    except (ExtbnslError, MemoryError):
+        store.keep_only(before)
+        raise
+    rows = {name: array.shape[0] for name, array in arrays.items()}
+    return Counting(enumeration.document(), tuple(families), tuple(others), rows)
+
+
+def _read_counting(document: Mapping[str, Any], files: Mapping[str, StoredFile]) -> Counting:
+    families, arrays = (tuple(files[name] for name in document[kind]) for kind in ("families", "arrays"))
+    return Counting(document["enumeration"], families, arrays, document["rows"])
+
+
+def _read_enumeration(counting: Counting, folder: Path, shelf: Shelf) -> Enumeration:
+    parents, costs = read_lists(folder, counting.families, shelf.put)
+    arrays = read_pieces(folder, counting.arrays, counting.rows, shelf)
+    return stored_enumeration(counting.counters, parents, costs, arrays)
+
+
+def write_survivors(survivors: Survivors, store: Store) -> tuple[StoredFile, ...]:
+    """Write the local scores to the store."""
+    return write_lists(store, "scores", survivors.scores.parents, survivors.scores.costs)
+
+
+def _read_survivors(document: Mapping[str, Any], files: Iterable[StoredFile], folder: Path, put: Put) -> Survivors:
+    parents, costs = read_lists(folder, files, put)
+    names, score, max_parents = tuple(document["names"]), document["score"], document["max_parents"]
+    scores = LocalScores(names, parents, costs, score, max_parents)
+    return Survivors(scores, np.array(document["least"]), document["stopped"], document["varsets"])
+
+
+def give_up(parts: list[Part], reason: str) -> list[Part]:
+    """The parts, those that are not proved with the reason why."""
+    return [part if part.proved else replace(part, stopped=part.stopped or reason) for part in parts]

@@ -1,0 +1,122 @@
+"""What a solve returns: the network, the bounds, and how they came about."""
+
+import platform
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from extbnsl.data import Dataset
+from extbnsl.errors import InputError
+from extbnsl.formats.bif import bif_text
+from extbnsl.formats.dot import dot_text
+from extbnsl.networks.equivalence import cpdag
+from extbnsl.networks.network import Network
+from extbnsl.networks.parameters import fit
+from extbnsl.scores.local import LocalScores
+from extbnsl.verify.certificate import Certificate
+
+FORMAT_VERSION = 1
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """The outcome of a solve; all costs in nats, minimised.
+
+    status: 'optimal' (within the tolerance: lower_bound = upper_bound - tolerance), 'time_limit', 'memory_limit',
+    'interrupted' or 'not_proved'. order: the variables, parents first. max_parents: the user's limit, part of the
+    claim. stats: see the README. dataset is None if the local scores were given. certificate: what proves the
+    optimality again without a search, None if there is none.
+    """
+
+    status: str
+    network: Network
+    cost: float
+    lower_bound: float
+    upper_bound: float
+    order: tuple[int, ...]
+    score: str
+    max_parents: int | None
+    seed: int
+    stats: Mapping[str, Any]
+    options: Mapping[str, Any]
+    warnings: tuple[str, ...]
+    local_scores: LocalScores
+    digest: str
+    dataset: Dataset | None = field(repr=False)
+    certificate: Certificate | None = field(default=None, repr=False)
+
+    @property
+    def optimal(self) -> bool:
+        return self.status == "optimal"
+
+    def document(self, command: str | None = None) -> dict[str, Any]:
+        """The content of result.json."""
+        names = self.network.names
+        return {
+            "format_version": FORMAT_VERSION,
+            "status": self.status,
+            "cost": self.cost,
+            "lower_bound": self.lower_bound,
+            "upper_bound": self.upper_bound,
+            "score": self.score,
+            "sign": "minimised",
+            "log_base": "e",
+            "max_parents": self.max_parents,
+            "variables": list(names),
+            "parents": self.network.parents_by_name(),
+            "order": [names[i] for i in self.order],
+            "certificate": None if self.certificate is None else self.certificate.to_document(),
+            "stats": dict(self.stats),
+            "warnings": list(self.warnings),
+            "provenance": {
+                "versions": _versions(),
+                "options": dict(self.options) | {"seed": self.seed},
+                "data_digest": self.digest,
+                "source": None if self.dataset is None else self.dataset.source,
+                "command": command,
+            },
+        }
+
+    def to_networkx(self) -> Any:
+        """The network as a networkx.DiGraph whose nodes are the names; needs networkx."""
+        try:
+            import networkx
+        except ImportError as error:
+            raise InputError("to_networkx needs networkx: pip install 'extbnsl[networkx]'.") from error
+        graph = networkx.DiGraph()
+        graph.add_nodes_from(self.network.names)
+        graph.add_edges_from((self.network.names[p], self.network.names[c]) for p, c in self.network.arcs())
+        return graph
+
+    def to_bif(self) -> str:
+        """The network with maximum-likelihood parameters in the BIF format; needs the data."""
+        if self.dataset is None:
+            raise InputError("to_bif needs data, and this network was learned from local scores alone.")
+        return bif_text(self.network, self.dataset.states, fit(self.network, self.dataset))
+
+    def to_dot(self) -> str:
+        """The network in Graphviz's format."""
+        return dot_text(self.network)
+
+    def cpdag(self) -> tuple[tuple[tuple[str, str], ...], tuple[tuple[str, str], ...]]:
+        """The equivalence class by names: arcs that all its members share, and the other edges."""
+        names = self.network.names
+        directed, undirected = cpdag(self.network)
+        return (
+            tuple((names[a], names[b]) for a, b in directed),
+            tuple((names[a], names[b]) for a, b in undirected),
+        )
+
+
+def _versions() -> dict[str, str]:
+    import numba
+    import numpy
+
+    import extbnsl
+
+    return {
+        "extbnsl": extbnsl.__version__,
+        "python": platform.python_version(),
+        "numpy": numpy.__version__,
+        "numba": numba.__version__,
+    }

@@ -1,0 +1,1 @@
+"""A run directory while it lives: what it holds, its status, progress and plot."""

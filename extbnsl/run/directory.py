@@ -1,0 +1,332 @@
+"""A run directory: the place where one run keeps its lock, its logs, its checkpoint and its result.
+
+    result.json     the outcome, bounds, statistics and provenance
+    network.bif     the network with its parameters (only when there are data), and as
+    network.json    names, states, parents, arcs, equivalence class, tables
+    network.dot     a drawing
+    log.jsonl       every event, one JSON object per line
+    solve.log       the same for people
+    layers.png      a drawing of the log, if it was asked for
+    status.json     what the run is doing, for other processes
+    manifest.json   the state that was committed last, which names the arrays that belong to it
+    scores.h5, bounds-K-S.h5, pieces-K-S.h5, families-K-S.h5, layers/, runs/
+                    arrays: here, or in a scratch folder that the manifest names
+    lock            held, by the system, for the life of the process
+
+Nothing is removed but these files, and a whole run only from a directory that holds nothing else.
+"""
+
+import contextlib
+import itertools
+import os
+import re
+import secrets
+import shlex
+from collections.abc import Iterable
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from extbnsl.errors import InputError, RunDirectoryError
+from extbnsl.files.atomic import synchronise_folder, write_atomically, write_failure
+from extbnsl.files.lock import LOCK, hold
+from extbnsl.files.manifest import MANIFEST, read_manifest
+
+if TYPE_CHECKING:
+    pass
+from extbnsl.results.outputs import OUTPUTS
+from extbnsl.results.outputs import encoded as encoded
+
+LOGS = ("log.jsonl", "solve.log")
+STATUS = "status.json"
+DRAWING = "layers.png"
+
+_ARRAY_FOLDERS = ("layers", "runs")
+_ARRAYS = r"(scores(-\d+)?|(bounds|pieces|families)(-\d+)+)\.h5|(layers|runs)/[^/]+\.h5"
+_KEPT = (*OUTPUTS, *LOGS, STATUS, DRAWING)
+_TEMPORARY = rf"\.({'|'.join(map(re.escape, (*_KEPT, MANIFEST)))})\.\d+\.tmp"
+_SCRATCH_FILE = re.compile("|".join((_ARRAYS, _TEMPORARY, re.escape(MANIFEST))))
+_OWN_FILE = re.compile("|".join((_SCRATCH_FILE.pattern, *map(re.escape, _KEPT))))
+
+
+class RunDirectory:
+    """A run directory that this process holds; made by `create` or `reopen`, a context manager that lets go of it.
+
+    `warnings` are sentences for the user; `scratch` is the folder for the arrays of a new run if it is another. Until
+    `begin`, what is there stays as it is.
+    """
+
+    def __init__(self, path: Path, *, made: bool, new: bool, scratch: Path | None = None) -> None:
+        self.path = path
+        self.scratch = scratch
+        self._made = made
+        self._new = new
+        self._logs: dict[str, int] = {}
+        self._early: list[tuple[str, str]] = []
+        self._lock, self.warnings = hold(path)
+
+    def begin(self) -> None:
+        """Open the logs; for a new run, remove what an earlier one left, and make the scratch folder.
+
+        Later calls do nothing. Raises InputError or BudgetError if something cannot be written.
+        """
+        if self.begun:
+            return
+        if self._new:
+            remove_scratch(self.path)
+            _remove(_files(self.path, _OWN_FILE))
+            if self.scratch is not None:
+                _make_folder(self.scratch)
+            if self._made:
+                _settle(self.path)
+        self._logs = {name: _open_log(self.path / name) for name in LOGS}
+        for log, line in self._early:
+            self.append(log, line)
+        self._early.clear()
+
+    @property
+    def begun(self) -> bool:
+        """Whether the directory belongs to this run already."""
+        return bool(self._logs)
+
+    def append(self, log: str, line: str) -> None:
+        """Add a line to one of the logs, which get it when they are begun; when the disk is full, it is lost."""
+        if not self.begun:
+            self._early.append((log, line))
+        else:
+            with contextlib.suppress(OSError):
+                os.write(self._logs[log], encoded(f"{line}\n"))
+
+    def show(self, status: str) -> None:
+        """Make `status` the content of status.json, whole but not on disk for sure; what fails is ignored."""
+        if not self.begun:
+            return
+        temporary = self.path / f".{STATUS}.{os.getpid()}.tmp"
+        try:
+            temporary.write_bytes(encoded(status))
+            temporary.replace(self.path / STATUS)
+        except OSError:
+            with contextlib.suppress(OSError):
+                temporary.unlink()
+
+    def write(self, files: Iterable[tuple[str, bytes]]) -> None:
+        """Write each (name, content) atomically as it comes; raises as `write_atomically` does."""
+        self.begin()
+        for name, data in files:
+            write_atomically(self.path / name, data)
+
+    def discard(self) -> None:
+        """Leave no trace of a run that has not begun: not the lock, and not the directory if it was made."""
+        if not self.begun and self._made:
+            with contextlib.suppress(OSError):
+                (self.path / LOCK).unlink()
+                self.path.rmdir()
+
+    def __enter__(self) -> "RunDirectory":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.discard()
+        for descriptor in (*self._logs.values(), self._lock):
+            os.close(descriptor)
+
+
+def create(path: Path | None, source: str, overwrite: bool = False, scratch_dir: Path | None = None) -> RunDirectory:
+    """Make a run directory, or take an existing one, for a new run, and hold its lock.
+
+    Without a `path` it stands in the current folder and is named after the file `source`: wdbc.run, or
+    wdbc-2.run and so on where that exists already (unless `overwrite`). With `scratch_dir` the run will have a folder
+    of its own below that. Raises InputError if something cannot be written, or the directory holds anything and
+    `overwrite` is not given, or holds what no run has written; RunDirectoryError if another process holds it.
+    """
+    if scratch_dir is not None:
+        _check_scratch_dir(scratch_dir)
+    path, made = _make(path, source, overwrite)
+    scratch = None if scratch_dir is None else scratch_dir.absolute() / f"{path.absolute().name}-{secrets.token_hex(4)}"
+    return RunDirectory(path, made=made, new=True, scratch=scratch)
+
+
+def reopen(path: Path) -> RunDirectory:
+    """Take a directory that holds a run, to go on with it, and hold its lock.
+
+    Raises InputError if it holds no run or cannot be written, RunDirectoryError if another process holds it.
+    """
+    check_run(path)
+    _check_writable(path)
+    return RunDirectory(path, made=False, new=False)
+
+
+def check_run(path: Path) -> None:
+    """Raise InputError unless `path` is a directory that a run has written to, or is about to."""
+    if not os.path.isdir(path):
+        kind = "is a file" if os.path.exists(path) else "does not exist"
+        raise InputError(f"{path} {kind}; give the run directory that a solve has written.")
+    if not os.access(path, os.R_OK | os.X_OK):
+        raise InputError(f"{path} cannot be read: no permission to look into it; get it, or ask its owner.")
+    if not any(os.path.exists(path / name) for name in (LOCK, MANIFEST, STATUS, *LOGS, *OUTPUTS)):
+        raise InputError(f"{path} is no run directory: no solve has written to it; give one that has.")
+
+
+def resume_command(path: Path) -> str:
+    """The shell line that goes on with the run in `path`."""
+    return f"extbnsl resume {shlex.quote(str(path))}"
+
+
+def scratch_folder(path: Path) -> Path | None:
+    """The other folder in which the arrays of a run are, as far as its manifest can be read."""
+    with contextlib.suppress(InputError, RunDirectoryError):
+        scratch = read_manifest(path).scratch
+        return None if scratch is None else Path(scratch)
+    return None
+
+
+def scratch_files(path: Path) -> list[Path]:
+    """What a run needs only to be resumed: arrays, here or in its scratch folder, temporary files, and the manifest."""
+    scratch = scratch_folder(path)
+    files = [] if scratch is None else _files(scratch, _SCRATCH_FILE)
+    here = _files(path, _SCRATCH_FILE)
+    # The manifest goes last: as long as it is there, whoever was interrupted finds the scratch folder again.
+    return sorted(files + here, key=lambda file: file.name == MANIFEST)
+
+
+def remove_scratch(path: Path) -> None:
+    """Delete `scratch_files` and the folders that are empty then; raises InputError if that is not allowed."""
+    scratch = scratch_folder(path)
+    _remove(scratch_files(path))
+    remove_empty_folders(path, scratch)
+
+
+def remove_empty_folders(path: Path, scratch: Path | None) -> None:
+    """Remove the folders for arrays that have nothing in them."""
+    folders = [path / name for name in _ARRAY_FOLDERS]
+    if scratch is not None:
+        folders += [*(scratch / name for name in _ARRAY_FOLDERS), scratch]
+    for folder in folders:
+        with contextlib.suppress(OSError):
+            folder.rmdir()
+
+
+def _make(path: Path | None, source: str, overwrite: bool) -> tuple[Path, bool]:
+    """A directory that a new run may have, and whether it was made for it."""
+    if path is None:
+        stem = Path(Path(source).name.removesuffix(".gz")).stem or "data"
+        if not overwrite:
+            return _make_first_free(stem), True
+        path = Path(f"{stem}.run")
+    try:
+        path.mkdir()
+    except FileExistsError:
+        _check_free(path, overwrite)
+        _check_writable(path)
+        return path, False
+    except OSError as error:
+        raise write_failure(path, error) from error
+    return path, True
+
+
+def _make_first_free(stem: str) -> Path:
+    for number in itertools.count(1):
+        path = Path(f"{stem}.run" if number == 1 else f"{stem}-{number}.run")
+        try:
+            path.mkdir()
+        except FileExistsError:
+            continue
+        except OSError as error:
+            raise write_failure(path.absolute(), error) from error
+        return path
+    raise AssertionError("unreachable: the numbers do not end")
+
+
+def _check_free(path: Path, overwrite: bool) -> None:
+    """Raise InputError unless a new run may use the existing `path`."""
+    if not path.is_dir():
+        raise InputError(f"The run directory {path} is a file; choose another --run-dir.")
+    held = _entries(path)
+    if (path / MANIFEST).exists() and not overwrite:
+        raise InputError(
+            f"The run directory {path} holds a run; go on with it by '{resume_command(path)}', give --overwrite to "
+            "replace it, or choose another --run-dir."
+        )
+    if held and not overwrite:
+        raise InputError(
+            f"The run directory {path} exists and is not empty; give --overwrite to replace the run in it, "
+            "or choose another --run-dir."
+        )
+    own = {file.relative_to(path).as_posix() for file in _files(path, _OWN_FILE)}
+    foreign = [name for name in held if name not in own]
+    if foreign:
+        raise InputError(
+            f"--overwrite replaces nothing but a run directory, and {path} also holds {foreign[0]!r}; "
+            "move that away or choose another --run-dir."
+        )
+
+
+def _check_writable(path: Path) -> None:
+    if not os.access(path, os.W_OK | os.X_OK):
+        raise InputError(f"The run directory {path} cannot be written: no permission to write in it.")
+
+
+def _check_scratch_dir(path: Path) -> None:
+    if not os.path.isdir(path):
+        kind = "is a file" if os.path.exists(path) else "does not exist"
+        raise InputError(f"--scratch-dir: {path} {kind}; give an existing folder.")
+    if not os.access(path, os.W_OK | os.X_OK):
+        raise InputError(f"--scratch-dir: {path} cannot be written: no permission to write in it; choose another.")
+
+
+def _files(folder: Path, pattern: re.Pattern[str]) -> list[Path]:
+    """The files in a run directory or a scratch folder whose names, relative to it, are as the pattern says."""
+    files = (folder / name for name in _entries(folder) if pattern.fullmatch(name))
+    return [file for file in files if file.is_file()]
+
+
+def _entries(folder: Path) -> list[str]:
+    """The names in a folder but the lock, and below the folders of arrays; none if it does not exist."""
+    names: list[str] = []
+    try:
+        for entry in folder.iterdir():
+            if entry.name in _ARRAY_FOLDERS and entry.is_dir():
+                names += (f"{entry.name}/{below.name}" for below in entry.iterdir())
+            elif entry.name != LOCK:
+                names.append(entry.name)
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise InputError(f"{folder} cannot be read: {error.strerror}.") from error
+    return sorted(names)
+
+
+def _remove(files: Iterable[Path]) -> None:
+    for file in files:
+        try:
+            file.unlink(missing_ok=True)
+        except OSError as error:
+            raise InputError(f"{file} cannot be deleted: {error.strerror}.") from error
+
+
+def _make_folder(path: Path) -> None:
+    try:
+        path.mkdir()
+    except OSError as error:
+        raise write_failure(path, error) from error
+    _settle(path)
+
+
+def _settle(path: Path) -> None:
+    """Let the name of a new folder be on disk, unless its parent is one that must not be opened."""
+    with contextlib.suppress(InputError):
+        synchronise_folder(path.absolute().parent)
+
+
+def _open_log(path: Path) -> int:
+    """A descriptor that appends to a log, on a line of its own even if a killed process left half a line."""
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
+        length = os.fstat(descriptor).st_size
+        if length and os.pread(descriptor, 1, length - 1) != b"\n":
+            os.write(descriptor, b"\n")
+    except OSError as error:
+        raise write_failure(path, error) from error
+    return descriptor

@@ -1,0 +1,306 @@
+"""What a run is doing: status.json, which the run keeps up to date, and what others can tell from its directory.
+
+Reading needs the standard library alone, and neither waits for the run nor disturbs it.
+"""
+
+import contextlib
+import dataclasses
+import json
+import math
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from extbnsl.errors import InputError, RunDirectoryError
+from extbnsl.events import Committed, Event, IncumbentFound, LayerAdvanced, LayerEnded, StageEnded, StageStarted
+from extbnsl.files.documents import json_text
+from extbnsl.files.lock import holder
+from extbnsl.files.manifest import MANIFEST, Manifest, read_manifest
+from extbnsl.machine.budgets import current_rss, format_size, peak_rss
+from extbnsl.results.reading import read_result
+from extbnsl.run.directory import STATUS, check_run, resume_command
+from extbnsl.run.progress import Clock, Writer, activity, format_count, format_gap, format_time, utc_now
+
+WRITE_SECONDS = 1.0  # advances and the like are written at this distance
+END_SECONDS = 0.1  # what starts or ends is written at this one: small components have many layers
+STALE_SECONDS = 60.0  # a living process that has not written for this long is worth a remark
+
+_BOUNDS = ("lower_bound", "upper_bound")
+_TEXTS = ("host", "updated", "stage", "doing", "ended")
+_NUMBERS = (
+    *("process", "elapsed", "committed", "layer", "layers", "component", "components", "done", "expanded", "generated"),
+    *("kept", "spilled", "memory", "disk", "rss_bytes", "peak_rss_bytes", *_BOUNDS),
+)  # fmt: skip
+
+
+class StatusFile:
+    """An observer that keeps the text of status.json up to date: when stages and layers end, and at every beat.
+
+    Keys: those of a layer are of the last one that ended, but `done` is the share of the one in work; `elapsed` and
+    `committed` (the last checkpoint) in seconds since the run began, `seconds_before` of earlier sessions among them;
+    `updated` in UTC; `ended` is null as long as the process works. Safe to call from several threads.
+    """
+
+    def __init__(self, write: Writer, clock: Clock = time.monotonic, seconds_before: float = 0.0) -> None:
+        self._write = write
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._started = clock() - seconds_before
+        self._written = -math.inf
+        self._told: dict[str, Any] = dict.fromkeys((*_TEXTS, *_NUMBERS))
+        self._told |= {"process": os.getpid(), "host": os.uname().nodename, "doing": "starting"}
+
+    def __call__(self, event: Event) -> None:
+        """Take in `event`, and write unless that was done a moment ago."""
+        with self._lock:
+            if not (isinstance(event, IncumbentFound) and self._told["stage"] == "search"):
+                self._told["doing"] = activity(event) or self._told["doing"]
+            match event:
+                case StageStarted():
+                    self._told["stage"] = event.stage
+                case LayerAdvanced():
+                    self._told |= {"done": event.done, "memory": event.memory, "disk": event.disk}
+                case LayerEnded():
+                    self._told |= dataclasses.asdict(event) | {"done": 0.0}
+                case Committed():
+                    self._told |= {"committed": self._elapsed(), "disk": event.disk}
+            turn = isinstance(event, StageStarted | StageEnded | LayerEnded)
+            self._write_after(END_SECONDS if turn else WRITE_SECONDS)
+
+    def beat(self) -> None:
+        """Write; to be called every second or so."""
+        with self._lock:
+            self._write_after(0.0)
+
+    def end(self, how: str) -> None:
+        """Write the last word: the status of the result, or why there is none."""
+        with self._lock:
+            self._told["ended"] = how
+            self._write_after(0.0)
+
+    def _write_after(self, seconds: float) -> None:
+        if self._clock() - self._written >= seconds:
+            self._written = self._clock()
+            now = {"updated": utc_now(), "elapsed": self._elapsed()}
+            self._write(json_text(self._told | now | {"rss_bytes": current_rss(), "peak_rss_bytes": peak_rss()}))
+
+    def _elapsed(self) -> float:
+        return round(self._clock() - self._started, 3)
+
+
+@dataclass(frozen=True)
+class Status:
+    """What can be told of a run from its directory.
+
+    state: 'running', 'done', 'stopped' (in good order), 'killed' or 'unknown'. resume: the command that goes on with
+    it, None if none does. age: seconds since `told`, the content of status.json, was written. notes: sentences on what
+    is damaged or odd.
+    """
+
+    path: Path
+    state: str
+    process: int | None
+    ended: str | None
+    resume: str | None
+    phase: str | None
+    age: float | None
+    told: Mapping[str, Any]
+    notes: tuple[str, ...]
+
+    def document(self) -> dict[str, Any]:
+        """All of it as JSON values."""
+        own = {"run": str(self.path), "state": self.state, "process": self.process, "ended": self.ended}
+        more = {"resume": self.resume, "phase": self.phase, "age_seconds": self.age, "notes": list(self.notes)}
+        return own | more | {key: value for key, value in self.told.items() if key not in own}
+
+    def lines(self) -> Iterator[str]:
+        """All of it for a person, one subject a line."""
+        for subject, text in _rows(self):
+            if text:
+                yield f"{subject:12} {text}"
+
+
+def read_status(path: Path, now: Callable[[], float] = time.time) -> Status:
+    """What the run in `path` is doing, or how it ended; damaged files cost what they say and get a note.
+
+    Raises InputError if `path` is no run directory.
+    """
+    check_run(path)
+    notes: list[str] = []
+    lock = holder(path)
+    manifest = _noted(notes, lambda: read_manifest(path)) if (path / MANIFEST).exists() else None
+    result = _noted(notes, lambda: read_result(path)) if (path / "result.json").exists() else None
+    told = _noted(notes, lambda: _read_told(path / STATUS)) if (path / STATUS).exists() else None
+    if told is not None and lock.holds and told["process"] != lock.process:
+        told = None  # of an earlier session: this one has not begun to write
+    done = finished(result, manifest)
+    ended = str(result["status"]) if result is not None and done else _how_it_ended(told, manifest, result)
+    state = _state(lock.holds, done, ended)
+    age = None if told is None else max(0.0, now() - datetime.fromisoformat(told["updated"]).timestamp())
+    notes += _remarks(path, manifest, state, age)
+    return Status(
+        path=path,
+        state=state,
+        process=lock.process if lock.holds else None,
+        ended=ended if state in ("done", "stopped") else None,
+        resume=resume_command(path) if manifest is not None and state not in ("running", "done") else None,
+        phase=None if manifest is None else manifest.state.get("phase"),
+        age=age,
+        told=_merged(told, manifest, result if done else None),
+        notes=tuple(notes),
+    )
+
+
+def finished(result: Mapping[str, Any] | None, manifest: Manifest | None) -> bool:
+    """Whether `result` is the last word on a run, so that resuming it could add nothing."""
+    if result is None:
+        return False
+    if manifest is None or manifest.state.get("phase") != "done":
+        return bool(result.get("status") == "optimal")
+    return bool(result.get("status") == manifest.state.get("status"))
+
+
+def finished_result(path: Path) -> dict[str, Any] | None:
+    """The document of result.json if it is the last word on the run in `path`."""
+    with contextlib.suppress(InputError, RunDirectoryError):
+        result = read_result(path)
+        if finished(result, None) or finished(result, read_manifest(path)):
+            return result
+    return None
+
+
+def _read_told(file: Path) -> dict[str, Any]:
+    """The content of status.json; RunDirectoryError if it is not what a run writes."""
+    try:
+        told = json.loads(file.read_bytes())
+        texts, numbers = [told[key] for key in _TEXTS], [told[key] for key in _NUMBERS]
+        datetime.fromisoformat(told["updated"])
+    except OSError as error:
+        raise RunDirectoryError(f"{file} cannot be read: {error.strerror}.") from error
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
+        raise RunDirectoryError(f"{file} is damaged; it is of no importance for resuming.") from error
+    if not (
+        all(text is None or isinstance(text, str) for text in texts)
+        and all(number is None or _is_number(number) for number in numbers)
+    ):
+        raise RunDirectoryError(f"{file} is damaged; it is of no importance for resuming.")
+    return dict(told)
+
+
+def _noted(notes: list[str], read: Callable[[], Any]) -> Any:
+    """What `read` returns; None, and a note, if it fails as damaged files do."""
+    try:
+        return read()
+    except (InputError, RunDirectoryError) as error:
+        notes.append(str(error))
+        return None
+
+
+def _how_it_ended(
+    told: Mapping[str, Any] | None, manifest: Manifest | None, result: Mapping[str, Any] | None
+) -> str | None:
+    """What the last session said when it ended; None if it did not, or nothing is known."""
+    if told is not None:
+        return told["ended"]
+    how = (None if manifest is None else manifest.state.get("status")) or (result or {}).get("status")
+    return None if how is None else str(how)
+
+
+def _state(held: bool | None, done: bool, ended: str | None) -> str:
+    if held:
+        return "running"
+    if done:
+        return "done"
+    if ended is not None:
+        return "stopped"
+    return "unknown" if held is None else "killed"
+
+
+def _remarks(path: Path, manifest: Manifest | None, state: str, age: float | None) -> Iterator[str]:
+    if state == "running" and age is not None and age > STALE_SECONDS:
+        yield "The process lives but has not written for a while: it is suspended, or cannot write."
+    if state not in ("running", "done") and not (path / MANIFEST).exists():
+        yield "There is no checkpoint to resume the run from; start it again with solve."
+    scratch = None if manifest is None or state == "done" else manifest.scratch
+    if scratch is not None and not Path(scratch).is_dir():
+        yield f"The run's scratch folder {scratch} is not there; bring it back, or mount its disk, before resuming."
+
+
+def _merged(
+    told: Mapping[str, Any] | None, manifest: Manifest | None, result: Mapping[str, Any] | None
+) -> dict[str, Any]:
+    """The content of status.json, with bounds and seconds from elsewhere where that knows more."""
+    state = {} if manifest is None else manifest.state
+    known = {"elapsed": state.get("seconds")} | {key: state.get(key) for key in _BOUNDS}
+    merged: dict[str, Any] = dict.fromkeys((*_TEXTS, *_NUMBERS))
+    for source in (known, told or {}, {key: (result or {}).get(key) for key in _BOUNDS}):
+        merged |= {key: value for key, value in source.items() if key in _TEXTS or _is_number(value)}
+    return merged
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and abs(value) < 1e300
+
+
+def _rows(status: Status) -> Iterator[tuple[str, str | None]]:
+    """What there is to say, as (subject, text); the text is None where nothing is known."""
+    told = status.told
+    yield "run", str(status.path)
+    yield "state", _state_text(status)
+    yield "continue", status.resume
+    yield "doing", told["doing"] or "starting" if status.state in ("running", "unknown") else None
+    yield "layer", _layer_text(told)
+    yield "bounds", _bounds_text(told)
+    yield "RAM", _memory_text(told)
+    yield "disk", None if told["disk"] is None else format_size(told["disk"])
+    yield "elapsed", None if told["elapsed"] is None else format_time(told["elapsed"])
+    yield "checkpoint", None if told["committed"] is None else f"at {format_time(told['committed'])}"
+    yield "updated", None if status.age is None else f"{_age_text(status.age)} ago"
+    for note in status.notes:
+        yield "note", note
+
+
+def _state_text(status: Status) -> str:
+    how = status.ended or ""
+    how = how if " " in how else how.replace("_", " ")  # a status, not a sentence
+    if status.state == "running":
+        host = status.told["host"]
+        place = f" on {host}" if host not in (None, os.uname().nodename) else ""
+        return f"running, process {status.process or 'unknown'}{place}"
+    if status.state == "killed":
+        return "not running, and it did not say why: it was killed, or the machine went down"
+    if status.state == "unknown":
+        return "whether it is running cannot be told: its lock cannot be looked at"
+    return f"{status.state}: {how}" if how else status.state
+
+
+def _layer_text(told: Mapping[str, Any]) -> str | None:
+    if None in (told["layer"], told["layers"], told["generated"], told["kept"]):
+        return None
+    part = f", component {told['component']} of {told['components']}" if (told["components"] or 1) > 1 else ""
+    spilled = f", {format_count(told['spilled'])} spilled" if told["spilled"] else ""
+    counts = f"{format_count(told['generated'])} generated, {format_count(told['kept'])} kept{spilled}"
+    return f"{told['layer']} of {told['layers']}{part}: {counts}"
+
+
+def _bounds_text(told: Mapping[str, Any]) -> str | None:
+    lower, upper = told["lower_bound"], told["upper_bound"]
+    if lower is None or upper is None:
+        return None
+    return f"{lower:.6f} to {upper:.6f} (gap {format_gap(lower, upper)})"
+
+
+def _memory_text(told: Mapping[str, Any]) -> str | None:
+    if None in (told["rss_bytes"], told["peak_rss_bytes"]):
+        return None
+    own = "" if told["memory"] is None else f", {format_size(told['memory'])} of it the solver's own structures"
+    return f"{format_size(told['rss_bytes'])}{own}; at most {format_size(told['peak_rss_bytes'])}"
+
+
+def _age_text(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 100 else format_time(seconds)

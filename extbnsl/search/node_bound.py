@@ -1,0 +1,108 @@
+"""The bound h of a node from multipliers, in kernels."""
+
+import numpy as np
+
+from extbnsl.bounds.multipliers import UNIT
+from extbnsl.kernels.bits import u64
+from extbnsl.kernels.compiler import njit
+from extbnsl.search.ancestral import closed_set
+
+VECTOR = 8  # clusters that are looked at together
+NEIGHBOURS = 8  # lowest bits of the high part in which neighbouring partitions differ
+
+
+@njit
+def new_coarse(low_bits, bound):
+    """Room for what the groups but the first add to h, for each value of the low bits beyond the first group."""
+    return np.empty(1 << max(0, low_bits - bound[3][0]))
+
+
+@njit
+def fill_coarse(high, group, coarse):
+    """What the groups but the first add to h in one partition, for each value of the low bits beyond the first."""
+    tables, start, shift, width = group
+    for c in range(coarse.size):
+        varset = high | (u64(c) << u64(width[0]))
+        total = 0.0
+        for k in range(1, start.size):
+            total += tables[start[k] + np.int64((varset >> u64(shift[k])) & ((u64(1) << u64(width[k])) - u64(1)))]
+        coarse[c] = total
+
+
+@njit
+def fine_part(high, low_bits, group):
+    """The first group's part of h in one partition: (tables, at, mask, cut); the group bound of the node with low
+    part `low` is coarse[low >> cut] + tables[at + (low & mask)]."""
+    width = u64(group[3][0])
+    mask = (u64(1) << min(width, u64(low_bits))) - u64(1)
+    return group[0], high & ((u64(1) << width) - u64(1)), mask, width
+
+
+@njit
+def new_near(clusters):
+    """Room for the clusters near one target: (masks, weights, counts, last).
+
+    masks (3, k + VECTOR), weights: in row 0 all clusters, in row 1 those that are disjoint from the upper bits of a
+    target's high part, last (1,) uint64, in row 2 those that are disjoint from all of it. counts (3,): how many.
+    """
+    size = clusters[0].size
+    masks, weights = np.empty((3, size + VECTOR), np.uint64), np.empty((3, size + VECTOR), np.int64)
+    masks[0, :size], weights[0, :size] = clusters[0], clusters[1]
+    return masks, weights, np.full(3, size), np.full(1, ~u64(0))
+
+
+@njit
+def near_clusters(high, low_bits, near):
+    """Find the clusters that are disjoint from `high`, and fill them up with some that weigh nothing.
+
+    Returns how many there are, in vectors. Neighbouring targets share the upper bits of `high`: as long as these stay,
+    only what they leave of the clusters is looked at.
+    """
+    masks, weights, counts, last = near
+    upper = high >> u64(low_bits + NEIGHBOURS) << u64(low_bits + NEIGHBOURS)
+    for row in range(1 if upper == last[0] else 0, 2):
+        bits = high if row else upper
+        left = u64(0)
+        for c in range(u64(counts[row])):  # without a branch, which would be hard to predict
+            masks[row + 1, left], weights[row + 1, left] = masks[row, c], weights[row, c]
+            left += u64(0) if masks[row, c] & bits else u64(1)
+        counts[row + 1] = left
+    last[0] = upper
+    for c in range(left, left + u64(VECTOR)):
+        masks[2, c], weights[2, c] = ~u64(0), 0
+    return (left + u64(VECTOR - 1)) // u64(VECTOR)
+
+
+@njit
+def weight_of(varset, masks, weights, vectors):
+    """What those of the clusters weigh that are disjoint from a node.
+
+    No more than this: with the rest of the bound it would not be inlined, and cost more by the call than by the sum.
+    """
+    total = np.int64(0)
+    for c in range(vectors * u64(VECTOR)):
+        total += np.int64(0) if masks[c] & varset else weights[c]
+    return total
+
+
+@njit
+def bound_of_waiting(varset, waiting):
+    """The sum of mu over the variables that a varset lacks; two low bytes come last, as in `emit`."""
+    h = 0.0
+    for b in range(2, waiting.shape[0]):
+        h += waiting[b, (varset >> u64(b << 3)) & u64(255)]
+    return h + waiting[0, varset & u64(255)] + waiting[1, (varset >> u64(8)) & u64(255)]
+
+
+@njit
+def closed_sets_of(varsets, g, variables, clusters, ancestry, limit):
+    """The set of each node, see `ancestral.closed_set`: uint64, as the search takes it where it extends no path."""
+    closed = np.empty(varsets.size, np.uint64)
+    everything = ~u64(0) >> u64(64 - variables)
+    near = new_near(clusters)
+    par = np.empty(64, np.uint64)
+    vectors = near_clusters(u64(0), 0, near)
+    for i in range(varsets.size):
+        h = bound_of_waiting(varsets[i], clusters[2]) + weight_of(varsets[i], near[0][2], near[1][2], vectors) * UNIT
+        closed[i] = closed_set(varsets[i], everything, limit - g[i] - h, ancestry[1], ancestry[2], ancestry[3], par)
+    return closed

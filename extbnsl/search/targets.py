@@ -1,0 +1,100 @@
+"""The targets that the nodes of a layer lead to, by the leaf that they gain."""
+
+import numpy as np
+
+from extbnsl.kernels.bits import popcount, u64
+from extbnsl.kernels.compiler import njit
+
+
+@njit
+def group_by_leaf(starts, forced):
+    """The nodes of each partition sorted by the leaf they are forced to, free ones last.
+
+    Returns free (p,) int64, where each partition's free nodes begin, and order (m,) uint32. A target then reads only
+    nodes that have a successor in it.
+    """
+    free = np.empty(starts.size - 1, np.int64)
+    order = np.empty(forced.size, np.uint32)
+    at = np.empty(65, np.int64)
+    for p in range(starts.size - 1):
+        at[:] = 0
+        for i in range(starts[p], starts[p + 1]):
+            at[min(forced[i], 64)] += 1
+        position = starts[p]
+        for leaf in range(65):
+            at[leaf], position = position, position + at[leaf]
+        free[p] = at[64]
+        for i in range(starts[p], starts[p + 1]):
+            leaf = min(forced[i], 64)
+            order[at[leaf]] = i
+            at[leaf] += 1
+    return free, order
+
+
+@njit
+def first_forced(order, forced, lo, hi, leaf):
+    """The first position in lo..hi whose node is forced to `leaf` or a later one."""
+    while lo < hi:
+        middle = (lo + hi) >> 1
+        if forced[order[middle]] < leaf:
+            lo = middle + 1
+        else:
+            hi = middle
+    return lo
+
+
+@njit
+def _without(at, end, highs, bit):
+    """The first position from `at` on, below `end`, whose high part lacks the bit; or `end`."""
+    while at < end and highs[at] & bit:
+        at += 1
+    return at
+
+
+@njit
+def next_targets(streams, columns, shape, size, room, found):
+    """The next targets of a block, ascending, and where the successors in each of them come from.
+
+    A target draws on the partition of the same high part, by any low variable, and on those without one of its high
+    bits, by that variable. So the targets are a merge of `streams` = (at, ends, bits, leaves): partitions
+    at[s]:ends[s] of columns = (highs, starts), with bits[s] added where it is missing, by the variables of the varset
+    leaves[s]. The successors have `size` variables.
+
+    Fills found = (targets, first, partition, leaves): the sources of target t are rows first[t]:first[t + 1] of the
+    last two. Stops when these are full, or the targets can get `room` nodes together, and leaves in `at` where to go
+    on. Returns the number of targets and how many nodes they can get at most.
+    """
+    at, ends, bits, leaf = streams
+    highs, starts = columns
+    targets, first, partition, leaves = found
+    variables, low_bits = shape
+    most = np.zeros(variables + 1, np.int64)  # most[k]: low parts of k variables
+    most[0] = 1
+    for k in range(1, low_bits + 1):
+        most[k] = most[k - 1] * (low_bits - k + 1) // k
+    none = ~u64(0)
+    heads = np.empty(at.size, np.uint64)
+    for s in range(at.size):
+        at[s] = _without(at[s], ends[s], highs, bits[s])
+        heads[s] = highs[at[s]] | bits[s] if at[s] < ends[s] else none
+    count, filled, rooms = 0, 0, 0
+    while count < targets.size and rooms < room:
+        target = none
+        for s in range(heads.size):
+            target = heads[s] if heads[s] < target else target
+        if target == none:
+            break
+        targets[count], first[count] = target, filled
+        nodes = 0
+        for s in range(heads.size):
+            if heads[s] == target:
+                here = at[s]
+                partition[filled], leaves[filled] = here, leaf[s]
+                filled += 1
+                nodes += (starts[here + 1] - starts[here]) * (1 if bits[s] else low_bits)
+                at[s] = _without(here + 1, ends[s], highs, bits[s])
+                heads[s] = highs[at[s]] | bits[s] if at[s] < ends[s] else none
+        rooms += min(nodes, most[size - np.int64(popcount(target))])
+        count += 1
+    first[count] = filled
+    return count, rooms

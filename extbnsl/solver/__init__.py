@@ -1,0 +1,1 @@
+"""The compositions: solve, estimate and score."""

@@ -1,0 +1,279 @@
+"""What a solve would need, before it is begun: its first part is done, watched, and carried on.
+
+Everything up to the search is done as `solve` does it. Then the search of each component is probed, all in memory,
+until it is over or the effort or the memory is used up; `search.forecast` guesses the layers that are left. What they
+take follows from the bytes of a node and the time of an edge as the probe had them.
+"""
+
+import contextlib
+import math
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from extbnsl.bounds.patterns import pattern_bytes
+from extbnsl.data import Dataset
+from extbnsl.errors import InputError
+from extbnsl.events import Event, Observer, StageAdvanced, ignore
+from extbnsl.files.shelf import Shelf
+from extbnsl.kernels.varsets import WORD_BITS
+from extbnsl.machine.budgets import Deadline, default_disk, default_memory, default_threads
+from extbnsl.machine.workers import Stopped, StopSignal, Workers, never
+from extbnsl.parents.best_score import ByteTables
+from extbnsl.parents.components import Component, components
+from extbnsl.parents.exhaustive.surviving import Survivors, counting_limits
+from extbnsl.proof.commits import Commits
+from extbnsl.proof.context import Context
+from extbnsl.proof.division import guided_pieces, lower_bound, next_piece, piece_limit, raise_bound, whole_component
+from extbnsl.proof.effort import MANY_EDGES, find_guide, may_polish
+from extbnsl.proof.guide import Guide, Guided, guided_problem, tables_fit
+from extbnsl.proof.methods import Methods, check_options
+from extbnsl.proof.searching import Report, fixed_memory, least_room
+from extbnsl.proof.stages import Stages
+from extbnsl.proof.standing import Standing
+from extbnsl.scores.local import LocalScores
+from extbnsl.search.forecast import predicted_layers
+from extbnsl.search.layers import Room, search_layers
+from extbnsl.search.problem import SearchProblem
+from extbnsl.search.score_cache import READING_BYTES
+from extbnsl.search.state import SearchState
+from extbnsl.solver.components import find_parts
+from extbnsl.solver.families import find_survivors
+from extbnsl.solver.needs import NODE_BYTES, Budgets, Counting, Estimate, Probe
+from extbnsl.solver.stores import temporary_store
+from extbnsl.solver.warm_up import load_kernels
+
+EFFORT = 60.0  # seconds
+BOUND_SHARE = 0.5  # of the effort that is left for a component, for its bound; the rest is for the probe
+FEWEST_LAYERS = 4  # whose sizes can be carried on
+
+
+def estimate(
+    problem: Dataset | LocalScores,
+    *,
+    max_parents: int | None = None,
+    threads: int | None = None,
+    memory: int | None = None,
+    disk: int | None = None,
+    time_limit: float | None = None,
+    seed: int = 0,
+    lower_bound: str = "auto",
+    fixing: bool = True,
+    ancestral: bool = True,
+    path_extension: bool = True,
+    parent_graph: str = "sparse",
+    polish: bool | None = None,
+    effort: float = EFFORT,
+    observer: Observer = ignore,
+    stop: StopSignal = never,
+) -> Estimate:
+    """What `solve` would need with the same arguments, found out in about `effort` seconds; no file stays.
+
+    The kernels are loaded before the effort begins. A `stop` ends it early, with what is known then. Raises InputError
+    for unusable arguments.
+    """
+    check_options(max_parents, threads, memory, disk, time_limit, lower_bound, parent_graph, polish)
+    if not effort > 0:
+        raise InputError(f"effort: {effort} is not a positive number of seconds.")
+    budgets = Budgets(
+        memory or default_memory(), disk or default_disk(Path()), threads or default_threads(), time_limit
+    )
+    counted: dict[int, _Counted] = {}
+
+    def observe(event: Event) -> None:
+        if isinstance(event, StageAdvanced) and event.level is not None:
+            counted[event.level] = _Counted(event.done, time.perf_counter())
+        observer(event)
+
+    methods = Methods(lower_bound, fixing, ancestral, path_extension, parent_graph, polish)
+    with temporary_store() as store, Workers(budgets.threads, stop) as workers:
+        commits = Commits(None, store, {}, Standing(), ignore)
+        stages, shelf = Stages(observe, commits.standing.stages), Shelf(budgets.memory // 2, store)
+        context = Context(workers, stages, observe, budgets.memory, seed, methods, commits, shelf)
+        load_kernels(context)
+        return _estimated(problem, max_parents, budgets, counted, Deadline.after(effort), context)
+
+
+def _estimated(
+    problem: Dataset | LocalScores,
+    max_parents: int | None,
+    budgets: Budgets,
+    counted: Mapping[int, "_Counted"],
+    deadline: Deadline,
+    context: Context,
+) -> Estimate:
+    """The estimate, found out until the deadline; counted: the varsets counted by size, as far as counting has come."""
+    stop = context.workers.stop
+    with _until(deadline, stop, context) as limited:
+        began = time.perf_counter()
+        survivors = find_survivors(problem, max_parents, limited)
+        if survivors.stopped is not None:
+            limits = counting_limits(problem, max_parents) if isinstance(problem, Dataset) else np.zeros(0, np.int64)
+            counting = _unfinished(survivors, limits, began, counted)
+            return Estimate(budgets, counting, (), counting.seconds, stop())
+        counting = Counting(survivors.varsets, survivors.scores.families, time.perf_counter() - began)
+        found = components(survivors.scores, context.shelf.put)
+        context.standing.parts = find_parts(survivors, found, limited)
+    probes: list[tuple[int, list[Probe]]] = []
+    for k in sorted(range(len(found)), key=lambda k: found[k].size):  # what small ones leave is for the large ones
+        share = deadline.remaining() / (len(found) - len(probes))
+        probes.append((k, _probed(found[k], k, context, stop, share)))
+    seconds = sum(spent["seconds"] for stage, spent in context.stages.seconds.items() if stage != "kernels")
+    ordered = tuple(probe for _, own in sorted(probes, key=lambda p: p[0]) for probe in own)
+    return Estimate(budgets, counting, ordered, seconds, stop())
+
+
+@dataclass(frozen=True)
+class _Counted:
+    """Varsets counted so far, at a moment of the performance counter."""
+
+    varsets: int
+    at: float
+
+
+@contextlib.contextmanager
+def _until(deadline: Deadline, stop: StopSignal, context: Context) -> Iterator[Context]:
+    """The context, with workers that stop at the deadline too."""
+    threads = context.workers.threads
+    with Workers(threads, lambda: stop() or ("effort" if deadline.passed() else None)) as workers:
+        yield replace(context, workers=workers)
+
+
+def _unfinished(
+    survivors: Survivors, limits: NDArray[np.int64], began: float, counted: Mapping[int, _Counted]
+) -> Counting:
+    """How far the counting got, and what is left of it.
+
+    counted: the varsets counted, in all, when the parent sets of each size had been judged.
+    """
+    seconds, n = time.perf_counter() - began, limits.size
+    limit = min(int(limits.max(initial=0)), n - 1)
+    sizes = sorted(counted)
+    far = Counting(survivors.varsets, survivors.scores.families, seconds, max(sizes, default=0), limit, math.inf)
+    if len(sizes) < 2:
+        return far
+    before, last = (counted[size] for size in sizes[-2:])
+    share = (last.varsets - before.varsets) / math.comb(n, sizes[-1] + 1)
+    each = (last.at - before.at) / max(1, last.varsets - before.varsets)
+    left = share * sum(math.comb(n, size + 1) for size in range(sizes[-1] + 1, limit + 1))
+    spent = began + seconds - last.at  # on the next size already
+    return replace(far, seconds_left=max(1.0, each * left - spent))
+
+
+def _probed(component: Component, k: int, context: Context, stop: StopSignal, seconds: float) -> list[Probe]:
+    """The searches of component k's pieces as far as they get in so many seconds, and the guess how they go on."""
+    deadline = Deadline.after(seconds)
+    part = context.standing.parts[k]
+    probe = Probe(component.size, _count(component.costs), part.upper_bound, part.lower_bound)
+    if part.proved:
+        return [probe]
+    pieces, probes, thorough = whole_component(component), list[Probe](), False
+    while (at := next_piece(pieces)) is not None:
+        share = deadline.remaining() / sum(piece.order is None for piece in pieces)
+        until = Deadline.after(share)
+        guides: list[Guide] = []
+        found = None
+        limit = piece_limit(pieces, at, part)
+        with (
+            contextlib.suppress(Stopped),
+            _until(Deadline.after(BOUND_SHARE * share), stop, context) as limited,
+            context.stages.stage("bounds", f"component {k + 1}, {len(pieces[at].variables)} variables"),
+        ):
+            found = find_guide(pieces[at].left, pieces[at].multipliers, limit, limited, guides.append, thorough)
+        if found is not None and found.proved:
+            return [*probes, replace(probe, lower_bound=part.upper_bound)]
+        if found is not None and found.pieces:
+            pieces = guided_pieces(pieces, at, found)
+            continue
+        if found is not None and found.edges >= MANY_EDGES and not thorough and may_polish(context.methods):
+            pieces, thorough = guided_pieces(pieces, at, found), True
+            continue
+        if found is not None:
+            guides.append(found.guide)
+        piece = pieces[at]
+        probe = replace(
+            probe,
+            variables=len(piece.variables),
+            families=_count(piece.left.costs),
+            lower_bound=part.upper_bound - limit + piece.lower_bound,
+        )
+        if guides:
+            guided = guided_pieces(pieces, at, Guided(guides[-1]))
+            raise_bound(k, lower_bound(guided), context.standing)
+            bound = min(part.upper_bound, lower_bound(guided))
+            probe = replace(probe, families=_count(guides[-1].costs), lower_bound=bound)
+        with _until(until, stop, context) as limited:
+            probes.append(_probed_piece(probe, guides[-1] if guides else None, limit, k, limited))
+        pieces = (*pieces[:at], replace(piece, order=()), *pieces[at + 1 :])  # it is dealt with
+    return probes
+
+
+def _count(costs: Sequence[NDArray]) -> int:
+    return sum(own.size for own in costs)
+
+
+def _probed_piece(probe: Probe, guide: Guide | None, limit: float, k: int, context: Context) -> Probe:
+    """The probe with what the beginning of the search of a piece of component k showed."""
+    if probe.variables > WORD_BITS:
+        return replace(probe, unknown=f"more than {WORD_BITS} variables are not searched")
+    if guide is None:
+        return replace(probe, unknown="the effort ended before it had a bound")
+    problem = guided_problem(guide, limit, context)
+    layered = context.methods.parent_graph == "layered" or not tables_fit(guide.costs, context)
+    return _searched(replace(probe, layered=layered), problem, Report(probe.variables, k, problem, context), context)
+
+
+def _searched(probe: Probe, problem: SearchProblem, report: Report, context: Context) -> Probe:
+    """The probe with what the beginning of the search showed, which has sparse parent graphs in any case."""
+    assert isinstance(problem.parent_graphs, ByteTables), "a probe has no score cache"
+    threads = context.workers.threads
+    widest = 0 if context.methods.lower_bound in ("static", "clusters") else int(problem.bound.width.max())
+    tables = sum(array.nbytes for array in problem.parent_graphs.arrays())
+    fixed = context.shelf.held + fixed_memory(problem, threads)
+    fixed += threads * READING_BYTES - tables if probe.layered else 0
+    least = max(fixed + least_room(threads), 2 * threads * pattern_bytes(widest))
+    seen = _Seen()
+    states = search_layers(problem, context.workers, Room(max(context.memory, least) - fixed))
+    forecast = predicted_layers(seen.told(states, report), problem.variables)
+    if forecast.seen < FEWEST_LAYERS and not forecast.complete:
+        return replace(probe, unknown="the effort ended before enough layers of its search were seen")
+    return replace(
+        probe,
+        forecast=forecast,
+        fixed=fixed,
+        least=least,
+        node_bytes=seen.node_bytes,
+        edge_ns=1e9 * seen.seconds / max(1, seen.edges),
+        seconds=seen.layer_seconds,
+    )
+
+
+class _Seen:
+    """What a search showed: its seconds and edges, the seconds up to its last whole layer, and the bytes of a node in
+    its largest layer."""
+
+    def __init__(self) -> None:
+        self.seconds = self.layer_seconds = 0.0
+        self.edges = self.nodes = 0
+        self.node_bytes = float(NODE_BYTES)
+
+    def told(self, states: Iterable[SearchState], report: Report) -> Iterator[SearchState]:
+        """The states until the search is over or stopped; the observer hears of them too."""
+        began, reached, context = time.perf_counter(), -1, report.context
+        with contextlib.suppress(Stopped):
+            for state in states:
+                self.seconds, self.edges = time.perf_counter() - began, state.generated
+                if state.layer.size == reached:
+                    context.observer(report.layer_advanced(state))
+                else:
+                    reached, self.layer_seconds = state.layer.size, self.seconds
+                    if state.layer.nodes > self.nodes:
+                        self.nodes = state.layer.nodes
+                        self.node_bytes = state.layer.memory / state.layer.nodes
+                    raise_bound(report.k, min(state.least_f, report.problem.limit), context.standing)
+                    context.observer(report.layer_ended(state))
+                yield state

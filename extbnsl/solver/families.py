@@ -1,0 +1,77 @@
+"""The families that can win: from data, from score files, or from a commit."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from extbnsl.data import Dataset
+from extbnsl.errors import InputError
+from extbnsl.kernels.varsets import sizes
+from extbnsl.machine.workers import Stopped
+from extbnsl.parents.exhaustive.state import Enumeration
+from extbnsl.parents.exhaustive.surviving import Survivors, surviving_families
+from extbnsl.parents.pruning import prune
+from extbnsl.proof.commits import commit_if_due, commit_or_stop
+from extbnsl.proof.context import Context
+from extbnsl.scores.local import LocalScores
+
+
+def find_survivors(problem: Dataset | LocalScores, max_parents: int | None, context: Context) -> Survivors:
+    """The families that can win: those of the standing, or from the problem; the standing gets them if complete."""
+    if context.standing.survivors is not None:
+        return context.standing.survivors
+    survivors = _found_survivors(problem, max_parents, context)
+    if survivors.stopped is None:
+        standing, held = context.standing, context.standing.counting
+        standing.survivors, standing.counting, standing.enumeration = survivors, None, None
+        try:
+            if held is None:
+                commit_if_due(context.commits)
+            else:
+                commit_or_stop(context.commits)  # the search is to have the room that the files of counting take
+        except Stopped as stop:
+            return replace(survivors, stopped=stop.reason)
+    return survivors
+
+
+def _found_survivors(problem: Dataset | LocalScores, max_parents: int | None, context: Context) -> Survivors:
+    if isinstance(problem, LocalScores):
+        with context.stages.stage("parents", "pruning the given parent sets") as summary:
+            scores = prune(_limited(problem, max_parents))
+            summary.append(f"{scores.families:,} of {problem.families:,} parent sets kept")
+        return Survivors(scores, np.array([c[0] for c in scores.costs]), None, 0)
+    detail = f"{problem.variables} variables, {problem.records:,} records"
+    with context.stages.stage("scores", detail) as summary:
+        found = _counted(problem, max_parents, context)
+        summary.append(f"{found.varsets:,} varsets counted, {found.scores.families:,} parent sets kept")
+    return found
+
+
+def _counted(dataset: Dataset, max_parents: int | None, context: Context) -> Survivors:
+    """The families of the data that can win; the standing follows."""
+    standing, commits = context.standing, context.commits
+
+    def on_size(enumeration: Enumeration) -> None:
+        if not enumeration.done:
+            standing.enumeration = enumeration
+            commit_if_due(commits)
+
+    workers, shelf, observer = context.workers, context.shelf, context.observer
+    return surviving_families(dataset, max_parents, workers, shelf, observer, standing.enumeration, on_size)
+
+
+def _limited(scores: LocalScores, max_parents: int | None) -> LocalScores:
+    """The local scores without parent sets of more than `max_parents`; InputError if a child loses all."""
+    if max_parents is None:
+        return scores
+    keep = [sizes(p) <= max_parents for p in scores.parents]
+    for name, kept in zip(scores.names, keep, strict=True):
+        if not kept.any():
+            raise InputError(f"max_parents: {name} has no parent set of at most {max_parents}; raise the limit.")
+    return LocalScores(
+        scores.names,
+        tuple(np.ascontiguousarray(p[k]) for p, k in zip(scores.parents, keep, strict=True)),
+        tuple(c[k] for c, k in zip(scores.costs, keep, strict=True)),
+        scores.score,
+        max_parents,
+    )

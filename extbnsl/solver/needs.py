@@ -1,0 +1,186 @@
+"""What a solve would need: time, memory and disk, from what was seen of it."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from extbnsl.machine.budgets import MINIMUM_MEMORY
+from extbnsl.proof.commits import COMMIT_SECONDS
+from extbnsl.search.forecast import Forecast
+from extbnsl.search.layers import Room
+from extbnsl.search.runs import ANCESTOR_BYTES, node_bytes
+
+SPILL_NS = 250.0  # of a node that goes to files and is read again with every block that it leads to
+NODE_BYTES = node_bytes(0)
+SCORE_BYTES = 16.0  # of a parent set of up to 64 variables in a checkpoint
+HEADERS = 1.05  # what files take, over the bytes of their nodes
+
+
+@dataclass(frozen=True)
+class Budgets:
+    """What the solve may use: bytes, threads, and seconds or None for no limit."""
+
+    memory: int
+    disk: int
+    threads: int
+    time_limit: float | None
+
+
+@dataclass(frozen=True)
+class Counting:
+    """The local scores: varsets counted and parent sets kept in so many seconds, and what is left to count.
+
+    judged, limit: the sizes of the parent sets that were judged last, and of the largest that can win. seconds_left:
+    about what the rest takes if as large a share of the larger varsets must be counted; mostly it is less. 0 if nothing
+    is left, infinity if nobody can tell.
+    """
+
+    varsets: int
+    families: int
+    seconds: float
+    judged: int = 0
+    limit: int = 0
+    seconds_left: float = 0.0
+
+    @property
+    def complete(self) -> bool:
+        return self.seconds_left == 0.0
+
+
+@dataclass(frozen=True)
+class Probe:
+    """The search of one piece of a component, of so many variables and families, as far as it was seen, and how it goes
+    on.
+
+    upper_bound, lower_bound: of the component at the root, in nats. forecast: None if there is nothing to search,
+    because the bounds meet, or if the search did not begin, for the reason that `unknown` tells. fixed, least: bytes
+    of memory that it takes beside its nodes, and that it needs at all with this bound. node_bytes: of a node,
+    in memory or in files, without the row that it has in `layered` parent graphs. edge_ns: of an edge, with all
+    threads. seconds: up to the last layer that was seen.
+    """
+
+    variables: int
+    families: int
+    upper_bound: float
+    lower_bound: float
+    unknown: str = ""
+    forecast: Forecast | None = None
+    fixed: int = 0
+    least: int = 0
+    node_bytes: float = float(NODE_BYTES)
+    layered: bool = False
+    edge_ns: float = 0.0
+    seconds: float = 0.0
+
+    @property
+    def layer_bytes(self) -> NDArray[np.float64]:
+        """Bytes of the nodes while each layer is expanded: its own, the next one's, and what is left of all before."""
+        if self.forecast is None:
+            return np.zeros(1)
+        nodes = self.forecast.nodes
+        rows = 8.0 * np.arange(self.variables, self.variables - nodes.size, -1) if self.layered else 0.0
+        layers = nodes * (self.node_bytes + rows)
+        before = np.concatenate([[0.0], nodes.cumsum()[:-1]])
+        return before * (self.node_bytes - NODE_BYTES + ANCESTOR_BYTES) + layers + np.append(layers[1:], 0.0)
+
+    def memory(self, threads: int) -> int:
+        """The memory budget, in bytes, with which all layers stay in memory: the search begins to write at half."""
+        return max(self.least, self.fixed + _room_for(2.0 * float(self.layer_bytes.max()), threads))
+
+    def fits(self, budgets: Budgets) -> bool:
+        """Whether all layers stay in memory."""
+        return self.forecast is None or budgets.memory >= self.memory(budgets.threads)
+
+    def spilled(self, budgets: Budgets) -> float:
+        """About how many nodes are in files only because memory is short."""
+        if self.forecast is None:
+            return 0.0
+        room = max(1.0, Room(max(0, budgets.memory - self.fixed)).node_bytes(budgets.threads))
+        return float(((1.0 - room / np.maximum(self.layer_bytes, room)) * self.forecast.nodes).sum())
+
+    def search_seconds(self, budgets: Budgets) -> float:
+        """Seconds of the whole search."""
+        if self.forecast is None:
+            return 0.0
+        guessed = float(self.forecast.edges[self.forecast.seen - 1 :].sum())
+        return self.seconds + 1e-9 * (guessed * self.edge_ns + self.spilled(budgets) * SPILL_NS)
+
+    def disk(self, budgets: Budgets) -> float:
+        """Bytes of its files at their peak: none if all stays in memory and the search is too short for a checkpoint.
+
+        Otherwise all nodes that are still needed are in files, and what the last checkpoint needs of an earlier layer.
+        """
+        committed = self.search_seconds(budgets) > COMMIT_SECONDS
+        if self.forecast is None or (self.fits(budgets) and not committed):
+            return 0.0
+        earlier = (NODE_BYTES - ANCESTOR_BYTES) * float(self.forecast.nodes.max()) if committed else 0.0
+        return HEADERS * (float(self.layer_bytes.max()) + earlier)
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What a solve within `budgets` would need; `seconds`: what it took up to the searches.
+
+    stopped: what the stop signal said, if it ended the estimate early.
+    """
+
+    budgets: Budgets
+    counting: Counting
+    probes: tuple[Probe, ...]
+    seconds: float
+    stopped: str | None
+
+    @property
+    def complete(self) -> bool:
+        """Whether there is a count or a guess for all that a solve does."""
+        return self.counting.complete and not any(probe.unknown for probe in self.probes)
+
+    @property
+    def doubt(self) -> float:
+        """The factor by which nodes, disk and the seconds of the searches may well be wrong; 1 if all were counted."""
+        return max([1.0, *(probe.forecast.doubt for probe in self.probes if probe.forecast is not None)])
+
+    @property
+    def memory(self) -> int:
+        """The memory budget, in bytes, with which all layers stay in memory."""
+        return max([self.least_memory, *(probe.memory(self.budgets.threads) for probe in self.probes)])
+
+    @property
+    def least_memory(self) -> int:
+        """The memory budget, in bytes, that the solve needs at all."""
+        return max([MINIMUM_MEMORY, *(probe.least for probe in self.probes)])
+
+    @property
+    def disk(self) -> float:
+        """Bytes of files at their peak; components are searched one after the other, beside the local scores if the
+        solve is long enough for a checkpoint."""
+        scores = SCORE_BYTES * self.counting.families if self.time > COMMIT_SECONDS else 0.0
+        return scores + max([0.0, *(probe.disk(self.budgets) for probe in self.probes)])
+
+    @property
+    def search_seconds(self) -> float:
+        """Seconds of all searches."""
+        return sum(probe.search_seconds(self.budgets) for probe in self.probes)
+
+    @property
+    def time(self) -> float:
+        """Seconds of the whole solve; infinite if nobody can tell."""
+        return self.seconds + self.counting.seconds_left + self.search_seconds
+
+    @property
+    def time_range(self) -> tuple[float, float]:
+        """The least and the most seconds of the whole solve, if nothing is more wrong than `doubt` says."""
+        most = self.seconds + self.counting.seconds_left + self.search_seconds * self.doubt
+        return self.seconds + self.search_seconds / self.doubt, most
+
+
+def _room_for(node_bytes: float, threads: int) -> int:
+    """The least memory for nodes and tasks, to a megabyte, that leaves so many bytes to the nodes."""
+    low, high = 0, 1 << 20
+    while Room(high).node_bytes(threads) < node_bytes:
+        low, high = high, 2 * high
+    while high - low > 1 << 20:
+        middle = (low + high) // 2
+        low, high = (low, middle) if Room(middle).node_bytes(threads) >= node_bytes else (middle, high)
+    return high

@@ -1,0 +1,315 @@
+"""Multipliers by linear programming: against the whole LP, over all clusters and families, and their definition."""
+
+import itertools
+import math
+import sys
+
+import naive
+import numpy as np
+import pytest
+from cases import random_families, scores_of
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from test_clusters import cost_to_go, families_in, found, random_cuts, random_problem
+
+import extbnsl.bounds.lp.polish
+import extbnsl.bounds.lp.program
+from extbnsl.bounds.cuts import single_cuts
+from extbnsl.bounds.fixing import fix_families
+from extbnsl.bounds.lp.polish import LACKING, Polish, load_highs, mean_value
+from extbnsl.bounds.lp.program import least_sums
+from extbnsl.bounds.lp.separation import counting_families, grow_clusters, violated_triples
+from extbnsl.bounds.multipliers import families_of, multipliers_of, no_multipliers
+from extbnsl.errors import InputError
+from extbnsl.machine.workers import Stopped, Workers
+from extbnsl.parents.pruning import prune
+
+SETTINGS = settings(deadline=None, max_examples=40, suppress_health_check=list(HealthCheck))
+ROOM = 1 << 28
+
+
+@pytest.fixture(scope="module")
+def highspy():
+    return pytest.importorskip("highspy")
+
+
+def polished(families, start, threads=1, room=ROOM, limit=np.inf):
+    """What is best at the root, and in the mean over nodes."""
+    polish = Polish(room)
+    with Workers(threads) as workers:
+        best = polish.improved(families, start, limit, 1, workers)
+        return best, polish.spread(families, best, limit, 1, workers)
+
+
+def whole_program(highspy, scores, n, share):
+    """The optimum of the LP with a variable for each family and a constraint for each cluster."""
+    families = [
+        (x, int(p), float(c)) for x in range(n) for p, c in zip(scores.parents[x][:, 0], scores.costs[x], strict=True)
+    ]
+    h = highspy.Highs()
+    h.silent()
+    x = [h.addVariable(lb=0, obj=cost) for _, _, cost in families]
+    for child in range(n):
+        h.addConstr(sum(x[j] for j, family in enumerate(families) if family[0] == child) == 1)
+    for size in range(2, n + 1):
+        for members in itertools.combinations(range(n), size):
+            cluster = sum(1 << y for y in members)
+            counting = [x[j] for j, (y, p, _) in enumerate(families) if y in members and not p & cluster]
+            if not counting:
+                return None  # no network at all
+            h.addConstr(sum(counting) >= share ** (size - 1))
+    h.minimize()
+    assert h.getModelStatus() == highspy.HighsModelStatus.kOptimal
+    return h.getObjectiveValue()
+
+
+@pytest.fixture
+def clusters_alone(monkeypatch):
+    """Cuts of three clusters are never looked for."""
+    monkeypatch.setattr(extbnsl.bounds.lp.program, "FEW", 0)
+
+
+@SETTINGS
+@given(st.integers(0, 2**32), st.integers(2, 5))
+def test_it_is_the_optimum_over_all_clusters_and_families(highspy, clusters_alone, seed, n):
+    scores, _ = random_problem(seed, n)
+    families = families_in(scores)
+    best, spread = polished(families, no_multipliers(families))
+    assert best.root == pytest.approx(whole_program(highspy, scores, n, 1.0), abs=1e-4)
+    assert mean_value(best, 1.0) == pytest.approx(best.root, abs=1e-9)
+    assert mean_value(spread, LACKING) == pytest.approx(whole_program(highspy, scores, n, LACKING), abs=n * 1e-3)
+
+
+def test_three_clusters_close_what_clusters_leave(highspy, monkeypatch):
+    """Children that all want many parents: never worse than clusters alone, nor beyond the optimum; most gaps close."""
+    gaps, left = [], []
+    for seed in range(20):
+        rng, n = np.random.default_rng(seed), 6
+        sets = [[p for p in range(1 << n) if p.bit_count() <= 3 and not p >> x & 1] for x in range(n)]
+        costs = [[(p, 9.0 - 3.0 * p.bit_count() + rng.uniform(0, 4)) for p in own] for own in sets]
+        scores, best = prune(scores_of(costs)), naive.best_scores(naive.cost_table(n, costs))
+        families, optimum = families_in(scores), cost_to_go(n, best)[0]
+        with monkeypatch.context() as patch:
+            patch.setattr(extbnsl.bounds.lp.program, "FEW", 0)
+            alone, _ = polished(families, no_multipliers(families))
+        both, _ = polished(families, no_multipliers(families))
+        assert alone.root - 1e-6 <= both.root <= optimum + 1e-6
+        gaps.append(optimum - alone.root)
+        left.append(optimum - both.root)
+    assert sum(gaps) > 5.0
+    assert sum(left) < 0.5 * sum(gaps)
+
+
+def test_a_triangle_needs_three_clusters(highspy, monkeypatch):
+    """Each of three variables wants both others as parents: no cluster says that a second one must do without."""
+    others = [[0, 0b110], [0, 0b101], [0, 0b011]]
+    families = families_of([np.array(own, np.uint64)[:, None] for own in others], [np.array([1.0, 0.0])] * 3)
+    best, _ = polished(families, no_multipliers(families))
+    assert best.root == pytest.approx(2.0, abs=1e-6)
+    monkeypatch.setattr(extbnsl.bounds.lp.program, "FEW", 0)
+    assert polished(families, no_multipliers(families))[0].root == pytest.approx(1.5, abs=1e-6)
+
+
+@SETTINGS
+@given(st.integers(0, 2**32), st.integers(2, 8), st.booleans())
+def test_it_is_a_bound_and_no_worse_than_before(highspy, seed, n, begun):
+    scores, best = random_problem(seed, n)
+    families, rest = families_in(scores), cost_to_go(n, best)
+    start = found(scores, 2, seed % 100) if begun else no_multipliers(families)
+    root, spread = polished(families, start)
+    assert start.root <= root.root <= rest[0] + 1e-9
+    assert mean_value(root, LACKING) <= mean_value(spread, LACKING)
+    for multipliers in (root, spread):
+        assert (multipliers.weights > 0).all()
+        again = multipliers_of(families, multipliers.cuts, multipliers.weights)
+        assert again.root == multipliers.root
+        for varset in range(1 << n):
+            assert multipliers.value(varset) <= rest[varset] + 1e-9
+
+
+def test_the_mean_over_nodes_is_what_it_is_said_to_be(highspy):
+    scores, _ = random_problem(3, 6, 40)
+    multipliers, _ = polished(families_in(scores), found(scores))
+    assert multipliers.weights.size
+    mean = 0.0
+    for varset in range(1 << 6):
+        lacking = 6 - varset.bit_count()
+        mean += LACKING**lacking * (1.0 - LACKING) ** (6 - lacking) * multipliers.value(varset)
+    assert mean / LACKING == pytest.approx(mean_value(multipliers, LACKING))
+
+
+def test_few_columns_and_clusters_at_a_time_are_enough(highspy, monkeypatch):
+    """Columns and rows come and go, and the optimum is the same."""
+    scores, _ = random_problem(11, 9, 60)
+    families = families_in(scores)
+    at_once, _ = polished(families, no_multipliers(families))
+    for name, few in (("COLUMNS", 2), ("ROWS", 3), ("SLACK", 1), ("FEWEST", 0)):
+        monkeypatch.setattr(extbnsl.bounds.lp.program, name, few)
+    monkeypatch.setattr(extbnsl.bounds.lp.polish, "WINDOW", 1000)
+    slowly, _ = polished(families, no_multipliers(families))
+    assert slowly.root == pytest.approx(at_once.root, abs=1e-4)
+
+
+@pytest.mark.parametrize("n", [63, 64, 65, 130])
+def test_many_variables(highspy, n):
+    """Two words and more: a long cycle of strong wishes, which a single cluster resolves."""
+    words = -(-n // 64)
+    sets = [[0, 1 << (x + 1) % n] for x in range(n)]
+    parents = [np.array([[v >> 64 * w & (1 << 64) - 1 for w in range(words)] for v in own], np.uint64) for own in sets]
+    families = families_of(parents, [np.array([10.0, 1.0])] * n)
+    best, spread = polished(families, no_multipliers(families))
+    assert best.root == pytest.approx(n + 9, abs=1e-4)
+    assert spread.root <= n + 9
+
+
+def test_fixing_has_what_the_program_found(highspy):
+    better = 0
+    for seed in range(10):
+        scores, best = random_problem(seed, 8, 40)
+        limit = cost_to_go(8, best)[0] + 5.0
+        with Workers(1) as workers:
+            plain = fix_families(scores.parents, scores.costs, None, limit, True, 0, 0, workers)
+            fixed = fix_families(scores.parents, scores.costs, None, limit, True, 0, 0, workers, Polish(ROOM))
+        assert fixed.multipliers.root >= plain.passes[0].root
+        assert fixed.passes[0].root <= limit - 5.0 + 1e-9
+        better += fixed.families < plain.families
+    assert better
+
+
+def test_neither_threads_nor_chance_matter(highspy):
+    scores, _ = random_problem(5, 9, 40)
+    families, start = families_in(scores), found(scores)
+    for one, two in zip(polished(families, start), polished(families, start, threads=2), strict=True):
+        assert (one.cuts == two.cuts).all()
+        assert (one.weights == two.weights).all()
+
+
+def test_effort_and_room_end_it_with_what_there_is(highspy, monkeypatch):
+    scores, _ = random_problem(5, 9, 40)
+    families, start = families_in(scores), no_multipliers(families_in(scores))
+    best, _ = polished(families, start)
+    assert best.root > start.root + 1.0
+    assert polished(families, start, room=0)[0] is start
+    assert polished(families, start, limit=start.root)[0] is start
+    monkeypatch.setattr(extbnsl.bounds.lp.polish, "EFFORT", 1)
+    assert start.root <= polished(families, start)[0].root < best.root
+    polish = Polish(ROOM)
+    with Workers(1) as workers:
+        assert polish.improved(families, start, np.inf, 1, workers).root < best.root
+        again = polish.improved(families, start, np.inf, 10_000, workers)
+        assert again.root == pytest.approx(best.root, abs=1e-4)
+        polish.spread(families, again, np.inf, 10_000, workers)
+        assert polish.optimal
+        assert polish.improved(families, start, np.inf, 1, workers) is start
+
+
+def test_it_stops_when_it_is_time(highspy):
+    scores, _ = random_problem(5, 9, 40)
+    families = families_in(scores)
+    with Workers(1, lambda: "time_limit") as workers, pytest.raises(Stopped):
+        Polish(ROOM).improved(families, no_multipliers(families), np.inf, 1, workers)
+
+
+def test_a_program_under_way_is_interrupted(highspy, monkeypatch):
+    """The time comes while HiGHS is at work, which it notices at its next iteration."""
+    scores, _ = random_problem(5, 9, 40)
+    families = families_in(scores)
+    statuses = []
+
+    class Highs(highspy.Highs):
+        def run(self):
+            workers.halt[0] = 1
+            statuses.append((super().run(), self.getModelStatus())[1])
+
+    monkeypatch.setattr(highspy, "Highs", Highs)
+    with Workers(1) as workers:
+        Polish(ROOM).improved(families, no_multipliers(families), np.inf, 1, workers)
+    assert statuses[-1] == highspy.HighsModelStatus.kInterrupt  # those before needed no iteration
+
+
+def random_solution(seed, n):
+    """Families of n children and an x for each: parents (1, m), child (m,), x (m,), those with the largest x first."""
+    rng = np.random.default_rng(seed)
+    families = families_in(prune(scores_of(random_families(rng, n, 12))))
+    child = np.repeat(np.arange(n), np.diff(families.first))
+    x = rng.choice([0.1, 0.25, 0.5, 1.0], child.size)
+    order = np.argsort(-x, kind="stable")
+    return np.ascontiguousarray(families.parents[:, order]), child[order], x[order]
+
+
+def value_of(cut, parents, child, x):
+    """The left side of a cut."""
+    times = [
+        math.ceil(sum(mask >> y & 1 and not mask & p for mask in cut[:, 0].tolist()) / 2)
+        for y, p in zip(child.tolist(), parents[0].tolist(), strict=True)
+    ]
+    return times, float(np.array(times) @ x)
+
+
+@SETTINGS
+@given(st.integers(0, 2**32), st.integers(2, 7), st.sampled_from([1.0, 0.8]))
+def test_clusters_are_violated_by_as_much_as_is_said(seed, n, share):
+    parents, child, x = random_solution(seed, n)
+    pairs = [(a, b) for a in range(n) for b in range(-1, n) if a != b]
+    starts = np.array(pairs)
+    clusters, violations = np.zeros((len(starts), 1), np.uint64), np.empty(len(starts))
+    grow_clusters(parents, child, x, n, share, starts, clusters, violations)
+    for k, (start, cluster) in enumerate(zip(pairs, clusters[:, 0].tolist(), strict=True)):
+        assert all(cluster >> v & 1 for v in start if v >= 0)
+        assert cluster.bit_count() >= 2
+        cut = single_cuts(clusters[k : k + 1])
+        _, value = value_of(cut[0], parents, child, x)
+        assert violations[k] == pytest.approx(least_sums(cut, share)[0] - value, abs=1e-9)
+
+
+@SETTINGS
+@given(st.integers(0, 2**32), st.integers(2, 7))
+def test_the_families_of_cuts(seed, n):
+    parents, child, x = random_solution(seed, n)
+    cuts = random_cuts(np.random.default_rng(seed), n, 8)
+    begins, found, times = counting_families(parents, child, cuts)
+    for k, cut in enumerate(cuts):
+        own, _ = value_of(cut, parents, child, x)
+        here = slice(begins[k], begins[k + 1])
+        assert found[here].tolist() == [j for j, t in enumerate(own) if t]
+        assert times[here].tolist() == [t for t in own if t]
+
+
+@SETTINGS
+@given(st.integers(0, 2**32), st.integers(2, 7), st.integers(3, 12))
+def test_the_triples_found_are_those_violated_most(seed, n, size):
+    parents, child, x = random_solution(seed, n)
+    rng = np.random.default_rng(seed)
+    clusters = np.unique(rng.integers(1, 1 << n, (size, 1)).astype(np.uint64), axis=0)
+    cuts, violations, near, left = violated_triples((parents, child, x), clusters, 10**9)
+    assert {c.tobytes() for c in near} == {c.tobytes() for c in clusters}
+    assert 0 < left <= 10**9
+    few, _, _, none = violated_triples((parents, child, x), clusters, 1)
+    assert none == max(0, 1 - (10**9 - left))
+    assert len(few) <= 1
+    best = 0.0
+    for three in itertools.combinations(clusters, 3):
+        best = max(best, 2.0 - value_of(np.array(three), parents, child, x)[1])
+    assert violations.max(initial=0.0) == pytest.approx(best, abs=1e-6)
+    for cut, violation in zip(cuts, violations, strict=True):
+        assert violation == pytest.approx(2.0 - value_of(cut, parents, child, x)[1], abs=1e-9)
+
+
+@pytest.mark.parametrize("share", [1.0, 0.8])
+def test_the_right_side_is_the_mean_over_nodes(share):
+    """What a node leaves of a cut, over all nodes by their probability, given that one variable is lacking."""
+    cuts = random_cuts(np.random.default_rng(8), 5, 12)
+    for cut, value in zip(cuts, least_sums(cuts, share), strict=True):
+        masks = [int(m) for m in cut[:, 0] if m]
+        mean = 0.0
+        for node in range(1 << 5):
+            lacking = 5 - node.bit_count()
+            probability = share**lacking * (1.0 - share) ** (5 - lacking)
+            mean += probability * math.ceil(sum(not m & node for m in masks) / 2)
+        assert value == pytest.approx(mean / share)
+
+
+def test_without_its_library_it_is_one_sentence(monkeypatch):
+    monkeypatch.setitem(sys.modules, "highspy", None)
+    with pytest.raises(InputError, match=r"needs highspy: pip install 'extbnsl\[lp\]'"):
+        load_highs()

@@ -1,0 +1,127 @@
+"""Bounds on projections of real data to twelve variables, against the cost to go of all 4,096 varsets."""
+
+from functools import cache
+from pathlib import Path
+
+import naive
+import numpy as np
+import pytest
+from cases import dataset_of, shelf_of
+from test_clusters import random_cuts
+
+import extbnsl.bounds.lp.program
+from extbnsl.bounds.ascent import ascend_nodes, find_multipliers
+from extbnsl.bounds.lp.polish import Polish
+from extbnsl.bounds.multipliers import UNIT, cluster_bound, families_of, multipliers_of
+from extbnsl.bounds.patterns import group_bound, pattern_table
+from extbnsl.data import read_csv
+from extbnsl.events import ignore
+from extbnsl.machine.workers import Workers
+from extbnsl.parents.exhaustive.surviving import surviving_families
+from extbnsl.search.node_bound import VECTOR, near_clusters, new_near
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+N = 12
+PROJECTIONS = [("wdbc.csv", seed) for seed in range(2)] + [("wine.csv", 0)]
+KINDS = ["ascent", "random cuts", "polished", "spread", "clusters alone"]
+
+
+@cache
+def projection(name, seed):
+    """Surviving families of twelve columns, BestScore (n, 2^n), and the cost to go of every varset."""
+    dataset = read_csv(EXAMPLES / name)
+    columns = np.random.default_rng(seed).choice(dataset.variables, N, replace=False)
+    part = dataset_of(dataset.codes[:, columns].astype(np.int64), [int(dataset.arities[c]) for c in columns])
+    with Workers(1) as workers:
+        scores = surviving_families(part, None, workers, shelf_of(), ignore).scores
+    best = naive.best_scores(naive.all_local_scores(part.codes, part.arities))
+    rest = np.zeros(1 << N)
+    for varset in range((1 << N) - 2, -1, -1):
+        rest[varset] = min(best[x, varset] + rest[varset | 1 << x] for x in range(N) if not varset >> x & 1)
+    return scores, best, rest
+
+
+def multipliers_for(kind, families):
+    if kind in ("polished", "spread", "clusters alone"):
+        pytest.importorskip("highspy")
+    with Workers(1) as workers:
+        start = find_multipliers(families, None, 4, 0, workers)
+        if kind == "random cuts":
+            rng = np.random.default_rng(1)
+            cuts, weights = random_cuts(rng, N, 40), rng.integers(1, int(2 / UNIT), 40)
+            return find_multipliers(families, multipliers_of(families, cuts, weights), 2, 0, workers)
+        if kind == "ascent":
+            return start
+        polish = Polish(1 << 28)
+        root = polish.improved(families, start, np.inf, 4, workers)
+        return polish.spread(families, root, np.inf, 4, workers) if kind == "spread" else root
+
+
+def by_the_kernels(multipliers, low_bits):
+    """h1 of every varset, as the search adds it up."""
+    bound = cluster_bound(multipliers, np.arange(N))
+    near = new_near(bound.arrays())
+    h = np.empty(1 << N)
+    for varset in range(1 << N):
+        if not varset & (1 << low_bits) - 1:
+            count = VECTOR * int(near_clusters(np.uint64(varset), low_bits, near))
+        apart = (near[0][2][:count] & np.uint64(varset)) == 0
+        h[varset] = int(near[1][2][:count][apart].sum()) * UNIT
+        h[varset] += sum(bound.waiting[b, varset >> 8 * b & 255] for b in range(2))
+    return h
+
+
+def assert_consistent(h, best):
+    varsets = np.arange(1 << N)
+    for x in range(N):
+        outside = varsets[varsets >> x & 1 == 0]
+        assert (h[outside] <= best[x, outside] + h[outside | 1 << x] + 1e-9).all()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("name", "seed"), PROJECTIONS)
+def test_cluster_bounds(name, seed, kind, monkeypatch):
+    """h1 and its maximum with pattern databases: admissible and consistent, exact at the goal, the same by kernels."""
+    if kind == "clusters alone":
+        monkeypatch.setattr(extbnsl.bounds.lp.program, "FEW", 0)
+    scores, best, rest = projection(name, seed)
+    families = families_of(scores.parents, scores.costs)
+    multipliers = multipliers_for(kind, families)
+    h1 = np.array([multipliers.value(varset) for varset in range(1 << N)])
+    groups = [list(range(6)), list(range(6, 12))]
+    tables = [pattern_table(*own) for own in (group_own(scores, group) for group in groups)]
+    patterns = group_bound(tables)
+    both = np.maximum(h1, [patterns.value(varset) for varset in range(1 << N)])
+    for h in (h1, both):
+        assert (h <= rest + 1e-9).all()
+        assert abs(h[-1]) < 1e-9
+        assert_consistent(h, best)
+    assert h1[0] == pytest.approx(multipliers.root, abs=1e-9)
+    for low_bits in (4, 9):
+        assert by_the_kernels(multipliers, low_bits) == pytest.approx(h1, abs=1e-9)
+
+
+def group_own(scores, group):
+    from test_patterns import group_families
+
+    return group_families(scores.parents, scores.costs, group)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("name", "seed"), PROJECTIONS[:1])
+def test_ascents_at_nodes(name, seed, kind):
+    """None is dropped that leads below the limit, all are that h1 prunes, and some besides."""
+    scores, _, rest = projection(name, seed)
+    families = families_of(scores.parents, scores.costs)
+    multipliers = multipliers_for(kind, families)
+    varsets = np.arange(1 << N, dtype=np.uint64)
+    h1 = np.array([multipliers.value(varset) for varset in range(1 << N)])
+    g, limit = np.random.default_rng(seed).uniform(0, 20, varsets.size), float(rest[0])
+    g += limit - rest - 10.0
+    keep = np.zeros(varsets.size, np.uint8)
+    given = multipliers.cuts, multipliers.weights
+    ascend_nodes(varsets, g, limit, families.arrays(), given, keep, np.zeros(1, np.uint8))
+    kept = keep.astype(bool)
+    assert kept[g + rest < limit - 1e-6].all()
+    assert not kept[g + h1 >= limit + 1e-6].any()
+    assert (~kept & (g + h1 < limit - 1e-6)).sum() > 10

@@ -1,0 +1,666 @@
+"""The command line: exit codes, what is said where, what is written, and what a signal does."""
+
+import dataclasses
+import functools
+import json
+import os
+import pty
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+import tomllib
+from pathlib import Path
+
+import numpy as np
+import pytest
+from certified import certificate_of
+from runs import commit, stopped
+
+import extbnsl
+from extbnsl import events
+from extbnsl.cli import main
+from extbnsl.cli.parser import parser
+from extbnsl.data import from_array, read_csv
+from extbnsl.errors import BudgetError, InputError, VerificationError
+from extbnsl.formats.score_files import read_scores
+from extbnsl.machine.workers import Stopped, Workers
+from extbnsl.solver.solve import solve
+from extbnsl.verify.verdict import score_network
+
+ROWS = 60
+
+
+def a_table():
+    """Four variables: b follows a, d follows b and c."""
+    random = np.random.default_rng(7)
+    a, c, noise = random.integers(0, 2, (3, ROWS))
+    b = np.where(random.random(ROWS) < 0.9, a, 1 - a)
+    return np.column_stack([a, b, c, (b + c + (noise & a & c)) % 3])
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path, monkeypatch):
+    """Every test runs in a folder of its own, with data.csv."""
+    monkeypatch.chdir(tmp_path)
+    np.savetxt("data.csv", a_table(), fmt="%d", delimiter=",", header="a,b,c,d", comments="")
+    return tmp_path
+
+
+@pytest.fixture(scope="module")
+def solved():
+    """A real result, to be changed as a test needs it."""
+    return solve(from_array(a_table(), ["a", "b", "c", "d"]))
+
+
+def run(capsys, *arguments):
+    """Exit code, standard output and standard error of a command."""
+    try:
+        code = main([str(argument) for argument in arguments])
+    except SystemExit as end:
+        code = end.code
+    shown = capsys.readouterr()
+    return code, shown.out, shown.err
+
+
+def fails(capsys, *arguments, code=30):
+    """The one sentence on standard error of a command that must fail and write nothing."""
+    before = sorted(os.listdir())
+    found, out, err = run(capsys, *arguments)
+    assert found == code
+    assert out == ""
+    assert err.endswith("\n")
+    assert err.count("\n") == 1
+    assert sorted(os.listdir()) == before
+    return err
+
+
+def test_the_version_is_that_of_the_package(capsys):
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())
+    assert extbnsl.__version__ == project["project"]["version"]
+    assert run(capsys, "--version")[:2] == (0, f"extbnsl {extbnsl.__version__}\n")
+
+
+@pytest.mark.parametrize("command", ["solve", "resume", "status", "clean", "verify", "score", "plot"])
+def test_help_gives_an_example_that_parses(capsys, command):
+    code, out, _ = run(capsys, command, "--help")
+    assert code == 0
+    example = out[out.index("example:\n") :].split()
+    assert parser().parse_args(example[2:])
+
+
+def test_usage_errors_are_one_sentence(capsys):
+    assert "COMMAND" in fails(capsys)
+    assert "INPUT" in fails(capsys, "solve")
+    assert "'resolve'" in fails(capsys, "resolve")
+    for threads in ("0", "-1", "1025", "100000"):
+        assert "--threads" in fails(capsys, "solve", "data.csv", "--threads", threads)
+    assert "--max-parents" in fails(capsys, "solve", "data.csv", "--max-parents", "-1")
+    assert "--memory: '1q'" in fails(capsys, "solve", "data.csv", "--memory", "1q")
+    for command in (["solve", "data.csv"], ["resume", "r"], ["score", "data.csv", "-o", "x.jkl"]):
+        assert "at least 16.0MiB" in fails(capsys, *command, "--memory", "16777215")
+    for size in ("-5", "0", "9e99", "-5GiB"):
+        assert "--memory" in fails(capsys, "solve", "data.csv", "--memory", size)
+        assert "--disk" in fails(capsys, "solve", "data.csv", "--disk", size)
+    assert "--parent-graph" in fails(capsys, "solve", "data.csv", "--parent-graph", "dense")
+    assert "--time-limit: 'soon'" in fails(capsys, "solve", "data.csv", "--time-limit", "soon")
+    assert "--lower-bound" in fails(capsys, "solve", "data.csv", "--lower-bound", "best")
+    assert "--mem" in fails(capsys, "solve", "data.csv", "--mem", "1GiB")  # no abbreviations
+    assert "not allowed with" in fails(capsys, "solve", "data.csv", "--header", "--no-header")
+
+
+def test_bad_input_names_the_place_and_leaves_nothing(capsys):
+    assert "none.csv" in fails(capsys, "solve", "none.csv")
+    Path("bad.csv").write_text("a,b\n1,2\n1\n")
+    assert "bad.csv" in fails(capsys, "solve", "bad.csv")
+    assert "--discretise" in fails(capsys, "solve", "data.csv", "--discretise", "wide")
+    assert "no folder" in fails(capsys, "solve", "data.csv", "--run-dir", "no folder/r")
+    Path("bad.jkl").write_text("2\n0 1\n")
+    assert "bad.jkl" in fails(capsys, "solve", "bad.jkl")
+    for option in (["--missing", "drop"], ["--no-header"], ["--delimiter", ";"], ["--arities", "x"]):
+        assert option[0] in fails(capsys, "solve", "bad.jkl", *option)
+
+
+def test_places_that_cannot_be_used_are_named_before_any_work(capsys, monkeypatch):
+    monkeypatch.setattr("extbnsl.solver.solve.solve", None)
+    Path("file").touch()
+    for place in ("file", "none"):
+        assert f"--scratch-dir: {place}" in fails(capsys, "solve", "data.csv", "--scratch-dir", place)
+    stopped(Path("r"))
+    assert "'extbnsl resume r'" in fails(capsys, "solve", "data.csv", "--run-dir", "r")
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    assert "no permission" in fails(capsys, "solve", "data.csv", "--scratch-dir", ".")
+    assert "no permission" in fails(capsys, "solve", "data.csv", "--run-dir", "r", "--overwrite")
+
+
+def test_solve_gets_what_was_asked_for_and_what_to_remember(capsys, monkeypatch, solved):
+    got = {}
+
+    def record(problem, *, observer, stop, **options):
+        got.update(options, problem=problem)
+        observer(events.Warned("a is constant"))
+        (options["scratch"] / "scores.h5").touch()
+        assert stop() is None
+        return solved
+
+    monkeypatch.setattr("extbnsl.solver.solve.solve", record)
+    os.mkdir("large")
+    Path("arities").write_text("a,b,c,d\n2,2,2,3\n")
+    given = "--memory 1GiB --disk 5GB --threads 3 --time-limit 1h --max-parents 2 --seed 4 --lower-bound static"
+    given += " --no-fixing --no-ancestral --parent-graph layered --polish --no-path-extension --scratch-dir large"
+    given += " --header --arities arities --run-dir r"
+    assert run(capsys, "solve", "data.csv", *given.split())[0] == 0
+    assert got.pop("problem").fingerprint == read_csv("data.csv").fingerprint
+    assert got.pop("remember") == {
+        "input": os.path.abspath("data.csv"),
+        "data_options": {
+            "header": True,
+            "delimiter": None,
+            "missing": "refuse",
+            "discretise": None,
+            "arities": os.path.abspath("arities"),
+        },
+        "budgets": {"memory": 1 << 30, "disk": 5 * 10**9, "threads": 3, "compress": None},
+        "command": f"extbnsl solve data.csv {given}",
+        "version": extbnsl.__version__,
+    }
+    assert Path("large").absolute() == got["scratch"].parent
+    assert [file.name for file in got.pop("scratch").iterdir()] == ["scores.h5"]
+    assert got == {
+        "max_parents": 2,
+        "threads": 3,
+        "compress": None,
+        "memory": 1 << 30,
+        "disk": 5 * 10**9,
+        "time_limit": 3600.0,
+        "seed": 4,
+        "lower_bound": "static",
+        "fixing": False,
+        "ancestral": False,
+        "path_extension": False,
+        "parent_graph": "layered",
+        "polish": True,
+        "run_folder": Path("r"),
+        "resume": None,
+    }
+    assert run(capsys, "solve", "data.csv", "--scratch-dir", ".", "--quiet", "--run-dir", "s")[0] == 0
+    assert {got[key] for key in ("threads", "memory", "disk", "time_limit")} == {None}
+    assert got["parent_graph"] == "sparse"
+
+
+def test_what_polish_needs_is_said(capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "highspy", None)
+    for command in ("solve", "estimate"):
+        assert "--polish needs highspy: pip install 'extbnsl[lp]'" in fails(capsys, command, "data.csv", "--polish")
+
+
+def test_status_goes_on_while_no_event_comes(monkeypatch, solved):
+    """A layer, or a task in it, may take long: the status is then written by a thread of its own."""
+    from extbnsl.run import progress
+
+    def slow(problem, *, observer, **options):
+        observer(events.StageStarted("search", "a long one"))
+        first, deadline = status(), time.monotonic() + 10
+        while status()["elapsed"] == first["elapsed"]:
+            assert time.monotonic() < deadline
+            time.sleep(0.005)
+        assert status()["doing"] == first["doing"] == "search: a long one"
+        assert status()["process"] == os.getpid()
+        return solved
+
+    def status():
+        return json.loads(Path("data.run/status.json").read_text())
+
+    monkeypatch.setattr("extbnsl.solver.solve.solve", slow)
+    monkeypatch.setattr(progress, "beating", functools.partial(progress.beating, every=0.01))
+    before = threading.active_count()
+    assert main(["solve", "data.csv", "--quiet"]) == 0
+    assert threading.active_count() == before
+    assert status()["ended"] == "optimal"
+
+
+def test_an_empty_scratch_folder_goes_when_all_is_proved(capsys, monkeypatch, solved):
+    monkeypatch.setattr("extbnsl.solver.solve.solve", lambda *_, observer, **__: observer(events.Warned("x")) or solved)
+    os.mkdir("large")
+    assert run(capsys, "solve", "data.csv", "--scratch-dir", "large")[0] == 0
+    assert os.listdir("large") == []
+
+
+def test_solve_writes_a_result_that_holds(capsys):
+    code, out, err = run(capsys, "solve", "data.csv", "--threads", 1, "--memory", "1GiB")
+    assert code == 0, err
+    document = json.loads(Path("data.run/result.json").read_text())
+    assert document["status"] == "optimal"
+    assert document["provenance"]["command"] == "extbnsl solve data.csv --threads 1 --memory 1GiB"
+    assert re.search(rf"^status +optimal\ncost +{document['cost']:.6f} nats", out)
+    for name in ("result.json", "network.bif", "network.json", "network.dot"):
+        assert name in out
+        assert (Path("data.run") / name).stat().st_size
+    assert Path("data.run/solve.log").read_text() == err
+    logged = [json.loads(line) for line in Path("data.run/log.jsonl").read_text().splitlines()]
+    assert {"StageEnded"} <= {record["event"] for record in logged}
+    code, out, _ = run(capsys, "verify", "data.run", "data.csv")
+    assert (code, "holds" in out) == (0, True)
+
+
+def test_an_existing_run_is_not_replaced_unasked(capsys):
+    assert run(capsys, "solve", "data.csv", "--quiet")[0] == 0
+    before = Path("data.run/result.json").read_bytes()
+    assert "--overwrite" in fails(capsys, "solve", "data.csv", "--run-dir", "data.run")
+    assert run(capsys, "solve", "data.csv", "--quiet")[0] == 0
+    assert Path("data.run/result.json").read_bytes() == before
+    assert Path("data-2.run/result.json").exists()
+    Path("bad.csv").write_text("a,b\n1,2\n1\n")
+    fails(capsys, "solve", "bad.csv", "--run-dir", "data.run", "--overwrite")
+    assert Path("data.run/result.json").read_bytes() == before
+    assert run(capsys, "solve", "data.csv", "--max-parents", "0", "--overwrite", "--quiet")[0] == 0
+    assert json.loads(Path("data.run/result.json").read_text())["max_parents"] == 0
+
+
+def test_quiet_is_one_line_and_json_is_the_document(capsys):
+    code, out, err = run(capsys, "solve", "data.csv", "--quiet")
+    assert (code, out.count("\n"), err) == (0, 1, "")
+    assert out.startswith("optimal: cost ")
+    code, out, err = run(capsys, "solve", "data.csv", "--json", "--run-dir", "j")
+    assert code == 0
+    assert json.loads(out) == json.loads(Path("j/result.json").read_text())
+    assert err
+
+
+def test_score_then_solve_the_scores(capsys):
+    assert run(capsys, "score", "data.csv", "-o", "data.jkl", "--quiet")[0] == 0
+    assert read_scores("data.jkl").names == ("a", "b", "c", "d")
+    run(capsys, "solve", "data.csv", "--run-dir", "one")
+    code, _, _ = run(capsys, "solve", "data.jkl", "--run-dir", "two")
+    assert code == 0
+    one, two = (json.loads(Path(name, "result.json").read_text()) for name in ("one", "two"))
+    assert one["cost"] == pytest.approx(two["cost"], rel=1e-12)
+    assert not Path("two/network.bif").exists()
+    assert run(capsys, "verify", "two", "data.jkl")[0] == 0
+
+
+def test_score_refuses_before_it_works(capsys):
+    Path("there.jkl").write_text("mine")
+    assert "--overwrite" in fails(capsys, "score", "data.csv", "-o", "there.jkl")
+    assert Path("there.jkl").read_text() == "mine"
+    assert "create it" in fails(capsys, "score", "data.csv", "-o", "no/x.jkl")
+    assert ".jkl" in fails(capsys, "score", "data.csv", "-o", "x.csv")
+    assert "already" in fails(capsys, "score", "there.jkl", "-o", "x.jkl")
+    assert run(capsys, "score", "data.csv", "-o", "there.jkl", "--overwrite", "--quiet")[0] == 0
+
+
+def test_interrupted_scores_are_not_written(capsys, monkeypatch):
+    def stop(*_, **__):
+        raise Stopped("interrupted")
+
+    monkeypatch.setattr("extbnsl.solver.score.compute_scores", stop)
+    assert "nothing was written" in fails(capsys, "score", "data.csv", "-o", "data.jkl", code=130)
+
+
+def test_a_result_that_does_not_hold(capsys):
+    run(capsys, "solve", "data.csv", "--quiet")
+    document = json.loads(Path("data.run/result.json").read_text())
+    Path("false.json").write_text(json.dumps(document | {"cost": document["cost"] - 1}))
+    code, out, _ = run(capsys, "verify", "false.json", "data.csv")
+    assert code == 31
+    assert out.endswith("false.json does not hold.\n")
+    assert "cost" in out
+    assert "none" in fails(capsys, "verify", "none", "data.csv")
+    Path("torn.json").write_text('{"cost": 1')
+    assert "torn.json" in fails(capsys, "verify", "torn.json", "data.csv", code=31)
+
+
+@pytest.fixture
+def provable():
+    """The document of a real result with a certificate by clusters alone, and its data in easy.csv."""
+    np.savetxt("easy.csv", a_table()[:, :3], fmt="%d", delimiter=",", header="a,b,c", comments="")
+    result = solve(from_array(a_table()[:, :3], ["a", "b", "c"]), threads=1)
+    with Workers(1) as workers:
+        certificate = certificate_of(result, 20, workers)
+    assert {component.proof for component in certificate.components} == {"clusters"}
+    return json.loads(json.dumps(dataclasses.replace(result, certificate=certificate).document()))
+
+
+def verified(capsys, document, *arguments):
+    """Exit code and standard output of `verify` on a document, on one line."""
+    Path("r.json").write_text(json.dumps(document))
+    code, out, _ = run(capsys, "verify", "r.json", "easy.csv", *arguments)
+    return code, out
+
+
+def test_a_certificate_is_checked(capsys, provable):
+    document = provable
+    code, out = verified(capsys, document)
+    assert (code, out.count("\n")) == (0, 1)
+    assert out.endswith("Optimality proved by certificate.\n")
+    component = max(document["certificate"]["components"], key=lambda c: len(c["variables"]))
+    name = component["variables"][0]
+    component["passes"][0]["least"][name] += 1
+    code, out = verified(capsys, document)
+    assert code == 31
+    assert f"the reduced cost of {name!r} is at least" in out
+    assert out.endswith("r.json does not hold.\n")
+    component |= {"proof": "search", "passes": []}
+    code, out = verified(capsys, document)
+    assert code == 0
+    assert f"of the component of {name!r} was proved by search, which a certificate does not cover" in out
+
+
+def test_a_certificate_that_is_damaged(capsys, provable):
+    document = provable
+    document["certificate"]["components"][0]["upper_bound"] = "much"
+    Path("r.json").write_text(json.dumps(document))
+    assert "'upper_bound'" in fails(capsys, "verify", "r.json", "easy.csv", code=31)
+
+
+def test_a_certificate_without_time_is_not_checked(capsys, provable):
+    code, out = verified(capsys, provable, "--time-limit", "0.000001")
+    assert code == 0
+    assert "could not be checked in the time" in out
+    assert "give a longer --time-limit" in out
+    assert "proved by certificate" not in out
+
+
+def test_a_result_without_a_certificate_says_so(capsys, provable):
+    code, out = verified(capsys, provable | {"certificate": None})
+    assert code == 0
+    assert out.endswith("That none is cheaper was not proved again.\n")
+
+
+@pytest.mark.parametrize("status", ["time_limit", "memory_limit", "interrupted", "not_proved"])
+def test_a_stopped_solve_is_written_and_ends_with_10(capsys, monkeypatch, solved, status):
+    stopped = dataclasses.replace(solved, status=status, lower_bound=solved.cost - 1)
+    monkeypatch.setattr("extbnsl.solver.solve.solve", lambda *_, **__: stopped)
+    code, out, _ = run(capsys, "solve", "data.csv")
+    assert code == 10
+    assert status.replace("_", " ") in out
+    assert json.loads(Path("data.run/result.json").read_text())["lower_bound"] == solved.cost - 1
+    assert "extbnsl resume" not in out
+    assert f"stopped: {status.replace('_', ' ')}" in run(capsys, "status", "data.run")[1]
+
+
+@pytest.mark.parametrize(("phase", "continues"), [("search", True), ("done", False)])
+def test_a_stopped_solve_says_how_to_go_on_if_one_can(capsys, monkeypatch, solved, phase, continues):
+    def stop(*_, observer, run_folder, **__):
+        observer(events.StageStarted("search", ""))
+        commit(run_folder, phase=phase, status="not_proved")
+        return dataclasses.replace(solved, status="not_proved")
+
+    monkeypatch.setattr("extbnsl.solver.solve.solve", stop)
+    code, out, _ = run(capsys, "solve", "data.csv", "--run-dir", "my run")
+    assert (code, "continue     extbnsl resume 'my run'\n" in out) == (10, continues)
+
+
+@pytest.mark.parametrize("error", [BudgetError("The disk is full."), MemoryError()])
+def test_what_is_out_of_budget_after_a_checkpoint_says_how_to_go_on(capsys, monkeypatch, error):
+    def fail(*_, observer, run_folder, **__):
+        observer(events.StageStarted("search", ""))
+        commit(run_folder)
+        raise error
+
+    monkeypatch.setattr("extbnsl.solver.solve.solve", fail)
+    code, out, err = run(capsys, "solve", "data.csv", "--quiet")
+    assert (code, out, err.count("\n")) == (20, "", 1)
+    assert err.endswith(" 'extbnsl resume data.run' goes on from the last checkpoint.\n")
+    assert "stopped: failed: " in run(capsys, "status", "data.run")[1]
+
+
+def raising(error, *said):
+    """A solve that says something and then fails."""
+
+    def fail(*_, observer, **__):
+        for event in said:
+            observer(event)
+        raise error
+
+    return fail
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (InputError("The data have 65 variables."), 30),
+        (BudgetError("No time."), 20),
+        (MemoryError(), 20),
+        (KeyboardInterrupt(), 130),
+        (OSError(5, "Input/output error"), 40),
+    ],
+)
+def test_failures_before_any_event_leave_no_run_directory(capsys, monkeypatch, error, code):
+    monkeypatch.setattr("extbnsl.solver.solve.solve", raising(error))
+    found, out, err = run(capsys, "solve", "data.csv")
+    assert (found, out) == (code, "")
+    assert err.splitlines()[-1].startswith("extbnsl: ")
+    assert ("Traceback" in err) == (code == 40)
+    assert os.listdir() == ["data.csv"]
+
+
+@pytest.mark.parametrize("error", [ZeroDivisionError("by zero"), VerificationError("The network has a cycle.")])
+def test_a_fault_of_extbnsl_has_its_traceback_in_the_log(capsys, monkeypatch, error):
+    monkeypatch.setattr("extbnsl.solver.solve.solve", raising(error, events.Warned("a is constant")))
+    code, out, err = run(capsys, "solve", "data.csv", "--quiet")
+    assert (code, out) == (40, "")
+    first, last = err.splitlines()
+    assert first == "warning: a is constant"
+    assert str(error).rstrip(".") in last
+    assert "report" in last
+    assert "Traceback" in Path("data.run/solve.log").read_text()
+    assert "stopped: failed: " in run(capsys, "status", "data.run")[1]
+
+
+def test_names_that_are_not_unicode_are_no_failure(monkeypatch, solved, capfd):
+    monkeypatch.setattr(
+        "extbnsl.solver.solve.solve", lambda *_, observer, **__: observer(events.Warned("\udcff")) or solved
+    )
+    name = os.fsdecode(b"\xff.run")
+    assert main(["solve", "data.csv", "--run-dir", name]) == 0
+    assert main(["status", name]) == 0
+    assert json.loads(Path(name, "result.json").read_text())["provenance"]["command"].endswith("'\udcff.run'")
+
+
+def test_a_result_that_cannot_be_written_is_printed(capsys, monkeypatch, solved):
+    def full(*_):
+        raise OSError(28, os.strerror(28))
+
+    monkeypatch.setattr("extbnsl.solver.solve.solve", lambda *_, **__: solved)
+    monkeypatch.setattr(os, "fsync", full)
+    code, out, err = run(capsys, "solve", "data.csv", "--quiet")
+    assert code == 20
+    assert "full" in err
+    assert json.loads(out)["cost"] == solved.cost
+
+
+def test_a_reader_that_has_gone_is_no_failure(here):
+    command = f"{sys.executable} -m extbnsl solve data.csv --json 2>errors | true; echo ${{PIPESTATUS[0]}}"
+    shown = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True)
+    assert shown.stdout == "0\n"
+    assert "BrokenPipe" not in Path("errors").read_text()
+    assert Path("data.run/result.json").exists()
+
+
+def test_an_output_that_is_full_is_a_failure_and_the_result_is_kept():
+    command = [sys.executable, "-m", "extbnsl", "solve", "data.csv", "--quiet"]
+    with open("/dev/full", "w") as full:
+        shown = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert (shown.returncode, shown.stderr.count("\n")) == (20, 1)
+    assert "standard output" in shown.stderr
+    assert Path("data.run/result.json").exists()
+
+
+def test_a_terminal_that_has_gone_costs_nothing():
+    """The process has a terminal of its own, which is closed while it works: a SIGHUP, and writes that fail."""
+    code = STUBBORN.replace("STUBBORN", "False")
+    child, terminal = pty.fork()
+    if child == 0:
+        os.execv(sys.executable, [sys.executable, "-c", code])
+    shown = b""
+    while b"ready" not in shown:
+        shown += os.read(terminal, 1000)
+    time.sleep(0.3)  # the write that was just read may not have returned yet
+    os.close(terminal)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 10
+    assert json.loads(Path("data.run/result.json").read_text())["status"] == "interrupted"
+
+
+@pytest.fixture
+def signal_in(monkeypatch):
+    """Make a SIGINT come at the start of a stage, by way of the observer of the command line."""
+    from extbnsl.run import progress
+
+    def arrange(stage):
+        def observe(event):
+            if isinstance(event, events.StageStarted) and event.stage == stage:
+                signal.raise_signal(signal.SIGINT)
+
+        monkeypatch.setattr(progress, "json_lines", lambda write, **_: observe)
+
+    return arrange
+
+
+@pytest.mark.parametrize("stage", ["scores", "incumbent", "bounds", "search"])
+def test_a_signal_in_any_stage_leaves_a_network_and_bounds(capsys, signal_in, stage):
+    table = np.random.default_rng(3).integers(0, 2, (200, 12))
+    np.savetxt("wide.csv", table @ np.triu(np.ones((12, 12), int)) % 3, fmt="%d", delimiter=",")
+    signal_in(stage)
+    options = ("--no-header", "--json", "--threads", "1", "--lower-bound", "pattern")
+    code, out, _ = run(capsys, "solve", "wide.csv", *options)
+    document = json.loads(out)
+    assert (code, document["status"]) == (10, "interrupted")
+    assert document["lower_bound"] < document["upper_bound"]
+    assert run(capsys, "verify", "wide.run", "wide.csv", "--no-header")[0] == 0
+
+
+LOADING = """
+import sys, threading, time
+import extbnsl.solve
+from extbnsl.cli import main
+from extbnsl.events import StageStarted
+def loading(problem, *, observer, **options):
+    observer(StageStarted("kernels", ""))
+    threading.Thread(target=time.sleep, args=(60,)).start()  # as a kernel that is being compiled
+    print("ready", flush=True)
+    time.sleep(60)
+extbnsl.solve.solve = extbnsl.solve.compute_scores = loading
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+@pytest.mark.parametrize("arguments", [["solve", "data.csv"], ["score", "data.csv", "-o", "data.jkl"]])
+def test_a_signal_while_kernels_load_ends_at_once_and_leaves_nothing(arguments):
+    command = [sys.executable, "-c", LOADING, *arguments]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout.readline() == "ready\n"
+    begun = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=10)
+    assert process.returncode == 130
+    assert time.monotonic() - begun < 2
+    assert err == "extbnsl: Interrupted before there was a result; nothing was written.\n"
+    assert os.listdir() == ["data.csv"]
+
+
+STUBBORN = """
+import dataclasses, signal, sys, time
+import extbnsl.solve
+from extbnsl.cli import main
+from extbnsl.events import StageStarted
+real = extbnsl.solve.solve
+def waiting(problem, *, observer, stop, **options):
+    result = real(problem, **options)
+    observer(StageStarted("search", ""))
+    print("ready", flush=True)
+    while stop() is None or STUBBORN:
+        time.sleep(0.01)
+    return dataclasses.replace(result, status=stop())
+extbnsl.solve.solve = waiting
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # it may be ignored where the tests run
+sys.exit(main(["solve", "data.csv"]))
+"""
+
+
+def started(stubborn):
+    """A process that solves until it is told to stop."""
+    code = STUBBORN.replace("STUBBORN", str(stubborn))
+    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout.readline() == "ready\n"
+    return process
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_the_first_signal_stops_and_writes(number):
+    process = started(stubborn=False)
+    process.send_signal(number)
+    out, err = process.communicate(timeout=10)
+    assert process.returncode == 10
+    assert "Stopping; the state and the best network will be written, and 'extbnsl resume data.run' goes on" in err
+    assert "interrupted" in out
+    assert json.loads(Path("data.run/result.json").read_text())["status"] == "interrupted"
+
+
+def test_the_second_signal_ends_at_once():
+    process = started(stubborn=True)
+    process.send_signal(signal.SIGINT)
+    assert "Stopping" in process.stderr.readline()
+    begun = time.monotonic()
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=10)
+    assert process.returncode == 130
+    assert time.monotonic() - begun < 2
+
+
+def test_learn_takes_what_people_have(capsys):
+    pandas = pytest.importorskip("pandas")
+    table = a_table()
+    frame = pandas.DataFrame(table, columns=list("abcd"))
+    results = [
+        extbnsl.learn(frame, memory="1GiB", threads=1, time_limit="1h"),
+        extbnsl.learn(table, names=list("abcd")),
+        extbnsl.learn(read_csv("data.csv"), lower_bound="static", path_extension=False),
+    ]
+    assert all(isinstance(result, extbnsl.Result) for result in results)
+    assert len({result.cost for result in results}) == 1
+    assert results[0].cost == pytest.approx(score_network(read_csv("data.csv"), results[0].network), rel=1e-12)
+    again = extbnsl.learn(results[0].local_scores, progress=True)
+    assert again.cost == pytest.approx(results[0].cost, rel=1e-12)
+    assert capsys.readouterr().err
+    seen = []
+    extbnsl.learn(table, progress=seen.append)
+    assert seen
+
+
+def test_learn_spills_and_leaves_nothing_behind(tmp_path):
+    table = np.random.default_rng(3).integers(0, 2, (200, 14))
+    table[:, 7:] ^= table[:, :7] & table[:, 1:8]
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    options = {"scratch_dir": scratch, "disk": "1GiB", "lower_bound": "static"}
+    results = [
+        extbnsl.learn(table, memory=memory, parent_graph=graph, **options)
+        for memory, graph in (("1GiB", "sparse"), ("16MiB", "sparse"), ("16MiB", "layered"))
+    ]
+    assert len({result.cost for result in results}) == 1
+    assert not any(scratch.iterdir())
+
+
+def test_learn_refuses_in_a_sentence(solved):
+    for data, options, word in (
+        (a_table(), {"score": "bdeu"}, "score"),
+        (a_table(), {"memory": "1q"}, "memory"),
+        (a_table(), {"time_limit": -1}, "time_limit"),
+        (a_table(), {"names": ["a"]}, "names"),
+        (solved.dataset, {"names": list("abcd")}, "names"),
+        (solved.dataset, {"missing": "drop"}, "missing"),
+        ("data.csv", {}, "read_csv"),
+        (a_table(), {"disk": "0"}, "disk"),
+        (a_table(), {"scratch_dir": "absent"}, "scratch_dir: absent"),
+        (a_table(), {"parent_graph": "dense"}, "parent_graph"),
+    ):
+        with pytest.raises(InputError, match=word):
+            extbnsl.learn(data, **options)
+
+
+def test_the_package_has_no_other_attributes():
+    with pytest.raises(AttributeError, match="nothing"):
+        extbnsl.nothing  # noqa: B018

@@ -1,0 +1,48 @@
+"""Long arrays in several files: joined again they are the same, wherever the shelf has room for them."""
+
+import numpy as np
+import pytest
+
+from extbnsl.errors import BudgetError, RunDirectoryError
+from extbnsl.files import arrays as arrays_module
+from extbnsl.files import lists
+from extbnsl.files.shelf import Shelf
+from extbnsl.files.store import Store
+
+ARRAYS = {
+    "none": np.zeros((0, 3), np.uint64),
+    "long": np.arange(50, dtype=np.float64),
+    "wide": np.arange(24, dtype=np.uint8).reshape(8, 3),
+    "last": np.arange(5),
+}
+ROWS = {name: len(array) for name, array in ARRAYS.items()}
+
+
+def written(folder):
+    pieces = enumerate(lists.array_pieces(ARRAYS))
+    return [arrays_module.write_arrays(folder, f"stem-{k}.h5", piece) for k, piece in pieces]
+
+
+@pytest.mark.parametrize("memory", [0, 60, 1 << 20])
+@pytest.mark.parametrize("room", [1, 24, 100, 1 << 20])
+def test_arrays_of_any_size_in_pieces(tmp_path, monkeypatch, room, memory):
+    monkeypatch.setattr(lists, "PIECE_BYTES", room)
+    files = written(tmp_path)
+    assert (len(files) == 1) == (room == 1 << 20)
+    shelf = Shelf(memory, Store(tmp_path, 1 << 20))
+    again = lists.read_pieces(tmp_path, files, ROWS, shelf)
+    assert set(again) == set(ARRAYS)
+    for name, array in ARRAYS.items():
+        assert again[name].dtype == array.dtype
+        assert np.array_equal(again[name], array)
+    assert shelf.held <= memory
+    assert shelf.held + shelf.on_disk == sum(array.nbytes for array in ARRAYS.values())
+    (tmp_path / files[-1].name).write_bytes(b"")
+    with pytest.raises(RunDirectoryError, match="damaged"):
+        lists.read_pieces(tmp_path, files, ROWS, shelf)
+
+
+def test_without_room_for_them(tmp_path):
+    files = written(tmp_path)
+    with pytest.raises(BudgetError):
+        lists.read_pieces(tmp_path, files, ROWS, Shelf(60, Store(tmp_path, 100)))

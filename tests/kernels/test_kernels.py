@@ -1,0 +1,167 @@
+"""The cache of compiled kernels: damaged, full or not to be written, it costs a compilation and nothing else."""
+
+import ast
+import errno
+import importlib.util
+import itertools
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from extbnsl.kernels import compiler
+
+TINY = "def double(x):\n    return 2 * x\n"
+EXAMPLE = Path(__file__).parents[2] / "examples" / "asia.csv"
+
+
+@pytest.fixture
+def tiny(tmp_path):
+    """A function that makes a kernel anew, as a new process does, with a cache of its own; and the cache's folder."""
+    source = tmp_path / "tiny.py"
+    source.write_text(TINY)
+    numbers = itertools.count()
+
+    def kernel():
+        spec = importlib.util.spec_from_file_location(f"tiny{next(numbers)}", source)
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        module.double.__module__ = "extbnsl.kernels.compiler"  # whose sources name the cache
+        return compiler.njit(module.double)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
+        compiler._cache_folder.cache_clear()
+        yield kernel, tmp_path / "cache"
+    compiler._cache_folder.cache_clear()
+
+
+def files(folder):
+    return sorted(path for path in folder.rglob("*") if path.is_file())
+
+
+def is_from_cache(kernel):
+    """Call the kernel, whose result must be right, and tell whether it was compiled before."""
+    assert kernel(21) == 42
+    return bool(kernel.stats.cache_hits)
+
+
+def test_a_kernel_is_compiled_once(tiny):
+    kernel, cache = tiny
+    is_from_cache(kernel())
+    assert is_from_cache(kernel())
+    assert [path.suffix for path in files(cache)] == [".nbc", ".nbi"]
+
+
+@settings(deadline=None, max_examples=20, suppress_health_check=list(HealthCheck))
+@given(st.lists(st.one_of(st.none(), st.floats(0, 0.999)), min_size=2, max_size=2), st.booleans())
+def test_truncated_files_of_the_cache_are_replaced(tiny, shares, zeros):
+    kernel, cache = tiny
+    is_from_cache(kernel())
+    for path, share in zip(files(cache), shares, strict=True):
+        if share is not None:
+            whole = path.read_bytes()
+            part = whole[: int(share * len(whole))]
+            path.write_bytes(part + bytes(len(whole) - len(part)) if zeros and not part else part)
+    assert is_from_cache(kernel()) == (shares == [None, None])
+    assert is_from_cache(kernel())
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EROFS, errno.EACCES])
+def test_a_cache_that_cannot_be_written_is_done_without(tiny, monkeypatch, number):
+    kernel, _ = tiny
+    with monkeypatch.context() as patch:
+
+        def fail(*arguments):
+            raise OSError(number, os.strerror(number))
+
+        made = kernel()
+        patch.setattr(os, "replace", fail)
+        assert not is_from_cache(made)
+        assert not is_from_cache(kernel())
+    assert not is_from_cache(kernel())
+    assert is_from_cache(kernel())
+
+
+def test_a_solve_survives_damage_to_the_cache_of_its_kernels(tmp_path):
+    cache = tmp_path / "cache"
+
+    def solved(name):
+        command = [sys.executable, "-m", "extbnsl", "solve", str(EXAMPLE), "--run-dir", str(tmp_path / name), "--quiet"]
+        environment = os.environ | {"NUMBA_CACHE_DIR": str(cache)}
+        run = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=200)
+        return run.returncode == 0 and run.stdout.startswith("optimal: ") and not run.stderr
+
+    assert solved("first")
+    before = {path: path.stat().st_size for path in files(cache)}
+    damaged = [path for path in before if path.name.startswith("patterns.")]
+    assert len(damaged) >= 4
+    for path in damaged:
+        os.truncate(path, before[path] // 2)
+    assert solved("second")
+    assert files(cache) == sorted(before)
+    assert all(path.stat().st_size > before[path] * 0.9 for path in damaged if path.suffix == ".nbc")
+
+
+IMPORTS = (
+    "from package.room.callee import double",
+    "from package.room import callee",
+    "from package.room import (\n    other,\n    callee as called,\n)",
+    "import package.room.callee",
+    "import package.room.callee as called",
+    "import os, package.room.callee",
+    "from .callee import double",
+    "from . import callee",
+    "from .. import room\nfrom ..room import callee",
+    "from package.room.callee import *",
+    "if True:\n    from package.room import callee",
+    "def kernel():\n    import package.room.callee",
+    "import package.room.other",  # which imports the callee
+    "from package.room import double",  # which the folder hands on
+)
+
+
+@pytest.mark.parametrize("statement", IMPORTS)
+def test_every_form_of_import_tells_a_changed_callee(statement, tmp_path):
+    room = tmp_path / "package" / "room"
+    room.mkdir(parents=True)
+    (tmp_path / "package" / "__init__.py").write_text("")
+    (room / "__init__.py").write_text("from package.room.callee import double\n")
+    (room / "other.py").write_text("import package.room.callee\n")
+    (room / "callee.py").write_text(TINY)
+    (room / "unrelated.py").write_text(TINY)
+    (room / "caller.py").write_text(f"{statement}\n")
+    drawn_on = compiler.source_files("package.room.caller", tmp_path)
+    assert {room / "caller.py", room / "callee.py"} <= drawn_on
+    assert room / "unrelated.py" not in drawn_on
+
+
+def test_a_changed_callee_changes_the_folder_of_the_compiled_code(tmp_path, monkeypatch):
+    for name, text in (("__init__", ""), ("caller", "from package import callee\n"), ("callee", TINY)):
+        (tmp_path / "package").mkdir(exist_ok=True)
+        (tmp_path / "package" / f"{name}.py").write_text(text)
+    monkeypatch.setattr(compiler, "_TOP", tmp_path)
+    folders = set()
+    for text in (TINY, TINY.replace("2", "3"), TINY):
+        (tmp_path / "package" / "callee.py").write_text(text)
+        compiler._cache_folder.cache_clear()
+        folders.add(compiler._cache_folder("package.caller"))
+    compiler._cache_folder.cache_clear()
+    assert len(folders) == 2
+
+
+def test_no_package_has_a_name_of_its_own_modules():
+    """What `from package import name` takes would not be what the digest looks at."""
+    package = Path(compiler.__file__).parents[1] / "extbnsl"
+    for file in package.rglob("__init__.py"):
+        modules = {path.stem for path in file.parent.glob("*.py")} | {
+            path.parent.name for path in file.parent.glob("*/__init__.py")
+        }
+        tree = ast.parse(file.read_text())
+        bound = {a.asname or a.name for n in tree.body if isinstance(n, ast.ImportFrom) for a in n.names}
+        bound |= {n.name for n in tree.body if isinstance(n, ast.FunctionDef | ast.ClassDef)}
+        assert not bound & modules, file

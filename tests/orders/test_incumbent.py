@@ -1,0 +1,125 @@
+"""The search for a good order: true costs, true gains, the optimum on small problems, the same on any threads."""
+
+import itertools
+import math
+
+import naive
+import numpy as np
+import pytest
+from cases import cost_of_order, random_families, scores_of
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from extbnsl.machine.workers import Workers
+from extbnsl.orders.local_search import (
+    BRIEF,
+    LONG,
+    USUAL,
+    _best_insertion,
+    _insert,
+    _score_places,
+    improve_order,
+    search_orders,
+)
+from extbnsl.parents.best_score import byte_tables, scratch
+from extbnsl.parents.pruning import prune
+
+SETTINGS = settings(deadline=None, max_examples=40, suppress_health_check=list(HealthCheck))
+GO_ON = np.zeros(1, dtype=np.uint8)
+
+
+def problem(seed, n):
+    """Byte tables and BestScore as a table of random families."""
+    families = random_families(np.random.default_rng(seed), n, most=30)
+    scores = prune(scores_of(families))
+    return byte_tables(scores.parents, scores.costs), naive.best_scores(naive.cost_table(n, families))
+
+
+def search(tables, n, threads=1, seed=0, effort=USUAL, **signal):
+    told = []
+    with Workers(threads, **signal) as workers:
+        found = search_orders(tables, n, workers, seed, effort, told.append)
+    return found, told
+
+
+@SETTINGS
+@given(st.integers(0, 2**32), st.integers(1, 8), st.integers(0, 6))
+def test_the_cost_is_that_of_the_order(seed, n, kicks):
+    tables, best = problem(seed, n)
+    rng = np.random.default_rng(seed)
+    order = rng.permutation(n).astype(np.int64)
+    before = cost_of_order(order, best)
+    cost = improve_order(order, np.array([seed + 1], dtype=np.uint64), kicks, GO_ON, tables.arrays())
+    assert sorted(order.tolist()) == list(range(n))
+    assert cost == pytest.approx(cost_of_order(order, best), rel=1e-12)
+    assert cost <= before
+
+
+@SETTINGS
+@given(st.integers(0, 2**32), st.integers(2, 8))
+def test_an_insertion_changes_the_cost_by_what_it_says(seed, n):
+    tables, best = problem(seed, n)
+    arrays = tables.arrays()
+    order = np.random.default_rng(seed).permutation(n).astype(np.int64)
+    places, prefix = np.empty(n, np.int64), np.zeros((n + 1, tables.members.shape[1]), np.uint8)
+    rows = scratch(arrays)
+    total = _score_places(order, 0, n, places, prefix, arrays, rows)
+    assert total == pytest.approx(cost_of_order(order, best), rel=1e-12)
+    for source in range(n):
+        target, change = _best_insertion(order, source, places, prefix, arrays, rows)
+        costs = []
+        for other in range(n):
+            moved = np.delete(order, source).tolist()
+            moved.insert(other, int(order[source]))
+            costs.append(cost_of_order(moved, best))
+        assert change == pytest.approx(min(costs) - total, abs=1e-9)
+        assert costs[target] == pytest.approx(min(costs), rel=1e-12)
+        after = order.copy()
+        _insert(after, source, target)
+        assert cost_of_order(after, best) == pytest.approx(costs[target], rel=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_optimum_of_small_problems(seed):
+    n = 2 + seed % 7
+    tables, best = problem(seed, n)
+    found, told = search(tables, n)
+    assert found.cost == pytest.approx(naive.optimal_cost_dp(n, best), rel=1e-12)
+    assert found.cost == pytest.approx(cost_of_order(found.order, best), rel=1e-12)
+    assert told[-1] == found.cost
+    assert all(later < earlier for earlier, later in itertools.pairwise(told))
+
+
+@pytest.mark.parametrize("effort", [BRIEF, USUAL, LONG])
+def test_repeats_exactly_on_any_number_of_threads(effort):
+    tables, _ = problem(9, 8)
+    first, told = search(tables, 8, seed=4, effort=effort)
+    for threads in (1, 2, 5):
+        again, told_again = search(tables, 8, threads=threads, seed=4, effort=effort)
+        assert again.cost == first.cost
+        assert again.order.tolist() == first.order.tolist()
+        assert told_again == told
+
+
+@pytest.mark.parametrize("rounds", [0, 1, 2])
+def test_a_stop_leaves_an_order_of_its_cost(rounds):
+    tables, best = problem(11, 8)
+    polls = itertools.count()
+    found, _ = search(tables, 8, stop=lambda: "interrupted" if next(polls) >= rounds else None)
+    assert sorted(found.order.tolist()) == list(range(8))
+    assert found.cost == pytest.approx(cost_of_order(found.order, best), rel=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_children_that_need_a_parent(seed):
+    """Where the empty set is not on offer the order must still be one that every child can live with."""
+    n = 6
+    rng = np.random.default_rng(seed)
+    families = random_families(rng, n, most=12)
+    for x in range(1, n):
+        families[x] = [*[f for f in families[x] if f[0] > 1], (1, 25.0)]
+    scores = prune(scores_of(families))
+    best = naive.best_scores(naive.cost_table(n, families))
+    found, _ = search(byte_tables(scores.parents, scores.costs), n)
+    assert found.cost == pytest.approx(naive.optimal_cost_dp(n, best), rel=1e-9)
+    assert math.isfinite(cost_of_order(found.order, best))

@@ -1,0 +1,192 @@
+"""The enumeration child by child against the one by levels, and where only the former can work."""
+
+import re
+import time
+
+import naive
+import numpy as np
+import pytest
+from cases import shelf_of
+
+from extbnsl.data import from_array
+from extbnsl.events import Warned, ignore
+from extbnsl.machine.workers import Workers
+from extbnsl.parents.exhaustive import by_child, by_level
+from extbnsl.parents.exhaustive.state import start_enumeration, stored_enumeration
+from extbnsl.parents.exhaustive.surviving import surviving_families
+from extbnsl.parents.pruning import merged
+
+PLENTY = 1 << 30
+
+
+def families(dataset, threads=1, max_parents=None, stop=lambda: None, memory=PLENTY, begun=None, seen=None):
+    on_size = (lambda enumeration: None) if seen is None else seen.append
+    with Workers(threads, stop) as workers:
+        return surviving_families(dataset, max_parents, workers, shelf_of(memory), ignore, begun, on_size)
+
+
+def child_by_child(dataset, **options):
+    return families(dataset, begun=start_enumeration(dataset.variables), **options)
+
+
+def assert_same(one, other):
+    for parents, costs, parents2, costs2 in zip(one.parents, one.costs, other.parents, other.costs, strict=True):
+        assert costs == pytest.approx(costs2, rel=1e-9, abs=1e-9)
+        assert {tuple(p) for p in parents.tolist()} == {tuple(p) for p in parents2.tolist()}
+
+
+def random_data(seed, variables, records, top=4):
+    """Records in which every third variable follows from two others, with noise, so that parent sets win."""
+    rng = np.random.default_rng(seed)
+    arities = rng.integers(2, top + 1, variables)
+    codes = rng.integers(0, arities, (records, variables))
+    for v in range(2, variables, 3):
+        follows = (codes[:, v - 1] + codes[:, v - 2]) % arities[v]
+        codes[:, v] = np.where(rng.random(records) < 0.85, follows, codes[:, v])
+    return from_array(codes)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_child_by_child_gives_the_same_families(seed):
+    dataset = random_data(seed, 9, 400)
+    plenty = families(dataset)
+    little = child_by_child(dataset, threads=1 + seed % 3)
+    assert little.stopped is None
+    assert max(len(c) for c in plenty.scores.costs) > 1
+    assert_same(plenty.scores, little.scores)
+
+
+@pytest.mark.parametrize(
+    ("variables", "records", "max_parents"),
+    [(63, 40, 3), (64, 40, 3), (65, 40, 3), (66, 25, None), (76, 30, None), (127, 25, 2), (128, 25, 2), (129, 25, 3)],
+)
+def test_they_agree_on_many_variables(variables, records, max_parents):
+    dataset = random_data(variables, variables, records, top=3)
+    plenty = families(dataset, threads=2, max_parents=max_parents)
+    little = child_by_child(dataset, threads=2, max_parents=max_parents)
+    assert plenty.stopped is little.stopped is None
+    assert max(len(c) for c in plenty.scores.costs) > 10
+    assert_same(plenty.scores, little.scores)
+
+
+@pytest.mark.parametrize("memory", [10_000, 1_000_000])
+def test_levels_of_many_variables_on_disk_change_nothing(memory, tmp_path):
+    dataset = random_data(3, 70, 25, top=2)
+    with Workers(2) as workers:
+        found = surviving_families(dataset, 2, workers, shelf_of(memory, tmp_path), ignore)
+    assert found.stopped is None
+    assert_same(families(dataset, max_parents=2).scores, found.scores)
+
+
+@pytest.mark.parametrize("memory", [80_000, 105_000])
+def test_with_little_memory_it_goes_on_child_by_child(memory):
+    dataset = random_data(1, 16, 400)
+    seen = []
+    little = families(dataset, memory=memory, seen=seen)
+    assert little.stopped is None
+    assert seen[0].level is not None
+    assert seen[-2].children
+    assert_same(families(dataset).scores, little.scores)
+
+
+def test_too_little_memory_is_said_and_ends_with_what_is_known():
+    dataset = random_data(1, 16, 400)
+    events = []
+    with Workers(2) as workers:
+        little = surviving_families(dataset, None, workers, shelf_of(25_000), events.append)
+    assert little.stopped == "memory_limit"
+    (warning,) = [event.message for event in events if isinstance(event, Warned)]
+    assert re.fullmatch(
+        r"Counting needs at least \d+\.\dKiB of memory with 2 threads .* --memory grants 48.8KiB\.", warning
+    )
+    whole = families(dataset).scores
+    assert all(a[0] >= b[0] for a, b in zip(little.scores.costs, whole.costs, strict=True))
+    assert all(least <= costs[0] + 1e-9 for least, costs in zip(little.least, whole.costs, strict=True))
+
+
+@pytest.mark.parametrize("find", [families, child_by_child])
+@pytest.mark.parametrize(("variables", "records"), [(10, 500), (70, 20)])
+def test_whoever_goes_on_from_a_size_finds_exactly_the_same(find, variables, records):
+    dataset = random_data(2, variables, records)
+    seen = []
+    whole = find(dataset, seen=seen)
+    assert len(seen) >= 3
+    assert seen.pop().done
+    for found in seen:
+        again = stored_enumeration(found.document(), found.parents, found.costs, found.arrays())
+        for one, other in zip(found.children, again.children, strict=True):
+            assert (one.index, one.variables.tolist()) == (other.index, other.variables.tolist())
+            assert np.array_equal(one.pairs, other.pairs)
+        rest = families(dataset, threads=2, begun=again)
+        assert rest.varsets == whole.varsets
+        for column in ("parents", "costs"):
+            pairs = zip(getattr(rest.scores, column), getattr(whole.scores, column), strict=True)
+            assert all(np.array_equal(one, other) for one, other in pairs)
+
+
+@pytest.mark.parametrize("max_parents", [0, 1, 2])
+def test_the_users_limit_is_kept(max_parents):
+    dataset = random_data(3, 8, 500)
+    few = child_by_child(dataset, threads=2, max_parents=max_parents)
+    assert_same(families(dataset, max_parents=max_parents).scores, few.scores)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_best_scores_are_those_of_all_families(seed):
+    dataset = random_data(seed, 6, 200, top=3)
+    n = dataset.variables
+    scores = child_by_child(dataset).scores
+    best = naive.best_scores(naive.all_local_scores(dataset.codes, dataset.arities))
+    for child in range(n):
+        for varset in range(1 << n):
+            if not varset >> child & 1:
+                inside = (scores.parents[child][:, 0] & ~np.uint64(varset)) == 0
+                assert scores.costs[child][inside].min() == pytest.approx(best[child][varset], rel=1e-9)
+
+
+def test_more_than_64_variables():
+    dataset = random_data(5, 70, 300, top=2)
+    scores = families(dataset, threads=2, max_parents=2).scores
+    alone = np.array([naive.mdl(dataset.codes, dataset.arities, child, ()) for child in range(70)])
+    for child in (2, 35, 68):
+        best = min(
+            naive.mdl(dataset.codes, dataset.arities, child, (a, b))
+            for a in range(70)
+            for b in range(a)
+            if child not in (a, b)
+        )
+        assert scores.costs[child][0] == pytest.approx(min(best, scores.costs[child][0]), rel=1e-9)
+        assert scores.costs[child][0] <= best + 1e-9
+        assert scores.costs[child][0] < alone[child]
+
+
+@pytest.mark.parametrize(("find", "module"), [(families, by_level), (child_by_child, by_child)])
+def test_a_stop_does_not_wait_until_the_families_of_all_children_are_merged(find, module, monkeypatch):
+    calls = []
+
+    def slow(old, new):
+        calls.append(1)
+        time.sleep(0.3)
+        return merged(old, new)
+
+    monkeypatch.setattr(module, "merged", slow)
+    partial = find(random_data(1, 9, 400), threads=1, stop=lambda: "interrupted" if calls else None)
+    assert partial.stopped == "interrupted"
+    assert len(calls) <= 3
+
+
+@pytest.mark.parametrize("polls", [0, 1, 2, 5, 9])
+def test_a_stop_leaves_what_was_complete(polls):
+    dataset = random_data(1, 9, 400)
+    left = [polls]
+
+    def stop():
+        left[0] -= 1
+        return "interrupted" if left[0] < 0 else None
+
+    partial = child_by_child(dataset, stop=stop)
+    whole = families(dataset)
+    if partial.stopped is not None:
+        assert partial.stopped == "interrupted"
+        for child in range(9):
+            assert partial.least[child] <= whole.scores.costs[child][0] + 1e-9

@@ -1,0 +1,345 @@
+"""The enumeration of families: each rule that drops families leaves BestScore(X | U) as it is, for every U."""
+
+import itertools
+import math
+
+import naive
+import numpy as np
+import pytest
+from cases import dataset_of, full_xor_rows, places_of, random_dataset, shelf_of, xor_rows
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from extbnsl.data import distinct_rows
+from extbnsl.events import ignore
+from extbnsl.files import shelf
+from extbnsl.kernels.ranks import BLOCK, binomial_table
+from extbnsl.kernels.varsets import pack
+from extbnsl.machine.workers import Workers
+from extbnsl.parents.exhaustive import by_level
+from extbnsl.parents.exhaustive.by_level import CountingProblem, enumerate_families
+from extbnsl.parents.exhaustive.lattice import mark_needed, next_alive
+from extbnsl.parents.exhaustive.surviving import surviving_families
+from extbnsl.scores.counting import counting_table
+from extbnsl.scores.mdl import half_log, max_size
+
+SETTINGS = settings(deadline=None, max_examples=40, suppress_health_check=list(HealthCheck))
+
+
+def level(n, size):
+    """All varsets of `size` of n variables as integers, in numeric order."""
+    return sorted(sum(1 << v for v in chosen) for chosen in itertools.combinations(range(n), size))
+
+
+def rank_of(members):
+    return sum(math.comb(p, i + 1) for i, p in enumerate(members))
+
+
+def ranks_in(places):
+    """The ranks that are present, ascending."""
+    return np.flatnonzero(np.unpackbits(places[:, 0].copy().view(np.uint8), bitorder="little")).tolist()
+
+
+NUMBERS = {8: range(8), 63: range(55, 63), 130: (0, 1, 62, 63, 64, 65, 127, 128)}
+
+
+@SETTINGS
+@given(st.integers(0, 2**32), st.integers(2, 8), st.sampled_from(sorted(NUMBERS)), st.booleans(), st.data())
+def test_mark_needed(seed, n, variables, extended, data):
+    """n variables, numbered as NUMBERS says; of the others nothing is present."""
+    rng = np.random.default_rng(seed)
+    size = data.draw(st.integers(1 if n == variables else 2, min(n, 4)))
+    below, varsets = level(n, size - 1), level(n, size)
+    everyone = (1 << n) - 1
+    present = {v for v in below if rng.random() < 0.95} or set(below)
+    some = rng.integers(0, 1 << n, len(below)) & (rng.integers(0, 1 << n, len(below)) | -int(rng.integers(2)))
+    alive = {v: int(a) & everyone & ~v if v in present else 0 for v, a in zip(below, some, strict=True)}
+    for v in varsets:
+        if not all(v ^ 1 << y in present for y in naive.members(v)):
+            for y in naive.members(v):
+                alive[v ^ 1 << y] &= ~(1 << y)
+
+    def rank(varset):
+        return rank_of([NUMBERS[variables][y] for y in naive.members(varset)])
+
+    total = math.comb(variables, size)
+    there = np.zeros(math.comb(variables, size - 1), bool)
+    there[[rank(v) for v in present]] = True
+    column = np.stack(
+        [pack([NUMBERS[variables][y] for y in naive.members(alive[v])], variables) for v in sorted(present)]
+    )
+    lo = data.draw(st.integers(0, (total - 1) // BLOCK)) * BLOCK
+    hi = data.draw(st.integers(lo + 1, total))
+    marked = np.full((-(-(hi - lo) // BLOCK), 2), 7, np.uint64)
+    count = mark_needed(lo, hi, size, column, places_of(there), extended, binomial_table(variables), marked)
+    needed = []
+    for v in varsets:
+        common = everyone & ~v
+        for y in naive.members(v):
+            common &= alive[v ^ 1 << y]
+        family = any(alive[v ^ 1 << y] >> y & 1 for y in naive.members(v))
+        if family or (extended and common):
+            needed.append(rank(v))
+    wanted = np.zeros(hi - lo, bool)
+    wanted[[r - lo for r in needed if lo <= r < hi]] = True
+    assert np.array_equal(marked, places_of(wanted))
+    assert count == wanted.sum()
+
+
+# ---- rules
+
+
+def counted(n, size, places):
+    """The varsets of one size that are counted, in numeric order."""
+    varsets = level(n, size)
+    return [varsets[rank] for rank in ranks_in(places)]
+
+
+def everything_alive(lo, hi, size, extend, here, above, unit, arities, limits, binomials, alive):
+    """In place of next_alive: no rule but the limits."""
+    within = sum(1 << x for x in range(arities.size) if size <= limits[x])
+    for i, varset in enumerate(counted(arities.size, size, above[0])[lo:hi]):
+        alive[i] = within & ~varset
+
+
+def extension_alone(lo, hi, size, extend, here, above, unit, arities, limits, binomials, alive):
+    """In place of next_alive: only what judge_families extends."""
+    everything_alive(lo, hi, size, extend, here, above, unit, arities, limits, binomials, alive)
+    place = {v: i for i, v in enumerate(counted(arities.size, size - 1, here[0]))}
+    for i, varset in enumerate(counted(arities.size, size, above[0])[lo:hi]):
+        for y in naive.members(varset):
+            alive[i] &= extend[place[varset ^ 1 << y]]
+
+
+def gains_alone():
+    """In place of next_alive: whatever is alive was extended, only its own rules stay."""
+    below = {0: np.full((1, 1), ~np.uint64(0))}
+
+    def following(lo, hi, size, extend, *rest):
+        assert lo == 0, "one chunk"
+        next_alive(lo, hi, size, below[size - 1], *rest)
+        below[size] = rest[-1]
+
+    return following
+
+
+RULES = {
+    "none": (everything_alive, False, False),
+    "limits": (everything_alive, True, False),
+    "hopeless": (everything_alive, False, True),
+    "extension": (extension_alone, False, False),
+    "gains": (None, False, False),
+    "entropies": (next_alive, False, False),
+    "all": (next_alive, True, True),
+}
+
+
+def counting_problem(codes, arities, limits, floors):
+    """The problem of data whose arities ascend, with all parent sets allowed and no floors unless asked for."""
+    rows, weights = distinct_rows(codes)
+    n, records = len(arities), len(codes)
+    largest, least = np.full(n, n - 1, dtype=np.int64), np.full(n, -math.inf)
+    misfits = naive.joint_misfits(codes)
+    for x in range(n):
+        if limits:
+            largest[x] = max_size(float(misfits[1 << x]), int(arities[x]), records, np.delete(arities, x))
+        if floors:
+            least[x] = max(0.0, misfits[-1] - misfits[2**n - 1 ^ 1 << x] - 1e-9)
+    return CountingProblem(counting_table(rows, weights, arities), largest, least, half_log(records))
+
+
+def varying(seed, n, records):
+    """Codes and ascending arities of data without constant columns, or None."""
+    dataset = random_dataset(np.random.default_rng(seed), n, records)
+    keep = [v for v in range(n) if len(set(dataset.codes[:, v])) > 1]
+    keep = np.array(sorted(keep, key=lambda v: dataset.arities[v]), dtype=int)
+    return np.ascontiguousarray(dataset.codes[:, keep]), dataset.arities[keep]
+
+
+def found_scores(found, n):
+    """BestScore of every child and varset by the families of an enumeration, as a table (n, 2^n)."""
+    pairs = [
+        list(zip(p[:, 0].tolist(), c.tolist(), strict=True)) for p, c in zip(found.parents, found.costs, strict=True)
+    ]
+    return naive.best_scores(naive.cost_table(n, pairs))
+
+
+def outside(n):
+    """Which entries of a table (n, 2^n) are of varsets without the child."""
+    return (np.arange(2**n) >> np.arange(n)[:, None]) & 1 == 0
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("block", range(3))
+def test_a_rule_changes_no_best_score(rule, block, monkeypatch):
+    following, limits, floors = RULES[rule]
+    counted = 0
+    for seed in range(12 * block, 12 * block + 12):
+        codes, arities = varying(seed, 2 + seed % 5, int(np.random.default_rng(seed).integers(2, 80)))
+        n = len(arities)
+        if n < 2:
+            continue
+        problem = counting_problem(codes, arities, limits, floors)
+        monkeypatch.setattr(by_level, "next_alive", following or gains_alone())
+        found = enumerate_families(problem, Workers(1), shelf_of(), ignore)
+        assert found.done
+        assert found.stopped is None
+        best = naive.best_scores(naive.all_local_scores(codes, arities))
+        where = outside(n)
+        np.testing.assert_allclose(found_scores(found, n)[where], best[where], rtol=1e-10, atol=1e-8)
+        counted += found.varsets
+        if rule == "none":
+            assert found.varsets == 2**n - 1
+    assert counted > 0
+
+
+@pytest.mark.parametrize("rule", ["limits", "hopeless", "extension", "gains", "entropies", "all"])
+def test_a_rule_drops_something(rule, monkeypatch):
+    codes, arities = varying(1, 6, 60)
+    assert len(arities) == 6
+    following, limits, floors = RULES[rule]
+    monkeypatch.setattr(by_level, "next_alive", following or gains_alone())
+    found = enumerate_families(counting_problem(codes, arities, limits, floors), Workers(1), shelf_of(), ignore)
+    assert found.varsets < 2**6 - 1
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_families_are_the_undominated_ones(seed):
+    codes, arities = varying(seed, 6, 100)
+    n = len(arities)
+    found = enumerate_families(counting_problem(codes, arities, True, True), Workers(1), shelf_of(), ignore)
+    costs = naive.all_local_scores(codes, arities)
+    best = naive.best_scores(costs)
+    for x in range(n):
+        listed = dict(zip(found.parents[x][:, 0].tolist(), found.costs[x].tolist(), strict=True))
+        for varset, cost in listed.items():
+            assert cost == pytest.approx(costs[x, varset], rel=1e-10, abs=1e-9)
+            assert all(cost < best[x, varset ^ 1 << y] + 1e-9 for y in naive.members(varset))
+        for varset in range(2**n):
+            if all(costs[x, varset] < best[x, varset ^ 1 << y] - 1e-7 for y in naive.members(varset)):
+                assert varset in listed or varset >> x & 1
+
+
+@SETTINGS
+@given(st.integers(0, 2**32), st.integers(1, 6), st.integers(1, 60), st.sampled_from([None, 0, 1, 2]))
+def test_surviving_families_answer_best_score(seed, n, records, limit):
+    dataset = random_dataset(np.random.default_rng(seed), n, records)
+    survivors = surviving_families(dataset, limit, Workers(1), shelf_of(), ignore)
+    assert survivors.stopped is None
+    survivors.scores.check()
+    best = naive.best_scores(naive.all_local_scores(dataset.codes, dataset.arities, limit))
+    found = naive.best_scores(
+        naive.cost_table(
+            n,
+            [
+                list(zip(p[:, 0].tolist(), c.tolist(), strict=True))
+                for p, c in zip(survivors.scores.parents, survivors.scores.costs, strict=True)
+            ],
+        )
+    )
+    np.testing.assert_allclose(found[outside(n)], best[outside(n)], rtol=1e-10, atol=1e-8)
+    np.testing.assert_allclose(survivors.least, [best[x, 2**n - 1 ^ 1 << x] for x in range(n)], rtol=1e-10, atol=1e-8)
+
+
+# ---- blocks, chunks, limits
+
+
+def as_values(found):
+    return [p.tolist() for p in found.parents], [c.tolist() for c in found.costs]
+
+
+def of_limit(codes, arities, limit):
+    problem = counting_problem(codes, arities, False, True)
+    return CountingProblem(problem.table, np.full(len(arities), limit), problem.floors, problem.half_log)
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3])
+def test_without_room_for_a_level_what_is_complete_is_known(limit):
+    codes, arities = varying(5, 9, 120)
+    n = len(arities)
+    assert n >= 6
+    problem = of_limit(codes, arities, limit)
+    whole = enumerate_families(problem, Workers(1), shelf_of(), ignore)
+    assert whole.done
+    costs = naive.all_local_scores(codes, arities)
+    ends = set()
+    for memory in range(0, 12_000, 150):
+        found = enumerate_families(problem, Workers(1), shelf_of(memory), ignore)
+        ends.add((found.stopped, found.complete_to))
+        if found.done:
+            assert as_values(found) == as_values(whole)
+        else:
+            few = np.bitwise_count(np.arange(2**n)) <= found.complete_to
+            best = naive.best_scores(np.where(few, costs, np.inf))[outside(n)]
+            np.testing.assert_allclose(found_scores(found, n)[outside(n)], best, rtol=1e-10, atol=1e-8)
+    assert {size for reason, size in ends if reason is not None} >= set(range(limit - 1))
+    assert (None, limit) in ends
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("memory", [0, 500, 1_000])
+def test_levels_and_families_on_disk_change_nothing(threads, memory, tmp_path, monkeypatch):
+    codes, arities = varying(5, 9, 120)
+    problem = of_limit(codes, arities, 4)
+    monkeypatch.setattr(by_level, "CHUNK", 16)
+    monkeypatch.setattr(shelf, "PAGES_HELD", 100)
+    whole = enumerate_families(problem, Workers(1), shelf_of(), ignore)
+    room = shelf_of(memory, tmp_path)
+    seen = []
+    with Workers(threads) as workers:
+        found = enumerate_families(problem, workers, room, ignore, None, lambda found: seen.append(room.on_disk))
+    assert as_values(found) == as_values(whole)
+    assert found.varsets == whole.varsets
+    assert max(seen) >= 2_000 - memory
+    assert not list(tmp_path.iterdir())
+    del found
+    assert room.held == room.on_disk == 0
+
+
+@pytest.mark.parametrize("chunk", [1, 7])
+@pytest.mark.parametrize("threads", [1, 3])
+def test_chunks_and_threads_change_nothing(chunk, threads, monkeypatch):
+    codes, arities = varying(8, 8, 90)
+    problem = counting_problem(codes, arities, True, True)
+    whole = enumerate_families(problem, Workers(1), shelf_of(), ignore)
+    monkeypatch.setattr(by_level, "CHUNK", chunk)
+    with Workers(threads) as workers:
+        cut = enumerate_families(problem, workers, shelf_of(), ignore)
+    assert as_values(cut) == as_values(whole)
+    assert cut.varsets == whole.varsets
+
+
+@SETTINGS
+@given(st.integers(0, 2**32), st.integers(2, 5), st.integers(1, 12))
+def test_no_larger_parent_set_than_the_limit_wins(seed, n, records):
+    dataset = random_dataset(np.random.default_rng(seed), n, records)
+    costs = naive.all_local_scores(dataset.codes, dataset.arities)
+    misfits = naive.joint_misfits(dataset.codes)
+    for x in range(n):
+        others = np.sort(np.delete(dataset.arities, x))
+        limit = max_size(float(misfits[1 << x]), int(dataset.arities[x]), records, others)
+        assert 0 <= limit <= n - 1
+        for varset in range(2**n):
+            if varset.bit_count() > limit and not varset >> x & 1:
+                assert costs[x, varset] >= costs[x, 0] - 1e-9
+
+
+def test_the_limit_as_printed_is_too_small():
+    """Tian 2000, Theorem 1, allows log2(2 N / log2 N) parents: one for three records, where two are best."""
+    dataset = dataset_of(xor_rows(1))
+    costs = naive.all_local_scores(dataset.codes, dataset.arities)
+    assert math.floor(math.log2(2 * 3 / math.log2(3))) == 1
+    assert costs[2, 0b011] < costs[2, [0b000, 0b001, 0b010]].min() - 0.1
+    entropy = naive.joint_misfits(dataset.codes)[0b100]
+    assert max_size(float(entropy), 2, 3, np.array([2, 2])) == 2
+
+
+def test_the_limit_is_no_larger_than_it_must_be():
+    dataset = dataset_of(full_xor_rows(2))
+    entropy = float(naive.joint_misfits(dataset.codes)[1])
+    # eight records: penalty of d binary parents is 2^d ln 8 / 2, below 8 ln 2 + ln 8 / 2 for d <= 2 alone
+    assert max_size(entropy, 2, 8, np.array([2, 2, 2, 2])) == 2
+    assert max_size(entropy, 2, 8, np.array([2])) == 1
+    assert max_size(entropy, 2, 8, np.array([8])) == 0
+    assert max_size(0.0, 2, 8, np.array([2])) == 0
+    assert max_size(0.0, 1, 1, np.array([2])) == 0

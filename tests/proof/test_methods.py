@@ -1,0 +1,181 @@
+"""Every choice of methods proves the same optimum, which an obvious dynamic program finds too."""
+
+import itertools
+import math
+
+import naive
+import numpy as np
+import pytest
+from cases import dataset_of, random_dataset, random_families, scores_of, wishful
+from patching import as_they_stand, load_no_kernels
+
+import extbnsl.bounds.lp.program
+import extbnsl.proof.effort
+import extbnsl.proof.incumbents
+import extbnsl.proof.searching
+import extbnsl.search.layers
+from extbnsl.bounds.lp.polish import Polish
+from extbnsl.events import StageEnded, Warned
+from extbnsl.machine.workers import Stopped, Workers
+from extbnsl.networks.network import Network
+from extbnsl.proof.methods import LOWER_BOUNDS, PARENT_GRAPHS
+from extbnsl.solver.solve import solve
+from extbnsl.verify.verdict import score_network, verify_optimality
+
+problem, plain_spread = extbnsl.proof.searching.guided_problem, Polish.spread
+COMBINATIONS = [
+    dict(zip(("lower_bound", "fixing", "ancestral", "path_extension", "parent_graph"), values, strict=True))
+    for values in itertools.product(LOWER_BOUNDS, (True, False), (True, False), (True, False), PARENT_GRAPHS)
+]
+
+
+@pytest.fixture(autouse=True)
+def _small(monkeypatch):
+    """Small problems get groups of few variables, no effort at the root, and ancestral successors."""
+    solve(dataset_of(np.array([[0, 1], [1, 0]])))  # loads the kernels
+    load_no_kernels(monkeypatch)
+    monkeypatch.setattr(extbnsl.proof.effort, "LOW_BITS", 3)
+    monkeypatch.setattr(extbnsl.proof.effort, "WIDEST", 3)
+    monkeypatch.setattr(extbnsl.proof.effort, "SHARE", 0.0)
+    monkeypatch.setattr(extbnsl.proof.effort, "FEWEST_EDGES", 0)
+    monkeypatch.setattr(extbnsl.proof.effort, "NODE_NS", -1e6)
+
+
+@pytest.mark.parametrize("combination", range(len(COMBINATIONS)))
+def test_random_local_scores(combination, monkeypatch):
+    """Eight searches for each of 64 combinations; half of them with the first order as the incumbent."""
+    rng = np.random.default_rng(combination)
+    searched = 0
+    for number in range(8):
+        n = int(rng.integers(3, 10))
+        families = random_families(rng, n, 14)
+        if number % 2:
+            monkeypatch.setattr(extbnsl.proof.incumbents, "search_orders", as_they_stand)
+        optimum = naive.optimal_cost_dp(n, naive.best_scores(naive.cost_table(n, families)))
+        events = []
+        result = solve(scores_of(families), threads=1, observer=events.append, **COMBINATIONS[combination])
+        assert result.status == "optimal"
+        assert result.cost == pytest.approx(optimum, abs=1e-9)
+        assert result.lower_bound <= optimum
+        searched += any(isinstance(event, StageEnded) and event.stage == "search" for event in events)
+    assert searched
+
+
+@pytest.mark.parametrize("lower_bound", LOWER_BOUNDS)
+@pytest.mark.parametrize("fixing", [True, False])
+def test_random_local_scores_with_polish(lower_bound, fixing, monkeypatch):
+    """The search is guided by what the LP found, if there are multipliers."""
+    pytest.importorskip("highspy")
+    monkeypatch.setattr(extbnsl.proof.incumbents, "search_orders", as_they_stand)
+    spread = []
+    monkeypatch.setattr(Polish, "spread", lambda *given: spread.append(plain_spread(*given)) or spread[-1])
+    guided = []
+    monkeypatch.setattr(
+        extbnsl.proof.searching, "guided_problem", lambda guide, *a: guided.append(guide) or problem(guide, *a)
+    )
+    for seed in range(8):
+        families = random_families(np.random.default_rng(seed), 9, 14)
+        optimum = naive.optimal_cost_dp(9, naive.best_scores(naive.cost_table(9, families)))
+        result = solve(scores_of(families), threads=1, lower_bound=lower_bound, fixing=fixing, polish=True)
+        assert result.status == "optimal"
+        assert result.cost == pytest.approx(optimum, abs=1e-9)
+        assert result.lower_bound <= optimum
+    assert guided
+    clusters = lower_bound in ("clusters", "auto")
+    assert all(any(guide.multipliers is found for found in spread) == clusters for guide in guided)
+
+
+@pytest.fixture
+def probings(thorough, monkeypatch):
+    """What probing has brought, when it is used, and that is always worth it."""
+    found, plain = [], Polish.probed
+    monkeypatch.setattr(Polish, "probed", lambda *given: found.append(plain(*given)) or found[-1])
+    return found
+
+
+@pytest.mark.parametrize("polish", [None, True, False])
+@pytest.mark.parametrize("incumbent", ["found", "as it stands"])
+def test_everything_is_done_where_a_search_would_be_large(polish, incumbent, probings, monkeypatch):
+    """Children that want many parents: clusters leave a gap, and probing is worth it. The optimum is the same."""
+    if incumbent == "as it stands":
+        monkeypatch.setattr(extbnsl.proof.incumbents, "search_orders", as_they_stand)
+    for seed in range(8):
+        families = wishful(seed)
+        optimum = naive.optimal_cost_dp(7, naive.best_scores(naive.cost_table(7, families)))
+        result = solve(scores_of(families), threads=1, polish=polish)
+        assert result.status == "optimal"
+        assert result.cost == pytest.approx(optimum, abs=1e-9)
+        assert result.lower_bound <= optimum
+    assert bool(probings) == (polish is not False) or incumbent == "found"
+
+
+def test_certificates_of_probing_hold(probings, monkeypatch):
+    monkeypatch.setattr(extbnsl.bounds.lp.program, "FEW", 0)  # by clusters alone, which leave more to do
+    checked = 0
+    for seed in range(40):
+        dataset = random_dataset(np.random.default_rng(seed), 7, 200)
+        probings.clear()
+        result = solve(dataset, threads=1)
+        assert result.cost == pytest.approx(naive.optimal_cost(dataset.codes, dataset.arities), rel=1e-9)
+        with Workers(1) as workers:
+            optimality = verify_optimality(result.document(), dataset, workers)
+        assert optimality.ok
+        if any(found.passes for found in probings) and not optimality.searched:
+            assert optimality.complete
+            checked += 1
+    assert checked
+
+
+def test_what_was_shown_until_it_is_stopped_counts(probings, monkeypatch):
+    """The time is over while the last is being tried: the bound is that of the LP by then."""
+
+    def stopped(*_):
+        raise Stopped("time_limit")
+
+    roots, plain = [], Polish.improved
+    monkeypatch.setattr(Polish, "improved", lambda *given: roots.append(plain(*given)) or roots[-1])
+    monkeypatch.setattr(Polish, "probed", stopped)
+    monkeypatch.setattr(extbnsl.proof.incumbents, "search_orders", as_they_stand)
+    result = solve(scores_of(wishful(1)), threads=1)
+    assert result.status == "time_limit"
+    assert result.stats["components"] == [7]
+    assert result.lower_bound == pytest.approx(max(one.root for one in roots), abs=1e-9)
+
+
+def test_without_the_library_there_is_a_hint(probings, monkeypatch):
+    monkeypatch.setattr(extbnsl.proof.effort, "highs_installed", lambda: False)
+    monkeypatch.setattr(extbnsl.proof.incumbents, "search_orders", as_they_stand)
+    families = random_families(np.random.default_rng(1), 9, 14)
+    for polish, hints in ((None, 1), (False, 0)):
+        events = []
+        assert solve(scores_of(families), threads=1, polish=polish, observer=events.append).status == "optimal"
+        said = [event.message for event in events if isinstance(event, Warned) and "extbnsl[lp]" in event.message]
+        assert len(said) == hints
+    assert not probings
+
+
+@pytest.mark.parametrize("parent_graph", PARENT_GRAPHS)
+def test_few_nodes_are_made_where_room_is_short(parent_graph, monkeypatch):
+    monkeypatch.setattr(extbnsl.proof.incumbents, "search_orders", as_they_stand)
+    options = {"fixing": False, "ancestral": False, "threads": 1, "parent_graph": parent_graph}
+    kept = np.zeros(2, int)
+    for seed in range(15):
+        families = random_families(np.random.default_rng(seed), 9, 14)
+        optimum = naive.optimal_cost_dp(9, naive.best_scores(naive.cost_table(9, families)))
+        for number, share in enumerate((0.5, -1.0)):
+            monkeypatch.setattr(extbnsl.search.layers, "MOST_SHARE", share)
+            result = solve(scores_of(families), **options)
+            assert result.cost == pytest.approx(optimum, abs=1e-9)
+            kept[number] += result.stats["nodes_kept"]
+    assert kept[1] < kept[0]
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("lower_bound", LOWER_BOUNDS)
+def test_random_data(seed, lower_bound):
+    dataset = random_dataset(np.random.default_rng(seed), 7, 120)
+    result = solve(dataset, lower_bound=lower_bound, threads=2)
+    assert result.status == "optimal"
+    assert result.cost == pytest.approx(naive.optimal_cost(dataset.codes, dataset.arities), rel=1e-9)
+    assert score_network(dataset, Network(result.network.names, result.network.parents)) == pytest.approx(result.cost)
+    assert math.isclose(result.lower_bound, result.cost, rel_tol=1e-8)

@@ -1,0 +1,123 @@
+"""Node fixing and ancestral successors against their definitions, and that no optimum is lost by them."""
+
+import itertools
+
+import numpy as np
+import pytest
+from cases import random_families, scores_of
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from extbnsl.bounds.ascent import find_multipliers
+from extbnsl.bounds.multipliers import UNIT, cluster_bound, families_of
+from extbnsl.machine.workers import Workers
+from extbnsl.parents.pruning import prune
+from extbnsl.search.ancestral import MOST_SETS, UNFORCED, VARIABLES, ancestry, closed_set, frequent_sets, number_of
+from extbnsl.search.node_bound import VECTOR, closed_sets_of, near_clusters, new_near
+
+SETTINGS = settings(deadline=None, max_examples=60, suppress_health_check=list(HealthCheck))
+
+
+def problem(seed, n):
+    """Families, and multipliers for them."""
+    scores = prune(scores_of(random_families(np.random.default_rng(seed), n, 10)))
+    with Workers(1) as workers:
+        return scores, find_multipliers(families_of(scores.parents, scores.costs), None, 1, seed, workers)
+
+
+def reduced_of(scores, multipliers):
+    return np.split(multipliers.reduced, np.cumsum([costs.size for costs in scores.costs])[:-1])
+
+
+def naive_sets(scores, reduced, varset, slack):
+    """All non-empty sets outside the varset that are closed, or None if a child has no family left."""
+    n = len(scores.costs)
+    par = {}
+    for x in (x for x in range(n) if not varset >> x & 1):
+        needed, some = 0, False
+        for parents, rc in zip(scores.parents[x][:, 0].tolist(), reduced[x].tolist(), strict=True):
+            if rc < slack:
+                some, needed = True, needed | parents & ~varset
+            if not parents & ~varset:
+                break
+        if not some:
+            return None
+        par[x] = needed
+    closed = []
+    for size in range(1, len(par) + 1):
+        for members in itertools.combinations(par, size):
+            mask = sum(1 << x for x in members)
+            if all(not par[x] & ~mask for x in members):
+                closed.append(mask)
+    return closed
+
+
+@SETTINGS
+@given(st.integers(0, 2**32), st.integers(2, 7), st.sampled_from([0.5, 2.0, 6.0, 30.0]))
+def test_the_smallest_closed_set(seed, n, slack):
+    scores, multipliers = problem(seed, n)
+    reduced = reduced_of(scores, multipliers)
+    own = ancestry(scores.parents, tuple(reduced), np.zeros(0, np.uint64))
+    everything, par = np.uint64((1 << n) - 1), np.empty(64, np.uint64)
+    for varset in range((1 << n) - 1):
+        found = int(closed_set(np.uint64(varset), everything, slack, own.parents, own.reduced, own.first, par))
+        expected = naive_sets(scores, reduced, varset, slack)
+        if expected is None:  # a variable that needs no other may have been taken before the child was looked at
+            assert found == 0 or found.bit_count() == 1
+        else:
+            assert found in expected
+            assert found.bit_count() == expected[0].bit_count()
+
+
+@SETTINGS
+@given(st.integers(0, 2**32), st.integers(2, 9), st.integers(0, 9))
+def test_h1_of_the_kernels_is_that_of_the_formula(seed, n, low_bits):
+    """Every node's bound, from what its partition has in common and what it has itself."""
+    _, multipliers = problem(seed, n)
+    low_bits = min(max(1, low_bits), n)
+    clusters = cluster_bound(multipliers, np.arange(n))
+    near = new_near(clusters.arrays())
+    masks, weights = near[0][2], near[1][2]
+    for varset in range(1 << n):
+        high = varset >> low_bits << low_bits
+        count = VECTOR * int(near_clusters(np.uint64(high), low_bits, near))
+        outside = sum(int(w) for m, w in zip(masks[:count], weights[:count], strict=True) if not int(m) & varset)
+        total = outside * UNIT + sum(clusters.waiting[b, varset >> 8 * b & 255] for b in range(8))
+        assert total == pytest.approx(multipliers.value(varset), abs=1e-9)
+        assert all(not int(m) & high for m, w in zip(masks[:count], weights[:count], strict=True) if w)
+
+
+def test_the_set_of_many_nodes_is_that_of_each():
+    scores, multipliers = problem(5, 7)
+    own = ancestry(scores.parents, tuple(reduced_of(scores, multipliers)), np.zeros(0, np.uint64))
+    clusters = cluster_bound(multipliers, np.arange(7))
+    varsets, g, limit = np.arange(127, dtype=np.uint64), np.linspace(0, 9, 127), multipliers.root + 12.0
+    found = closed_sets_of(varsets, g, 7, clusters.arrays(), own.arrays(), limit)
+    par = np.empty(64, np.uint64)
+    for varset, cost, closed in zip(varsets, g, found, strict=True):
+        slack = limit - cost - multipliers.value(int(varset))
+        assert closed == closed_set(varset, np.uint64(127), slack, own.parents, own.reduced, own.first, par)
+
+
+def test_numbers_stand_for_the_smallest_set_that_holds_a_nodes():
+    sets = np.array([0b1110, 0b110, 0b11110000], np.uint64)
+    allowed = ancestry((np.zeros((1, 1), np.uint64),), (np.zeros(1),), sets).allowed
+
+    def number(closed, outside=0b11111111):
+        return int(number_of(np.uint64(closed), np.uint64(outside), allowed))
+
+    assert number(0b100) == 2
+    assert [int(allowed[number(closed)]) for closed in (0b110, 0b1010, 0b11000000)] == [0b110, 0b1110, 0b11110000]
+    assert number(0b100001) == UNFORCED
+    assert number(0b110, outside=0b110) == UNFORCED
+    assert [int(allowed[x]) for x in (0, 63)] == [1, 1 << 63]
+    assert int(allowed[UNFORCED]) == (1 << 64) - 1
+
+
+def test_frequent_sets_are_those_that_save_the_most():
+    assert frequent_sets(np.array([1, 2, 2], np.uint64), 8).size == 0
+    closed = np.repeat(np.array([0b11, 0b111111, 0b110], np.uint64), [3, 4, 2])
+    assert frequent_sets(closed, 8).tolist() == [0b11, 0b110, 0b111111]
+    many = np.array([3 << k for k in range(50)] + [0b10001 << k for k in range(50)] + [7 << k for k in range(60)]
+                    + [0b1001 << k for k in range(60)], np.uint64)  # fmt: skip
+    assert frequent_sets(many, 64).size == MOST_SETS == 255 - VARIABLES

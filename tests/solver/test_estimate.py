@@ -1,0 +1,255 @@
+"""Estimates: exact where the whole search was seen, honest where it was not, and nothing is written."""
+
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from cases import dataset_of, random_dataset, scores_of, wishful
+from patching import load_no_kernels
+
+from extbnsl.bounds.lp.polish import Polish
+from extbnsl.cli import main, outlook
+from extbnsl.cli.outlook import advice, document, format_span, lines, warnings
+from extbnsl.data import read_csv
+from extbnsl.errors import InputError
+from extbnsl.events import LayerEnded, StageAdvanced, StageStarted
+from extbnsl.scores.local import local_scores
+from extbnsl.search.forecast import forecast
+from extbnsl.solver.estimate import estimate
+from extbnsl.solver.needs import Budgets, Counting, Estimate, Probe
+from extbnsl.solver.solve import solve
+
+FULL = {"lower_bound": "static", "path_extension": False}
+MEGABYTE = 1 << 20
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _kernels_once():
+    """The kernels are loaded once; the toy problem that every estimate begins with would take most of the time."""
+    solve(dataset_of([[0, 0], [1, 1]]))
+    with pytest.MonkeyPatch.context() as patch:
+        load_no_kernels(patch)
+        yield
+
+
+@pytest.fixture(scope="module")
+def wide():
+    """Data whose search, of a single component, has some hundred thousand nodes."""
+    whole = read_csv(Path(__file__).parents[2] / "examples" / "wdbc.csv")
+    return dataset_of(whole.codes[:, :19], whole.arities[:19])
+
+
+def stopped_at(problem, reached, **options):
+    """The estimate when a stop comes with the first event that `reached` says yes to."""
+    seen = []
+
+    def observe(event):
+        if reached(event):
+            seen.append(event)
+
+    return estimate(problem, threads=1, observer=observe, stop=lambda: "interrupted" if seen else None, **options)
+
+
+@pytest.mark.parametrize("options", [{}, FULL, {"lower_bound": "static"}, {"max_parents": 1}])
+@pytest.mark.parametrize("seed", range(3))
+def test_what_was_seen_to_the_end_is_what_solve_then_does(options, seed):
+    dataset = random_dataset(np.random.default_rng(seed), 11, 100)
+    found = estimate(dataset, threads=1, **options)
+    stats = solve(dataset, threads=1, **options).stats
+    forecasts = [probe.forecast for probe in found.probes if probe.forecast is not None]
+    assert found.complete
+    assert found.doubt == 1.0
+    assert found.counting.varsets == stats["varsets_counted"]
+    assert found.counting.families == stats["parent_sets"]
+    assert [probe.variables for probe in found.probes] == stats["components"]
+    assert sum(f.nodes.sum() for f in forecasts) == stats["nodes_kept"]
+    assert sum(f.edges.sum() for f in forecasts) == stats["nodes_generated"]
+    assert max((f.nodes.max() for f in forecasts), default=0) == stats["peak_layer"]
+    assert found.disk == stats["peak_disk_bytes"] == 0
+    assert found.time_range == (found.time, found.time)
+
+
+@pytest.mark.parametrize("polish", [None, True, False])
+def test_what_would_be_large_is_polished_first(thorough, polish, monkeypatch):
+    """Children that want many parents: a solve closes the gap at the root then, and the estimate knows."""
+    polished, plain = [], Polish.improved
+    monkeypatch.setattr(Polish, "improved", lambda *given: polished.append(plain(*given)) or polished[-1])
+    problem = scores_of(wishful(4))
+    found = estimate(problem, threads=1, polish=polish)
+    assert bool(polished) == (polish is not False)
+    assert found.complete
+    best = solve(problem, threads=1).cost
+    assert max(probe.lower_bound for probe in found.probes) <= best + 1e-9
+
+
+def test_memory_and_disk_are_what_solve_then_takes():
+    whole = read_csv(Path(__file__).parents[2] / "examples" / "wdbc.csv")
+    wide = dataset_of(whole.codes[:, :21], whole.arities[:21])  # whose layers outgrow the least memory by far
+    found = estimate(wide, threads=1, **FULL)
+    (probe,) = found.probes
+    little, ample = (Budgets(memory, 1 << 40, 1, None) for memory in (least_of(probe), probe.memory(1)))
+    assert not probe.fits(little)
+    assert probe.fits(ample)
+    taken = {}
+    for budgets in (little, ample):
+        result = solve(wide, threads=1, memory=budgets.memory, **FULL)
+        assert result.status == "optimal"
+        taken[budgets] = result.stats["peak_disk_bytes"]
+    assert 0.6 * probe.disk(little) <= taken[little] <= probe.disk(little)
+    assert taken[ample] == probe.disk(ample) == 0
+    assert solve(wide, threads=1, memory=least_of(probe) - 1, **FULL).status == "memory_limit"
+
+
+def least_of(probe):
+    """The least memory of a search with the static bound and one thread."""
+    return probe.fixed + 3 * MEGABYTE
+
+
+def test_a_search_that_outgrows_the_memory_is_guessed(wide):
+    exact = estimate(wide, threads=1, **FULL)
+    guess = estimate(wide, threads=1, memory=exact.probes[0].fixed + 3 * MEGABYTE, **FULL)
+    (probe,) = guess.probes
+    assert not probe.forecast.complete
+    assert 1.0 < guess.doubt < 4.0
+    assert guess.time_range[0] < guess.time < guess.time_range[1]
+    nodes, edges = exact.probes[0].forecast.nodes.sum(), exact.probes[0].forecast.edges.sum()
+    assert nodes / 2 < probe.forecast.nodes.sum() < nodes * 2
+    assert edges / 2 < probe.forecast.edges.sum() < edges * 2
+    assert exact.memory / 2 < guess.memory < exact.memory * 2
+    assert guess.disk > 0
+
+
+def test_a_stop_while_scores_are_counted_tells_how_far_they_are(wide):
+    at_once = stopped_at(wide, lambda event: isinstance(event, StageStarted))
+    assert not at_once.complete
+    assert at_once.counting.seconds_left == float("inf")
+    later = stopped_at(wide, lambda event: isinstance(event, StageAdvanced) and event.level == 2)
+    assert later.stopped == "interrupted"
+    assert later.counting.judged == 2
+    assert later.counting.limit >= 4
+    assert 0 < later.counting.seconds_left < float("inf")
+    for found in (at_once, later):
+        assert found.probes == ()
+        assert "longer --effort" in advice(found)
+        assert len(warnings(found)) == 1
+        shown = document(found)
+        assert shown["seconds"] is shown["disk_bytes"] is None
+
+
+def test_a_stop_before_there_is_a_bound_leaves_the_search_unknown(wide):
+    found = stopped_at(wide, lambda event: isinstance(event, StageStarted) and event.stage == "bounds")
+    (probe,) = found.probes
+    assert probe.forecast is None
+    assert not found.complete
+    assert "before it had a bound" in warnings(found)[0]
+    assert "longer --effort" in advice(found)
+
+
+def test_a_stop_after_two_layers_leaves_the_search_unknown(wide):
+    found = stopped_at(wide, lambda event: isinstance(event, LayerEnded) and event.layer == 2)
+    assert "before enough layers" in warnings(found)[0]
+    assert not found.complete
+    assert lines(found)[1].split()[-4:] == ["-", "-", "-", "-"]
+
+
+def test_a_component_that_is_too_large_is_said_to_be():
+    n = 66
+    parents = np.zeros((n, 2, 2), np.uint64)
+    for x in range(n):  # none, or the one before in a ring
+        word, bit = divmod((x - 1) % n, 64)
+        parents[x, 0, word] = np.uint64(1) << np.uint64(bit)
+    scores = local_scores([f"v{x}" for x in range(n)], [(p, np.array([1.0, 3.0])) for p in parents], "file")
+    found = estimate(scores, threads=1)
+    assert not found.complete
+    assert warnings(found) == ["Component 1, of 66 variables: more than 64 variables are not searched."]
+    assert "no proof" in advice(found)
+
+
+def guessed(budgets):
+    """An estimate of a search of 30 variables whose first layers are known."""
+    kept = [1, 30, 435, 4000, 25_000, 110_000, 350_000]
+    edges = [count * (30 - size) for size, count in enumerate(kept[:-1])]
+    probe = Probe(
+        30, 500, 110.0, 100.0, "", forecast(kept, edges, 30), 10 * MEGABYTE, 14 * MEGABYTE, 13.0, 50.0, seconds=1.0
+    )
+    return Estimate(budgets, Counting(1000, 500, 2.0), (probe,), 3.0, None)
+
+
+def test_budgets_that_will_not_do_are_warned_of():
+    ample = Budgets(1 << 50, 1 << 50, 1, None)
+    found = guessed(ample)
+    assert warnings(found) == []
+    assert advice(found) == "The budgets will do, and all layers stay in memory."
+    assert any("perhaps" in line for line in lines(found))
+    spilling = guessed(Budgets(64 * MEGABYTE, 1 << 50, 1, None))
+    assert warnings(spilling) == []
+    assert "would keep all layers in memory" in advice(spilling)
+    small_disk = guessed(Budgets(64 * MEGABYTE, int(spilling.disk * 1.01), 1, None))
+    assert "perhaps" in warnings(small_disk)[0]
+    assert advice(small_disk).startswith("Give --disk")
+    tiny_disk = guessed(Budgets(64 * MEGABYTE, MEGABYTE, 1, None))
+    assert "and --disk grants 1.0MiB" in warnings(tiny_disk)[0]
+    assert advice(tiny_disk).startswith("A proof is out of reach")
+    hasty = guessed(Budgets(1 << 50, 1 << 50, 1, 1.0))
+    assert "--time-limit grants 1.0 s" in warnings(hasty)[0]
+    assert advice(hasty).startswith("Give --time-limit")
+    cramped = guessed(Budgets(12 * MEGABYTE, 1 << 50, 1, None))
+    assert "--memory grants 12.0MiB" in warnings(cramped)[0]
+    assert advice(cramped) == "Give --memory 16.0MiB or more."
+
+
+def test_a_rough_guess_asks_for_more_effort(monkeypatch):
+    monkeypatch.setattr(outlook, "ROUGH", 1.0)
+    found = guessed(Budgets(1 << 50, 1 << 50, 1, 4.0))
+    assert "too rough" in advice(found)
+
+
+def test_useless_arguments_are_refused(wide):
+    for wrong in ({"effort": 0}, {"threads": 0}, {"lower_bound": "none"}, {"disk": 0}):
+        with pytest.raises(InputError):
+            estimate(wide, **wrong)
+
+
+def test_the_command_prints_lines_or_json_and_writes_nothing(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    dataset = random_dataset(np.random.default_rng(1), 8, 60)
+    rows = [",".join(dataset.names), *(",".join(f"s{code}" for code in record) for record in dataset.codes)]
+    (tmp_path / "data.csv").write_text("\n".join(rows) + "\n")
+    assert main(["estimate", "data.csv", "--effort", "30s", "--threads", "1"]) == 0
+    said = capsys.readouterr()
+    assert [line.split()[0] for line in said.out.splitlines()[-6:]] == [
+        "scores", "search", "memory", "disk", "time", "advice",
+    ]  # fmt: skip
+    assert "scores:" in said.err
+    assert main(["estimate", "data.csv", "--json", "--quiet", "--disk", "1GiB", "--time-limit", "1h"]) == 0
+    said = capsys.readouterr()
+    found = json.loads(said.out)
+    assert said.err == ""
+    assert found["complete"] is True
+    assert found["factor"] == 1
+    assert found["budgets"]["time_limit"] == 3600
+    assert found["seconds_range"] == [found["seconds"], found["seconds"]]
+    assert os.listdir(tmp_path) == ["data.csv"]
+    assert main(["estimate", "none.csv"]) == 30
+    with pytest.raises(SystemExit) as ended:
+        main(["estimate", "data.csv", "--effort"])
+    assert ended.value.code == 30
+    assert main(["estimate", "data.csv", "--effort", "never"]) == 30
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0.04, "0.0 s"),
+        (9.94, "9.9 s"),
+        (41, "41 s"),
+        (900, "15 min"),
+        (12000, "3.3 h"),
+        (4.4e5, "5.1 days"),
+        (1e12, "31,688 years"),
+    ],
+)
+def test_spans_are_told_in_the_unit_that_suits(seconds, text):
+    assert format_span(seconds) == text

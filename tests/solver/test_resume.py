@@ -1,0 +1,177 @@
+"""`extbnsl resume`: what it asks of solve, what it keeps, and what it refuses."""
+
+import dataclasses
+import json
+import os
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from runs import BUDGETS, DATA_OPTIONS, OPTIONS, commit, remembered, stopped
+
+from extbnsl import events
+from extbnsl.cli import main
+from extbnsl.data import from_array, read_csv
+from extbnsl.run import directory as directory_module
+from extbnsl.solver.solve import solve
+
+TABLE = np.random.default_rng(2).integers(0, 2, (30, 3))
+
+
+@pytest.fixture(scope="module")
+def solved():
+    """A real result, to be changed as a test needs it."""
+    return solve(from_array(TABLE, ["a", "b", "c"]))
+
+
+@pytest.fixture(autouse=True)
+def path(tmp_path, monkeypatch):
+    """A stopped run in a folder of its own, with its data in it."""
+    monkeypatch.chdir(tmp_path)
+    np.savetxt("data.csv", TABLE, fmt="%d", delimiter=",", header="a,b,c", comments="")
+    return stopped(Path("r"), run=remembered(tmp_path / "data.csv"))
+
+
+@pytest.fixture
+def asked(monkeypatch, solved):
+    """What solve was asked for, filled when the fake in its place is called; its `status` is to be set."""
+    got = {"status": "optimal"}
+
+    def fake(problem, *, observer, stop, **options):
+        got.update(options, problem=problem)
+        observer(events.StageStarted("search", ""))
+        return dataclasses.replace(solved, status=got["status"])
+
+    monkeypatch.setattr("extbnsl.solver.solve.solve", fake)
+    return got
+
+
+def run(capsys, *arguments):
+    """Exit code, standard output and standard error of a command."""
+    code = main([str(argument) for argument in arguments])
+    return code, *capsys.readouterr()
+
+
+def test_it_asks_for_what_was_asked_before(path, asked, capsys):
+    manifest = commit(path, run=remembered(os.path.abspath("data.csv")))
+    code, out, err = run(capsys, "resume", path)
+    assert (code, out.startswith("status       optimal\n")) == (0, True)
+    assert "resuming r: search, after 0:01:40" in err
+    assert asked["problem"].fingerprint == read_csv("data.csv").fingerprint
+    assert {key: asked[key] for key in OPTIONS} == OPTIONS
+    assert {key: asked[key] for key in BUDGETS} == BUDGETS
+    assert asked["time_limit"] is None
+    assert asked["resume"] == manifest
+    assert asked["remember"] == manifest.state["run"]
+    assert (asked["run_folder"], asked["scratch"]) == (path, None)
+
+
+def test_budgets_that_are_given_are_remembered(path, asked, capsys):
+    code, _, err = run(capsys, "resume", path, *["--memory", "2GiB", "--disk", "1TB", "--time-limit", "2h", "--quiet"])
+    assert (code, err) == (0, "")
+    budgets = {"memory": 2 << 30, "disk": 10**12, "threads": 1}
+    assert {key: asked[key] for key in budgets} == budgets
+    assert asked["remember"]["budgets"] == budgets
+    assert asked["time_limit"] == 7200
+
+
+def test_data_are_read_as_they_were(path, asked, capsys):
+    Path("odd.txt").write_text("0 1 ?\n1 1 0\n1 0 0\n0 0 1\n")
+    options = DATA_OPTIONS | {"header": False, "delimiter": " ", "missing": "drop"}
+    commit(path, run=remembered(os.path.abspath("odd.txt"), data_options=options))
+    assert run(capsys, "resume", path)[0] == 0
+    assert asked["problem"].fingerprint == read_csv("odd.txt", header=False, delimiter=" ", missing="drop").fingerprint
+
+
+def test_data_that_were_moved_are_asked_for(path, asked, capsys):
+    Path("data.csv").rename("moved.csv")
+    before = Path("r/solve.log").read_bytes()
+    code, out, err = run(capsys, "resume", path)
+    assert (code, out, err.count("\n")) == (30, "", 1)
+    assert "data.csv" in err
+    assert "--data FILE" in err
+    assert Path("r/solve.log").read_bytes() == before
+    assert run(capsys, "resume", path, "--data", "moved.csv")[0] == 0
+    assert asked["remember"]["input"] == os.path.abspath("moved.csv")
+    assert asked["problem"].source == "moved.csv"
+    assert "none.csv" in run(capsys, "resume", stopped(Path("s")), "--data", "none.csv")[2]
+
+
+def test_logs_go_on_and_times_add_up(path, asked, capsys):
+    before = {name: Path(path, name).read_text() for name in ("solve.log", "log.jsonl")}
+    assert run(capsys, "resume", path)[0] == 0
+    for name, text in before.items():
+        assert Path(path, name).read_text().startswith(text)
+    assert "resuming r: search" in Path(path, "solve.log").read_text()
+    last = json.loads(Path(path, "log.jsonl").read_text().splitlines()[-1])
+    assert last["elapsed"] >= 100
+    assert json.loads(Path(path, "status.json").read_text())["elapsed"] >= 100
+
+
+def test_the_result_is_replaced_and_tells_the_command_that_began_the_run(path, asked, capsys):
+    (path / "result.json").write_text('{"status": "time_limit"}')
+    asked["status"] = "time_limit"
+    code, out, _ = run(capsys, "resume", path)
+    assert code == 10
+    assert "continue     extbnsl resume r\n" in out
+    document = json.loads((path / "result.json").read_text())
+    assert document["provenance"]["command"] == f"extbnsl solve {os.path.abspath('data.csv')}"
+    assert (path / "scores.h5").exists()
+
+
+@pytest.mark.parametrize("status", ["optimal", "not_proved"])
+def test_a_run_that_is_finished_is_told_again(path, asked, capsys, status):
+    asked["status"] = status
+    code, first, _ = run(capsys, "resume", path)
+    commit(path, phase="done", status=status)
+    asked.pop("resume")
+    again, out, err = run(capsys, "resume", path)
+    assert again == code == (0 if status == "optimal" else 10)
+    assert out == first.replace("continue     extbnsl resume r\n", "")
+    assert err == "extbnsl: The run in r is finished; there is nothing left to do.\n"
+    assert "resume" not in asked
+    assert run(capsys, "resume", path, "--quiet")[1].startswith(f"{status}: cost ")
+    assert json.loads(run(capsys, "resume", path, "--json")[1]) == json.loads((path / "result.json").read_text())
+    (path / "result.json").write_text(json.dumps({"status": status, "cost": "much"}))
+    code, _, err = run(capsys, "resume", path)
+    assert (code, "damaged" in err) == (31, True)
+
+
+def test_a_run_that_ended_without_its_result_is_ended_again(path, asked, capsys):
+    commit(path, phase="done", status="optimal", run=remembered(os.path.abspath("data.csv")))
+    assert run(capsys, "resume", path)[0] == 0
+    assert "resume" in asked
+
+
+def test_large_files_stay_where_they_are(tmp_path, asked, capsys, monkeypatch):
+    scratch = tmp_path / "large" / "s-1"
+    path = stopped(Path("s"), scratch, run=remembered(tmp_path / "data.csv"))
+    asked["status"] = "time_limit"
+    assert run(capsys, "resume", path)[0] == 10
+    assert asked["scratch"] == scratch
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "access", lambda place, _: not str(place).startswith(str(scratch)))
+        code, _, err = run(capsys, "resume", path)
+        assert (code, err.count("\n"), "no permission" in err) == (30, 1, True)
+    shutil.rmtree(scratch)
+    code, _, err = run(capsys, "resume", path)
+    assert (code, err.count("\n")) == (31, 1)
+    assert str(scratch) in err
+
+
+def test_what_cannot_be_resumed_is_one_sentence_and_stays_as_it_is(path, capsys):
+    Path("empty").mkdir()
+    damaged = stopped(Path("damaged"))
+    (damaged / "manifest.json").write_bytes((path / "manifest.json").read_bytes()[:-9])
+    none = stopped(Path("none"))
+    library = stopped(Path("library"), run=None)
+    (none / "manifest.json").unlink()
+    for place, code in (("empty", 30), ("data.csv", 30), ("nowhere", 30), (damaged, 31), (none, 31), (library, 31)):
+        found, out, err = run(capsys, "resume", place)
+        assert (found, out, err.count("\n")) == (code, "", 1)
+        assert str(place) in err
+    with directory_module.reopen(path):
+        code, _, err = run(capsys, "resume", path)
+    assert (code, f"(id {os.getpid()})" in err) == (31, True)
+    assert os.listdir("empty") == []

@@ -1,0 +1,718 @@
+"""A solve that is killed, stopped, or loses power or its files, at any moment: resumed, it ends as if nothing happened.
+
+The disk of these tests is simulated (tests/disk.py); real signals are in test_kill.py, full disks in test_full_disk.py.
+"""
+
+import contextlib
+import gzip
+import itertools
+import json
+import math
+import random
+import shutil
+import threading
+import time
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import pytest
+from cases import dataset_of, random_families, scores_of
+from disk import Killed
+from h5py import h5f
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from patching import patch_everywhere
+from survival import OPTIONS, SharedDisk, arrays, outcome, problem, session, spill_and_commit
+from test_solve import StopAt
+
+import extbnsl.files.arrays
+import extbnsl.files.lists
+import extbnsl.files.manifest
+import extbnsl.machine.budgets
+import extbnsl.proof.commits
+import extbnsl.proof.guide
+import extbnsl.proof.prove
+import extbnsl.proof.standing
+import extbnsl.search.score_cache
+import extbnsl.solver.score
+from extbnsl.bounds.lp.polish import Polish, highs_installed
+from extbnsl.cli import main
+from extbnsl.data import read_csv
+from extbnsl.errors import BudgetError, InputError, RunDirectoryError
+from extbnsl.events import Committed, LayerEnded, StageEnded, StageStarted
+from extbnsl.files.arrays import write_arrays
+from extbnsl.files.manifest import MANIFEST, read_manifest, recover
+from extbnsl.files.shelf import Shelf
+from extbnsl.formats.score_files import write_scores
+from extbnsl.machine.interrupts import Interrupts
+from extbnsl.machine.workers import Workers
+from extbnsl.parents.exhaustive import surviving
+from extbnsl.parents.exhaustive.state import start_enumeration
+from extbnsl.solver.solve import solve
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _small():
+    solve(problem(), parent_graph="layered", polish=highs_installed())  # loads the kernels
+    with pytest.MonkeyPatch.context() as patch:
+        spill_and_commit(patch)
+        yield
+
+
+@pytest.fixture(scope="module")
+def dataset():
+    return problem()
+
+
+@pytest.fixture(scope="module")
+def undisturbed(dataset, tmp_path_factory):
+    """The outcome, and how often it writes, of a run that nothing happens to."""
+    disk = SharedDisk(tmp_path_factory.mktemp("undisturbed"))
+    spilled = []
+    with disk.watch():
+        result = session(disk.root, dataset, observer=lambda e: isinstance(e, LayerEnded) and spilled.append(e.spilled))
+    assert result.status == "optimal"
+    assert len(spilled) > 6
+    assert sum(spilled) > result.stats["nodes_kept"] / 2
+    assert not arrays(disk.root)
+    return outcome(result), disk.calls
+
+
+def assert_ends_as(folder, dataset, expected, **options):
+    """A session in `folder` ends with the expected outcome and leaves nothing behind."""
+    result = session(folder, dataset, **options)
+    assert outcome(result) == expected
+    assert not arrays(folder)
+    assert read_manifest(folder).state["phase"] == "done"
+
+
+def assert_only_what_is_named(folder):
+    """After a recovery the only files of arrays are those of the checkpoint."""
+    if (folder / MANIFEST).exists():
+        manifest = read_manifest(folder)
+        with Workers(1) as workers:
+            recover(folder, manifest, 1 << 30, workers)
+        assert arrays(folder) == {file.name for file in manifest.files}
+
+
+@pytest.mark.parametrize(("after", "step"), [(False, 1), (True, 7)])
+def test_killed_at_any_call(dataset, undisturbed, tmp_path, after, step):
+    kill_at_calls(tmp_path, dataset, undisturbed, range(1, undisturbed[1] + 1, step), after)
+
+
+def test_killed_at_any_call_with_everything_on_disk(dataset, undisturbed, tmp_path, monkeypatch):
+    """No memory for counting and for families: levels, lists and rows of parent graphs lie in files."""
+    patch_everywhere(monkeypatch, "files.shelf", "Shelf", lambda memory, store: Shelf(0, store))
+    patch_everywhere(monkeypatch, "proof.guide", "tables_fit", lambda costs, context: False)
+    patch_everywhere(monkeypatch, "files.arrays", "PIECE_BYTES", 64)
+    disk = SharedDisk(tmp_path / "whole")
+    disk.root.mkdir()
+    seen = set()
+    with disk.watch():
+        result = session(disk.root, dataset, observer=lambda e: seen.update(arrays(disk.root)))
+    kinds = {"scores.h5", "scores-1.h5", "families-1-1.h5", "families-1-1-1.h5", "bounds-1-1-0.h5", "bounds-1-1-0-1.h5"}
+    assert kinds <= seen
+    assert outcome(result) == undisturbed[0]
+    kill_at_calls(tmp_path, dataset, undisturbed, range(1, disk.calls + 1, 5), False)
+
+
+def kill_at_calls(place, dataset, undisturbed, calls, after, **options):
+    """Kill a run at each of the calls, go on with it, and find the outcome of the undisturbed one."""
+    for call in calls:
+        folder = place / str(call)
+        folder.mkdir()
+        disk = SharedDisk(folder)
+        with pytest.raises(Killed), disk.crash_at(call, after):
+            session(folder, dataset, **options)
+        assert_only_what_is_named(folder)
+        assert_ends_as(folder, dataset, undisturbed[0], **options)
+
+
+def families():
+    """Local scores without data, of five variables."""
+    return scores_of(random_families(np.random.default_rng(4), 5))
+
+
+def test_a_last_commit_that_fails_when_it_is_there_already_loses_no_file(dataset, undisturbed, tmp_path, monkeypatch):
+    """The folder cannot be synchronised after the manifest was renamed: whatever is the checkpoint has its files."""
+    commits = []
+
+    def failing(folder, store, manifest):
+        real(folder, store, manifest)
+        if len(manifest.files) > 1:
+            commits.append(manifest)
+            raise BudgetError("the disk is full")
+
+    real = extbnsl.files.manifest.commit
+    with monkeypatch.context() as patch:
+        patch.setattr(extbnsl.proof.commits, "commit", failing)
+        patch.setattr(extbnsl.proof.commits, "COMMIT_SECONDS", math.inf)  # so that the checkpoint before has no files
+        stop = StopAt(polls_before_the_search(dataset) + 5)
+        assert session(tmp_path, dataset, stop=stop).status == "disk_limit"
+    assert commits
+    assert arrays(tmp_path) >= {file.name for file in read_manifest(tmp_path).files}
+    assert_ends_as(tmp_path, dataset, undisturbed[0])
+
+
+def pieces():
+    """Local scores of one component of two groups of variables, which only families too dear for any good network tie
+    together, and each of which needs a search."""
+    rng = np.random.default_rng(4)
+    joined = []
+    for offset in (0, 5):
+        for child, own in enumerate(random_families(rng, 5)):
+            moved = [(parents << offset, cost) for parents, cost in own if parents]
+            tie = [(1 << 5 - offset, 999.0)] if child == 0 else []
+            joined.append([*moved, *tie, (0, 30.0 if child else 1000.0)])
+    return scores_of(joined)
+
+
+def test_pieces_are_searched_one_by_one(tmp_path):
+    stages = []
+    result = session(tmp_path, pieces(), lower_bound="auto", observer=stages.append)
+    searches = [event for event in stages if isinstance(event, StageEnded) and event.stage == "search"]
+    assert result.stats["components"] == [1, 9]
+    assert len(searches) == 2
+    assert all(" nodes" in event.summary for event in searches)
+
+
+@pytest.mark.parametrize(
+    ("make", "options"),
+    [
+        (problem, {"parent_graph": "layered"}),
+        (families, {}),
+        (problem, {"lower_bound": "static", "threads": 2}),
+        (problem, {"lower_bound": "clusters", "fixing": False}),
+        (pieces, {"lower_bound": "auto", "fixing": True}),
+        (pieces, {"lower_bound": "auto", "fixing": True, "parent_graph": "layered"}),
+        (pieces, {"lower_bound": "auto", "fixing": True, "polish": True}),
+    ],
+    ids=["layered", "local scores", "static", "clusters", "pieces", "layered pieces", "polished pieces"],
+)
+def test_killed_runs_of_other_kinds(tmp_path, make, options):
+    disk = SharedDisk(tmp_path / "undisturbed")
+    disk.root.mkdir()
+    with disk.watch():
+        expected = outcome(session(disk.root, make(), **options))
+    calls = range(3, disk.calls - 9, 7)  # two threads may write a little less
+    kill_at_calls(tmp_path, make(), (expected, disk.calls), calls, after=False, **options)
+
+
+def no_shared_table(problem, workers, shelf, observer, begun, on_size):
+    """In place of enumerate_families: there is no room."""
+    return replace(begun or start_enumeration(problem.limits.size), stopped="memory_limit")
+
+
+def test_killed_runs_that_do_all_there_is(thorough, tmp_path, monkeypatch):
+    """A long look for a better network, polishing and probing before each search."""
+    found, plain = [], Polish.probed
+    monkeypatch.setattr(Polish, "probed", lambda *given: found.append(plain(*given)) or found[-1])
+    disk = SharedDisk(tmp_path / "undisturbed")
+    disk.root.mkdir()
+    with disk.watch():
+        expected = outcome(session(disk.root, pieces(), lower_bound="auto", fixing=True))
+    assert found
+    calls = range(3, disk.calls, 7)
+    kill_at_calls(tmp_path, pieces(), (expected, disk.calls), calls, after=False, lower_bound="auto", fixing=True)
+
+
+@pytest.mark.parametrize("by_child", [False, True])
+def test_killed_while_counting_it_counts_no_size_twice(dataset, undisturbed, tmp_path, monkeypatch, by_child):
+    if by_child:
+        monkeypatch.setattr(surviving, "enumerate_families", no_shared_table)
+
+    sizes = []
+
+    def kill(event):
+        state = read_manifest(tmp_path).state if isinstance(event, Committed) else {}
+        if state.get("phase") == "counting" and state["counting"]["enumeration"]["complete_to"] not in sizes:
+            sizes.append(state["counting"]["enumeration"]["complete_to"])
+            assert all(name.startswith(f"runs/counting-{sizes[-1]:02}") for name in arrays(tmp_path))
+            raise Killed
+
+    result = None
+    for _ in range(10):
+        with contextlib.suppress(Killed):
+            result = session(tmp_path, dataset, observer=kill)
+            break
+    assert sizes == list(range(1 if by_child else 0, len(sizes) + by_child))
+    assert len(sizes) >= 2
+    assert outcome(result)[:2] == undisturbed[0][:2]
+    assert outcome(result) == undisturbed[0] or by_child  # counts fewer varsets
+    assert not arrays(tmp_path)
+
+
+def test_killed_while_counting_more_variables_than_a_word_has_bits(tmp_path):
+    dataset = dataset_of(np.random.default_rng(3).integers(0, 2, (25, 66)))
+    options = {"max_parents": 2, "memory": 1 << 30}
+    (tmp_path / "undisturbed").mkdir()
+    expected = outcome(session(tmp_path / "undisturbed", dataset, **options))
+    sizes = []
+
+    def kill(event):
+        if (
+            isinstance(event, Committed)
+            and (now := counting(tmp_path))
+            and now["enumeration"]["complete_to"] not in sizes
+        ):
+            sizes.append(now["enumeration"]["complete_to"])
+            raise Killed
+
+    for _ in range(2):
+        with pytest.raises(Killed):
+            session(tmp_path, dataset, observer=kill, **options)
+    assert sizes == [0, 1]
+    assert outcome(session(tmp_path, dataset, **options)) == expected
+
+
+def counting(folder):
+    """What the checkpoint says of counting, if it says anything."""
+    return read_manifest(folder).state["counting"]
+
+
+def test_counting_that_finds_no_room_on_disk_keeps_what_it_has_there(dataset, undisturbed, tmp_path):
+    found = []
+
+    def look(event):
+        if isinstance(event, Committed) and (now := counting(tmp_path)):
+            found.append(now["enumeration"]["complete_to"])
+
+    assert session(tmp_path, dataset, disk=40_600, observer=look).status == "disk_limit"
+    assert found == [0] * len(found)
+    assert len(found) >= 3
+    assert_ends_as(tmp_path, dataset, undisturbed[0])
+
+
+def test_what_counting_had_on_disk_is_gone_before_the_search(dataset, tmp_path, monkeypatch):
+    found = []
+
+    def look(event):
+        if isinstance(event, Committed) and counting(tmp_path):
+            monkeypatch.setattr(extbnsl.proof.commits, "COMMIT_SECONDS", math.inf)
+        if isinstance(event, StageStarted) and event.stage in ("scores", "incumbent"):
+            found.append(arrays(tmp_path))
+
+    session(tmp_path, dataset, observer=look)
+    assert found[:2] == [set(), {"scores.h5"}]
+
+
+class Pieces:
+    """A stop signal that comes when so many pieces of counting have been written, and how many came after that."""
+
+    def __init__(self, most):
+        self.written, self._most = 0, most
+
+    def write_arrays(self, folder, name, piece):
+        self.written += name.startswith("runs/counting-")
+        return write_arrays(folder, name, piece)
+
+    def __call__(self):
+        return "interrupted" if self.written >= self._most else None
+
+    @property
+    def late(self):
+        return self.written - self._most
+
+
+@pytest.mark.parametrize("most", range(1, 30, 4))
+def test_a_stop_does_not_wait_for_all_pieces_of_counting(dataset, undisturbed, tmp_path, monkeypatch, most):
+    monkeypatch.setattr(extbnsl.files.lists, "PIECE_BYTES", 60)
+    monkeypatch.setattr(extbnsl.proof.commits, "STOP_SECONDS", 0.0)
+    pieces = Pieces(most)
+    with monkeypatch.context() as patch:
+        patch.setattr(extbnsl.proof.standing, "write_arrays", pieces.write_arrays)
+        assert session(tmp_path, dataset, stop=pieces).status == "interrupted"
+    assert pieces.late <= 1  # one more when the last commit tries again
+    assert arrays(tmp_path) == {file.name for file in read_manifest(tmp_path).files}
+    assert_ends_as(tmp_path, dataset, undisturbed[0])
+
+
+def test_killed_between_pieces_of_counting(dataset, undisturbed, tmp_path, monkeypatch):
+    monkeypatch.setattr(extbnsl.files.lists, "PIECE_BYTES", 60)
+    held = []
+    for call in range(5, 250, 17):
+        folder = tmp_path / str(call)
+        folder.mkdir()
+        disk = SharedDisk(folder)
+        with pytest.raises(Killed), disk.crash_at(call):
+            session(folder, dataset)
+        held.append(counting(folder) is not None)
+        disk.lose_power(random.Random(call))
+        assert_only_what_is_named(folder)
+        assert_ends_as(folder, dataset, undisturbed[0])
+    assert sum(held) > 5
+
+
+def test_what_has_been_counted_is_left_out_where_the_disk_has_no_room(dataset, undisturbed, tmp_path):
+    result = session(tmp_path, dataset, disk=1000)
+    assert result.status == "disk_limit"
+    assert arrays(tmp_path) == {"scores.h5"}
+    assert_ends_as(tmp_path, dataset, undisturbed[0])
+
+
+def test_killed_with_files_in_a_scratch_folder(dataset, undisturbed, tmp_path):
+    expected, calls = undisturbed
+    for call in range(1, calls, 11):
+        root = tmp_path / str(call)
+        run, scratch = root / "run", root / "scratch"
+        for folder in (root, run, scratch):
+            folder.mkdir()
+        disk = SharedDisk(root)
+        with pytest.raises(Killed), disk.crash_at(call):
+            session(run, dataset, scratch=scratch)
+        disk.lose_power(random.Random(call))
+        assert outcome(session(run, dataset, scratch=scratch)) == expected
+        assert not arrays(root)
+        assert not any(path.is_file() for path in scratch.rglob("*"))
+
+
+def test_power_lost_at_any_call(dataset, undisturbed, tmp_path):
+    expected, calls = undisturbed
+    for call in range(1, calls + 1, 2):  # what is half done may be found or not, as after the next call
+        folder = tmp_path / str(call)
+        folder.mkdir()
+        disk = SharedDisk(folder)
+        with pytest.raises(Killed), disk.crash_at(call):
+            session(folder, dataset)
+        disk.lose_power(random.Random(call))
+        assert_ends_as(folder, dataset, expected)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_killed_again_and_again(dataset, undisturbed, tmp_path, seed):
+    expected, calls = undisturbed
+    disk = SharedDisk(tmp_path)
+    rng = random.Random(seed)
+    for _ in range(100):
+        try:
+            with disk.crash_at(rng.randrange(1, calls // 3), after=rng.random() < 0.5):
+                result = session(tmp_path, dataset, threads=rng.randrange(1, 4))
+        except Killed:
+            if rng.random() < 0.5:
+                disk.lose_power(rng)
+        else:
+            assert outcome(result) == expected
+            assert not arrays(tmp_path)
+            return
+    raise AssertionError("the run does not end")
+
+
+@pytest.mark.parametrize("scratch", [False, True])
+def test_stopped_at_any_poll_and_resumed_with_other_budgets(dataset, undisturbed, tmp_path, scratch):
+    expected, _ = undisturbed
+    never = StopAt(math.inf)
+    (tmp_path / "never").mkdir()
+    session(tmp_path / "never", dataset, stop=never)
+    for k in range(0, never.polls, 1 + scratch):
+        folder, large = tmp_path / f"{k}", tmp_path / f"{k}-scratch"
+        folder.mkdir()
+        large.mkdir()
+        place = {"scratch": large} if scratch else {}
+        stopped = session(folder, dataset, stop=StopAt(k), **place)
+        assert stopped.status == "interrupted"
+        assert stopped.lower_bound <= expected[3] <= stopped.cost
+        manifest = read_manifest(folder)
+        assert manifest.state["status"] == "interrupted"
+        assert arrays(large if scratch else folder) == {file.name for file in manifest.files}
+        assert_ends_as(folder, dataset, expected, threads=1 + k % 3, memory=OPTIONS["memory"] << k % 2, disk=1 << 30)
+        assert not arrays(large)
+
+
+def polls_before_the_search(dataset):
+    """How often a session asks whether to stop before its first task of the search is done."""
+    signal, found = StopAt(math.inf), []
+
+    def look(event):
+        if isinstance(event, LayerEnded):
+            found.append(signal.polls)
+
+    with TemporaryDirectory() as folder:  # one that commits: it asks before it writes as well
+        session(Path(folder), dataset, stop=signal, observer=look)
+    return found[1]
+
+
+@pytest.mark.parametrize("polls", [4, 5, 8])
+def test_stopped_again_and_again_the_run_makes_progress(tmp_path, polls):
+    dataset = problem(29)
+    first = session(tmp_path, dataset, stop=StopAt(polls_before_the_search(dataset), "time_limit"))
+    generated = [first.stats["nodes_generated"]]
+    while (result := session(tmp_path, dataset, stop=StopAt(polls, "time_limit"))).status != "optimal":
+        generated.append(result.stats["nodes_generated"])
+        assert generated[-1] > generated[-2]
+    assert outcome(result) == outcome(solve(dataset, **OPTIONS))
+    assert len(generated) > 3
+
+
+def test_time_limits_shorter_than_a_layer_let_the_run_end(tmp_path, monkeypatch):
+    monkeypatch.setattr(extbnsl.machine.budgets, "time", ProcessorTime)  # other processes do not count
+    dataset = problem(29)
+    (tmp_path / "undisturbed").mkdir()
+    expected = outcome(session(tmp_path / "undisturbed", dataset))
+    (tmp_path / "limited").mkdir()
+    sessions = 0
+    while (result := session(tmp_path / "limited", dataset, time_limit=0.05)).status != "optimal":
+        assert result.status == "time_limit"
+        sessions += 1
+        assert sessions < 200
+    assert outcome(result) == expected
+    assert sessions > 1
+
+
+class ProcessorTime:
+    """A clock that stands still while other processes work."""
+
+    monotonic = process_time = staticmethod(time.process_time)
+
+
+def test_with_no_time_left_there_is_still_the_result_of_before(dataset, undisturbed, tmp_path):
+    expected, _ = undisturbed
+    stopped = session(tmp_path, dataset, stop=StopAt(polls_before_the_search(dataset) + 4))
+    assert stopped.stats["nodes_generated"] > 0
+    again = session(tmp_path, dataset, time_limit=1e-9)
+    assert again.status == "time_limit"
+    assert again.network == stopped.network
+    assert again.lower_bound == stopped.lower_bound
+    assert again.stats["nodes_generated"] == stopped.stats["nodes_generated"]
+    assert_ends_as(tmp_path, dataset, expected)
+
+
+@pytest.fixture(scope="module")
+def stopped(tmp_path_factory):
+    """A run directory, not to be changed, of a run of the command line that was stopped in its search."""
+    folder = tmp_path_factory.mktemp("stopped")
+    dataset = problem(29)
+    np.savetxt(
+        folder / "data.csv", dataset.codes, fmt="s%d", delimiter=",", header=",".join(dataset.names), comments=""
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Interrupts, "stop", StopAt(polls_before_the_search(dataset) + 20))
+        assert main(["solve", f"{folder / 'data.csv'}", "--run-dir", f"{folder / 'r'}", *FLAGS]) == 10
+    manifest = read_manifest(folder / "r")
+    assert len(manifest.files) > 10
+    kinds = {file.name.split("/")[0].split("-")[0] for file in manifest.files}
+    assert kinds == {"scores.h5", "bounds", "layers", "runs"}
+    return folder
+
+
+FLAGS = ("--threads", "1", "--memory", "16MiB", "--lower-bound", "pattern", "--no-path-extension", "--quiet")
+DAMAGE = settings(deadline=None, max_examples=150, suppress_health_check=list(HealthCheck))
+
+
+@pytest.fixture(scope="module")
+def ended(stopped, tmp_path_factory):
+    """The cost and the network that the stopped run ends with when nothing is done to it."""
+    folder = tmp_path_factory.mktemp("ended")
+    shutil.copytree(stopped / "r", folder / "r")
+    assert main(["resume", f"{folder / 'r'}", "--quiet"]) == 0
+    return result_of(folder / "r")
+
+
+def result_of(run):
+    document = json.loads((run / "result.json").read_text())
+    return [document[key] for key in ("status", "cost", "parents", "order")]
+
+
+def damaged(data, how, place):
+    """The bytes cut off at a place, or with one bit of it flipped; `place` is a share of the whole."""
+    at = int(place * len(data))
+    return data[:at] if how == "cut" else data[:at] + bytes([data[at] ^ 1 << at % 8]) + data[at + 1 :]
+
+
+@DAMAGE
+@given(st.sampled_from(["cut", "flipped"]), st.floats(0, 1, exclude_max=True), st.integers(0, 10**6))
+def test_damaged_files_are_found_and_nothing_is_made_worse(stopped, how, place, which):
+    run, dataset = stopped / "r", problem(29)
+    manifest = read_manifest(run)
+    names = [MANIFEST, "scores.h5", *(file.name for file in manifest.files)]  # these two more often than by chance
+    path = run / names[which % len(names)]
+    whole, others = path.read_bytes(), arrays(run)
+    path.write_bytes(damaged(whole, how, place))
+    try:
+        with pytest.raises(RunDirectoryError, match=path.name):
+            session(run, dataset)
+        assert arrays(run) == others
+    finally:
+        path.write_bytes(whole)
+
+
+@pytest.mark.parametrize("how", ["cut", "flipped", "missing"])
+@pytest.mark.parametrize("name", [MANIFEST, "scores.h5", "bounds", "layers", "runs"])
+def test_resume_says_which_file_is_damaged(stopped, ended, tmp_path, capsys, name, how):
+    run = tmp_path / "r"
+    shutil.copytree(stopped / "r", run)
+    path = max((run / name).iterdir()) if (run / name).is_dir() else next(run.glob(f"{name}*"))
+    whole = path.read_bytes()
+    path.unlink() if how == "missing" else path.write_bytes(damaged(whole, how, 0.5))
+    assert main(["resume", str(run)]) == 31
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert str(path if name != MANIFEST or how != "missing" else run) in err.splitlines()[-1]
+    assert "Traceback" not in err
+    path.write_bytes(whole)
+    assert main(["resume", str(run), "--quiet"]) == 0
+    assert result_of(run) == ended
+    assert not arrays(run)
+
+
+@pytest.mark.parametrize("name", ["layers", "runs"])
+def test_resume_without_a_folder_of_arrays_removes_nothing(stopped, ended, tmp_path, capsys, name):
+    run = tmp_path / "r"
+    shutil.copytree(stopped / "r", run)
+    (run / name).rename(tmp_path / name)
+    others = arrays(run)
+    assert main(["resume", str(run)]) == 31
+    assert f"{run / name}/" in capsys.readouterr().err.splitlines()[-1]
+    assert main(["status", str(run)]) == 0
+    assert arrays(run) == others
+    (tmp_path / name).rename(run / name)
+    assert main(["resume", str(run), "--quiet"]) == 0
+    assert result_of(run) == ended
+
+
+def test_folders_of_arrays_that_are_not_needed_may_be_missing(dataset, undisturbed, tmp_path):
+    begun = []
+    session(
+        tmp_path,
+        dataset,
+        observer=lambda event: isinstance(event, StageStarted) and begun.append(event.stage),
+        stop=lambda: "interrupted" if "incumbent" in begun else None,
+    )
+    assert arrays(tmp_path) == {"scores.h5"}
+    (tmp_path / "runs").rmdir()
+    assert not (tmp_path / "layers").exists()
+    assert_ends_as(tmp_path, dataset, undisturbed[0])
+
+
+def test_local_scores_are_resumed_by_the_command_line(tmp_path, capsys, monkeypatch):
+    scores, moved, run = tmp_path / "s.jkl", tmp_path / "moved.jkl.gz", tmp_path / "r"
+    write_scores(solve(problem(29)).local_scores, scores)
+    assert main(["solve", str(scores), "--run-dir", f"{tmp_path / 'undisturbed'}", *FLAGS]) == 0
+    polls = StopAt(math.inf)
+    with monkeypatch.context() as patch:
+        patch.setattr(Interrupts, "stop", polls)
+        assert main(["solve", str(scores), "--run-dir", str(tmp_path / "polls"), *FLAGS]) == 0
+        patch.setattr(Interrupts, "stop", StopAt(polls.polls // 2))
+        assert main(["solve", str(scores), "--run-dir", str(run), *FLAGS]) == 10
+    assert read_manifest(run).state["phase"] == "search"
+    with gzip.open(moved, "wb") as file:
+        file.write(scores.read_bytes())
+    scores.write_text(scores.read_text().replace("-", "-1", 1))
+    capsys.readouterr()
+    assert main(["resume", str(run)]) == 31
+    assert "not those that the run was begun with" in capsys.readouterr().err
+    assert main(["resume", str(run), "--data", str(moved), "--threads", "2", "--quiet"]) == 0
+    assert result_of(run) == result_of(tmp_path / "undisturbed")
+    assert not arrays(run)
+
+
+@pytest.mark.parametrize("name", ["log.jsonl", "solve.log", "status.json", "result.json", "network.bif", "lock"])
+def test_other_damaged_files_do_not_matter(stopped, ended, tmp_path, name):
+    run = tmp_path / "r"
+    shutil.copytree(stopped / "r", run)
+    whole = (run / name).read_bytes()
+    (run / name).write_bytes(whole[: len(whole) // 2] + b"\xff\x00{")
+    assert main(["resume", str(run), "--quiet"]) == 0
+    assert result_of(run) == ended
+    assert main(["status", str(run)]) == 0
+
+
+def test_resume_finds_moved_data_and_refuses_changed_ones(stopped, ended, tmp_path, capsys):
+    shutil.copytree(stopped / "r", tmp_path / "r")
+    text = (stopped / "data.csv").read_text()
+    changed, moved = tmp_path / "changed.csv", tmp_path / "moved.csv"
+    changed.write_text(text.replace("s1", "s0", 1))
+    moved.write_text(text)
+    before = arrays(tmp_path / "r")
+    assert main(["resume", f"{tmp_path / 'r'}", "--data", str(changed)]) == 31
+    assert "The data are not those that the run was begun with" in capsys.readouterr().err.splitlines()[-1]
+    assert arrays(tmp_path / "r") == before
+    assert main(["resume", f"{tmp_path / 'r'}", "--data", str(moved), "--quiet"]) == 0
+    assert result_of(tmp_path / "r") == ended
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        *[("max_parents", 2), ("seed", 1), ("lower_bound", "static"), ("path_extension", True)],
+        ("parent_graph", "layered"),
+    ],
+)
+def test_other_options_are_refused(stopped, option, value):
+    run = stopped / "r"
+    dataset, resume = read_csv(stopped / "data.csv"), read_manifest(run)
+    with pytest.raises(RunDirectoryError, match=f"begun with {option} = "):
+        solve(dataset, run_folder=run, resume=resume, **(OPTIONS | {option: value}))
+
+
+class Scarce:
+    """Lets HDF5 fail, as it does without memory, when it opens a file for the k-th time."""
+
+    def __init__(self, k, error):
+        self.left, self._error = k, error
+
+    def instead_of(self, call):
+        def opened(*arguments, **options):
+            self.left -= 1
+            if self.left == 0:
+                raise self._error
+            return call(*arguments, **options)
+
+        return opened
+
+
+@pytest.mark.parametrize("error", [OSError("unable to allocate"), RuntimeError("unable to allocate"), MemoryError()])
+def test_without_memory_for_hdf5_the_run_stops_and_goes_on_later(dataset, undisturbed, tmp_path, monkeypatch, error):
+    expected, _ = undisturbed
+    ends = []
+    for k in itertools.count(1, 3):
+        folder = tmp_path / str(k)
+        folder.mkdir()
+        with monkeypatch.context() as patch:
+            scarce = Scarce(k, error)
+            patch.setattr(h5f, "create", scarce.instead_of(h5f.create))
+            patch.setattr(h5f, "open", scarce.instead_of(h5f.open))
+            try:
+                ends.append(session(folder, dataset).status)
+            except MemoryError:
+                ends.append("nothing")
+        assert_ends_as(folder, dataset, expected)
+        if scarce.left > 0:
+            break
+    assert set(ends) == {"nothing", "memory_limit", "optimal"}
+    assert ends[-1] == "optimal"
+
+
+def test_threads_that_cannot_be_had_are_a_matter_of_budget(dataset, tmp_path, monkeypatch):
+    start, started = threading.Thread.start, []
+
+    def refuse(thread):
+        if len(started) == 5:
+            raise RuntimeError("can't start new thread")
+        started.append(start(thread))
+
+    before = threading.active_count()
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", refuse)
+        with pytest.raises(BudgetError, match="8 threads"):
+            session(tmp_path, dataset, threads=8)
+    assert threading.active_count() == before
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_command_without_any_thread_to_be_had_says_so(tmp_path, stopped, capsys, monkeypatch):
+    def refuse(thread):
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    assert main(["solve", f"{stopped / 'data.csv'}", "--run-dir", f"{tmp_path / 'r'}", *FLAGS]) == 20
+    err = capsys.readouterr().err
+    assert "give fewer" in err.splitlines()[-1]
+    assert "Traceback" not in err
+
+
+@pytest.mark.parametrize("place", ["scratch", "run_folder"])
+def test_a_folder_that_is_not_there_is_named(dataset, tmp_path, place):
+    with pytest.raises(InputError, match="nowhere"):
+        solve(dataset, **{place: tmp_path / "nowhere"}, **OPTIONS)
