@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from extbnsl.claims import INTERRUPTED, OPTIMAL
 from extbnsl.cli.console import OUT_OF_MEMORY, fault, say
 from extbnsl.cli.summary import exit_code, final_line, summary
 from extbnsl.errors import BudgetError, ExtbnslError, VerificationError
@@ -52,7 +53,7 @@ def solve_in(
         with _observed(run, status, interrupts, telling) as observer:
             result = solve(problem, **arguments, run_folder=run.path, observer=observer, stop=interrupts.stop)
         _write(result, run, command)
-        if result.status == "optimal":
+        if result.status == OPTIMAL:
             remove_empty_folders(run.path, arguments["scratch"])
         status.end(result.status)
     document = result.document(command)
@@ -157,7 +158,7 @@ def _failures_kept(run: "RunDirectory", status: "StatusFile") -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        status.end("interrupted")
+        status.end(INTERRUPTED)
         raise
     except (BudgetError, MemoryError) as error:
         sentence = OUT_OF_MEMORY if isinstance(error, MemoryError) else str(error)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from extbnsl.claims import OPTIMAL
 from extbnsl.errors import RunDirectoryError
 
 STOPPED = 10
@@ -13,7 +14,7 @@ STOPPED = 10
 
 def exit_code(document: Mapping[str, Any]) -> int:
     """The exit code of a command that ended with this result."""
-    return 0 if document.get("status") == "optimal" else STOPPED
+    return 0 if document.get("status") == OPTIMAL else STOPPED
 
 
 def final_line(document: Mapping[str, Any], folder: Path) -> str:

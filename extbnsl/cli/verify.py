@@ -4,6 +4,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from extbnsl.claims import TIME_LIMIT as OUT_OF_TIME
 from extbnsl.cli import options
 from extbnsl.cli.console import say
 
@@ -48,7 +49,7 @@ def run(given: argparse.Namespace) -> int:
     verdict = check(document, problem)
     findings, proof = verdict.findings, "That none is cheaper was not proved again."
     if verdict.ok:
-        with Workers(default_threads(), lambda: "time_limit" if deadline.passed() else None) as workers:
+        with Workers(default_threads(), lambda: OUT_OF_TIME if deadline.passed() else None) as workers:
             optimality = verify_optimality(document, problem, workers)
         if optimality is not None:
             findings, proof = optimality.findings, _told(optimality)

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
+from extbnsl.claims import INTERRUPTED
+
 KILLED = 130  # the exit code of what was ended by Ctrl-C
 NOTHING_WRITTEN = "Interrupted before there was a result; nothing was written."
 
@@ -15,7 +17,7 @@ class Interrupts:
     """What Ctrl-C, SIGTERM and SIGHUP do while a command runs; a context manager.
 
     The first signal is a KeyboardInterrupt at first. After `leave_with` it ends the process at once, and after `arm` it
-    makes `stop` answer "interrupted", which whoever works polls. The second signal ends the process at once.
+    makes `stop` answer INTERRUPTED, which whoever works polls. The second signal ends the process at once.
     """
 
     def __init__(self) -> None:
@@ -46,13 +48,13 @@ class Interrupts:
         self._said = sentence
 
     def stop(self) -> str | None:
-        """The reason to stop, which is "interrupted", once a signal came."""
+        """The reason to stop, which is INTERRUPTED, once a signal came."""
         return self._reason
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
         if self._reason is not None:
             os._exit(KILLED)
-        self._reason = "interrupted"
+        self._reason = INTERRUPTED
         if self._said is not None:
             _say(self._said)
         elif self._clean_up is not None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from extbnsl.claims import DISK_LIMIT
 from extbnsl.errors import BudgetError, ExtbnslError
 from extbnsl.events import Committed, Observer, Warned
 from extbnsl.files.arrays import StoredFile
@@ -150,4 +151,4 @@ def commit_or_stop(commits: Commits) -> None:
     try:
         commits.commit()
     except BudgetError as error:
-        raise Stopped("disk_limit") from error
+        raise Stopped(DISK_LIMIT) from error

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from extbnsl.bounds.lp.polish import load_polish
+from extbnsl.claims import NOT_PROVED
 from extbnsl.events import Warned
 from extbnsl.orders.local_search import LONG
 from extbnsl.parents.components import Component
@@ -76,7 +77,7 @@ def _solved(pieces: tuple[Piece, ...], component: Component, k: int, context: Co
                 continue
         guide = found.guide
         if guide.partition is None:
-            return replace(standing.parts[k], stopped="not_proved")
+            return replace(standing.parts[k], stopped=NOT_PROVED)
         search = Search(k, pieces, at, limit, guide.partition.groups, guide.multipliers, guide.sets)
         return _after(search, component, k, context)
     return joined_part(pieces, k, context)

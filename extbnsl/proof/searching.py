@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 
+from extbnsl.claims import DISK_LIMIT, MEMORY_LIMIT
 from extbnsl.errors import BudgetError
 from extbnsl.events import LayerAdvanced, LayerEnded, Warned
 from extbnsl.machine.budgets import too_little_memory
@@ -111,11 +112,11 @@ def _score_cache(search: Search, guide: Guide, context: Context) -> ScoreCache |
     if context.methods.parent_graph == "sparse" and tables_fit(guide.costs, context):
         return None
     if store.used + score_cache_bytes(guide.costs) > store.disk:
-        raise Stopped("disk_limit")
+        raise Stopped(DISK_LIMIT)
     try:
         return write_score_cache(store, f"families-{search.name}", *labelled_families(guide, context))
     except BudgetError as error:
-        raise Stopped("disk_limit") from error
+        raise Stopped(DISK_LIMIT) from error
 
 
 def _room(problem: SearchProblem, name: str, context: Context) -> Room:
@@ -125,7 +126,7 @@ def _room(problem: SearchProblem, name: str, context: Context) -> Room:
     if least > context.memory_left:
         needed = least + context.shelf.held
         context.observer(Warned(too_little_memory("The search", needed, context.memory, threads)))
-        raise Stopped("memory_limit")
+        raise Stopped(MEMORY_LIMIT)
     return Room(
         context.memory_left - fixed_memory(problem, threads), commits.store, commits.due, commits.unsaved, f"c{name}-"
     )

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from extbnsl.claims import OPTIMAL
 from extbnsl.data import Dataset
 from extbnsl.errors import InputError
 from extbnsl.formats.bif import bif_text
@@ -22,9 +23,8 @@ FORMAT_VERSION = 1
 class Result:
     """The outcome of a solve; all costs in nats, minimised.
 
-    status: 'optimal' (within the tolerance: lower_bound = upper_bound - tolerance), 'time_limit', 'memory_limit',
-    'interrupted' or 'not_proved'. order: the variables, parents first. max_parents: the user's limit, part of the
-    claim. stats: see the README. dataset is None if the local scores were given. certificate: what proves the
+    status: one of `claims.STATUSES`. order: the variables, parents first. max_parents: the user's limit, part of
+    the claim. stats: see the README. dataset is None if the local scores were given. certificate: what proves the
     optimality again without a search, None if there is none.
     """
 
@@ -47,7 +47,7 @@ class Result:
 
     @property
     def optimal(self) -> bool:
-        return self.status == "optimal"
+        return self.status == OPTIMAL
 
     def document(self, command: str | None = None) -> dict[str, Any]:
         """The content of result.json."""

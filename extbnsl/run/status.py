@@ -16,6 +16,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from extbnsl.claims import OPTIMAL
 from extbnsl.errors import InputError, RunDirectoryError
 from extbnsl.events import Committed, Event, IncumbentFound, LayerAdvanced, LayerEnded, StageEnded, StageStarted
 from extbnsl.files.documents import json_text
@@ -161,7 +162,7 @@ def finished(result: Mapping[str, Any] | None, manifest: Manifest | None) -> boo
     if result is None:
         return False
     if manifest is None or manifest.state.get("phase") != "done":
-        return bool(result.get("status") == "optimal")
+        return bool(result.get("status") == OPTIMAL)
     return bool(result.get("status") == manifest.state.get("status"))
 
 

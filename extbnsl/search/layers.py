@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from extbnsl.claims import DISK_LIMIT, MEMORY_LIMIT
 from extbnsl.errors import BudgetError
 from extbnsl.files.store import Store
 from extbnsl.machine.workers import Stopped, Workers
@@ -127,9 +128,9 @@ class _LayerSearch:
         except Stopped as stop:
             reason = stop.reason
         except BudgetError:  # the disk is full, whatever the budget says
-            reason = "disk_limit"
+            reason = DISK_LIMIT
         except MemoryError:
-            reason = "memory_limit"
+            reason = MEMORY_LIMIT
         yield self._stored() if math.isfinite(self._room.unsaved) else self._state
         raise Stopped(reason)
 
@@ -142,7 +143,7 @@ class _LayerSearch:
                 self._short = False
                 yield from self._pass(self._blocks()[:1], 1)
                 if self._short:
-                    raise Stopped("disk_limit" if self._room.store else "memory_limit")
+                    raise Stopped(DISK_LIMIT if self._room.store else MEMORY_LIMIT)
             blocks = self._blocks()
         self._finish()
         yield self._stored() if self._room.commit_due() else self._state

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from extbnsl.claims import DISK_LIMIT, MEMORY_LIMIT
 from extbnsl.errors import BudgetError
 from extbnsl.machine.workers import Stopped
 from extbnsl.parents.components import Component
@@ -58,7 +59,7 @@ def _prove_all(found: tuple[Component, ...], context: Context) -> str | None:
     except Stopped as stop:
         return stop.reason
     except MemoryError:
-        return "memory_limit"
+        return MEMORY_LIMIT
     except BudgetError:  # of what memory has no room for
-        return "disk_limit"
+        return DISK_LIMIT
     return None

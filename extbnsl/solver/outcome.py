@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from extbnsl.bounds.multipliers import UNIT
-from extbnsl.claims import tolerance
+from extbnsl.claims import OPTIMAL, tolerance
 from extbnsl.data import Dataset
 from extbnsl.errors import VerificationError
 from extbnsl.kernels.varsets import pack, unpack
@@ -59,7 +59,7 @@ def result_of(
         summary.append(f"cost {cost:.6f}, acyclic")
     slack, lower_bound = tolerance(cost), sum(part.lower_bound for part in parts)
     stopped = [part.stopped for part in parts if part.stopped is not None]
-    status = stopped[0] if stopped else "optimal"
+    status = stopped[0] if stopped else OPTIMAL
     context.commits.add_up()
     stats = standing.counted() | {
         "varsets_counted": survivors.varsets,
@@ -75,7 +75,7 @@ def result_of(
         status=status,
         network=network,
         cost=cost,
-        lower_bound=cost - slack if status == "optimal" else min(lower_bound, cost - slack),
+        lower_bound=cost - slack if status == OPTIMAL else min(lower_bound, cost - slack),
         upper_bound=cost,
         order=order,
         score=survivors.scores.score,
@@ -87,7 +87,7 @@ def result_of(
         local_scores=survivors.scores,
         digest=problem.fingerprint,
         dataset=dataset,
-        certificate=_certificate(network.names, parts, found) if status == "optimal" and dataset else None,
+        certificate=_certificate(network.names, parts, found) if status == OPTIMAL and dataset else None,
     )
 
 

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from extbnsl.claims import TIME_LIMIT
 from extbnsl.data import Dataset
 from extbnsl.errors import RunDirectoryError
 from extbnsl.events import Observer, Warned, ignore
@@ -89,7 +90,7 @@ def solve(
     threads, memory = threads or default_threads(), memory or default_memory()
     budgets = {"threads": threads, "memory": memory, "disk": disk, "time_limit": time_limit}
     with contextlib.ExitStack() as stack:
-        workers = stack.enter_context(Workers(threads, lambda: stop() or ("time_limit" if deadline.passed() else None)))
+        workers = stack.enter_context(Workers(threads, lambda: stop() or (TIME_LIMIT if deadline.passed() else None)))
         store = stack.enter_context(store_of_run(run_folder, scratch, disk, resume, threads))
         store.compress = bool(compress)
         if store.compress:

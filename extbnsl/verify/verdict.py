@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from extbnsl.claims import OPTIMAL, STATUSES
 from extbnsl.data import Dataset
 from extbnsl.errors import InputError, VerificationError
 from extbnsl.kernels.varsets import pack
@@ -23,15 +24,6 @@ from extbnsl.verify.families import families_of_data
 from extbnsl.verify.recount import check_component, families_of_scores
 
 RELATIVE_TOLERANCE = 1e-9  # of costs that are sums of the same terms in another order
-STATUSES = (
-    "optimal",
-    "time_limit",
-    "memory_limit",
-    "disk_limit",
-    "interrupted",
-    "not_proved",
-    "heuristic",
-)
 
 
 @dataclass(frozen=True)
@@ -152,7 +144,7 @@ def verify_optimality(document: dict[str, Any], problem: Dataset | LocalScores, 
     InputError as `verify` does. Nearly all time goes to counting: see extbnsl/recount_families.py.
     """
     claim = _claim(document)
-    if claim.status != "optimal" or document.get("certificate") is None:
+    if claim.status != OPTIMAL or document.get("certificate") is None:
         return None
     certificate = read_certificate(document["certificate"], problem.names)
     findings = _upper_bound_findings(certificate.components, claim, problem)
@@ -314,7 +306,7 @@ def _bound_findings(claim: _Claim) -> list[str]:
         )
     if not _close(claim.upper_bound, claim.cost):
         findings.append(f"The upper bound {claim.upper_bound!r} is not the cost {claim.cost!r}.")
-    if claim.status == "optimal" and not _close(claim.lower_bound, claim.upper_bound):
+    if claim.status == OPTIMAL and not _close(claim.lower_bound, claim.upper_bound):
         findings.append(
             f"The status is 'optimal', but the bounds {claim.lower_bound!r} and {claim.upper_bound!r} are apart."
         )

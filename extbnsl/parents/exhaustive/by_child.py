@@ -23,6 +23,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from extbnsl.claims import DISK_LIMIT, MEMORY_LIMIT
 from extbnsl.errors import BudgetError
 from extbnsl.events import Observer, StageAdvanced, Warned
 from extbnsl.files.shelf import Shelf
@@ -72,7 +73,7 @@ def enumerate_depth_first(
             needed = _needed_bytes(problem, found, workers.threads)
             if needed > shelf.memory:
                 observer(Warned(too_little_memory("Counting", 2 * needed, 2 * shelf.memory, workers.threads)))
-                return replace(found, stopped="memory_limit")
+                return replace(found, stopped=MEMORY_LIMIT)
             size = found.complete_to + 1
             found = _judge_size(size, found.children or _children(size, problem), problem, found, workers, shelf)
             observer(StageAdvanced("scores", found.varsets, 0, f"varsets counted, parent sets of {size}", size))
@@ -80,7 +81,7 @@ def enumerate_depth_first(
     except Stopped as stop:
         return replace(found, stopped=stop.reason)
     except BudgetError:
-        return replace(found, stopped="disk_limit")
+        return replace(found, stopped=DISK_LIMIT)
     return found
 
 

@@ -13,6 +13,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from extbnsl.claims import DISK_LIMIT, MEMORY_LIMIT
 from extbnsl.errors import BudgetError
 from extbnsl.events import Observer, StageAdvanced
 from extbnsl.files.shelf import Column, Shelf
@@ -80,7 +81,7 @@ def enumerate_families(
         except Stopped as stop:
             return replace(found, stopped=stop.reason)
         except BudgetError:
-            return replace(found, stopped="disk_limit")
+            return replace(found, stopped=DISK_LIMIT)
     return found
 
 
@@ -131,7 +132,7 @@ class _Counting:
     def _need(self, size: int) -> None:
         """Stop unless the shelf has room for so many bytes more."""
         if not self.shelf.fits(size):
-            raise Stopped("memory_limit")
+            raise Stopped(MEMORY_LIMIT)
 
     def _mark(self, level: Level, last: bool) -> tuple[NDArray[np.uint64], int]:
         """The places of the varsets one larger that are needed, and how many these are.

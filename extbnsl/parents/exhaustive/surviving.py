@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from extbnsl.claims import MEMORY_LIMIT
 from extbnsl.data import Dataset, distinct_rows
 from extbnsl.events import Observer
 from extbnsl.files.shelf import Shelf
@@ -83,7 +84,7 @@ def _enumerated(
     child."""
     if begun is None or begun.level is not None:
         begun = enumerate_families(problem, workers, shelf, observer, begun, on_size)
-        if begun.done or begun.stopped != "memory_limit":
+        if begun.done or begun.stopped != MEMORY_LIMIT:
             return begun
     return enumerate_depth_first(problem, replace(begun, stopped=None), workers, shelf, observer, on_size)
 
