@@ -1,7 +1,7 @@
 """The oracle of the tests: obvious, slow code that shares nothing with extbnsl.
 
-Varsets are Python integers used as bitmasks; costs are MDL costs in nats, minimised. Tables of costs have
-shape (n, 2^n): row is the child, column is the varset, inf where there is no such family.
+Varsets are Python integers used as bitmasks; costs are in nats, minimised, by the score named (MDL if none is).
+Tables of costs have shape (n, 2^n): row is the child, column is the varset, inf where there is no such family.
 """
 
 import math
@@ -15,8 +15,21 @@ def members(varset):
     return [i for i in range(varset.bit_length()) if varset >> i & 1]
 
 
+PARAMETER = {"mdl": lambda records: math.log(records) / 2, "aic": lambda records: 1.0}  # nats of a free parameter
+
+
 def mdl(codes, arities, child, parents):
-    """N H(child | parents) + ln N / 2 (r_child - 1) prod r_parent, by counting in dictionaries."""
+    """N H(child | parents) + ln N / 2 (r_child - 1) prod r_parent."""
+    return family_cost("mdl", codes, arities, child, parents)
+
+
+def aic(codes, arities, child, parents):
+    """N H(child | parents) + (r_child - 1) prod r_parent."""
+    return family_cost("aic", codes, arities, child, parents)
+
+
+def family_cost(score, codes, arities, child, parents):
+    """The misfit by counting in dictionaries, and the price of the free parameters."""
     records = len(codes)
     parent_counts, family_counts = {}, {}
     for row in np.asarray(codes).tolist():
@@ -27,12 +40,12 @@ def mdl(codes, arities, child, parents):
     for (configuration, _), count in family_counts.items():
         misfit -= count * math.log(count / parent_counts[configuration])
     free_parameters = (int(arities[child]) - 1) * math.prod(int(arities[p]) for p in parents)
-    return misfit + math.log(records) / 2 * free_parameters
+    return misfit + PARAMETER[score](records) * free_parameters
 
 
-def network_cost(codes, arities, parents):
-    """The MDL cost of a network, given the parents of each child."""
-    return sum(mdl(codes, arities, child, parents[child]) for child in range(len(parents)))
+def network_cost(codes, arities, parents, score="mdl"):
+    """The cost of a network, given the parents of each child."""
+    return sum(family_cost(score, codes, arities, child, parents[child]) for child in range(len(parents)))
 
 
 def joint_misfits(codes):
@@ -50,7 +63,7 @@ def joint_misfits(codes):
     return misfits
 
 
-def all_local_scores(codes, arities, max_parents=None):
+def all_local_scores(codes, arities, max_parents=None, score="mdl"):
     """The cost of every family of at most `max_parents` parents, shape (n, 2^n), as N H(S + X) - N H(S)."""
     records, n = np.shape(codes)
     misfits = joint_misfits(codes)
@@ -62,7 +75,7 @@ def all_local_scores(codes, arities, max_parents=None):
         configurations = math.prod(int(arities[p]) for p in parents)
         for child in range(n):
             if child not in parents:
-                penalty = math.log(records) / 2 * (int(arities[child]) - 1) * configurations
+                penalty = PARAMETER[score](records) * (int(arities[child]) - 1) * configurations
                 costs[child, varset] = misfits[varset | 1 << child] - misfits[varset] + penalty
     return costs
 
@@ -97,9 +110,9 @@ def optimal_cost_dp(n, best):
     return cheapest[2**n - 1]
 
 
-def optimal_cost(codes, arities, max_parents=None):
-    """The MDL cost of an optimal network of a data set, by the dynamic program."""
-    costs = all_local_scores(codes, arities, max_parents)
+def optimal_cost(codes, arities, max_parents=None, score="mdl"):
+    """The cost of an optimal network of a data set, by the dynamic program."""
+    costs = all_local_scores(codes, arities, max_parents, score)
     return optimal_cost_dp(len(costs), best_scores(costs))
 
 
@@ -131,13 +144,13 @@ def all_dags(n):
     return tuple(graphs)
 
 
-def optimal_cost_brute(codes, arities, max_parents=None):
-    """The least MDL cost of any network, by looking at every one of them (n <= 5)."""
+def optimal_cost_brute(codes, arities, max_parents=None, score="mdl"):
+    """The least cost of any network, by looking at every one of them (n <= 5)."""
     n = np.shape(codes)[1]
     limit = n if max_parents is None else max_parents
     costs = [[math.inf] * 2**n for _ in range(n)]
     for child in range(n):
         for varset in range(2**n):
             if not varset >> child & 1 and varset.bit_count() <= limit:
-                costs[child][varset] = mdl(codes, arities, child, members(varset))
+                costs[child][varset] = family_cost(score, codes, arities, child, members(varset))
     return min(sum(costs[i][graph[i]] for i in range(n)) for graph in all_dags(n))

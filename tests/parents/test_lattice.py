@@ -19,9 +19,13 @@ from extbnsl.machine.workers import Workers
 from extbnsl.parents.exhaustive import by_level
 from extbnsl.parents.exhaustive.by_level import CountingProblem, enumerate_families
 from extbnsl.parents.exhaustive.lattice import mark_needed, next_alive
+from extbnsl.parents.exhaustive.state import start_enumeration
 from extbnsl.parents.exhaustive.surviving import surviving_families
+from extbnsl.scores.cells import Cells
 from extbnsl.scores.counting import counting_table
-from extbnsl.scores.mdl import half_log, max_size
+from extbnsl.scores.known import SCORES
+from extbnsl.scores.mdl import MDL
+from extbnsl.scores.score import most_parents
 
 SETTINGS = settings(deadline=None, max_examples=40, suppress_health_check=list(HealthCheck))
 
@@ -134,7 +138,7 @@ RULES = {
 }
 
 
-def counting_problem(codes, arities, limits, floors):
+def counting_problem(codes, arities, limits, floors, score=MDL):
     """The problem of data whose arities ascend, with all parent sets allowed and no floors unless asked for."""
     rows, weights = distinct_rows(codes)
     n, records = len(arities), len(codes)
@@ -142,10 +146,11 @@ def counting_problem(codes, arities, limits, floors):
     misfits = naive.joint_misfits(codes)
     for x in range(n):
         if limits:
-            largest[x] = max_size(float(misfits[1 << x]), int(arities[x]), records, np.delete(arities, x))
+            alone = Cells(np.bincount(codes[:, x])[None, :], int(arities[x]), 1.0)
+            largest[x] = most_parents(score, alone, 0.0, np.delete(arities, x).tolist())
         if floors:
             least[x] = max(0.0, misfits[-1] - misfits[2**n - 1 ^ 1 << x] - 1e-9)
-    return CountingProblem(counting_table(rows, weights, arities), largest, least, half_log(records))
+    return CountingProblem(counting_table(rows, weights, arities), largest, least, score.parameter(records))
 
 
 def varying(seed, n, records):
@@ -203,12 +208,14 @@ def test_a_rule_drops_something(rule, monkeypatch):
     assert found.varsets < 2**6 - 1
 
 
+@pytest.mark.parametrize("score", SCORES)
 @pytest.mark.parametrize("seed", range(8))
-def test_families_are_the_undominated_ones(seed):
+def test_families_are_the_undominated_ones(seed, score):
     codes, arities = varying(seed, 6, 100)
     n = len(arities)
-    found = enumerate_families(counting_problem(codes, arities, True, True), Workers(1), shelf_of(), ignore)
-    costs = naive.all_local_scores(codes, arities)
+    problem = counting_problem(codes, arities, True, True, SCORES[score])
+    found = enumerate_families(problem, Workers(1), shelf_of(), ignore)
+    costs = naive.all_local_scores(codes, arities, score=score)
     best = naive.best_scores(costs)
     for x in range(n):
         listed = dict(zip(found.parents[x][:, 0].tolist(), found.costs[x].tolist(), strict=True))
@@ -220,14 +227,21 @@ def test_families_are_the_undominated_ones(seed):
                 assert varset in listed or varset >> x & 1
 
 
+@pytest.mark.parametrize("score", SCORES)
+@pytest.mark.parametrize("begun", [None, start_enumeration])
 @SETTINGS
 @given(st.integers(0, 2**32), st.integers(1, 6), st.integers(1, 60), st.sampled_from([None, 0, 1, 2]))
-def test_surviving_families_answer_best_score(seed, n, records, limit):
+def test_surviving_families_answer_best_score(begun, score, seed, n, records, limit):
+    """By level, and child by child."""
     dataset = random_dataset(np.random.default_rng(seed), n, records)
-    survivors = surviving_families(dataset, limit, Workers(1), shelf_of(), ignore)
+    varying = sum(len(set(column)) > 1 for column in dataset.codes.T)
+    begun = begun and begun(varying)
+    known = SCORES[score]
+    survivors = surviving_families(dataset, limit, Workers(1), shelf_of(), ignore, begun, score=known)
     assert survivors.stopped is None
+    assert survivors.scores.score == score
     survivors.scores.check()
-    best = naive.best_scores(naive.all_local_scores(dataset.codes, dataset.arities, limit))
+    best = naive.best_scores(naive.all_local_scores(dataset.codes, dataset.arities, limit, score))
     found = naive.best_scores(
         naive.cost_table(
             n,
@@ -250,7 +264,7 @@ def as_values(found):
 
 def of_limit(codes, arities, limit):
     problem = counting_problem(codes, arities, False, True)
-    return CountingProblem(problem.table, np.full(len(arities), limit), problem.floors, problem.half_log)
+    return CountingProblem(problem.table, np.full(len(arities), limit), problem.floors, problem.parameter)
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3])
@@ -309,19 +323,33 @@ def test_chunks_and_threads_change_nothing(chunk, threads, monkeypatch):
     assert cut.varsets == whole.varsets
 
 
+def alone_of(dataset, x):
+    """A variable without parents."""
+    return Cells(np.bincount(dataset.codes[:, x])[None, :], int(dataset.arities[x]), 1.0)
+
+
+@pytest.mark.parametrize("score", SCORES)
 @SETTINGS
-@given(st.integers(0, 2**32), st.integers(2, 5), st.integers(1, 12))
-def test_no_larger_parent_set_than_the_limit_wins(seed, n, records):
+@given(st.integers(0, 2**32), st.integers(2, 5), st.integers(1, 40), st.booleans())
+def test_no_larger_parent_set_than_the_limit_wins(score, seed, n, records, floors):
     dataset = random_dataset(np.random.default_rng(seed), n, records)
-    costs = naive.all_local_scores(dataset.codes, dataset.arities)
+    costs = naive.all_local_scores(dataset.codes, dataset.arities, score=score)
     misfits = naive.joint_misfits(dataset.codes)
     for x in range(n):
-        others = np.sort(np.delete(dataset.arities, x))
-        limit = max_size(float(misfits[1 << x]), int(dataset.arities[x]), records, others)
+        others = [r for y, r in enumerate(dataset.arities.tolist()) if y != x]
+        floor = misfits[-1] - misfits[2**n - 1 ^ 1 << x] if floors else 0.0
+        limit = most_parents(SCORES[score], alone_of(dataset, x), floor, sorted(others))
         assert 0 <= limit <= n - 1
         for varset in range(2**n):
             if varset.bit_count() > limit and not varset >> x & 1:
                 assert costs[x, varset] >= costs[x, 0] - 1e-9
+
+
+def test_aic_takes_more_parents_than_mdl_would():
+    """A thousand records and a fair coin: 2^d < 1 + 1000 ln 2 for AIC, 2^d < 1 + 2000 ln 2 / ln 1000 for MDL."""
+    alone = Cells(np.array([[500, 500]]), 2, 1.0)
+    assert most_parents(SCORES["aic"], alone, 0.0, [2] * 20) == 9
+    assert most_parents(MDL, alone, 0.0, [2] * 20) == 7
 
 
 def test_the_limit_as_printed_is_too_small():
@@ -330,16 +358,16 @@ def test_the_limit_as_printed_is_too_small():
     costs = naive.all_local_scores(dataset.codes, dataset.arities)
     assert math.floor(math.log2(2 * 3 / math.log2(3))) == 1
     assert costs[2, 0b011] < costs[2, [0b000, 0b001, 0b010]].min() - 0.1
-    entropy = naive.joint_misfits(dataset.codes)[0b100]
-    assert max_size(float(entropy), 2, 3, np.array([2, 2])) == 2
+    assert most_parents(MDL, alone_of(dataset, 2), 0.0, [2, 2]) == 2
 
 
 def test_the_limit_is_no_larger_than_it_must_be():
-    dataset = dataset_of(full_xor_rows(2))
-    entropy = float(naive.joint_misfits(dataset.codes)[1])
+    alone = alone_of(dataset_of(full_xor_rows(2)), 0)
     # eight records: penalty of d binary parents is 2^d ln 8 / 2, below 8 ln 2 + ln 8 / 2 for d <= 2 alone
-    assert max_size(entropy, 2, 8, np.array([2, 2, 2, 2])) == 2
-    assert max_size(entropy, 2, 8, np.array([2])) == 1
-    assert max_size(entropy, 2, 8, np.array([8])) == 0
-    assert max_size(0.0, 2, 8, np.array([2])) == 0
-    assert max_size(0.0, 1, 1, np.array([2])) == 0
+    assert most_parents(MDL, alone, 0.0, [2, 2, 2, 2]) == 2
+    assert most_parents(MDL, alone, 0.0, [2]) == 1
+    assert most_parents(MDL, alone, 0.0, [8]) == 0
+    assert most_parents(MDL, alone, 4.2, [2, 2, 2, 2]) == 1  # 8 ln 2 - 3 ln 8 / 2 = 2.43, and - ln 8 / 2 = 4.51
+    constant = Cells(np.array([[8]]), 2, 1.0)
+    assert most_parents(MDL, constant, 0.0, [2]) == 0
+    assert most_parents(MDL, Cells(np.array([[1]]), 1, 1.0), 0.0, [2]) == 0

@@ -35,6 +35,7 @@ from extbnsl.parents.best_score import byte_tables, byte_tables_bytes, first_ins
 from extbnsl.parents.exhaustive.by_level import CountingProblem
 from extbnsl.parents.exhaustive.state import Child, Enumeration
 from extbnsl.parents.pruning import merged
+from extbnsl.scores.penalty import added, family_penalty, grown
 
 BUDGET = 50_000_000  # units of work, about a nanosecond each, between two looks at the stop signal
 ROOM = 4096  # families that a search hands over at a time
@@ -113,7 +114,9 @@ def _without_parents(problem: CountingProblem, found: Enumeration) -> Enumeratio
     costs = []
     for x, arity in enumerate(table.arities.tolist()):
         alone = np.bincount(table.states[x], weights=table.weights).astype(np.int64)
-        costs.append(np.array([table.mlogm[-1] - table.mlogm[alone].sum() + problem.half_log * (arity - 1)]))
+        costs.append(
+            np.array([table.mlogm[-1] - table.mlogm[alone].sum() + family_penalty(problem.parameter, arity, 1.0)])
+        )
     n = len(costs)
     parents = (np.zeros((1, words(n)), np.uint64),) * n
     return replace(found, parents=parents, costs=tuple(costs), complete_to=0, families=found.families + n)
@@ -209,7 +212,7 @@ def _frames(size: int, child: Child, local: tuple, problem: CountingProblem) -> 
     frames[1][0, 0] = d
     frames[2][0] = 1
     frames[8][0] = child.pairs
-    frames[9][0] = problem.half_log * (problem.table.arities[child.index] - 1)
+    frames[9][0] = family_penalty(problem.parameter, problem.table.arities[child.index], 1.0)
     return frames
 
 
@@ -418,7 +421,7 @@ def _pair(size, local, frames, mlogm, pairs):
     penalty = frames[9][0]
     others = _fewest_states(everyone, size - 1, arities)
     for v in range(m):
-        singles[v] = bound[v] > penalty * (arities[v] - 1) * others
+        singles[v] = bound[v] > grown(added(penalty, arities[v]), others)
     if size == 1:
         return singles
     others = _fewest_states(everyone, size - 2, arities)
@@ -427,7 +430,7 @@ def _pair(size, local, frames, mlogm, pairs):
             _refine(0, v, local, frames, place)
             _count(1, everyone, local, frames, mlogm, part, total, entropy, bound)
             for w in range(m):
-                if bound[w] <= penalty * arities[v] * (arities[w] - 1) * others or not singles[w]:
+                if bound[w] <= grown(added(grown(penalty, arities[v]), arities[w]), others) or not singles[w]:
                     pairs[v, w] = 0
                     pairs[w, v] = 0
         else:
@@ -457,10 +460,10 @@ def _open(size, v, floor, local, frames, mlogm, tables, space, asked, sums):
     more = size - top - 1
     position = rank[top, v]
     above = listed[top, : length[top]]
-    penalty = penalties[top] * arities[v]
+    penalty = grown(penalties[top], arities[v])
     last = more == 1
     informed = top > 0 and not last
-    dead = floor + penalty * _fewest_states(above, more, arities) >= _best(varset, tables, space)
+    dead = floor + grown(penalty, _fewest_states(above, more, arities)) >= _best(varset, tables, space)
     own = np.int64(0)
     for i in above:
         if rank[top, i] > position and pairs[top, i, v]:
@@ -494,18 +497,18 @@ def _open(size, v, floor, local, frames, mlogm, tables, space, asked, sums):
             count += 1
     _count(top + 1, asked[:count], local, frames, mlogm, part, total, entropy, bound)
     work += count * cells * 4
-    needed = penalty * _fewest_states(listed[top + 1, :own], more - 1, arities)
-    others = penalty * _fewest_states(above, more - 1, arities)
+    needed = grown(penalty, _fewest_states(listed[top + 1, :own], more - 1, arities))
+    others = grown(penalty, _fewest_states(above, more - 1, arities))
     own = 0
     for k in range(count):
         i = asked[k]
         if rank[top, i] < position:
-            pairs[top, v, i] = bound[k] > others * (arities[i] - 1)
-        elif bound[k] > needed * (arities[i] - 1):
+            pairs[top, v, i] = bound[k] > added(others, arities[i])
+        elif bound[k] > added(needed, arities[i]):
             listed[top + 1, own] = i
             bound[own] = bound[k]
             own += 1
-    if own < more or floor + penalty * _fewest_states(listed[top + 1, :own], more, arities) >= _best(
+    if own < more or floor + grown(penalty, _fewest_states(listed[top + 1, :own], more, arities)) >= _best(
         varset, tables, space
     ):
         return -work - 1
@@ -523,7 +526,7 @@ def _leaves(variables, floor, local, frames, tables, space, entropy, out, writte
     marked = False
     for k in range(frames[4][top]):
         v = frames[3][top, k]
-        penalty = frames[9][top] * arities[v]
+        penalty = grown(frames[9][top], arities[v])
         cost = entropy[k] + penalty
         limit = best
         if cost < best:
@@ -534,7 +537,7 @@ def _leaves(variables, floor, local, frames, tables, space, entropy, out, writte
                 out[1][written] = cost
                 written += 1
             _flip(varset, variables[v])
-        if entropy[k] - floor > penalty * (arities[0] - 1) and floor + penalty * arities[0] < min(cost, limit):
+        if entropy[k] - floor > added(penalty, arities[0]) and floor + grown(penalty, arities[0]) < min(cost, limit):
             marked = True
             alive[v, v] = 1
             for j in range(1, top + 1):

@@ -43,13 +43,13 @@ class CountingProblem:
     """What the enumeration works on: n variables in ascending arity, none constant.
 
     limits (n,) int64: largest parent set per child; floors (n,) float64: lower bounds of N H(X | anything);
-    half_log: cost of one parameter.
+    parameter: what the score takes for one free parameter, in nats.
     """
 
     table: CountingTable
     limits: NDArray[np.int64]
     floors: NDArray[np.float64]
-    half_log: float
+    parameter: float
 
 
 def enumerate_families(
@@ -190,7 +190,7 @@ class _Counting:
             own = np.empty((hi - lo, width), np.uint64)
             out = np.empty((room, width), np.uint64), np.empty(room, np.uint16), np.empty(room)
             written = judge_families(
-                lo, hi, level.size, level.alive, tables, self.problem.half_log, self.problem.table.arities,
+                lo, hi, level.size, level.alive, tables, self.problem.parameter, self.problem.table.arities,
                 self.binomials, own, out,
             )  # fmt: skip
             if extend is not None:
@@ -229,15 +229,15 @@ class _Counting:
     def _next_level(self, level: Level, above: Counts, extend: NDArray[np.uint64], found: Enumeration) -> Level | None:
         """What goes on with the next size of parent sets; None if no child is alive then."""
         size, problem = level.size + 1, self.problem
-        arities, unit = problem.table.arities, problem.half_log
+        arities, parameter = problem.table.arities, problem.parameter
         column = self.shelf.column((above.joint.size, extend.shape[1]), np.uint64)
         alive = column.array()
 
         def begin(lo: int, hi: int) -> None:
             own = np.empty((hi - lo, extend.shape[1]), np.uint64)
             next_alive(
-                lo, hi, size, extend, level.here.columns, above.columns, unit, arities, problem.limits, self.binomials,
-                own,
+                lo, hi, size, extend, level.here.columns, above.columns, parameter, arities, problem.limits,
+                self.binomials, own,
             )  # fmt: skip
             column.fill(lo, own)
             self.shelf.has_read(32 * size * (hi - lo))
@@ -251,7 +251,7 @@ class _Counting:
             def drop(lo: int, hi: int, owners: NDArray = owners, tables: tuple = tables) -> bool:
                 own = alive[lo:hi].copy()
                 drop_hopeless(
-                    lo, hi, size, owners, above.places, problem.floors, unit, arities, self.binomials, tables, own
+                    lo, hi, size, owners, above.places, problem.floors, parameter, arities, self.binomials, tables, own
                 )
                 column.fill(lo, own)
                 self.shelf.has_read(8 * (hi - lo))

@@ -2,7 +2,8 @@
 
 Level s holds the varsets P of s variables that are counted, in numeric order; `places` (ranks.py) tell where. alive (m,
 w) uint64 holds the varsets of the children X for which (X, P) or a superset of P may be the cheapest choice. T is the
-table of sums of m ln m (scores/counting.py), so N H(X | P) = T(P) - T(P + X). Costs in nats.
+table of sums of m ln m (scores/counting.py), so N H(X | P) = T(P) - T(P + X). Costs in nats; `parameter` is that of one
+free parameter (scores/penalty.py).
 
 Whatever is counted, all its subsets are: X is alive at P only if it is so at each subset of P, and P + X is counted
 where X is alive at P.
@@ -26,6 +27,7 @@ from extbnsl.kernels.ranks import (
     rank_without,
     start_walk,
 )
+from extbnsl.scores.penalty import added, family_penalty, shrunk
 
 
 @inlined
@@ -126,7 +128,7 @@ def _outside(members, size):
 
 
 @njit
-def judge_families(first, last, size, alive, tables, half_log, arities, binomials, extend, found):
+def judge_families(first, last, size, alive, tables, parameter, arities, binomials, extend, found):
     """Cost the alive families (X, P), P at first <= place < last of level `size`.
 
     tables = (places, T) of level size - 1, of size, of size + 1. A family cheaper than each of its subsets with one
@@ -164,14 +166,14 @@ def judge_families(first, last, size, alive, tables, half_log, arities, binomial
                 while j < size and members[j] < x:
                     j += 1
                 entropy = here[i] - above[place_of(rank_with(x, j, walk, binomials), places_above)]
-                penalty = half_log * (arities[x] - 1) * states
+                penalty = family_penalty(parameter, arities[x], states)
                 cost = entropy + penalty
                 k = 0
                 while k < size:
                     if without[k] < 0.0:
                         without[k] = below[place_of(rank_without(k, walk), places_below)]
                     subset = here[place_of(rank_swapped(k, x, j, walk, binomials), places)]
-                    if without[k] - subset + penalty / arities[members[k]] <= cost:
+                    if without[k] - subset + shrunk(penalty, arities[members[k]]) <= cost:
                         break
                     k += 1
                 if k == size:
@@ -179,7 +181,7 @@ def judge_families(first, last, size, alive, tables, half_log, arities, binomial
                     owners[written], costs[written] = x, cost
                     written += 1
                 other = second if least == x else least
-                if other < n and entropy > penalty * (arities[other] - 1):
+                if other < n and entropy > added(penalty, arities[other]):
                     grown |= u64(1) << u64(x & 63)
             extend[i - first, q] = grown
     return written
@@ -198,7 +200,7 @@ def _keep_below(count, varset):
 
 
 @inlined
-def _gains(size, walk, states, own, half_log, arities, here, facets, gain, left):
+def _gains(size, walk, states, own, parameter, arities, here, facets, gain, left):
     """Drop from `left` (w,) the children X with H(Y | Q - Y) too small for some Y of the walk's varset Q.
 
     states: of Q jointly; own: T(Q). gain[k] gets what the k-th member must gain, per (r_X - 1), up to the first that
@@ -209,7 +211,7 @@ def _gains(size, walk, states, own, half_log, arities, here, facets, gain, left)
     k = 0
     while some and k < size:
         r = arities[walk[0][k]]
-        gain[k] = half_log * states / r * (r - 1)
+        gain[k] = added(shrunk(family_penalty(parameter, 2, states), r), r)
         bound = (here[facets[k]] - own) / gain[k]
         if arities[n - 1] - 1 >= bound:  # arities ascend
             count = 0
@@ -221,7 +223,7 @@ def _gains(size, walk, states, own, half_log, arities, here, facets, gain, left)
 
 
 @njit
-def next_alive(first, last, size, extend, here, above, half_log, arities, limits, binomials, alive):
+def next_alive(first, last, size, extend, here, above, parameter, arities, limits, binomials, alive):
     """alive[place - first] (w,) of the varsets Q of `size` members, places first..last, as far as entropies tell.
 
     X is alive at Q if Q is within its limit, if X is extended at every Q - Y, and if neither bound of its gain by Y,
@@ -254,7 +256,7 @@ def next_alive(first, last, size, extend, here, above, half_log, arities, limits
             states = 1.0
             for k in range(size):
                 states *= arities[members[k]]
-            some = _gains(size, walk, states, above[i], half_log, arities, here, facets, gain, left)
+            some = _gains(size, walk, states, above[i], parameter, arities, here, facets, gain, left)
         for q in range(words):
             alive[i - first, q] = left[q]
         # where Y has the least arity of all, judge_families has seen H(X | Q - Y)
@@ -280,7 +282,7 @@ def next_alive(first, last, size, extend, here, above, half_log, arities, limits
 
 
 @njit
-def drop_hopeless(first, last, size, children, places, floors, half_log, arities, binomials, tables, alive):
+def drop_hopeless(first, last, size, children, places, floors, parameter, arities, binomials, tables, alive):
     """Clear each X of `children` from alive[place - first] of Q, places first..last, where its penalty alone is too
     much.
 
@@ -303,7 +305,7 @@ def drop_hopeless(first, last, size, children, places, floors, half_log, arities
         ready = 0
         for p in range(first_of[x], first_of[x + 1]):
             i = own[p]
-            bound = floors[x] + half_log * (arities[x] - 1) * states[i]
+            bound = floors[x] + family_penalty(parameter, arities[x], states[i])
             if high_of[i] != high:
                 high = high_of[i]
                 ready = 0

@@ -16,9 +16,11 @@ from extbnsl.machine.workers import Workers
 from extbnsl.parents.exhaustive.by_child import enumerate_depth_first
 from extbnsl.parents.exhaustive.by_level import CountingProblem, enumerate_families
 from extbnsl.parents.exhaustive.state import Enumeration
+from extbnsl.scores.cells import Cells
 from extbnsl.scores.counting import counting_table
 from extbnsl.scores.local import LocalScores, canonical_order
-from extbnsl.scores.mdl import half_log, max_size
+from extbnsl.scores.mdl import MDL
+from extbnsl.scores.score import ParameterScore, most_parents, penalty_of
 
 
 @dataclass(frozen=True)
@@ -43,8 +45,9 @@ def surviving_families(
     observer: Observer,
     begun: Enumeration | None = None,
     on_size: Callable[[Enumeration], None] = lambda found: None,
+    score: ParameterScore = MDL,
 ) -> Survivors:
-    """The families of `dataset` that can be in an optimal network under MDL; `max_parents` limits them further.
+    """The families of `dataset` that can be in an optimal network by this score; `max_parents` limits them further.
 
     Goes on from `begun`, which is what on_size got in a call before: what is known after each size of parent sets. A
     begun enumeration without a level goes on child by child. on_size may raise Stopped.
@@ -54,16 +57,16 @@ def surviving_families(
     order = _varying(dataset)
     if order.size == 0:
         found = Enumeration((), (), complete_to=0, done=True)
-        return _named(dataset, order, found, np.zeros(0), max_parents, shelf)
-    problem = _counting_problem(dataset, order, max_parents)
+        return _named(dataset, order, found, np.zeros(0), (score, max_parents), shelf)
+    problem = _counting_problem(dataset, order, score, max_parents)
     found = _enumerated(problem, workers, shelf, observer, begun, on_size)
-    return _named(dataset, order, found, _least(problem, found), max_parents, shelf)
+    return _named(dataset, order, found, _least(problem, found), (score, max_parents), shelf)
 
 
-def counting_limits(dataset: Dataset, max_parents: int | None) -> NDArray[np.int64]:
+def counting_limits(dataset: Dataset, max_parents: int | None, score: ParameterScore = MDL) -> NDArray[np.int64]:
     """How many parents a family that can win has at most, for each variable that varies: int64."""
     order = _varying(dataset)
-    return _counting_problem(dataset, order, max_parents).limits if order.size else np.zeros(0, np.int64)
+    return _counting_problem(dataset, order, score, max_parents).limits if order.size else np.zeros(0, np.int64)
 
 
 def _varying(dataset: Dataset) -> NDArray[np.int64]:
@@ -89,19 +92,19 @@ def _enumerated(
     return enumerate_depth_first(problem, replace(begun, stopped=None), workers, shelf, observer, on_size)
 
 
-def _counting_problem(dataset: Dataset, order: NDArray[np.int64], max_parents: int | None) -> CountingProblem:
+def _counting_problem(
+    dataset: Dataset, order: NDArray[np.int64], score: ParameterScore, max_parents: int | None
+) -> CountingProblem:
     rows, weights = distinct_rows(np.ascontiguousarray(dataset.codes[:, order]))
     arities = dataset.arities[order]
     table = counting_table(rows, weights, arities)
+    floors = np.array([_floor(rows, weights, x, table.mlogm) for x in range(order.size)])
     limits = np.zeros(order.size, dtype=np.int64)
-    floors = np.zeros(order.size)
-    for x in range(order.size):
-        alone = np.bincount(rows[:, x], weights=weights).astype(np.int64)
-        entropy = table.mlogm[-1] - table.mlogm[alone].sum()
-        limit = max_size(float(entropy), int(arities[x]), dataset.records, np.delete(arities, x))
+    for x, variable in enumerate(order.tolist()):
+        others = (arity for y, arity in enumerate(arities.tolist()) if y != x)
+        limit = most_parents(score, _alone(dataset, variable), floors[x], others)
         limits[x] = limit if max_parents is None else min(limit, max_parents)
-        floors[x] = _floor(rows, weights, x, table.mlogm)
-    return CountingProblem(table, limits, floors, half_log(dataset.records))
+    return CountingProblem(table, limits, floors, score.parameter(dataset.records))
 
 
 def _floor(rows: NDArray, weights: NDArray[np.int64], x: int, mlogm: NDArray[np.float64]) -> float:
@@ -122,7 +125,7 @@ def _least(problem: CountingProblem, found: Enumeration) -> NDArray[np.float64]:
         return least
     for x in range(least.size):
         states = math.prod(np.delete(arities, x)[: found.complete_to + 1].tolist())
-        least[x] = min(least[x], problem.floors[x] + problem.half_log * (int(arities[x]) - 1) * states)
+        least[x] = min(least[x], problem.floors[x] + penalty_of(problem.parameter, int(arities[x]), states))
     return least
 
 
@@ -131,14 +134,15 @@ def _named(
     order: NDArray[np.int64],
     found: Enumeration,
     least: NDArray[np.float64],
-    max_parents: int | None,
+    claim: tuple[ParameterScore, int | None],
     shelf: Shelf,
 ) -> Survivors:
     """Translate from the positions in `order` to the data set's variables; where nothing was found (constant
     variables, or an enumeration that ended at once) there is the empty set alone."""
     n = dataset.variables
+    score, max_parents = claim
     parents = [np.zeros((1, words(n)), dtype=np.uint64) for _ in range(n)]
-    costs = [np.array([_cost_alone(dataset, v)]) for v in range(n)]
+    costs = [np.array([score.cost(_alone(dataset, v))]) for v in range(n)]
     all_least = np.concatenate(costs)
     for position, child in enumerate(order.tolist()):
         if found.costs[position].size:
@@ -147,13 +151,10 @@ def _named(
             parents[child] = shelf.put(np.ascontiguousarray(varsets[rows]))
             costs[child] = shelf.put(found.costs[position][rows])
         all_least[child] = least[position]
-    scores = LocalScores(dataset.names, tuple(parents), tuple(costs), "mdl", max_parents)
+    scores = LocalScores(dataset.names, tuple(parents), tuple(costs), score.name, max_parents)
     return Survivors(scores, all_least, None if found.done else found.stopped, found.varsets)
 
 
-def _cost_alone(dataset: Dataset, variable: int) -> float:
-    """The cost of a variable without parents."""
-    counts = np.bincount(dataset.codes[:, variable])
-    counts = counts[counts > 0].astype(np.float64)
-    entropy = dataset.records * math.log(dataset.records) - float((counts * np.log(counts)).sum())
-    return entropy + half_log(dataset.records) * (int(dataset.arities[variable]) - 1)
+def _alone(dataset: Dataset, variable: int) -> Cells:
+    """A variable without parents."""
+    return Cells(np.bincount(dataset.codes[:, variable])[None, :], int(dataset.arities[variable]), 1.0)

@@ -1,0 +1,15 @@
+"""The scores that can be computed from data, by name: the one line that a new one adds."""
+
+from extbnsl.errors import InputError
+from extbnsl.scores.aic import AIC
+from extbnsl.scores.mdl import MDL
+from extbnsl.scores.score import ParameterScore
+
+SCORES = {score.name: score for score in (MDL, AIC)}
+
+
+def score_named(name: str) -> ParameterScore:
+    """The score of that name; InputError if there is none."""
+    if name not in SCORES:
+        raise InputError(f"score: {name!r} is not known; use one of {', '.join(SCORES)}, or give local scores.")
+    return SCORES[name]

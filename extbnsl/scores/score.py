@@ -1,0 +1,86 @@
+"""What a score is: a cost in nats, minimised, that is the sum of the costs of a network's families.
+
+A score takes part by one file with its value, its line in known.py and its slow twin in tests/naive.py. Two kinds:
+
+- `ParameterScore`: misfit + a price for each free parameter. MDL and AIC are of this kind. The exhaustive enumeration
+  (parents/exhaustive) counts for these: its kernels get the price as one number, see penalty.py.
+- Any other `Score`. Where `least` bounds the supersets of a family, their enumeration can end; it needs kernels of its
+  own. What is safe: for misfit + penalty with a penalty that never falls when parents are added (fNML: the sum over
+  cells of ln C(m, r)), floor + penalty. For BDeu, K2 and BDs with symmetric priors, q ln r with the q configurations
+  that occur, as the first record of each has the predictive probability 1 / r and no other a larger one than 1.
+
+Light: the command line imports this for the names.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from extbnsl.scores.cells import Cells
+
+
+class Score(Protocol):
+    """A decomposable score as a cost. name: the word for it in options and documents; title: for people."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def title(self) -> str: ...
+
+    def cost(self, cells: "Cells") -> float:
+        """What a family costs, in nats."""
+
+    def least(self, cells: "Cells", floor: float) -> float:
+        """What any family of this child costs at least whose parents are those of `cells` and perhaps more.
+
+        floor: a lower bound of N H(child | all other variables) in nats.
+        """
+
+
+def penalty_of(parameter: float, arity: int, configurations: float) -> float:
+    """The one formula of the penalty: `parameter` nats for each free parameter of a family."""
+    return parameter * (arity - 1) * configurations
+
+
+@dataclass(frozen=True)
+class ParameterScore:
+    """cost(X | P) = N H(X | P) + parameter(N) (r_X - 1) prod of r_Y over Y in P, in nats.
+
+    parameter: what a free parameter costs, given the number of records; not negative.
+    """
+
+    name: str
+    title: str
+    parameter: Callable[[int], float]
+
+    def cost(self, cells: "Cells") -> float:
+        """What a family costs, in nats."""
+        return self.least(cells, cells.misfit)
+
+    def least(self, cells: "Cells", floor: float) -> float:
+        """See `Score.least`: the misfit never falls below the floor, and the penalty never falls with more parents."""
+        return floor + penalty_of(self.parameter(cells.records), cells.arity, cells.configurations)
+
+
+def most_parents(score: Score, alone: "Cells", floor: float, smallest_arities: Iterable[int]) -> int:
+    """Largest size of a parent set that can cost less than the empty one.
+
+    alone: the child without parents; floor: as in `Score.least`; smallest_arities: those of the possible parents,
+    ascending, each at least 2. A set of d parents has at least as many configurations as the d smallest arities make.
+    Let b(d) be `least` for that many; it bounds every family of d or more parents. If b(d) is at least the cost of the
+    empty set, all these families are dominated: the limit is the largest d with b(d) below it, and b never falls with
+    d. So this holds for every score, whatever a parameter costs; if `least` never gets so large, there is no limit.
+
+    With MDL and no floor it is 2^d < 1 + 2 N H(X) / ((r - 1) ln N) for binary parents. Tian's Theorem 1 and eq. 25 drop
+    the '1 +' of eq. 24 and are too small at some N. With AIC it is 2^d < 1 + N H(X) / (r - 1), about log2 N.
+    """
+    best = score.cost(alone)
+    size, configurations = 0, 1.0
+    for arity in smallest_arities:
+        configurations *= arity
+        if score.least(replace(alone, configurations=configurations), floor) >= best:
+            break
+        size += 1
+    return size

@@ -1,0 +1,58 @@
+"""What a family costs by each score, and what its supersets cost at least, against the naive formulas."""
+
+import naive
+import numpy as np
+import pytest
+from cases import random_dataset
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from extbnsl.errors import InputError
+from extbnsl.scores.cells import Cells
+from extbnsl.scores.known import SCORES, score_named
+from extbnsl.scores.penalty import added, family_penalty, grown, shrunk
+from extbnsl.scores.score import penalty_of
+
+
+def cells_of(dataset, child, parents):
+    """The counts of a family, by looking at one record after the other."""
+    states = sorted({tuple(row) for row in dataset.codes[:, parents].tolist()})
+    counts = np.zeros((len(states), int(dataset.arities[child])), np.int64)
+    for row in dataset.codes.tolist():
+        counts[states.index(tuple(row[p] for p in parents)), row[child]] += 1
+    return Cells(counts, int(dataset.arities[child]), float(np.prod(dataset.arities[parents])))
+
+
+@pytest.mark.parametrize("name", SCORES)
+@settings(deadline=None, max_examples=30)
+@given(st.integers(0, 2**32), st.integers(1, 5), st.integers(1, 40))
+def test_costs_and_their_bounds(name, seed, n, records):
+    dataset, score = random_dataset(np.random.default_rng(seed), n, records), SCORES[name]
+    costs = naive.all_local_scores(dataset.codes, dataset.arities, score=name)
+    misfits = naive.joint_misfits(dataset.codes)
+    everyone = 2**n - 1
+    for child in range(n):
+        floor = misfits[everyone] - misfits[everyone ^ 1 << child]
+        for varset in (v for v in range(2**n) if not v >> child & 1):
+            cells = cells_of(dataset, child, naive.members(varset))
+            cost = score.cost(cells)
+            assert cells.records == records
+            assert cost == pytest.approx(costs[child, varset], rel=1e-9, abs=1e-8)
+            least = score.least(cells, floor)
+            supersets = [v for v in range(2**n) if v & varset == varset and not v >> child & 1]
+            assert least <= costs[child, supersets].min() + 1e-8
+
+
+def test_the_kernels_have_the_same_penalty():
+    for parameter, arity, states, more in ((3.4, 2, 8.0, 3), (1.0, 5, 1.0, 2)):
+        penalty = penalty_of(parameter, arity, states)
+        assert family_penalty(parameter, arity, states) == penalty
+        larger = penalty_of(parameter, arity, states * more)
+        assert grown(penalty, more) == pytest.approx(larger)
+        assert shrunk(larger, more) == pytest.approx(penalty)
+        assert added(penalty, more) == pytest.approx(larger - penalty)
+
+
+def test_an_unknown_score_is_refused():
+    with pytest.raises(InputError, match=r"^score: 'bge' is not known; use one of mdl, aic, or give local scores\.$"):
+        score_named("bge")
