@@ -44,7 +44,9 @@ def state(**changes):
     } | changes
 
 
-def commit(path, scratch=None, names=("scores.h5", "layers/3.h5", "runs/4-0.h5"), **changes):
+def commit(
+    path, scratch=None, names=("scores.h5", "layers/c1-1-03-000000000000.h5", "runs/c1-1-04-000000000000.h5"), **changes
+):
     """Put a checkpoint with files of these names into a run directory."""
     place = path if scratch is None else scratch
     files = []

@@ -16,7 +16,8 @@ import extbnsl.search.layers
 import extbnsl.search.problem
 import extbnsl.search.runs
 import extbnsl.solver.score
-from extbnsl.files.manifest import MANIFEST, read_manifest
+from extbnsl.files.manifest import read_manifest
+from extbnsl.files.names import MANIFEST
 from extbnsl.solver.solve import solve
 
 OPTIONS = {"threads": 1, "memory": 16 << 20, "lower_bound": "pattern", "path_extension": False}

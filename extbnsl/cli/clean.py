@@ -7,6 +7,7 @@ from typing import Any
 from extbnsl.cli import options
 from extbnsl.cli.console import remark, say
 from extbnsl.errors import ExtbnslError
+from extbnsl.files.names import MANIFEST, RESULT
 
 EPILOG = """\
 Lists the checkpoint of a run: its manifest, its files of arrays, here or in its scratch folder, and temporary files;
@@ -44,7 +45,7 @@ def run(given: argparse.Namespace) -> int:
 
 
 def _doubts(path: Path) -> list[str]:
-    from extbnsl.files.manifest import MANIFEST, read_manifest
+    from extbnsl.files.manifest import read_manifest
 
     try:
         if (path / MANIFEST).exists():
@@ -68,5 +69,5 @@ def _meaning(path: Path) -> str:
 
     if finished_result(path) is not None:
         return "The run is finished: nothing is lost with these files."
-    kept = "its result so far stays" if (path / "result.json").exists() else "it has no result yet"
+    kept = "its result so far stays" if (path / RESULT).exists() else "it has no result yet"
     return f"The run is not finished: without these files it cannot be resumed any more; {kept}."

@@ -29,7 +29,8 @@ def add(commands: Any) -> None:
 def run(given: argparse.Namespace) -> int:
     """Write the drawing; the exit code."""
     from extbnsl.files.atomic import write_atomically
-    from extbnsl.run.directory import DRAWING, check_run
+    from extbnsl.files.names import DRAWING
+    from extbnsl.run.directory import check_run
     from extbnsl.run.plot import draw, file_format, read_layers
 
     check_run(given.run)

@@ -9,6 +9,7 @@ from extbnsl.cli import options, session
 from extbnsl.cli.console import remark
 from extbnsl.cli.summary import exit_code
 from extbnsl.errors import InputError, RunDirectoryError
+from extbnsl.files.names import TEXT_LOG
 from extbnsl.machine.interrupts import Interrupts
 
 if TYPE_CHECKING:
@@ -106,6 +107,6 @@ def _say_where(run: "RunDirectory", manifest: "Manifest", quiet: bool) -> None:
     from extbnsl.run.progress import format_time
 
     line = f"resuming {run.path}: {manifest.state['phase']}, after {format_time(manifest.state['seconds'])}"
-    run.append("solve.log", line)
+    run.append(TEXT_LOG, line)
     if not quiet:
         remark(line)

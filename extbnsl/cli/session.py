@@ -12,6 +12,7 @@ from extbnsl.claims import INTERRUPTED, OPTIMAL
 from extbnsl.cli.console import OUT_OF_MEMORY, fault, say
 from extbnsl.cli.summary import exit_code, final_line, summary
 from extbnsl.errors import BudgetError, ExtbnslError, VerificationError
+from extbnsl.files.names import EVENTS_LOG, TEXT_LOG
 from extbnsl.machine.budgets import give_memory_back
 from extbnsl.machine.interrupts import Interrupts
 
@@ -108,7 +109,7 @@ def _observed(
     error = progress.line_writer(sys.stderr)
 
     def log(line: str) -> None:
-        run.append("solve.log", line)
+        run.append(TEXT_LOG, line)
 
     def say_and_log(line: str) -> None:
         error(line)
@@ -128,7 +129,7 @@ def _observed(
     observe = progress.combine(
         arming(interrupts, run.discard, stopping),
         begin,
-        progress.json_lines(lambda line: run.append("log.jsonl", line), seconds_before=telling.seconds_before),
+        progress.json_lines(lambda line: run.append(EVENTS_LOG, line), seconds_before=telling.seconds_before),
         table,
         status,
         *([progress.only_warnings(error)] if telling.quiet else []),
@@ -168,14 +169,14 @@ def _failures_kept(run: "RunDirectory", status: "StatusFile") -> Iterator[None]:
         foreseen = isinstance(error, ExtbnslError)
         status.end(f"failed: {error if foreseen else fault(error)}")
         if run.begun and (not foreseen or isinstance(error, VerificationError)):
-            run.append("solve.log", traceback.format_exc().rstrip())
+            run.append(TEXT_LOG, traceback.format_exc().rstrip())
         if foreseen or not run.begun:
             raise
-        raise ExtbnslError(f"{fault(error)} Please report it with {run.path / 'solve.log'}.") from error
+        raise ExtbnslError(f"{fault(error)} Please report it with {run.path / TEXT_LOG}.") from error
 
 
 def _way_on(run: "RunDirectory") -> str:
-    from extbnsl.files.manifest import MANIFEST
+    from extbnsl.files.names import MANIFEST
     from extbnsl.run.directory import resume_command
 
     if not run.begun or not (run.path / MANIFEST).exists():

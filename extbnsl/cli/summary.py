@@ -8,6 +8,7 @@ from typing import Any
 
 from extbnsl.claims import OPTIMAL
 from extbnsl.errors import RunDirectoryError
+from extbnsl.files.names import RESULT
 
 STOPPED = 10
 
@@ -33,7 +34,7 @@ def summary(document: Mapping[str, Any], folder: Path) -> str:
 
 
 def _rows(document: Mapping[str, Any], folder: Path) -> list[tuple[str, str]]:
-    from extbnsl.results.outputs import OUTPUTS
+    from extbnsl.files.names import OUTPUTS
     from extbnsl.run.progress import format_gap
 
     lower, upper = document["lower_bound"], document["upper_bound"]
@@ -56,7 +57,7 @@ def _arcs(document: Mapping[str, Any]) -> int:
 
 def _continuation(folder: Path) -> str:
     """The command that goes on with the run; empty if there is nothing to go on with."""
-    from extbnsl.files.manifest import MANIFEST
+    from extbnsl.files.names import MANIFEST
     from extbnsl.run.directory import resume_command
     from extbnsl.run.status import finished_result
 
@@ -69,4 +70,4 @@ def _damage_told(folder: Path) -> Iterator[None]:
     try:
         yield
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise RunDirectoryError(f"{folder / 'result.json'} is damaged or no result of a solve.") from error
+        raise RunDirectoryError(f"{folder / RESULT} is damaged or no result of a solve.") from error

@@ -6,12 +6,9 @@ import hashlib
 import os
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from extbnsl.errors import BudgetError, ExtbnslError, InputError
-
-if TYPE_CHECKING:
-    pass
+from extbnsl.files.names import temporary as temporary_name
 
 
 def synchronise(paths: Iterable[Path]) -> None:
@@ -49,7 +46,7 @@ def write_atomically(path: str | os.PathLike[str], data: bytes) -> None:
     target = Path(path)
     if os.path.exists(target) and not os.path.isfile(target):
         raise InputError(f"{target} is not a regular file; choose another name to write to.")
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    temporary = target.with_name(temporary_name(target.name, os.getpid()))
     try:
         _write_synchronised(temporary, data)
         os.replace(temporary, target)

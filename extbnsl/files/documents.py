@@ -3,10 +3,7 @@
 import json
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    pass
+from typing import Any
 
 
 def json_text(value: Any, indent: int | None = None) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from extbnsl.files import names
 from extbnsl.files.arrays import PIECE_BYTES, StoredFile, read_arrays, write_arrays
 from extbnsl.files.shelf import Column, Shelf
 from extbnsl.files.store import Store
@@ -36,18 +37,13 @@ def _piece(parents: Sequence[NDArray], costs: Sequence[NDArray]) -> dict[str, ND
     return {"first": first, "parents": np.concatenate(parents), "costs": np.concatenate(costs)}
 
 
-def piece_name(stem: str, number: int) -> str:
-    """The name of the file of a piece."""
-    return f"{stem}-{number}.h5" if number else f"{stem}.h5"
-
-
 def write_lists(
     store: Store, stem: str, parents: Sequence[NDArray], costs: Sequence[NDArray]
 ) -> tuple[StoredFile, ...]:
     """The files of these lists, in their order; raises as `write_arrays` does. The largest is made in memory."""
     files = []
     for number, arrays in enumerate(list_pieces(parents, costs)):
-        files.append(write_arrays(store.folder, piece_name(stem, number), arrays))
+        files.append(write_arrays(store.folder, names.numbered(stem, number), arrays))
         store.add(files[-1:])
     return tuple(files)
 

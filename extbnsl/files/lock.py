@@ -10,8 +10,8 @@ from pathlib import Path
 
 from extbnsl.errors import RunDirectoryError
 from extbnsl.files.atomic import write_failure
+from extbnsl.files.names import LOCK
 
-LOCK = "lock"
 LOOK_SECONDS = 0.2  # by then whoever only looked at the lock has let go of it
 _HELD = (errno.EWOULDBLOCK, errno.EACCES)
 

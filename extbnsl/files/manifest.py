@@ -20,6 +20,7 @@ from extbnsl.errors import InputError, RunDirectoryError
 from extbnsl.files.arrays import StoredFile, check_file
 from extbnsl.files.atomic import checksum, synchronise, write_atomically
 from extbnsl.files.documents import json_text
+from extbnsl.files.names import MANIFEST
 from extbnsl.files.store import Store
 from extbnsl.version import __version__
 
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from extbnsl.machine.workers import Workers
 
 FORMAT_VERSION = 1
-MANIFEST = "manifest.json"
 _TEMPORARY = re.compile(r"\..+\.\d+\.tmp")  # as write_atomically names them
 _PARTS = ("", "layers", "runs")  # where the files of arrays are, in the folder of the store
 

@@ -3,12 +3,8 @@
 import threading
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from extbnsl.errors import BudgetError
-
-if TYPE_CHECKING:
-    pass
 from extbnsl.files.arrays import StoredFile
 from extbnsl.files.atomic import synchronise, synchronise_folder
 

@@ -8,6 +8,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from extbnsl.bounds.multipliers import Multipliers, families_of, multipliers_of
+from extbnsl.files import names
 from extbnsl.files.arrays import StoredFile, read_arrays, write_arrays
 from extbnsl.files.lists import FamilyLists, Put, read_lists, write_lists
 from extbnsl.files.store import Store
@@ -75,7 +76,7 @@ class Search:
     @property
     def name(self) -> str:
         """What is in the names of its files: the searches of a component are numbered."""
-        return f"{self.component + 1}-{1 + sum(piece.order is not None for piece in self.pieces)}"
+        return names.search(self.component + 1, 1 + sum(piece.order is not None for piece in self.pieces))
 
     @property
     def files(self) -> Iterator[StoredFile]:
@@ -107,17 +108,16 @@ class Search:
 
 def write_search(search: Search, store: Store) -> Search:
     """The search with what is left of the families, and the multipliers, in files of the store."""
-    kind = "pieces" if search.state is None else "bounds"
+    stem = names.pieces(search.name) if search.state is None else names.bounds(search.name)
     arrays: dict[str, NDArray] = {}
     lists: list[tuple[StoredFile, ...]] = []
     for number, piece in enumerate(search.pieces):
         lists.append(())
         if piece.families is not None:
-            stem = f"{kind}-{search.name}-{number}"
-            lists[-1] = write_lists(store, stem, piece.families.parents, piece.families.costs)
+            lists[-1] = write_lists(store, names.piece(stem, number), piece.families.parents, piece.families.costs)
         _keep(piece.multipliers, str(number), arrays)
     _keep(search.multipliers, GUIDING, arrays)
-    file = write_arrays(store.folder, f"{kind}-{search.name}.h5", arrays)
+    file = write_arrays(store.folder, names.numbered(stem, 0), arrays)
     store.add([file])
     return replace(search, file=file, lists=tuple(lists))
 

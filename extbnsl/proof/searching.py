@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from extbnsl.claims import DISK_LIMIT, MEMORY_LIMIT
 from extbnsl.errors import BudgetError
 from extbnsl.events import LayerAdvanced, LayerEnded, Warned
+from extbnsl.files import names
 from extbnsl.machine.budgets import too_little_memory
 from extbnsl.machine.workers import Stopped
 from extbnsl.orders.local_search import USUAL
@@ -114,7 +115,7 @@ def _score_cache(search: Search, guide: Guide, context: Context) -> ScoreCache |
     if store.used + score_cache_bytes(guide.costs) > store.disk:
         raise Stopped(DISK_LIMIT)
     try:
-        return write_score_cache(store, f"families-{search.name}", *labelled_families(guide, context))
+        return write_score_cache(store, names.families(search.name), *labelled_families(guide, context))
     except BudgetError as error:
         raise Stopped(DISK_LIMIT) from error
 
@@ -127,9 +128,7 @@ def _room(problem: SearchProblem, name: str, context: Context) -> Room:
         needed = least + context.shelf.held
         context.observer(Warned(too_little_memory("The search", needed, context.memory, threads)))
         raise Stopped(MEMORY_LIMIT)
-    return Room(
-        context.memory_left - fixed_memory(problem, threads), commits.store, commits.due, commits.unsaved, f"c{name}-"
-    )
+    return Room(context.memory_left - fixed_memory(problem, threads), commits.store, commits.due, commits.unsaved, name)
 
 
 def fixed_memory(problem: SearchProblem, threads: int) -> int:

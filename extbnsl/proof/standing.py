@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from extbnsl.errors import ExtbnslError
+from extbnsl.files import names
 from extbnsl.files.arrays import HEADER_BYTES, StoredFile, write_arrays
-from extbnsl.files.lists import Put, array_pieces, list_pieces, piece_name, read_lists, read_pieces, write_lists
+from extbnsl.files.lists import Put, array_pieces, list_pieces, read_lists, read_pieces, write_lists
 from extbnsl.files.shelf import Shelf
 from extbnsl.files.store import Store
 from extbnsl.parents.exhaustive.state import Enumeration, stored_enumeration
@@ -182,18 +183,18 @@ def write_counting(
         return None
     arrays, before = enumeration.arrays(), store.files
     families, others = list[StoredFile](), list[StoredFile]()
-    stem = f"runs/counting-{enumeration.complete_to:02}"
+    size = enumeration.complete_to
     parts = (
-        (families, f"{stem}-families", list_pieces(enumeration.parents, enumeration.costs)),
-        (others, stem, array_pieces(arrays)),
+        (families, names.counting_families(size), list_pieces(enumeration.parents, enumeration.costs)),
+        (others, names.counting(size), array_pieces(arrays)),
     )
     try:
-        for files, name, content in parts:
+        for files, stem, content in parts:
             for number, piece in enumerate(content):
                 if (families or number) and give_up():
                     store.keep_only(before)
                     return None
-                files.append(write_arrays(store.folder, piece_name(name, number), piece))
+                files.append(write_arrays(store.folder, names.numbered(stem, number), piece))
                 has_read(sum(array.nbytes for array in piece.values()))
                 store.add(files[-1:])
                 store.synchronise(files[-1:])
@@ -217,7 +218,7 @@ def _read_enumeration(counting: Counting, folder: Path, shelf: Shelf) -> Enumera
 
 def write_survivors(survivors: Survivors, store: Store) -> tuple[StoredFile, ...]:
     """Write the local scores to the store."""
-    return write_lists(store, "scores", survivors.scores.parents, survivors.scores.costs)
+    return write_lists(store, names.SCORES, survivors.scores.parents, survivors.scores.costs)
 
 
 def _read_survivors(document: Mapping[str, Any], files: Iterable[StoredFile], folder: Path, put: Put) -> Survivors:

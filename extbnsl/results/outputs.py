@@ -4,11 +4,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from extbnsl.files.documents import json_text
+from extbnsl.files.names import BIF, DOCUMENT, DOT, RESULT
 
 if TYPE_CHECKING:
     from extbnsl.results.result import Result
-
-OUTPUTS = ("result.json", "network.bif", "network.json", "network.dot")
 
 
 def outputs(result: "Result", command: str) -> Iterator[tuple[str, bytes]]:
@@ -21,14 +20,14 @@ def outputs(result: "Result", command: str) -> Iterator[tuple[str, bytes]]:
     from extbnsl.formats.network_json import network_document
     from extbnsl.networks.parameters import fit
 
-    yield _file("result.json", json_text(result.document(command), indent=1))
+    yield _file(RESULT, json_text(result.document(command), indent=1))
     network, dataset = result.network, result.dataset
     states = None if dataset is None else dataset.states
     tables = None if dataset is None else fit(network, dataset)
-    yield _file("network.json", json_text(network_document(network, states, tables, result.cost)))
-    yield _file("network.dot", dot_text(network))
+    yield _file(DOCUMENT, json_text(network_document(network, states, tables, result.cost)))
+    yield _file(DOT, dot_text(network))
     if states is not None and tables is not None:
-        yield _file("network.bif", bif_text(network, states, tables))
+        yield _file(BIF, bif_text(network, states, tables))
 
 
 def _file(name: str, text: str) -> tuple[str, bytes]:

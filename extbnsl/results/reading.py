@@ -2,12 +2,10 @@
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from extbnsl.errors import InputError, RunDirectoryError
-
-if TYPE_CHECKING:
-    pass
+from extbnsl.files.names import RESULT
 
 
 def read_result(path: Path) -> dict[str, Any]:
@@ -15,7 +13,7 @@ def read_result(path: Path) -> dict[str, Any]:
 
     Raises InputError if it is not there or cannot be read, RunDirectoryError if it is no JSON object.
     """
-    file = path / "result.json" if path.is_dir() else path
+    file = path / RESULT if path.is_dir() else path
     try:
         document = json.loads(file.read_bytes())
     except FileNotFoundError:

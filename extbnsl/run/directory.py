@@ -19,34 +19,24 @@ Nothing is removed but these files, and a whole run only from a directory that h
 import contextlib
 import itertools
 import os
-import re
 import secrets
 import shlex
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING
 
 from extbnsl.errors import InputError, RunDirectoryError
+from extbnsl.files import names
 from extbnsl.files.atomic import synchronise_folder, write_atomically, write_failure
-from extbnsl.files.lock import LOCK, hold
-from extbnsl.files.manifest import MANIFEST, read_manifest
-
-if TYPE_CHECKING:
-    pass
-from extbnsl.results.outputs import OUTPUTS
+from extbnsl.files.lock import hold
+from extbnsl.files.manifest import read_manifest
+from extbnsl.files.names import FOLDERS, LOCK, LOGS, MANIFEST, OUTPUTS, STATUS
 from extbnsl.results.outputs import encoded as encoded
 
-LOGS = ("log.jsonl", "solve.log")
-STATUS = "status.json"
-DRAWING = "layers.png"
 
-_ARRAY_FOLDERS = ("layers", "runs")
-_ARRAYS = r"(scores(-\d+)?|(bounds|pieces|families)(-\d+)+)\.h5|(layers|runs)/[^/]+\.h5"
-_KEPT = (*OUTPUTS, *LOGS, STATUS, DRAWING)
-_TEMPORARY = rf"\.({'|'.join(map(re.escape, (*_KEPT, MANIFEST)))})\.\d+\.tmp"
-_SCRATCH_FILE = re.compile("|".join((_ARRAYS, _TEMPORARY, re.escape(MANIFEST))))
-_OWN_FILE = re.compile("|".join((_SCRATCH_FILE.pattern, *map(re.escape, _KEPT))))
+def _is_scratch(name: str) -> bool:
+    """Whether it is the name of something that a run needs only to be resumed."""
+    return name == MANIFEST or names.is_arrays(name) or names.is_temporary(name)
 
 
 class RunDirectory:
@@ -74,7 +64,7 @@ class RunDirectory:
             return
         if self._new:
             remove_scratch(self.path)
-            _remove(_files(self.path, _OWN_FILE))
+            _remove(_files(self.path, names.is_own))
             if self.scratch is not None:
                 _make_folder(self.scratch)
             if self._made:
@@ -101,7 +91,7 @@ class RunDirectory:
         """Make `status` the content of status.json, whole but not on disk for sure; what fails is ignored."""
         if not self.begun:
             return
-        temporary = self.path / f".{STATUS}.{os.getpid()}.tmp"
+        temporary = self.path / names.temporary(STATUS, os.getpid())
         try:
             temporary.write_bytes(encoded(status))
             temporary.replace(self.path / STATUS)
@@ -185,8 +175,8 @@ def scratch_folder(path: Path) -> Path | None:
 def scratch_files(path: Path) -> list[Path]:
     """What a run needs only to be resumed: arrays, here or in its scratch folder, temporary files, and the manifest."""
     scratch = scratch_folder(path)
-    files = [] if scratch is None else _files(scratch, _SCRATCH_FILE)
-    here = _files(path, _SCRATCH_FILE)
+    files = [] if scratch is None else _files(scratch, _is_scratch)
+    here = _files(path, _is_scratch)
     # The manifest goes last: as long as it is there, whoever was interrupted finds the scratch folder again.
     return sorted(files + here, key=lambda file: file.name == MANIFEST)
 
@@ -200,9 +190,9 @@ def remove_scratch(path: Path) -> None:
 
 def remove_empty_folders(path: Path, scratch: Path | None) -> None:
     """Remove the folders for arrays that have nothing in them."""
-    folders = [path / name for name in _ARRAY_FOLDERS]
+    folders = [path / name for name in FOLDERS]
     if scratch is not None:
-        folders += [*(scratch / name for name in _ARRAY_FOLDERS), scratch]
+        folders += [*(scratch / name for name in FOLDERS), scratch]
     for folder in folders:
         with contextlib.suppress(OSError):
             folder.rmdir()
@@ -254,7 +244,7 @@ def _check_free(path: Path, overwrite: bool) -> None:
             f"The run directory {path} exists and is not empty; give --overwrite to replace the run in it, "
             "or choose another --run-dir."
         )
-    own = {file.relative_to(path).as_posix() for file in _files(path, _OWN_FILE)}
+    own = {file.relative_to(path).as_posix() for file in _files(path, names.is_own)}
     foreign = [name for name in held if name not in own]
     if foreign:
         raise InputError(
@@ -276,26 +266,26 @@ def _check_scratch_dir(path: Path) -> None:
         raise InputError(f"--scratch-dir: {path} cannot be written: no permission to write in it; choose another.")
 
 
-def _files(folder: Path, pattern: re.Pattern[str]) -> list[Path]:
-    """The files in a run directory or a scratch folder whose names, relative to it, are as the pattern says."""
-    files = (folder / name for name in _entries(folder) if pattern.fullmatch(name))
+def _files(folder: Path, wanted: Callable[[str], bool]) -> list[Path]:
+    """The files in a run directory or a scratch folder whose names, relative to it, are wanted."""
+    files = (folder / name for name in _entries(folder) if wanted(name))
     return [file for file in files if file.is_file()]
 
 
 def _entries(folder: Path) -> list[str]:
     """The names in a folder but the lock, and below the folders of arrays; none if it does not exist."""
-    names: list[str] = []
+    found: list[str] = []
     try:
         for entry in folder.iterdir():
-            if entry.name in _ARRAY_FOLDERS and entry.is_dir():
-                names += (f"{entry.name}/{below.name}" for below in entry.iterdir())
+            if entry.name in FOLDERS and entry.is_dir():
+                found += (f"{entry.name}/{below.name}" for below in entry.iterdir())
             elif entry.name != LOCK:
-                names.append(entry.name)
+                found.append(entry.name)
     except FileNotFoundError:
         return []
     except OSError as error:
         raise InputError(f"{folder} cannot be read: {error.strerror}.") from error
-    return sorted(names)
+    return sorted(found)
 
 
 def _remove(files: Iterable[Path]) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from extbnsl.errors import InputError
-from extbnsl.run.directory import LOGS
+from extbnsl.files.names import EVENTS_LOG
 
 FORMATS = ("png", "svg", "pdf")
 GIB = 2**30
@@ -28,7 +28,7 @@ def read_layers(path: Path) -> list[dict[str, Any]]:
     Of a layer that was generated again after a resume the last time counts. Lines that are torn are passed over.
     Raises InputError if there is no log or no layer in it.
     """
-    log = path / LOGS[0]
+    log = path / EVENTS_LOG
     try:
         with open(log, "rb") as lines:
             layers = {(record["component"], record["layer"]): record for record in _layer_records(lines)}

@@ -21,10 +21,11 @@ from extbnsl.errors import InputError, RunDirectoryError
 from extbnsl.events import Committed, Event, IncumbentFound, LayerAdvanced, LayerEnded, StageEnded, StageStarted
 from extbnsl.files.documents import json_text
 from extbnsl.files.lock import holder
-from extbnsl.files.manifest import MANIFEST, Manifest, read_manifest
+from extbnsl.files.manifest import Manifest, read_manifest
+from extbnsl.files.names import MANIFEST, RESULT, STATUS
 from extbnsl.machine.budgets import current_rss, format_size, peak_rss
 from extbnsl.results.reading import read_result
-from extbnsl.run.directory import STATUS, check_run, resume_command
+from extbnsl.run.directory import check_run, resume_command
 from extbnsl.run.progress import Clock, Writer, activity, format_count, format_gap, format_time, utc_now
 
 WRITE_SECONDS = 1.0  # advances and the like are written at this distance
@@ -135,7 +136,7 @@ def read_status(path: Path, now: Callable[[], float] = time.time) -> Status:
     notes: list[str] = []
     lock = holder(path)
     manifest = _noted(notes, lambda: read_manifest(path)) if (path / MANIFEST).exists() else None
-    result = _noted(notes, lambda: read_result(path)) if (path / "result.json").exists() else None
+    result = _noted(notes, lambda: read_result(path)) if (path / RESULT).exists() else None
     told = _noted(notes, lambda: _read_told(path / STATUS)) if (path / STATUS).exists() else None
     if told is not None and lock.holds and told["process"] != lock.process:
         told = None  # of an earlier session: this one has not begun to write

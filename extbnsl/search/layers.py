@@ -16,6 +16,7 @@ import numpy as np
 
 from extbnsl.claims import DISK_LIMIT, MEMORY_LIMIT
 from extbnsl.errors import BudgetError
+from extbnsl.files import names
 from extbnsl.files.store import Store
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.search.blocks import Block, plan
@@ -55,15 +56,15 @@ class Room:
 
     commit_due is asked from time to time: if it says so, everything goes to the store and the state that is yielded
     next is to be committed. unsaved: with about so many bytes in memory alone, what is made goes to the store at once,
-    so that a commit, or the end, never has to wait for long; infinity if nothing is ever committed. name: with what
-    the names of files begin.
+    so that a commit, or the end, never has to wait for long; infinity if nothing is ever committed. name: of
+    the search, in the names of its files.
     """
 
     memory: float
     store: Store | None = None
     commit_due: Callable[[], bool] = never
     unsaved: float = math.inf
-    name: str = ""
+    name: str = names.search(0, 0)
 
     def task_bytes(self, threads: int) -> int:
         """Memory for the sources, and about as much again for the results, of one task."""
@@ -191,7 +192,7 @@ class _LayerSearch:
                 disk=max(0.0, disk / ahead),
                 write=self._unsaved > self._room.unsaved,
                 folder=self._folder,
-                name=f"{self._room.name}{layer.size + 1:02}-{block.first:012x}",
+                stem=names.nodes(names.layer(self._room.name, layer.size + 1), block.first),
                 compress=store is not None and store.compress,
                 few=self._is_short_of_room(),
             )
@@ -286,8 +287,8 @@ class _LayerSearch:
         found: list[Run] = []
         for run in runs:
             for piece in [run] if run.files else cut(run, self._run_nodes):
-                name = f"{self._room.name}{size:02}-{piece.first:012x}"
-                written = write_run(piece, store.folder, name, store.compress)
+                stem = names.nodes(names.layer(self._room.name, size), piece.first)
+                written = write_run(piece, store.folder, stem, store.compress)
                 store.add(written.files)
                 found.append(written)
         return tuple(found)

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from extbnsl.files import names
 from extbnsl.files.arrays import HEADER_BYTES, StoredArrays, StoredFile, open_arrays, write_arrays
 
 ANCESTOR_BYTES = 3  # of one node in the columns that reconstruction needs
@@ -172,20 +173,20 @@ def file_bytes(run: Run) -> int:
     return run.memory + run.memory // 500 + 2 * HEADER_BYTES
 
 
-def write_run(run: Run, folder: Path, name: str, compress: bool = False) -> Run:
-    """The run with its columns in files as well: layers/`name`, which stays and may be compressed, and, unless they are
-    gone already, runs/`name`."""
+def write_run(run: Run, folder: Path, stem: str, compress: bool = False) -> Run:
+    """The run with its columns in files as well, named by `stem`: the varsets, which stay and may be compressed, and,
+    unless they are gone already, the costs."""
     if run.nodes is None or run.varsets is not None:
         return run
     nodes = run.nodes
     counts = np.diff(nodes.starts).astype(np.uint32)
     ancestry: dict[str, NDArray] = {"highs": nodes.highs, "counts": counts, "lows": nodes.lows, "leaf": nodes.leaf}
-    written = replace(run, varsets=write_arrays(folder, f"layers/{name}.h5", ancestry, compress))
+    written = replace(run, varsets=write_arrays(folder, names.varsets_file(stem), ancestry, compress))
     if nodes.g.size == 0:
         return written
     to_expand: dict[str, NDArray] = {"g": nodes.g, "forced": nodes.forced, "best": nodes.best}
     try:
-        return replace(written, costs=write_arrays(folder, f"runs/{name}.h5", to_expand))
+        return replace(written, costs=write_arrays(folder, names.costs_file(stem), to_expand))
     except BaseException:
         discard([written], folder)
         raise

@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from extbnsl.files import names
 from extbnsl.files.arrays import HEADER_BYTES, PIECE_BYTES, StoredFile, open_arrays, write_arrays
-from extbnsl.files.lists import piece_name
 from extbnsl.files.store import Store
 from extbnsl.machine.workers import chunks
 
@@ -87,7 +87,7 @@ def write_score_cache(
     for lo, arrays in _pieces(parents, costs, counts):
         starts.append(lo)
         files.append(
-            write_arrays(store.folder, piece_name(stem, len(files)), arrays | ({} if files else {"first": first}))
+            write_arrays(store.folder, names.numbered(stem, len(files)), arrays | ({} if files else {"first": first}))
         )
         store.add(files[-1:])
     return ScoreCache(store.folder, tuple(files), tuple(starts), n, first)

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.bounds.ascent import ascend_nodes
+from extbnsl.files import names
 from extbnsl.search.blocks import Block
 from extbnsl.search.expand import expand
 from extbnsl.search.problem import SearchProblem
@@ -75,7 +76,7 @@ class Sink:
     """Where a task may leave what it makes.
 
     Runs of about `run_nodes` nodes stay in memory while they fit into `memory` bytes. Those that do not, and with
-    `write` all, are written below `folder` while they fit into `disk` bytes, under names that begin with `name`; with
+    `write` all, are written below `folder` while they fit into `disk` bytes, under names that begin with `stem`; with
     `compress` the part that stays takes less.
     """
 
@@ -84,7 +85,7 @@ class Sink:
     disk: float
     write: bool
     folder: Path | None
-    name: str
+    stem: str
     compress: bool = False
     few: bool = False
 
@@ -323,6 +324,6 @@ class _Placed:
 
     def _written(self, run: Run) -> Run:
         assert self._sink.folder is not None, "files lie in a folder"
-        run = write_run(run, self._sink.folder, f"{self._sink.name}-{len(self.runs)}", self._sink.compress)
+        run = write_run(run, self._sink.folder, names.part(self._sink.stem, len(self.runs)), self._sink.compress)
         self._disk -= sum(file.bytes for file in run.files)
         return run

@@ -20,7 +20,8 @@ from extbnsl.errors import InputError, RunDirectoryError
 from extbnsl.files import arrays as arrays_module
 from extbnsl.files import manifest as checkpoint
 from extbnsl.files.arrays import read_arrays, write_arrays
-from extbnsl.files.manifest import MANIFEST, Manifest, commit, read_manifest, recover
+from extbnsl.files.manifest import Manifest, commit, read_manifest, recover
+from extbnsl.files.names import MANIFEST
 from extbnsl.files.store import Store
 from extbnsl.machine.workers import Stopped, Workers
 

@@ -19,7 +19,8 @@ from disk import Disk, Killed, contents, restore
 
 from extbnsl.errors import BudgetError, InputError
 from extbnsl.files.arrays import write_arrays
-from extbnsl.files.manifest import MANIFEST, Manifest, commit, read_manifest, recover
+from extbnsl.files.manifest import Manifest, commit, read_manifest, recover
+from extbnsl.files.names import MANIFEST
 from extbnsl.files.store import Store
 from extbnsl.machine.workers import Workers
 

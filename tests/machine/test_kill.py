@@ -14,7 +14,7 @@ import bench.kill
 from bench.kill import Survived, Trial, debris, main, outcome
 from bench.often import POINTS
 from extbnsl.cli import main as extbnsl
-from extbnsl.files.manifest import MANIFEST
+from extbnsl.files.names import MANIFEST
 
 WDBC = Path(__file__).parents[2] / "examples" / "wdbc.csv"
 VARIABLES = 23  # of the data here: two groups, so that there is a search

@@ -28,7 +28,7 @@ def test_it_is_listed_with_sizes_and_stays_without_yes(path, capsys):
     before = names(path.parent)
     assert main(["clean", str(path)]) == 0
     out = capsys.readouterr().out
-    for file in ("large/r-1/scores.h5", "large/r-1/layers/3.h5", "r/manifest.json"):
+    for file in ("large/r-1/scores.h5", "large/r-1/layers/c1-1-03-000000000000.h5", "r/manifest.json"):
         assert str(path.parent / file) in out
     assert "       9B  " in out
     assert "cannot be resumed any more; its result so far stays." in out

@@ -15,6 +15,7 @@ from runs import commit, stopped
 from extbnsl.data import from_array
 from extbnsl.errors import BudgetError, InputError, RunDirectoryError
 from extbnsl.files import lock
+from extbnsl.files.names import OUTPUTS
 from extbnsl.networks.network import Network
 from extbnsl.results import outputs as outputs_module
 from extbnsl.results import reading
@@ -130,7 +131,13 @@ def test_overwrite_removes_the_checkpoint_before_wherever_its_files_are(here):
     scratch = here / "large" / "r-1"
     path = stopped(here / "r", scratch)
     (path / "layers").mkdir()
-    for name in ("layers/9.h5", "bounds-1-1.h5", "status.json", "layers.png", ".manifest.json.7.tmp"):
+    for name in (
+        "layers/c1-1-09-000000000000.h5",
+        "bounds-1-1.h5",
+        "status.json",
+        "layers.png",
+        ".manifest.json.7.tmp",
+    ):
         (path / name).touch()
     (scratch / "mine.txt").touch()
     with directory_module.create(path, "x", overwrite=True) as run:
@@ -227,11 +234,18 @@ def test_what_a_resume_needs_is_found_and_removed_and_nothing_else(here):
     arrays = ("bounds-12-1.h5", "families-3-2.h5")
     for name in ("result.json", "network.bif", ".result.json.3.tmp", "notes.txt", "mine.h5", *arrays):
         (path / name).write_text(name)
-    (scratch / "layers" / "4.h5").touch()
+    (scratch / "layers" / "c1-1-04-000000000000.h5").touch()
     found = directory_module.scratch_files(path)
     assert found[-1] == path / "manifest.json"
     names = {file.name for file in found}
-    assert names == {"manifest.json", "scores.h5", "3.h5", "4.h5", "4-0.h5", ".result.json.3.tmp", *arrays}
+    assert names == {
+        "manifest.json",
+        "scores.h5",
+        "c1-1-03-000000000000.h5",
+        "c1-1-04-000000000000.h5",
+        ".result.json.3.tmp",
+        *arrays,
+    }
     directory_module.remove_scratch(path)
     assert directory_module.scratch_files(path) == []
     assert not scratch.exists()
@@ -266,9 +280,9 @@ def test_a_run_that_never_begins_leaves_no_trace(here):
 def test_a_second_process_is_told_who_holds_the_directory(here):
     path = finished(here / "r")
     code = (
-        "import sys; from pathlib import Path; from extbnsl import run_directory\n"
+        "import sys; from pathlib import Path; from extbnsl.run import directory\n"
         "from extbnsl.errors import RunDirectoryError\n"
-        "try: run_directory.create(Path(sys.argv[1]), 'x', True)\n"
+        "try: directory.create(Path(sys.argv[1]), 'x', True)\n"
         "except RunDirectoryError as error: print(error)"
     )
     with directory_module.create(path, "x", overwrite=True):
@@ -347,7 +361,7 @@ def a_result(dataset):
 def test_outputs_with_data():
     dataset = from_array(np.array([[0, 0], [0, 1], [1, 1]]), ["a", "b"])
     files = dict(outputs_module.outputs(a_result(dataset), "extbnsl solve x"))
-    assert sorted(files) == sorted(outputs_module.OUTPUTS)
+    assert sorted(files) == sorted(OUTPUTS)
     assert json.loads(files["result.json"]) == {"command": "extbnsl solve x", "lower_bound": None, "nodes": 3}
     document = json.loads(files["network.json"])
     assert document["arcs"] == [["a", "b"]]

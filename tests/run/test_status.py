@@ -196,10 +196,10 @@ def test_a_run_that_was_killed(path):
 WORKING = """
 import sys, time
 from pathlib import Path
-from extbnsl import run_directory
+from extbnsl.run import directory
 from extbnsl.events import StageStarted
 from extbnsl.status import StatusFile
-with run_directory.reopen(Path(sys.argv[1])) as run:
+with directory.reopen(Path(sys.argv[1])) as run:
     run.begin()
     StatusFile(run.show)(StageStarted("search", "all of it"))
     print("ready", flush=True)

@@ -26,7 +26,8 @@ from extbnsl.events import StageEnded, Warned
 from extbnsl.files import arrays as arrays_module
 from extbnsl.files import atomic as atomic_module
 from extbnsl.files import lists
-from extbnsl.files.manifest import MANIFEST, read_manifest
+from extbnsl.files.manifest import read_manifest
+from extbnsl.files.names import MANIFEST
 from extbnsl.files.shelf import Shelf
 from extbnsl.files.store import Store
 from extbnsl.parents.exhaustive.state import Counts, Level, start_enumeration

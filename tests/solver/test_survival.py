@@ -43,7 +43,8 @@ from extbnsl.data import read_csv
 from extbnsl.errors import BudgetError, InputError, RunDirectoryError
 from extbnsl.events import Committed, LayerEnded, StageEnded, StageStarted
 from extbnsl.files.arrays import write_arrays
-from extbnsl.files.manifest import MANIFEST, read_manifest, recover
+from extbnsl.files.manifest import read_manifest, recover
+from extbnsl.files.names import MANIFEST
 from extbnsl.files.shelf import Shelf
 from extbnsl.formats.score_files import write_scores
 from extbnsl.machine.interrupts import Interrupts

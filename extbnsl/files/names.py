@@ -1,0 +1,123 @@
+"""Every name in a run directory and in a scratch folder: minted here, and parsed here.
+
+    manifest.json  lock  status.json  log.jsonl  solve.log  layers.png
+    result.json  network.bif  network.json  network.dot
+    scores[-N].h5                           local scores
+    bounds-K-S.h5  bounds-K-S-P[-N].h5      what guides search S of component K, and the families of its pieces P
+    pieces-K-S.h5  pieces-K-S-P[-N].h5      the same between two searches
+    families-K-S[-N].h5                     the score cache of layered parent graphs
+    layers/cK-S-L-H[-N].h5                  varsets and leaves of some nodes of layer L, from the high part H on
+    runs/cK-S-L-H[-N].h5                    their costs
+    runs/counting-L[-families][-N].h5       an enumeration of parent sets that has come to size L
+    .NAME.PROCESS.tmp                       what is to become NAME, for those that are written whole
+
+N numbers files that were cut, from 1. Whoever deletes asks here whether a name is one of these.
+"""
+
+import re
+
+MANIFEST = "manifest.json"
+LOCK = "lock"
+STATUS = "status.json"
+EVENTS_LOG, TEXT_LOG = LOGS = ("log.jsonl", "solve.log")
+DRAWING = "layers.png"
+RESULT = "result.json"
+BIF, DOCUMENT, DOT = NETWORKS = ("network.bif", "network.json", "network.dot")
+OUTPUTS = (RESULT, *NETWORKS)
+FOLDERS = LAYERS, RUNS = ("layers", "runs")  # of arrays, in the folder of a run's store
+
+SCORES = "scores"
+
+_WHOLE = (MANIFEST, STATUS, DRAWING, *OUTPUTS)
+_NODES = r"c\d+-\d+-\d{2,}-[0-9a-f]{12,16}(-\d+)?"
+_ARRAYS = re.compile(
+    rf"({SCORES}(-\d+)?|(bounds|pieces)-\d+-\d+(-\d+){{0,2}}|families-\d+-\d+(-\d+)?"
+    rf"|{LAYERS}/{_NODES}|{RUNS}/{_NODES}|{RUNS}/counting-\d{{2,}}(-families)?(-\d+)?)\.h5",
+    re.ASCII,
+)
+_TEMPORARY = re.compile(rf"\.({'|'.join(map(re.escape, _WHOLE))})\.\d+\.tmp", re.ASCII)
+
+
+def search(component: int, number: int) -> str:
+    """What is in the names of the files of a component's search; both are counted from 1."""
+    return f"{component}-{number}"
+
+
+def bounds(of: str) -> str:
+    """The stem for what guides a search, as `search` names it."""
+    return f"bounds-{of}"
+
+
+def pieces(of: str) -> str:
+    """The stem for what is left of a component before a search, as `search` names it."""
+    return f"pieces-{of}"
+
+
+def families(of: str) -> str:
+    """The stem of the score cache of a search, as `search` names it."""
+    return f"families-{of}"
+
+
+def piece(stem: str, number: int) -> str:
+    """The stem for the families of a piece, below the stem of all pieces."""
+    return f"{stem}-{number}"
+
+
+def layer(of: str, size: int) -> str:
+    """The stem for the nodes of a layer of a search, as `search` names it."""
+    return f"c{of}-{size:02}"
+
+
+def nodes(layer: str, high: int) -> str:
+    """The stem for nodes of a layer from the high part `high` on."""
+    return f"{layer}-{high:012x}"
+
+
+def part(stem: str, number: int) -> str:
+    """The stem for a part of what a task has made."""
+    return f"{stem}-{number}"
+
+
+def varsets_file(stem: str) -> str:
+    """The file for the varsets and leaves of nodes."""
+    return f"{LAYERS}/{stem}.h5"
+
+
+def costs_file(stem: str) -> str:
+    """The file for the costs of nodes."""
+    return f"{RUNS}/{stem}.h5"
+
+
+def counting(size: int) -> str:
+    """The stem for the arrays of an enumeration that has come to this size."""
+    return f"{RUNS}/counting-{size:02}"
+
+
+def counting_families(size: int) -> str:
+    """The stem for the families that an enumeration has found up to this size."""
+    return f"{counting(size)}-families"
+
+
+def numbered(stem: str, number: int) -> str:
+    """The file for one of several pieces of arrays, counted from 0."""
+    return f"{stem}-{number}.h5" if number else f"{stem}.h5"
+
+
+def temporary(name: str, process: int) -> str:
+    """What the file `name` is called while a process writes it."""
+    return f".{name}.{process}.tmp"
+
+
+def is_arrays(name: str) -> bool:
+    """Whether a run names a file of arrays so, relative to the folder of its store."""
+    return _ARRAYS.fullmatch(name) is not None
+
+
+def is_temporary(name: str) -> bool:
+    """Whether a run names a file so while it is being written."""
+    return _TEMPORARY.fullmatch(name) is not None
+
+
+def is_own(name: str) -> bool:
+    """Whether a run names any file so, but for the lock."""
+    return name in _WHOLE or name in LOGS or is_arrays(name) or is_temporary(name)
