@@ -1,4 +1,4 @@
-"""A disk that fails: what is left of files written through `extbnsl.storage` after a kill, a power loss or a full disk.
+"""A disk that fails: what is left of files written through `extbnsl.files` after a kill, a power loss or a full disk.
 
 While a `Disk` watches, it keeps, beside what processes see, what is on disk for sure: the content of a file when it
 was last synchronised, the names in a folder when that folder was. With the rest a power loss may do anything.

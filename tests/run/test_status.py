@@ -198,7 +198,7 @@ import sys, time
 from pathlib import Path
 from extbnsl.run import directory
 from extbnsl.events import StageStarted
-from extbnsl.status import StatusFile
+from extbnsl.run.status import StatusFile
 with directory.reopen(Path(sys.argv[1])) as run:
     run.begin()
     StatusFile(run.show)(StageStarted("search", "all of it"))
