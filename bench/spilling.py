@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.table import aligned
+from extbnsl.claims import Claim
 from extbnsl.data import read_csv
 from extbnsl.events import ignore
 from extbnsl.files.shelf import Shelf
@@ -89,12 +90,12 @@ def _cells(parts: Parts, ample: float) -> list[str]:
 def prepared(data: Path, static: bool) -> SearchProblem:
     """The largest component of a data set, ready to search."""
     dataset = read_csv(data)
-    commits = Commits(None, Store(Path(), 0), {}, Standing(), ignore)
+    store = Store(Path(), 0)
+    commits = Commits(Standing(), store)
     with Workers(1) as workers:
         methods = Methods("static", path_extension=False) if static else Methods("pattern")
-        shelf = Shelf(1 << 31, commits.store)
-        context = Context(workers, Stages(ignore, {}), ignore, 1 << 32, 0, methods, commits, shelf)
-        survivors = find_survivors(dataset, None, context)
+        context = Context(workers, Stages(ignore, {}), 1 << 32, methods, store, Shelf(1 << 31, store))
+        survivors = find_survivors(dataset, Claim(), context, commits)
         found = components(survivors.scores, context.shelf.put)
         parts = find_parts(survivors, found, context)
         k = max(range(len(found)), key=lambda k: found[k].size)

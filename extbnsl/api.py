@@ -3,11 +3,11 @@
 Nothing heavy is imported before it is called.
 """
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from os import PathLike
-    from pathlib import Path
 
     from extbnsl.data import Dataset
     from extbnsl.events import Observer
@@ -47,47 +47,27 @@ def learn(
     `extbnsl.events`. Costs are in nats, minimised. Raises InputError for what cannot be used, BudgetError if
     memory, disk or time ran out before there was a network.
     """
+    from extbnsl.claims import Claim
     from extbnsl.events import ignore
-    from extbnsl.machine.budgets import parse_duration, parse_size
+    from extbnsl.machine.budgets import Budgets, parse_duration, parse_size
+    from extbnsl.proof.methods import Methods
+    from extbnsl.solver.place import Place
     from extbnsl.solver.solve import solve
 
-    _check_score(score)
     observer = _lines_on_stderr() if progress is True else progress or ignore
     return solve(
         _problem(data, names, missing, discretise),
-        max_parents=max_parents,
-        threads=threads,
-        memory=None if memory is None else parse_size(memory),
-        disk=None if disk is None else parse_size(disk, "disk"),
-        scratch=None if scratch_dir is None else _folder(scratch_dir),
-        time_limit=None if time_limit is None else parse_duration(time_limit),
-        seed=seed,
-        lower_bound=lower_bound,
-        fixing=fixing,
-        ancestral=ancestral,
-        path_extension=path_extension,
-        parent_graph=parent_graph,
-        polish=polish,
+        Claim(score, max_parents),
+        Methods(lower_bound, fixing, ancestral, path_extension, parent_graph, polish, seed),
+        Budgets(
+            memory=None if memory is None else parse_size(memory),
+            disk=None if disk is None else parse_size(disk, "disk"),
+            threads=threads,
+            time_limit=None if time_limit is None else parse_duration(time_limit),
+        ),
+        Place(scratch=None if scratch_dir is None else Path(scratch_dir)),
         observer=observer,
     )
-
-
-def _folder(path: "str | PathLike[str]") -> "Path":
-    import os
-    from pathlib import Path
-
-    from extbnsl.errors import InputError
-
-    if not os.path.isdir(path) or not os.access(path, os.W_OK | os.X_OK):
-        raise InputError(f"scratch_dir: {os.fspath(path)} is no folder that can be written; give one that is.")
-    return Path(path)
-
-
-def _check_score(score: str) -> None:
-    from extbnsl.errors import InputError
-
-    if score != "mdl":
-        raise InputError(f"score: {score!r} is not known; use 'mdl', or give LocalScores of your own.")
 
 
 def _problem(

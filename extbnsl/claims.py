@@ -1,4 +1,10 @@
-"""What 'optimal' means, said once: how exact a proof is, and the words for what became of a solve."""
+"""What 'optimal' means, said once: among which networks, by which score, how exact the proof is, and the words for what
+became of a solve."""
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from extbnsl.errors import InputError
 
 OPTIMAL = "optimal"  # no network is cheaper, but for the tolerance
 TIME_LIMIT = "time_limit"
@@ -9,6 +15,29 @@ NOT_PROVED = "not_proved"  # there is no method that goes on
 
 STOP_REASONS = (TIME_LIMIT, MEMORY_LIMIT, DISK_LIMIT, INTERRUPTED, NOT_PROVED)
 STATUSES = (OPTIMAL, *STOP_REASONS)
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What is claimed of a network: that none costs less, by this score, among those that are allowed.
+
+    score: how families are scored from data; local scores that are given have their own. max_parents: the most parents
+    that a variable may have, None for any number. A run cannot be resumed under another claim.
+    """
+
+    score: str = "mdl"
+    max_parents: int | None = None
+
+    def check(self) -> None:
+        """Raise InputError for values that cannot be."""
+        if self.score != "mdl":
+            raise InputError(f"score: {self.score!r} is not known; use 'mdl', or give LocalScores of your own.")
+        if self.max_parents is not None and self.max_parents < 0:
+            raise InputError(f"max_parents: {self.max_parents} is negative; give 0 or more.")
+
+    def document(self) -> dict[str, Any]:
+        """The fields as JSON values."""
+        return asdict(self)
 
 
 def tolerance(upper_bound: float) -> float:

@@ -7,15 +7,19 @@ from extbnsl.files.manifest import Manifest
 from extbnsl.files.store import Store
 from extbnsl.run import directory as directory_module
 
-OPTIONS = {
-    "max_parents": 3,
-    "seed": 5,
+CLAIM = {"score": "mdl", "max_parents": 3}
+METHODS = {
     "lower_bound": "static",
+    "fixing": True,
+    "ancestral": False,
     "path_extension": False,
     "parent_graph": "layered",
+    "polish": None,
+    "seed": 5,
 }
+OPTIONS = CLAIM | METHODS
 DATA_OPTIONS = {"header": None, "delimiter": None, "missing": "refuse", "discretise": None, "arities": None}
-BUDGETS = {"memory": 1 << 30, "disk": None, "threads": 1}
+BUDGETS = {"memory": 1 << 30, "disk": None, "threads": 1, "compress": False}
 
 
 def remembered(source="data.csv", **changes):
@@ -35,7 +39,8 @@ def state(**changes):
     return {
         "phase": "search",
         "digest": "0" * 64,
-        "options": OPTIONS,
+        "claim": CLAIM,
+        "methods": METHODS,
         "run": remembered(),
         "status": "time_limit",
         "upper_bound": 20.0,

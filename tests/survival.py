@@ -7,6 +7,7 @@ import threading
 import numpy as np
 from cases import dataset_of, random_dataset
 from disk import Disk
+from flat import solve
 from patching import as_they_stand, load_no_kernels
 
 import extbnsl.proof.commits
@@ -18,7 +19,6 @@ import extbnsl.search.runs
 import extbnsl.solver.score
 from extbnsl.files.manifest import read_manifest
 from extbnsl.files.names import MANIFEST
-from extbnsl.solver.solve import solve
 
 OPTIONS = {"threads": 1, "memory": 16 << 20, "lower_bound": "pattern", "path_extension": False}
 COUNTERS = ("nodes_expanded", "nodes_generated", "nodes_kept", "peak_layer", "varsets_counted", "parent_sets")

@@ -21,7 +21,10 @@ import extbnsl.search.runs
 from extbnsl.data import read_csv
 from extbnsl.events import Event, LayerEnded
 from extbnsl.files.manifest import read_manifest
+from extbnsl.machine.budgets import Budgets
 from extbnsl.orders.local_search import Incumbent, improve_order
+from extbnsl.proof.methods import Methods
+from extbnsl.solver.place import Place
 from extbnsl.solver.solve import solve
 from extbnsl.version import __version__
 
@@ -45,16 +48,15 @@ def main(arguments: Sequence[str]) -> int:
     remember = {
         "input": "/nowhere/data.csv",
         "data_options": DATA_OPTIONS,
-        "budgets": {"memory": None, "disk": None, "threads": None},
+        "budgets": {"memory": None, "disk": None, "threads": None, "compress": False},
         "command": "extbnsl solve data.csv --lower-bound static",
         "version": __version__,
     }
     result = solve(
         read_csv(folder / "data.csv"),
-        lower_bound="static",
-        run_folder=run,
-        remember=remember,
-        threads=1,
+        methods=Methods("static"),
+        budgets=Budgets(threads=1),
+        place=Place(run, remember=remember),
         observer=stop.observe,
         stop=stop,
     )

@@ -76,12 +76,9 @@ def _estimate(given: argparse.Namespace, interrupts: Interrupts) -> "Estimate":
     with progress.beating(*([] if given.quiet else [table.beat])):
         return estimate(
             problem,
-            max_parents=given.max_parents,
-            threads=given.threads,
-            memory=given.memory,
-            disk=given.disk,
-            time_limit=given.time_limit,
-            **options.method_options(given),
+            options.claim_of(given),
+            options.methods_of(given),
+            options.budgets_of(given),
             effort=given.effort,
             observer=progress.combine(arming(interrupts, lambda: None, STOPPING), told),
             stop=interrupts.stop,

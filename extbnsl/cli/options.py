@@ -6,8 +6,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
+from extbnsl.claims import Claim
 from extbnsl.errors import InputError
-from extbnsl.machine.budgets import MAXIMUM_THREADS, MINIMUM_MEMORY, format_size, parse_duration, parse_size
+from extbnsl.machine.budgets import MAXIMUM_THREADS, MINIMUM_MEMORY, Budgets, format_size, parse_duration, parse_size
+from extbnsl.proof.methods import LOWER_BOUNDS, PARENT_GRAPHS, Methods
 
 
 class Parser(argparse.ArgumentParser):
@@ -84,7 +86,7 @@ def add_method(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", metavar="S", type=whole, default=0, help="seed of the randomised steps (default: 0)")
     parser.add_argument(
         "--lower-bound",
-        choices=["static", "pattern", "clusters", "auto"],
+        choices=LOWER_BOUNDS,
         default="auto",
         help="the bound that guides the search: best parents alone, pattern databases, cluster multipliers, or the "
         "maximum of the last two (default: auto); the optimum is the same with each",
@@ -108,7 +110,7 @@ def add_method(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--parent-graph",
-        choices=["sparse", "layered"],
+        choices=PARENT_GRAPHS,
         default="sparse",
         help="how the best parents inside a set are found: from the sorted parent sets (default), or from a table "
         "for each layer, as in the literature; the optimum is the same with each",
@@ -120,17 +122,30 @@ def add_method(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def method_options(given: argparse.Namespace) -> dict[str, Any]:
-    """What was given of the options that `add_method` adds, by the names that `solve` has for them."""
-    return {
-        "seed": given.seed,
-        "lower_bound": given.lower_bound,
-        "fixing": not given.no_fixing,
-        "ancestral": not given.no_ancestral,
-        "path_extension": not given.no_path_extension,
-        "parent_graph": given.parent_graph,
-        "polish": given.polish,
-    }
+def claim_of(given: argparse.Namespace) -> Claim:
+    """What was given of the options that decide the answer."""
+    return Claim(max_parents=given.max_parents)
+
+
+def methods_of(given: argparse.Namespace) -> Methods:
+    """What was given of the options that `add_method` adds."""
+    return Methods(
+        lower_bound=given.lower_bound,
+        fixing=not given.no_fixing,
+        ancestral=not given.no_ancestral,
+        path_extension=not given.no_path_extension,
+        parent_graph=given.parent_graph,
+        polish=given.polish,
+        seed=given.seed,
+    )
+
+
+def budgets_of(given: argparse.Namespace, before: Mapping[str, Any] | None = None) -> Budgets:
+    """What was given of the budgets, or else, but for the time, what the session before was given."""
+    names = ("memory", "disk", "threads")
+    asked = {name: getattr(given, name, None) for name in names}
+    kept = {} if before is None else {name: before.get(name) for name in names if asked[name] is None}
+    return Budgets(**(asked | kept), time_limit=getattr(given, "time_limit", None))
 
 
 def add_output(parser: argparse.ArgumentParser, json: bool = False) -> None:

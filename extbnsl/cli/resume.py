@@ -5,12 +5,14 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from extbnsl.claims import Claim
 from extbnsl.cli import options, session
 from extbnsl.cli.console import remark
 from extbnsl.cli.summary import exit_code
 from extbnsl.errors import InputError, RunDirectoryError
 from extbnsl.files.names import TEXT_LOG
 from extbnsl.machine.interrupts import Interrupts
+from extbnsl.proof.methods import Methods
 
 if TYPE_CHECKING:
     from extbnsl.files.manifest import Manifest
@@ -58,27 +60,29 @@ def run(given: argparse.Namespace) -> int:
 
 
 def _go_on(run: "RunDirectory", manifest: "Manifest", given: argparse.Namespace, interrupts: Interrupts) -> int:
+    from extbnsl.solver.place import Place
+
     remembered = manifest.state["run"]
     if remembered is None:
         raise RunDirectoryError(f"The run in {run.path} was not begun by 'extbnsl solve'; resume it as it was begun.")
     _check_scratch(run.path, manifest)
     data = _data(run.path, given.data, remembered["input"])
     problem = options.read_problem(data, remembered["data_options"])
-    budgets = {
-        name: before if getattr(given, name) is None else getattr(given, name)
-        for name, before in remembered["budgets"].items()
-    }
-    arguments = {
-        **manifest.state["options"],
-        **budgets,
-        "time_limit": given.time_limit,
-        "scratch": None if manifest.scratch is None else Path(manifest.scratch),
-        "remember": remembered | {"input": os.path.abspath(data), "budgets": budgets},
-        "resume": manifest,
-    }
+    before = remembered["budgets"]
+    budgets = options.budgets_of(given, before)
+    compress = bool(before["compress"] if given.compress is None else given.compress)
+    kept = {"memory": budgets.memory, "disk": budgets.disk, "threads": budgets.threads, "compress": compress}
+    remember = remembered | {"input": os.path.abspath(data), "budgets": kept}
+    scratch = None if manifest.scratch is None else Path(manifest.scratch)
+    asked = session.Asked(
+        Claim(**manifest.state["claim"]),
+        Methods(**manifest.state["methods"]),
+        budgets,
+        Place(run.path, scratch, compress, manifest, remember),
+    )
     _say_where(run, manifest, given.quiet)
     telling = session.Telling(given.quiet, given.json, manifest.state["seconds"])
-    return session.solve_in(run, problem, arguments, interrupts, telling)
+    return session.solve_in(run, problem, asked, interrupts, telling)
 
 
 def _check_scratch(path: Path, manifest: "Manifest") -> None:

@@ -71,9 +71,8 @@ def _scores(given: argparse.Namespace, interrupts: Interrupts) -> Any:
         with progress.beating(*([] if given.quiet else [table.beat])):
             return compute_scores(
                 dataset,
-                max_parents=given.max_parents,
-                threads=given.threads,
-                memory=given.memory,
+                options.claim_of(given),
+                options.budgets_of(given),
                 observer=progress.combine(arming(interrupts, lambda: None, STOPPING), told),
                 stop=interrupts.stop,
             )

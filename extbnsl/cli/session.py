@@ -6,7 +6,7 @@ import traceback
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from extbnsl.claims import INTERRUPTED, OPTIMAL
 from extbnsl.cli.console import OUT_OF_MEMORY, fault, say
@@ -17,12 +17,16 @@ from extbnsl.machine.budgets import give_memory_back
 from extbnsl.machine.interrupts import Interrupts
 
 if TYPE_CHECKING:
+    from extbnsl.claims import Claim
     from extbnsl.data import Dataset
     from extbnsl.events import Event, Observer
+    from extbnsl.machine.budgets import Budgets
+    from extbnsl.proof.methods import Methods
     from extbnsl.results.result import Result
     from extbnsl.run.directory import RunDirectory
     from extbnsl.run.status import StatusFile
     from extbnsl.scores.local import LocalScores
+    from extbnsl.solver.place import Place
 
 
 @dataclass(frozen=True)
@@ -34,28 +38,37 @@ class Telling:
     seconds_before: float = 0.0
 
 
+class Asked(NamedTuple):
+    """What is asked of a session of `solve`."""
+
+    claim: "Claim"
+    methods: "Methods"
+    budgets: "Budgets"
+    place: "Place"
+
+
 def solve_in(
     run: "RunDirectory",
     problem: "Dataset | LocalScores",
-    arguments: Mapping[str, Any],
+    asked: Asked,
     interrupts: Interrupts,
     telling: Telling,
 ) -> int:
-    """Solve `problem` with these arguments of `solve`, write and print the result; the exit code."""
+    """Solve `problem` as asked, write and print the result; the exit code."""
     from extbnsl.run.directory import remove_empty_folders
     from extbnsl.run.status import StatusFile
 
     give_memory_back()
     status = StatusFile(run.show, seconds_before=telling.seconds_before)
-    command = arguments["remember"]["command"]
+    command = str(dict(asked.place.remember or {})["command"])
     with _failures_kept(run, status):
         from extbnsl.solver.solve import solve
 
         with _observed(run, status, interrupts, telling) as observer:
-            result = solve(problem, **arguments, run_folder=run.path, observer=observer, stop=interrupts.stop)
+            result = solve(problem, *asked, observer=observer, stop=interrupts.stop)
         _write(result, run, command)
         if result.status == OPTIMAL:
-            remove_empty_folders(run.path, arguments["scratch"])
+            remove_empty_folders(run.path, asked.place.scratch)
         status.end(result.status)
     document = result.document(command)
     tell(document, run.path, telling)

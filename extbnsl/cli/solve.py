@@ -52,25 +52,16 @@ def add(commands: Any) -> None:
 def run(given: argparse.Namespace) -> int:
     """Begin a run and write what comes of it; the exit code."""
     from extbnsl.run import directory as directory_module
+    from extbnsl.solver.place import Place
 
     with (
         Interrupts() as interrupts,
         directory_module.create(given.run_dir, given.data, given.overwrite, given.scratch_dir) as run,
     ):
         problem = options.read_problem(given.data, options.data_options(given))
-        arguments = {
-            "max_parents": given.max_parents,
-            "threads": given.threads,
-            "memory": given.memory,
-            "disk": given.disk,
-            "compress": given.compress,
-            "time_limit": given.time_limit,
-            **options.method_options(given),
-            "scratch": run.scratch,
-            "remember": _to_remember(given),
-            "resume": None,
-        }
-        return session.solve_in(run, problem, arguments, interrupts, session.Telling(given.quiet, given.json))
+        place = Place(run.path, run.scratch, bool(given.compress), None, _to_remember(given))
+        asked = session.Asked(options.claim_of(given), options.methods_of(given), options.budgets_of(given), place)
+        return session.solve_in(run, problem, asked, interrupts, session.Telling(given.quiet, given.json))
 
 
 def _to_remember(given: argparse.Namespace) -> dict[str, Any]:

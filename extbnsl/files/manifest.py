@@ -27,7 +27,7 @@ from extbnsl.version import __version__
 if TYPE_CHECKING:
     from extbnsl.machine.workers import Workers
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 _TEMPORARY = re.compile(r"\..+\.\d+\.tmp")  # as write_atomically names them
 _PARTS = ("", "layers", "runs")  # where the files of arrays are, in the folder of the store
 

@@ -12,8 +12,9 @@ import re
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from extbnsl.errors import InputError
 
@@ -31,6 +32,51 @@ _SIZE = re.compile(r"(\d+\.?\d*(?:E\+?\d+)?|\.\d+)\s*([A-Z]*)")
 
 _DURATION_UNITS = {"d": 86400.0, "h": 3600.0, "m": 60.0, "min": 60.0, "s": 1.0, "": 1.0}
 _DURATION_PART = re.compile(r"(\d+\.?\d*|\.\d+)(d|h|min|m|s)")
+
+
+@dataclass(frozen=True)
+class Budgets:
+    """What a run may use: bytes of memory and of disk, threads, and seconds. None is what the machine has free, and no
+    limit of time."""
+
+    memory: int | None = None
+    disk: int | None = None
+    threads: int | None = None
+    time_limit: float | None = None
+
+    def check(self) -> None:
+        """Raise InputError for values that cannot be."""
+        if self.threads is not None and not 1 <= self.threads <= MAXIMUM_THREADS:
+            raise InputError(f"threads: {self.threads} is not between 1 and {MAXIMUM_THREADS}.")
+        if self.memory is not None and self.memory < 1:
+            raise InputError(f"memory: {self.memory} bytes is too little; give a size such as '2GiB'.")
+        if self.disk is not None and self.disk < 1:
+            raise InputError(f"disk: {self.disk} bytes is too little; give a size such as '40GiB'.")
+        if self.time_limit is not None and not self.time_limit > 0:
+            raise InputError(f"time_limit: {self.time_limit} is not a positive number of seconds.")
+
+    def granted(self, folder: Path, held: int = 0) -> "Granted":
+        """The budgets with what the machine has free; files go to `folder`, which holds so many bytes of them."""
+        return Granted(
+            self.memory or default_memory(),
+            self.disk or default_disk(folder) + held,
+            self.threads or default_threads(),
+            self.time_limit,
+        )
+
+
+@dataclass(frozen=True)
+class Granted:
+    """Budgets of which nothing is left open but the time: bytes, threads, seconds."""
+
+    memory: int
+    disk: int
+    threads: int
+    time_limit: float | None
+
+    def document(self) -> dict[str, Any]:
+        """The fields as JSON values."""
+        return asdict(self)
 
 
 @dataclass(frozen=True)

@@ -4,12 +4,13 @@ import contextlib
 import math
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from extbnsl.claims import DISK_LIMIT
 from extbnsl.errors import BudgetError, ExtbnslError
-from extbnsl.events import Committed, Observer, Warned
+from extbnsl.events import Committed, Observer, Warned, ignore
 from extbnsl.files.arrays import StoredFile
 from extbnsl.files.manifest import Manifest, commit
 from extbnsl.files.store import Store
@@ -25,33 +26,39 @@ STOP_SECONDS = 2.0  # that writing may go on for when it is time to stop
 UNSAVED_BYTES = 128 << 20  # half a second to write
 
 
-class Commits:
-    """The commits of one process of a run; without a run folder there are none, and nothing else changes.
+@dataclass(frozen=True)
+class Record:
+    """Where commits go, a run directory, and what every manifest says besides the standing: digest, claim, methods,
+    and what the caller wants remembered."""
 
-    unsaved: how many bytes of the search may be in memory alone. about: what every manifest says besides the standing
-    (digest, options, what the caller wants remembered). stop: when it gives a reason, commits get short. has_read: of
-    the shelf that holds what is committed.
+    folder: Path
+    about: Mapping[str, Any]
+
+
+class Commits:
+    """The standing, and its commits by one process of a run; without a record there are none, and nothing else changes.
+
+    unsaved: how many bytes of the search may be in memory alone. stop: when it gives a reason, commits get short.
+    has_read: of the shelf that holds what is committed.
     """
 
     def __init__(
         self,
-        run_folder: Path | None,
-        store: Store,
-        about: Mapping[str, Any],
         standing: Standing,
-        observer: Observer,
+        store: Store,
+        record: Record | None = None,
+        observer: Observer = ignore,
         stop: StopSignal = never,
         has_read: Callable[[int], None] = lambda size: None,
     ) -> None:
         self.store = store
         self.standing = standing
-        self._run_folder = run_folder
-        self._about = about
+        self._record = record
         self._observer = observer
         self._stop = stop
         self._has_read = has_read
         self._started = self._last = time.monotonic()
-        self.unsaved = UNSAVED_BYTES if run_folder is not None else math.inf
+        self.unsaved = UNSAVED_BYTES if record is not None else math.inf
         self._spent = 0.0  # seconds that the last commit took
         self._committed = store.files  # at first those that the run goes on from
         self._before = standing.seconds, standing.cpu_seconds, standing.peak_rss
@@ -59,14 +66,14 @@ class Commits:
     def due(self) -> bool:
         """Whether so much work would be lost that a commit is worth its time."""
         pause = max(COMMIT_SECONDS, self._spent / COMMIT_SHARE)
-        return self._run_folder is not None and time.monotonic() - self._last > pause
+        return self._record is not None and time.monotonic() - self._last > pause
 
     def commit(self, status: str | None = None) -> None:
         """Commit the standing; `status` says why the process ends, if it does.
 
         Raises BudgetError if the disk is full; then the commit before stands.
         """
-        if self._run_folder is None:
+        if self._record is None:
             return
         began = time.monotonic()
         standing = self.standing
@@ -103,7 +110,7 @@ class Commits:
     def finish(self, status: str) -> None:
         """Say that the run is over, and delete what it needed; if that fails, warn that it stays."""
         try:
-            if self._run_folder is not None:
+            if self._record is not None:
                 self._write(
                     {**self.standing.document(), "phase": "done", "search": None, "scores": None, "counting": None},
                     (),
@@ -118,13 +125,14 @@ class Commits:
         self.store.keep_only((*self._committed, *state.files))
 
     def _write(self, standing: dict[str, Any], files: tuple[StoredFile, ...], status: str | None) -> None:
-        assert self._run_folder is not None, "there is a run directory"
+        assert self._record is not None, "there is a run directory"
         self.add_up()
-        scratch = None if self.store.folder == self._run_folder else str(self.store.folder)
+        folder, about = self._record.folder, self._record.about
+        scratch = None if self.store.folder == folder else str(self.store.folder)
         times = {name: getattr(self.standing, name) for name in ("seconds", "cpu_seconds", "peak_rss", "peak_disk")}
-        manifest = Manifest({**self._about, "status": status, **standing, **times}, files, scratch)
+        manifest = Manifest({**about, "status": status, **standing, **times}, files, scratch)
         self._committed = (*self._committed, *files)  # if this fails, either may be the checkpoint
-        commit(self._run_folder, self.store, manifest)
+        commit(folder, self.store, manifest)
         self._committed = files
 
     def add_up(self) -> None:

@@ -9,10 +9,8 @@ from numpy.typing import NDArray
 
 from extbnsl.bounds.multipliers import Multipliers, families_of, multipliers_of, no_multipliers, renamed
 from extbnsl.claims import tolerance
-from extbnsl.events import IncumbentFound
 from extbnsl.kernels.varsets import pack, unpack
 from extbnsl.parents.components import Component
-from extbnsl.proof.context import Context
 from extbnsl.proof.guide import Guide, Guided
 from extbnsl.proof.pieces import Cut, Piece, RootPass
 from extbnsl.proof.standing import Part, Standing
@@ -119,10 +117,8 @@ def any_searched(pieces: tuple[Piece, ...]) -> bool:
     return any(len(piece.order or ()) > 1 for piece in pieces)
 
 
-def joined_part(pieces: tuple[Piece, ...], k: int, context: Context) -> Part:
+def joined_part(pieces: tuple[Piece, ...]) -> Part:
     """The component's part when all pieces are solved: they come one after the other, each after its parents."""
-    standing = context.standing
     cost = lower_bound(pieces)
     order = tuple(v for piece in pieces for v in piece.order or ())
-    context.observer(IncumbentFound(standing.upper_bound - standing.parts[k].upper_bound + cost))
     return Part(order, cost, cost - tolerance(cost), proved=True)

@@ -103,7 +103,14 @@ class _Guiding:
         left, rounds, gap = (piece.parents, piece.costs), 0, math.inf
         while True:
             fixed = fix_families(
-                *left, start, limit, context.methods.fixing, rounds, context.seed + rounds, context.workers, polish
+                *left,
+                start,
+                limit,
+                context.methods.fixing,
+                rounds,
+                context.methods.seed + rounds,
+                context.workers,
+                polish,
             )
             self._passes += fixed.passes
             if (ended := self._ended(fixed)) is not None:
@@ -207,7 +214,9 @@ def _plain_partition(
         on_better(guide)
         return _expected_edges(guide, limit, context)
 
-    return find_partition((piece.parents, piece.costs), widest, limit, context.workers, context.seed, expected_edges)
+    return find_partition(
+        (piece.parents, piece.costs), widest, limit, context.workers, context.methods.seed, expected_edges
+    )
 
 
 def _with_ancestors(guide: Guide, limit: float, edges: float, context: Context) -> Guide:
@@ -245,7 +254,7 @@ def _expected_edges(guide: Guide, limit: float, context: Context) -> float:
 @contextlib.contextmanager
 def _probed(guide: Guide, limit: float, context: Context) -> Iterator[SearchProblem]:
     """The problem of a probe; it has layered parent graphs only if it must, and their score cache does not stay."""
-    store = context.commits.store
+    store = context.store
     if tables_fit(guide.costs, context) or store.used + score_cache_bytes(guide.costs) > store.disk:
         yield guided_problem(guide, limit, context)
         return

@@ -105,7 +105,7 @@ def rebuilt_partition(
     groups: tuple[tuple[int, ...], ...], parents: FamilyLists, costs: FamilyLists, context: Context
 ) -> Partition:
     """The partition into these groups, with the tables that the methods ask for."""
-    if context.methods.lower_bound in ("static", "clusters"):
+    if not context.methods.patterns:
         best = np.array([costs[0] for costs in costs])
         return Partition(groups, tuple(static_table(best[list(group)]) for group in groups))
     return build_partition(groups, (parents, costs), context.workers)

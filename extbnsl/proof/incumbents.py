@@ -10,7 +10,7 @@ from extbnsl.orders.local_search import BRIEF, USUAL, Effort, search_orders
 from extbnsl.parents.best_score import ByteTables, byte_tables, cheapest_families
 from extbnsl.parents.components import Component
 from extbnsl.proof.context import Context
-from extbnsl.proof.standing import Part
+from extbnsl.proof.standing import Part, Standing
 
 FEWEST_NODES = 1 << 20  # kept by a search before it looks for a better network
 FACTOR = 4  # by which it grows before it looks again
@@ -21,12 +21,12 @@ def find_incumbent(component: Component, floor: float, k: int, context: Context)
     if component.size == 1:
         return Part((0,), float(component.costs[0][0]), floor)
     with context.stages.stage("incumbent", f"component {k + 1}, {component.size} variables") as summary:
-        brief = component.size <= WIDEST and context.methods.lower_bound in ("pattern", "auto")
+        brief = component.size <= WIDEST and context.methods.patterns
         best = search_orders(
             _best_scores(component, context),
             component.size,
             context.workers,
-            context.seed,
+            context.methods.seed,
             BRIEF if brief else USUAL,  # if it is brief, the bound finds the optimum itself
             lambda cost: context.observer(IncumbentFound(cost)),
         )
@@ -34,16 +34,16 @@ def find_incumbent(component: Component, floor: float, k: int, context: Context)
     return Part(tuple(best.order.tolist()), best.cost, floor)
 
 
-def find_better(component: Component, k: int, seed: int, effort: Effort, context: Context) -> bool:
+def find_better(component: Component, k: int, seed: int, effort: Effort, context: Context, standing: Standing) -> bool:
     """Look for a better network of component k; whether there is one, in the standing then."""
-    part = context.standing.parts[k]
+    part = standing.parts[k]
     best = search_orders(
         _best_scores(component, context), component.size, context.workers, seed, effort, lambda cost: None
     )
     if best.cost >= part.upper_bound - tolerance(part.upper_bound):
         return False
-    context.standing.parts[k] = replace(part, order=tuple(best.order.tolist()), upper_bound=best.cost)
-    context.observer(IncumbentFound(context.standing.upper_bound))
+    standing.parts[k] = replace(part, order=tuple(best.order.tolist()), upper_bound=best.cost)
+    context.observer(IncumbentFound(standing.upper_bound))
     return True
 
 

@@ -1,8 +1,8 @@
 """How optimality is proved."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
-from extbnsl.bounds.lp.polish import load_highs
 from extbnsl.errors import InputError
 
 LOWER_BOUNDS = ("static", "pattern", "clusters", "auto")
@@ -15,8 +15,10 @@ class Methods:
 
     lower_bound: 'static', 'pattern' (databases), 'clusters' or 'auto', the maximum of the last two. fixing: whether
     families that no better network can have are dropped; ancestral: whether that is looked at for each node too, and
-    which of its successors are enough, where it pays. parent_graph: 'sparse' or 'layered'. polish: whether an LP makes
-    the cluster multipliers better; None: where a search would be large, if the library is there.
+    which of its successors are enough, where it pays. path_extension: whether optimal paths are extended. parent_graph:
+    'sparse', or 'layered' as in Malone et al. 2011, which has the same layers and takes more time, memory and disk.
+    polish: whether an LP makes the cluster multipliers better; None: where a search would be large, if the library is
+    there. seed: of the randomised steps.
     """
 
     lower_bound: str = "auto"
@@ -25,37 +27,33 @@ class Methods:
     path_extension: bool = True
     parent_graph: str = "sparse"
     polish: bool | None = None
+    seed: int = 0
 
     @property
     def clusters(self) -> bool:
         """Whether there are cluster multipliers."""
         return self.lower_bound in ("clusters", "auto")
 
+    @property
+    def patterns(self) -> bool:
+        """Whether there are pattern databases."""
+        return self.lower_bound in ("pattern", "auto")
 
-def check_options(
-    max_parents: int | None,
-    threads: int | None,
-    memory: int | None,
-    disk: int | None,
-    time_limit: float | None,
-    lower_bound: str,
-    parent_graph: str,
-    polish: bool | None,
-) -> None:
-    """Raise InputError for arguments that `solve` cannot use."""
-    if max_parents is not None and max_parents < 0:
-        raise InputError(f"max_parents: {max_parents} is negative; give 0 or more.")
-    if threads is not None and threads < 1:
-        raise InputError(f"threads: {threads} is too few; give 1 or more.")
-    if memory is not None and memory < 1:
-        raise InputError(f"memory: {memory} bytes is too little; give a size such as '2GiB'.")
-    if disk is not None and disk < 1:
-        raise InputError(f"disk: {disk} bytes is too little; give a size such as '40GiB'.")
-    if time_limit is not None and not time_limit > 0:
-        raise InputError(f"time_limit: {time_limit} is not a positive number of seconds.")
-    if lower_bound not in LOWER_BOUNDS:
-        raise InputError(f"lower_bound: {lower_bound!r} is not known; use one of {', '.join(LOWER_BOUNDS)}.")
-    if parent_graph not in PARENT_GRAPHS:
-        raise InputError(f"parent_graph: {parent_graph!r} is not known; use one of {', '.join(PARENT_GRAPHS)}.")
-    if polish:
-        load_highs()
+    def check(self) -> None:
+        """Raise InputError for values that cannot be, or that need a library that is not there."""
+        if self.lower_bound not in LOWER_BOUNDS:
+            raise InputError(f"lower_bound: {self.lower_bound!r} is not known; use one of {', '.join(LOWER_BOUNDS)}.")
+        if self.parent_graph not in PARENT_GRAPHS:
+            raise InputError(
+                f"parent_graph: {self.parent_graph!r} is not known; use one of {', '.join(PARENT_GRAPHS)}."
+            )
+        if not 0 <= self.seed < 1 << 63:
+            raise InputError(f"seed: {self.seed} is not between 0 and 2^63 - 1; give a smaller number.")
+        if self.polish:
+            from extbnsl.bounds.lp.polish import load_highs  # heavy, and only then needed
+
+            load_highs()
+
+    def document(self) -> dict[str, Any]:
+        """The fields as JSON values."""
+        return asdict(self)

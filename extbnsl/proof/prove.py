@@ -11,45 +11,51 @@ from dataclasses import replace
 
 from extbnsl.bounds.lp.polish import load_polish
 from extbnsl.claims import NOT_PROVED
-from extbnsl.events import Warned
+from extbnsl.events import IncumbentFound, Warned
 from extbnsl.orders.local_search import LONG
 from extbnsl.parents.components import Component
-from extbnsl.proof.commits import commit_if_due
+from extbnsl.proof.commits import Commits, commit_if_due
 from extbnsl.proof.context import Context
-from extbnsl.proof.division import any_searched as any_searched
-from extbnsl.proof.division import guided_pieces, lower_bound, next_piece, piece_limit, raise_bound, whole_component
-from extbnsl.proof.division import joined_part as joined_part
-from extbnsl.proof.division import proved_part as proved_part
-from extbnsl.proof.division import root_pass as root_pass
+from extbnsl.proof.division import (
+    any_searched,
+    guided_pieces,
+    joined_part,
+    lower_bound,
+    next_piece,
+    piece_limit,
+    proved_part,
+    raise_bound,
+    root_pass,
+    whole_component,
+)
 from extbnsl.proof.effort import MANY_EDGES, find_guide, may_polish
 from extbnsl.proof.guide import Guide, Guided
-from extbnsl.proof.incumbents import find_better as find_better
+from extbnsl.proof.incumbents import find_better
 from extbnsl.proof.pieces import Piece, RootPass, Search
-from extbnsl.proof.searching import piece_sizes as piece_sizes
-from extbnsl.proof.searching import searched_piece as searched_piece
+from extbnsl.proof.searching import piece_sizes, searched_piece
 from extbnsl.proof.standing import Part, Standing
 
 
-def prove(component: Component, k: int, context: Context) -> Part:
+def prove(component: Component, k: int, context: Context, commits: Commits) -> Part:
     """Prove component k's incumbent optimal, or find the optimum; `standing.parts` follows the bounds meanwhile.
 
     Raises Stopped, with the standing ready to be committed.
     """
-    standing = context.standing
+    standing = commits.standing
     begun = standing.search if standing.search and standing.search.component == k else None
     if begun is None:
-        part = _solved(whole_component(component), component, k, context)
+        part = _solved(whole_component(component), component, k, context, commits)
     elif begun.state is None:
-        part = _solved(begun.pieces, component, k, context)
+        part = _solved(begun.pieces, component, k, context, commits)
     else:
-        part = _after(begun, component, k, context)
+        part = _after(begun, component, k, context, commits)
     standing.search = standing.latest = None
     return part
 
 
-def _solved(pieces: tuple[Piece, ...], component: Component, k: int, context: Context) -> Part:
+def _solved(pieces: tuple[Piece, ...], component: Component, k: int, context: Context, commits: Commits) -> Part:
     """The component's part when the pieces have been solved one by one, or one of them has proved it."""
-    standing = context.standing
+    standing = commits.standing
     passes: list[RootPass] = []
     tried = False
     while (at := next_piece(pieces)) is not None:
@@ -71,7 +77,7 @@ def _solved(pieces: tuple[Piece, ...], component: Component, k: int, context: Co
         if found.edges >= MANY_EDGES and not tried:
             tried = True
             with context.stages.stage("incumbent", piece_sizes(pieces, at, k)):
-                better = find_better(component, k, context.seed + 1, LONG, context)
+                better = find_better(component, k, context.methods.seed + 1, LONG, context, standing)
             ready = _ready_to_polish(context)
             if better or ready:  # polishing waits for the best limit
                 continue
@@ -79,8 +85,11 @@ def _solved(pieces: tuple[Piece, ...], component: Component, k: int, context: Co
         if guide.partition is None:
             return replace(standing.parts[k], stopped=NOT_PROVED)
         search = Search(k, pieces, at, limit, guide.partition.groups, guide.multipliers, guide.sets)
-        return _after(search, component, k, context)
-    return joined_part(pieces, k, context)
+        return _after(search, component, k, context, commits)
+    part = joined_part(pieces)
+    standing.parts[k] = part
+    context.observer(IncumbentFound(standing.upper_bound))
+    return part
 
 
 def _bound_raiser(pieces: tuple[Piece, ...], at: int, k: int, standing: Standing) -> Callable[[Guide], None]:
@@ -102,15 +111,15 @@ def _ready_to_polish(context: Context) -> bool:
     return True
 
 
-def _after(search: Search, component: Component, k: int, context: Context) -> Part:
+def _after(search: Search, component: Component, k: int, context: Context, commits: Commits) -> Part:
     """The component's part after a search, and those of the pieces that it leaves."""
-    answer = searched_piece(search, component, context)
+    answer = searched_piece(search, component, context, commits)
     if answer is None:
-        return proved_part(context.standing.parts[k], search.pieces, ())
+        return proved_part(commits.standing.parts[k], search.pieces, ())
     pieces = (*search.pieces[: search.at], answer, *search.pieces[search.at + 1 :])
-    context.standing.search = Search(k, pieces)
-    commit_if_due(context.commits)
-    return _solved(pieces, component, k, context)
+    commits.standing.search = Search(k, pieces)
+    commit_if_due(commits)
+    return _solved(pieces, component, k, context, commits)
 
 
 def _told(pieces: tuple[Piece, ...], found: Guided, part: Part) -> str:

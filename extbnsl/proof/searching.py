@@ -10,13 +10,13 @@ from extbnsl.machine.budgets import too_little_memory
 from extbnsl.machine.workers import Stopped
 from extbnsl.orders.local_search import USUAL
 from extbnsl.parents.components import Component
-from extbnsl.proof.commits import commit_or_stop
+from extbnsl.proof.commits import Commits, commit_or_stop
 from extbnsl.proof.context import Context
 from extbnsl.proof.division import lower_bound, piece_limit, raise_bound
 from extbnsl.proof.guide import Guide, guided_problem, labelled_families, rebuilt_partition, tables_fit
-from extbnsl.proof.incumbents import find_better as find_better
-from extbnsl.proof.incumbents import number_of_tries as number_of_tries
+from extbnsl.proof.incumbents import find_better, number_of_tries
 from extbnsl.proof.pieces import Piece, Search
+from extbnsl.proof.standing import Standing
 from extbnsl.search.layers import LEAST_TASK_BYTES, Room, search_layers
 from extbnsl.search.problem import SearchProblem
 from extbnsl.search.reconstruct import optimal_order
@@ -32,7 +32,7 @@ def piece_sizes(pieces: tuple[Piece, ...], at: int, k: int) -> str:
     return size if len(pieces) == 1 else f"{size} of {sum(len(piece.variables) for piece in pieces)}"
 
 
-def searched_piece(search: Search, component: Component, context: Context) -> Piece | None:
+def searched_piece(search: Search, component: Component, context: Context, commits: Commits) -> Piece | None:
     """Search a piece layer by layer; its solution, or None if nothing is below its limit.
 
     When a better network of the component turns up between two layers, the search goes on below the new limit.
@@ -41,33 +41,38 @@ def searched_piece(search: Search, component: Component, context: Context) -> Pi
         problem = _problem_of_search(search, context)
         state, over = search.state, False
         while not over:
-            search, state, over = _layers(search, problem, state, component, context)
+            search, state, over = _layers(search, problem, state, component, context, commits)
             problem = replace(problem, limit=search.limit)
         assert state is not None, "a search yields its first state"
         summary.append(f"{state.layer.size} layers, {state.kept:,} nodes")
-        return _outcome(search, problem, state, context)
+        return _outcome(search, problem, state, commits)
 
 
 def _layers(
-    search: Search, problem: SearchProblem, begun: SearchState | None, component: Component, context: Context
+    search: Search,
+    problem: SearchProblem,
+    begun: SearchState | None,
+    component: Component,
+    context: Context,
+    commits: Commits,
 ) -> tuple[Search, SearchState, bool]:
     """Search until the end, or until the limit has changed: the search, its state, and whether it is over."""
-    standing, commits, k = context.standing, context.commits, search.component
+    standing, k = commits.standing, search.component
     piece = search.pieces[search.at]
-    report = Report(len(piece.variables), k, problem, context)
+    report = Report(len(piece.variables), k, commits)
     others = lower_bound(search.pieces) - piece.lower_bound
     state, reached = begun, -1
-    for state in search_layers(problem, context.workers, _room(problem, search.name, context), begun):
+    for state in search_layers(problem, context.workers, _room(problem, search.name, context, commits), begun):
         standing.latest = state
         if state.layer.size != reached:
             reached = state.layer.size
             raise_bound(k, others + min(state.least_f, problem.limit), standing)
             if state is not begun or begun is search.state:  # otherwise it has been told
-                context.observer(report.layer_ended(state))
+                context.observer(report.layer_ended(state, problem))
             commits.layer_ended(state)
-            search = replace(search, limit=_improved_limit(search, state, component, context))
+            search = replace(search, limit=_improved_limit(search, state, component, context, standing))
         else:
-            context.observer(report.layer_advanced(state))
+            context.observer(report.layer_advanced(state, problem))
         if state.to_commit:
             standing.search = replace(search, state=state.filed())
             commit_or_stop(commits)
@@ -78,7 +83,9 @@ def _layers(
     return search, state, True
 
 
-def _improved_limit(search: Search, state: SearchState, component: Component, context: Context) -> float:
+def _improved_limit(
+    search: Search, state: SearchState, component: Component, context: Context, standing: Standing
+) -> float:
     """The limit of a search, lower if there is time for a better network and it is found.
 
     That is tried at the end of a layer whenever the search has become FACTOR times as large; what is tried follows from
@@ -88,9 +95,9 @@ def _improved_limit(search: Search, state: SearchState, component: Component, co
     tries = number_of_tries(state.kept)
     if state.following or state.layer.nodes == 0 or tries == number_of_tries(state.kept - state.layer.nodes):
         return search.limit
-    if not find_better(component, k, context.seed + 1 + tries, USUAL, context):
+    if not find_better(component, k, context.methods.seed + 1 + tries, USUAL, context, standing):
         return search.limit
-    return min(search.limit, piece_limit(search.pieces, search.at, context.standing.parts[k]))
+    return min(search.limit, piece_limit(search.pieces, search.at, standing.parts[k]))
 
 
 def _problem_of_search(search: Search, context: Context) -> SearchProblem:
@@ -107,7 +114,7 @@ def _score_cache(search: Search, guide: Guide, context: Context) -> ScoreCache |
 
     They are if that is asked for, or if memory has no room for sparse ones; a search that has begun goes on as it is.
     """
-    store, begun = context.commits.store, search.state
+    store, begun = context.store, search.state
     if begun is not None:
         return open_score_cache(store.folder, begun.cache, len(guide.costs)) if begun.cache else None
     if context.methods.parent_graph == "sparse" and tables_fit(guide.costs, context):
@@ -120,15 +127,15 @@ def _score_cache(search: Search, guide: Guide, context: Context) -> ScoreCache |
         raise Stopped(DISK_LIMIT) from error
 
 
-def _room(problem: SearchProblem, name: str, context: Context) -> Room:
+def _room(problem: SearchProblem, name: str, context: Context, commits: Commits) -> Room:
     """What the memory budget leaves for nodes and tasks; Stopped, with a warning, if that is too little."""
-    threads, commits = context.workers.threads, context.commits
+    threads = context.workers.threads
     least = least_memory(problem, threads)
     if least > context.memory_left:
         needed = least + context.shelf.held
         context.observer(Warned(too_little_memory("The search", needed, context.memory, threads)))
         raise Stopped(MEMORY_LIMIT)
-    return Room(context.memory_left - fixed_memory(problem, threads), commits.store, commits.due, commits.unsaved, name)
+    return Room(context.memory_left - fixed_memory(problem, threads), context.store, commits.due, commits.unsaved, name)
 
 
 def fixed_memory(problem: SearchProblem, threads: int) -> int:
@@ -147,12 +154,12 @@ def least_room(threads: int) -> int:
     return 3 * threads * LEAST_TASK_BYTES
 
 
-def _outcome(search: Search, problem: SearchProblem, state: SearchState, context: Context) -> Piece | None:
+def _outcome(search: Search, problem: SearchProblem, state: SearchState, commits: Commits) -> Piece | None:
     """What a search that is over has shown of its piece."""
-    standing, piece = context.standing, search.pieces[search.at]
+    standing, piece = commits.standing, search.pieces[search.at]
     solved = None
     if state.layer.nodes:
-        folder = context.commits.store.folder
+        folder = commits.store.folder
         variables = [piece.variables[i] for group in search.groups for i in group]
         order = tuple(variables[i] for i in optimal_order(state, problem.low_bits, folder))
         solved = Piece(piece.variables, goal_cost(state.layer.runs, folder), order)
@@ -167,11 +174,10 @@ class Report:
 
     size: int
     k: int
-    problem: SearchProblem
-    context: Context
+    commits: Commits
 
-    def layer_ended(self, state: SearchState) -> LayerEnded:
-        standing = self.context.standing
+    def layer_ended(self, state: SearchState, problem: SearchProblem) -> LayerEnded:
+        standing = self.commits.standing
         return LayerEnded(
             layer=state.layer.size,
             layers=self.size,
@@ -181,21 +187,21 @@ class Report:
             generated=state.edges_in,
             kept=state.layer.nodes,
             spilled=state.spilled,
-            memory=state.memory + self.problem.bytes,
-            disk=self.context.commits.store.used,
+            memory=state.memory + problem.bytes,
+            disk=self.commits.store.used,
             lower_bound=standing.lower_bound,
             upper_bound=standing.upper_bound,
         )
 
-    def layer_advanced(self, state: SearchState) -> LayerAdvanced:
+    def layer_advanced(self, state: SearchState, problem: SearchProblem) -> LayerAdvanced:
         return LayerAdvanced(
             layer=state.layer.size + 1,
             layers=self.size,
             component=self.k + 1,
-            components=len(self.context.standing.parts),
-            done=state.position / (1 << self.problem.high_bits),
+            components=len(self.commits.standing.parts),
+            done=state.position / (1 << problem.high_bits),
             generated=state.edges_out,
             kept=state.following_nodes,
-            memory=state.memory + self.problem.bytes,
-            disk=self.context.commits.store.used,
+            memory=state.memory + problem.bytes,
+            disk=self.commits.store.used,
         )

@@ -11,13 +11,13 @@ class Stages:
     """Wall and CPU seconds per stage, added up in `seconds`."""
 
     def __init__(self, observer: Observer, seconds: dict[str, dict[str, float]]) -> None:
-        self._observer = observer
+        self.observer = observer
         self.seconds = seconds
 
     @contextlib.contextmanager
     def stage(self, name: str, detail: str = "") -> Iterator[list[str]]:
         """Time a block; what it appends to the list it gets is the summary."""
-        self._observer(StageStarted(name, detail))
+        self.observer(StageStarted(name, detail))
         summary: list[str] = []
         wall, cpu = time.perf_counter(), time.process_time()
         try:
@@ -27,4 +27,4 @@ class Stages:
             spent = self.seconds.setdefault(name, {"seconds": 0.0, "cpu_seconds": 0.0})
             spent["seconds"] += wall
             spent["cpu_seconds"] += cpu
-            self._observer(StageEnded(name, wall, "; ".join(summary)))
+            self.observer(StageEnded(name, wall, "; ".join(summary)))

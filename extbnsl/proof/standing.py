@@ -95,12 +95,12 @@ class Standing:
     @property
     def upper_bound(self) -> float:
         """The cost of the best network, in nats; infinity before there is one."""
-        return sum(part.upper_bound for part in self.parts) if self.parts else math.inf
+        return math.fsum(part.upper_bound for part in self.parts) if self.parts else math.inf
 
     @property
     def lower_bound(self) -> float:
         """What every network costs at least, in nats; minus infinity before that is known."""
-        return sum(part.lower_bound for part in self.parts) if self.parts else -math.inf
+        return math.fsum(part.lower_bound for part in self.parts) if self.parts else -math.inf
 
     def counted(self) -> dict[str, int]:
         """The counters with those of the search that is going on."""

@@ -7,7 +7,7 @@ from extbnsl.errors import BudgetError
 from extbnsl.machine.workers import Stopped
 from extbnsl.parents.components import Component
 from extbnsl.parents.exhaustive.surviving import Survivors
-from extbnsl.proof.commits import commit_if_due
+from extbnsl.proof.commits import Commits, commit_if_due
 from extbnsl.proof.context import Context
 from extbnsl.proof.incumbents import find_incumbent
 from extbnsl.proof.pieces import RootPass
@@ -16,20 +16,20 @@ from extbnsl.proof.standing import Part, give_up
 
 
 def solve_components(
-    survivors: Survivors, found: tuple[Component, ...], context: Context
+    survivors: Survivors, found: tuple[Component, ...], context: Context, commits: Commits
 ) -> tuple[list[Part], str | None]:
     """Solve the components one by one, in the standing; their parts, and the reason if it had to stop.
 
     Parts of incomplete scores, or cut short by a stop, are good for a result, but an undisturbed run would have others:
     the standing does not get them.
     """
-    parts, stopped = context.standing.parts, survivors.stopped
+    parts, stopped = commits.standing.parts, survivors.stopped
     if stopped is not None or not parts:
         parts = find_parts(survivors, found, context)
         stopped = stopped or context.workers.stop()
     if stopped is None:
-        context.standing.parts = parts
-        stopped = _prove_all(found, context)
+        commits.standing.parts = parts
+        stopped = _prove_all(found, context, commits)
     return (parts if stopped is None else give_up(parts, stopped)), stopped
 
 
@@ -48,14 +48,14 @@ def _cheapest(component: Component) -> RootPass:
     return RootPass((), (), tuple(float(costs[0]) for costs in component.costs))
 
 
-def _prove_all(found: tuple[Component, ...], context: Context) -> str | None:
+def _prove_all(found: tuple[Component, ...], context: Context, commits: Commits) -> str | None:
     """Prove what is not proved, in the standing; the reason if it had to stop."""
-    parts = context.standing.parts
+    parts = commits.standing.parts
     try:
         for k, component in enumerate(found):
             if not parts[k].proved:
-                commit_if_due(context.commits)
-                parts[k] = prove(component, k, context)
+                commit_if_due(commits)
+                parts[k] = prove(component, k, context, commits)
     except Stopped as stop:
         return stop.reason
     except MemoryError:

@@ -16,12 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.bounds.patterns import pattern_bytes
+from extbnsl.claims import Claim
 from extbnsl.data import Dataset
 from extbnsl.errors import InputError
 from extbnsl.events import Event, Observer, StageAdvanced, ignore
 from extbnsl.files.shelf import Shelf
 from extbnsl.kernels.varsets import WORD_BITS
-from extbnsl.machine.budgets import Deadline, default_disk, default_memory, default_threads
+from extbnsl.machine.budgets import Budgets, Deadline, Granted
 from extbnsl.machine.workers import Stopped, StopSignal, Workers, never
 from extbnsl.parents.best_score import ByteTables
 from extbnsl.parents.components import Component, components
@@ -31,7 +32,7 @@ from extbnsl.proof.context import Context
 from extbnsl.proof.division import guided_pieces, lower_bound, next_piece, piece_limit, raise_bound, whole_component
 from extbnsl.proof.effort import MANY_EDGES, find_guide, may_polish
 from extbnsl.proof.guide import Guide, Guided, guided_problem, tables_fit
-from extbnsl.proof.methods import Methods, check_options
+from extbnsl.proof.methods import Methods
 from extbnsl.proof.searching import Report, fixed_memory, least_room
 from extbnsl.proof.stages import Stages
 from extbnsl.proof.standing import Standing
@@ -43,8 +44,8 @@ from extbnsl.search.score_cache import READING_BYTES
 from extbnsl.search.state import SearchState
 from extbnsl.solver.components import find_parts
 from extbnsl.solver.families import find_survivors
-from extbnsl.solver.needs import NODE_BYTES, Budgets, Counting, Estimate, Probe
-from extbnsl.solver.stores import temporary_store
+from extbnsl.solver.needs import NODE_BYTES, Counting, Estimate, Probe
+from extbnsl.solver.place import Place, temporary_store
 from extbnsl.solver.warm_up import load_kernels
 
 EFFORT = 60.0  # seconds
@@ -54,34 +55,26 @@ FEWEST_LAYERS = 4  # whose sizes can be carried on
 
 def estimate(
     problem: Dataset | LocalScores,
+    claim: Claim = Claim(),
+    methods: Methods = Methods(),
+    budgets: Budgets = Budgets(),
+    scratch: Path | None = None,
     *,
-    max_parents: int | None = None,
-    threads: int | None = None,
-    memory: int | None = None,
-    disk: int | None = None,
-    time_limit: float | None = None,
-    seed: int = 0,
-    lower_bound: str = "auto",
-    fixing: bool = True,
-    ancestral: bool = True,
-    path_extension: bool = True,
-    parent_graph: str = "sparse",
-    polish: bool | None = None,
     effort: float = EFFORT,
     observer: Observer = ignore,
     stop: StopSignal = never,
 ) -> Estimate:
     """What `solve` would need with the same arguments, found out in about `effort` seconds; no file stays.
 
-    The kernels are loaded before the effort begins. A `stop` ends it early, with what is known then. Raises InputError
-    for unusable arguments.
+    What exceeds the memory goes to files below `scratch`, or else where temporary files go. The kernels are loaded
+    before the effort begins. A `stop` ends it early, with what is known then. Raises InputError for unusable arguments.
     """
-    check_options(max_parents, threads, memory, disk, time_limit, lower_bound, parent_graph, polish)
+    place = Place(scratch=scratch)
+    for value in (claim, methods, budgets, place):
+        value.check()
     if not effort > 0:
         raise InputError(f"effort: {effort} is not a positive number of seconds.")
-    budgets = Budgets(
-        memory or default_memory(), disk or default_disk(Path()), threads or default_threads(), time_limit
-    )
+    granted = budgets.granted(Path())
     counted: dict[int, _Counted] = {}
 
     def observe(event: Event) -> None:
@@ -89,42 +82,48 @@ def estimate(
             counted[event.level] = _Counted(event.done, time.perf_counter())
         observer(event)
 
-    methods = Methods(lower_bound, fixing, ancestral, path_extension, parent_graph, polish)
-    with temporary_store() as store, Workers(budgets.threads, stop) as workers:
-        commits = Commits(None, store, {}, Standing(), ignore)
-        stages, shelf = Stages(observe, commits.standing.stages), Shelf(budgets.memory // 2, store)
-        context = Context(workers, stages, observe, budgets.memory, seed, methods, commits, shelf)
-        load_kernels(context)
-        return _estimated(problem, max_parents, budgets, counted, Deadline.after(effort), context)
+    with temporary_store(scratch) as store, Workers(granted.threads, stop) as workers:
+        stages, shelf = Stages(observe, {}), Shelf(granted.memory // 2, store)
+        load_kernels(methods, stages, store)
+        context = Context(workers, stages, granted.memory, methods, store, shelf)
+        looking = _Looking(claim, granted, counted, Deadline.after(effort), context, Commits(Standing(), store))
+        return _estimated(problem, looking)
 
 
-def _estimated(
-    problem: Dataset | LocalScores,
-    max_parents: int | None,
-    budgets: Budgets,
-    counted: Mapping[int, "_Counted"],
-    deadline: Deadline,
-    context: Context,
-) -> Estimate:
-    """The estimate, found out until the deadline; counted: the varsets counted by size, as far as counting has come."""
+@dataclass(frozen=True)
+class _Looking:
+    """What an estimate works with. counted: the varsets counted by size, as far as counting has come."""
+
+    claim: Claim
+    granted: Granted
+    counted: Mapping[int, "_Counted"]
+    deadline: Deadline
+    context: Context
+    commits: Commits
+
+
+def _estimated(problem: Dataset | LocalScores, looking: _Looking) -> Estimate:
+    """The estimate, found out until the deadline."""
+    context, commits, granted = looking.context, looking.commits, looking.granted
     stop = context.workers.stop
-    with _until(deadline, stop, context) as limited:
+    with _until(looking.deadline, stop, context) as limited:
         began = time.perf_counter()
-        survivors = find_survivors(problem, max_parents, limited)
+        survivors = find_survivors(problem, looking.claim, limited, commits)
         if survivors.stopped is not None:
-            limits = counting_limits(problem, max_parents) if isinstance(problem, Dataset) else np.zeros(0, np.int64)
-            counting = _unfinished(survivors, limits, began, counted)
-            return Estimate(budgets, counting, (), counting.seconds, stop())
+            most = looking.claim.max_parents
+            limits = counting_limits(problem, most) if isinstance(problem, Dataset) else np.zeros(0, np.int64)
+            counting = _unfinished(survivors, limits, began, looking.counted)
+            return Estimate(granted, counting, (), counting.seconds, stop())
         counting = Counting(survivors.varsets, survivors.scores.families, time.perf_counter() - began)
         found = components(survivors.scores, context.shelf.put)
-        context.standing.parts = find_parts(survivors, found, limited)
+        commits.standing.parts = find_parts(survivors, found, limited)
     probes: list[tuple[int, list[Probe]]] = []
     for k in sorted(range(len(found)), key=lambda k: found[k].size):  # what small ones leave is for the large ones
-        share = deadline.remaining() / (len(found) - len(probes))
-        probes.append((k, _probed(found[k], k, context, stop, share)))
+        share = looking.deadline.remaining() / (len(found) - len(probes))
+        probes.append((k, _probed(found[k], k, context, commits, share)))
     seconds = sum(spent["seconds"] for stage, spent in context.stages.seconds.items() if stage != "kernels")
     ordered = tuple(probe for _, own in sorted(probes, key=lambda p: p[0]) for probe in own)
-    return Estimate(budgets, counting, ordered, seconds, stop())
+    return Estimate(granted, counting, ordered, seconds, stop())
 
 
 @dataclass(frozen=True)
@@ -164,10 +163,10 @@ def _unfinished(
     return replace(far, seconds_left=max(1.0, each * left - spent))
 
 
-def _probed(component: Component, k: int, context: Context, stop: StopSignal, seconds: float) -> list[Probe]:
+def _probed(component: Component, k: int, context: Context, commits: Commits, seconds: float) -> list[Probe]:
     """The searches of component k's pieces as far as they get in so many seconds, and the guess how they go on."""
-    deadline = Deadline.after(seconds)
-    part = context.standing.parts[k]
+    deadline, stop = Deadline.after(seconds), context.workers.stop
+    part = commits.standing.parts[k]
     probe = Probe(component.size, _count(component.costs), part.upper_bound, part.lower_bound)
     if part.proved:
         return [probe]
@@ -203,11 +202,12 @@ def _probed(component: Component, k: int, context: Context, stop: StopSignal, se
         )
         if guides:
             guided = guided_pieces(pieces, at, Guided(guides[-1]))
-            raise_bound(k, lower_bound(guided), context.standing)
+            raise_bound(k, lower_bound(guided), commits.standing)
             bound = min(part.upper_bound, lower_bound(guided))
             probe = replace(probe, families=_count(guides[-1].costs), lower_bound=bound)
         with _until(until, stop, context) as limited:
-            probes.append(_probed_piece(probe, guides[-1] if guides else None, limit, k, limited))
+            report = Report(len(piece.variables), k, commits)
+            probes.append(_probed_piece(probe, guides[-1] if guides else None, limit, report, limited))
         pieces = (*pieces[:at], replace(piece, order=()), *pieces[at + 1 :])  # it is dealt with
     return probes
 
@@ -216,29 +216,29 @@ def _count(costs: Sequence[NDArray]) -> int:
     return sum(own.size for own in costs)
 
 
-def _probed_piece(probe: Probe, guide: Guide | None, limit: float, k: int, context: Context) -> Probe:
-    """The probe with what the beginning of the search of a piece of component k showed."""
+def _probed_piece(probe: Probe, guide: Guide | None, limit: float, report: Report, context: Context) -> Probe:
+    """The probe with what the beginning of the search of a piece showed."""
     if probe.variables > WORD_BITS:
         return replace(probe, unknown=f"more than {WORD_BITS} variables are not searched")
     if guide is None:
         return replace(probe, unknown="the effort ended before it had a bound")
     problem = guided_problem(guide, limit, context)
     layered = context.methods.parent_graph == "layered" or not tables_fit(guide.costs, context)
-    return _searched(replace(probe, layered=layered), problem, Report(probe.variables, k, problem, context), context)
+    return _searched(replace(probe, layered=layered), problem, report, context)
 
 
 def _searched(probe: Probe, problem: SearchProblem, report: Report, context: Context) -> Probe:
     """The probe with what the beginning of the search showed, which has sparse parent graphs in any case."""
     assert isinstance(problem.parent_graphs, ByteTables), "a probe has no score cache"
     threads = context.workers.threads
-    widest = 0 if context.methods.lower_bound in ("static", "clusters") else int(problem.bound.width.max())
+    widest = 0 if not context.methods.patterns else int(problem.bound.width.max())
     tables = sum(array.nbytes for array in problem.parent_graphs.arrays())
     fixed = context.shelf.held + fixed_memory(problem, threads)
     fixed += threads * READING_BYTES - tables if probe.layered else 0
     least = max(fixed + least_room(threads), 2 * threads * pattern_bytes(widest))
     seen = _Seen()
     states = search_layers(problem, context.workers, Room(max(context.memory, least) - fixed))
-    forecast = predicted_layers(seen.told(states, report), problem.variables)
+    forecast = predicted_layers(seen.told(states, problem, report, context.observer), problem.variables)
     if forecast.seen < FEWEST_LAYERS and not forecast.complete:
         return replace(probe, unknown="the effort ended before enough layers of its search were seen")
     return replace(
@@ -261,19 +261,21 @@ class _Seen:
         self.edges = self.nodes = 0
         self.node_bytes = float(NODE_BYTES)
 
-    def told(self, states: Iterable[SearchState], report: Report) -> Iterator[SearchState]:
+    def told(
+        self, states: Iterable[SearchState], problem: SearchProblem, report: Report, observer: Observer
+    ) -> Iterator[SearchState]:
         """The states until the search is over or stopped; the observer hears of them too."""
-        began, reached, context = time.perf_counter(), -1, report.context
+        began, reached = time.perf_counter(), -1
         with contextlib.suppress(Stopped):
             for state in states:
                 self.seconds, self.edges = time.perf_counter() - began, state.generated
                 if state.layer.size == reached:
-                    context.observer(report.layer_advanced(state))
+                    observer(report.layer_advanced(state, problem))
                 else:
                     reached, self.layer_seconds = state.layer.size, self.seconds
                     if state.layer.nodes > self.nodes:
                         self.nodes = state.layer.nodes
                         self.node_bytes = state.layer.memory / state.layer.nodes
-                    raise_bound(report.k, min(state.least_f, report.problem.limit), context.standing)
-                    context.observer(report.layer_ended(state))
+                    raise_bound(report.k, min(state.least_f, problem.limit), report.commits.standing)
+                    observer(report.layer_ended(state, problem))
                 yield state

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from extbnsl.claims import Claim
 from extbnsl.data import Dataset
 from extbnsl.errors import InputError
 from extbnsl.kernels.varsets import sizes
@@ -11,45 +12,45 @@ from extbnsl.machine.workers import Stopped
 from extbnsl.parents.exhaustive.state import Enumeration
 from extbnsl.parents.exhaustive.surviving import Survivors, surviving_families
 from extbnsl.parents.pruning import prune
-from extbnsl.proof.commits import commit_if_due, commit_or_stop
+from extbnsl.proof.commits import Commits, commit_if_due, commit_or_stop
 from extbnsl.proof.context import Context
 from extbnsl.scores.local import LocalScores
 
 
-def find_survivors(problem: Dataset | LocalScores, max_parents: int | None, context: Context) -> Survivors:
+def find_survivors(problem: Dataset | LocalScores, claim: Claim, context: Context, commits: Commits) -> Survivors:
     """The families that can win: those of the standing, or from the problem; the standing gets them if complete."""
-    if context.standing.survivors is not None:
-        return context.standing.survivors
-    survivors = _found_survivors(problem, max_parents, context)
+    if commits.standing.survivors is not None:
+        return commits.standing.survivors
+    survivors = _found_survivors(problem, claim, context, commits)
     if survivors.stopped is None:
-        standing, held = context.standing, context.standing.counting
+        standing, held = commits.standing, commits.standing.counting
         standing.survivors, standing.counting, standing.enumeration = survivors, None, None
         try:
             if held is None:
-                commit_if_due(context.commits)
+                commit_if_due(commits)
             else:
-                commit_or_stop(context.commits)  # the search is to have the room that the files of counting take
+                commit_or_stop(commits)  # the search is to have the room that the files of counting take
         except Stopped as stop:
             return replace(survivors, stopped=stop.reason)
     return survivors
 
 
-def _found_survivors(problem: Dataset | LocalScores, max_parents: int | None, context: Context) -> Survivors:
+def _found_survivors(problem: Dataset | LocalScores, claim: Claim, context: Context, commits: Commits) -> Survivors:
     if isinstance(problem, LocalScores):
         with context.stages.stage("parents", "pruning the given parent sets") as summary:
-            scores = prune(_limited(problem, max_parents))
+            scores = prune(_limited(problem, claim.max_parents))
             summary.append(f"{scores.families:,} of {problem.families:,} parent sets kept")
         return Survivors(scores, np.array([c[0] for c in scores.costs]), None, 0)
     detail = f"{problem.variables} variables, {problem.records:,} records"
     with context.stages.stage("scores", detail) as summary:
-        found = _counted(problem, max_parents, context)
+        found = _counted(problem, claim, context, commits)
         summary.append(f"{found.varsets:,} varsets counted, {found.scores.families:,} parent sets kept")
     return found
 
 
-def _counted(dataset: Dataset, max_parents: int | None, context: Context) -> Survivors:
+def _counted(dataset: Dataset, claim: Claim, context: Context, commits: Commits) -> Survivors:
     """The families of the data that can win; the standing follows."""
-    standing, commits = context.standing, context.commits
+    standing = commits.standing
 
     def on_size(enumeration: Enumeration) -> None:
         if not enumeration.done:
@@ -57,7 +58,7 @@ def _counted(dataset: Dataset, max_parents: int | None, context: Context) -> Sur
             commit_if_due(commits)
 
     workers, shelf, observer = context.workers, context.shelf, context.observer
-    return surviving_families(dataset, max_parents, workers, shelf, observer, standing.enumeration, on_size)
+    return surviving_families(dataset, claim.max_parents, workers, shelf, observer, standing.enumeration, on_size)
 
 
 def _limited(scores: LocalScores, max_parents: int | None) -> LocalScores:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from extbnsl.machine.budgets import MINIMUM_MEMORY
+from extbnsl.machine.budgets import MINIMUM_MEMORY, Granted
 from extbnsl.proof.commits import COMMIT_SECONDS
 from extbnsl.search.forecast import Forecast
 from extbnsl.search.layers import Room
@@ -15,16 +15,6 @@ SPILL_NS = 250.0  # of a node that goes to files and is read again with every bl
 NODE_BYTES = node_bytes(0)
 SCORE_BYTES = 16.0  # of a parent set of up to 64 variables in a checkpoint
 HEADERS = 1.05  # what files take, over the bytes of their nodes
-
-
-@dataclass(frozen=True)
-class Budgets:
-    """What the solve may use: bytes, threads, and seconds or None for no limit."""
-
-    memory: int
-    disk: int
-    threads: int
-    time_limit: float | None
 
 
 @dataclass(frozen=True)
@@ -88,25 +78,25 @@ class Probe:
         """The memory budget, in bytes, with which all layers stay in memory: the search begins to write at half."""
         return max(self.least, self.fixed + _room_for(2.0 * float(self.layer_bytes.max()), threads))
 
-    def fits(self, budgets: Budgets) -> bool:
+    def fits(self, budgets: Granted) -> bool:
         """Whether all layers stay in memory."""
         return self.forecast is None or budgets.memory >= self.memory(budgets.threads)
 
-    def spilled(self, budgets: Budgets) -> float:
+    def spilled(self, budgets: Granted) -> float:
         """About how many nodes are in files only because memory is short."""
         if self.forecast is None:
             return 0.0
         room = max(1.0, Room(max(0, budgets.memory - self.fixed)).node_bytes(budgets.threads))
         return float(((1.0 - room / np.maximum(self.layer_bytes, room)) * self.forecast.nodes).sum())
 
-    def search_seconds(self, budgets: Budgets) -> float:
+    def search_seconds(self, budgets: Granted) -> float:
         """Seconds of the whole search."""
         if self.forecast is None:
             return 0.0
         guessed = float(self.forecast.edges[self.forecast.seen - 1 :].sum())
         return self.seconds + 1e-9 * (guessed * self.edge_ns + self.spilled(budgets) * SPILL_NS)
 
-    def disk(self, budgets: Budgets) -> float:
+    def disk(self, budgets: Granted) -> float:
         """Bytes of its files at their peak: none if all stays in memory and the search is too short for a checkpoint.
 
         Otherwise all nodes that are still needed are in files, and what the last checkpoint needs of an earlier layer.
@@ -125,7 +115,7 @@ class Estimate:
     stopped: what the stop signal said, if it ended the estimate early.
     """
 
-    budgets: Budgets
+    budgets: Granted
     counting: Counting
     probes: tuple[Probe, ...]
     seconds: float

@@ -1,6 +1,7 @@
 """The result of a solve: one network from the parts, scored again, and its certificate."""
 
 import math
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from extbnsl.kernels.varsets import pack, unpack
 from extbnsl.networks.network import Network
 from extbnsl.parents.components import Component, origin
 from extbnsl.parents.exhaustive.surviving import Survivors
+from extbnsl.proof.commits import Commits
 from extbnsl.proof.context import Context
 from extbnsl.proof.standing import Part
 from extbnsl.results.result import Result
@@ -21,19 +23,80 @@ from extbnsl.verify.certificate import CLUSTERS, SEARCH, Certificate, CertifiedC
 from extbnsl.verify.verdict import score_network
 
 
-def _network(
-    scores: LocalScores, parts: list[Part], found: tuple[Component, ...]
-) -> tuple[Network, tuple[int, ...], float]:
-    """Join the components' orders and let every variable choose its best parents before it."""
+@dataclass(frozen=True)
+class Solution:
+    """What solving has brought: the families, the components, and how far each of these is solved."""
+
+    survivors: Survivors
+    components: tuple[Component, ...]
+    parts: tuple[Part, ...]
+
+    @property
+    def status(self) -> str:
+        """Whether all is proved, or why the first part that is not was given up."""
+        stopped = [part.stopped for part in self.parts if part.stopped is not None]
+        return stopped[0] if stopped else OPTIMAL
+
+    @property
+    def lower_bound(self) -> float:
+        """What every network costs at least, in nats: what the parts prove, each within its own tolerance."""
+        return math.fsum(min(part.lower_bound, part.upper_bound - tolerance(part.upper_bound)) for part in self.parts)
+
+
+def warnings_of(problem: Dataset | LocalScores) -> tuple[str, ...]:
+    """What the user should know of the input."""
+    return problem.warnings if isinstance(problem, Dataset) else ()
+
+
+def result_of(
+    problem: Dataset | LocalScores,
+    solution: Solution,
+    options: dict[str, Any],
+    context: Context,
+    commits: Commits,
+) -> Result:
+    """The result of a solve, the network scored again; options: those of the provenance."""
+    survivors, status = solution.survivors, solution.status
+    network, order, cost = _network(solution)
+    dataset = problem if isinstance(problem, Dataset) else None
+    with context.stages.stage("verify", "scoring the network again from the data" if dataset else "") as summary:
+        cost = _verified(network, cost, dataset)
+        summary.append(f"cost {cost:.6f}, acyclic")
+    return Result(
+        status=status,
+        network=network,
+        cost=cost,
+        lower_bound=min(cost, solution.lower_bound),
+        upper_bound=cost,
+        order=order,
+        score=survivors.scores.score,
+        max_parents=survivors.scores.max_parents,
+        seed=context.methods.seed,
+        stats=_stats(solution, commits),
+        options=options,
+        warnings=warnings_of(problem),
+        local_scores=survivors.scores,
+        digest=problem.fingerprint,
+        dataset=dataset,
+        certificate=_certificate(network.names, solution) if status == OPTIMAL and dataset else None,
+    )
+
+
+def _network(solution: Solution) -> tuple[Network, tuple[int, ...], float]:
+    """Join the components' orders and let every variable choose its best parents before it: network, order, cost."""
+    scores = solution.survivors.scores
     parents: list[tuple[int, ...]] = [()] * scores.variables
     order: list[int] = []
     cost = []
-    for part, component in zip(parts, found, strict=True):
+    for part, component in zip(solution.parts, solution.components, strict=True):
         before: list[int] = []
         for i in part.order:
-            outside = component.parents[i] & ~pack(before, component.size)
-            place = int(np.argmin(outside.any(axis=1)))  # the first inside: they are in score order
             child = component.variables[i]
+            outside = component.parents[i] & ~pack(before, component.size)
+            inside = np.flatnonzero(np.logical_not(outside.any(axis=1)))
+            if not inside.size:
+                raise VerificationError(f"{scores.names[child]!r} has no parent set among the variables before it.")
+            place = int(inside[0])  # they are in score order
             row = int(origin(component, i, scores)[place])
             parents[child] = unpack(scores.parents[child][row])
             cost.append(float(scores.costs[child][row]))
@@ -42,59 +105,26 @@ def _network(
     return Network(scores.names, tuple(parents)), tuple(order), math.fsum(cost)
 
 
-def result_of(
-    problem: Dataset | LocalScores,
-    survivors: Survivors,
-    found: tuple[Component, ...],
-    parts: list[Part],
-    options: dict[str, Any],
-    context: Context,
-    warnings: tuple[str, ...],
-) -> Result:
-    standing = context.standing
-    network, order, cost = _network(survivors.scores, parts, found)
-    dataset = problem if isinstance(problem, Dataset) else None
-    with context.stages.stage("verify", "scoring the network again from the data" if dataset else "") as summary:
-        cost = _verified(network, cost, dataset)
-        summary.append(f"cost {cost:.6f}, acyclic")
-    slack, lower_bound = tolerance(cost), sum(part.lower_bound for part in parts)
-    stopped = [part.stopped for part in parts if part.stopped is not None]
-    status = stopped[0] if stopped else OPTIMAL
-    context.commits.add_up()
-    stats = standing.counted() | {
-        "varsets_counted": survivors.varsets,
-        "parent_sets": survivors.scores.families,
+def _stats(solution: Solution, commits: Commits) -> dict[str, Any]:
+    """The statistics of all sessions of the run."""
+    commits.add_up()
+    standing = commits.standing
+    return standing.counted() | {
+        "varsets_counted": solution.survivors.varsets,
+        "parent_sets": solution.survivors.scores.families,
         "stages": standing.stages,
-        "components": [component.size for component in found],
+        "components": [component.size for component in solution.components],
         "seconds": standing.seconds,
         "cpu_seconds": standing.cpu_seconds,
         "peak_rss_bytes": standing.peak_rss,
         "peak_disk_bytes": standing.peak_disk,
     }
-    return Result(
-        status=status,
-        network=network,
-        cost=cost,
-        lower_bound=cost - slack if status == OPTIMAL else min(lower_bound, cost - slack),
-        upper_bound=cost,
-        order=order,
-        score=survivors.scores.score,
-        max_parents=survivors.scores.max_parents,
-        seed=context.seed,
-        stats=stats,
-        options=options,
-        warnings=warnings,
-        local_scores=survivors.scores,
-        digest=problem.fingerprint,
-        dataset=dataset,
-        certificate=_certificate(network.names, parts, found) if status == OPTIMAL and dataset else None,
-    )
 
 
-def _certificate(names: tuple[str, ...], parts: list[Part], found: tuple[Component, ...]) -> Certificate:
+def _certificate(names: tuple[str, ...], solution: Solution) -> Certificate:
     """What proves the parts again, by the names of their variables."""
     components = []
-    for part, component in zip(parts, found, strict=True):
+    for part, component in zip(solution.parts, solution.components, strict=True):
         own = tuple(names[v] for v in component.variables)
         passes = tuple(
             Pass(

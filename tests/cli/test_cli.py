@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from certified import certificate_of
+from flat import flattened, solve
 from runs import commit, stopped
 
 import extbnsl
@@ -27,7 +28,6 @@ from extbnsl.data import from_array, read_csv
 from extbnsl.errors import BudgetError, InputError, VerificationError
 from extbnsl.formats.score_files import read_scores
 from extbnsl.machine.workers import Stopped, Workers
-from extbnsl.solver.solve import solve
 from extbnsl.verify.verdict import score_network
 
 ROWS = 60
@@ -138,7 +138,8 @@ def test_places_that_cannot_be_used_are_named_before_any_work(capsys, monkeypatc
 def test_solve_gets_what_was_asked_for_and_what_to_remember(capsys, monkeypatch, solved):
     got = {}
 
-    def record(problem, *, observer, stop, **options):
+    def record(problem, *given, observer, stop):
+        options = flattened(given)
         got.update(options, problem=problem)
         observer(events.Warned("a is constant"))
         (options["scratch"] / "scores.h5").touch()
@@ -171,7 +172,8 @@ def test_solve_gets_what_was_asked_for_and_what_to_remember(capsys, monkeypatch,
     assert got == {
         "max_parents": 2,
         "threads": 3,
-        "compress": None,
+        "score": "mdl",
+        "compress": False,
         "memory": 1 << 30,
         "disk": 5 * 10**9,
         "time_limit": 3600.0,
@@ -200,7 +202,7 @@ def test_status_goes_on_while_no_event_comes(monkeypatch, solved):
     """A layer, or a task in it, may take long: the status is then written by a thread of its own."""
     from extbnsl.run import progress
 
-    def slow(problem, *, observer, **options):
+    def slow(problem, *given, observer, stop):
         observer(events.StageStarted("search", "a long one"))
         first, deadline = status(), time.monotonic() + 10
         while status()["elapsed"] == first["elapsed"]:
@@ -383,7 +385,8 @@ def test_a_stopped_solve_is_written_and_ends_with_10(capsys, monkeypatch, solved
 
 @pytest.mark.parametrize(("phase", "continues"), [("search", True), ("done", False)])
 def test_a_stopped_solve_says_how_to_go_on_if_one_can(capsys, monkeypatch, solved, phase, continues):
-    def stop(*_, observer, run_folder, **__):
+    def stop(*given, observer, **__):
+        run_folder = given[-1].run_folder
         observer(events.StageStarted("search", ""))
         commit(run_folder, phase=phase, status="not_proved")
         return dataclasses.replace(solved, status="not_proved")
@@ -395,7 +398,8 @@ def test_a_stopped_solve_says_how_to_go_on_if_one_can(capsys, monkeypatch, solve
 
 @pytest.mark.parametrize("error", [BudgetError("The disk is full."), MemoryError()])
 def test_what_is_out_of_budget_after_a_checkpoint_says_how_to_go_on(capsys, monkeypatch, error):
-    def fail(*_, observer, run_folder, **__):
+    def fail(*given, observer, **__):
+        run_folder = given[-1].run_folder
         observer(events.StageStarted("search", ""))
         commit(run_folder)
         raise error
@@ -534,15 +538,16 @@ def test_a_signal_in_any_stage_leaves_a_network_and_bounds(capsys, signal_in, st
 
 LOADING = """
 import sys, threading, time
-import extbnsl.solve
+import extbnsl.solver.score
+import extbnsl.solver.solve
 from extbnsl.cli import main
 from extbnsl.events import StageStarted
-def loading(problem, *, observer, **options):
+def loading(problem, *given, observer, **_):
     observer(StageStarted("kernels", ""))
     threading.Thread(target=time.sleep, args=(60,)).start()  # as a kernel that is being compiled
     print("ready", flush=True)
     time.sleep(60)
-extbnsl.solve.solve = extbnsl.solve.compute_scores = loading
+extbnsl.solver.solve.solve = extbnsl.solver.score.compute_scores = loading
 sys.exit(main(sys.argv[1:]))
 """
 
@@ -563,18 +568,18 @@ def test_a_signal_while_kernels_load_ends_at_once_and_leaves_nothing(arguments):
 
 STUBBORN = """
 import dataclasses, signal, sys, time
-import extbnsl.solve
+import extbnsl.solver.solve
 from extbnsl.cli import main
 from extbnsl.events import StageStarted
-real = extbnsl.solve.solve
-def waiting(problem, *, observer, stop, **options):
-    result = real(problem, **options)
+real = extbnsl.solver.solve.solve
+def waiting(problem, *given, observer, stop):
+    result = real(problem, *given)
     observer(StageStarted("search", ""))
     print("ready", flush=True)
     while stop() is None or STUBBORN:
         time.sleep(0.01)
     return dataclasses.replace(result, status=stop())
-extbnsl.solve.solve = waiting
+extbnsl.solver.solve.solve = waiting
 signal.signal(signal.SIGHUP, signal.SIG_DFL)  # it may be ignored where the tests run
 sys.exit(main(["solve", "data.csv"]))
 """

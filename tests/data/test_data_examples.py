@@ -8,7 +8,7 @@ import pytest
 
 from extbnsl.data import from_array, read_csv
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "examples"
 
 

@@ -123,6 +123,7 @@ def test_the_frozen_checkpoint_is_still_readable(tmp_path, workers):
 
 def test_a_manifest_is_written_as_the_frozen_one(tmp_path, monkeypatch):
     monkeypatch.setattr(checkpoint, "__version__", "0.1.0")
+    monkeypatch.setattr(checkpoint, "FORMAT_VERSION", 1)
     store = Store(tmp_path, 1)
     monkeypatch.setattr(store, "synchronise", list)  # its files are not there
     commit(tmp_path, store, read_manifest(FROZEN))

@@ -166,10 +166,10 @@ def test_peak_memory_sees_what_was_freed_and_nothing_of_the_parent():
     ballast[::4096] = b"x" * len(ballast[::4096])
     assert budgets.peak_rss() >= len(ballast)
     code = (
-        "from extbnsl import limits\n"
-        "before = limits.peak_rss()\n"
+        "from extbnsl.machine import budgets\n"
+        "before = budgets.peak_rss()\n"
         "b = bytearray(60 * 2**20); b[::4096] = b'x' * len(b[::4096]); del b\n"
-        "print(before, limits.peak_rss(), limits.current_rss())"
+        "print(before, budgets.peak_rss(), budgets.current_rss())"
     )
     output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     before, peak, current = map(int, output.split())

@@ -7,6 +7,7 @@ import naive
 import numpy as np
 import pytest
 from cases import dataset_of, random_dataset, random_families, scores_of, wishful
+from flat import solve
 from patching import as_they_stand, load_no_kernels
 
 import extbnsl.bounds.lp.program
@@ -19,7 +20,6 @@ from extbnsl.events import StageEnded, Warned
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.networks.network import Network
 from extbnsl.proof.methods import LOWER_BOUNDS, PARENT_GRAPHS
-from extbnsl.solver.solve import solve
 from extbnsl.verify.verdict import score_network, verify_optimality
 
 problem, plain_spread = extbnsl.proof.searching.guided_problem, Polish.spread

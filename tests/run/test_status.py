@@ -196,8 +196,8 @@ def test_a_run_that_was_killed(path):
 WORKING = """
 import sys, time
 from pathlib import Path
-from extbnsl.run import directory
 from extbnsl.events import StageStarted
+from extbnsl.run import directory
 from extbnsl.run.status import StatusFile
 with directory.reopen(Path(sys.argv[1])) as run:
     run.begin()

@@ -7,6 +7,7 @@ import shutil
 
 import naive
 import pytest
+from flat import solve
 from hypothesis import given
 from hypothesis import strategies as st
 from real import EXAMPLES, assert_proved, optima
@@ -27,7 +28,6 @@ from extbnsl.search.reconstruct import optimal_order
 from extbnsl.search.runs import file_bytes, load_sources, write_run
 from extbnsl.search.score_cache import open_score_cache, score_cache_bytes, write_score_cache
 from extbnsl.search.state import read_state
-from extbnsl.solver.solve import solve
 
 
 class Layered(Problem):

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from cases import dataset_of, random_dataset, scores_of, wishful
+from flat import estimate, solve
 from patching import load_no_kernels
 
 from extbnsl.bounds.lp.polish import Polish
@@ -17,9 +18,7 @@ from extbnsl.errors import InputError
 from extbnsl.events import LayerEnded, StageAdvanced, StageStarted
 from extbnsl.scores.local import local_scores
 from extbnsl.search.forecast import forecast
-from extbnsl.solver.estimate import estimate
 from extbnsl.solver.needs import Budgets, Counting, Estimate, Probe
-from extbnsl.solver.solve import solve
 
 FULL = {"lower_bound": "static", "path_extension": False}
 MEGABYTE = 1 << 20

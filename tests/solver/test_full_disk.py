@@ -17,6 +17,7 @@ from unittest import mock
 import numpy as np
 import pytest
 from disk import path_of
+from flat import solve
 from patching import patch_everywhere
 from survival import SharedDisk, arrays, outcome, problem, session, spill_and_commit
 
@@ -32,7 +33,6 @@ from extbnsl.files.shelf import Shelf
 from extbnsl.files.store import Store
 from extbnsl.parents.exhaustive.state import Counts, Level, start_enumeration
 from extbnsl.proof.standing import write_counting
-from extbnsl.solver.solve import solve
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -160,7 +160,7 @@ def test_what_a_run_has_on_disk_is_not_taken_off_what_is_free_for_it(tmp_path, m
     held = sum(file.bytes for file in read_manifest(tmp_path / "r").files)
     free = 170_000 - held
     assert session(tmp_path / "r", dataset, disk=free).status == "disk_limit"
-    monkeypatch.setattr("extbnsl.solver.solve.default_disk", lambda folder: free)
+    monkeypatch.setattr("extbnsl.machine.budgets.default_disk", lambda folder: free)
     assert outcome(session(tmp_path / "r", dataset)) == expected
 
 

@@ -1,11 +1,11 @@
 """Real data: the published optima, and those of an independent dynamic program."""
 
 import pytest
+from flat import solve
 from real import EXAMPLES, assert_proved, optima
 
 import extbnsl
 from extbnsl.data import read_csv
-from extbnsl.solver.solve import solve
 
 # the rows of optima.csv that take a second or two at most
 QUICK = (

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from flat import flattened, solve
 from runs import BUDGETS, DATA_OPTIONS, OPTIONS, commit, remembered, stopped
 
 from extbnsl import events
 from extbnsl.cli import main
 from extbnsl.data import from_array, read_csv
 from extbnsl.run import directory as directory_module
-from extbnsl.solver.solve import solve
 
 TABLE = np.random.default_rng(2).integers(0, 2, (30, 3))
 
@@ -38,8 +38,8 @@ def asked(monkeypatch, solved):
     """What solve was asked for, filled when the fake in its place is called; its `status` is to be set."""
     got = {"status": "optimal"}
 
-    def fake(problem, *, observer, stop, **options):
-        got.update(options, problem=problem)
+    def fake(problem, *given, observer, stop):
+        got.update(flattened(given), problem=problem)
         observer(events.StageStarted("search", ""))
         return dataclasses.replace(solved, status=got["status"])
 
@@ -70,7 +70,7 @@ def test_it_asks_for_what_was_asked_before(path, asked, capsys):
 def test_budgets_that_are_given_are_remembered(path, asked, capsys):
     code, _, err = run(capsys, "resume", path, *["--memory", "2GiB", "--disk", "1TB", "--time-limit", "2h", "--quiet"])
     assert (code, err) == (0, "")
-    budgets = {"memory": 2 << 30, "disk": 10**12, "threads": 1}
+    budgets = {"memory": 2 << 30, "disk": 10**12, "threads": 1, "compress": False}
     assert {key: asked[key] for key in budgets} == budgets
     assert asked["remember"]["budgets"] == budgets
     assert asked["time_limit"] == 7200

@@ -7,6 +7,7 @@ import naive
 import numpy as np
 import pytest
 from cases import cost_of_order, dataset_of, full_xor_rows, random_dataset, random_families, scores_of, xor_rows
+from flat import compute_scores, solve
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from patching import load_no_kernels
@@ -24,8 +25,6 @@ from extbnsl.formats.score_files import read_scores, write_scores
 from extbnsl.machine.workers import Stopped
 from extbnsl.orders.local_search import Incumbent, improve_order
 from extbnsl.scores.local import LocalScores, local_scores
-from extbnsl.solver.score import compute_scores
-from extbnsl.solver.solve import solve
 from extbnsl.verify.verdict import score_network, verify
 
 SETTINGS = settings(deadline=None, max_examples=30, suppress_health_check=list(HealthCheck))

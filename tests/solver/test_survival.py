@@ -20,6 +20,7 @@ import numpy as np
 import pytest
 from cases import dataset_of, random_families, scores_of
 from disk import Killed
+from flat import solve
 from h5py import h5f
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -51,7 +52,6 @@ from extbnsl.machine.interrupts import Interrupts
 from extbnsl.machine.workers import Workers
 from extbnsl.parents.exhaustive import surviving
 from extbnsl.parents.exhaustive.state import start_enumeration
-from extbnsl.solver.solve import solve
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from cases import dataset_of, full_xor_rows, random_dataset
 from certified import certificate_of
+from flat import solve
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
@@ -19,7 +20,6 @@ from extbnsl.data import read_csv
 from extbnsl.errors import RunDirectoryError
 from extbnsl.kernels.varsets import pack, unpack, words
 from extbnsl.machine.workers import Workers
-from extbnsl.solver.solve import solve
 from extbnsl.verify import families as recount_families
 from extbnsl.verify.certificate import CLUSTERS, Certificate, CertifiedComponent, Pass, pass_of, read_certificate
 from extbnsl.verify.families import Taken, families_of_data
