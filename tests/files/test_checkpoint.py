@@ -216,7 +216,7 @@ def test_a_file_that_is_missing_is_named(tmp_path, workers):
 
 
 def test_a_newer_format_asks_for_an_upgrade(tmp_path):
-    newer = {"format_version": 2, "extbnsl": "7.1", "what": "nobody knows"}
+    newer = {"format_version": 3, "extbnsl": "7.1", "what": "nobody knows"}
     (tmp_path / MANIFEST).write_bytes(sealed(newer))
     said = refusal(tmp_path)
     assert "extbnsl 7.1" in said
