@@ -9,5 +9,6 @@ from extbnsl.data.csv_file import read_csv
 from extbnsl.data.dataframe import from_dataframe
 from extbnsl.data.dataset import Dataset
 from extbnsl.data.distinct import distinct_rows
+from extbnsl.data.reading import Reading
 
-__all__ = ["Dataset", "distinct_rows", "from_array", "from_dataframe", "read_csv"]
+__all__ = ["Dataset", "Reading", "distinct_rows", "from_array", "from_dataframe", "read_csv"]

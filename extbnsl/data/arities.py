@@ -5,7 +5,7 @@ from os import PathLike
 
 import numpy as np
 
-from extbnsl.data.column import Column, check_names, clean_name, has_fractions
+from extbnsl.data.column import Column, check_names, clean_name, has_fractions, recoded
 from extbnsl.data.text import read_text
 from extbnsl.errors import InputError
 
@@ -63,4 +63,4 @@ def _with_arity(column: Column, arity: int, source: str) -> Column:
             f"arity {arity}: declare at least {int(numbers[-1]) + 1}."
         )
     new_code = np.array([*(int(value) for value in numbers), -1], dtype=np.int32)
-    return Column(column.name, tuple(str(i) for i in range(arity)), new_code[column.codes])
+    return Column(column.name, tuple(str(i) for i in range(arity)), recoded(column.codes, new_code))

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from extbnsl.data.column import Column, clean_name
+from extbnsl.data.column import Column, clean_name, narrowest
 from extbnsl.data.dataset import Dataset
 from extbnsl.data.encode import check_rules, prepare
 from extbnsl.errors import InputError
@@ -43,7 +43,7 @@ def column_of_numbers(name: str, values: NDArray[Any], source: str) -> Column:
     if values.dtype.kind == "f" and bool(np.isinf(values).any()):
         raise InputError(f"{source}: column '{name}' has an infinite value: remove or replace it.")
     distinct, codes = np.unique(values, return_inverse=True)
-    return Column(name, tuple(_texts(distinct)), codes.astype(np.int32))
+    return Column(name, tuple(_texts(distinct)), codes.astype(narrowest(len(distinct))))
 
 
 def _texts(values: NDArray[Any]) -> list[str]:

@@ -13,6 +13,7 @@ from extbnsl.errors import InputError
 # Above this, sums of values could overflow; no data has such numbers, so they count as text.
 LARGEST_NUMBER = 1e150
 NAMES_SHOWN = 6
+PIECE = 1 << 16  # codes looked up at a time: numpy makes eight bytes of each for that
 
 # From here on a float cannot tell neighbouring integers apart.
 LARGEST_EXACT = 2**53
@@ -22,15 +23,28 @@ LARGEST_EXACT = 2**53
 class Column:
     """`codes[i]` indexes `values`, or is -1 where record i has no value.
 
-    codes is (N,) int32. From a source, `values` may hold a text twice and values that do not occur; after
-    `ordered` they are the d states that occur, in their order, and `numbers`, (d,) float64, is their numeric
-    meaning, or None if one of them is no number.
+    codes is (N,), of the narrowest signed integers that hold them. From a source, `values` may hold a text twice and
+    values that do not occur; after `ordered` they are the d states that occur, in their order, and `numbers`, (d,)
+    float64, is their numeric meaning, or None if one of them is no number.
     """
 
     name: str
     values: tuple[str, ...]
-    codes: NDArray[np.int32]
+    codes: NDArray[Any]
     numbers: NDArray[np.float64] | None = None
+
+
+def narrowest(values: int) -> np.dtype[Any]:
+    """The narrowest signed integers that hold -1 and the codes of so many values."""
+    return np.dtype(np.min_scalar_type(-max(1, values)))
+
+
+def recoded(codes: NDArray[Any], new_code: NDArray[np.int32]) -> NDArray[Any]:
+    """new_code[code] for each of the codes, (N,) in the narrowest dtype; the last of `new_code` is for the code -1."""
+    result = np.empty(len(codes), narrowest(int(new_code.max()) + 1))
+    for start in range(0, len(codes), PIECE):
+        result[start : start + PIECE] = new_code[codes[start : start + PIECE]]
+    return result
 
 
 def numbers_of(texts: Sequence[str]) -> NDArray[np.float64] | None:
@@ -50,8 +64,7 @@ def ordered(column: Column) -> Column:
     Texts of the same number ("1", "1.0", "01") are one state then, called by the first of them in code
     point order. O(N + d log d) for d distinct values.
     """
-    occurs = np.bincount(column.codes[column.codes >= 0], minlength=len(column.values)) > 0
-    present = np.flatnonzero(occurs)
+    present = np.flatnonzero(weights(column))
     texts = [column.values[i] for i in present.tolist()]
     numbers = numbers_of(texts)
     keys = np.array(texts, dtype=object) if numbers is None else _exact(numbers, texts)
@@ -65,7 +78,7 @@ def ordered(column: Column) -> Column:
     new_code = np.full(len(column.values) + 1, -1, dtype=np.int32)
     new_code[present] = rank
     sorted_numbers = None if numbers is None else numbers[order[first]]
-    return Column(column.name, _labels(texts, rank.tolist()), new_code[column.codes], sorted_numbers)
+    return Column(column.name, _labels(texts, rank.tolist()), recoded(column.codes, new_code), sorted_numbers)
 
 
 def has_fractions(column: Column) -> bool:
@@ -74,8 +87,12 @@ def has_fractions(column: Column) -> bool:
 
 
 def weights(column: Column) -> NDArray[np.int64]:
-    """In how many records each value occurs, shape (len(values),)."""
-    return np.bincount(column.codes[column.codes >= 0], minlength=len(column.values))
+    """In how many records each value occurs, shape (len(values),) int64."""
+    counts = np.zeros(len(column.values), dtype=np.int64)
+    for start in range(0, len(column.codes), PIECE):
+        codes = column.codes[start : start + PIECE]
+        counts += np.bincount(codes[codes >= 0], minlength=counts.size)
+    return counts
 
 
 def mean(column: Column, numbers: NDArray[np.float64]) -> float:

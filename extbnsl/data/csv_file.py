@@ -1,13 +1,15 @@
 """Data sets from delimited text files."""
 
+from itertools import chain
 from os import PathLike
 
 from extbnsl.data.arities import read_arities
 from extbnsl.data.dataset import Dataset
 from extbnsl.data.delimiter import given_delimiter, sniff_delimiter
 from extbnsl.data.encode import check_rules, prepare
+from extbnsl.data.reading import Reading
 from extbnsl.data.table import is_header, parse, with_header, without_header
-from extbnsl.data.text import read_text
+from extbnsl.data.text import text_blocks
 from extbnsl.errors import InputError
 
 
@@ -19,6 +21,7 @@ def read_csv(
     missing: str = "refuse",
     discretise: str | None = None,
     arities: str | PathLike[str] | None = None,
+    reading: Reading | None = None,
 ) -> Dataset:
     """The data set in a delimited text file, plain or gzip.
 
@@ -27,17 +30,19 @@ def read_csv(
     `sniff_delimiter` says. `missing`: "refuse", "drop" the record, or make it a "state"; a value is missing
     if its text is in `missing.MARKERS`. `discretise`: None, "mean", "quantile:k", "width:k" or "paper", see
     `discretise.settle_states`. `arities`: a file of declared arities, see `read_arities`. States are the
-    texts, without surrounding blanks, sorted as `column.ordered` says. Raises InputError for whatever cannot
-    be used.
+    texts, without surrounding blanks, sorted as `column.ordered` says. `reading`: what it may take, and who hears of
+    it. Raises InputError for whatever cannot be used, BudgetError if the memory or the time does not do.
     """
+    reading = reading or Reading()
     check_rules(missing, discretise, arities)
     declared = None if arities is None else read_arities(arities)
     asked = None if delimiter is None else given_delimiter(delimiter)
     source = str(path)
-    text = read_text(path)
-    table = parse(text, asked or sniff_delimiter(text), source)
+    blocks = text_blocks(path, reading)
+    head = next(blocks, b"")
+    table = parse(chain([head], blocks), asked or sniff_delimiter(head), source, reading)
     named = is_header(table) if header is None else header
-    if named and len(table.below[0].codes) == 0:
+    if named and table.records == 1:
         raise InputError(
             f"{source} has a header but no records: give at least one row of data (or say --no-header if the "
             "first row is one)."

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from extbnsl.data.array import column_of_numbers
-from extbnsl.data.column import Column, check_names, clean_name
+from extbnsl.data.column import Column, check_names, clean_name, narrowest
 from extbnsl.data.dataset import Dataset
 from extbnsl.data.encode import check_rules, prepare
 from extbnsl.errors import InputError
@@ -51,4 +51,4 @@ def _column(name: str, series: Any) -> Column:
     # The text of NaN and of pandas.NA is a marker of missing values; that of None may be a state's name.
     texts = ["" if value is None else str(value).strip() for value in values.tolist()]
     encoded = np.fromiter(map(codes.__getitem__, texts), dtype=np.int32, count=len(texts))
-    return Column(name, tuple(codes), encoded)
+    return Column(name, tuple(codes), encoded.astype(narrowest(len(codes))))

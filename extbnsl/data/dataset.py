@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+HASHED_RECORDS = 1 << 10  # at a time, which are copied for that
+
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
@@ -48,7 +50,8 @@ class Dataset:
         """
         head = json.dumps([self.names, self.states, self.codes.shape], separators=(",", ":"))
         digest = hashlib.sha256(head.encode("ascii"))
-        digest.update(np.ascontiguousarray(self.codes, dtype="<u4").data)
+        for start in range(0, len(self.codes), HASHED_RECORDS):
+            digest.update(np.ascontiguousarray(self.codes[start : start + HASHED_RECORDS], dtype="<u4").data)
         return digest.hexdigest()
 
     def check(self) -> None:

@@ -3,9 +3,10 @@
 import csv
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice
 
+from extbnsl.data.text import LONGEST_LINE, too_long
 from extbnsl.errors import InputError
 
 # In order of preference: a text with tabs or semicolons in every row has its commas inside fields.
@@ -13,7 +14,6 @@ STRONG = ("\t", ";", "|", ",")
 SPELLED = {"\\t": "\t", "tab": "\t", "comma": ",", "semicolon": ";", "pipe": "|", "space": " "}
 NumberedRow = tuple[list[str], int]  # with the number of its last line
 SAMPLE_ROWS = 50
-SAMPLE_CHARACTERS = 1 << 20
 _BLANKS_OR_QUOTED = re.compile(r'("[^"\r\n]*")|[ \t]+')
 
 
@@ -25,17 +25,14 @@ def given_delimiter(text: str) -> str:
     return delimiter
 
 
-def sniff_delimiter(text: str) -> str:
-    """The delimiter of `text`, from its first SAMPLE_ROWS rows (SAMPLE_CHARACTERS at most).
+def sniff_delimiter(head: bytes) -> str:
+    """The delimiter of a text that begins with the lines `head`, from its first SAMPLE_ROWS rows.
 
     The first of tab, semicolon, bar and comma that gives all these rows the same number of fields, more than
     one; else, where the rows are ragged, the one of them that divides the first row most. If none is in the
     first row: runs of spaces, if most rows have as many fields as the first, more than one; else the text is
     one column (",").
     """
-    head = text[:SAMPLE_CHARACTERS]
-    if len(head) < len(text):
-        head = head[: max(head.rfind("\n"), head.rfind("\r")) + 1] or head
     widths = {delimiter: _widths(head, delimiter) for delimiter in STRONG}
     for delimiter, counts in widths.items():
         if counts and counts[0] > 1 and len(set(counts)) == 1:
@@ -49,25 +46,36 @@ def sniff_delimiter(text: str) -> str:
     return ","
 
 
-def numbered_rows(text: str, delimiter: str, source: str) -> Iterator[NumberedRow]:
-    """The rows of `text`; a blank line is a row of one empty field.
+def numbered_rows(blocks: Iterable[bytes], delimiter: str, source: str, line: int = 1) -> Iterator[NumberedRow]:
+    """The rows of a text that comes in blocks of whole lines, of which the first has the number `line`.
 
-    A field in double quotes may hold delimiters, line ends, and quotes doubled; quotes that are not closed,
-    or closed within a field, are an InputError with the line.
+    A blank line is a row of one empty field. A field in double quotes may hold delimiters, line ends, and quotes
+    doubled. Raises InputError with the line for quotes that are not closed, or closed within a field, and for a row of
+    more than LONGEST_LINE bytes.
     """
-    reader = csv.reader(_lines(text, delimiter), delimiter=delimiter, strict=True, skipinitialspace=delimiter != " ")
+    number, taken = line - 1, 0  # of the last line, and characters since the last row
+
+    def lines() -> Iterator[str]:
+        nonlocal number, taken
+        for text in _lines(blocks):
+            number, taken = number + 1, taken + len(text)
+            if taken > LONGEST_LINE:
+                raise too_long(source, number)
+            yield _squeezed(text) if delimiter == " " else text
+
+    reader = csv.reader(lines(), delimiter=delimiter, strict=True, skipinitialspace=delimiter != " ")
     try:
         for row in reader:
-            yield row or [""], reader.line_num
+            taken = 0
+            yield row or [""], number
     except csv.Error as error:
-        raise InputError(f"{source}, line {reader.line_num}: {error}: correct the quotes there.") from None
+        raise InputError(f"{source}, line {number}: {error}: correct the quotes there.") from None
 
 
-def _lines(text: str, delimiter: str) -> Iterator[str]:
-    """The lines of `text`; if the delimiter is a space, with each run of blanks as one space."""
-    # Not a StringIO, which takes four bytes for a character.
-    stream = io.TextIOWrapper(io.BytesIO(text.encode()), encoding="utf-8", newline="")
-    return (_squeezed(line) for line in stream) if delimiter == " " else stream
+def _lines(blocks: Iterable[bytes]) -> Iterator[str]:
+    """The lines of the blocks, with their line ends."""
+    for block in blocks:
+        yield from io.StringIO(block.decode(), newline="")
 
 
 def _squeezed(line: str) -> str:
@@ -76,9 +84,9 @@ def _squeezed(line: str) -> str:
     return _BLANKS_OR_QUOTED.sub(lambda match: match[1] or " ", line.strip(" \t\r\n"))
 
 
-def _widths(text: str, delimiter: str) -> list[int]:
+def _widths(head: bytes, delimiter: str) -> list[int]:
     """The number of fields of each of the first rows that are not blank; none if they cannot be parsed."""
-    rows = (row for row, _ in numbered_rows(text, delimiter, "") if row != [""])
+    rows = (row for row, _ in numbered_rows([head], delimiter, "") if row != [""])
     try:
         return [len(row) for row in islice(rows, SAMPLE_ROWS)]
     except InputError:

@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from extbnsl.data.column import Column, has_fractions, mean, weights
+from extbnsl.data.column import Column, has_fractions, mean, recoded, weights
 from extbnsl.errors import InputError
 
 # More states than any variable of the published networks has (pathfinder: 63), which are the largest in use.
@@ -120,7 +120,7 @@ def _regroup(column: Column, group: NDArray[np.intp], labels: Sequence[str]) -> 
     """The column with value i replaced by `labels[group[i]]`; labels that do not occur are left out."""
     used, dense = np.unique(group, return_inverse=True)
     new_code = np.append(dense.astype(np.int32), np.int32(-1))
-    return Column(column.name, tuple(labels[i] for i in used.tolist()), new_code[column.codes])
+    return Column(column.name, tuple(labels[i] for i in used.tolist()), recoded(column.codes, new_code))
 
 
 def _edge_texts(edges: NDArray[np.float64]) -> list[str]:

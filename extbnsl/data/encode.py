@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from extbnsl.data.arities import declare
-from extbnsl.data.column import Column, check_names, listed, ordered
+from extbnsl.data.column import Column, check_names, listed, ordered, recoded
 from extbnsl.data.dataset import Dataset
 from extbnsl.data.discretise import parse_rule, settle_states
 from extbnsl.data.missing import check_rule, mark_missing, missing_label, settle_missing
@@ -64,7 +64,8 @@ def _with_missing(column: Column) -> Column:
     if not lacking.any():
         return column
     states = (*column.values, missing_label(column.values))
-    return Column(column.name, states, np.where(lacking, np.int32(len(column.values)), column.codes))
+    new_code = np.append(np.arange(len(states), dtype=np.int32), np.int32(len(column.values)))
+    return Column(column.name, states, recoded(column.codes, new_code))
 
 
 def _constants(columns: Sequence[Column]) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from extbnsl.data.column import Column, listed
+from extbnsl.data.column import Column, listed, recoded
 from extbnsl.errors import InputError
 
 # "None" is not among them: published networks have a state of that name.
@@ -18,8 +18,8 @@ def mark_missing(column: Column) -> Column:
     """The column with code -1 wherever the text is one of MARKERS."""
     if MARKERS.isdisjoint(column.values):
         return column
-    marked = [text in MARKERS for text in column.values]
-    return replace(column, codes=np.where(np.array(marked)[column.codes], np.int32(-1), column.codes))
+    new_code = [-1 if text in MARKERS else code for code, text in enumerate(column.values)]
+    return replace(column, codes=recoded(column.codes, np.array([*new_code, -1], dtype=np.int32)))
 
 
 def settle_missing(columns: Sequence[Column], rule: str, source: str) -> tuple[tuple[Column, ...], tuple[str, ...]]:
@@ -31,7 +31,9 @@ def settle_missing(columns: Sequence[Column], rule: str, source: str) -> tuple[t
     counts = [int(np.count_nonzero(column.codes < 0)) for column in columns]
     if not any(counts) or rule == "state":
         return tuple(columns), ()
-    lacking = np.any([column.codes < 0 for column in columns], axis=0)
+    lacking = np.zeros(len(columns[0].codes), dtype=np.bool_)
+    for column in columns:
+        lacking |= column.codes < 0
     records, dropped = len(lacking), int(lacking.sum())
     if rule == "drop":
         if dropped == records:

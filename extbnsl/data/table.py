@@ -1,45 +1,54 @@
 """Delimited text to columns: rows, header, and each distinct text of a column once."""
 
-from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
 
-import numpy as np
-from numpy.typing import NDArray
-
+from extbnsl.data.codes import ColumnCodes
 from extbnsl.data.column import Column, clean_name, numbers_of
-from extbnsl.data.delimiter import NumberedRow, numbered_rows
 from extbnsl.data.missing import MARKERS
+from extbnsl.data.reading import Reading
+from extbnsl.data.rows import row_chunks
 from extbnsl.errors import InputError
 
-# Rows held as text at a time: enough to spread the cost per column, little beside the codes.
-CHUNK_ROWS = 4096
+COLUMN_BYTES = 1 << 10  # about what a column takes without any record
+LATER_BYTES = 3  # that each field takes later, at least, besides its code: the code in order and the one in the Dataset
 
 
 @dataclass(frozen=True)
 class Table:
-    """The first row of a text, stripped, and the columns of all rows after it, unnamed."""
+    """The columns of a text, unnamed, and its first row, stripped, which is their first record too."""
 
     first: tuple[str, ...]
-    below: tuple[Column, ...]
+    columns: tuple[Column, ...]
+
+    @property
+    def records(self) -> int:
+        """The number of rows, the first among them."""
+        return len(self.columns[0].codes)
 
 
-def parse(text: str, delimiter: str, source: str) -> Table:
-    """The rows of a delimited text.
+def parse(blocks: Iterable[bytes], delimiter: str, source: str, reading: Reading) -> Table:
+    """The rows of a delimited text that comes in blocks of whole lines.
 
-    Fields are stripped of surrounding white space, within quotes too. Blank lines before the first row and at
-    the end are left out; one in between is a row of one empty field. Raises InputError for an empty text, a
-    row that has not as many fields as the first (with its line number), and a quote that does not end.
-    O(fields), at most CHUNK_ROWS rows as text at a time besides the text.
+    Fields are stripped of surrounding white space, within quotes too; rows and InputErrors are those of `row_chunks`.
+    Raises InputError for an empty text, and BudgetError as soon as the columns, and what is to be made of them, are
+    certain to take more than the memory of `reading`. O(fields).
     """
-    # Blanks at the end of the last field go too, which stripping would do anyway.
-    body = text.rstrip(" \r\n")
-    rows = numbered_rows(body, delimiter, source)
-    first = next((row for row, _ in rows if row != [""]), None)
-    if first is None:
+    columns: list[ColumnCodes] = []
+    records = 0
+    for chunk in row_chunks(blocks, delimiter, source):
+        if not columns:
+            reading.check_memory(source, COLUMN_BYTES * chunk.width, f"the first row, of {chunk.width:,} columns")
+            columns = [ColumnCodes() for _ in range(chunk.width)]
+        for j, column in enumerate(columns):
+            column.extend(chunk.column(j))
+        records += len(chunk.lines)
+        needed = sum(column.nbytes + COLUMN_BYTES for column in columns) + LATER_BYTES * records * len(columns)
+        reading.check_memory(source, needed, f"the {records:,} rows of {len(columns):,} columns")
+    if not columns:
         raise InputError(f"{source} is empty: give a file with at least one row of data.")
-    return Table(tuple(field.strip() for field in first), _columns(rows, len(first), source))
+    found = tuple(column.column() for column in columns)
+    return Table(tuple(column.values[column.codes[0]] for column in found), found)
 
 
 def is_header(table: Table) -> bool:
@@ -50,61 +59,41 @@ def is_header(table: Table) -> bool:
     3. Else (texts over texts) yes if fewer than half of the texts occur again below in their own columns, as
        values do and names do not. So a single row of texts is a header without data.
     """
-    for text, column in zip(table.first, table.below, strict=True):
-        if _is_name(text) and _only_numbers(column):
+    below = [_values_below(column) for column in table.columns]
+    for text, values in zip(table.first, below, strict=True):
+        if _is_name(text) and _only_numbers(values):
             return True
     if not all(_is_name(text) for text in table.first):
         return False
-    again = [text in column.values for text, column in zip(table.first, table.below, strict=True)]
+    again = [text in values for text, values in zip(table.first, below, strict=True)]
     return 2 * sum(again) < len(again)
 
 
 def with_header(table: Table) -> list[Column]:
     """The columns below the first row, named by it."""
-    return [replace(column, name=clean_name(name)) for name, column in zip(table.first, table.below, strict=True)]
+    return [
+        replace(column, name=clean_name(name), codes=column.codes[1:])
+        for name, column in zip(table.first, table.columns, strict=True)
+    ]
 
 
 def without_header(table: Table) -> list[Column]:
     """The columns with the first row as their first record, named X0, X1, ..."""
-    return [
-        Column(f"X{j}", (*column.values, text), np.append(np.int32(len(column.values)), column.codes))
-        for j, (text, column) in enumerate(zip(table.first, table.below, strict=True))
-    ]
+    return [replace(column, name=f"X{j}") for j, column in enumerate(table.columns)]
 
 
-def _columns(rows: Iterator[NumberedRow], width: int, source: str) -> tuple[Column, ...]:
-    """The columns of the rows that follow, unnamed."""
-    # A dictionary per column that gives each new text the next code.
-    seen: list[defaultdict[str, int]] = [defaultdict() for _ in range(width)]
-    for texts in seen:
-        texts.default_factory = texts.__len__
-    pieces: list[list[NDArray[np.int32]]] = [[np.zeros(0, dtype=np.int32)] for _ in range(width)]
-    for chunk in _chunks(rows, width, source):
-        for column, texts, piece in zip(zip(*chunk, strict=True), seen, pieces, strict=True):
-            piece.append(np.fromiter(map(texts.__getitem__, column), dtype=np.int32, count=len(chunk)))
-    return tuple(
-        Column("", tuple(map(str.strip, texts)), np.concatenate(piece))
-        for texts, piece in zip(seen, pieces, strict=True)
-    )
-
-
-def _chunks(rows: Iterator[NumberedRow], width: int, source: str) -> Iterator[list[list[str]]]:
-    """The rows by the chunk, each of `width` fields."""
-    while chunk := list(islice(rows, CHUNK_ROWS)):
-        fields = [row for row, _ in chunk]
-        if {*map(len, fields)} != {width}:
-            row, line = next((row, line) for row, line in chunk if len(row) != width)
-            raise InputError(
-                f"{source}, line {line}: {len(row)} field{'s' if len(row) != 1 else ''} where the first row "
-                f"has {width}: correct the line, or give the right --delimiter."
-            )
-        yield fields
+def _values_below(column: Column) -> tuple[str, ...]:
+    """The texts of a column that occur below its first row."""
+    first = int(column.codes[0])
+    if (column.codes[1:] == first).any():
+        return column.values
+    return column.values[:first] + column.values[first + 1 :]
 
 
 def _is_name(text: str) -> bool:
     return text not in MARKERS and numbers_of([text]) is None
 
 
-def _only_numbers(column: Column) -> bool:
-    """Whether there are values that are not missing, and all of them are numbers."""
-    return numbers_of([text for text in column.values if text not in MARKERS]) is not None
+def _only_numbers(texts: Sequence[str]) -> bool:
+    """Whether there are texts that are not missing values, and all of them are numbers."""
+    return numbers_of([text for text in texts if text not in MARKERS]) is not None

@@ -1,35 +1,98 @@
 """Text files as the user has them: plain or gzip, UTF-8 with or without a byte order mark."""
 
+import codecs
 import gzip
+import os
+import stat
 import zlib
+from collections.abc import Iterator
 from os import PathLike
-from pathlib import Path
+from typing import BinaryIO, cast
 
+from extbnsl.data.reading import Reading
 from extbnsl.errors import InputError
+from extbnsl.machine.budgets import format_size
 
 GZIP_MAGIC = b"\x1f\x8b"
+BLOCK = 1 << 18  # bytes read at a time: few calls, and what is made of a block fits the smallest memory budget
+LONGEST_LINE = 1 << 22  # bytes; a row of a million short fields has fewer
+
+
+def text_blocks(path: str | PathLike[str], reading: Reading) -> Iterator[bytes]:
+    """The text of a file as UTF-8, block by block: whole lines, about BLOCK bytes or one longer line each.
+
+    The file is decompressed if it starts as gzip does; a byte order mark is left out, line ends are left as they are.
+    Raises InputError if the file cannot be read, is a damaged gzip, is not UTF-8, has NUL bytes, or has a line of more
+    than LONGEST_LINE bytes, and BudgetError if the deadline passes. At most two such lines are in memory at a time.
+    """
+    held, line, first = b"", 1, True
+    for data in _data(path, reading):
+        held += data
+        end = _end_of_lines(held)
+        if end == 0 and len(held) > LONGEST_LINE:
+            raise too_long(path, line)
+        if end:
+            block, held = held[:end], held[end:]
+            yield _checked(block, first, path, line)
+            line, first = line + block.count(b"\n"), False
+    if held:
+        yield _checked(held, first, path, line)
 
 
 def read_text(path: str | PathLike[str]) -> str:
-    """The text of a file, decompressed if it starts as gzip does; line ends are left as they are.
+    """The text of a small file, such as one of arities; raises InputError as `text_blocks`, and if it is not small."""
+    parts: list[bytes] = []
+    for block in text_blocks(path, Reading()):
+        parts.append(block)
+        if sum(map(len, parts)) > LONGEST_LINE:
+            raise InputError(f"{path} has more than {format_size(LONGEST_LINE)}: is it the right file?")
+    return b"".join(parts).decode()
 
-    Raises InputError if the file cannot be read, is a damaged gzip, is not UTF-8 or has NUL bytes.
-    """
+
+def too_long(path: str | PathLike[str], line: int) -> InputError:
+    """The refusal of a line, or of what belongs together from a line on, of more than LONGEST_LINE bytes."""
+    return InputError(
+        f"{path}, line {line}: more than {format_size(LONGEST_LINE)} without the end of a row: is it the right file?"
+    )
+
+
+def _data(path: str | PathLike[str], reading: Reading) -> Iterator[bytes]:
+    """The bytes of a file, decompressed, at most BLOCK at a time."""
     try:
-        data = Path(path).read_bytes()
+        with open(path, "rb") as file:
+            total = _size(file)
+            packed = file.peek(len(GZIP_MAGIC)).startswith(GZIP_MAGIC)
+            stream = cast(BinaryIO, gzip.GzipFile(fileobj=file)) if packed else file
+            while data := stream.read(BLOCK):
+                reading.advanced(path, file.tell() if total else 0, total)
+                yield data
+    except (EOFError, gzip.BadGzipFile, zlib.error):
+        raise InputError(f"{path} is a damaged or truncated gzip file: copy it again.") from None
     except OSError as error:
         raise InputError(f"{path} cannot be read ({error.strerror}): check the name and the permissions.") from None
-    if data.startswith(GZIP_MAGIC):
-        try:
-            data = gzip.decompress(data)
-        except (EOFError, OSError, zlib.error):
-            raise InputError(f"{path} is a damaged or truncated gzip file: copy it again.") from None
+
+
+def _size(file: BinaryIO) -> int:
+    """The size of a regular file; 0 for what has none, such as a pipe."""
+    status = os.fstat(file.fileno())
+    return status.st_size if stat.S_ISREG(status.st_mode) else 0
+
+
+def _end_of_lines(text: bytes) -> int:
+    """Where the last whole line ends; 0 if there is none. A \\r at the very end may be half of a line end."""
+    return text.rfind(b"\n") + 1 or text.rfind(b"\r", 0, -1) + 1
+
+
+def _checked(block: bytes, first: bool, path: str | PathLike[str], line: int) -> bytes:
+    """The block without a byte order mark, if it is text; `line` is the number of its first line."""
+    block = block.removeprefix(codecs.BOM_UTF8) if first else block
     try:
-        text = data.decode("utf-8-sig")
+        if not block.isascii():
+            block.decode()
     except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise InputError(f"{path} is not UTF-8 text (line {line}): save it as UTF-8.") from None
-    if "\0" in text:
-        line = text.count("\n", 0, text.index("\0")) + 1
-        raise InputError(f"{path} has a NUL byte in line {line}, so it is no text file: save it as UTF-8 text.")
-    return text
+        at = line + block.count(b"\n", 0, error.start)
+        raise InputError(f"{path} is not UTF-8 text (line {at}): save it as UTF-8.") from None
+    if b"\0" in block:
+        at = line + block.count(b"\n", 0, block.index(b"\0"))
+        raise InputError(f"{path} has a NUL byte in line {at}, so it is no text file: save it as UTF-8 text.")
+    return block

@@ -1,0 +1,37 @@
+"""What reading a file may take, and who hears of it."""
+
+from dataclasses import dataclass, field
+from os import PathLike
+
+from extbnsl.errors import BudgetError
+from extbnsl.events import Observer, StageAdvanced, ignore
+from extbnsl.machine.budgets import Deadline, default_memory, format_size
+
+STAGE = "reading"
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What reading a file may take, and who hears of it.
+
+    memory: bytes for what is kept of the file and what is made of it, by default three quarters of what the machine
+    has free. deadline: until when. observer: hears how much of the file has been read.
+    """
+
+    memory: int = field(default_factory=default_memory)
+    deadline: Deadline = field(default_factory=Deadline)
+    observer: Observer = ignore
+
+    def advanced(self, path: str | PathLike[str], done: int, total: int) -> None:
+        """Say that `done` of `total` bytes of the file have been read (0: nobody knows); BudgetError if time is up."""
+        if self.deadline.passed():
+            raise BudgetError(f"The time limit passed while {path} was read: give a longer --time-limit.")
+        self.observer(StageAdvanced(STAGE, done, total, "bytes"))
+
+    def check_memory(self, path: str | PathLike[str], needed: int, so_far: str) -> None:
+        """Raise BudgetError if what has been read so far is certain to need more bytes than the memory has."""
+        if needed > self.memory:
+            raise BudgetError(
+                f"{path} needs more than the {format_size(self.memory)} of memory that --memory grants: "
+                f"{so_far} read so far take {format_size(needed)}; grant more, or leave out what is not needed."
+            )
