@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from patching import patch_everywhere
+from patching import make_thorough
 
 import extbnsl
 
@@ -39,6 +39,4 @@ def _one_package() -> Iterator[None]:
 def thorough(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every search counts as one for which everything is worth doing: highspy is needed."""
     pytest.importorskip("highspy")
-    patch_everywhere(monkeypatch, "proof.effort", "MANY_EDGES", 0)
-    monkeypatch.setattr("extbnsl.proof.effort.SHARE", 1e30)
-    monkeypatch.setattr("extbnsl.proof.effort.UNTIL_POLISH_NS", 0)
+    make_thorough(monkeypatch)

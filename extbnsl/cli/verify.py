@@ -4,15 +4,15 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from extbnsl.claims import TIME_LIMIT as OUT_OF_TIME
+from extbnsl.claims import OPTIMAL, TIME_LIMIT
 from extbnsl.cli import options
 from extbnsl.cli.console import say
 
 if TYPE_CHECKING:
-    from extbnsl.verify.verdict import Optimality
+    from extbnsl.verify.optimality import Optimality
 
 DOES_NOT_HOLD = 31
-TIME_LIMIT = 600.0  # seconds
+SECONDS = 600.0  # unless a time limit is given
 MOST_NAMES = 10  # that a sentence lists
 
 EPILOG = """\
@@ -36,21 +36,21 @@ def add(commands: Any) -> None:
 
 def run(given: argparse.Namespace) -> int:
     """Print what does not hold, or that all does; the exit code."""
-    from extbnsl.data import Dataset
     from extbnsl.machine.budgets import Deadline, default_threads
     from extbnsl.machine.workers import Workers
     from extbnsl.results.reading import read_result
-    from extbnsl.verify.verdict import verify, verify_against_scores, verify_optimality
+    from extbnsl.verify.optimality import verify_optimality
+    from extbnsl.verify.verdict import verify
 
-    deadline = Deadline.after(TIME_LIMIT if given.time_limit is None else given.time_limit)
+    deadline = Deadline.after(SECONDS if given.time_limit is None else given.time_limit)
     document = read_result(given.result)
     problem = options.read_problem(given.data, options.data_options(given))
-    check = verify if isinstance(problem, Dataset) else verify_against_scores
-    verdict = check(document, problem)
-    findings, proof = verdict.findings, "That none is cheaper was not proved again."
+    verdict = verify(document, problem)
+    findings, proof = verdict.findings, ""
     if verdict.ok:
-        with Workers(default_threads(), lambda: OUT_OF_TIME if deadline.passed() else None) as workers:
+        with Workers(default_threads(), lambda: TIME_LIMIT if deadline.passed() else None) as workers:
             optimality = verify_optimality(document, problem, workers)
+        findings, proof = (), _unproved(document)
         if optimality is not None:
             findings, proof = optimality.findings, _told(optimality)
     for finding in findings:
@@ -65,29 +65,49 @@ def run(given: argparse.Namespace) -> int:
     return 0
 
 
+def _unproved(document: dict[str, Any]) -> str:
+    """A sentence about what was not checked of a result without a certificate."""
+    if document["status"] == OPTIMAL:
+        return "Optimality was not checked again (this result has no certificate)."
+    return (
+        f"Optimality is not claimed (status {document['status']}), and the lower bound {document['lower_bound']:.6f} "
+        "was not checked again."
+    )
+
+
 def _told(optimality: "Optimality") -> str:
     """One or more sentences about how much of the optimality is proved; nothing was found to be wrong."""
+    most = optimality.max_parents
+    among = "" if most is None else f" among networks of at most {most} parent{'' if most == 1 else 's'} a variable"
     if optimality.complete:
-        return "Optimality proved by certificate."
+        return f"Optimality{among} proved by certificate."
     told = []
     if optimality.proved:
-        told.append(f"Optimality of {_components(optimality.proved)} proved by certificate.")
+        told.append(f"Optimality of {_components(optimality.proved)}{among} proved by certificate.")
     if optimality.searched:
         told.append(
-            f"That of {_components(optimality.searched)} was proved by search, which a certificate does not cover."
+            f"The optimality of {_components(optimality.searched)}{among} was proved by search; "
+            "verify cannot repeat that, only another solve can."
         )
     if optimality.unchecked:
-        told.append(
-            f"That of {_components(optimality.unchecked)} could not be checked in the time: not finished were the "
-            f"families of {_listed(optimality.unfinished)}; give a longer --time-limit."
-        )
+        told.append(f"The optimality of {_components(optimality.unchecked)} was not checked: {_why(optimality)}.")
     return " ".join(told)
+
+
+def _why(optimality: "Optimality") -> str:
+    """Why a check was given up, and what to do about it."""
+    if optimality.why == TIME_LIMIT:
+        return (
+            f"the time was over before the parent sets of {_listed(optimality.unfinished)} were counted; "
+            "give a longer --time-limit"
+        )
+    return optimality.why
 
 
 def _components(components: tuple[tuple[str, ...], ...]) -> str:
     """Components by their first variables."""
     one = len(components) == 1
-    return f"the component{'' if one else 's'} of {_listed(tuple(names[0] for names in components))}"
+    return f"the component{'' if one else 's'} with {_listed(tuple(names[0] for names in components))}"
 
 
 def _listed(names: tuple[str, ...]) -> str:

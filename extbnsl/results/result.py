@@ -15,8 +15,7 @@ from extbnsl.networks.network import Network
 from extbnsl.networks.parameters import fit
 from extbnsl.scores.local import LocalScores
 from extbnsl.verify.certificate import Certificate
-
-FORMAT_VERSION = 1
+from extbnsl.verify.document import FORMAT_VERSION, LOG_BASE, SIGN
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,8 +58,8 @@ class Result:
             "lower_bound": self.lower_bound,
             "upper_bound": self.upper_bound,
             "score": self.score,
-            "sign": "minimised",
-            "log_base": "e",
+            "sign": SIGN,
+            "log_base": LOG_BASE,
             "max_parents": self.max_parents,
             "variables": list(names),
             "parents": self.network.parents_by_name(),

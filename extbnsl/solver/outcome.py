@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from extbnsl.bounds.multipliers import UNIT
 from extbnsl.claims import OPTIMAL, tolerance
 from extbnsl.data import Dataset
 from extbnsl.errors import VerificationError
@@ -20,7 +19,8 @@ from extbnsl.proof.standing import Part
 from extbnsl.results.result import Result
 from extbnsl.scores.local import LocalScores
 from extbnsl.verify.certificate import CLUSTERS, SEARCH, Certificate, CertifiedComponent, Pass
-from extbnsl.verify.verdict import score_network
+from extbnsl.verify.rescoring import score_network
+from extbnsl.verify.units import floor_units
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,12 @@ class Solution:
     @property
     def lower_bound(self) -> float:
         """What every network costs at least, in nats: what the parts prove, each within its own tolerance."""
-        return math.fsum(min(part.lower_bound, part.upper_bound - tolerance(part.upper_bound)) for part in self.parts)
+        return math.fsum(map(_proved_bound, self.parts))
+
+
+def _proved_bound(part: Part) -> float:
+    """What a part proves, in nats: never more than its cost less the tolerance, which is what 'optimal' claims."""
+    return min(part.lower_bound, part.upper_bound - tolerance(part.upper_bound))
 
 
 def warnings_of(problem: Dataset | LocalScores) -> tuple[str, ...]:
@@ -78,7 +83,7 @@ def result_of(
         local_scores=survivors.scores,
         digest=problem.fingerprint,
         dataset=dataset,
-        certificate=_certificate(network.names, solution) if status == OPTIMAL and dataset else None,
+        certificate=_certificate(network.names, solution) if status == OPTIMAL else None,
     )
 
 
@@ -127,14 +132,12 @@ def _certificate(names: tuple[str, ...], solution: Solution) -> Certificate:
     for part, component in zip(solution.parts, solution.components, strict=True):
         own = tuple(names[v] for v in component.variables)
         passes = tuple(
-            Pass(
-                tuple(tuple(tuple(own[i] for i in cluster) for cluster in cut) for cut in one.cuts),
-                tuple(weight * UNIT for weight in one.weights),
-                dict(zip(own, one.least, strict=True)),
-            )
+            Pass(tuple(tuple(tuple(own[i] for i in cluster) for cluster in cut) for cut in one.cuts), one.weights)
             for one in part.passes
         )
-        components.append(CertifiedComponent(own, part.upper_bound, CLUSTERS if passes else SEARCH, passes))
+        least = dict(zip(own, map(floor_units, part.passes[0].least), strict=True)) if passes else {}
+        proof = CLUSTERS if passes else SEARCH
+        components.append(CertifiedComponent(own, _proved_bound(part), proof, passes, least))
     return Certificate(tuple(components))
 
 

@@ -1,15 +1,17 @@
-"""An independent check of a certificate: every family that matters is counted again from the data.
+"""An independent check of a certificate: every family that matters is counted again, and all sums are exact.
 
-It shares no code with the counting, the costs and the bounds of the solver. For each child X of a component, all
-families with c'(X, P) < mu_X + limit - root are collected, by the claimed mu and root of the first pass, but for some
-that others take the place of: see extbnsl/recount_families.py. The minima of c' found must not be below those that the
-certificate claims. The passes then run on the collected families, with the minima found: the others are in no network
-below the limit.
+It shares no code with the counting, the costs and the bounds of the solver. Costs are rounded down to whole units; from
+there on all is in integers. For each child X of a component, all families with c'(X, P) < mu_X + target - root are
+collected, by the claimed mu and root of the first pass, but for some that others take the place of: see `families`.
+The minima of c' found must not be below those that the certificate claims. The passes then run on the collected
+families, with the minima found: the others are in no network below the target.
+
+The target is the claimed lower bound less what costs may be off by rounding, which follows from the data alone.
 """
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,11 +19,13 @@ from numpy.typing import NDArray
 
 from extbnsl.kernels.bits import u64
 from extbnsl.kernels.compiler import njit
-from extbnsl.kernels.varsets import pack, sizes, words
+from extbnsl.kernels.varsets import pack, words
 from extbnsl.machine.workers import Stopped, Workers
-from extbnsl.scores.local import LocalScores
 from extbnsl.verify.certificate import CertifiedComponent, Pass, bound_of
-from extbnsl.verify.families import Families, FamiliesBelow, Taken
+from extbnsl.verify.families import FamilySource, Taken
+from extbnsl.verify.units import BEYOND, MOST_UNITS, TooMuch, ceil_units, floor_units, floors_of, nats_of
+
+FARTHEST = (1 << 63) - 1  # what int64 holds
 
 
 @dataclass(frozen=True)
@@ -29,90 +33,110 @@ class Recount:
     """What became of one component's proof.
 
     findings: sentences, one for each claim that does not hold. unchecked: the children that were not finished when the
-    check was stopped. root: the bound in nats that was reached, nan before any.
+    check was given up, and why: a stop reason, or a clause.
     """
 
-    findings: tuple[str, ...]
-    unchecked: tuple[str, ...]
-    root: float
+    findings: tuple[str, ...] = ()
+    unchecked: tuple[str, ...] = ()
+    why: str = ""
 
     @property
     def proved(self) -> bool:
-        """Whether no network has families of these children below the limit, but for `rounding`."""
+        """Whether no network has families of these children below the lower bound, but for the rounding of costs."""
         return not self.findings and not self.unchecked
 
 
-def rounding(component: CertifiedComponent) -> float:
-    """What sums of costs may be off, in nats: a bound this far below the limit proves, a minimum a tenth of it below
-    the claimed one does not refute."""
-    return 1e-6 + 1e-11 * abs(component.upper_bound)
+@dataclass(frozen=True)
+class _Found:
+    """Families of one child: varsets (m, words) and costs (m,), whole units."""
+
+    varsets: NDArray[np.uint64]
+    costs: NDArray[np.int64]
+
+    def reduced(self, taken: Taken) -> NDArray[np.int64]:
+        """c' of each, in units: exact."""
+        return self.costs - _disjoint_sum(self.varsets, taken.clusters, taken.multipliers)
+
+    def kept(self, which: NDArray[np.bool_]) -> "_Found":
+        return _Found(self.varsets[which], self.costs[which])
 
 
 def check_component(
-    component: CertifiedComponent, names: Sequence[str], families_below: FamiliesBelow, workers: Workers
+    component: CertifiedComponent, names: Sequence[str], source: FamilySource, workers: Workers
 ) -> Recount:
     """Run the passes of a component with a proof by clusters, well formed as `read_certificate` makes sure.
 
-    `names` are all variables, in the order of varsets.
-
-    `families_below` is asked once for each child. When the workers' stop signal comes, the children that were not
-    finished are unchecked.
+    `names` are all variables, in the order of varsets. `source` is asked once for each child. When the workers' stop
+    signal comes, the children that were not finished are unchecked.
     """
-    children = [names.index(name) for name in component.variables]
-    slack = rounding(component)
-    first = component.passes[0]
-    gap = max(component.limit - first.root, 0.0)
-    found: dict[str, Families] = {}
+    slack = {name: ceil_units(source.rounding(names.index(name))) for name in component.variables}
+    target = floor_units(component.lower_bound) - sum(slack.values())
+    least = {name: component.least[name] - slack[name] for name in component.variables}
+    gap = max(target - bound_of(component.passes[0], least), 0)
+    thresholds = {name: mu + gap for name, mu in least.items()}
+    found: dict[str, _Found] = {}
 
-    def count(child: int) -> None:
-        name = names[child]
-        # the minima may all be a little below those claimed, which raises what a cheaper network can afford
-        threshold = first.least[name] + gap + slack * (1 + len(children))
-        taken = taken_by(first, child, names)
-        varsets, costs = families_below(child, threshold, taken)
-        below = _reduced(varsets, costs, taken) < threshold
-        found[name] = varsets[below], costs[below]
+    def count(name: str) -> None:
+        taken = taken_by(component.passes[0], names.index(name), names)
+        varsets, costs = source.below(names.index(name), thresholds[name], taken)
+        families = _Found(varsets, floors_of(costs))
+        found[name] = families.kept(families.reduced(taken) < thresholds[name])
 
     try:
-        workers.map(count, [(child,) for child in children])
-    except Stopped:
-        return Recount((), tuple(name for name in component.variables if name not in found), math.nan)
-    return _run_passes(component, names, found, gap)
+        if max(map(abs, thresholds.values())) > MOST_UNITS:
+            raise TooMuch(BEYOND)
+        workers.map(count, [(name,) for name in component.variables])
+    except (Stopped, TooMuch) as stop:
+        left = tuple(name for name in component.variables if name not in found)
+        return Recount(unchecked=left, why=stop.reason if isinstance(stop, Stopped) else str(stop))
+    return _run_passes(component, names, found, thresholds, slack)
 
 
-def _run_passes(component: CertifiedComponent, names: Sequence[str], found: dict[str, Families], gap: float) -> Recount:
-    """The passes on the families found in the first; all others have a c' of at least the claimed mu + gap there."""
-    slack = rounding(component)
-    root = -math.inf
+def _run_passes(
+    component: CertifiedComponent,
+    names: Sequence[str],
+    found: dict[str, _Found],
+    thresholds: Mapping[str, int],
+    slack: Mapping[str, int],
+) -> Recount:
+    """The passes on the families found in the first; all others have a c' of at least the threshold there.
+
+    With no minimum below the claimed one, a threshold is at least its minimum and what the target is above the root:
+    the others are in no network below the target.
+    """
+    target = floor_units(component.lower_bound) - sum(slack.values())
+    root = 0
     for number, one in enumerate(component.passes):
-        reduced, least, wrong = {}, {}, []
-        for name, (varsets, costs) in found.items():
-            taken = taken_by(one, names.index(name), names)
-            reduced[name] = _reduced(varsets, costs, taken)
-            beyond = one.least[name] + gap if number == 0 else math.inf
-            least[name] = float(reduced[name].min(initial=beyond))
-            if least[name] < one.least[name] - slack / 10:
-                wrong.append(
-                    f"The certificate says that in pass {number + 1} the reduced cost of {name!r} is at least "
-                    f"{one.least[name]!r}, but it is {least[name]!r}."
-                )
-        if wrong:
-            return Recount(tuple(wrong), (), root)
+        reduced = {name: own.reduced(taken_by(one, names.index(name), names)) for name, own in found.items()}
+        if number == 0:
+            least = {name: int(values.min(initial=thresholds[name])) for name, values in reduced.items()}
+            if wrong := _overstated(component, least, slack):
+                return Recount(wrong)
+        else:
+            least = {name: int(values.min()) for name, values in reduced.items()}
         root = bound_of(one, least)
-        if root >= component.limit - slack:
-            return Recount((), (), root)
-        for name, (varsets, costs) in found.items():
-            keep = root + reduced[name] - least[name] < component.limit - slack
-            found[name] = varsets[keep], costs[keep]
-        if not all(costs.size for _, costs in found.values()):
-            return Recount((), (), component.limit)
+        if root >= target:
+            return Recount()
+        for name, values in reduced.items():
+            beyond = least[name] + target - root  # a network with such a family reaches the target
+            found[name] = found[name].kept(values < min(beyond, FARTHEST))
+        if not all(own.costs.size for own in found.values()):
+            return Recount()
     return Recount(
         (
             f"The certificate does not prove the component of {component.variables[0]!r}: its cuts show that it "
-            f"costs at least {root!r}, but the claim is {component.limit!r}.",
-        ),
-        (),
-        root,
+            f"costs at least {nats_of(root)!r}, but the claim is {component.lower_bound!r}.",
+        )
+    )
+
+
+def _overstated(component: CertifiedComponent, least: Mapping[str, int], slack: Mapping[str, int]) -> tuple[str, ...]:
+    """Sentences about the minima of the first pass that are below those claimed, by more than costs may be off."""
+    return tuple(
+        f"The certificate says that the reduced cost of {name!r} is at least {nats_of(component.least[name])!r}, "
+        f"but it is {nats_of(mu)!r}."
+        for name, mu in least.items()
+        if mu < component.least[name] - slack[name]
     )
 
 
@@ -128,30 +152,14 @@ def taken_by(one: Pass, child: int, names: Sequence[str]) -> Taken:
         own = [pack((place[name] for name in cluster), len(names)) for cluster in cut if names[child] in cluster]
         for size in range(1, len(own) + 1):
             rows += [np.bitwise_or.reduce(some) for some in itertools.combinations(own, size)]
-            multipliers += [multiplier * (1.0, -1.0, 2.0)[size - 1]] * math.comb(len(own), size)
-    return Taken(np.array(rows, np.uint64).reshape(-1, words(len(names))), np.array(multipliers, np.float64))
-
-
-def families_of_scores(scores: LocalScores, max_parents: int | None) -> FamiliesBelow:
-    """What asks local scores: all families that they list within the limit, whatever the threshold."""
-    most = scores.variables if max_parents is None else max_parents
-
-    def listed(child: int, threshold: float, taken: Taken) -> Families:
-        small = sizes(scores.parents[child]) <= most
-        return scores.parents[child][small], scores.costs[child][small]
-
-    return listed
-
-
-def _reduced(varsets: NDArray[np.uint64], costs: NDArray[np.float64], taken: Taken) -> NDArray[np.float64]:
-    """c' of families of one child, of whose costs the cuts take that much."""
-    return costs - _disjoint_sum(varsets, taken.clusters, taken.multipliers)
+            multipliers += [multiplier * (1, -1, 2)[size - 1]] * math.comb(len(own), size)
+    return Taken(np.array(rows, np.uint64).reshape(-1, words(len(names))), np.array(multipliers, np.int64))
 
 
 @njit
 def _disjoint_sum(varsets, clusters, multipliers):
-    """For each of the varsets (m, words) the multipliers of the clusters (k, words) disjoint from it: float64 (m,)."""
-    total = np.zeros(varsets.shape[0])
+    """For each of the varsets (m, words) the multipliers of the clusters (k, words) disjoint from it: int64 (m,)."""
+    total = np.zeros(varsets.shape[0], np.int64)
     for j in range(total.size):
         for c in range(multipliers.size):
             common = u64(0)

@@ -16,7 +16,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from certified import certificate_of
 from flat import flattened, solve
 from runs import commit, stopped
 
@@ -27,8 +26,8 @@ from extbnsl.cli.parser import parser
 from extbnsl.data import from_array, read_csv
 from extbnsl.errors import BudgetError, InputError, VerificationError
 from extbnsl.formats.score_files import read_scores
-from extbnsl.machine.workers import Stopped, Workers
-from extbnsl.verify.verdict import score_network
+from extbnsl.machine.workers import Stopped
+from extbnsl.verify.rescoring import score_network
 
 ROWS = 60
 
@@ -319,10 +318,8 @@ def provable():
     """The document of a real result with a certificate by clusters alone, and its data in easy.csv."""
     np.savetxt("easy.csv", a_table()[:, :3], fmt="%d", delimiter=",", header="a,b,c", comments="")
     result = solve(from_array(a_table()[:, :3], ["a", "b", "c"]), threads=1)
-    with Workers(1) as workers:
-        certificate = certificate_of(result, 20, workers)
-    assert {component.proof for component in certificate.components} == {"clusters"}
-    return json.loads(json.dumps(dataclasses.replace(result, certificate=certificate).document()))
+    assert {component.proof for component in result.certificate.components} == {"clusters"}
+    return json.loads(json.dumps(result.document()))
 
 
 def verified(capsys, document, *arguments):
@@ -339,28 +336,28 @@ def test_a_certificate_is_checked(capsys, provable):
     assert out.endswith("Optimality proved by certificate.\n")
     component = max(document["certificate"]["components"], key=lambda c: len(c["variables"]))
     name = component["variables"][0]
-    component["passes"][0]["least"][name] += 1
+    component["least"][name] += 1 << 36
     code, out = verified(capsys, document)
     assert code == 31
     assert f"the reduced cost of {name!r} is at least" in out
     assert out.endswith("r.json does not hold.\n")
-    component |= {"proof": "search", "passes": []}
+    component |= {"proof": "search", "passes": [], "least": {}}
     code, out = verified(capsys, document)
     assert code == 0
-    assert f"of the component of {name!r} was proved by search, which a certificate does not cover" in out
+    assert f"The optimality of the component with {name!r} was proved by search; verify cannot repeat that" in out
 
 
 def test_a_certificate_that_is_damaged(capsys, provable):
     document = provable
-    document["certificate"]["components"][0]["upper_bound"] = "much"
+    document["certificate"]["components"][0]["lower_bound"] = "much"
     Path("r.json").write_text(json.dumps(document))
-    assert "'upper_bound'" in fails(capsys, "verify", "r.json", "easy.csv", code=31)
+    assert "'lower_bound'" in fails(capsys, "verify", "r.json", "easy.csv", code=31)
 
 
 def test_a_certificate_without_time_is_not_checked(capsys, provable):
     code, out = verified(capsys, provable, "--time-limit", "0.000001")
     assert code == 0
-    assert "could not be checked in the time" in out
+    assert "was not checked: the time was over before the parent sets of" in out
     assert "give a longer --time-limit" in out
     assert "proved by certificate" not in out
 
@@ -368,7 +365,22 @@ def test_a_certificate_without_time_is_not_checked(capsys, provable):
 def test_a_result_without_a_certificate_says_so(capsys, provable):
     code, out = verified(capsys, provable | {"certificate": None})
     assert code == 0
-    assert out.endswith("That none is cheaper was not proved again.\n")
+    assert out.endswith("Optimality was not checked again (this result has no certificate).\n")
+
+
+def test_what_is_proved_of_few_parents_says_so(capsys, provable):
+    result = solve(from_array(a_table()[:, :3], ["a", "b", "c"]), threads=1, max_parents=1)
+    code, out = verified(capsys, result.document())
+    assert code == 0
+    assert out.endswith("Optimality among networks of at most 1 parent a variable proved by certificate.\n")
+
+
+def test_the_bound_of_a_result_that_is_not_proved_is_not_checked_again(capsys, provable):
+    code, out = verified(capsys, provable | {"status": "time_limit", "lower_bound": 1.5})
+    assert code == 0
+    assert out.endswith(
+        "Optimality is not claimed (status time_limit), and the lower bound 1.500000 was not checked again.\n"
+    )
 
 
 @pytest.mark.parametrize("status", ["time_limit", "memory_limit", "interrupted", "not_proved"])

@@ -20,7 +20,8 @@ from extbnsl.events import StageEnded, Warned
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.networks.network import Network
 from extbnsl.proof.methods import LOWER_BOUNDS, PARENT_GRAPHS
-from extbnsl.verify.verdict import score_network, verify_optimality
+from extbnsl.verify.optimality import verify_optimality
+from extbnsl.verify.rescoring import score_network
 
 problem, plain_spread = extbnsl.proof.searching.guided_problem, Polish.spread
 COMBINATIONS = [

@@ -25,7 +25,8 @@ from extbnsl.formats.score_files import read_scores, write_scores
 from extbnsl.machine.workers import Stopped
 from extbnsl.orders.local_search import Incumbent, improve_order
 from extbnsl.scores.local import LocalScores, local_scores
-from extbnsl.verify.verdict import score_network, verify
+from extbnsl.verify.rescoring import score_network
+from extbnsl.verify.verdict import verify
 
 SETTINGS = settings(deadline=None, max_examples=30, suppress_health_check=list(HealthCheck))
 

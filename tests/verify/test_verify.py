@@ -12,7 +12,9 @@ from extbnsl.data import Dataset
 from extbnsl.errors import InputError
 from extbnsl.networks.network import Network
 from extbnsl.scores.local import local_scores
-from extbnsl.verify.verdict import score_network, verify, verify_against_scores
+from extbnsl.verify.document import FORMAT_VERSION
+from extbnsl.verify.rescoring import score_network
+from extbnsl.verify.verdict import verify
 
 NAMES = ("a", "b", "c", "d")
 
@@ -30,12 +32,13 @@ def result_of(dataset, parents, **claims):
     network = Network.from_names(NAMES, parents)
     cost = naive.network_cost(dataset.codes, dataset.arities, network.parents)
     document = {
-        "format_version": 1,
+        "format_version": FORMAT_VERSION,
         "status": "optimal",
         "cost": cost,
         "lower_bound": cost - 1e-9,
         "upper_bound": cost,
         "score": "mdl",
+        "sign": "minimised",
         "log_base": "e",
         "variables": list(NAMES),
         "parents": network.parents_by_name(),
@@ -95,7 +98,7 @@ def test_an_order_of_indices_will_do():
 
 def test_a_result_that_is_not_proved_may_have_a_gap():
     dataset = random_data(1)
-    assert verify(result_of(dataset, TRUTH, status="time_limit", lower_bound=-math.inf), dataset).ok
+    assert verify(result_of(dataset, TRUTH, status="time_limit", lower_bound=-1e300), dataset).ok
 
 
 LIES = [
@@ -104,7 +107,6 @@ LIES = [
     ({"lower_bound": 1e9}, "lower bound 1000000000.0 is not at or below"),
     ({"lower_bound": 0.0}, "status is 'optimal', but the bounds 0.0 and"),
     ({"status": "perfect"}, "status 'perfect' is unknown"),
-    ({"log_base": "2"}, "log base is '2'"),
     ({"variables": ["a", "b", "d", "c"]}, "not those of mine.csv"),
     ({"variables": ["a", "b", "c"]}, "not those of mine.csv"),
     ({"parents": {"a": [], "b": [], "c": []}}, "gives no parents for 'd'"),
@@ -148,10 +150,19 @@ def test_other_data_are_found_even_without_a_digest():
 @pytest.mark.parametrize(
     ("key", "value", "message"),
     [
-        ("cost", "12", "'cost' of the result is not a number"),
-        ("cost", math.nan, "'cost' of the result is not a number"),
-        ("lower_bound", None, "'lower_bound' of the result is not a number"),
-        ("upper_bound", True, "'upper_bound' of the result is not a number"),
+        *(
+            (key, value, f"'{key}' of the result is not a finite number")
+            for key in ("cost", "lower_bound", "upper_bound")
+            for value in ("12", None, True, math.nan, math.inf, -math.inf, 10**400, -(10**400))
+        ),
+        ("format_version", 1, "result has format 1, but this version of extbnsl reads format 2"),
+        ("format_version", 99, "result has format 99"),
+        ("format_version", True, "'format_version' of the result is not a whole number"),
+        ("format_version", "2", "'format_version' of the result is not a whole number"),
+        ("sign", "maximised", "'sign' of the result is 'maximised'"),
+        ("sign", None, "'sign' of the result is not a word"),
+        ("log_base", "2", "'log_base' of the result is '2'"),
+        ("max_parents", True, "'max_parents' of the result is not a whole number"),
         ("parents", [], "'parents' of the result is not an object of lists of names"),
         ("parents", {"a": [1]}, "'parents' of the result is not an object of lists of names"),
         ("variables", "abcd", "'variables' of the result is not a list of names"),
@@ -172,7 +183,7 @@ def test_a_malformed_document_is_refused(key, value, message):
 def test_every_missing_key_is_named():
     dataset = random_data(2)
     whole = result_of(dataset, TRUTH)
-    for key in whole.keys() - {"format_version"}:
+    for key in whole:
         document = copy.deepcopy(whole)
         del document[key]
         with pytest.raises(InputError, match=f"no '{key}'"):
@@ -195,16 +206,16 @@ def file_result(scores, parents, cost, **claims):
 
 def test_a_result_from_a_score_file():
     scores = listed_scores()
-    assert verify_against_scores(file_result(scores, {"d": ["a"]}, 9.5), scores).ok
-    assert verify_against_scores(file_result(scores, {}, 10.0), scores).cost == 10
-    wrong = verify_against_scores(file_result(scores, {"d": ["a"]}, 9.0), scores)
+    assert verify(file_result(scores, {"d": ["a"]}, 9.5), scores).ok
+    assert verify(file_result(scores, {}, 10.0), scores).cost == 10
+    wrong = verify(file_result(scores, {"d": ["a"]}, 9.0), scores)
     assert wrong.findings == ("The claimed cost is 9.0, but the network costs 9.5.",)
     assert wrong.cost == 9.5
 
 
 def test_a_family_that_the_scores_do_not_list():
     scores = listed_scores()
-    verdict = verify_against_scores(file_result(scores, {"d": ["a", "b"]}, 9.5), scores)
+    verdict = verify(file_result(scores, {"d": ["a", "b"]}, 9.5), scores)
     assert verdict.findings == ("The local scores do not list the family of 'd' with 'a', 'b'.",)
     assert math.isnan(verdict.cost)
 
@@ -214,8 +225,6 @@ def test_the_wrong_kind_of_source_is_refused():
     with pytest.raises(InputError, match="score 'file', which data cannot verify"):
         verify(file_result(scores, {}, 10.0), random_data(0))
     with pytest.raises(InputError, match="score 'mdl', but the local scores are 'file'"):
-        verify_against_scores(file_result(scores, {}, 10.0, score="mdl"), scores)
-    other = verify_against_scores(
-        file_result(scores, {}, 10.0, provenance={"data_digest": random_data(0).fingerprint}), scores
-    )
+        verify(file_result(scores, {}, 10.0, score="mdl"), scores)
+    other = verify(file_result(scores, {}, 10.0, provenance={"data_digest": random_data(0).fingerprint}), scores)
     assert other.findings == ("The result is about other data: its digest is not that of the local scores.",)

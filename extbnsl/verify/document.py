@@ -1,0 +1,84 @@
+"""What a result document claims, its types and its format checked."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from extbnsl.errors import InputError
+from extbnsl.verify.values import is_names, is_number, is_object, is_whole, is_word
+
+FORMAT_VERSION = 2  # of result.json; 1 had multipliers that were not whole units
+SIGN, LOG_BASE = "minimised", "e"
+
+
+@dataclass(frozen=True)
+class ClaimedResult:
+    """What a result document says; costs in nats, minimised."""
+
+    status: str
+    score: str
+    cost: float
+    lower_bound: float
+    upper_bound: float
+    variables: tuple[str, ...]
+    parents: Mapping[str, list[str]]
+    order: tuple[str, ...]
+    max_parents: int | None
+    digest: str | None
+
+
+def read_claims(document: Any) -> ClaimedResult:
+    """The claims of a document; raises InputError, with one sentence that names the key, if it is of another format,
+    lacks a key, or has one of another type."""
+    if not is_object(document):
+        raise InputError("The result is not a JSON object: give the result.json of a run.")
+    version = _get(document, "format_version", is_whole, "a whole number")
+    if version != FORMAT_VERSION:
+        raise InputError(
+            f"The result has format {version}, but this version of extbnsl reads format {FORMAT_VERSION}: "
+            "solve again, or verify it with the version that wrote it."
+        )
+    for key, known in (("sign", SIGN), ("log_base", LOG_BASE)):
+        if _get(document, key, is_word, "a word") != known:
+            raise InputError(
+                f"The {key!r} of the result is {document[key]!r}, not {known!r}: costs are minimised nats."
+            )
+    variables = tuple(_get(document, "variables", is_names, "a list of names"))
+    order = _get(document, "order", _is_order, "a list of names or of indices of variables")
+    provenance = _get(document, "provenance", is_object, "an object")
+    return ClaimedResult(
+        status=_get(document, "status", is_word, "a word"),
+        score=_get(document, "score", is_word, "a word"),
+        cost=float(_get(document, "cost", is_number, "a finite number")),
+        lower_bound=float(_get(document, "lower_bound", is_number, "a finite number")),
+        upper_bound=float(_get(document, "upper_bound", is_number, "a finite number")),
+        variables=variables,
+        parents=_get(document, "parents", _is_parents, "an object of lists of names"),
+        order=tuple(variables[i] if is_whole(i) and 0 <= i < len(variables) else str(i) for i in order),
+        max_parents=_get(document, "max_parents", _is_limit, "a whole number or null"),
+        digest=_get(provenance, "data_digest", lambda v: v is None or is_word(v), "a digest or null"),
+    )
+
+
+def _get(document: dict[str, Any], key: str, fits: Callable[[Any], bool], wanted: str) -> Any:
+    """document[key]; raises InputError if it is missing or does not fit."""
+    if key not in document:
+        raise InputError(f"The result has no {key!r}: give the whole result.json of a run.")
+    if not fits(document[key]):
+        raise InputError(f"The {key!r} of the result is not {wanted}: give the result.json of a run.")
+    return document[key]
+
+
+def _is_limit(value: Any) -> bool:
+    """Whether a JSON value is a parent limit."""
+    return value is None or (is_whole(value) and value >= 0)
+
+
+def _is_order(value: Any) -> bool:
+    """Whether a JSON value is a list of names or of indices."""
+    return is_names(value) or (isinstance(value, list) and all(map(is_whole, value)))
+
+
+def _is_parents(value: Any) -> bool:
+    """Whether a JSON value maps names to lists of names."""
+    return is_object(value) and all(map(is_names, value.values()))

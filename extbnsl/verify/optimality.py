@@ -1,0 +1,107 @@
+"""Is a result that holds proved optimal? What its certificate proves, checked again, against what it claims."""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from extbnsl.claims import OPTIMAL, tolerance
+from extbnsl.data import Dataset
+from extbnsl.machine.workers import Workers
+from extbnsl.networks.network import Network
+from extbnsl.scores.local import LocalScores
+from extbnsl.verify.certificate import CLUSTERS, CertifiedComponent, read_certificate
+from extbnsl.verify.document import ClaimedResult, read_claims
+from extbnsl.verify.families import FamilySource, families_of_data, families_of_scores
+from extbnsl.verify.recount import check_component
+from extbnsl.verify.rescoring import PARAMETER_COSTS, family_costs
+
+
+@dataclass(frozen=True)
+class Optimality:
+    """What became of the certificate of a result whose other claims hold.
+
+    `findings` are sentences, one for each claim that does not hold. Components, as tuples of names: proved by the
+    certificate, searched (proved by a search, if at all), and unchecked because the check was given up; `unfinished`
+    are the children at which it was, and `why` says for which reason: a stop reason, or a clause. max_parents: what is
+    proved is proved of networks in which no variable has more parents, None for all networks.
+    """
+
+    findings: tuple[str, ...]
+    max_parents: int | None
+    proved: tuple[tuple[str, ...], ...] = ()
+    searched: tuple[tuple[str, ...], ...] = ()
+    unchecked: tuple[tuple[str, ...], ...] = ()
+    unfinished: tuple[str, ...] = ()
+    why: str = ""
+
+    @property
+    def ok(self) -> bool:
+        """Whether no claim was found wrong; it may be that little was checked."""
+        return not self.findings
+
+    @property
+    def complete(self) -> bool:
+        """Whether the certificate proves that no network is cheaper, but for the tolerance of the claim."""
+        return self.ok and not self.searched and not self.unchecked
+
+
+def verify_optimality(document: dict[str, Any], problem: Dataset | LocalScores, workers: Workers) -> Optimality | None:
+    """Check the certificate of a result document that `verify` found to hold.
+
+    None if there is no claim to check: the status is not 'optimal', or the document has no certificate. What the
+    workers' stop signal leaves undone is unchecked. Raises RunDirectoryError if the certificate is damaged and
+    InputError as `verify` does. Nearly all time goes to counting: see `families`.
+    """
+    claim = read_claims(document)
+    if claim.status != OPTIMAL or document.get("certificate") is None:
+        return None
+    components = read_certificate(document["certificate"], problem.names).components
+    if isinstance(problem, Dataset):
+        parameter = PARAMETER_COSTS[claim.score](problem.records)
+        source = families_of_data(problem, parameter, claim.max_parents, workers)
+    else:
+        source = families_of_scores(problem, claim.max_parents)
+    findings = _bound_findings(components, claim, problem, source)
+    if findings:
+        return Optimality(tuple(findings), claim.max_parents)
+    proved: list[tuple[str, ...]] = []
+    unchecked: list[tuple[str, ...]] = []
+    unfinished: list[str] = []
+    why = ""
+    for component in (c for c in components if c.proof == CLUSTERS):
+        recount = check_component(component, problem.names, source, workers)
+        findings += recount.findings
+        unfinished += recount.unchecked
+        why = why or recount.why
+        if not recount.findings:
+            (unchecked if recount.unchecked else proved).append(component.variables)
+    searched = tuple(c.variables for c in components if c.proof != CLUSTERS)
+    return Optimality(
+        tuple(findings), claim.max_parents, tuple(proved), searched, tuple(unchecked), tuple(unfinished), why
+    )
+
+
+def _bound_findings(
+    components: tuple[CertifiedComponent, ...],
+    claim: ClaimedResult,
+    problem: Dataset | LocalScores,
+    source: FamilySource,
+) -> list[str]:
+    """Findings about the lower bounds of the components, which make up that of the result: each must be within its
+    own tolerance of what the network's families cost there."""
+    costs = family_costs(problem, Network.from_names(problem.names, claim.parents), claim.score)
+    findings = []
+    for component in components:
+        own = [problem.names.index(name) for name in component.variables]
+        cost = math.fsum(costs[child] for child in own)
+        if not abs(cost - component.lower_bound) <= tolerance(cost) + math.fsum(map(source.rounding, own)):
+            findings.append(
+                f"The certificate says that the families of the component of {component.variables[0]!r} cost "
+                f"at least {component.lower_bound!r}, but those of the network cost {cost!r}."
+            )
+    total = math.fsum(component.lower_bound for component in components)
+    if not claim.lower_bound <= total:
+        findings.append(
+            f"The lower bound is {claim.lower_bound!r}, but the components of the certificate have {total!r} together."
+        )
+    return findings
