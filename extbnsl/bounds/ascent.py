@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.bounds.cuts import MEMBERS, count_times, has, holds, is_cluster
-from extbnsl.bounds.multipliers import UNIT, Families, Multipliers, multipliers_of, whole_units
+from extbnsl.bounds.multipliers import UNIT, FamilyArrays, Multipliers, multipliers_of, whole_units
 from extbnsl.bounds.multipliers import reduce as reduce
 from extbnsl.kernels.bits import lowest, u64
 from extbnsl.kernels.compiler import njit
@@ -28,7 +28,7 @@ def multipliers_bytes(costs: Sequence[NDArray[np.float64]], variables: int, thre
 
 
 def find_multipliers(
-    families: Families, start: Multipliers | None, rounds: int, seed: int, workers: Workers
+    families: FamilyArrays, start: Multipliers | None, rounds: int, seed: int, workers: Workers
 ) -> Multipliers:
     """Good multipliers: greedy ascent from `start` (or from none), then `rounds` of improvement in STREAMS streams.
 
@@ -43,7 +43,7 @@ def find_multipliers(
         if start is not None:
             count = start.weights.size
             cuts[:count], weights[:count] = start.cuts, start.weights * UNIT
-        count, root = improve(families.arrays(), cuts, weights, count, rounds, seed + number, workers.halt)
+        count, root = improve(families, cuts, weights, count, rounds, seed + number, workers.halt)
         return root, cuts[:count].copy(), weights[:count].copy()
 
     found = workers.map(stream, [(number,) for number in range(STREAMS if rounds else 1)])
@@ -67,7 +67,7 @@ def _random(state):
 def _collect_free(families, reduced, free, x):
     """The parent sets of child x that cost nothing more than its cheapest, into free[0][x], their number into
     free[1][x]."""
-    parents, first = families[0], families[2]
+    parents, first = families.parents, families.first
     sets, counts = free
     count = 0
     for j in range(first[x], first[x + 1]):
@@ -132,7 +132,7 @@ def _shrink(members, free, state):
 @njit
 def _raise_cluster(cut, families, reduced, free, times):
     """Raise the multiplier of a cluster until a family becomes free; by how much (infinity if that cannot be)."""
-    parents, first = families[0], families[2]
+    parents, first = families.parents, families.first
     step = np.inf
     for x in range(first.size - 1):
         if has(cut[0], x):
@@ -157,7 +157,7 @@ def _ascend(families, reduced, cuts, weights, count, state):
 
     Ends when the free families allow an order, or there is no room for another cluster.
     """
-    parents, first = families[0], families[2]
+    parents, first = families.parents, families.first
     n = first.size - 1
     free = np.empty((n, MOST_FREE, parents.shape[0]), np.uint64), np.zeros(n, np.int64)
     times = np.empty(reduced.size, np.uint8)
@@ -188,7 +188,7 @@ def _ascend(families, reduced, cuts, weights, count, state):
 @njit
 def _give_up(families, reduced, cut, weight, times):
     """Lower the multiplier of a cut by `weight`; the change of the sum of the children's least costs."""
-    parents, first = families[0], families[2]
+    parents, first = families.parents, families.first
     change = 0.0
     for x in range(first.size - 1):
         if not holds(cut, x):
@@ -222,7 +222,7 @@ def improve(families, cuts, weights, count, rounds, seed, halt):
     number of cuts and the root bound.
     """
     state = np.array([u64(seed) * u64(2654435761) + u64(88172645463325252)])
-    reduced, least = np.empty(families[1].size), np.empty(families[2].size - 1)
+    reduced, least = np.empty(families.costs.size), np.empty(families.first.size - 1)
     reduce(families, cuts, weights, count, reduced, least)
     base = least.sum()
     count = _ascend(families, reduced, cuts, weights, count, state)
@@ -274,13 +274,13 @@ def _left_of_cut(cut, varset, left):
 def ascend_nodes(varsets, g, limit, families, multipliers, keep, halt):
     """keep[i] = whether a dual ascent at node varsets[i], of cost g[i], leaves its bound below `limit`.
 
-    families as `Families.arrays` of at most 64 variables, multipliers = (cuts, weights in UNITs). The ascent begins
+    families: of at most 64 variables, multipliers = (cuts, weights in UNITs). The ascent begins
     with what the node leaves of the cuts, so the bound is never below h1; parents inside the node are given.
     Some passes over the families each. Ends early when halt[0] is set, with the rest kept.
     """
-    parents, costs, first = families
+    costs, first = families.costs, families.first
     cuts, weights = multipliers
-    own = np.empty_like(parents), np.empty_like(costs), first
+    own = FamilyArrays(np.empty_like(families.parents), np.empty_like(costs), first)
     trial = np.empty((weights.size + MOST_NEW, cuts.shape[1], 1), np.uint64), np.empty(weights.size + MOST_NEW)
     reduced, least = np.empty_like(costs), np.empty(first.size - 1)
     keep[:] = 1
@@ -302,9 +302,9 @@ def ascend_nodes(varsets, g, limit, families, multipliers, keep, halt):
 @njit
 def _at_node(varset, families, own):
     """The families with their parents inside `varset` given, and its variables free of cost, into `own`."""
-    parents, costs, first = families
+    first = families.first
     for x in range(first.size - 1):
         inside = (varset >> u64(x)) & u64(1)
         for j in range(first[x], first[x + 1]):
-            own[0][0, j] = u64(0) if inside else parents[0, j] & ~varset
-            own[1][j] = 0.0 if inside else costs[j]
+            own.parents[0, j] = u64(0) if inside else families.parents[0, j] & ~varset
+            own.costs[j] = 0.0 if inside else families.costs[j]

@@ -1,7 +1,7 @@
 """Which variables to put together in the groups of a pattern database.
 
 A group keeps acyclicity among its own variables, so variables that want each other as parents belong together. The
-partition starts from pair weights (Kernighan and Lin 1970) and is then improved by swaps, each judged by building the
+grouping starts from pair weights (Kernighan and Lin 1970) and is then improved by swaps, each judged by building the
 real tables: the sum of their root entries is the bound h of the empty varset.
 """
 
@@ -18,13 +18,13 @@ from extbnsl.machine.workers import Workers
 WIDEST = 18  # variables in one group: 2.3 million entries to build, 2 MB to keep
 SWAPS_PER_ROUND = 16
 TOLERANCE = 0.02  # of the gap at the root, by which a swap may lower it
-SHARE = 0.5  # of the expected search that swaps may cost without improving the partition
+SHARE = 0.5  # of the expected search that swaps may cost without improving the grouping
 EDGE_NS = 35.0
 TABLE_NS = 0.5  # per k^2 2^k of a group of k variables
 
 
 @dataclass(frozen=True)
-class Partition:
+class Grouping:
     """Groups of variables with the pattern database of each; `root` is the sum of the tables' first entries."""
 
     groups: tuple[tuple[int, ...], ...]
@@ -35,38 +35,38 @@ class Partition:
         return sum(float(t[0]) for t in self.tables)
 
 
-Families = tuple[Sequence[NDArray[np.uint64]], Sequence[NDArray[np.float64]]]
+FamiliesByChild = tuple[Sequence[NDArray[np.uint64]], Sequence[NDArray[np.float64]]]
 
 
-def find_partition(
-    families: Families,
+def find_grouping(
+    families: FamiliesByChild,
     widest: int,
     upper_bound: float,
     workers: Workers,
     seed: int,
-    expected_edges: Callable[[Partition], float],
-) -> Partition:
-    """A good partition of the k children of `families` (varsets (m, 1), costs (m,)) into groups of at most `widest`.
+    expected_edges: Callable[[Grouping], float],
+) -> Grouping:
+    """A good grouping of the k children of `families` (varsets (m, 1), costs (m,)) into groups of at most `widest`.
 
     Swaps go on in rounds until those since the last improvement cost SHARE of the search that `expected_edges`
-    foresees with the best partition. Deterministic for a seed.
+    foresees with the best grouping. Deterministic for a seed.
     """
     parents, costs = families
     k = len(parents)
     count = -(-k // widest)
     groups = split_by_weight(pair_weights(parents, costs), count)
-    partition = build_partition(groups, families, workers)
+    grouping = build_grouping(groups, families, workers)
     if count == 1:
-        return partition
+        return grouping
     rng = np.random.default_rng(seed)
     width = -(-k // count)
     round_ns = SWAPS_PER_ROUND * 2 * TABLE_NS * width * width * 2.0**width
-    best = partition
+    best = grouping
     edges = expected_edges(best)
     stale = 0
     while (stale + 1) * round_ns <= SHARE * EDGE_NS * edges:
         tolerance = TOLERANCE * (upper_bound - best.root)
-        partition, reached = _swap_round(partition, families, rng, tolerance, workers)
+        grouping, reached = _swap_round(grouping, families, rng, tolerance, workers)
         stale += 1
         if reached.root > best.root:
             best, stale = reached, 0
@@ -74,33 +74,33 @@ def find_partition(
     return best
 
 
-def build_partition(groups: Sequence[Sequence[int]], families: Families, workers: Workers) -> Partition:
-    """The partition into these groups; k^2 2^k of each group of k variables."""
+def build_grouping(groups: Sequence[Sequence[int]], families: FamiliesByChild, workers: Workers) -> Grouping:
+    """The grouping into these groups; k^2 2^k of each group of k variables."""
     ordered = tuple(tuple(sorted(g)) for g in groups)
     tables = workers.map(lambda g: pattern_table(*group_families(*families, g)), [(g,) for g in ordered])
-    return Partition(ordered, tuple(tables))
+    return Grouping(ordered, tuple(tables))
 
 
 def _swap_round(
-    partition: Partition, families: Families, rng: np.random.Generator, tolerance: float, workers: Workers
-) -> tuple[Partition, Partition]:
+    grouping: Grouping, families: FamiliesByChild, rng: np.random.Generator, tolerance: float, workers: Workers
+) -> tuple[Grouping, Grouping]:
     """SWAPS_PER_ROUND random swaps; a swap that lowers the root a little, about `tolerance`, is kept too, so that the
-    search leaves local optima. Returns the last partition and the best one."""
-    best = partition
+    search leaves local optima. Returns the last grouping and the best one."""
+    best = grouping
     for _ in range(SWAPS_PER_ROUND):
-        a, b = rng.choice(len(partition.groups), size=2, replace=False).tolist()
-        one, two = list(partition.groups[a]), list(partition.groups[b])
+        a, b = rng.choice(len(grouping.groups), size=2, replace=False).tolist()
+        one, two = list(grouping.groups[a]), list(grouping.groups[b])
         i, j = int(rng.integers(len(one))), int(rng.integers(len(two)))
         one[i], two[j] = two[j], one[i]
-        swapped = build_partition((one, two), families, workers)
-        change = swapped.root - float(partition.tables[a][0] + partition.tables[b][0])
+        swapped = build_grouping((one, two), families, workers)
+        change = swapped.root - float(grouping.tables[a][0] + grouping.tables[b][0])
         if change >= -tolerance * rng.exponential():
-            groups, tables = list(partition.groups), list(partition.tables)
+            groups, tables = list(grouping.groups), list(grouping.tables)
             (groups[a], groups[b]), (tables[a], tables[b]) = swapped.groups, swapped.tables
-            partition = Partition(tuple(groups), tuple(tables))
-            if partition.root > best.root:
-                best = partition
-    return partition, best
+            grouping = Grouping(tuple(groups), tuple(tables))
+            if grouping.root > best.root:
+                best = grouping
+    return grouping, best
 
 
 def pair_weights(parents: Sequence[NDArray[np.uint64]], costs: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:

@@ -17,20 +17,20 @@ Katsirelos 2021.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.bounds.cuts import MEMBERS, count_times, holds, no_cuts, requirements, weighted_unions
 from extbnsl.kernels.compiler import njit
-from extbnsl.kernels.varsets import WORD_BITS, renumber, words
+from extbnsl.kernels.varsets import WORD_BITS, pack, renumber, words
 
 UNIT = 2.0**-36  # nats: multipliers are whole multiples of it, so that sums of them are exact
 MOST_UNITS = 2.0**61  # of all multipliers together, each of which may count twice
 
 
-@dataclass(frozen=True)
-class Families:
+class FamilyArrays(NamedTuple):
     """The families of n children: parents (words, m) uint64 and costs (m,) float64, those of child X in rows
     first[X]:first[X + 1]."""
 
@@ -38,15 +38,24 @@ class Families:
     costs: NDArray[np.float64]
     first: NDArray[np.int64]
 
-    def arrays(self) -> tuple:
-        """The kernels' arguments, in their order."""
-        return (self.parents, self.costs, self.first)
+    def check(self) -> None:
+        """Assert every invariant: each row of one child, no child its own parent or one that is not there."""
+        assert self.first[0] == 0, "the first child's families come first"
+        assert self.first[-1] == self.costs.size == self.parents.shape[1], "every family is some child's"
+        assert (np.diff(self.first) >= 0).all(), "children in order"
+        assert not np.isnan(self.costs).any(), "costs are numbers"
+        n = self.first.size - 1
+        assert self.parents.shape[0] == words(n), "as many words as the variables need"
+        varsets, everyone = np.ascontiguousarray(self.parents.T), pack(range(n), n)
+        assert not (varsets & ~everyone).any(), "parents are variables"
+        for x in range(n):
+            assert not (varsets[self.first[x] : self.first[x + 1]] & pack((x,), n)).any(), "no child is its own parent"
 
 
-def families_of(parents: Sequence[NDArray[np.uint64]], costs: Sequence[NDArray[np.float64]]) -> Families:
+def families_of(parents: Sequence[NDArray[np.uint64]], costs: Sequence[NDArray[np.float64]]) -> FamilyArrays:
     """Families of parents[X] (m_X, words) and costs[X] (m_X,)."""
     first = np.cumsum([0] + [c.size for c in costs], dtype=np.int64)
-    return Families(np.ascontiguousarray(np.concatenate(parents).T), np.concatenate(costs), first)
+    return FamilyArrays(np.ascontiguousarray(np.concatenate(parents).T), np.concatenate(costs), first)
 
 
 @dataclass(frozen=True)
@@ -72,8 +81,7 @@ class Multipliers:
         return waiting * UNIT + sum(float(mu) for x, mu in enumerate(self.least) if not varset >> x & 1)
 
 
-@dataclass(frozen=True)
-class ClusterBound:
+class ClusterBound(NamedTuple):
     """h1 of a component of at most 64 variables, ready for the search: masks (t,) uint64 and weights (t,) int64 of the
     unions that make up the cuts, in UNITs; waiting (8, 256) float64: the sum of mu over the variables of a byte that a
     value of it lacks. cuts (k, 3, 1) and multipliers (k,) int64: for ascents at nodes.
@@ -84,10 +92,6 @@ class ClusterBound:
     waiting: NDArray[np.float64]
     cuts: NDArray[np.uint64]
     multipliers: NDArray[np.int64]
-
-    def arrays(self) -> tuple:
-        """The kernels' arguments, in their order."""
-        return (self.masks, self.weights, self.waiting)
 
 
 NO_CLUSTERS = ClusterBound(
@@ -111,14 +115,14 @@ def renamed(cuts: NDArray[np.uint64], new: NDArray[np.int64], variables: int) ->
     return renumber(cuts.reshape(-1, cuts.shape[2]), new, variables).reshape(-1, MEMBERS, words(variables))
 
 
-def multipliers_of(families: Families, cuts: NDArray[np.uint64], weights: NDArray[np.int64]) -> Multipliers:
+def multipliers_of(families: FamilyArrays, cuts: NDArray[np.uint64], weights: NDArray[np.int64]) -> Multipliers:
     """The bound of given multipliers; O(sum over the cuts of their members' families)."""
     reduced, least = np.empty(families.costs.size), np.empty(families.first.size - 1)
-    reduce(families.arrays(), cuts, weights * UNIT, weights.size, reduced, least)
+    reduce(families, cuts, weights * UNIT, weights.size, reduced, least)
     return Multipliers(cuts, weights, least, reduced)
 
 
-def no_multipliers(families: Families) -> Multipliers:
+def no_multipliers(families: FamilyArrays) -> Multipliers:
     """The bound by the cheapest family of each child."""
     return multipliers_of(families, no_cuts(families.parents.shape[0]), np.zeros(0, np.int64))
 
@@ -131,7 +135,7 @@ def whole_units(weights: NDArray[np.float64]) -> NDArray[np.int64]:
 @njit
 def reduce(families, cuts, weights, count, reduced, least):
     """The reduced cost of every family above the least of its child, and these least."""
-    parents, costs, first = families
+    parents, costs, first = families.parents, families.costs, families.first
     times = np.empty(costs.size, np.uint8)
     for x in range(first.size - 1):
         lo, hi = first[x], first[x + 1]

@@ -10,7 +10,7 @@ sum of the entries. Both bounds are consistent.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,8 +19,7 @@ from extbnsl.kernels.bits import lowest, u64
 from extbnsl.kernels.compiler import njit
 
 
-@dataclass(frozen=True)
-class GroupBound:
+class GroupBound(NamedTuple):
     """h(U) = sum over groups g of tables[start[g] + (U >> shift[g] & (2^width[g] - 1))], in nats.
 
     tables float64; start, shift, width int64 (groups,); the groups cover the variables from bit 0 upwards.
@@ -30,10 +29,6 @@ class GroupBound:
     start: NDArray[np.int64]
     shift: NDArray[np.int64]
     width: NDArray[np.int64]
-
-    def arrays(self) -> tuple:
-        """The kernels' arguments, in their order."""
-        return (self.tables, self.start, self.shift, self.width)
 
     def value(self, varset: int) -> float:
         """h of one varset."""

@@ -7,7 +7,7 @@ from typing import Any
 from extbnsl.kernels.varsets import WORD_BITS
 from extbnsl.machine.budgets import format_size
 from extbnsl.run.progress import format_count, format_gap
-from extbnsl.solver.needs import Estimate, Probe
+from extbnsl.solver.needs import Estimate, Trial
 
 YEAR = 31_557_600.0  # seconds
 FAR_MORE = 20.0  # times the disk that is granted
@@ -27,7 +27,7 @@ def lines(estimate: Estimate) -> list[str]:
         rows += [("time", _time(estimate))]
     rows += [("warning", warning) for warning in warnings(estimate)]
     rows += [("advice", advice(estimate))]
-    return [*_table(estimate.probes), *(f"{subject:12} {text}" for subject, text in rows)]
+    return [*_table(estimate.trials), *(f"{subject:12} {text}" for subject, text in rows)]
 
 
 def document(estimate: Estimate) -> dict[str, Any]:
@@ -51,7 +51,7 @@ def document(estimate: Estimate) -> dict[str, Any]:
             "seconds": counting.seconds,
             "seconds_left": counting.seconds_left,
         },
-        "components": [_component(probe) for probe in estimate.probes],
+        "components": [_component(trial) for trial in estimate.trials],
         **(totals if estimate.complete else dict.fromkeys(totals)),
         "budgets": {
             "memory": budgets.memory,
@@ -71,9 +71,9 @@ def warnings(estimate: Estimate) -> list[str]:
         found.append("The effort ended before enough was counted to tell how long the local scores take.")
     elif left:
         found.append(f"The local scores may take {format_span(left)} more, so the search was not looked at.")
-    for k, probe in enumerate(estimate.probes, start=1):
-        if probe.unknown:
-            found.append(f"Component {k}, of {probe.variables} variables: {probe.unknown}.")
+    for k, trial in enumerate(estimate.trials, start=1):
+        if trial.unknown:
+            found.append(f"Component {k}, of {trial.variables} variables: {trial.unknown}.")
     if not estimate.complete:
         return found
     if budgets.memory < estimate.least_memory:
@@ -103,8 +103,8 @@ def advice(estimate: Estimate) -> str:
     budgets = estimate.budgets
     if not estimate.counting.complete:
         return "Give --max-parents to have less to count, or a longer --effort to see more of it."
-    if any(probe.unknown for probe in estimate.probes):
-        if any(probe.variables > WORD_BITS for probe in estimate.probes):
+    if any(trial.unknown for trial in estimate.trials):
+        if any(trial.variables > WORD_BITS for trial in estimate.trials):
             return "A solve finds a network with bounds, but no proof; a smaller --max-parents may split the component."
         return "Give a longer --effort, so that the search can be looked at."
     if budgets.memory < estimate.least_memory:
@@ -126,7 +126,7 @@ def advice(estimate: Estimate) -> str:
             f"Give --time-limit {_option(most_time)}, or go on with 'extbnsl resume': a solve that is stopped has a "
             "network with bounds and keeps what it has done."
         )
-    if not all(probe.fits(budgets) for probe in estimate.probes):
+    if not all(trial.fits(budgets) for trial in estimate.trials):
         return f"The budgets will do; --memory {format_size(estimate.memory)} would keep all layers in memory."
     return "The budgets will do, and all layers stay in memory."
 
@@ -144,38 +144,38 @@ def _option(seconds: float) -> str:
     return f"{math.ceil(seconds / size)}{name}"
 
 
-def _component(probe: Probe) -> dict[str, Any]:
-    forecast = probe.forecast
+def _component(trial: Trial) -> dict[str, Any]:
+    forecast = trial.forecast
     return {
-        "variables": probe.variables,
-        "parent_sets": probe.families,
-        "upper_bound": probe.upper_bound,
-        "lower_bound": probe.lower_bound,
-        "unknown": probe.unknown or None,
+        "variables": trial.variables,
+        "parent_sets": trial.families,
+        "upper_bound": trial.upper_bound,
+        "lower_bound": trial.lower_bound,
+        "unknown": trial.unknown or None,
         "layers_seen": None if forecast is None else forecast.seen - 1,
         "all_seen": None if forecast is None else forecast.complete,
         "nodes": None if forecast is None else forecast.nodes,
         "edges": None if forecast is None else forecast.edges,
-        "nanoseconds_per_edge": probe.edge_ns or None,
+        "nanoseconds_per_edge": trial.edge_ns or None,
     }
 
 
-def _table(probes: tuple[Probe, ...]) -> list[str]:
+def _table(trials: tuple[Trial, ...]) -> list[str]:
     """A line for each component that has more than one variable, below a header; none if there is none."""
-    rows = [_HEADER, *(_row(k, probe) for k, probe in enumerate(probes, start=1) if probe.variables > 1)]
+    rows = [_HEADER, *(_row(k, trial) for k, trial in enumerate(trials, start=1) if trial.variables > 1)]
     if len(rows) == 1:
         return []
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return ["  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
 
 
-def _row(k: int, probe: Probe) -> tuple[str, ...]:
-    known = str(k), str(probe.variables), f"{probe.families:,}", format_gap(probe.lower_bound, probe.upper_bound)
-    if probe.forecast is None:
+def _row(k: int, trial: Trial) -> tuple[str, ...]:
+    known = str(k), str(trial.variables), f"{trial.families:,}", format_gap(trial.lower_bound, trial.upper_bound)
+    if trial.forecast is None:
         return (*known, "-", "-", "-", "-")
-    nodes, edges = probe.forecast.nodes, probe.forecast.edges
+    nodes, edges = trial.forecast.nodes, trial.forecast.edges
     counts = (format_count(float(count)) for count in (nodes.sum(), edges.sum(), nodes.max()))
-    return (*known, f"{probe.forecast.seen - 1} of {probe.variables}", *counts)
+    return (*known, f"{trial.forecast.seen - 1} of {trial.variables}", *counts)
 
 
 def _scores(estimate: Estimate) -> str:
@@ -188,7 +188,7 @@ def _scores(estimate: Estimate) -> str:
 
 
 def _search(estimate: Estimate) -> str:
-    forecasts = [probe.forecast for probe in estimate.probes if probe.forecast is not None]
+    forecasts = [trial.forecast for trial in estimate.trials if trial.forecast is not None]
     nodes = format_count(sum(float(forecast.nodes.sum()) for forecast in forecasts))
     edges = format_count(sum(float(forecast.edges.sum()) for forecast in forecasts))
     if all(forecast.complete for forecast in forecasts):
@@ -211,7 +211,7 @@ def _disk(estimate: Estimate) -> str:
 def _time(estimate: Estimate) -> str:
     least, most = estimate.time_range
     between = f" ({format_span(least)} to {format_span(most)})" if most > 1.1 * least else ""
-    searched = [(probe.forecast.edges.sum(), probe.edge_ns) for probe in estimate.probes if probe.forecast is not None]
+    searched = [(trial.forecast.edges.sum(), trial.edge_ns) for trial in estimate.trials if trial.forecast is not None]
     count, edge_ns = max(searched, default=(0.0, 0.0))
     threads = estimate.budgets.threads
     edges = f", then {edge_ns:.0f} ns an edge with --threads {threads}" if count >= FEWEST_EDGES else ""

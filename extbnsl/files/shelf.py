@@ -56,7 +56,7 @@ class Shelf:
         with self._lock:
             return size <= max(0, self.memory - self.held) + max(0, self._store.disk - self._store.used)
 
-    def has_read(self, size: int) -> None:
+    def touched(self, size: int) -> None:
         """Say that about so many bytes of the arrays have been read."""
         with self._lock:
             self._read += size

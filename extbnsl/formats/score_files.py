@@ -28,7 +28,7 @@ from extbnsl.scores.local import LocalScores, has_duplicates, local_scores
 SUFFIXES = (".jkl", ".jaa", ".pss", ".scores")
 CHUNK = 1 << 13  # families split into words at a time, so that the words stay in cache
 
-Families = tuple[NDArray[np.uint64], NDArray[np.float64]]
+ScoredSets = tuple[NDArray[np.uint64], NDArray[np.float64]]  # varsets and costs of one child
 
 
 @dataclass(frozen=True)
@@ -238,7 +238,7 @@ def _in_order(blocks: Sequence[_Block]) -> list[_Block]:
     return [by_name[name] for name in numbers] if by_name.keys() == set(numbers) else list(blocks)
 
 
-def _families(path: str | PathLike[str], layout: _Layout, block: _Block, index: dict[str, int]) -> Families:
+def _families(path: str | PathLike[str], layout: _Layout, block: _Block, index: dict[str, int]) -> ScoredSets:
     """The varsets and costs of one variable, as they come; raises InputError naming the line."""
     starts = range(block.start, block.end, CHUNK)
     try:
@@ -256,7 +256,7 @@ def _families(path: str | PathLike[str], layout: _Layout, block: _Block, index: 
     return varsets, np.concatenate([costs for _, costs in parts])
 
 
-def _parse(lines: Sequence[str], parents_at: int, index: dict[str, int]) -> Families:
+def _parse(lines: Sequence[str], parents_at: int, index: dict[str, int]) -> ScoredSets:
     """The varsets and costs of some lines; raises ValueError or LookupError if one is not a family.
 
     `_row_fault` says the same one line at a time and says what is wrong; a test holds the two together.

@@ -60,18 +60,17 @@ def search_orders(
     rng = np.random.default_rng(seed)
     orders = np.stack([rng.permutation(n) for _ in range(STREAMS)]).astype(np.int64)
     states = rng.integers(1, 2**63, size=STREAMS, dtype=np.uint64)
-    arrays = tables.arrays()
     best = Incumbent(orders[0].copy(), np.inf)
     stale = 0
     while stale < effort.patience:
         try:
             costs = workers.map(
-                lambda k: improve_order(orders[k], states[k : k + 1], kicks, workers.halt, arrays),
+                lambda k: improve_order(orders[k], states[k : k + 1], kicks, workers.halt, tables),
                 [(k,) for k in range(STREAMS)],
             )
         except Stopped:
             halt = np.zeros(1, np.uint8) if n <= QUICK else workers.halt
-            reached = [improve_order(order, states[:1], 0, halt, arrays) for order in orders]
+            reached = [improve_order(order, states[:1], 0, halt, tables) for order in orders]
             leader = int(np.argmin(reached))
             return min(best, Incumbent(orders[leader], float(reached[leader])), key=lambda found: found.cost)
         stale += 1

@@ -6,7 +6,7 @@ U, and its first one is the best. Malone et al. 2011, Section 4, answers the sam
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +18,7 @@ from extbnsl.kernels.varsets import words
 NONE_INSIDE = np.int64(-1)
 
 
-@dataclass(frozen=True)
-class ByteTables:
+class ByteTables(NamedTuple):
     """BestScore of every child, ready for kernels; c children over varsets of w words.
 
     costs (m,) float64 and first (c + 1,) int64: the costs of child X are costs[first[X]:first[X + 1]], ascending.
@@ -38,19 +37,6 @@ class ByteTables:
     byte: NDArray[np.int64]
     block_first: NDArray[np.int64]
     members: NDArray[np.uint8]
-
-    def arrays(self) -> tuple:
-        """The kernels' arguments, in their order."""
-        return (
-            self.costs,
-            self.first,
-            self.bits,
-            self.start,
-            self.width,
-            self.byte,
-            self.block_first,
-            self.members,
-        )
 
 
 def byte_tables(

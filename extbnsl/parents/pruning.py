@@ -17,7 +17,7 @@ def undominated(parents: NDArray[np.uint64], costs: NDArray[np.float64]) -> NDAr
     if costs.size == 0:
         return np.zeros(0, dtype=np.bool_)
     tables = byte_tables((parents,), (costs,))
-    return first_inside_each(0, as_bytes(parents), tables.arrays()) == np.arange(costs.size)
+    return first_inside_each(0, as_bytes(parents), tables) == np.arange(costs.size)
 
 
 def merged(

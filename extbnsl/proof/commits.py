@@ -39,7 +39,7 @@ class Commits:
     """The standing, and its commits by one process of a run; without a record there are none, and nothing else changes.
 
     unsaved: how many bytes of the search may be in memory alone. stop: when it gives a reason, commits get short.
-    has_read: of the shelf that holds what is committed.
+    touched: of the shelf that holds what is committed.
     """
 
     def __init__(
@@ -49,14 +49,14 @@ class Commits:
         record: Record | None = None,
         observer: Observer = ignore,
         stop: StopSignal = never,
-        has_read: Callable[[int], None] = lambda size: None,
+        touched: Callable[[int], None] = lambda size: None,
     ) -> None:
         self.store = store
         self.standing = standing
         self._record = record
         self._observer = observer
         self._stop = stop
-        self._has_read = has_read
+        self._touched = touched
         self._started = self._last = time.monotonic()
         self.unsaved = UNSAVED_BYTES if record is not None else math.inf
         self._spent = 0.0  # seconds that the last commit took
@@ -96,7 +96,7 @@ class Commits:
         if enumeration is None or (before is not None and before.counters == enumeration.document()):
             return
         patience = Patience(self._stop, STOP_SECONDS)
-        self.standing.counting = write_counting(enumeration, self.store, patience.over, self._has_read) or before
+        self.standing.counting = write_counting(enumeration, self.store, patience.over, self._touched) or before
 
     def last_commit(self, status: str) -> None:
         """Commit at the end of the process; if that fails, warn that the commit before stands, and keep its files."""

@@ -1,6 +1,6 @@
 """How much is done for the bounds of a piece before it is searched.
 
-It follows the search that is expected: a probe of its first layers is carried on, and as long as another round of
+It follows the search that is expected: a trial of its first layers is carried on, and as long as another round of
 improving the multipliers costs a small share of that, there is one. What they fix may take the piece apart.
 """
 
@@ -14,7 +14,7 @@ import numpy as np
 
 from extbnsl.bounds.ascent import ascend_nodes, multipliers_bytes
 from extbnsl.bounds.fixing import WORTHWHILE, Fixed, fix_families, probed_families
-from extbnsl.bounds.groups import WIDEST, Partition, find_partition, pair_weights, split_by_weight
+from extbnsl.bounds.groups import WIDEST, Grouping, find_grouping, pair_weights, split_by_weight
 from extbnsl.bounds.lp.polish import ITERATION_NS, Polish, highs_installed
 from extbnsl.bounds.lp.probing import Told
 from extbnsl.bounds.multipliers import NO_CLUSTERS, Multipliers, families_of
@@ -23,7 +23,7 @@ from extbnsl.events import StageAdvanced
 from extbnsl.kernels.varsets import WORD_BITS
 from extbnsl.parents.components import Component, split
 from extbnsl.proof.context import Context
-from extbnsl.proof.guide import Guide, Guided, guided_problem, labelled_families, rebuilt_partition, tables_fit
+from extbnsl.proof.guide import Guide, Guided, guided_problem, labelled_families, rebuilt_grouping, tables_fit
 from extbnsl.proof.methods import Methods
 from extbnsl.search.ancestral import NO_ANCESTRY, frequent_sets
 from extbnsl.search.forecast import predicted_layers
@@ -33,12 +33,12 @@ from extbnsl.search.problem import LOW_BITS, SearchProblem
 from extbnsl.search.score_cache import score_cache_bytes, write_score_cache
 from extbnsl.search.state import SearchState, whole_layer
 
-PROBE_CACHE = "families-0-0"  # the name of the score cache of a probe
-PROBE_NODES = 20_000  # nodes kept before a probe of the search's size is extrapolated
+TRIAL_CACHE = "families-0-0"  # the name of the score cache of a trial
+TRIAL_NODES = 20_000  # nodes kept before a trial is extrapolated
 EDGE_NS = 35.0
 SHARE = 0.3  # of the expected search that better multipliers may cost
 MOST_NS = 120e9  # that they may cost, however large the search will be
-LOOK_NS = 2e7  # what it costs to see what a round has brought, by another probe
+LOOK_NS = 2e7  # what it costs to see what a round has brought, by another trial
 FEWEST_ROUNDS, STALE = 8, 0.99  # so many rounds that leave such a share of the gap are not followed by twice as many
 MANY_EDGES = 1e8  # of a search for which it is worth being thorough
 FEWEST_EDGES = 1e6  # of a search for which ancestral successors are thought of
@@ -64,7 +64,7 @@ def find_guide(
     """
     needed = multipliers_bytes(piece.costs, piece.size, context.workers.threads)
     if not context.methods.clusters or needed > context.memory_left:
-        guide = Guide(piece.parents, piece.costs, None, _plain_partition(piece, limit, context, on_better))
+        guide = Guide(piece.parents, piece.costs, None, _plain_grouping(piece, limit, context, on_better))
         on_better(guide)
         return Guided(guide)
     polished = context.methods.polish or (thorough and may_polish(context.methods))
@@ -118,7 +118,7 @@ class _Guiding:
             left, start = (fixed.parents, fixed.costs), fixed.multipliers
             guide = self._guide(fixed, rounds)
             self._on_better(guide)
-            edges = math.inf if guide.partition is None else _expected_edges(guide, limit, context)
+            edges = math.inf if guide.grouping is None else _expected_edges(guide, limit, context)
             before, gap = gap, limit - guide.root
             stale = rounds >= FEWEST_ROUNDS and gap > STALE * before
             more = max(1, 2 * rounds)
@@ -145,7 +145,7 @@ class _Guiding:
 
     def _guide(self, fixed: Fixed, rounds: int) -> Guide:
         """What a search would have by now."""
-        guide = Guide(fixed.parents, fixed.costs, fixed.multipliers, _partition(fixed, self._context))
+        guide = Guide(fixed.parents, fixed.costs, fixed.multipliers, _grouping(fixed, self._context))
         if self._polish is None:
             return guide
         families = families_of(fixed.parents, fixed.costs)
@@ -180,25 +180,25 @@ class _Guiding:
 
 def load_rare_kernels() -> None:
     """Run the kernels that only large searches need, on nothing."""
-    families = families_of((np.zeros((1, 1), np.uint64),), (np.zeros(1),)).arrays()
+    families = families_of((np.zeros((1, 1), np.uint64),), (np.zeros(1),))
     multipliers = NO_CLUSTERS.cuts, NO_CLUSTERS.multipliers
     none, halt = np.zeros(0, np.uint64), np.zeros(1, np.uint8)
     ascend_nodes(none, np.zeros(0), 0.0, families, multipliers, np.zeros(0, np.uint8), halt)
-    closed_sets_of(none, np.zeros(0), 1, NO_CLUSTERS.arrays(), NO_ANCESTRY.arrays(), 0.0)
+    closed_sets_of(none, np.zeros(0), 1, NO_CLUSTERS, NO_ANCESTRY, 0.0)
 
 
-def _partition(fixed: Fixed, context: Context) -> Partition | None:
+def _grouping(fixed: Fixed, context: Context) -> Grouping | None:
     """Groups beside multipliers: by pair weights; better ones would not pay. None if there are too many variables."""
     n = len(fixed.parents)
     if n > WORD_BITS:
         return None
     groups = split_by_weight(pair_weights(fixed.parents, fixed.costs), -(-n // LOW_BITS))
-    return rebuilt_partition(tuple(map(tuple, groups)), fixed.parents, fixed.costs, context)
+    return rebuilt_grouping(tuple(map(tuple, groups)), fixed.parents, fixed.costs, context)
 
 
-def _plain_partition(
+def _plain_grouping(
     piece: Component, limit: float, context: Context, on_better: Callable[[Guide], None]
-) -> Partition | None:
+) -> Grouping | None:
     """Groups for a bound by groups alone."""
     if piece.size > WORD_BITS:
         return None
@@ -207,14 +207,14 @@ def _plain_partition(
         widest -= 1
     if context.methods.lower_bound == "static":
         groups = np.array_split(np.arange(piece.size), -(-piece.size // widest))
-        return rebuilt_partition(tuple(tuple(g.tolist()) for g in groups), piece.parents, piece.costs, context)
+        return rebuilt_grouping(tuple(tuple(g.tolist()) for g in groups), piece.parents, piece.costs, context)
 
-    def expected_edges(partition: Partition) -> float:
-        guide = Guide(piece.parents, piece.costs, None, partition)
+    def expected_edges(grouping: Grouping) -> float:
+        guide = Guide(piece.parents, piece.costs, None, grouping)
         on_better(guide)
         return _expected_edges(guide, limit, context)
 
-    return find_partition(
+    return find_grouping(
         (piece.parents, piece.costs), widest, limit, context.workers, context.methods.seed, expected_edges
     )
 
@@ -224,43 +224,43 @@ def _with_ancestors(guide: Guide, limit: float, edges: float, context: Context) 
 
     What they cost follows from the lists: each node looks at the beginning of some of them.
     """
-    if not context.methods.ancestral or guide.partition is None or edges < FEWEST_EDGES:
+    if not context.methods.ancestral or guide.grouping is None or edges < FEWEST_EDGES:
         return guide
     n = len(guide.costs)
-    with _probed(replace(guide, sets=()), limit, context) as problem:
-        (last,) = deque(_probe(problem, context), maxlen=1)
+    with _tried(replace(guide, sets=()), limit, context) as problem:
+        (last,) = deque(_trial(problem, context), maxlen=1)
         nodes = whole_layer(last)
-        bounds = problem.clusters.arrays(), problem.ancestry.arrays()
+        bounds = problem.clusters, problem.ancestry
         closed = closed_sets_of(nodes.varsets(problem.low_bits), nodes.g, n, *bounds, limit)
     better = replace(guide, sets=tuple(frequent_sets(closed, n).tolist()))
-    with _probed(better, limit, context) as problem:
-        forecast = predicted_layers(_probe(problem, context), n)
+    with _tried(better, limit, context) as problem:
+        forecast = predicted_layers(_trial(problem, context), n)
     node_ns = NODE_NS + FAMILY_NS * sum(costs.size for costs in guide.costs)
     cost = EDGE_NS * float(forecast.edges.sum()) + node_ns * float(forecast.nodes.sum())
     return better if cost < EDGE_NS * edges else guide
 
 
-def _probe(problem: SearchProblem, context: Context) -> Iterator[SearchState]:
+def _trial(problem: SearchProblem, context: Context) -> Iterator[SearchState]:
     """The beginning of a search, in memory."""
-    return search_layers(problem, context.workers, Room(math.inf), most_nodes_kept=PROBE_NODES)
+    return search_layers(problem, context.workers, Room(math.inf), most_nodes_kept=TRIAL_NODES)
 
 
 def _expected_edges(guide: Guide, limit: float, context: Context) -> float:
     """About how many edges the search will generate."""
-    with _probed(guide, limit, context) as problem:
-        return float(predicted_layers(_probe(problem, context), problem.variables).edges.sum())
+    with _tried(guide, limit, context) as problem:
+        return float(predicted_layers(_trial(problem, context), problem.variables).edges.sum())
 
 
 @contextlib.contextmanager
-def _probed(guide: Guide, limit: float, context: Context) -> Iterator[SearchProblem]:
-    """The problem of a probe; it has layered parent graphs only if it must, and their score cache does not stay."""
+def _tried(guide: Guide, limit: float, context: Context) -> Iterator[SearchProblem]:
+    """The problem of a trial; it has layered parent graphs only if it must, and their score cache does not stay."""
     store = context.store
     if tables_fit(guide.costs, context) or store.used + score_cache_bytes(guide.costs) > store.disk:
         yield guided_problem(guide, limit, context)
         return
     before = store.files
     try:
-        cache = write_score_cache(store, PROBE_CACHE, *labelled_families(guide, context))
+        cache = write_score_cache(store, TRIAL_CACHE, *labelled_families(guide, context))
         yield guided_problem(guide, limit, context, cache)
     finally:
         store.keep_only(before)

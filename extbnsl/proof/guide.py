@@ -1,6 +1,6 @@
 """What guides the search of a piece of a component: the families that are left, multipliers, and groups with tables.
 
-How much is done for the bounds follows the search that is expected: a probe of its first layers is carried on, and as
+How much is done for the bounds follows the search that is expected: a trial of its first layers is carried on, and as
 long as another round of improving the multipliers costs a small share of that, there is one. What they fix may take the
 piece apart.
 """
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from extbnsl.bounds.groups import Partition, build_partition
+from extbnsl.bounds.groups import Grouping, build_grouping
 from extbnsl.bounds.multipliers import NO_CLUSTERS, Multipliers, cluster_bound
 from extbnsl.bounds.patterns import group_bound, static_table
 from extbnsl.files.lists import FamilyLists
@@ -25,13 +25,13 @@ from extbnsl.search.score_cache import ScoreCache
 @dataclass(frozen=True)
 class Guide:
     """A piece of a component, over positions in it: families, multipliers if there are any, and groups with their
-    tables; without a partition it cannot be searched. sets: for ancestral successors, over the labels of the search;
+    tables; without a grouping it cannot be searched. sets: for ancestral successors, over the labels of the search;
     None if there are to be none. at_root: the multipliers with the largest bound at the root, if these are others."""
 
     parents: FamilyLists
     costs: FamilyLists
     multipliers: Multipliers | None
-    partition: Partition | None
+    grouping: Grouping | None
     sets: tuple[int, ...] | None = None
     at_root: Multipliers | None = None
 
@@ -40,7 +40,7 @@ class Guide:
         """What a network costs at least, in nats."""
         bounds = [float(sum(costs[0] for costs in self.costs))]
         bounds += [one.root for one in (self.multipliers, self.at_root) if one is not None]
-        bounds += [] if self.partition is None else [self.partition.root]
+        bounds += [] if self.grouping is None else [self.grouping.root]
         return max(bounds)
 
     @property
@@ -67,11 +67,11 @@ def guided_problem(guide: Guide, limit: float, context: Context, cache: ScoreCac
 
     With a score cache by layered parent graphs.
     """
-    assert guide.partition is not None, "the piece can be searched"
+    assert guide.grouping is not None, "the piece can be searched"
     parents, costs = labelled_families(guide, context)
-    new = np.argsort(labels(guide.partition))
+    new = np.argsort(labels(guide.grouping))
     clusters = NO_CLUSTERS if guide.multipliers is None else cluster_bound(guide.multipliers, new)
-    bound = group_bound(guide.partition.tables)
+    bound = group_bound(guide.grouping.tables)
     ancestors = NO_ANCESTRY if guide.sets is None else _ancestry(guide, parents)
     return search_problem(parents, costs, bound, limit, context.methods.path_extension, cache, clusters, ancestors)
 
@@ -79,36 +79,36 @@ def guided_problem(guide: Guide, limit: float, context: Context, cache: ScoreCac
 def _ancestry(guide: Guide, parents: FamilyLists) -> Ancestry:
     """The ancestral successors by the families with these labelled parents."""
     assert guide.multipliers is not None, "reduced costs are those of multipliers"
-    assert guide.partition is not None, "the piece can be searched"
+    assert guide.grouping is not None, "the piece can be searched"
     assert guide.sets is not None, "nodes are to be looked at"
     cuts = np.cumsum([costs.size for costs in guide.costs])[:-1]
     reduced = np.split(guide.multipliers.reduced, cuts)
-    own = tuple(reduced[v] for v in labels(guide.partition))
+    own = tuple(reduced[v] for v in labels(guide.grouping))
     return ancestry(parents, own, np.array(guide.sets, dtype=np.uint64))
 
 
-def labels(partition: Partition) -> list[int]:
+def labels(grouping: Grouping) -> list[int]:
     """The variable that each label of the search stands for: the groups one after the other."""
-    return [v for group in partition.groups for v in group]
+    return [v for group in grouping.groups for v in group]
 
 
 def labelled_families(guide: Guide, context: Context) -> tuple[FamilyLists, FamilyLists]:
     """The families with the variables in the order of the groups."""
-    assert guide.partition is not None, "the piece can be searched"
-    order = labels(guide.partition)
+    assert guide.grouping is not None, "the piece can be searched"
+    order = labels(guide.grouping)
     new = np.argsort(order)
     parents = tuple(context.shelf.put(renumber(guide.parents[v], new, len(order))) for v in order)
     return parents, tuple(guide.costs[v] for v in order)
 
 
-def rebuilt_partition(
+def rebuilt_grouping(
     groups: tuple[tuple[int, ...], ...], parents: FamilyLists, costs: FamilyLists, context: Context
-) -> Partition:
-    """The partition into these groups, with the tables that the methods ask for."""
+) -> Grouping:
+    """The grouping into these groups, with the tables that the methods ask for."""
     if not context.methods.patterns:
         best = np.array([costs[0] for costs in costs])
-        return Partition(groups, tuple(static_table(best[list(group)]) for group in groups))
-    return build_partition(groups, (parents, costs), context.workers)
+        return Grouping(groups, tuple(static_table(best[list(group)]) for group in groups))
+    return build_grouping(groups, (parents, costs), context.workers)
 
 
 def tables_fit(costs: FamilyLists, context: Context) -> bool:

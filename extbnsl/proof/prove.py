@@ -82,9 +82,9 @@ def _solved(pieces: tuple[Piece, ...], component: Component, k: int, context: Co
             if better or ready:  # polishing waits for the best limit
                 continue
         guide = found.guide
-        if guide.partition is None:
+        if guide.grouping is None:
             return replace(standing.parts[k], stopped=NOT_PROVED)
-        search = Search(k, pieces, at, limit, guide.partition.groups, guide.multipliers, guide.sets)
+        search = Search(k, pieces, at, limit, guide.grouping.groups, guide.multipliers, guide.sets)
         return _after(search, component, k, context, commits)
     part = joined_part(pieces)
     standing.parts[k] = part

@@ -13,7 +13,7 @@ from extbnsl.parents.components import Component
 from extbnsl.proof.commits import Commits, commit_or_stop
 from extbnsl.proof.context import Context
 from extbnsl.proof.division import lower_bound, piece_limit, raise_bound
-from extbnsl.proof.guide import Guide, guided_problem, labelled_families, rebuilt_partition, tables_fit
+from extbnsl.proof.guide import Guide, guided_problem, labelled_families, rebuilt_grouping, tables_fit
 from extbnsl.proof.incumbents import find_better, number_of_tries
 from extbnsl.proof.pieces import Piece, Search
 from extbnsl.proof.standing import Standing
@@ -104,8 +104,8 @@ def _problem_of_search(search: Search, context: Context) -> SearchProblem:
     """The search's piece as a problem. The labelled families are held only as long as this takes."""
     piece = search.pieces[search.at]
     parents, costs = piece.left.parents, piece.left.costs
-    partition = rebuilt_partition(search.groups, parents, costs, context)
-    guide = Guide(parents, costs, search.multipliers, partition, search.sets)
+    grouping = rebuilt_grouping(search.groups, parents, costs, context)
+    guide = Guide(parents, costs, search.multipliers, grouping, search.sets)
     return guided_problem(guide, search.limit, context, _score_cache(search, guide, context))
 
 

@@ -172,11 +172,11 @@ def _read_part(document: Mapping[str, Any]) -> Part:
 
 
 def write_counting(
-    enumeration: Enumeration, store: Store, give_up: Callable[[], bool], has_read: Callable[[int], None]
+    enumeration: Enumeration, store: Store, give_up: Callable[[], bool], touched: Callable[[int], None]
 ) -> Counting | None:
     """Write the enumeration to the store; None if its disk budget has no room, or `give_up` says so between two files.
 
-    has_read: see `Shelf`, which may hold it. Unless all is written, nothing of it is left. Each file is on disk before
+    touched: see `Shelf`, which may hold it. Unless all is written, nothing of it is left. Each file is on disk before
     the next one is begun: whoever gives up, or commits, does not wait long.
     """
     if store.used + enumeration.bytes * 101 // 100 + 2 * HEADER_BYTES > store.disk:
@@ -195,7 +195,7 @@ def write_counting(
                     store.keep_only(before)
                     return None
                 files.append(write_arrays(store.folder, names.numbered(stem, number), piece))
-                has_read(sum(array.nbytes for array in piece.values()))
+                touched(sum(array.nbytes for array in piece.values()))
                 store.add(files[-1:])
                 store.synchronise(files[-1:])
     except (ExtbnslError, MemoryError):

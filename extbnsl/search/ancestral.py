@@ -6,11 +6,11 @@ U. If S is closed under par, the families of S lie inside U + S in every network
 successors by members of S are enough. A child without a family prunes U. Path extension and components are special
 cases. The reduced costs must be those of the multipliers of h1.
 
-A node keeps one byte for its set: the number of a variable, or of one of the sets that a probe of the search found to
+A node keeps one byte for its set: the number of a variable, or of one of the sets that a trial search found to
 be frequent, the smallest that holds the node's. Any larger set does as well.
 """
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,12 +19,11 @@ from extbnsl.kernels.bits import lowest, popcount, u64
 from extbnsl.kernels.compiler import njit
 
 VARIABLES = 64  # numbers below it stand for single variables
-UNFORCED = np.uint8(255)  # stands for all variables
+ALL_SUCCESSORS = np.uint8(255)  # stands for all variables
 MOST_SETS = 255 - VARIABLES
 
 
-@dataclass(frozen=True)
-class Ancestry:
+class Ancestry(NamedTuple):
     """allowed (256,) uint64: the successors that each number stands for, sets in ascending size. parents (m,) uint64,
     reduced (m,) float64 nats, first (n + 1,) int64: the families in score order; first is empty if nodes are not to be
     looked at."""
@@ -33,10 +32,6 @@ class Ancestry:
     parents: NDArray[np.uint64]
     reduced: NDArray[np.float64]
     first: NDArray[np.int64]
-
-    def arrays(self) -> tuple:
-        """The kernels' arguments, in their order."""
-        return (self.allowed, self.parents, self.reduced, self.first)
 
 
 def _allowed(sets: NDArray[np.uint64]) -> NDArray[np.uint64]:
@@ -120,9 +115,9 @@ def _closure(start, par, smallest):
 
 @njit
 def number_of(closed, outside, allowed):
-    """The number of the smallest allowed set that holds the closed one; UNFORCED if there is none but all."""
+    """The number of the smallest allowed set that holds the closed one; ALL_SUCCESSORS if there is none but all."""
     if closed == outside:
-        return UNFORCED
+        return ALL_SUCCESSORS
     if not closed & (closed - u64(1)):
         return np.uint8(lowest(closed))
     for k in range(VARIABLES, 255):
@@ -130,4 +125,4 @@ def number_of(closed, outside, allowed):
             break
         if not closed & ~allowed[k]:
             return np.uint8(k)
-    return UNFORCED
+    return ALL_SUCCESSORS

@@ -17,7 +17,7 @@ from extbnsl.kernels.bits import highest, lowest, u64
 from extbnsl.kernels.compiler import njit
 from extbnsl.search.node_bound import fill_coarse, fine_part, new_coarse, new_near
 from extbnsl.search.open_list import finish_target, new_open_list
-from extbnsl.search.targets import first_forced
+from extbnsl.search.targets import first_of_number
 
 
 @njit
@@ -35,13 +35,13 @@ def _generate(high, span, sources, columns, low_bits, tables, allowed, ready, ma
     """All successors in one target, whose high bits are `high`, into the open list.
 
     They come from rows span[0]:span[1] of sources = (partitions, leaves): from the nodes of a partition by the
-    variables in its leaves, of which `forced` may leave some: see `ancestral`. coarse: as from `fill_coarse`.
+    variables in its leaves, as far as the number of their successors allows them. coarse: as from `fill_coarse`.
     ready (n, words) and made (n,) are scratch: the AND over the bytes above the low ones is the same for all nodes of a
     source, so its words are made once, as far as they are needed. A word whose first family costs too much ends the
     look-up, because the families lie in score order. Returns the number of edges generated.
     """
     partitions, leaves = sources
-    starts, lows, g, forced, free, order = columns
+    starts, lows, g, successors, free, order = columns
     costs, first, bits, start, width = tables[:5]
     best, leaf, occupied, occupied_words = open_list
     fine, at_fine, finest, cut = fine_part(high, low_bits, group)
@@ -57,14 +57,14 @@ def _generate(high, span, sources, columns, low_bits, tables, allowed, ready, ma
         made[:] = 0
         above = high & ~leaves[k]  # a high leaf is not in the source
         source = partitions[k]
-        begin = first_forced(order, forced, starts[source], free[source], lowest(leaves[k]))
-        end = first_forced(order, forced, begin, free[source], highest(leaves[k]) + u64(1))
+        begin = first_of_number(order, successors, starts[source], free[source], lowest(leaves[k]))
+        end = first_of_number(order, successors, begin, free[source], highest(leaves[k]) + u64(1))
         for part in range(2):
             lo, hi = (begin, end) if part == 0 else (free[source], starts[source + 1])
             for at in range(lo, hi):
                 i = order[at]
                 low = u64(lows[i])
-                rest = leaves[k] & ~low & allowed[forced[i]]
+                rest = leaves[k] & ~low & allowed[successors[i]]
                 slack = limit - g[i]
                 byte = (above | low) & u64(255)
                 byte2 = second + (((above | low) >> shift) & u64(255))
@@ -109,10 +109,10 @@ def expand(first, targets, sources, columns, shape, tables, bounds, unmet, exten
     """Generate the nodes of some partitions of the next layer, `targets` (k,) uint64, sorted high parts.
 
     first (k + 1,) and sources = (partition, leaves): where the successors of target t come from, see `next_targets`.
-    columns = (starts, lows, g, forced, free, order) of the current layer, the last two from `group_by_leaf`.
+    columns = (starts, lows, g, successors, free, order) of the current layer, the last two from `group_by_leaf`.
     shape = (variables, low_bits). tables: byte tables with every byte for every child. bounds: a GroupBound and a
     ClusterBound. unmet (bytes, 256) uint64: the children whose best parents of
-    all are not inside a varset with this byte. ancestry: see `ancestral`. out = (lows, g, leaf, forced, count per
+    all are not inside a varset with this byte. ancestry: see `ancestral`. out = (lows, g, leaf, successors, count per
     target), large enough. When halt[0] is set, the rest of the targets is left alone. Returns edges generated, nodes
     kept, and the least f among them.
     """

@@ -6,7 +6,7 @@ the share, whose bend fades, and its normal quantile, whose slope fades: were f 
 of a size, with a mean that moves evenly from size to size, the quantile would be a straight line. Likewise the edges of
 a node, as a share of the variables that it lacks: path extension leaves fewer as the varsets grow.
 
-Measured on 30 problems of 17 to 45 variables with probes of 20,000 to 6 million nodes: the edges were off by a factor
+Measured on 30 problems of 17 to 45 variables with trials of 20,000 to 6 million nodes: the edges were off by a factor
 of 1.1 at the median and below 1.9 nine times in ten.
 """
 
@@ -54,11 +54,11 @@ class Forecast:
         return float(self.nodes[: self.seen].sum() / self.nodes.sum()) ** -DOUBT
 
 
-def predicted_layers(probe: Iterable[SearchState], variables: int) -> Forecast:
+def predicted_layers(trial: Iterable[SearchState], variables: int) -> Forecast:
     """The layers of the whole search, from the states of one that may have ended early."""
     nodes: list[int] = []
     edges: list[int] = []
-    for state in probe:
+    for state in trial:
         if state.layer.size == len(nodes):
             nodes.append(state.layer.nodes)
             edges.append(state.edges_in)

@@ -23,13 +23,13 @@ from extbnsl.search.blocks import Block, plan
 from extbnsl.search.problem import SearchProblem
 from extbnsl.search.runs import (
     Run,
-    cut,
     discard,
     file_bytes,
     in_files_only,
     joined,
     node_bytes,
     run_in_memory,
+    sliced,
     without_costs,
     write_run,
 )
@@ -45,7 +45,7 @@ YIELD_SECONDS = 0.5
 MOST_SHARE = 0.5  # of the last budget, disk if there is one, that may be used before every node is looked at closely
 
 
-def never() -> bool:
+def no_commit() -> bool:
     """No commit is due, ever."""
     return False
 
@@ -62,7 +62,7 @@ class Room:
 
     memory: float
     store: Store | None = None
-    commit_due: Callable[[], bool] = never
+    commit_due: Callable[[], bool] = no_commit
     unsaved: float = math.inf
     name: str = names.search(0, 0)
 
@@ -194,7 +194,7 @@ class _LayerSearch:
                 folder=self._folder,
                 stem=names.nodes(names.layer(self._room.name, layer.size + 1), block.first),
                 compress=store is not None and store.compress,
-                few=self._is_short_of_room(),
+                closely=self._is_short_of_room(),
             )
             self._grants.append(sink)
             yield self._problem, layer, block, sink, self._workers.halt
@@ -278,7 +278,7 @@ class _LayerSearch:
         )
 
     def _written(self, runs: tuple[Run, ...], size: int) -> tuple[Run, ...]:
-        """The runs of layer `size`, cut to the usual size where they are new to the store, in files too.
+        """The runs of layer `size`, sliced to the usual size where they are new to the store, in files too.
 
         A run is written once and keeps its files: its first partition is name enough.
         """
@@ -286,7 +286,7 @@ class _LayerSearch:
         assert store is not None, "there is a store"
         found: list[Run] = []
         for run in runs:
-            for piece in [run] if run.files else cut(run, self._run_nodes):
+            for piece in [run] if run.files else sliced(run, self._run_nodes):
                 stem = names.nodes(names.layer(self._room.name, size), piece.first)
                 written = write_run(piece, store.folder, stem, store.compress)
                 store.add(written.files)

@@ -5,7 +5,7 @@ import numpy as np
 from extbnsl.bounds.multipliers import UNIT
 from extbnsl.kernels.bits import lowest, u64
 from extbnsl.kernels.compiler import inlined, njit
-from extbnsl.search.ancestral import UNFORCED, closed_set, number_of
+from extbnsl.search.ancestral import ALL_SUCCESSORS, closed_set, number_of
 from extbnsl.search.node_bound import bound_of_waiting as bound_of_waiting
 from extbnsl.search.node_bound import fine_part, near_clusters
 from extbnsl.search.node_bound import weight_of as weight_of
@@ -29,14 +29,14 @@ def emit(high, shape, group, coarse, waiting_h, nearest, vectors, unmet, extend_
 
     waiting_h: of the ClusterBound; nearest (masks, weights), vectors: see `near_clusters`. Those that the cluster
     bound prunes are left out. Path extension (Yuan and Malone 2013): if the best
-    parents of all of some X outside U are inside U, U needs no other successor than U + X; `forced` gets the smallest
-    such X. Returns the rows filled and the least f among them.
+    parents of all of some X outside U are inside U, U needs no other successor than U + X; the
+    smallest such X is the number of its successors. Returns the rows filled and the least f among them.
     """
     variables, low_bits = shape
     fine, at_fine, finest, cut = fine_part(high, low_bits, group)
     masks, weights = nearest
     best, leaf, occupied, blocks = open_list
-    lows, g, leaves, forced = columns
+    lows, g, leaves, successors = columns
     everything = ~u64(0) >> u64(64 - variables)
     low_bytes = (low_bits + 7) >> 3
     above = 0.0
@@ -66,7 +66,7 @@ def emit(high, shape, group, coarse, waiting_h, nearest, vectors, unmet, extend_
             f = best[low] + max(coarse[low >> cut] + fine[at_fine + (low & finest)], cluster_h)
             if f >= limit:
                 continue
-            one = UNFORCED
+            one = ALL_SUCCESSORS
             if extend_path:
                 waiting = waiting_above
                 for b in range(low_bytes):
@@ -75,37 +75,37 @@ def emit(high, shape, group, coarse, waiting_h, nearest, vectors, unmet, extend_
                 if ready:
                     one = np.uint8(lowest(ready))
             least = min(least, f)
-            lows[kept], g[kept], leaves[kept], forced[kept] = low, best[low], leaf[low], one
+            lows[kept], g[kept], leaves[kept], successors[kept] = low, best[low], leaf[low], one
             kept += 1
     return kept, least
 
 
 @njit
 def leave_ancestral(high, shape, group, coarse, waiting_h, nearest, vectors, ancestry, limit, par, columns, begin, end):
-    """Of the nodes of one target, rows begin:end of the columns, drop those that node fixing prunes, and let `forced`
-    of the others say what `ancestry` does where path extension left all successors.
+    """Of the nodes of one target, rows begin:end of the columns, drop those that node fixing prunes, and give the
+    others the number that `ancestry` has for them where path extension left all successors.
 
     A pass of its own: beside it the loop of `emit` would be slow. par (64,) is scratch. Returns what `emit` does.
     """
     variables, low_bits = shape
     fine, at_fine, finest, cut = fine_part(high, low_bits, group)
     masks, weights = nearest
-    lows, g, leaves, forced = columns
+    lows, g, leaves, successors = columns
     everything = ~u64(0) >> u64(64 - variables)
     least = np.inf
     kept = begin
     for i in range(begin, end):
-        low, one = u64(lows[i]), forced[i]
+        low, one = u64(lows[i]), successors[i]
         varset = high | low
         cluster_h = bound_of_waiting(varset, waiting_h) + weight_of(varset, masks, weights, vectors) * UNIT
-        if one == UNFORCED and varset != everything:
+        if one == ALL_SUCCESSORS and varset != everything:
             slack = limit - g[i] - cluster_h
             closed = closed_set(varset, everything, slack, ancestry[1], ancestry[2], ancestry[3], par)
             if not closed:
                 continue
             one = number_of(closed, everything & ~varset, ancestry[0])
         least = min(least, g[i] + max(coarse[low >> cut] + fine[at_fine + (low & finest)], cluster_h))
-        lows[kept], g[kept], leaves[kept], forced[kept] = lows[i], g[i], leaves[i], one
+        lows[kept], g[kept], leaves[kept], successors[kept] = lows[i], g[i], leaves[i], one
         kept += 1
     return kept, least
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from extbnsl.bounds.multipliers import NO_CLUSTERS, ClusterBound, Families, families_of
+from extbnsl.bounds.multipliers import NO_CLUSTERS, ClusterBound, FamilyArrays, families_of
 from extbnsl.bounds.patterns import GroupBound
 from extbnsl.parents.best_score import ByteTables, as_bytes, byte_tables
 from extbnsl.search.ancestral import NO_ANCESTRY, Ancestry
@@ -35,7 +35,7 @@ class SearchProblem:
     limit: float
     path_extension: bool
     ancestry: Ancestry
-    families: Families | None
+    families: FamilyArrays | None
 
     @property
     def high_bits(self) -> int:
@@ -44,11 +44,11 @@ class SearchProblem:
     @property
     def bytes(self) -> int:
         """Memory that the tables take."""
-        arrays = (*self.bound.arrays(), *self.clusters.arrays(), *self.ancestry.arrays(), self.unmet)
+        arrays: tuple[NDArray, ...] = (*self.bound, *self.clusters, *self.ancestry, self.unmet)
         if self.families is not None:
-            arrays += self.families.arrays()
+            arrays += self.families
         if isinstance(self.parent_graphs, ByteTables):
-            arrays += self.parent_graphs.arrays()
+            arrays += self.parent_graphs
         return sum(array.nbytes for array in arrays)
 
     @property

@@ -16,7 +16,7 @@ from extbnsl.kernels.bits import highest, lowest, popcount, u64
 from extbnsl.kernels.compiler import njit
 from extbnsl.search.node_bound import fill_coarse, fine_part, new_coarse, new_near
 from extbnsl.search.open_list import finish_target, new_open_list
-from extbnsl.search.targets import first_forced
+from extbnsl.search.targets import first_of_number
 
 
 @njit
@@ -26,7 +26,7 @@ def _generate(high, span, sources, columns, low_bits, allowed, group, coarse, li
     They come from rows span[0]:span[1] of sources = (partitions, leaves).
     """
     partitions, leaves = sources
-    starts, lows, g, forced, free, order, rows = columns
+    starts, lows, g, successors, free, order, rows = columns
     best, leaf, occupied, occupied_words = open_list
     fine, at_fine, finest, cut = fine_part(high, low_bits, group)
     inside = (u64(1) << u64(low_bits)) - u64(1)
@@ -35,14 +35,14 @@ def _generate(high, span, sources, columns, low_bits, allowed, group, coarse, li
     for k in range(span[0], span[1]):
         above = high & ~leaves[k]  # a high leaf is not in the source
         source = partitions[k]
-        begin = first_forced(order, forced, starts[source], free[source], lowest(leaves[k]))
-        end = first_forced(order, forced, begin, free[source], highest(leaves[k]) + u64(1))
+        begin = first_of_number(order, successors, starts[source], free[source], lowest(leaves[k]))
+        end = first_of_number(order, successors, begin, free[source], highest(leaves[k]) + u64(1))
         for part in range(2):
             lo, hi = (begin, end) if part == 0 else (free[source], starts[source + 1])
             for at in range(lo, hi):
                 i = order[at]
                 low = u64(lows[i])
-                rest = leaves[k] & ~low & allowed[forced[i]]
+                rest = leaves[k] & ~low & allowed[successors[i]]
                 slack = limit - g[i]
                 while rest:
                     bit = rest & (~rest + u64(1))
@@ -70,7 +70,7 @@ def _generate(high, span, sources, columns, low_bits, allowed, group, coarse, li
 def expand_layered(first, targets, sources, columns, shape, bounds, unmet, extend_path, ancestry, limit, out, halt):
     """What `expand.expand` does, with the rows of the current layer instead of byte tables.
 
-    columns = (starts, lows, g, forced, free, order, rows), rows (m, variables - size).
+    columns = (starts, lows, g, successors, free, order, rows), rows (m, variables - size).
     """
     low_bits = shape[1]
     open_list = new_open_list(low_bits)

@@ -21,6 +21,8 @@ from extbnsl.files.arrays import HEADER_BYTES, StoredArrays, StoredFile, open_ar
 
 ANCESTOR_BYTES = 3  # of one node in the columns that reconstruction needs
 PARTITION_BYTES = 16
+NO_LEAF = np.uint8(255)  # of the empty varset
+SUCCESSORS = "forced"  # the name of that column in files, since their first format
 FENCE_NODES = 1024  # from one fence to the next, about
 
 
@@ -34,9 +36,9 @@ class Nodes:
     """Nodes of one size, sorted by varset, by partitions that share their high bits.
 
     Partition p has high part highs[p] (uint64, ascending) and nodes starts[p]:starts[p + 1] (int64); lows (m,) uint16
-    ascending within it, leaf (m,) uint8 (the last variable of a cheapest order), g (m,) float64 nats, forced (m,)
-    uint8 (the one successor that path extension leaves, or 255). best (m, k) float64: a row of BestScore(X | U) of
-    every X outside U, ascending X, if the parent graphs are layered; otherwise k = 0.
+    ascending within it, leaf (m,) uint8 (the last variable of a cheapest order), g (m,) float64 nats, successors (m,)
+    uint8 (the number of the set of successors that are enough, see `ancestral`). best (m, k) float64: a row of
+    BestScore(X | U) of every X outside U, ascending X, if the parent graphs are layered; otherwise k = 0.
     """
 
     highs: NDArray[np.uint64]
@@ -44,7 +46,7 @@ class Nodes:
     lows: NDArray[np.uint16]
     leaf: NDArray[np.uint8]
     g: NDArray[np.float64]
-    forced: NDArray[np.uint8]
+    successors: NDArray[np.uint8]
     best: NDArray[np.float64]
 
     def varsets(self, low_bits: int) -> NDArray[np.uint64]:
@@ -62,7 +64,7 @@ class Nodes:
             self.lows[begin:end],
             self.leaf[begin:end],
             self.g[begin:end],
-            self.forced[begin:end],
+            self.successors[begin:end],
             self.best[begin:end],
         )
 
@@ -75,7 +77,7 @@ class Nodes:
             self.lows[keep],
             self.leaf[keep],
             self.g[keep],
-            self.forced[keep],
+            self.successors[keep],
             self.best[keep],
         )
 
@@ -83,7 +85,9 @@ class Nodes:
         """Assert every invariant: columns of one length, sorted, duplicate-free, varsets of `size` variables."""
         assert self.starts.size == self.highs.size + 1, "one start per partition and the end"
         assert self.starts[0] == 0, "the first partition starts at 0"
-        assert self.starts[-1] == self.lows.size == self.g.size == self.leaf.size == self.forced.size, "column lengths"
+        assert self.starts[-1] == self.lows.size == self.g.size == self.leaf.size == self.successors.size, (
+            "column lengths"
+        )
         assert self.best.shape[0] == self.lows.size, "a row per node"
         assert (np.diff(self.starts) > 0).all(), "no partition is empty"
         varsets = self.varsets(low_bits)
@@ -105,7 +109,7 @@ def joined(pieces: Sequence[Nodes]) -> Nodes:
         np.concatenate([np.zeros(0, np.uint16), *(piece.lows for piece in pieces)]),
         np.concatenate([np.zeros(0, np.uint8), *(piece.leaf for piece in pieces)]),
         np.concatenate([np.zeros(0), *(piece.g for piece in pieces)]),
-        np.concatenate([np.zeros(0, np.uint8), *(piece.forced for piece in pieces)]),
+        np.concatenate([np.zeros(0, np.uint8), *(piece.successors for piece in pieces)]),
         np.concatenate([piece.best for piece in pieces]) if pieces else np.zeros((0, 0)),
     )
 
@@ -184,7 +188,7 @@ def write_run(run: Run, folder: Path, stem: str, compress: bool = False) -> Run:
     written = replace(run, varsets=write_arrays(folder, names.varsets_file(stem), ancestry, compress))
     if nodes.g.size == 0:
         return written
-    to_expand: dict[str, NDArray] = {"g": nodes.g, "forced": nodes.forced, "best": nodes.best}
+    to_expand: dict[str, NDArray] = {"g": nodes.g, SUCCESSORS: nodes.successors, "best": nodes.best}
     try:
         return replace(written, costs=write_arrays(folder, names.costs_file(stem), to_expand))
     except BaseException:
@@ -192,9 +196,9 @@ def write_run(run: Run, folder: Path, stem: str, compress: bool = False) -> Run:
         raise
 
 
-def cut(run: Run, size: int) -> list[Run]:
-    """A run in memory as runs of about `size` nodes, cut between partitions; their columns are views."""
-    assert run.nodes is not None, "only what is in memory can be cut"
+def sliced(run: Run, size: int) -> list[Run]:
+    """A run in memory as runs of about `size` nodes, sliced between partitions; their columns are views."""
+    assert run.nodes is not None, "only what is in memory can be sliced"
     nodes = run.nodes
     goals = np.arange(size, run.size, size)
     edges = np.unique(np.concatenate([[0], np.searchsorted(nodes.starts, goals), [run.partitions]]))
@@ -220,7 +224,7 @@ def without_costs(run: Run) -> Run:
     """What is left of a run when its layer has been expanded."""
     nodes = run.nodes
     if nodes is not None:
-        nodes = replace(nodes, g=np.zeros(0), forced=np.zeros(0, np.uint8), best=np.zeros((0, 0)))
+        nodes = replace(nodes, g=np.zeros(0), successors=np.zeros(0, np.uint8), best=np.zeros((0, 0)))
     return replace(run, nodes=nodes, costs=None)
 
 
@@ -253,7 +257,7 @@ def load_sources(run: Run, lo: int, hi: int, folder: Path | None) -> Nodes:
             arrays["lows"][begin:end],
             np.zeros(0, np.uint8),
             costs["g"][begin:end],
-            costs["forced"][begin:end],
+            costs[SUCCESSORS][begin:end],
             costs["best"][begin:end],
         )
 

@@ -7,6 +7,7 @@ Section 5.3). So the families lie by number of parents, then by child, then by c
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,8 +22,7 @@ ROW_BYTES = 16
 READING_BYTES = 1 << 20  # what reading them takes, with the buffers of HDF5 and the working space of the kernel
 
 
-@dataclass(frozen=True)
-class Families:
+class FamilyRows(NamedTuple):
     """Some families: rows first[k]:first[k + 1] are of child[k] (s,) with size[k] parents, ascending in cost.
 
     parents (f,) uint64 varsets in the labels of the search, costs (f,) float64 nats, first (s + 1,) int64.
@@ -33,10 +33,6 @@ class Families:
     first: NDArray[np.int64]
     child: NDArray[np.int64]
     size: NDArray[np.int64]
-
-    def arrays(self) -> tuple:
-        """The kernels' arguments, in their order."""
-        return (self.parents, self.costs, self.first, self.child, self.size)
 
 
 @dataclass(frozen=True)
@@ -52,7 +48,7 @@ class ScoreCache:
     variables: int
     first: NDArray[np.int64]
 
-    def families(self, least: int, most: int) -> Iterator[Families]:
+    def families(self, least: int, most: int) -> Iterator[FamilyRows]:
         """The families of `least` to `most` parents, FAMILIES_READ at a time; RunDirectoryError if that fails."""
         ends = self.first[:: self.variables]
         begin, end = int(ends[min(least, ends.size - 1)]), int(ends[min(most + 1, ends.size - 1)])
@@ -65,11 +61,11 @@ class ScoreCache:
                     rows = slice(lo - start, min(lo + FAMILIES_READ, end, limit) - start)
                     yield self._cut(arrays["parents"][rows], arrays["costs"][rows], lo)
 
-    def _cut(self, parents: NDArray[np.uint64], costs: NDArray[np.float64], lo: int) -> Families:
+    def _cut(self, parents: NDArray[np.uint64], costs: NDArray[np.float64], lo: int) -> FamilyRows:
         """The families from row `lo` on, by number of parents and child."""
         k = np.flatnonzero((self.first[1:] > lo) & (self.first[:-1] < lo + costs.size) & (np.diff(self.first) > 0))
         first = np.append(np.maximum(self.first[k] - lo, 0), costs.size)
-        return Families(parents, costs, first, k % self.variables, k // self.variables)
+        return FamilyRows(parents, costs, first, k % self.variables, k // self.variables)
 
 
 def write_score_cache(

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from extbnsl.files.arrays import StoredFile
-from extbnsl.search.ancestral import UNFORCED
+from extbnsl.search.ancestral import ALL_SUCCESSORS
 from extbnsl.search.problem import SearchProblem
-from extbnsl.search.runs import Nodes, Run, find_run, in_files_only, joined, run_in_memory
+from extbnsl.search.runs import NO_LEAF, Nodes, Run, find_run, in_files_only, joined, run_in_memory
 from extbnsl.search.tasks import Layer, improve_rows
 
 
@@ -102,9 +102,9 @@ def start_state(problem: SearchProblem) -> SearchState:
         highs=np.zeros(1, np.uint64),
         starts=np.array([0, 1]),
         lows=np.zeros(1, np.uint16),
-        leaf=np.full(1, UNFORCED),
+        leaf=np.full(1, NO_LEAF),
         g=np.zeros(1),
-        forced=np.full(1, UNFORCED),
+        successors=np.full(1, ALL_SUCCESSORS),
         best=np.full((1, problem.row_width(0)), np.inf),
     )
     cache = problem.score_cache

@@ -7,36 +7,37 @@ from extbnsl.kernels.compiler import njit
 
 
 @njit
-def group_by_leaf(starts, forced):
-    """The nodes of each partition sorted by the leaf they are forced to, free ones last.
+def group_by_leaf(starts, successors):
+    """The nodes of each partition sorted by the one leaf that is enough, those that need several last.
 
-    Returns free (p,) int64, where each partition's free nodes begin, and order (m,) uint32. A target then reads only
-    nodes that have a successor in it.
+    successors (m,) uint8: the number of each node's set, see `ancestral`. Returns free (p,) int64, where the nodes that
+    need several begin in each partition, and order (m,) uint32. A target then reads only nodes that have a successor
+    in it.
     """
     free = np.empty(starts.size - 1, np.int64)
-    order = np.empty(forced.size, np.uint32)
+    order = np.empty(successors.size, np.uint32)
     at = np.empty(65, np.int64)
     for p in range(starts.size - 1):
         at[:] = 0
         for i in range(starts[p], starts[p + 1]):
-            at[min(forced[i], 64)] += 1
+            at[min(successors[i], 64)] += 1
         position = starts[p]
         for leaf in range(65):
             at[leaf], position = position, position + at[leaf]
         free[p] = at[64]
         for i in range(starts[p], starts[p + 1]):
-            leaf = min(forced[i], 64)
+            leaf = min(successors[i], 64)
             order[at[leaf]] = i
             at[leaf] += 1
     return free, order
 
 
 @njit
-def first_forced(order, forced, lo, hi, leaf):
-    """The first position in lo..hi whose node is forced to `leaf` or a later one."""
+def first_of_number(order, successors, lo, hi, leaf):
+    """The first position in lo..hi whose node needs `leaf` alone, or a later one."""
     while lo < hi:
         middle = (lo + hi) >> 1
-        if forced[order[middle]] < leaf:
+        if successors[order[middle]] < leaf:
             lo = middle + 1
         else:
             hi = middle

@@ -87,7 +87,7 @@ class Sink:
     folder: Path | None
     stem: str
     compress: bool = False
-    few: bool = False
+    closely: bool = False
 
 
 @dataclass(frozen=True)
@@ -112,8 +112,8 @@ def expand_block(problem: SearchProblem, layer: Layer, block: Block, sink: Sink,
     """
     size = layer.size + 1
     room = min(CHUNK_NODES, max(sink.run_nodes, CHUNK_BYTES // node_bytes(problem.row_width(size))))
-    few = sink.few and problem.families is not None
-    task = _Task(problem, size, layer.sources or _gather(layer, block, sink.folder), room, few, halt)
+    closely = sink.closely and problem.families is not None
+    task = _Task(problem, size, layer.sources or _gather(layer, block, sink.folder), room, closely, halt)
     placed = _Placed(sink)
     pieces: list[_Piece] = []
     edges, least = 0, math.inf
@@ -144,7 +144,7 @@ def sources_bytes(nodes: Nodes) -> int:
 
 def ready_sources(nodes: Nodes) -> Sources:
     """Sources of nodes; O(m)."""
-    return Sources(nodes, *group_by_leaf(nodes.starts, nodes.forced))
+    return Sources(nodes, *group_by_leaf(nodes.starts, nodes.successors))
 
 
 def source_weights(
@@ -159,24 +159,24 @@ def improve_rows(
 ) -> None:
     """Finish the rows of nodes of `size` variables, in place, unless `halt` is set.
 
-    `covered` says which of their predecessors the rows take into account, as from `layered.inherit`. Reads the
+    `covered` says which of their predecessors the rows take into account, as from `rows.inherit`. Reads the
     families that can matter once. Raises RunDirectoryError if the score cache cannot be read.
     """
     if covered.size:
         for families in cache.families(int(np.bitwise_count(covered).min()), size):
-            improve((nodes.highs, nodes.starts, nodes.lows), low_bits, covered, nodes.best, families.arrays(), halt)
+            improve((nodes.highs, nodes.starts, nodes.lows), low_bits, covered, nodes.best, families, halt)
 
 
 @dataclass(frozen=True)
 class _Task:
-    """What the steps of one task share: it makes nodes of `size` variables, about `room` at most in one call, and with
-    `few` looks closely at each of them."""
+    """What the steps of one task share: it makes nodes of `size` variables, about `room` at most in one call, and may
+    look `closely` at each of them."""
 
     problem: SearchProblem
     size: int
     sources: Sources
     room: int
-    few: bool
+    closely: bool
     halt: NDArray[np.uint8]
 
 
@@ -236,24 +236,24 @@ def _piece(task: _Task, span: tuple, most: int) -> _Piece:
     """The nodes, `most` or fewer, of the targets in `span`: (first, targets, sources) as the kernels take them."""
     targets = span[1]
     lows, g = np.empty(most, np.uint16), np.empty(most)
-    leaf, forced = np.empty(most, np.uint8), np.empty(most, np.uint8)
+    leaf, successors = np.empty(most, np.uint8), np.empty(most, np.uint8)
     counts = np.zeros(targets.size, np.int64)
-    edges, kept, least = _generated(task, span, (lows, g, leaf, forced, counts))
+    edges, kept, least = _generated(task, span, (lows, g, leaf, successors, counts))
     starts = np.concatenate([np.zeros(1, np.int64), counts[counts > 0]]).cumsum()
     # copies, because there was room for more
-    lows, leaf, g, forced = lows[:kept].copy(), leaf[:kept].copy(), g[:kept].copy(), forced[:kept].copy()
+    lows, leaf, g, successors = lows[:kept].copy(), leaf[:kept].copy(), g[:kept].copy(), successors[:kept].copy()
     best, covered = _inherited(task, span, counts, lows)
-    piece = _Piece(Nodes(targets[counts > 0], starts, lows, leaf, g, forced, best), edges, least, covered)
-    return _thinned(task, piece) if task.few else piece
+    piece = _Piece(Nodes(targets[counts > 0], starts, lows, leaf, g, successors, best), edges, least, covered)
+    return _thinned(task, piece) if task.closely else piece
 
 
 def _thinned(task: _Task, piece: _Piece) -> _Piece:
     """The piece without the nodes that a dual ascent at each prunes."""
     problem, nodes = task.problem, piece.nodes
-    assert problem.families is not None, "few nodes are asked for only where there are clusters"
+    assert problem.families is not None, "nodes are looked at closely only where there are clusters"
     keep = np.empty(nodes.lows.size, np.uint8)
     multipliers = problem.clusters.cuts, problem.clusters.multipliers
-    families = problem.families.arrays()
+    families = problem.families
     ascend_nodes(nodes.varsets(problem.low_bits), nodes.g, problem.limit, families, multipliers, keep, task.halt)
     kept = keep.astype(bool)
     return replace(piece, nodes=nodes.where(kept), covered=piece.covered[kept] if piece.covered.size else piece.covered)
@@ -263,13 +263,13 @@ def _generated(task: _Task, span: tuple, out: tuple) -> tuple[int, int, float]:
     """Call the kernel that the parent graphs ask for; returns what it does."""
     problem, sources = task.problem, task.sources
     nodes, shape = sources.nodes, (problem.variables, problem.low_bits)
-    columns = nodes.starts, nodes.lows, nodes.g, nodes.forced, sources.free, sources.order
-    bounds = problem.bound.arrays(), problem.clusters.arrays()
-    ancestry = problem.ancestry.arrays()
+    columns = nodes.starts, nodes.lows, nodes.g, nodes.successors, sources.free, sources.order
+    bounds = problem.bound, problem.clusters
+    ancestry = problem.ancestry
     rest = bounds, problem.unmet, problem.path_extension, ancestry, problem.limit, out, task.halt
     if isinstance(problem.parent_graphs, ScoreCache):
         return expand_layered(*span, (*columns, nodes.best), shape, *rest)
-    return expand(*span, columns, shape, problem.parent_graphs.arrays(), *rest)
+    return expand(*span, columns, shape, problem.parent_graphs, *rest)
 
 
 def _inherited(

@@ -1,8 +1,8 @@
 """What a solve would need, before it is begun: its first part is done, watched, and carried on.
 
-Everything up to the search is done as `solve` does it. Then the search of each component is probed, all in memory,
+Everything up to the search is done as `solve` does it. Then the search of each component is tried, all in memory,
 until it is over or the effort or the memory is used up; `search.forecast` guesses the layers that are left. What they
-take follows from the bytes of a node and the time of an edge as the probe had them.
+take follows from the bytes of a node and the time of an edge as the trial had them.
 """
 
 import contextlib
@@ -44,12 +44,12 @@ from extbnsl.search.score_cache import READING_BYTES
 from extbnsl.search.state import SearchState
 from extbnsl.solver.components import find_parts
 from extbnsl.solver.families import find_survivors
-from extbnsl.solver.needs import NODE_BYTES, Counting, Estimate, Probe
+from extbnsl.solver.needs import NODE_BYTES, Counting, Estimate, Trial
 from extbnsl.solver.place import Place, temporary_store
 from extbnsl.solver.warm_up import load_kernels
 
 EFFORT = 60.0  # seconds
-BOUND_SHARE = 0.5  # of the effort that is left for a component, for its bound; the rest is for the probe
+BOUND_SHARE = 0.5  # of the effort that is left for a component, for its bound; the rest is for the trial
 FEWEST_LAYERS = 4  # whose sizes can be carried on
 
 
@@ -117,12 +117,12 @@ def _estimated(problem: Dataset | LocalScores, looking: _Looking) -> Estimate:
         counting = Counting(survivors.varsets, survivors.scores.families, time.perf_counter() - began)
         found = components(survivors.scores, context.shelf.put)
         commits.standing.parts = find_parts(survivors, found, limited)
-    probes: list[tuple[int, list[Probe]]] = []
+    trials: list[tuple[int, list[Trial]]] = []
     for k in sorted(range(len(found)), key=lambda k: found[k].size):  # what small ones leave is for the large ones
-        share = looking.deadline.remaining() / (len(found) - len(probes))
-        probes.append((k, _probed(found[k], k, context, commits, share)))
+        share = looking.deadline.remaining() / (len(found) - len(trials))
+        trials.append((k, _tried(found[k], k, context, commits, share)))
     seconds = sum(spent["seconds"] for stage, spent in context.stages.seconds.items() if stage != "kernels")
-    ordered = tuple(probe for _, own in sorted(probes, key=lambda p: p[0]) for probe in own)
+    ordered = tuple(trial for _, own in sorted(trials, key=lambda p: p[0]) for trial in own)
     return Estimate(granted, counting, ordered, seconds, stop())
 
 
@@ -163,14 +163,14 @@ def _unfinished(
     return replace(far, seconds_left=max(1.0, each * left - spent))
 
 
-def _probed(component: Component, k: int, context: Context, commits: Commits, seconds: float) -> list[Probe]:
+def _tried(component: Component, k: int, context: Context, commits: Commits, seconds: float) -> list[Trial]:
     """The searches of component k's pieces as far as they get in so many seconds, and the guess how they go on."""
     deadline, stop = Deadline.after(seconds), context.workers.stop
     part = commits.standing.parts[k]
-    probe = Probe(component.size, _count(component.costs), part.upper_bound, part.lower_bound)
+    trial = Trial(component.size, _count(component.costs), part.upper_bound, part.lower_bound)
     if part.proved:
-        return [probe]
-    pieces, probes, thorough = whole_component(component), list[Probe](), False
+        return [trial]
+    pieces, trials, thorough = whole_component(component), list[Trial](), False
     while (at := next_piece(pieces)) is not None:
         share = deadline.remaining() / sum(piece.order is None for piece in pieces)
         until = Deadline.after(share)
@@ -184,7 +184,7 @@ def _probed(component: Component, k: int, context: Context, commits: Commits, se
         ):
             found = find_guide(pieces[at].left, pieces[at].multipliers, limit, limited, guides.append, thorough)
         if found is not None and found.proved:
-            return [*probes, replace(probe, lower_bound=part.upper_bound)]
+            return [*trials, replace(trial, lower_bound=part.upper_bound)]
         if found is not None and found.pieces:
             pieces = guided_pieces(pieces, at, found)
             continue
@@ -194,8 +194,8 @@ def _probed(component: Component, k: int, context: Context, commits: Commits, se
         if found is not None:
             guides.append(found.guide)
         piece = pieces[at]
-        probe = replace(
-            probe,
+        trial = replace(
+            trial,
             variables=len(piece.variables),
             families=_count(piece.left.costs),
             lower_bound=part.upper_bound - limit + piece.lower_bound,
@@ -204,45 +204,45 @@ def _probed(component: Component, k: int, context: Context, commits: Commits, se
             guided = guided_pieces(pieces, at, Guided(guides[-1]))
             raise_bound(k, lower_bound(guided), commits.standing)
             bound = min(part.upper_bound, lower_bound(guided))
-            probe = replace(probe, families=_count(guides[-1].costs), lower_bound=bound)
+            trial = replace(trial, families=_count(guides[-1].costs), lower_bound=bound)
         with _until(until, stop, context) as limited:
             report = Report(len(piece.variables), k, commits)
-            probes.append(_probed_piece(probe, guides[-1] if guides else None, limit, report, limited))
+            trials.append(_tried_piece(trial, guides[-1] if guides else None, limit, report, limited))
         pieces = (*pieces[:at], replace(piece, order=()), *pieces[at + 1 :])  # it is dealt with
-    return probes
+    return trials
 
 
 def _count(costs: Sequence[NDArray]) -> int:
     return sum(own.size for own in costs)
 
 
-def _probed_piece(probe: Probe, guide: Guide | None, limit: float, report: Report, context: Context) -> Probe:
-    """The probe with what the beginning of the search of a piece showed."""
-    if probe.variables > WORD_BITS:
-        return replace(probe, unknown=f"more than {WORD_BITS} variables are not searched")
+def _tried_piece(trial: Trial, guide: Guide | None, limit: float, report: Report, context: Context) -> Trial:
+    """The trial with what the beginning of the search of a piece showed."""
+    if trial.variables > WORD_BITS:
+        return replace(trial, unknown=f"more than {WORD_BITS} variables are not searched")
     if guide is None:
-        return replace(probe, unknown="the effort ended before it had a bound")
+        return replace(trial, unknown="the effort ended before it had a bound")
     problem = guided_problem(guide, limit, context)
     layered = context.methods.parent_graph == "layered" or not tables_fit(guide.costs, context)
-    return _searched(replace(probe, layered=layered), problem, report, context)
+    return _searched(replace(trial, layered=layered), problem, report, context)
 
 
-def _searched(probe: Probe, problem: SearchProblem, report: Report, context: Context) -> Probe:
-    """The probe with what the beginning of the search showed, which has sparse parent graphs in any case."""
-    assert isinstance(problem.parent_graphs, ByteTables), "a probe has no score cache"
+def _searched(trial: Trial, problem: SearchProblem, report: Report, context: Context) -> Trial:
+    """The trial with what the beginning of the search showed, which has sparse parent graphs in any case."""
+    assert isinstance(problem.parent_graphs, ByteTables), "a trial has no score cache"
     threads = context.workers.threads
     widest = 0 if not context.methods.patterns else int(problem.bound.width.max())
-    tables = sum(array.nbytes for array in problem.parent_graphs.arrays())
+    tables = sum(array.nbytes for array in problem.parent_graphs)
     fixed = context.shelf.held + fixed_memory(problem, threads)
-    fixed += threads * READING_BYTES - tables if probe.layered else 0
+    fixed += threads * READING_BYTES - tables if trial.layered else 0
     least = max(fixed + least_room(threads), 2 * threads * pattern_bytes(widest))
     seen = _Seen()
     states = search_layers(problem, context.workers, Room(max(context.memory, least) - fixed))
     forecast = predicted_layers(seen.told(states, problem, report, context.observer), problem.variables)
     if forecast.seen < FEWEST_LAYERS and not forecast.complete:
-        return replace(probe, unknown="the effort ended before enough layers of its search were seen")
+        return replace(trial, unknown="the effort ended before enough layers of its search were seen")
     return replace(
-        probe,
+        trial,
         forecast=forecast,
         fixed=fixed,
         least=least,

@@ -39,7 +39,7 @@ class Counting:
 
 
 @dataclass(frozen=True)
-class Probe:
+class Trial:
     """The search of one piece of a component, of so many variables and families, as far as it was seen, and how it goes
     on.
 
@@ -117,41 +117,41 @@ class Estimate:
 
     budgets: Granted
     counting: Counting
-    probes: tuple[Probe, ...]
+    trials: tuple[Trial, ...]
     seconds: float
     stopped: str | None
 
     @property
     def complete(self) -> bool:
         """Whether there is a count or a guess for all that a solve does."""
-        return self.counting.complete and not any(probe.unknown for probe in self.probes)
+        return self.counting.complete and not any(trial.unknown for trial in self.trials)
 
     @property
     def doubt(self) -> float:
         """The factor by which nodes, disk and the seconds of the searches may well be wrong; 1 if all were counted."""
-        return max([1.0, *(probe.forecast.doubt for probe in self.probes if probe.forecast is not None)])
+        return max([1.0, *(trial.forecast.doubt for trial in self.trials if trial.forecast is not None)])
 
     @property
     def memory(self) -> int:
         """The memory budget, in bytes, with which all layers stay in memory."""
-        return max([self.least_memory, *(probe.memory(self.budgets.threads) for probe in self.probes)])
+        return max([self.least_memory, *(trial.memory(self.budgets.threads) for trial in self.trials)])
 
     @property
     def least_memory(self) -> int:
         """The memory budget, in bytes, that the solve needs at all."""
-        return max([MINIMUM_MEMORY, *(probe.least for probe in self.probes)])
+        return max([MINIMUM_MEMORY, *(trial.least for trial in self.trials)])
 
     @property
     def disk(self) -> float:
         """Bytes of files at their peak; components are searched one after the other, beside the local scores if the
         solve is long enough for a checkpoint."""
         scores = SCORE_BYTES * self.counting.families if self.time > COMMIT_SECONDS else 0.0
-        return scores + max([0.0, *(probe.disk(self.budgets) for probe in self.probes)])
+        return scores + max([0.0, *(trial.disk(self.budgets) for trial in self.trials)])
 
     @property
     def search_seconds(self) -> float:
         """Seconds of all searches."""
-        return sum(probe.search_seconds(self.budgets) for probe in self.probes)
+        return sum(trial.search_seconds(self.budgets) for trial in self.trials)
 
     @property
     def time(self) -> float:

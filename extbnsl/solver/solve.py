@@ -72,7 +72,7 @@ def solve(
         workers = Workers(granted.threads, lambda: stop() or (TIME_LIMIT if deadline.passed() else None))
         context = Context(stack.enter_context(workers), stages, granted.memory, methods, store, shelf)
         record = None if place.run_folder is None else Record(place.run_folder, about)
-        commits = Commits(standing, store, record, observer, workers.stop, shelf.has_read)
+        commits = Commits(standing, store, record, observer, workers.stop, shelf.touched)
         commits.commit()
         solution, stopped = _solved(problem, claim, context, commits)
         options = claim.document() | methods.document() | granted.document()

@@ -212,7 +212,7 @@ def test_an_ascent_at_a_node_drops_none_that_leads_below_the_limit(seed, n, slac
     g = rng.uniform(0, 2 * slack, varsets.size)
     keep = np.zeros(varsets.size, np.uint8)
     given = multipliers.cuts, multipliers.weights
-    ascend_nodes(varsets, g, limit, families.arrays(), given, keep, np.zeros(1, np.uint8))
+    ascend_nodes(varsets, g, limit, families, given, keep, np.zeros(1, np.uint8))
     for varset in range(1 << n):
         if g[varset] + rest[varset] < limit - 1e-6:
             assert keep[varset]

@@ -12,7 +12,7 @@ import extbnsl.bounds.lp.probing
 from extbnsl.bounds.fixing import fix_families, probed_families
 from extbnsl.bounds.lp.polish import Polish
 from extbnsl.bounds.lp.probing import choices_of
-from extbnsl.bounds.multipliers import Families, families_of, multipliers_of
+from extbnsl.bounds.multipliers import FamilyArrays, families_of, multipliers_of
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.parents.pruning import prune
 
@@ -53,7 +53,7 @@ def alive_after(families, passes, limit):
     prober, who has looked at some choices side by side."""
     alive = np.ones(families.costs.size, bool)
     for one in passes:
-        left = Families(families.parents, np.where(alive, families.costs, np.inf), families.first)
+        left = FamilyArrays(families.parents, np.where(alive, families.costs, np.inf), families.first)
         again = multipliers_of(left, one.cuts, one.weights)
         assert (again.least >= one.least - 1e-9).all()
         alive &= again.root + again.reduced < limit

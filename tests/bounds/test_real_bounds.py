@@ -60,7 +60,7 @@ def multipliers_for(kind, families):
 def by_the_kernels(multipliers, low_bits):
     """h1 of every varset, as the search adds it up."""
     bound = cluster_bound(multipliers, np.arange(N))
-    near = new_near(bound.arrays())
+    near = new_near(bound)
     h = np.empty(1 << N)
     for varset in range(1 << N):
         if not varset & (1 << low_bits) - 1:
@@ -120,7 +120,7 @@ def test_ascents_at_nodes(name, seed, kind):
     g += limit - rest - 10.0
     keep = np.zeros(varsets.size, np.uint8)
     given = multipliers.cuts, multipliers.weights
-    ascend_nodes(varsets, g, limit, families.arrays(), given, keep, np.zeros(1, np.uint8))
+    ascend_nodes(varsets, g, limit, families, given, keep, np.zeros(1, np.uint8))
     kept = keep.astype(bool)
     assert kept[g + rest < limit - 1e-6].all()
     assert not kept[g + h1 >= limit + 1e-6].any()

@@ -104,8 +104,8 @@ def test_pages_that_were_read_leave_memory(tmp_path, monkeypatch):
 
     assert array.sum() == (1 << 18) * ((1 << 19) - 1)
     assert resident() == array.nbytes
-    held.has_read(999)
+    held.touched(999)
     assert resident() == array.nbytes
-    held.has_read(1)
+    held.touched(1)
     assert resident() == 0
     assert array[-1] == (1 << 19) - 1

@@ -49,7 +49,7 @@ def test_the_cost_is_that_of_the_order(seed, n, kicks):
     rng = np.random.default_rng(seed)
     order = rng.permutation(n).astype(np.int64)
     before = cost_of_order(order, best)
-    cost = improve_order(order, np.array([seed + 1], dtype=np.uint64), kicks, GO_ON, tables.arrays())
+    cost = improve_order(order, np.array([seed + 1], dtype=np.uint64), kicks, GO_ON, tables)
     assert sorted(order.tolist()) == list(range(n))
     assert cost == pytest.approx(cost_of_order(order, best), rel=1e-12)
     assert cost <= before
@@ -59,14 +59,13 @@ def test_the_cost_is_that_of_the_order(seed, n, kicks):
 @given(st.integers(0, 2**32), st.integers(2, 8))
 def test_an_insertion_changes_the_cost_by_what_it_says(seed, n):
     tables, best = problem(seed, n)
-    arrays = tables.arrays()
     order = np.random.default_rng(seed).permutation(n).astype(np.int64)
     places, prefix = np.empty(n, np.int64), np.zeros((n + 1, tables.members.shape[1]), np.uint8)
-    rows = scratch(arrays)
-    total = _score_places(order, 0, n, places, prefix, arrays, rows)
+    rows = scratch(tables)
+    total = _score_places(order, 0, n, places, prefix, tables, rows)
     assert total == pytest.approx(cost_of_order(order, best), rel=1e-12)
     for source in range(n):
-        target, change = _best_insertion(order, source, places, prefix, arrays, rows)
+        target, change = _best_insertion(order, source, places, prefix, tables, rows)
         costs = []
         for other in range(n):
             moved = np.delete(order, source).tolist()

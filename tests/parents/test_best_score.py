@@ -48,7 +48,7 @@ def test_queries_equal_a_scan(seed, n, most, all_bytes):
     varsets = np.stack([pack(np.flatnonzero(rng.random(n) < d).tolist(), n) for d in density])
     for x in children:
         expected = [scan(families[x][0], varset) for varset in varsets]
-        assert first_inside_each(x, as_bytes(varsets), tables.arrays()).tolist() == expected
+        assert first_inside_each(x, as_bytes(varsets), tables).tolist() == expected
         first = int(tables.first[x])
         for place in {e for e in expected if e >= 0}:
             assert tables.costs[first + place] == families[x][1][place]
@@ -59,7 +59,7 @@ def test_queries_equal_a_scan(seed, n, most, all_bytes):
 def test_queries_in_a_range_of_words(seed, n):
     rng = np.random.default_rng(seed)
     parents, costs = random_families(rng, n, 0, 300)
-    arrays = byte_tables((parents,), (costs,)).arrays()
+    arrays = byte_tables((parents,), (costs,))
     rows = scratch(arrays)
     varset = pack(np.flatnonzero(rng.random(n) < 0.7).tolist(), n)
     inside = np.flatnonzero(is_subset(parents, varset))
@@ -116,7 +116,7 @@ def test_merged_keeps_best_scores(seed, n):
 @pytest.mark.parametrize("n", [1, 64, 65])
 def test_a_child_with_the_empty_set_alone(n):
     tables = byte_tables((pack((), n)[None, :],), (np.array([1.0]),))
-    assert first_inside_each(0, as_bytes(np.stack([pack((), n), pack(range(n), n)])), tables.arrays()).tolist() == [
+    assert first_inside_each(0, as_bytes(np.stack([pack((), n), pack(range(n), n)])), tables).tolist() == [
         0,
         0,
     ]

@@ -12,7 +12,15 @@ from extbnsl.bounds.ascent import find_multipliers
 from extbnsl.bounds.multipliers import UNIT, cluster_bound, families_of
 from extbnsl.machine.workers import Workers
 from extbnsl.parents.pruning import prune
-from extbnsl.search.ancestral import MOST_SETS, UNFORCED, VARIABLES, ancestry, closed_set, frequent_sets, number_of
+from extbnsl.search.ancestral import (
+    ALL_SUCCESSORS,
+    MOST_SETS,
+    VARIABLES,
+    ancestry,
+    closed_set,
+    frequent_sets,
+    number_of,
+)
 from extbnsl.search.node_bound import VECTOR, closed_sets_of, near_clusters, new_near
 
 SETTINGS = settings(deadline=None, max_examples=60, suppress_health_check=list(HealthCheck))
@@ -76,7 +84,7 @@ def test_h1_of_the_kernels_is_that_of_the_formula(seed, n, low_bits):
     _, multipliers = problem(seed, n)
     low_bits = min(max(1, low_bits), n)
     clusters = cluster_bound(multipliers, np.arange(n))
-    near = new_near(clusters.arrays())
+    near = new_near(clusters)
     masks, weights = near[0][2], near[1][2]
     for varset in range(1 << n):
         high = varset >> low_bits << low_bits
@@ -92,7 +100,7 @@ def test_the_set_of_many_nodes_is_that_of_each():
     own = ancestry(scores.parents, tuple(reduced_of(scores, multipliers)), np.zeros(0, np.uint64))
     clusters = cluster_bound(multipliers, np.arange(7))
     varsets, g, limit = np.arange(127, dtype=np.uint64), np.linspace(0, 9, 127), multipliers.root + 12.0
-    found = closed_sets_of(varsets, g, 7, clusters.arrays(), own.arrays(), limit)
+    found = closed_sets_of(varsets, g, 7, clusters, own, limit)
     par = np.empty(64, np.uint64)
     for varset, cost, closed in zip(varsets, g, found, strict=True):
         slack = limit - cost - multipliers.value(int(varset))
@@ -108,10 +116,10 @@ def test_numbers_stand_for_the_smallest_set_that_holds_a_nodes():
 
     assert number(0b100) == 2
     assert [int(allowed[number(closed)]) for closed in (0b110, 0b1010, 0b11000000)] == [0b110, 0b1110, 0b11110000]
-    assert number(0b100001) == UNFORCED
-    assert number(0b110, outside=0b110) == UNFORCED
+    assert number(0b100001) == ALL_SUCCESSORS
+    assert number(0b110, outside=0b110) == ALL_SUCCESSORS
     assert [int(allowed[x]) for x in (0, 63)] == [1, 1 << 63]
-    assert int(allowed[UNFORCED]) == (1 << 64) - 1
+    assert int(allowed[ALL_SUCCESSORS]) == (1 << 64) - 1
 
 
 def test_frequent_sets_are_those_that_save_the_most():

@@ -26,7 +26,16 @@ from extbnsl.search.forecast import predicted_layers
 from extbnsl.search.layers import Room, search_layers
 from extbnsl.search.problem import search_problem
 from extbnsl.search.reconstruct import optimal_order
-from extbnsl.search.runs import Nodes, file_bytes, in_files_only, leaf_of, load_sources, run_in_memory, write_run
+from extbnsl.search.runs import (
+    SUCCESSORS,
+    Nodes,
+    file_bytes,
+    in_files_only,
+    leaf_of,
+    load_sources,
+    run_in_memory,
+    write_run,
+)
 from extbnsl.search.state import read_state, whole_layer
 
 SETTINGS = settings(deadline=None, max_examples=25, suppress_health_check=list(HealthCheck))
@@ -93,7 +102,7 @@ def ends(states):
 
 
 def nodes_of(state, ready, folder=None):
-    """The columns of the layer, wherever they are: varsets, g, leaf, forced."""
+    """The columns of the layer, wherever they are: varsets, g, leaf, successors."""
     columns = [[], [], [], []]
     for run in state.layer.runs:
         nodes = run.nodes
@@ -101,13 +110,13 @@ def nodes_of(state, ready, folder=None):
             varsets, costs = read_arrays(folder, run.varsets), read_arrays(folder, run.costs)
             starts = np.concatenate([[0], varsets["counts"]]).cumsum()
             nodes = Nodes(
-                varsets["highs"], starts, varsets["lows"], varsets["leaf"], costs["g"], costs["forced"], costs["best"]
+                varsets["highs"], starts, varsets["lows"], varsets["leaf"], costs["g"], costs[SUCCESSORS], costs["best"]
             )
         nodes.check(ready.low_bits, state.layer.size)
         assert (run.first, run.last) == (nodes.highs[0], nodes.highs[-1])
         assert (run.size, run.partitions) == (nodes.lows.size, nodes.highs.size)
         for column, part in zip(
-            columns, (nodes.varsets(ready.low_bits), nodes.g, nodes.leaf, nodes.forced), strict=True
+            columns, (nodes.varsets(ready.low_bits), nodes.g, nodes.leaf, nodes.successors), strict=True
         ):
             column += part.tolist()
     varsets = columns[0]
@@ -324,11 +333,11 @@ def test_leaves_of_closed_layers(tmp_path):
                 leaf_of(closed, (1 << state.layer.size + 1) - 1, ready.low_bits, tmp_path)
 
 
-def test_a_probe_ends_early_and_is_extrapolated():
+def test_a_trial_ends_early_and_is_extrapolated():
     problem = Problem(3, 10).ready()
     with Workers(1) as workers:
-        probe = ends(search_layers(problem, workers, IN_MEMORY, most_nodes_kept=100))
-        assert probe[-1].kept > 100 >= probe[-2].kept
+        trial = ends(search_layers(problem, workers, IN_MEMORY, most_nodes_kept=100))
+        assert trial[-1].kept > 100 >= trial[-2].kept
         whole = predicted_layers(search_layers(problem, workers, IN_MEMORY), 10)
         guess = predicted_layers(search_layers(problem, workers, IN_MEMORY, most_nodes_kept=300), 10)
     states = searched(problem)
@@ -349,7 +358,7 @@ def test_files_of_runs_keep_to_what_was_reserved_for_them_and_give_any_part_back
         highs = run.nodes.highs.tolist()
         for lo, hi in ((highs[3], highs[9]), (0, 1 << 40), (highs[-1], highs[-1] + 1), (0, highs[0] + 1)):
             part, expected = load_sources(filed, lo, hi, tmp_path), run.nodes.part(lo, hi)
-            for column in ("highs", "starts", "lows", "g", "forced", "best"):
+            for column in ("highs", "starts", "lows", "g", "successors", "best"):
                 np.testing.assert_array_equal(getattr(part, column), getattr(expected, column))
 
 

@@ -18,7 +18,7 @@ from extbnsl.errors import InputError
 from extbnsl.events import LayerEnded, StageAdvanced, StageStarted
 from extbnsl.scores.local import local_scores
 from extbnsl.search.forecast import forecast
-from extbnsl.solver.needs import Budgets, Counting, Estimate, Probe
+from extbnsl.solver.needs import Budgets, Counting, Estimate, Trial
 
 FULL = {"lower_bound": "static", "path_extension": False}
 MEGABYTE = 1 << 20
@@ -57,12 +57,12 @@ def test_what_was_seen_to_the_end_is_what_solve_then_does(options, seed):
     dataset = random_dataset(np.random.default_rng(seed), 11, 100)
     found = estimate(dataset, threads=1, **options)
     stats = solve(dataset, threads=1, **options).stats
-    forecasts = [probe.forecast for probe in found.probes if probe.forecast is not None]
+    forecasts = [trial.forecast for trial in found.trials if trial.forecast is not None]
     assert found.complete
     assert found.doubt == 1.0
     assert found.counting.varsets == stats["varsets_counted"]
     assert found.counting.families == stats["parent_sets"]
-    assert [probe.variables for probe in found.probes] == stats["components"]
+    assert [trial.variables for trial in found.trials] == stats["components"]
     assert sum(f.nodes.sum() for f in forecasts) == stats["nodes_kept"]
     assert sum(f.edges.sum() for f in forecasts) == stats["nodes_generated"]
     assert max((f.nodes.max() for f in forecasts), default=0) == stats["peak_layer"]
@@ -80,42 +80,42 @@ def test_what_would_be_large_is_polished_first(thorough, polish, monkeypatch):
     assert bool(polished) == (polish is not False)
     assert found.complete
     best = solve(problem, threads=1).cost
-    assert max(probe.lower_bound for probe in found.probes) <= best + 1e-9
+    assert max(trial.lower_bound for trial in found.trials) <= best + 1e-9
 
 
 def test_memory_and_disk_are_what_solve_then_takes():
     whole = read_csv(Path(__file__).parents[2] / "examples" / "wdbc.csv")
     wide = dataset_of(whole.codes[:, :21], whole.arities[:21])  # whose layers outgrow the least memory by far
     found = estimate(wide, threads=1, **FULL)
-    (probe,) = found.probes
-    little, ample = (Budgets(memory, 1 << 40, 1, None) for memory in (least_of(probe), probe.memory(1)))
-    assert not probe.fits(little)
-    assert probe.fits(ample)
+    (trial,) = found.trials
+    little, ample = (Budgets(memory, 1 << 40, 1, None) for memory in (least_of(trial), trial.memory(1)))
+    assert not trial.fits(little)
+    assert trial.fits(ample)
     taken = {}
     for budgets in (little, ample):
         result = solve(wide, threads=1, memory=budgets.memory, **FULL)
         assert result.status == "optimal"
         taken[budgets] = result.stats["peak_disk_bytes"]
-    assert 0.6 * probe.disk(little) <= taken[little] <= probe.disk(little)
-    assert taken[ample] == probe.disk(ample) == 0
-    assert solve(wide, threads=1, memory=least_of(probe) - 1, **FULL).status == "memory_limit"
+    assert 0.6 * trial.disk(little) <= taken[little] <= trial.disk(little)
+    assert taken[ample] == trial.disk(ample) == 0
+    assert solve(wide, threads=1, memory=least_of(trial) - 1, **FULL).status == "memory_limit"
 
 
-def least_of(probe):
+def least_of(trial):
     """The least memory of a search with the static bound and one thread."""
-    return probe.fixed + 3 * MEGABYTE
+    return trial.fixed + 3 * MEGABYTE
 
 
 def test_a_search_that_outgrows_the_memory_is_guessed(wide):
     exact = estimate(wide, threads=1, **FULL)
-    guess = estimate(wide, threads=1, memory=exact.probes[0].fixed + 3 * MEGABYTE, **FULL)
-    (probe,) = guess.probes
-    assert not probe.forecast.complete
+    guess = estimate(wide, threads=1, memory=exact.trials[0].fixed + 3 * MEGABYTE, **FULL)
+    (trial,) = guess.trials
+    assert not trial.forecast.complete
     assert 1.0 < guess.doubt < 4.0
     assert guess.time_range[0] < guess.time < guess.time_range[1]
-    nodes, edges = exact.probes[0].forecast.nodes.sum(), exact.probes[0].forecast.edges.sum()
-    assert nodes / 2 < probe.forecast.nodes.sum() < nodes * 2
-    assert edges / 2 < probe.forecast.edges.sum() < edges * 2
+    nodes, edges = exact.trials[0].forecast.nodes.sum(), exact.trials[0].forecast.edges.sum()
+    assert nodes / 2 < trial.forecast.nodes.sum() < nodes * 2
+    assert edges / 2 < trial.forecast.edges.sum() < edges * 2
     assert exact.memory / 2 < guess.memory < exact.memory * 2
     assert guess.disk > 0
 
@@ -130,7 +130,7 @@ def test_a_stop_while_scores_are_counted_tells_how_far_they_are(wide):
     assert later.counting.limit >= 4
     assert 0 < later.counting.seconds_left < float("inf")
     for found in (at_once, later):
-        assert found.probes == ()
+        assert found.trials == ()
         assert "longer --effort" in advice(found)
         assert len(warnings(found)) == 1
         shown = document(found)
@@ -139,8 +139,8 @@ def test_a_stop_while_scores_are_counted_tells_how_far_they_are(wide):
 
 def test_a_stop_before_there_is_a_bound_leaves_the_search_unknown(wide):
     found = stopped_at(wide, lambda event: isinstance(event, StageStarted) and event.stage == "bounds")
-    (probe,) = found.probes
-    assert probe.forecast is None
+    (trial,) = found.trials
+    assert trial.forecast is None
     assert not found.complete
     assert "before it had a bound" in warnings(found)[0]
     assert "longer --effort" in advice(found)
@@ -170,10 +170,10 @@ def guessed(budgets):
     """An estimate of a search of 30 variables whose first layers are known."""
     kept = [1, 30, 435, 4000, 25_000, 110_000, 350_000]
     edges = [count * (30 - size) for size, count in enumerate(kept[:-1])]
-    probe = Probe(
+    trial = Trial(
         30, 500, 110.0, 100.0, "", forecast(kept, edges, 30), 10 * MEGABYTE, 14 * MEGABYTE, 13.0, 50.0, seconds=1.0
     )
-    return Estimate(budgets, Counting(1000, 500, 2.0), (probe,), 3.0, None)
+    return Estimate(budgets, Counting(1000, 500, 2.0), (trial,), 3.0, None)
 
 
 def test_budgets_that_will_not_do_are_warned_of():

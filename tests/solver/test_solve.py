@@ -494,7 +494,7 @@ def test_a_better_network_between_layers_tightens_the_search(monkeypatch, tmp_pa
         if len(attempts) > components_searched:
             return real(tables, n, workers, seed, effort, on_better)
         order, halt = np.arange(n), np.ones(1, np.uint8)
-        return Incumbent(order, improve_order(order, np.ones(1, np.uint64), 0, halt, tables.arrays()))
+        return Incumbent(order, improve_order(order, np.ones(1, np.uint64), 0, halt, tables))
 
     real = extbnsl.proof.incumbents.search_orders
     options = {"lower_bound": "static", "threads": 1}

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from extbnsl.bounds.lp.probing import STREAMS, Probed, Told, choices_of, probe
 from extbnsl.bounds.lp.program import Program, least_sums
-from extbnsl.bounds.multipliers import UNIT, Families, Multipliers, families_of, no_multipliers
+from extbnsl.bounds.multipliers import UNIT, FamilyArrays, Multipliers, families_of, no_multipliers
 from extbnsl.errors import InputError
 from extbnsl.machine.workers import Workers
 
@@ -60,7 +60,7 @@ class Polish:
         self.optimal = False
 
     def improved(
-        self, families: Families, start: Multipliers, limit: float, rounds: int, workers: Workers
+        self, families: FamilyArrays, start: Multipliers, limit: float, rounds: int, workers: Workers
     ) -> Multipliers:
         """Multipliers with the largest bound at the root, or on the way to them, from `start`; at least as good.
 
@@ -73,7 +73,7 @@ class Polish:
         return found
 
     def spread(
-        self, families: Families, start: Multipliers, limit: float, rounds: int, workers: Workers
+        self, families: FamilyArrays, start: Multipliers, limit: float, rounds: int, workers: Workers
     ) -> Multipliers:
         """Multipliers whose bound is the largest in the mean over nodes that lack each variable with probability
         LACKING, from `start`, which is to have the largest at the root. Otherwise as `improved`."""
@@ -81,11 +81,11 @@ class Polish:
         self.optimal = self._optimal and optimal
         return found
 
-    def probing_ns(self, families: Families) -> float:
+    def probing_ns(self, families: FamilyArrays) -> float:
         """About what probing costs, in nanoseconds of one thread."""
         return PROBE_ITERATIONS * ITERATION_NS * len(choices_of(families))
 
-    def probed(self, families: Families, start: Multipliers, limit: float, effort: int, workers: Workers) -> Probed:
+    def probed(self, families: FamilyArrays, start: Multipliers, limit: float, effort: int, workers: Workers) -> Probed:
         """What probing leaves of the families, from the multipliers with the largest bound at the root, within about so
         many simplex iterations. What is left may have a larger bound. Deterministic. Raises Stopped."""
         self._optimal = self.optimal = False
@@ -93,7 +93,7 @@ class Polish:
         return probe(program, limit, effort, workers, self._told)
 
     def _best(
-        self, families: Families, start: Multipliers, limit: float, share: float, effort: int, workers: Workers
+        self, families: FamilyArrays, start: Multipliers, limit: float, share: float, effort: int, workers: Workers
     ) -> tuple[Multipliers, bool]:
         """The best multipliers in the mean over nodes that lack each variable with probability `share`, and whether
         there are none that are better."""

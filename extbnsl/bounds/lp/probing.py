@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.bounds.lp.program import ZERO, Program
-from extbnsl.bounds.multipliers import Families, Multipliers
+from extbnsl.bounds.multipliers import FamilyArrays, Multipliers
 from extbnsl.machine.workers import Workers
 
 STREAMS = 4  # programs that are probed side by side
@@ -44,7 +44,7 @@ class Probed:
     root: float
 
 
-def choices_of(families: Families) -> list[Choice]:
+def choices_of(families: FamilyArrays) -> list[Choice]:
     """For each child X and variable Y, if both are possible: parents with Y, and without. O(families times n)."""
     bits = np.unpackbits(np.ascontiguousarray(families.parents.T).view(np.uint8), axis=1, bitorder="little")
     found = []
@@ -159,7 +159,7 @@ class _Probing:
         self.passes.append(replace(found, reduced=np.zeros(0)))
         self.alive &= ~dropped
         self._costs = np.where(self.alive, self._costs, np.inf)
-        families = replace(self._program.families, costs=self._costs)
+        families = self._program.families._replace(costs=self._costs)
         for program in (self._program, *self._streams):
             program.families = families
             program.allow(np.flatnonzero(dropped), False)

@@ -32,7 +32,7 @@ from extbnsl.bounds.lp.separation import (
     varsets_of,
     violated_triples,
 )
-from extbnsl.bounds.multipliers import Families, Multipliers, multipliers_of, whole_units
+from extbnsl.bounds.multipliers import FamilyArrays, Multipliers, multipliers_of, whole_units
 from extbnsl.machine.workers import Workers
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class Program:
     """
 
     def __init__(
-        self, families: Families, start: Multipliers, pool: NDArray[np.uint64] | None, share: float, room: int
+        self, families: FamilyArrays, start: Multipliers, pool: NDArray[np.uint64] | None, share: float, room: int
     ) -> None:
         self._share, self._room = share, room
         self.families = families

@@ -164,7 +164,7 @@ def _judge_size(
 
 def _tables(found: Enumeration, x: int) -> tuple:
     """What answers BestScore of one child over the families found so far."""
-    return byte_tables([found.parents[x]], [found.costs[x]]).arrays()
+    return byte_tables([found.parents[x]], [found.costs[x]])
 
 
 def _remaining(size: int, child: Child, alive: NDArray[np.uint8]) -> Child:

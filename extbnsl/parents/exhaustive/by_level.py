@@ -149,7 +149,7 @@ class _Counting:
             own = np.empty((hi - lo, 2), np.uint64)
             ranks = BLOCK * lo, min(BLOCK * hi, total)
             marked = mark_needed(*ranks, size, level.alive, level.here.places, not last, self.binomials, own)
-            self.shelf.has_read(8 * size * marked + 16 * (hi - lo))
+            self.shelf.touched(8 * size * marked + 16 * (hi - lo))
             return own, marked
 
         begin = needed = 0
@@ -172,7 +172,7 @@ class _Counting:
             own = np.empty(hi - lo)
             count(size, lo, hi, places, self.binomials, table.arrays(), own)
             joint.fill(lo, own)
-            self.shelf.has_read(16 * (hi - lo))
+            self.shelf.touched(16 * (hi - lo))
 
         most = min(CHUNK, max(64, ENTRIES_PER_TASK // table.weights.size))
         deque(self._each(task, needed, most, f"varsets of {size} counted"), maxlen=0)
@@ -195,7 +195,7 @@ class _Counting:
             )  # fmt: skip
             if extend is not None:
                 extend.fill(lo, own)
-            self.shelf.has_read(24 * (level.size + 1) * (hi - lo))
+            self.shelf.touched(24 * (level.size + 1) * (hi - lo))
             return out[0][:written].copy(), out[1][:written].copy(), out[2][:written].copy()
 
         waiting: list[Candidates] = []
@@ -240,12 +240,12 @@ class _Counting:
                 self.binomials, own,
             )  # fmt: skip
             column.fill(lo, own)
-            self.shelf.has_read(32 * size * (hi - lo))
+            self.shelf.touched(32 * size * (hi - lo))
 
         doing = f"parent sets of {size} made ready"
         deque(self._each(begin, above.joint.size, CHUNK, doing), maxlen=0)
         for children in by_bytes(found.costs, problem.limits.size, self.shelf.memory // 2):
-            tables = byte_tables([found.parents[x] for x in children], [found.costs[x] for x in children]).arrays()
+            tables = byte_tables([found.parents[x] for x in children], [found.costs[x] for x in children])
             owners = np.array(children)
 
             def drop(lo: int, hi: int, owners: NDArray = owners, tables: tuple = tables) -> bool:
@@ -254,7 +254,7 @@ class _Counting:
                     lo, hi, size, owners, above.places, problem.floors, parameter, arities, self.binomials, tables, own
                 )
                 column.fill(lo, own)
-                self.shelf.has_read(8 * (hi - lo))
+                self.shelf.touched(8 * (hi - lo))
                 return bool(own.any())
 
             some = sum(self._each(drop, above.joint.size, CHUNK, doing))

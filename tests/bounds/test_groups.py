@@ -9,8 +9,8 @@ from extbnsl.bounds.groups import (
     SHARE,
     SWAPS_PER_ROUND,
     TABLE_NS,
-    Partition,
-    find_partition,
+    Grouping,
+    find_grouping,
     pair_weights,
     split_by_weight,
 )
@@ -35,21 +35,21 @@ def found(families, widest, threads=1, seed=0, rounds=ROUNDS):
     width = -(-n // -(-n // widest))
     edges = rounds * 1.01 * SWAPS_PER_ROUND * 2 * TABLE_NS * width**2 * 2**width / (SHARE * EDGE_NS)
     with Workers(threads) as workers:
-        return find_partition(families, widest, 1000.0, workers, seed, lambda partition: edges)
+        return find_grouping(families, widest, 1000.0, workers, seed, lambda grouping: edges)
 
 
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize(("n", "widest"), [(1, 3), (5, 5), (7, 4), (9, 3), (10, 5), (6, 1)])
 def test_groups_partition_the_variables(seed, n, widest):
     families = families_of(seed, n)
-    partition = found(families, widest)
-    assert sorted(v for g in partition.groups for v in g) == list(range(n))
-    assert max(len(g) for g in partition.groups) <= widest
-    assert len(partition.groups) == -(-n // widest)
-    for group, table in zip(partition.groups, partition.tables, strict=True):
+    grouping = found(families, widest)
+    assert sorted(v for g in grouping.groups for v in g) == list(range(n))
+    assert max(len(g) for g in grouping.groups) <= widest
+    assert len(grouping.groups) == -(-n // widest)
+    for group, table in zip(grouping.groups, grouping.tables, strict=True):
         assert list(group) == sorted(group)
         np.testing.assert_array_equal(table, table_of(families, group))
-    assert partition.root == pytest.approx(sum(table[0] for table in partition.tables))
+    assert grouping.root == pytest.approx(sum(table[0] for table in grouping.tables))
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -91,4 +91,4 @@ def test_pairs_that_need_each_other_stay_together():
 
 
 def test_root_is_the_sum():
-    assert Partition(((0,), (1,)), (np.array([3.0, 0.0]), np.array([4.0, 0.0]))).root == 7.0
+    assert Grouping(((0,), (1,)), (np.array([3.0, 0.0]), np.array([4.0, 0.0]))).root == 7.0
