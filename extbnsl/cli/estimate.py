@@ -2,10 +2,12 @@
 
 import argparse
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from extbnsl.cli import options
 from extbnsl.cli.console import say
+from extbnsl.cli.reading import read_problem
 from extbnsl.cli.session import arming
 from extbnsl.machine.budgets import parse_duration
 from extbnsl.machine.interrupts import Interrupts
@@ -43,6 +45,7 @@ def add(commands: Any) -> None:
         memory="three quarters of what is free",
         disk="nine tenths of what is free on the disk of this folder",
     )
+    options.add_scratch(parser, "where temporary files go")
     options.add_time_limit(parser, "that solve will have; default: never")
     options.add_method(parser)
     options.add_data(parser)
@@ -66,7 +69,8 @@ def run(given: argparse.Namespace) -> int:
 
 
 def _estimate(given: argparse.Namespace, interrupts: Interrupts) -> "Estimate":
-    problem = options.read_problem(given.data, options.data_options(given))
+    budgets = options.budgets_of(given)
+    problem, _ = read_problem(given.data, options.data_options(given), replace(budgets, time_limit=None), given.quiet)
     from extbnsl.run import progress
     from extbnsl.solver.estimate import estimate
 
@@ -78,7 +82,8 @@ def _estimate(given: argparse.Namespace, interrupts: Interrupts) -> "Estimate":
             problem,
             options.claim_of(given),
             options.methods_of(given),
-            options.budgets_of(given),
+            budgets,
+            given.scratch_dir,
             effort=given.effort,
             observer=progress.combine(arming(interrupts, lambda: None, STOPPING), told),
             stop=interrupts.stop,

@@ -1,4 +1,4 @@
-"""What the commands' arguments have in common: kinds of values, options of the data, and reading those."""
+"""What the commands' arguments have in common: kinds of values, budgets, methods, and options of the data."""
 
 import argparse
 import os
@@ -60,6 +60,15 @@ def add_budgets(parser: argparse.ArgumentParser, threads: str, memory: str, disk
             type=lambda text: parse_size(text, "--disk"),
             help=f"what the files of arrays may take together (default: {disk})",
         )
+
+
+def add_scratch(parser: argparse.ArgumentParser, default: str) -> None:
+    parser.add_argument(
+        "--scratch-dir",
+        metavar="DIR",
+        type=Path,
+        help=f"an existing folder, on a large or fast disk, for the files of arrays (default: {default})",
+    )
 
 
 def add_compress(parser: argparse.ArgumentParser) -> None:
@@ -143,7 +152,7 @@ def methods_of(given: argparse.Namespace) -> Methods:
 def budgets_of(given: argparse.Namespace, before: Mapping[str, Any] | None = None) -> Budgets:
     """What was given of the budgets, or else, but for the time, what the session before was given."""
     names = ("memory", "disk", "threads")
-    asked = {name: getattr(given, name, None) for name in names}
+    asked: dict[str, Any] = {name: getattr(given, name, None) for name in names}
     kept = {} if before is None else {name: before.get(name) for name in names if asked[name] is None}
     return Budgets(**(asked | kept), time_limit=getattr(given, "time_limit", None))
 
@@ -185,26 +194,6 @@ def add_data(parser: argparse.ArgumentParser) -> None:
 def data_options(options: argparse.Namespace) -> dict[str, Any]:
     """What was given of the options that `add_data` adds, by the names that `read_csv` has for them."""
     return {key: getattr(options, key) for key in ("header", "delimiter", "missing", "discretise", "arities")}
-
-
-def read_problem(path: str, given: Mapping[str, Any]) -> Any:
-    """The Dataset or the LocalScores in the file `path`, as its name says, with these data options."""
-    from extbnsl.formats.score_files import is_score_file, read_scores
-
-    if not is_score_file(path):
-        from extbnsl.data import read_csv
-
-        return read_csv(path, **given)
-    useless = {
-        "--header or --no-header": given["header"] is not None,
-        "--delimiter": given["delimiter"] is not None,
-        "--missing": given["missing"] != "refuse",
-        "--discretise": given["discretise"] is not None,
-        "--arities": given["arities"] is not None,
-    }
-    for option in (name for name, is_given in useless.items() if is_given):
-        raise InputError(f"{option} is for data, but {path} holds local scores; leave it out.")
-    return read_scores(path)
 
 
 def check_output(output: Path, overwrite: bool) -> None:

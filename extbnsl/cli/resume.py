@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from extbnsl.claims import Claim
 from extbnsl.cli import options, session
 from extbnsl.cli.console import remark
+from extbnsl.cli.reading import read_problem
 from extbnsl.cli.summary import exit_code
 from extbnsl.errors import InputError, RunDirectoryError
 from extbnsl.files.names import TEXT_LOG
@@ -67,9 +68,8 @@ def _go_on(run: "RunDirectory", manifest: "Manifest", given: argparse.Namespace,
         raise RunDirectoryError(f"The run in {run.path} was not begun by 'extbnsl solve'; resume it as it was begun.")
     _check_scratch(run.path, manifest)
     data = _data(run.path, given.data, remembered["input"])
-    problem = options.read_problem(data, remembered["data_options"])
     before = remembered["budgets"]
-    budgets = options.budgets_of(given, before)
+    problem, budgets = read_problem(data, remembered["data_options"], options.budgets_of(given, before), given.quiet)
     compress = bool(before["compress"] if given.compress is None else given.compress)
     kept = {"memory": budgets.memory, "disk": budgets.disk, "threads": budgets.threads, "compress": compress}
     remember = remembered | {"input": os.path.abspath(data), "budgets": kept}
@@ -81,7 +81,7 @@ def _go_on(run: "RunDirectory", manifest: "Manifest", given: argparse.Namespace,
         Place(run.path, scratch, compress, manifest, remember),
     )
     _say_where(run, manifest, given.quiet)
-    telling = session.Telling(given.quiet, given.json, manifest.state["seconds"])
+    telling = session.Telling(given.quiet, given.json, manifest.state["seconds"] + budgets.spent)
     return session.solve_in(run, problem, asked, interrupts, telling)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from extbnsl.cli import options
 from extbnsl.cli.console import say
+from extbnsl.cli.reading import read_problem
 from extbnsl.cli.session import arming
 from extbnsl.errors import InputError
 from extbnsl.machine.interrupts import Interrupts
@@ -37,6 +38,7 @@ def add(commands: Any) -> None:
     parser.add_argument("--overwrite", action="store_true", help="replace FILE if it exists")
     options.add_max_parents(parser)
     options.add_budgets(parser, threads="the processors this process may use", memory="three quarters of what is free")
+    options.add_scratch(parser, "where temporary files go")
     options.add_data(parser)
     options.add_output(parser)
 
@@ -59,7 +61,7 @@ def run(given: argparse.Namespace) -> int:
 
 
 def _scores(given: argparse.Namespace, interrupts: Interrupts) -> Any:
-    dataset = options.read_problem(given.data, options.data_options(given))
+    dataset, budgets = read_problem(given.data, options.data_options(given), options.budgets_of(given), given.quiet)
     from extbnsl.machine.workers import Stopped
     from extbnsl.run import progress
     from extbnsl.solver.score import compute_scores
@@ -72,7 +74,8 @@ def _scores(given: argparse.Namespace, interrupts: Interrupts) -> Any:
             return compute_scores(
                 dataset,
                 options.claim_of(given),
-                options.budgets_of(given),
+                budgets,
+                given.scratch_dir,
                 observer=progress.combine(arming(interrupts, lambda: None, STOPPING), told),
                 stop=interrupts.stop,
             )

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Telling:
-    """How much a session says, and the seconds of the run's earlier sessions."""
+    """How much a session says, and the seconds of the run's earlier sessions and of reading its input."""
 
     quiet: bool
     json: bool

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from extbnsl.cli import options, session
+from extbnsl.cli.reading import read_problem
 from extbnsl.machine.interrupts import Interrupts
 from extbnsl.version import __version__
 
@@ -29,12 +30,7 @@ def add(commands: Any) -> None:
         "--run-dir", metavar="DIR", type=Path, help="where to write (default: INPUT's name with .run, here)"
     )
     parser.add_argument("--overwrite", action="store_true", help="replace the run in an existing run directory")
-    parser.add_argument(
-        "--scratch-dir",
-        metavar="DIR",
-        type=Path,
-        help="an existing folder, on a large or fast disk, for the files of arrays (default: the run directory)",
-    )
+    options.add_scratch(parser, "the run directory")
     options.add_max_parents(parser)
     options.add_budgets(
         parser,
@@ -58,10 +54,12 @@ def run(given: argparse.Namespace) -> int:
         Interrupts() as interrupts,
         directory_module.create(given.run_dir, given.data, given.overwrite, given.scratch_dir) as run,
     ):
-        problem = options.read_problem(given.data, options.data_options(given))
+        budgets = options.budgets_of(given)
+        problem, budgets = read_problem(given.data, options.data_options(given), budgets, given.quiet)
         place = Place(run.path, run.scratch, bool(given.compress), None, _to_remember(given))
-        asked = session.Asked(options.claim_of(given), options.methods_of(given), options.budgets_of(given), place)
-        return session.solve_in(run, problem, asked, interrupts, session.Telling(given.quiet, given.json))
+        asked = session.Asked(options.claim_of(given), options.methods_of(given), budgets, place)
+        telling = session.Telling(given.quiet, given.json, budgets.spent)
+        return session.solve_in(run, problem, asked, interrupts, telling)
 
 
 def _to_remember(given: argparse.Namespace) -> dict[str, Any]:

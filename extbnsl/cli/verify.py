@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from extbnsl.claims import OPTIMAL, TIME_LIMIT
 from extbnsl.cli import options
 from extbnsl.cli.console import say
+from extbnsl.cli.reading import read_problem
 
 if TYPE_CHECKING:
     from extbnsl.verify.optimality import Optimality
@@ -36,7 +37,7 @@ def add(commands: Any) -> None:
 
 def run(given: argparse.Namespace) -> int:
     """Print what does not hold, or that all does; the exit code."""
-    from extbnsl.machine.budgets import Deadline, default_threads
+    from extbnsl.machine.budgets import Budgets, Deadline, default_threads
     from extbnsl.machine.workers import Workers
     from extbnsl.results.reading import read_result
     from extbnsl.verify.optimality import verify_optimality
@@ -44,7 +45,7 @@ def run(given: argparse.Namespace) -> int:
 
     deadline = Deadline.after(SECONDS if given.time_limit is None else given.time_limit)
     document = read_result(given.result)
-    problem = options.read_problem(given.data, options.data_options(given))
+    problem, _ = read_problem(given.data, options.data_options(given), Budgets())
     verdict = verify(document, problem)
     findings, proof = verdict.findings, ""
     if verdict.ok:

@@ -37,12 +37,13 @@ _DURATION_PART = re.compile(r"(\d+\.?\d*|\.\d+)(d|h|min|m|s)")
 @dataclass(frozen=True)
 class Budgets:
     """What a run may use: bytes of memory and of disk, threads, and seconds. None is what the machine has free, and no
-    limit of time."""
+    limit of time. spent: seconds of the time limit that are over before the run begins, as reading its input takes."""
 
     memory: int | None = None
     disk: int | None = None
     threads: int | None = None
     time_limit: float | None = None
+    spent: float = 0.0
 
     def check(self) -> None:
         """Raise InputError for values that cannot be."""
@@ -62,21 +63,27 @@ class Budgets:
             self.disk or default_disk(folder) + held,
             self.threads or default_threads(),
             self.time_limit,
+            self.spent,
         )
 
 
 @dataclass(frozen=True)
 class Granted:
-    """Budgets of which nothing is left open but the time: bytes, threads, seconds."""
+    """Budgets of which nothing is left open but the time: bytes, threads, seconds; `spent` as in Budgets."""
 
     memory: int
     disk: int
     threads: int
     time_limit: float | None
+    spent: float = 0.0
+
+    def deadline(self) -> "Deadline":
+        """When the time limit passes, if the run begins now."""
+        return Deadline.after(None if self.time_limit is None else max(0.0, self.time_limit - self.spent))
 
     def document(self) -> dict[str, Any]:
-        """The fields as JSON values."""
-        return asdict(self)
+        """What was granted, as JSON values."""
+        return {name: value for name, value in asdict(self).items() if name != "spent"}
 
 
 @dataclass(frozen=True)

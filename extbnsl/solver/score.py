@@ -6,7 +6,7 @@ from extbnsl.claims import TIME_LIMIT, Claim
 from extbnsl.data import Dataset
 from extbnsl.events import Observer, ignore
 from extbnsl.files.shelf import Shelf
-from extbnsl.machine.budgets import Budgets, Deadline
+from extbnsl.machine.budgets import Budgets
 from extbnsl.machine.workers import Stopped, StopSignal, Workers, never
 from extbnsl.proof.commits import Commits
 from extbnsl.proof.context import Context
@@ -40,7 +40,7 @@ def compute_scores(
     with temporary_store(scratch, granted.disk) as store:
         stages = Stages(observer, {})
         load_kernels(Methods(), stages, store)
-        deadline = Deadline.after(granted.time_limit)
+        deadline = granted.deadline()
         with Workers(granted.threads, lambda: stop() or (TIME_LIMIT if deadline.passed() else None)) as workers:
             shelf = Shelf(granted.memory // 2, store)
             context = Context(workers, stages, granted.memory, Methods(), store, shelf)

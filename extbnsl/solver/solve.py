@@ -12,7 +12,7 @@ from extbnsl.files.arrays import load_compression
 from extbnsl.files.manifest import Manifest
 from extbnsl.files.shelf import Shelf
 from extbnsl.files.store import Store
-from extbnsl.machine.budgets import Budgets, Deadline
+from extbnsl.machine.budgets import Budgets
 from extbnsl.machine.workers import StopSignal, Workers, never
 from extbnsl.parents.components import components
 from extbnsl.proof.commits import Commits, Record
@@ -44,7 +44,7 @@ def solve(
     `problem`: data, or local scores of any kind. `stop` is polled; a reason other than None ends the solve with that
     status. In a run directory the state is committed when the kernels are loaded, about once a minute and at the end;
     a state that is resumed must be of the same problem, claim and methods. The time limit begins when the kernels are
-    loaded.
+    loaded, less what is spent of it already.
 
     Raises InputError for unusable arguments, BudgetError if the disk is full before there is a network,
     RunDirectoryError if the state does not belong to the problem or is damaged.
@@ -68,7 +68,7 @@ def solve(
         standing = _standing(place.resume, store, shelf)
         stages = Stages(observer, standing.stages)
         load_kernels(methods, stages, store)  # before anything is written: compiling cannot be stopped
-        deadline = Deadline.after(granted.time_limit)
+        deadline = granted.deadline()
         workers = Workers(granted.threads, lambda: stop() or (TIME_LIMIT if deadline.passed() else None))
         context = Context(stack.enter_context(workers), stages, granted.memory, methods, store, shelf)
         record = None if place.run_folder is None else Record(place.run_folder, about)

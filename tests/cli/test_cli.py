@@ -153,6 +153,7 @@ def test_solve_gets_what_was_asked_for_and_what_to_remember(capsys, monkeypatch,
     given += " --header --arities arities --run-dir r"
     assert run(capsys, "solve", "data.csv", *given.split())[0] == 0
     assert got.pop("problem").fingerprint == read_csv("data.csv").fingerprint
+    assert 0 < got.pop("spent") < 60
     assert got.pop("remember") == {
         "input": os.path.abspath("data.csv"),
         "data_options": {

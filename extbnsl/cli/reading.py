@@ -1,0 +1,51 @@
+"""Reading the input of a command, within its budgets."""
+
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from extbnsl.errors import InputError
+from extbnsl.machine.budgets import Budgets, Deadline, default_memory
+
+
+def read_problem(path: str, given: Mapping[str, Any], budgets: Budgets, quiet: bool = False) -> tuple[Any, Budgets]:
+    """The Dataset or the LocalScores in the file `path`, as its name says, with these data options.
+
+    Also returns the budgets, with the seconds that it took as spent. Says on standard error how far it is, if it takes
+    some seconds and unless `quiet`. Raises InputError for what cannot be used, BudgetError if the budgets do not do.
+    """
+    from extbnsl.data.reading import STAGE, Reading
+    from extbnsl.events import StageStarted
+    from extbnsl.run import progress
+
+    began = time.monotonic()
+    memory, deadline = budgets.memory or default_memory(), Deadline.after(budgets.time_limit)
+    if quiet:
+        problem = _read(path, given, Reading(memory, deadline))
+    else:
+        table = progress.Table(progress.line_writer(sys.stderr))
+        table(StageStarted(STAGE, path))
+        with progress.beating(table.beat):
+            problem = _read(path, given, Reading(memory, deadline, table))
+    return problem, replace(budgets, spent=time.monotonic() - began)
+
+
+def _read(path: str, given: Mapping[str, Any], reading: Any) -> Any:
+    from extbnsl.formats.score_files import is_score_file, read_scores
+
+    if not is_score_file(path):
+        from extbnsl.data import read_csv
+
+        return read_csv(path, **given, reading=reading)
+    useless = {
+        "--header or --no-header": given["header"] is not None,
+        "--delimiter": given["delimiter"] is not None,
+        "--missing": given["missing"] != "refuse",
+        "--discretise": given["discretise"] is not None,
+        "--arities": given["arities"] is not None,
+    }
+    for option in (name for name, is_given in useless.items() if is_given):
+        raise InputError(f"{option} is for data, but {path} holds local scores; leave it out.")
+    return read_scores(path)
