@@ -1,0 +1,339 @@
+"""Forged certificates, crafted one by one: each makes a dearer network look optimal, and none is believed."""
+
+import json
+import math
+from pathlib import Path
+
+import pytest
+from forging import KINDS, believed, claimed, dearer_networks, true_document
+
+from extbnsl.data import read_csv
+from extbnsl.machine.workers import Workers
+from extbnsl.networks.network import Network
+from extbnsl.verify.document import FORMAT_VERSION
+from extbnsl.verify.optimality import verify_optimality
+from extbnsl.verify.rescoring import family_costs
+from extbnsl.verify.units import MOST_UNITS, UNITS_PER_NAT, floor_units
+from extbnsl.verify.verdict import verify
+
+
+def largest(document):
+    return max(document["certificate"]["components"], key=lambda component: len(component["variables"]))
+
+
+def claims_to_root(component, one):
+    """What the figures of a pass say that the component costs, in units."""
+    needs = sum(m * ((len(cut) + 1) // 2) for cut, m in zip(one["cuts"], one["multipliers"], strict=True))
+    return needs + sum(component["least"].values())
+
+
+def missing(component):
+    """What the figures lack to what the component claims, in units."""
+    return floor_units(component["lower_bound"]) + 1 - claims_to_root(component, component["passes"][0])
+
+
+def by_hand(variables, bounds, cuts_of, multipliers_of, least_of):
+    """A certificate of one component for each variable, of one pass."""
+    return {
+        "units_per_nat": UNITS_PER_NAT,
+        "components": [
+            {
+                "variables": [name],
+                "lower_bound": bounds[name],
+                "proof": "clusters",
+                "least": {name: least_of(name)},
+                "passes": [{"cuts": cuts_of(name), "multipliers": multipliers_of(name)}],
+            }
+            for name in variables
+        ],
+    }
+
+
+def absorbed(bounds, large, small, copies):
+    """Beside a large multiplier the others vanish in a sum of floats; those of a check must not."""
+    return by_hand(
+        list(bounds),
+        bounds,
+        lambda name: [[[name]]] * (copies + 1),
+        lambda name: [large] + [small] * copies,
+        lambda name: -large,
+    )
+
+
+def absorbed_sums(document):
+    bounds = {v: c["lower_bound"] for c in document["certificate"]["components"] for v in c["variables"]}
+    document["certificate"] = absorbed(bounds, 1 << 60, 100 * UNITS_PER_NAT, 3)
+
+
+def wrapped_sums(document):
+    """Multipliers whose sum is small where integers have 64 bits."""
+    component = largest(document)
+    name = component["variables"][0]
+    component["passes"][0]["cuts"] += [[[name]]] * 8
+    component["passes"][0]["multipliers"] += [1 << 61] * 8
+
+
+def huge_multiplier(document):
+    component = largest(document)
+    component["passes"][0]["cuts"].append([[component["variables"][0]]])
+    component["passes"][0]["multipliers"].append(10**400)
+
+
+def raised_multipliers(document):
+    one = largest(document)["passes"][0]
+    one["multipliers"] = [m + missing(largest(document)) for m in one["multipliers"]]
+
+
+def negative_multipliers(document):
+    """A cut that takes less than nothing."""
+    component = largest(document)
+    one = component["passes"][0]
+    lacking = missing(component)
+    one["cuts"].append([[name] for name in component["variables"][:1]])
+    one["multipliers"].append(-lacking)
+
+
+def multipliers_of_floats(document):
+    one = largest(document)["passes"][0]
+    one["multipliers"] = [float(m) for m in one["multipliers"]]
+
+
+def infinite_multipliers(document):
+    one = largest(document)["passes"][0]
+    one["multipliers"] = [math.inf] * len(one["cuts"])
+
+
+def truths_for_multipliers(document):
+    one = largest(document)["passes"][0]
+    one["multipliers"] = [True] * len(one["cuts"])
+
+
+def doubled_clusters(document):
+    """Each cut twice, with all of its multiplier each time."""
+    for one in largest(document)["passes"]:
+        one["cuts"], one["multipliers"] = one["cuts"] * 2, one["multipliers"] * 2
+
+
+def overlapping_clusters(document):
+    """Each cluster once more without its last member."""
+    for one in largest(document)["passes"]:
+        one["cuts"] += [[cluster[:-1] or cluster for cluster in cut] for cut in one["cuts"]]
+        one["multipliers"] *= 2
+
+
+def three_equal_clusters(document):
+    for one in largest(document)["passes"]:
+        one["cuts"] = [[cut[0]] * 3 for cut in one["cuts"]]
+
+
+def five_clusters(document):
+    for one in largest(document)["passes"]:
+        one["cuts"] = [[cut[0]] * 5 for cut in one["cuts"]]
+
+
+def clusters_beyond_the_component(document):
+    component = largest(document)
+    others = [v for v in document["variables"] if v not in component["variables"]] or ["stranger"]
+    component["passes"][0]["cuts"][0][0] = others[:1]
+
+
+def raised_minimum(document):
+    component = largest(document)
+    name = component["variables"][0]
+    component["least"][name] += missing(component)
+
+
+def minima_too_high_and_too_low(document):
+    """So high in one variable that none of its families is looked at, so low in another that the sum is right."""
+    component = largest(document)
+    high, low = component["variables"][0], component["variables"][-1]
+    component["least"][high] += floor_units(1e4)
+    component["least"][low] -= floor_units(1e4) - missing(component)
+
+
+def minima_beyond_all(document):
+    """No family costs so much that it is looked at."""
+    component = largest(document)
+    component["least"] = dict.fromkeys(component["least"], MOST_UNITS * 4)
+
+
+def minima_below_all(document):
+    component = largest(document)
+    component["least"] = dict.fromkeys(component["least"], -MOST_UNITS * 4)
+    component["passes"][0]["multipliers"] = [1 << 55] * len(component["passes"][0]["cuts"])
+
+
+def a_pass_that_fixes_by_a_wrong_root(document):
+    """The claimed root leaves no gap, so the first pass seems to fix all but the cheapest families."""
+    component = largest(document)
+    share = missing(component) // len(component["least"]) + 1
+    component["least"] = {name: mu + share for name, mu in component["least"].items()}
+    component["passes"] = component["passes"][:1] + component["passes"]
+
+
+def later_passes_first(document):
+    for component in document["certificate"]["components"]:
+        component["passes"].reverse()
+
+
+def permuted_variables(document):
+    """The figures of each variable are said of the next one."""
+    names = document["variables"]
+    following = dict(zip(names, names[1:] + names[:1], strict=True))
+    for component in document["certificate"]["components"]:
+        component["variables"] = [following[name] for name in component["variables"]]
+        component["least"] = {following[name]: mu for name, mu in component["least"].items()}
+        for one in component["passes"]:
+            one["cuts"] = [[[following[v] for v in cluster] for cluster in cut] for cut in one["cuts"]]
+
+
+def wrong_unit(document):
+    document["certificate"]["units_per_nat"] //= 2
+
+
+def a_variable_left_out(document):
+    component = largest(document)
+    name = component["variables"].pop()
+    del component["least"][name]
+    for one in component["passes"]:
+        one["cuts"] = [[[v for v in cluster if v != name] for cluster in cut] for cut in one["cuts"]]
+
+
+def a_component_left_out(document):
+    document["certificate"]["components"].remove(largest(document))
+
+
+def a_component_twice(document):
+    document["certificate"]["components"].append(document["certificate"]["components"][0])
+
+
+def a_component_taken_apart(document):
+    """The claims of the components are those of the network, and each is proved by a cheapest family."""
+    parts = []
+    for component in document["certificate"]["components"]:
+        share = component["lower_bound"] / len(component["variables"])
+        for name in component["variables"]:
+            parts.append(
+                {
+                    "variables": [name],
+                    "lower_bound": share,
+                    "proof": "clusters",
+                    "least": {name: floor_units(share)},
+                    "passes": [{"cuts": [], "multipliers": []}],
+                }
+            )
+    document["certificate"]["components"] = parts
+
+
+def bounds_given_to_others(document):
+    """The bounds of the components are right in sum."""
+    first = document["certificate"]["components"][0]
+    first["lower_bound"] -= document["lower_bound"]
+    largest(document)["lower_bound"] += document["lower_bound"]
+
+
+def true_bounds_of_components(document):
+    """What the components prove is true, and the result claims more."""
+    for component in document["certificate"]["components"]:
+        component["lower_bound"] = min(claims_to_root(component, one) for one in component["passes"]) / UNITS_PER_NAT
+
+
+def no_passes(document):
+    for component in document["certificate"]["components"]:
+        component["passes"], component["least"] = [], {}
+
+
+def parents_forbidden(document):
+    """What is proved of networks with few parents is said of all."""
+    document["max_parents"] = None if document["max_parents"] is not None else len(document["variables"])
+
+
+def negative_limit(document):
+    document["max_parents"] = -1
+
+
+def infinite_cost(document):
+    document["cost"] = document["upper_bound"] = math.inf
+
+
+def infinite_bound(document):
+    document["lower_bound"] = -math.inf
+
+
+def a_cost_without_end(document):
+    document["cost"] = document["upper_bound"] = 10**400
+
+
+def negative_zeros(document):
+    document["lower_bound"] = -0.0
+    for component in document["certificate"]["components"]:
+        component["lower_bound"] = -0.0
+
+
+def another_format(document):
+    document["format_version"] = 1
+
+
+def another_sign(document):
+    document["sign"] = "maximised"
+
+
+FORGERIES = [
+    *(absorbed_sums, wrapped_sums, huge_multiplier, raised_multipliers, negative_multipliers, multipliers_of_floats),
+    *(infinite_multipliers, truths_for_multipliers, doubled_clusters, overlapping_clusters, three_equal_clusters),
+    *(five_clusters, clusters_beyond_the_component, raised_minimum, minima_too_high_and_too_low, minima_beyond_all),
+    *(minima_below_all, a_pass_that_fixes_by_a_wrong_root, later_passes_first, permuted_variables, wrong_unit),
+    *(a_variable_left_out, a_component_left_out, a_component_twice, a_component_taken_apart, bounds_given_to_others),
+    *(true_bounds_of_components, no_passes, parents_forbidden, negative_limit, infinite_cost, infinite_bound),
+    *(a_cost_without_end, negative_zeros, another_format, another_sign),
+]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("forge", FORGERIES)
+def test_no_forgery_is_believed(forge, kind):
+    case = KINDS[kind]()
+    tried = 0
+    for parents in dearer_networks(case):
+        document = claimed(case, parents)
+        forge(document)
+        optimality = believed(document, case.problem)
+        assert optimality is None or not optimality.complete
+        tried += 1
+    assert tried
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_true_documents_are_believed(kind):
+    case = KINDS[kind]()
+    assert believed(true_document(case), case.problem).complete
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_dearer_network_is_not_believed_of_the_true_certificate(kind):
+    case = KINDS[kind]()
+    for parents in dearer_networks(case):
+        assert believed(claimed(case, parents), case.problem) is None
+
+
+@pytest.mark.parametrize("max_parents", [1, pytest.param(None, marks=pytest.mark.slow)])
+def test_the_empty_network_of_wdbc_is_not_optimal(max_parents):
+    """It costs 11884 nats, the optimum 6602: with sums of floats, multipliers of 2^60 and 100 nats 'proved' it."""
+    dataset = read_csv(Path(__file__).resolve().parents[2] / "examples" / "wdbc.csv")
+    names = dataset.names
+    costs = dict(zip(names, family_costs(dataset, Network(names, ((),) * len(names)), "mdl"), strict=True))
+    cost = math.fsum(costs.values())
+    document = {
+        "format_version": FORMAT_VERSION,
+        **{"status": "optimal", "score": "mdl", "sign": "minimised", "log_base": "e", "max_parents": max_parents},
+        **{"cost": cost, "upper_bound": cost, "lower_bound": math.fsum(costs.values())},
+        **{"variables": list(names), "parents": {name: [] for name in names}, "order": list(names)},
+        "certificate": absorbed(costs, 1 << 60, 100 * UNITS_PER_NAT, 5),
+        "provenance": {"data_digest": dataset.fingerprint},
+    }
+    document = json.loads(json.dumps(document))
+    assert verify(document, dataset).ok
+    with Workers(1) as workers:
+        optimality = verify_optimality(document, dataset, workers)
+    assert len(optimality.findings) == len(names)
+    assert not optimality.proved
