@@ -33,7 +33,7 @@ def read_problem(path: str, given: Mapping[str, Any], budgets: Budgets, quiet: b
 
 
 def _read(path: str, given: Mapping[str, Any], reading: Any) -> Any:
-    from extbnsl.formats.score_files import is_score_file, read_scores
+    from extbnsl.formats.score_reader import is_score_file, read_scores
 
     if not is_score_file(path):
         from extbnsl.data import read_csv
@@ -48,4 +48,4 @@ def _read(path: str, given: Mapping[str, Any], reading: Any) -> Any:
     }
     for option in (name for name, is_given in useless.items() if is_given):
         raise InputError(f"{option} is for data, but {path} holds local scores; leave it out.")
-    return read_scores(path)
+    return read_scores(path, reading)

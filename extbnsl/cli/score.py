@@ -45,7 +45,8 @@ def add(commands: Any) -> None:
 
 def run(given: argparse.Namespace) -> int:
     """Write the scores; the exit code."""
-    from extbnsl.formats.score_files import is_score_file, write_scores
+    from extbnsl.formats.score_reader import is_score_file
+    from extbnsl.formats.score_writer import write_scores
 
     output = given.output
     if not is_score_file(output):

@@ -86,8 +86,8 @@ def _squeezed(line: str) -> str:
 
 def _widths(head: bytes, delimiter: str) -> list[int]:
     """The number of fields of each of the first rows that are not blank; none if they cannot be parsed."""
-    rows = (row for row, _ in numbered_rows([head], delimiter, "") if row != [""])
+    rows = islice(numbered_rows([head.lstrip(b" \r\n")], delimiter, ""), SAMPLE_ROWS)
     try:
-        return [len(row) for row in islice(rows, SAMPLE_ROWS)]
+        return [len(row) for row, _ in rows if row != [""]]
     except InputError:
         return []

@@ -25,7 +25,7 @@ from extbnsl.cli import main
 from extbnsl.cli.parser import parser
 from extbnsl.data import from_array, read_csv
 from extbnsl.errors import BudgetError, InputError, VerificationError
-from extbnsl.formats.score_files import read_scores
+from extbnsl.formats.score_reader import read_scores
 from extbnsl.machine.workers import Stopped
 from extbnsl.verify.rescoring import score_network
 

@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from extbnsl.errors import InputError
-from extbnsl.formats import score_files
-from extbnsl.formats.score_files import file_names, is_score_file, read_scores, write_scores
+from extbnsl.formats import score_reader, score_writer
+from extbnsl.formats.score_reader import is_score_file, read_scores
+from extbnsl.formats.score_writer import file_names, write_scores
 from extbnsl.kernels.varsets import pack, unpack
 from extbnsl.scores.local import LocalScores, local_scores
 
@@ -165,11 +166,12 @@ def test_numbered_variables_are_put_in_their_order(tmp_path):
     assert unpack(scores.parents[0][0]) == (2,)
 
 
-@pytest.mark.parametrize("chunk", [1, 3, score_files.CHUNK])
+@pytest.mark.parametrize("chunk", [1, 3, score_reader.CHUNK])
 @pytest.mark.parametrize("name", ["s.jkl", "s.jkl.gz"])
 @pytest.mark.parametrize("n", [1, 5, 64, 65, 130])
 def test_round_trip_is_exact(tmp_path, monkeypatch, chunk, name, n):
-    monkeypatch.setattr(score_files, "CHUNK", chunk)
+    monkeypatch.setattr(score_reader, "CHUNK", chunk)
+    monkeypatch.setattr(score_writer, "CHUNK", chunk)
     scores = random_scores(n, n=n)
     write_scores(scores, tmp_path / name)
     assert (tmp_path / name).read_bytes().startswith(b"\x1f\x8b") == name.endswith(".gz")

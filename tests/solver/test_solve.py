@@ -21,7 +21,8 @@ from extbnsl.claims import tolerance
 from extbnsl.errors import InputError
 from extbnsl.events import IncumbentFound, LayerEnded, StageEnded, StageStarted, Warned
 from extbnsl.files.manifest import read_manifest
-from extbnsl.formats.score_files import read_scores, write_scores
+from extbnsl.formats.score_reader import read_scores
+from extbnsl.formats.score_writer import write_scores
 from extbnsl.machine.workers import Stopped
 from extbnsl.orders.local_search import Incumbent, improve_order
 from extbnsl.scores.local import LocalScores, local_scores

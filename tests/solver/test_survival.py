@@ -47,7 +47,7 @@ from extbnsl.files.arrays import write_arrays
 from extbnsl.files.manifest import read_manifest, recover
 from extbnsl.files.names import MANIFEST
 from extbnsl.files.shelf import Shelf
-from extbnsl.formats.score_files import write_scores
+from extbnsl.formats.score_writer import write_scores
 from extbnsl.machine.interrupts import Interrupts
 from extbnsl.machine.workers import Workers
 from extbnsl.parents.exhaustive import surviving

@@ -1,12 +1,12 @@
 """Reading keeps its memory, hears the time limit, says how far it is, and reads or refuses any bytes."""
 
 import gzip
-import tracemalloc
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from large import MEBIBYTE, most_memory_of, packed
 from patching import patch_everywhere
 
 from extbnsl.data import Reading, read_csv
@@ -16,7 +16,6 @@ from extbnsl.data.text import BLOCK, LONGEST_LINE
 from extbnsl.errors import BudgetError, InputError
 from extbnsl.machine.budgets import Deadline
 
-MEBIBYTE = 1 << 20
 PIECES = [
     "a",
     "b",
@@ -36,26 +35,6 @@ PIECES = [
     "\0",
     "longer than a key",
 ]
-
-
-def packed(tmp_path, *parts):
-    """A gzip file of these bytes, each of the parts (bytes, times)."""
-    path = tmp_path / "data.csv.gz"
-    with gzip.open(path, "wb", compresslevel=1) as file:
-        for text, times in parts:
-            for _ in range(times):
-                file.write(text)
-    return path
-
-
-def most_memory_of(call):
-    """The most bytes that Python and numpy held while `call` ran."""
-    tracemalloc.start()
-    try:
-        call()
-        return tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
 
 
 @pytest.mark.parametrize(

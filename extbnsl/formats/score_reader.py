@@ -1,0 +1,416 @@
+"""Local-score files of other programs, read strictly and within a memory budget.
+
+Two formats, told apart by content. The Jaakkola format of GOBNILP (.jkl, .jaa, .scores): a line with the
+number of variables; for each variable a line `name count`, then `count` lines `score k parent...`. The
+parent-set scores of URLearning (.pss): `VAR name`, then lines `score parent...`, with `META` and `#` lines
+and empty lines in between. Scores are like log-likelihoods to the base e, larger is better: a cost is minus a score,
+in nats.
+
+GOBNILP takes any word as the name of a variable, and many files use the numbers 0 to n-1. Names are kept as
+they are in the file. If they are the numbers 0 to n-1, in whatever order, then variable i is the one called
+i; otherwise variables are in order of appearance.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import chain, islice
+from os import PathLike
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from extbnsl.data.codes import TEXT_BYTES
+from extbnsl.data.reading import Reading
+from extbnsl.data.rows import LONGEST_FIELD
+from extbnsl.data.text import BLOCK, text_blocks
+from extbnsl.errors import InputError
+from extbnsl.kernels.varsets import WORD_BITS, sizes, words
+from extbnsl.scores.local import LocalScores, has_duplicates, local_scores
+
+SUFFIXES = (".jkl", ".jaa", ".pss", ".scores")
+CHUNK = 1 << 13  # families split into words at a time, so that the words stay in cache
+CHUNK_CHARACTERS = 1 << 19  # of them, or one line
+MOST_BLANKS = BLOCK // 2  # bytes of blanks that are taken for a mistake
+
+Line = tuple[int, str]  # with its number
+
+
+def is_score_file(path: str | PathLike[str]) -> bool:
+    """Whether a file is named as local scores are: .jkl .jaa .pss .scores, with or without .gz."""
+    return Path(path).name.lower().removesuffix(".gz").endswith(SUFFIXES)
+
+
+def read_scores(path: str | PathLike[str], reading: Reading | None = None) -> LocalScores:
+    """The local scores in a file, as costs; about 3 s per million families.
+
+    `reading`: what it may take, and who hears of it. Raises InputError naming the line for anything that is not exactly
+    the format, and for families that LocalScores refuses, and BudgetError if the memory or the time does not do.
+    """
+    reading = reading or Reading()
+    lines = _lines(path, reading)
+    first = next(lines, (1, ""))
+    if _is_count(first[1].strip()) and int(first[1]) > 0:
+        gathered = _Gathered(path, reading, parents_at=2)
+        _read_jaakkola(int(first[1]), lines, gathered)
+        return gathered.scores()
+    saying = next((line for line in chain([first], lines) if _says_something(line[1])), None)
+    if saying is None and not first[1].strip():
+        raise InputError(f"{path} is empty: give a file with local scores.")
+    if saying is None or saying[1].split()[0] not in ("META", "VAR"):
+        raise InputError(f"{path}, line 1: expected the number of variables, found {_shown(first[1])}.")
+    gathered = _Gathered(path, reading, parents_at=1)
+    _read_pss(chain([saying], lines), gathered)
+    return gathered.scores()
+
+
+def _lines(path: str | PathLike[str], reading: Reading) -> Iterator[Line]:
+    """The lines of a file; InputError for blank lines without end."""
+    number = 1
+    for block in text_blocks(path, reading):
+        if block.isspace() and len(block) > MOST_BLANKS:
+            raise InputError(
+                f"{path} has too many blank lines, one after the other, from line {number} on: remove them."
+            )
+        lines = block.decode().removesuffix("\n").split("\n")
+        yield from enumerate(lines, start=number)
+        number += len(lines)
+
+
+def _says_something(line: str) -> bool:
+    return bool(line.strip()) and not line.startswith("#")
+
+
+def _read_jaakkola(variables: int, lines: Iterator[Line], gathered: "_Gathered") -> None:
+    """Gather a Jaakkola file below its first line; InputError if the counts do not lead from variable to variable."""
+    path, last, hint = gathered.path, 1, ""
+    for variable in range(1, variables + 1):
+        number, line = next(lines, (last, ""))
+        fault = _header_fault(line, lines)
+        if fault:
+            at = last if fault == _ENDS else number
+            raise InputError(f"{path}, line {at}: {fault} for variable {variable} of {variables}{hint}.")
+        name, count = line.split()
+        gathered.announce(name, number)
+        last, left = number, int(count)
+        hint = f" (the count in line {number} may be wrong)"
+        while left:
+            rows = list(_some(lines, left))
+            last = _add_rows(rows, left, last, lines, gathered)
+            left -= len(rows)
+    odd = next((line for line in lines if line[1].strip()), None)
+    if odd is not None:
+        raise InputError(
+            f"{path}, line {odd[0]}: the file goes on with {_shown(odd[1])} after the last family of the "
+            f"last of {variables} variables: remove it or correct the counts."
+        )
+
+
+def _add_rows(rows: list[Line], left: int, last: int, lines: Iterator[Line], gathered: "_Gathered") -> int:
+    """Gather some of the `left` families that the last variable still is to have; the number of the last line."""
+    whole = len(rows)
+    while rows and not rows[-1][1].strip():
+        rows.pop()
+    if rows:
+        gathered.add(rows)
+        last = rows[-1][0]
+    if len(rows) == whole and whole > 0:
+        return last
+    if any(line.strip() for _, line in lines):
+        raise gathered.fault(last + 1, "an empty line where a family is expected")
+    variable = gathered.variables[-1]
+    raise InputError(
+        f"{gathered.path}, line {last}: the file ends {left - len(rows)} families early for variable "
+        f"{variable.name!r} announced in line {variable.line}: correct the count or copy it again."
+    )
+
+
+_ENDS = "the file ends where a line 'name count' is expected"
+
+
+def _header_fault(line: str, lines: Iterator[Line]) -> str | None:
+    """What is wrong with a line as `name count`, if anything; `lines` are those that follow."""
+    fields = line.split()
+    if not fields and not any(further.strip() for _, further in lines):
+        return _ENDS
+    if len(fields) != 2 or not _is_count(fields[1]):
+        return f"expected a line 'name count', found {_shown(line)}"
+    if int(fields[1]) < 1:
+        return f"{fields[0]!r} is announced with no parent set, but at least one is needed,"
+    return None
+
+
+def _read_pss(lines: Iterator[Line], gathered: "_Gathered") -> None:
+    """Gather a URLearning file, without its META lines, comments and empty lines."""
+    while rows := list(_some((line for line in lines if not _is_passed_over(line[1])), CHUNK)):
+        start = 0
+        for at, (number, line) in enumerate(rows):
+            if line.split(maxsplit=1)[0] != "VAR":
+                continue
+            if len(line.split()) != 2:
+                raise InputError(f"{gathered.path}, line {number}: expected 'VAR name', found {_shown(line)}.")
+            gathered.add(rows[start:at])
+            gathered.announce(line.split()[1], number)
+            start = at + 1
+        gathered.add(rows[start:])
+    if not gathered.variables:
+        raise InputError(f"{gathered.path} has no line 'VAR name': give a file with local scores.")
+
+
+def _is_passed_over(line: str) -> bool:
+    """Whether a line of a URLearning file says nothing of a family."""
+    fields = line.split(maxsplit=1)
+    return not fields or fields[0] == "META" or fields[0].startswith("#")
+
+
+def _some(lines: Iterator[Line], most: int) -> Iterator[Line]:
+    """At most `most` of the lines, and not more than CHUNK of them or CHUNK_CHARACTERS, but one."""
+    taken = 0
+    for line in islice(lines, min(most, CHUNK)):
+        yield line
+        taken += len(line[1])
+        if taken > CHUNK_CHARACTERS:
+            return
+
+
+class _Rows(NamedTuple):
+    """Some families: costs (m,) float64, numbers of parents (m,) int32, all parents by the numbers of their words, one
+    family after the other, int32, and the lines (m,) int64."""
+
+    costs: NDArray[np.float64]
+    counts: NDArray[np.int32]
+    members: NDArray[np.int32]
+    lines: NDArray[np.int64]
+
+    @property
+    def nbytes(self) -> int:
+        return sum(array.nbytes for array in self)
+
+
+@dataclass
+class _Variable:
+    """A variable, the line that announces it, and its families as they come."""
+
+    name: str
+    line: int
+    rows: list[_Rows] = field(default_factory=list)
+
+
+class _Gathered:
+    """What has been read of a file: its variables, with parents by the number of their word, since a parent may be
+    announced later.
+
+    The parents of a family begin at word `parents_at`: 2 if their number comes first, else 1.
+    """
+
+    def __init__(self, path: str | PathLike[str], reading: Reading, parents_at: int) -> None:
+        self.path = path
+        self.variables: list[_Variable] = []
+        self._reading = reading
+        self._parents_at = parents_at
+        self._announced: dict[str, int] = {}  # in which line
+        self._number_of: defaultdict[str, int] = defaultdict()
+        self._number_of.default_factory = self._number_of.__len__
+        self._first_lines: dict[str, tuple[int, _Variable]] = {}  # where a word is the name of a parent first
+        self._families = self._bytes = 0
+
+    def announce(self, name: str, line: int) -> None:
+        """Let the families that follow be those of this variable."""
+        self._check_last()
+        if name in self._announced:
+            raise InputError(
+                f"{self.path}, line {line}: variable {name!r} has been announced in line "
+                f"{self._announced[name]} already: rename one of the two."
+            )
+        if len(name) > LONGEST_FIELD:
+            raise InputError(f"{self.path}, line {line}: the name {_shown(name)} is too long: shorten it.")
+        self._announced[name] = line
+        self.variables.append(_Variable(name, line))
+        self._count(0, TEXT_BYTES + len(name))
+
+    def add(self, lines: Sequence[Line]) -> None:
+        """Add families to the last variable; InputError naming the line if one is none, BudgetError if memory ends."""
+        if not lines:
+            return
+        if not self.variables:
+            raise InputError(f"{self.path}, line {lines[0][0]}: expected 'VAR name' before {_shown(lines[0][1])}.")
+        child = self.variables[-1]
+        try:
+            costs, counts, names = _parse([line for _, line in lines], self._parents_at, child.name)
+        except ValueError:
+            for number, line in lines:
+                fault = _row_fault(line.split(), self._parents_at, child.name)
+                if fault:
+                    raise self.fault(number, fault) from None
+            raise
+        known = len(self._number_of)
+        members = np.fromiter(map(self._number_of.__getitem__, names), dtype=np.int32, count=len(names))
+        numbers = np.array([number for number, _ in lines])
+        rows = _Rows(costs, counts.astype(np.int32), members, numbers)
+        child.rows.append(rows)
+        self._note(list(islice(self._number_of, known, None)), known, rows, child)
+        self._count(len(lines), rows.nbytes)
+
+    def fault(self, line: int, fault: str) -> InputError:
+        """The refusal of a family of the last variable."""
+        return _refusal(self.path, line, fault, self.variables[-1])
+
+    def scores(self) -> LocalScores:
+        """All that was gathered, which is let go; InputError as `read_scores` raises it."""
+        self._check_last()
+        variables = _in_order(self.variables)
+        index = {variable.name: i for i, variable in enumerate(variables)}
+        for name, (line, child) in self._first_lines.items():  # in the order of lines
+            if name not in index:
+                raise _refusal(self.path, line, f"the parent {_shown(name)} is not a variable of this file", child)
+        index_of = np.array([index[name] for name in self._number_of], dtype=np.int64)
+        families = [_families(self.path, variable, index_of, len(index)) for variable in variables]
+        try:
+            return local_scores(tuple(index), families, "file")
+        except InputError as error:
+            raise InputError(f"{self.path}: {error}") from None
+
+    def _check_last(self) -> None:
+        """Raise InputError if the last variable has no family."""
+        if self.variables and not self.variables[-1].rows:
+            last = self.variables[-1]
+            raise InputError(f"{self.path}, line {last.line}: variable {last.name!r} has no parent set: give it one.")
+
+    def _note(self, new: Sequence[str], known: int, rows: _Rows, child: _Variable) -> None:
+        """Note in which lines the new words are, which have the numbers from `known` on."""
+        if not new:
+            return
+        first_places = np.unique(rows.members, return_index=True)[1][-len(new) :]
+        ends = np.cumsum(rows.counts)
+        for name, at in zip(new, np.searchsorted(ends, first_places, side="right").tolist(), strict=True):
+            if len(name) > LONGEST_FIELD:
+                raise self.fault(int(rows.lines[at]), f"the name {_shown(name)} is too long")
+            self._first_lines[name] = int(rows.lines[at]), child
+        self._count(0, sum(TEXT_BYTES + len(name) for name in new))
+
+    def _count(self, families: int, size: int) -> None:
+        """Count families and bytes; BudgetError if they, and the varsets made of them, exceed the memory."""
+        self._families += families
+        self._bytes += size
+        later = self._families * 8 * (words(len(self.variables)) + 1)
+        told = f"the {self._families:,} parent sets of {len(self.variables):,} variables"
+        self._reading.check_memory(self.path, self._bytes + later, told)
+
+
+def _in_order(variables: Sequence[_Variable]) -> list[_Variable]:
+    """The variables in their order: by number if the names are 0 to n-1, else as they appear."""
+    by_name = {variable.name: variable for variable in variables}
+    numbers = [str(i) for i in range(len(variables))]
+    return [by_name[name] for name in numbers] if by_name.keys() == set(numbers) else list(variables)
+
+
+def _families(
+    path: str | PathLike[str], variable: _Variable, index_of: NDArray[np.int64], n: int
+) -> tuple[NDArray[np.uint64], NDArray[np.float64]]:
+    """The varsets and costs of a variable, as they come; its rows are let go. index_of: the variable of each word."""
+    varsets = np.concatenate([_varsets(rows.counts, index_of[rows.members], n) for rows in variable.rows])
+    counts, lines = (np.concatenate([getattr(rows, of) for rows in variable.rows]) for of in ("counts", "lines"))
+    costs = np.concatenate([rows.costs for rows in variable.rows])
+    variable.rows.clear()
+    twice = np.flatnonzero(sizes(varsets) != counts)
+    if twice.size:
+        raise _refusal(path, int(lines[twice[0]]), "a parent occurs twice", variable)
+    if has_duplicates(varsets):
+        seen: dict[bytes, int] = {}
+        for varset, line in zip(varsets, lines.tolist(), strict=True):
+            if varset.tobytes() in seen:
+                first = seen[varset.tobytes()]
+                raise _refusal(path, line, f"the parent set of line {first} again", variable, ": keep one of the two")
+            seen[varset.tobytes()] = line
+    return varsets, costs
+
+
+def _parse(
+    lines: Sequence[str], parents_at: int, child: str
+) -> tuple[NDArray[np.float64], NDArray[np.int64], list[str]]:
+    """The costs, the numbers of parents and the names of all parents of some lines; ValueError if one is no family.
+
+    `_row_fault` says the same one line at a time and says what is wrong; a test holds the two together.
+    """
+    # One list of words rather than one per line: a million small lists keep the garbage collector busy.
+    lengths = np.array([len(line.split()) for line in lines])
+    counts = lengths - parents_at
+    if counts.min() < 0:
+        raise ValueError("a line that is too short")
+    fields = np.array(" ".join(lines).split(), dtype=object)
+    starts = np.cumsum(lengths) - lengths
+    costs = 0.0 - _numbers(fields[starts].tolist())
+    if parents_at == 2 and fields[starts + 1].tolist() != [str(count) for count in counts.tolist()]:
+        raise ValueError("a number of parents that is not that of the parents")
+    is_parent = np.ones(len(fields), dtype=np.bool_)
+    is_parent[starts] = is_parent[starts + parents_at - 1] = False
+    names = fields[is_parent].tolist()
+    if child in names:
+        raise ValueError("a variable that is its own parent")
+    return costs, counts, names
+
+
+def _numbers(fields: list[str]) -> NDArray[np.float64]:
+    """The numbers that some words are; raises ValueError if one is none, or not finite."""
+    if max(map(len, fields)) > LONGEST_FIELD:
+        raise ValueError("a number that nobody means")
+    text = "".join(fields)
+    if not text.isascii() or "_" in text:
+        raise ValueError("only Python reads this as a number")
+    numbers = np.array([float(field) for field in fields])
+    if not np.isfinite(numbers).all():
+        raise ValueError("not finite")
+    return numbers
+
+
+def _varsets(counts: NDArray[np.int32], members: NDArray[np.int64], variables: int) -> NDArray[np.uint64]:
+    """The varsets, (len(counts), words), of which the i-th has the next counts[i] members."""
+    varsets = np.zeros((len(counts), words(variables)), dtype=np.uint64)
+    starts = np.cumsum(counts) - counts
+    for position in range(int(counts.max())):
+        rows = np.flatnonzero(counts > position)
+        added = members[starts[rows] + position]
+        varsets[rows, added // WORD_BITS] |= np.uint64(1) << (added % WORD_BITS).astype(np.uint64)
+    return varsets
+
+
+def _row_fault(fields: list[str], parents_at: int, child: str) -> str | None:
+    """What is wrong with one family of `child` as it stands, if anything."""
+    if not fields:
+        return "an empty line where a family is expected"
+    if not _is_score(fields[0]):
+        return f"the score {_shown(fields[0])} is not a number"
+    if not np.isfinite(float(fields[0])):
+        return f"the score {fields[0]} is not finite"
+    parents = fields[parents_at:]
+    if parents_at == 2 and (len(fields) < 2 or fields[1] != str(len(parents))):
+        said = _shown(fields[1]) if len(fields) > 1 else "nothing"
+        return f"the number of parents is given as {said}, but {len(parents)} follow"
+    return f"{_shown(child)} is a parent of itself" if child in parents else None
+
+
+def _refusal(path: str | PathLike[str], line: int, fault: str, child: _Variable, advice: str = "") -> InputError:
+    """The refusal of a family of `child`."""
+    return InputError(f"{path}, line {line}: {fault} (variable {child.name!r} of line {child.line}){advice}.")
+
+
+def _is_score(word: str) -> bool:
+    """Whether `word` is a number as other programs write it (nan and inf included)."""
+    try:
+        float(word[: LONGEST_FIELD + 1])
+    except ValueError:
+        return False
+    return word.isascii() and "_" not in word and len(word) <= LONGEST_FIELD
+
+
+def _is_count(word: str) -> bool:
+    """Whether `word` is a whole number in plain digits."""
+    return word.isascii() and word.isdigit() and len(word) <= 18
+
+
+def _shown(text: str) -> str:
+    """Some text of a file, cut to fit a sentence."""
+    text = text.strip()
+    return repr(text if len(text) <= 40 else text[:37] + "...")

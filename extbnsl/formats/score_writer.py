@@ -1,0 +1,78 @@
+"""Local scores written to files of other programs, exactly.
+
+The format is that of GOBNILP, which `score_reader` describes. Scores are minus the costs in nats: to the base e, larger
+is better.
+"""
+
+import gzip
+from collections.abc import Iterator, Sequence
+from os import PathLike
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from extbnsl.errors import InputError
+from extbnsl.files.atomic import write_atomically
+from extbnsl.kernels.varsets import sizes
+from extbnsl.scores.local import LocalScores
+
+CHUNK = 1 << 13  # families written at a time
+
+
+def write_scores(scores: LocalScores, path: str | PathLike[str], *, overwrite: bool = False) -> None:
+    """Write local scores in GOBNILP's format, best family first, compressed if the name ends in .gz.
+
+    Scores have the digits that give back the same float64. Names are kept if every one is a single word and
+    none can be taken for a number (a name that is its own index can be); else all become X0, X1, ... Raises
+    InputError if the file is there already, unless `overwrite`, and for a name in .pss, another format.
+    """
+    if Path(path).name.lower().removesuffix(".gz").endswith(".pss"):
+        raise InputError(f"{path} is named as URLearning's format, which is only read: end the name in .jkl.")
+    if Path(path).exists() and not overwrite:
+        raise InputError(f"{path} exists already: choose another name or allow overwriting.")
+    data = "".join(line + "\n" for line in _jaakkola_lines(scores)).encode()
+    if Path(path).name.lower().endswith(".gz"):
+        data = gzip.compress(data, mtime=0)
+    write_atomically(path, data)
+
+
+def file_names(names: Sequence[str]) -> tuple[str, ...]:
+    """The names that `write_scores` gives the variables."""
+    if all(name == str(i) or _is_plain_word(name) for i, name in enumerate(names)):
+        return tuple(names)
+    return tuple(f"X{i}" for i in range(len(names)))
+
+
+def _is_plain_word(name: str) -> bool:
+    """Whether `name` is a single word that is not a number."""
+    return name.split() == [name] and "\0" not in name and not _is_number(name)
+
+
+def _is_number(word: str) -> bool:
+    """Whether `word` reads as a float (nan and inf included)."""
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return True
+
+
+def _jaakkola_lines(scores: LocalScores) -> Iterator[str]:
+    """The lines of a Jaakkola file."""
+    names = file_names(scores.names)
+    yield str(len(names))
+    for name, varsets, costs in zip(names, scores.parents, scores.costs, strict=True):
+        yield f"{name} {len(costs)}"
+        for start in range(0, len(costs), CHUNK):
+            yield from _family_lines(names, varsets[start : start + CHUNK], costs[start : start + CHUNK])
+
+
+def _family_lines(names: tuple[str, ...], varsets: NDArray[np.uint64], costs: NDArray[np.float64]) -> Iterator[str]:
+    """The lines `score k parent...` of some families."""
+    bits = np.unpackbits(varsets.astype("<u8").view(np.uint8), axis=1, bitorder="little")
+    parents = [names[i] for i in np.nonzero(bits)[1].tolist()]
+    end = 0
+    for score, size in zip((0.0 - costs).tolist(), sizes(varsets).tolist(), strict=True):
+        start, end = end, end + size
+        yield " ".join([repr(score), str(size), *parents[start:end]])
