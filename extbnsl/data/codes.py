@@ -18,12 +18,14 @@ _MASKS = np.array([(1 << 8 * length) - 1 for length in range(KEY_BYTES + 1)], dt
 class Fields(NamedTuple):
     """The fields of one column in some records: field i is text[starts[i] : starts[i] + lengths[i]], in UTF-8.
 
-    starts, lengths: (records,) int64. `text` goes on for KEY_BYTES or more after the last field.
+    starts, lengths: (records,) int64; longest: no field has more bytes. `text` goes on for KEY_BYTES or more after the
+    last field.
     """
 
     text: bytes
     starts: NDArray[np.int64]
     lengths: NDArray[np.int64]
+    longest: int
 
     def texts(self) -> list[bytes]:
         """The fields as they are."""
@@ -60,15 +62,17 @@ class ColumnCodes:
     def extend(self, fields: Fields) -> None:
         """Add the fields of further records, at least one; amortised O(records log texts)."""
         texts = len(self._code_of)
-        few_and_short = texts <= FEW_TEXTS and fields.lengths.max() <= KEY_BYTES
+        few_and_short = texts <= FEW_TEXTS and fields.longest <= KEY_BYTES
         if few_and_short and len(fields.starts) >= MANY_RECORDS:
             codes = self._looked_up(fields.keys())
         else:
             found = map(self._code_of.__getitem__, fields.texts())
             codes = np.fromiter(found, dtype=np.int32, count=len(fields.starts))
-        self._append(codes)
         new = len(self._code_of) - texts
-        self._text_bytes += new * (TEXT_BYTES + int(fields.lengths.max()))
+        if new:
+            self._text_bytes += new * (TEXT_BYTES + fields.longest)
+            self._widen(narrowest(len(self._code_of)))
+        self._codes += codes.astype(self._dtype).data
 
     def column(self) -> Column:
         """The column, without a name; the texts are stripped of white space."""
@@ -89,12 +93,11 @@ class ColumnCodes:
         """Where each key is among those that were seen, if it is."""
         return np.minimum(np.searchsorted(self._keys, keys), max(0, self._keys.size - 1))
 
-    def _append(self, codes: NDArray[np.int32]) -> None:
-        dtype = narrowest(len(self._code_of))
+    def _widen(self, dtype: np.dtype[Any]) -> None:
+        """Let the codes have this dtype from now on."""
         if dtype != self._dtype:
             self._codes = bytearray(self._as_array().astype(dtype).data)
             self._dtype = dtype
-        self._codes += codes.astype(dtype).data
 
     def _as_array(self) -> NDArray[Any]:
         return np.frombuffer(self._codes, dtype=self._dtype)

@@ -34,9 +34,10 @@ class Chunk(NamedTuple):
         """The number of columns."""
         return self.starts.shape[1]
 
-    def column(self, j: int) -> Fields:
-        """The fields of column j."""
-        return Fields(self.text, self.starts[:, j], self.lengths[:, j])
+    def columns(self) -> Iterator[Fields]:
+        """The fields of each column."""
+        for j, longest in enumerate(self.lengths.max(axis=0).tolist()):
+            yield Fields(self.text, self.starts[:, j], self.lengths[:, j], longest)
 
 
 def row_chunks(blocks: Iterable[bytes], delimiter: str, source: str) -> Iterator[Chunk]:

@@ -40,8 +40,8 @@ def parse(blocks: Iterable[bytes], delimiter: str, source: str, reading: Reading
         if not columns:
             reading.check_memory(source, COLUMN_BYTES * chunk.width, f"the first row, of {chunk.width:,} columns")
             columns = [ColumnCodes() for _ in range(chunk.width)]
-        for j, column in enumerate(columns):
-            column.extend(chunk.column(j))
+        for column, fields in zip(columns, chunk.columns(), strict=True):
+            column.extend(fields)
         records += len(chunk.lines)
         needed = sum(column.nbytes + COLUMN_BYTES for column in columns) + LATER_BYTES * records * len(columns)
         reading.check_memory(source, needed, f"the {records:,} rows of {len(columns):,} columns")

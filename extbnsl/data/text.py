@@ -15,12 +15,15 @@ from extbnsl.machine.budgets import format_size
 
 GZIP_MAGIC = b"\x1f\x8b"
 BLOCK = 1 << 18  # bytes read at a time: few calls, and what is made of a block fits the smallest memory budget
+LARGE_BLOCK = 1 << 20  # where there is memory: wide tables then have some rows in a block
+AMPLE = 1 << 28  # bytes of memory that are enough for large blocks
 LONGEST_LINE = 1 << 22  # bytes; a row of a million short fields has fewer
 
 
 def text_blocks(path: str | PathLike[str], reading: Reading) -> Iterator[bytes]:
     """The text of a file as UTF-8, block by block: whole lines, about BLOCK bytes or one longer line each.
 
+    Where there is memory for that, blocks have about LARGE_BLOCK bytes.
     The file is decompressed if it starts as gzip does; a byte order mark is left out, line ends are left as they are.
     Raises InputError if the file cannot be read, is a damaged gzip, is not UTF-8, has NUL bytes, or has a line of more
     than LONGEST_LINE bytes, and BudgetError if the deadline passes. At most two such lines are in memory at a time.
@@ -57,13 +60,14 @@ def too_long(path: str | PathLike[str], line: int) -> InputError:
 
 
 def _data(path: str | PathLike[str], reading: Reading) -> Iterator[bytes]:
-    """The bytes of a file, decompressed, at most BLOCK at a time."""
+    """The bytes of a file, decompressed, a block at a time."""
+    size = LARGE_BLOCK if reading.memory >= AMPLE else BLOCK
     try:
         with open(path, "rb") as file:
             total = _size(file)
             packed = file.peek(len(GZIP_MAGIC)).startswith(GZIP_MAGIC)
             stream = cast(BinaryIO, gzip.GzipFile(fileobj=file)) if packed else file
-            while data := stream.read(BLOCK):
+            while data := stream.read(size):
                 reading.advanced(path, file.tell() if total else 0, total)
                 yield data
     except (EOFError, gzip.BadGzipFile, zlib.error):

@@ -12,7 +12,7 @@ from patching import patch_everywhere
 
 from extbnsl.cli import main
 from extbnsl.cli.reading import read_problem
-from extbnsl.data.text import BLOCK
+from extbnsl.data.text import AMPLE, BLOCK
 from extbnsl.machine.budgets import Budgets
 
 OPTIONS = {"header": None, "delimiter": None, "missing": "refuse", "discretise": None, "arities": None}
@@ -59,9 +59,9 @@ def test_reading_is_in_the_time_limit():
 
 def test_how_far_reading_is_is_said_but_not_if_that_is_unwanted(capsys, monkeypatch):
     patch_everywhere(monkeypatch, "run.progress", "ADVANCE_SECONDS", 0.0)
-    read_problem("data.csv", OPTIONS, Budgets(), quiet=True)
+    read_problem("data.csv", OPTIONS, Budgets(memory=AMPLE - 1), quiet=True)
     assert capsys.readouterr().err == ""
-    read_problem("data.csv", OPTIONS, Budgets())
+    read_problem("data.csv", OPTIONS, Budgets(memory=AMPLE - 1))
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) >= (8 << 20) // BLOCK
     assert lines[15].startswith("reading: 4.19M of 8.39M bytes, 50% (RAM ")

@@ -12,7 +12,7 @@ from patching import patch_everywhere
 from extbnsl.data import Reading, read_csv
 from extbnsl.data.codes import FEW_TEXTS, MANY_RECORDS
 from extbnsl.data.rows import LONGEST_FIELD
-from extbnsl.data.text import BLOCK, LONGEST_LINE
+from extbnsl.data.text import AMPLE, BLOCK, LONGEST_LINE
 from extbnsl.errors import BudgetError, InputError
 from extbnsl.machine.budgets import Deadline
 
@@ -85,14 +85,14 @@ def test_the_time_limit_is_heard_while_a_file_is_read(tmp_path):
     path = packed(tmp_path, (b"0,1\n" * BLOCK, 8))
     seen = []
     with pytest.raises(BudgetError, match=r"time limit passed while .*data\.csv\.gz was read: give a longer"):
-        read_csv(path, reading=Reading(deadline=Deadline.after(0.05), observer=seen.append))
+        read_csv(path, reading=Reading(AMPLE - 1, Deadline.after(0.05), seen.append))
     assert 0 < len(seen) < 32
 
 
 def test_the_observer_hears_how_far_it_is(tmp_path):
     path, seen = tmp_path / "data.csv", []
     path.write_bytes(b"0,1\n1,1\n" * (BLOCK // 4))
-    read_csv(path, reading=Reading(observer=seen.append))
+    read_csv(path, reading=Reading(memory=AMPLE - 1, observer=seen.append))
     assert [(event.stage, event.done, event.total) for event in seen] == [
         ("reading", (i + 1) * BLOCK, 2 * BLOCK) for i in range(2)
     ]
@@ -135,7 +135,7 @@ def test_blocks_and_ways_of_looking_up_do_not_matter(tmp_path, monkeypatch, text
     for block, many in ((7, 1), (100, 1), (5000, 10**9)):
         patch_everywhere(monkeypatch, "data.text", "BLOCK", block)
         patch_everywhere(monkeypatch, "data.codes", "MANY_RECORDS", many)
-        assert read_csv(path, **options).fingerprint == whole.fingerprint
+        assert read_csv(path, **options, reading=Reading(memory=AMPLE - 1)).fingerprint == whole.fingerprint
 
 
 def test_a_text_that_comes_late_gets_wider_codes(tmp_path):

@@ -5,6 +5,7 @@ from large import MEBIBYTE, most_memory_of, packed
 from patching import patch_everywhere
 
 from extbnsl.data import Reading
+from extbnsl.data.text import AMPLE
 from extbnsl.errors import BudgetError, InputError
 from extbnsl.formats.score_reader import read_scores
 from extbnsl.machine.budgets import Deadline
@@ -69,4 +70,4 @@ def test_blocks_and_chunks_do_not_matter(tmp_path, monkeypatch):
         patch_everywhere(monkeypatch, "data.text", "BLOCK", block)
         monkeypatch.setattr("extbnsl.formats.score_reader.CHUNK", chunk)
         monkeypatch.setattr("extbnsl.formats.score_reader.CHUNK_CHARACTERS", characters)
-        assert read_scores(path).fingerprint == whole.fingerprint
+        assert read_scores(path, Reading(memory=AMPLE - 1)).fingerprint == whole.fingerprint
