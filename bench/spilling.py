@@ -20,10 +20,10 @@ from extbnsl.files.store import Store
 from extbnsl.machine.budgets import parse_size
 from extbnsl.machine.workers import Workers
 from extbnsl.parents.components import components
+from extbnsl.proof.bounding import Bounding, find_guide
 from extbnsl.proof.commits import Commits
 from extbnsl.proof.context import Context
 from extbnsl.proof.division import piece_limit, whole_component
-from extbnsl.proof.effort import find_guide
 from extbnsl.proof.guide import guided_problem
 from extbnsl.proof.methods import Methods
 from extbnsl.proof.searching import fixed_memory
@@ -100,7 +100,7 @@ def prepared(data: Path, static: bool) -> SearchProblem:
         parts = find_parts(survivors, found, context)
         k = max(range(len(found)), key=lambda k: found[k].size)
         limit = piece_limit(whole_component(found[k]), 0, parts[k])
-        return guided_problem(find_guide(found[k], None, limit, context).guide, limit, context)
+        return guided_problem(find_guide(Bounding(found[k]), limit, context).guide, limit, context)
 
 
 def searched(problem: SearchProblem, memory: int) -> Parts:
@@ -139,7 +139,7 @@ def _measured(parts: Parts) -> Iterator[None]:
         before = time.thread_time()
         sources = gather(*arguments)
         parts.gathering += time.thread_time() - before
-        parts.pulled += sources.nodes.lows.size
+        parts.pulled += sources.lows.size
         gathered[:] = [sources]
         return sources
 

@@ -96,7 +96,7 @@ def write_data(path: Path) -> None:
 def _as_they_stand(tables: Any, n: int, *_: Any) -> Incumbent:
     """In place of the local search: the variables in their order."""
     order, halt = np.arange(n), np.ones(1, np.uint8)
-    return Incumbent(order, improve_order(order, np.ones(1, np.uint64), 0, halt, tables.arrays()))
+    return Incumbent(order, improve_order(order, np.ones(1, np.uint64), 0, halt, tables)[1])
 
 
 if __name__ == "__main__":

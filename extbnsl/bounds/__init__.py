@@ -1,1 +1,1 @@
-"""Lower bounds h of what is missing, and incumbents."""
+"""Lower bounds h of what the missing variables cost."""

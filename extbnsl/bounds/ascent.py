@@ -6,8 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.bounds.cuts import MEMBERS, count_times, has, holds, is_cluster
-from extbnsl.bounds.multipliers import UNIT, FamilyArrays, Multipliers, multipliers_of, whole_units
-from extbnsl.bounds.multipliers import reduce as reduce
+from extbnsl.bounds.multipliers import UNIT, FamilyArrays, Multipliers, multipliers_of, reduce, whole_units
 from extbnsl.kernels.bits import lowest, u64
 from extbnsl.kernels.compiler import njit
 from extbnsl.kernels.varsets import words
@@ -271,15 +270,15 @@ def _left_of_cut(cut, varset, left):
 
 
 @njit
-def ascend_nodes(varsets, g, limit, families, multipliers, keep, halt):
+def ascend_nodes(varsets, g, limit, families, clusters, keep, halt):
     """keep[i] = whether a dual ascent at node varsets[i], of cost g[i], leaves its bound below `limit`.
 
-    families: of at most 64 variables, multipliers = (cuts, weights in UNITs). The ascent begins
-    with what the node leaves of the cuts, so the bound is never below h1; parents inside the node are given.
-    Some passes over the families each. Ends early when halt[0] is set, with the rest kept.
+    families: of at most 64 variables. The ascent begins with what the node leaves of the cuts of `clusters`, so the
+    bound is never below h1; parents inside the node are given. keep (m,) uint8. Some passes over the families each.
+    Ends early when halt[0] is set, with the rest kept.
     """
     costs, first = families.costs, families.first
-    cuts, weights = multipliers
+    cuts, weights = clusters.cuts, clusters.multipliers
     own = FamilyArrays(np.empty_like(families.parents), np.empty_like(costs), first)
     trial = np.empty((weights.size + MOST_NEW, cuts.shape[1], 1), np.uint64), np.empty(weights.size + MOST_NEW)
     reduced, least = np.empty_like(costs), np.empty(first.size - 1)

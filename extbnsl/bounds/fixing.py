@@ -6,13 +6,12 @@ so on. A child without families proves that no network is cheaper.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.bounds.ascent import find_multipliers
-from extbnsl.bounds.lp.polish import Polish
 from extbnsl.bounds.multipliers import Multipliers, families_of, multipliers_of
 from extbnsl.machine.workers import Workers
 
@@ -27,7 +26,7 @@ class Fixed:
     """The families that are left: parents[X] (m_X, words), costs[X] (m_X,), and multipliers for them.
 
     proved: no network costs less than the limit (then a child may have no families). passes: the multipliers by which
-    families were dropped, each for those that were left then, and at last those that proved it.
+    families were dropped, without reduced costs, each for those that were left then, and at last those that proved it.
     """
 
     parents: tuple[NDArray[np.uint64], ...]
@@ -36,40 +35,34 @@ class Fixed:
     proved: bool
     passes: tuple[Multipliers, ...]
 
-    @property
-    def families(self) -> int:
-        return sum(costs.size for costs in self.costs)
 
-    def round_ns(self) -> float:
-        """About what a round of improving the multipliers costs, in nanoseconds of one thread."""
-        sizes = np.array([costs.size for costs in self.costs])
-        members = np.unpackbits(self.multipliers.cuts.view(np.uint8), axis=2, bitorder="little")[:, :, : sizes.size]
-        return LEAST_ROUND_NS + ROUND_NS * float((members @ sizes).sum())
+def round_ns(costs: Sequence[NDArray[np.float64]], multipliers: Multipliers) -> float:
+    """About what a round of improving the multipliers of families with costs[X] (m_X,) takes, in nanoseconds of one
+    thread."""
+    sizes = np.array([own.size for own in costs])
+    members = np.unpackbits(multipliers.cuts.view(np.uint8), axis=2, bitorder="little")[:, :, : sizes.size]
+    return LEAST_ROUND_NS + ROUND_NS * float((members @ sizes).sum())
 
 
 def fix_families(
     parents: Sequence[NDArray[np.uint64]],
     costs: Sequence[NDArray[np.float64]],
-    start: Multipliers | None,
+    multipliers: Multipliers,
     limit: float,
     fixing: bool,
-    rounds: int,
     seed: int,
     workers: Workers,
-    polish: Polish | None = None,
 ) -> Fixed:
-    """Multipliers for the families, better by `rounds` of improvement, and the families that they cannot fix.
+    """What the multipliers cannot fix of the families, with multipliers for that.
 
-    With `polish` the LP makes them better still, with as much effort as for so many rounds, at least one. Passes go on
-    while each drops a fair share. Without `fixing` all families stay. Raises Stopped.
+    Passes go on while each drops a fair share. Without `fixing` all families stay. Raises Stopped.
     """
-    families = families_of(parents, costs)
+    families, start = families_of(parents, costs), multipliers
     passes: list[Multipliers] = []
     for number in range(MOST_PASSES):
-        multipliers = find_multipliers(families, start, rounds if number == 0 else 0, seed + number, workers)
-        if polish is not None and number == 0:
-            multipliers = polish.improved(families, multipliers, limit, max(1, rounds), workers)
-        passes.append(multipliers)
+        if number:
+            multipliers = find_multipliers(families, start, 0, seed + number, workers)
+        passes.append(_without_costs(multipliers))
         if multipliers.root >= limit:
             return Fixed(tuple(parents), tuple(costs), multipliers, True, tuple(passes))
         keep = np.split(multipliers.root + multipliers.reduced < limit, families.first[1:-1])
@@ -85,18 +78,11 @@ def fix_families(
         if dropped < WORTHWHILE:
             break
     proved = multipliers.root >= limit
-    return Fixed(tuple(parents), tuple(costs), multipliers, proved, (*passes, multipliers) if proved else tuple(passes))
+    if proved:
+        passes.append(_without_costs(multipliers))
+    return Fixed(tuple(parents), tuple(costs), multipliers, proved, tuple(passes))
 
 
-def probed_families(fixed: Fixed, limit: float, polish: Polish, effort: int, workers: Workers) -> Fixed:
-    """What probing leaves of the families, within about so many simplex iterations, with the multipliers for them."""
-    families = families_of(fixed.parents, fixed.costs)
-    probed = polish.probed(families, fixed.multipliers, limit, effort, workers)
-    keep = np.split(probed.alive, families.first[1:-1])
-    parents = tuple(np.ascontiguousarray(p[k]) for p, k in zip(fixed.parents, keep, strict=True))
-    costs = tuple(c[k] for c, k in zip(fixed.costs, keep, strict=True))
-    proved = probed.root >= limit or not all(c.size for c in costs)
-    multipliers = fixed.multipliers
-    if not proved:
-        multipliers = multipliers_of(families_of(parents, costs), multipliers.cuts, multipliers.weights)
-    return Fixed(parents, costs, multipliers, proved, probed.passes)
+def _without_costs(multipliers: Multipliers) -> Multipliers:
+    """The multipliers as a proof needs them."""
+    return replace(multipliers, reduced=np.zeros(0))

@@ -3,8 +3,8 @@
     manifest.json  lock  status.json  log.jsonl  solve.log  layers.png
     result.json  network.bif  network.json  network.dot
     scores[-N].h5                           local scores
-    bounds-K-S.h5  bounds-K-S-P[-N].h5      what guides search S of component K, and the families of its pieces P
-    pieces-K-S.h5  pieces-K-S-P[-N].h5      the same between two searches
+    bounds-K-S-V.h5  bounds-K-S-V-P[-N].h5  what guides search S of component K, and the families of its pieces P
+    pieces-K-S-V.h5  pieces-K-S-V-P[-N].h5  the same before that search; V counts what was written
     families-K-S[-N].h5                     the score cache of layered parent graphs
     layers/cK-S-L-H[-N].h5                  varsets and leaves of some nodes of layer L, from the high part H on
     runs/cK-S-L-H[-N].h5                    their costs
@@ -31,7 +31,7 @@ SCORES = "scores"
 _WHOLE = (MANIFEST, STATUS, DRAWING, *OUTPUTS)
 _NODES = r"c\d+-\d+-\d{2,}-[0-9a-f]{12,16}(-\d+)?"
 _ARRAYS = re.compile(
-    rf"({SCORES}(-\d+)?|(bounds|pieces)-\d+-\d+(-\d+){{0,2}}|families-\d+-\d+(-\d+)?"
+    rf"({SCORES}(-\d+)?|(bounds|pieces)-\d+-\d+-\d+(-\d+){{0,2}}|families-\d+-\d+(-\d+)?"
     rf"|{LAYERS}/{_NODES}|{RUNS}/{_NODES}|{RUNS}/counting-\d{{2,}}(-families)?(-\d+)?)\.h5",
     re.ASCII,
 )
@@ -43,14 +43,14 @@ def search(component: int, number: int) -> str:
     return f"{component}-{number}"
 
 
-def bounds(of: str) -> str:
-    """The stem for what guides a search, as `search` names it."""
-    return f"bounds-{of}"
+def bounds(of: str, version: int) -> str:
+    """The stem for what guides a search, as `search` names it; no version is written twice."""
+    return f"bounds-{of}-{version}"
 
 
-def pieces(of: str) -> str:
-    """The stem for what is left of a component before a search, as `search` names it."""
-    return f"pieces-{of}"
+def pieces(of: str, version: int) -> str:
+    """The stem for what is left of a component before a search, as `search` names it; no version is written twice."""
+    return f"pieces-{of}-{version}"
 
 
 def families(of: str) -> str:

@@ -1,12 +1,15 @@
 """Upper bounds: iterated local search over the orders of the variables, with insertion moves.
 
-The cost of an order is the sum over its variables of BestScore(X | the variables before X). A move takes one variable
-out and inserts it at the best other place; a local optimum is kicked by a few random insertions and descended again.
+The cost of an order is the sum over its variables of BestScore(X | the variables before X). Where variables have no
+parent set there, their number counts first: such an order has no network, and fewer of them are better whatever the
+others cost. A move takes one variable out and inserts it at the best other place; a local optimum is kicked by a few
+random insertions and descended again.
 Effort is counted in kicks and every stream has its own random numbers, so a run repeats exactly on any number of
 threads.
 """
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,7 +22,6 @@ from extbnsl.parents.best_score import ByteTables, first_inside, scratch
 
 STREAMS = 8
 QUICK = 64  # variables up to which a descent takes milliseconds
-NO_PARENTS = 1e10  # stands for infinity, which cannot be added and taken away again
 
 
 @dataclass(frozen=True)
@@ -48,8 +50,12 @@ def search_orders(
     seed: int,
     effort: Effort,
     on_better: Callable[[float], None],
+    feasible: NDArray[np.int64] | None = None,
 ) -> Incumbent:
     """The best order that iterated local search finds before it stalls or is told to stop.
+
+    feasible: an order with a network, int64 (n,), from which one stream begins; None if every order has one. So what is
+    found has a network, too.
 
     Time: a kick costs about n^2 queries of BestScore; rounds of STREAMS parallel streams go on until so many in turn as
     the effort has patience for found nothing better. A stop leaves the best of one descent per stream, of more
@@ -59,20 +65,23 @@ def search_orders(
     kicks = max(1, min(40, 12_000 // (n * n))) * effort.kicks
     rng = np.random.default_rng(seed)
     orders = np.stack([rng.permutation(n) for _ in range(STREAMS)]).astype(np.int64)
+    if feasible is not None:
+        orders[0] = feasible
     states = rng.integers(1, 2**63, size=STREAMS, dtype=np.uint64)
     best = Incumbent(orders[0].copy(), np.inf)
     stale = 0
     while stale < effort.patience:
         try:
-            costs = workers.map(
+            found = workers.map(
                 lambda k: improve_order(orders[k], states[k : k + 1], kicks, workers.halt, tables),
                 [(k,) for k in range(STREAMS)],
             )
         except Stopped:
             halt = np.zeros(1, np.uint8) if n <= QUICK else workers.halt
-            reached = [improve_order(order, states[:1], 0, halt, tables) for order in orders]
+            reached = _with_network([improve_order(order, states[:1], 0, halt, tables) for order in orders])
             leader = int(np.argmin(reached))
-            return min(best, Incumbent(orders[leader], float(reached[leader])), key=lambda found: found.cost)
+            return min(best, Incumbent(orders[leader], float(reached[leader])), key=lambda one: one.cost)
+        costs = _with_network(found)
         stale += 1
         leader = int(np.argmin(costs))
         if costs[leader] < best.cost - 1e-9 * (1 + abs(costs[leader])):
@@ -83,6 +92,11 @@ def search_orders(
         for k in np.argsort(costs, kind="stable")[-2:]:
             orders[k] = best.order
     return best
+
+
+def _with_network(found: Sequence[tuple[int, float]]) -> NDArray[np.float64]:
+    """The costs of orders that lack so many parent sets; infinity where one is lacking."""
+    return np.array([math.inf if missing else cost for missing, cost in found])
 
 
 @inlined
@@ -103,13 +117,13 @@ def _flip(varset, v):
 
 @inlined
 def _cost(child, place, tables):
-    """Cost of the child's parent set at `place` of its score order; NO_PARENTS for -1.
+    """Cost of the child's parent set at `place` of its score order; 0 for -1.
 
     Here and in _has_parent an element is read in any case: where a branch decides whether an array is needed, the
     compiler counts references to it.
     """
     cost = tables[0][tables[1][child] + max(place, 0)]
-    return NO_PARENTS if place < 0 else cost
+    return 0.0 if place < 0 else cost
 
 
 @inlined
@@ -134,17 +148,18 @@ def _choose(child, varset, place, gained, tables, rows):
 @njit
 def _score_places(order, begin, end, places, prefix, tables, rows):
     """Follow a change of the order at begin <= k < end: places[k] becomes the best choice at place k and prefix[k + 1]
-    the varset up to it; returns the cost of the order."""
+    the varset up to it; returns how many parent sets the order lacks, and the cost of the others."""
     for k in range(begin, end):
         x = order[k]
         places[k] = first_inside(x, prefix[k], 0, tables[4][x], tables, rows)
         for b in range(prefix.shape[1]):
             prefix[k + 1, b] = prefix[k, b]
         _flip(prefix[k + 1], x)
-    total = 0.0
+    missing, total = 0, 0.0
     for k in range(order.size):
+        missing += places[k] < 0
         total += _cost(order[k], places[k], tables)
-    return total
+    return missing, total
 
 
 @inlined
@@ -161,7 +176,7 @@ def _insert(order, source, target):
 
 @njit
 def _best_insertion(order, source, places, prefix, tables, rows):
-    """The best place for the variable x at `source` and the change of cost.
+    """The best place for the variable x at `source`, and the changes of the parent sets that lack and of the cost.
 
     x passes one neighbour y after the other. On the way to the front y gains x as a possible parent and x loses y; on
     the way back y loses x and x gains y. A choice that does not contain what is lost stays. The varset before y takes
@@ -170,10 +185,10 @@ def _best_insertion(order, source, places, prefix, tables, rows):
     n = order.size
     x = order[source]
     here = _cost(x, places[source], tables)
-    best, target = 0.0, source
+    best, fewest, target = 0.0, 0, source
     for forward in range(2):
         own = places[source]
-        change = 0.0
+        change, lack = 0.0, -np.int64(places[source] < 0)
         k = source
         while True:
             k += 1 if forward else -1
@@ -197,43 +212,46 @@ def _best_insertion(order, source, places, prefix, tables, rows):
                 _flip(varset, x)
                 if _has_parent(x, own, y, tables):
                     own = _choose(x, varset, own, False, tables, rows)
+            lack += np.int64(place < 0) - np.int64(places[k] < 0)
+            missing = lack + np.int64(own < 0)
             change += _cost(y, place, tables) - _cost(y, places[k], tables)
             total = change + _cost(x, own, tables) - here
-            if total < best:
-                best, target = total, k
-    return target, best
+            if missing < fewest or (missing == fewest and total < best):
+                best, fewest, target = total, missing, k
+    return target, fewest, best
 
 
 @njit
 def _descend(order, dirty, places, prefix, halt, tables, rows):
-    """Insertion moves of dirty variables until none has a better place; returns the cost of the order.
+    """Insertion moves of dirty variables until none has a better place; returns what `_score_places` does.
 
     A move changes what stands before the variables it passes: these become dirty and are looked at again.
     """
     n = order.size
-    total = _score_places(order, 0, n, places, prefix, tables, rows)
+    missing, total = _score_places(order, 0, n, places, prefix, tables, rows)
     source = 0
     idle = 0
     while idle < n and not halt[0]:
         x = order[source]
         if dirty[x]:
             dirty[x] = False
-            target, change = _best_insertion(order, source, places, prefix, tables, rows)
-            if change < -1e-9:
+            target, fewer, change = _best_insertion(order, source, places, prefix, tables, rows)
+            if fewer < 0 or (fewer == 0 and change < -1e-9):
                 begin, end = min(source, target), max(source, target) + 1
                 _insert(order, source, target)
-                total = _score_places(order, begin, end, places, prefix, tables, rows)
+                missing, total = _score_places(order, begin, end, places, prefix, tables, rows)
                 for k in range(begin, end):
                     dirty[order[k]] = True
                 idle = 0
         idle += 1
         source = (source + 1) % n
-    return total
+    return missing, total
 
 
 @njit
 def improve_order(order, state, kicks, halt, tables):
-    """Iterated local search from `order` (n,), which becomes the best order found; returns its cost.
+    """Iterated local search from `order` (n,), which becomes the best order found; returns how many parent sets it
+    lacks, and what the others cost.
 
     state: uint64 (1,), the random numbers' state, carried on. Equally good orders replace each other, so that the
     search drifts over plateaus. halt: uint8 (1,); once it is 1, from another thread, the search ends with what it has.
@@ -242,7 +260,7 @@ def improve_order(order, state, kicks, halt, tables):
     places = np.empty(n, np.int64)
     prefix = np.zeros((n + 1, tables[7].shape[1]), np.uint8)
     rows = scratch(tables)
-    cost = np.inf
+    cost, lacking = np.inf, n
     trial = order.copy()
     dirty = np.ones(n, np.bool_)
     for kick in range(kicks + 1):
@@ -253,10 +271,10 @@ def improve_order(order, state, kicks, halt, tables):
                 _insert(trial, source, target)
                 for k in range(min(source, target), max(source, target) + 1):
                     dirty[trial[k]] = True
-        new = _descend(trial, dirty, places, prefix, halt, tables, rows)
-        if new <= cost:
+        missing, new = _descend(trial, dirty, places, prefix, halt, tables, rows)
+        if missing < lacking or (missing == lacking and new <= cost):
             order[:] = trial
-            cost = new
+            lacking, cost = missing, new
         if halt[0]:
             break
-    return cost
+    return lacking, cost

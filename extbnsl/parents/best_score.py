@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.kernels.bits import lowest, u64
-from extbnsl.kernels.compiler import njit
+from extbnsl.kernels.compiler import inlined, njit
 from extbnsl.kernels.varsets import words
 
 NONE_INSIDE = np.int64(-1)
@@ -87,19 +87,16 @@ def by_bytes(costs: Sequence[NDArray[np.float64]], variables: int, most: int) ->
 
 
 def cheapest_families(
-    parents: Sequence[NDArray[np.uint64]], costs: Sequence[NDArray[np.float64]], most: int
+    parents: Sequence[NDArray[np.uint64]], costs: Sequence[NDArray[np.float64]], most: int, needed: Sequence[int]
 ) -> tuple[Sequence[NDArray[np.uint64]], Sequence[NDArray[np.float64]]]:
-    """The cheapest families of each child, as many as tables of `most` bytes have room for, and its last one.
-
-    The last family of pruned local scores is the empty parent set, if the child may have it.
-    """
+    """The cheapest families of each child, as many as tables of `most` bytes have room for, and its `needed` one."""
     n, longest = len(costs), max(c.size for c in costs)
     rows = longest
     while rows > 64 and sum(_child_bytes(min(c.size, rows), n) for c in costs) > most:
         rows //= 2
     if rows == longest:
         return parents, costs
-    kept = [np.append(np.arange(min(c.size - 1, rows - 1)), c.size - 1) for c in costs]
+    kept = [np.union1d(np.arange(min(c.size, rows - 1)), row) for c, row in zip(costs, needed, strict=True)]
     return [p[k] for p, k in zip(parents, kept, strict=True)], [c[k] for c, k in zip(costs, kept, strict=True)]
 
 
@@ -128,7 +125,7 @@ def _fill_blocks(column, blocks):
 @njit
 def scratch(tables):
     """Working space for queries: one position per byte of a varset."""
-    return np.empty(tables[7].shape[1], np.int64)
+    return np.empty(tables.members.shape[1], np.int64)
 
 
 @njit
@@ -139,20 +136,12 @@ def first_inside(child, varset, begin, end, tables, rows):
     each; `end` may be beyond the last): a caller who knows that the answer lies there saves the others.
     rows: scratch(tables).
     """
-    first, bits, start, width, byte, block_first = (
-        tables[1],
-        tables[2],
-        tables[3],
-        tables[4],
-        tables[5],
-        tables[6],
-    )
-    w = width[child]
+    first, bits, block_first = tables.first, tables.bits, tables.block_first
     origin = block_first[child]
     blocks = block_first[child + 1] - origin
     for b in range(blocks):
-        rows[b] = start[child] + (b << 8) + np.int64(varset[byte[origin + b]])
-    for word in range(begin, min(end, w)):
+        rows[b] = tables.start[child] + (b << 8) + np.int64(varset[tables.byte[origin + b]])
+    for word in range(begin, min(end, tables.width[child])):
         left = ~u64(0)
         for b in range(blocks):
             left &= bits[rows[b] + word * (blocks << 8)]
@@ -169,5 +158,64 @@ def first_inside_each(child, varsets, tables):
     found = np.empty(varsets.shape[0], np.int64)
     rows = scratch(tables)
     for i in range(varsets.shape[0]):
-        found[i] = first_inside(child, varsets[i], 0, tables[4][child], tables, rows)
+        found[i] = first_inside(child, varsets[i], 0, tables.width[child], tables, rows)
     return found
+
+
+class SharedWords(NamedTuple):
+    """What queries of varsets that share all but one or two low bytes share, by tables with the same blocks for all.
+
+    words (n, most) uint64: of each child the words of its bitset, ANDed over the bytes that are shared; the first
+    made (n,) uint64 of them are there. low_bytes, blocks: int64.
+    """
+
+    words: NDArray[np.uint64]
+    made: NDArray[np.uint64]
+    low_bytes: int
+    blocks: int
+
+
+@njit
+def new_shared_words(tables, low_bits):
+    """Room for them, none made yet; None without tables."""
+    if tables is None:
+        return None
+    n = tables.width.size
+    return SharedWords(
+        np.empty((n, tables.width.max()), np.uint64), np.zeros(n, np.uint64), (low_bits + 7) >> 3, tables.block_first[1]
+    )
+
+
+@njit
+def _above_low_bytes(varset, row, shared, bits):
+    """The word at `row` of a bitset of parent sets, those with no member outside `varset` in the bytes shared."""
+    left = ~u64(0)
+    for b in range(shared.low_bytes, shared.blocks):
+        left &= bits[row + (u64(b) << u64(8)) + ((varset >> u64(b << 3)) & u64(255))]
+    return left
+
+
+@inlined
+def cost_below(child, above, low, most, tables, shared):
+    """What the child's cheapest parent set inside `above | low` costs, if that is below `most`; otherwise infinity.
+
+    above, low: uint64, of which `low` has members in the low bytes only; made words are those of `above`. A word whose
+    first family costs too much ends the look-up, because the families lie in score order.
+    """
+    second = u64(256 if shared.low_bytes > 1 else 0)  # with a single low byte it is looked up twice
+    shift = u64(8 if shared.low_bytes > 1 else 0)
+    byte = (above | low) & u64(255)
+    byte2 = second + (((above | low) >> shift) & u64(255))
+    row = u64(tables.start[child])
+    first = u64(tables.first[child])
+    word = u64(0)
+    while word < u64(tables.width[child]) and tables.costs[first + (word << u64(6))] < most:
+        if word == shared.made[child]:
+            shared.words[child, word] = _above_low_bytes(above, row, shared, tables.bits)
+            shared.made[child] += u64(1)
+        left = shared.words[child, word] & tables.bits[row + byte] & tables.bits[row + byte2]
+        if left:
+            return tables.costs[first + (word << u64(6)) + lowest(left)]
+        word += u64(1)
+        row += u64(shared.blocks << 8)
+    return np.inf

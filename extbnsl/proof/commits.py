@@ -16,8 +16,8 @@ from extbnsl.files.manifest import Manifest, commit
 from extbnsl.files.store import Store
 from extbnsl.machine.budgets import cpu_seconds, peak_rss
 from extbnsl.machine.workers import Patience, Stopped, StopSignal, never
-from extbnsl.proof.pieces import write_search
 from extbnsl.proof.standing import Standing, write_counting, write_survivors
+from extbnsl.proof.stored import write_search
 from extbnsl.search.state import SearchState
 
 COMMIT_SECONDS = 60.0
@@ -82,7 +82,8 @@ class Commits:
         self._store_counting()
         counting = () if standing.counting is None else standing.counting.files
         if standing.search is not None and standing.search.file is None:
-            standing.search = write_search(standing.search, self.store)
+            standing.version += 1
+            standing.search = write_search(standing.search, standing.version, self.store)
         search = () if standing.search is None else standing.search.files
         names = {file.name for file in (*standing.scores, *counting, *search)}
         self._write(standing.document(), tuple(file for file in self.store.files if file.name in names), status)

@@ -11,6 +11,7 @@ from extbnsl.bounds.multipliers import Multipliers, families_of, multipliers_of,
 from extbnsl.claims import tolerance
 from extbnsl.kernels.varsets import pack, unpack
 from extbnsl.parents.components import Component
+from extbnsl.proof.bounding import Bounding
 from extbnsl.proof.guide import Guide, Guided
 from extbnsl.proof.pieces import Cut, Piece, RootPass
 from extbnsl.proof.standing import Part, Standing
@@ -23,8 +24,8 @@ def whole_component(component: Component) -> tuple[Piece, ...]:
 
 
 def next_piece(pieces: tuple[Piece, ...]) -> int | None:
-    """The smallest piece that is not solved."""
-    left = [(len(piece.variables), at) for at, piece in enumerate(pieces) if piece.order is None]
+    """The smallest piece that is neither solved nor given up."""
+    left = [(len(p.variables), at) for at, p in enumerate(pieces) if p.order is None and not p.given_up]
     return min(left)[1] if left else None
 
 
@@ -51,6 +52,14 @@ def guided_pieces(pieces: tuple[Piece, ...], at: int, found: Guided) -> tuple[Pi
         bound = max(whole.lower_bound, guide.root)
         parts = [replace(whole, lower_bound=bound, families=families, multipliers=guide.best_multipliers)]
     return (*pieces[:at], *parts, *pieces[at + 1 :])
+
+
+def bounded_pieces(pieces: tuple[Piece, ...], at: int, reached: Bounding) -> tuple[Piece, ...]:
+    """The pieces with what the bounds of one have come to."""
+    piece = pieces[at]
+    bound = max(piece.lower_bound, reached.root)
+    piece = replace(piece, lower_bound=bound, families=reached.left, multipliers=reached.multipliers)
+    return (*pieces[:at], piece, *pieces[at + 1 :])
 
 
 def _part_of(whole: Piece, guide: Guide, part: Component) -> Piece:

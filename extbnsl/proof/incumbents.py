@@ -1,16 +1,23 @@
 """Networks of low cost over a component."""
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
 
 from extbnsl.bounds.groups import WIDEST
 from extbnsl.claims import tolerance
 from extbnsl.events import IncumbentFound
-from extbnsl.orders.local_search import BRIEF, USUAL, Effort, search_orders
-from extbnsl.parents.best_score import ByteTables, byte_tables, cheapest_families
+from extbnsl.files.lists import FamilyLists
+from extbnsl.kernels.varsets import pack
+from extbnsl.orders.local_search import BRIEF, USUAL, Effort, Incumbent, search_orders
+from extbnsl.parents.best_score import byte_tables, cheapest_families
 from extbnsl.parents.components import Component
 from extbnsl.proof.context import Context
 from extbnsl.proof.standing import Part, Standing
+from extbnsl.scores.local import feasible_order
 
 FEWEST_NODES = 1 << 20  # kept by a search before it looks for a better network
 FACTOR = 4  # by which it grows before it looks again
@@ -22,14 +29,9 @@ def find_incumbent(component: Component, floor: float, k: int, context: Context)
         return Part((0,), float(component.costs[0][0]), floor)
     with context.stages.stage("incumbent", f"component {k + 1}, {component.size} variables") as summary:
         brief = component.size <= WIDEST and context.methods.patterns
-        best = search_orders(
-            _best_scores(component, context),
-            component.size,
-            context.workers,
-            context.methods.seed,
-            BRIEF if brief else USUAL,  # if it is brief, the bound finds the optimum itself
-            lambda cost: context.observer(IncumbentFound(cost)),
-        )
+        effort = BRIEF if brief else USUAL  # if it is brief, the bound finds the optimum itself
+        seed = context.methods.seed
+        best = _best_order(component, seed, effort, context, lambda cost: context.observer(IncumbentFound(cost)))
         summary.append(f"cost {best.cost:.6f}")
     return Part(tuple(best.order.tolist()), best.cost, floor)
 
@@ -37,9 +39,7 @@ def find_incumbent(component: Component, floor: float, k: int, context: Context)
 def find_better(component: Component, k: int, seed: int, effort: Effort, context: Context, standing: Standing) -> bool:
     """Look for a better network of component k; whether there is one, in the standing then."""
     part = standing.parts[k]
-    best = search_orders(
-        _best_scores(component, context), component.size, context.workers, seed, effort, lambda cost: None
-    )
+    best = _best_order(component, seed, effort, context)
     if best.cost >= part.upper_bound - tolerance(part.upper_bound):
         return False
     standing.parts[k] = replace(part, order=tuple(best.order.tolist()), upper_bound=best.cost)
@@ -47,9 +47,32 @@ def find_better(component: Component, k: int, seed: int, effort: Effort, context
     return True
 
 
-def _best_scores(component: Component, context: Context) -> ByteTables:
-    """What answers BestScore; of the cheapest families only, if memory has no room for all."""
-    return byte_tables(*cheapest_families(component.parents, component.costs, context.memory_left // 2))
+def _best_order(
+    component: Component,
+    seed: int,
+    effort: Effort,
+    context: Context,
+    on_better: Callable[[float], None] = lambda cost: None,
+) -> Incumbent:
+    """A good order by BestScore, of the cheapest families only if memory has no room for all; it has a network."""
+    parents, costs, n = component.parents, component.costs, component.size
+    free = [np.flatnonzero(~own.any(axis=1)) for own in parents]  # the rows of the empty parent set
+    feasible, needed = None, [int(rows[0]) if rows.size else 0 for rows in free]
+    if not all(rows.size for rows in free):
+        feasible, needed = _with_network(parents)
+    tables = byte_tables(*cheapest_families(parents, costs, context.memory_left // 2, needed))
+    return search_orders(tables, n, context.workers, seed, effort, on_better, feasible)
+
+
+def _with_network(parents: FamilyLists) -> tuple[NDArray[np.int64], list[int]]:
+    """An order in which each variable has a parent set before it, and the row of the first such set."""
+    order, left = feasible_order(parents)
+    assert not left, "a problem without a network is refused"
+    rows, before = [0] * len(order), pack((), len(order))
+    for x in order:
+        rows[x] = int(np.argmin((parents[x] & ~before).any(axis=1)))
+        before = before | pack((x,), len(order))
+    return np.array(order, np.int64), rows
 
 
 def number_of_tries(nodes: int) -> int:

@@ -1,4 +1,4 @@
-"""Solving one component: its incumbent, the proof at the root, and the searches of the pieces that this leaves.
+"""Solving one component: the proof at the root, and the searches of the pieces that this leaves.
 
 Multipliers bound the cost of every network, and fix families that no network cheaper than the incumbent has. What is
 left may fall into pieces that can be solved one by one, as the components of the problem can: each below what the
@@ -6,18 +6,21 @@ others leave of the limit. A piece that has no network below its limit proves th
 they are a better network than it.
 """
 
-from collections.abc import Callable
 from dataclasses import replace
+from typing import Protocol
 
 from extbnsl.bounds.lp.polish import load_polish
+from extbnsl.bounds.multipliers import Multipliers
 from extbnsl.claims import NOT_PROVED
 from extbnsl.events import IncumbentFound, Warned
 from extbnsl.orders.local_search import LONG
 from extbnsl.parents.components import Component
+from extbnsl.proof.bounding import Bounding, find_guide
 from extbnsl.proof.commits import Commits, commit_if_due
 from extbnsl.proof.context import Context
 from extbnsl.proof.division import (
     any_searched,
+    bounded_pieces,
     guided_pieces,
     joined_part,
     lower_bound,
@@ -28,12 +31,60 @@ from extbnsl.proof.division import (
     root_pass,
     whole_component,
 )
-from extbnsl.proof.effort import MANY_EDGES, find_guide, may_polish
+from extbnsl.proof.effort import MANY_EDGES, may_polish
 from extbnsl.proof.guide import Guide, Guided
 from extbnsl.proof.incumbents import find_better
 from extbnsl.proof.pieces import Piece, RootPass, Search
 from extbnsl.proof.searching import piece_sizes, searched_piece
-from extbnsl.proof.standing import Part, Standing
+from extbnsl.proof.standing import Part
+
+
+class Steps(Protocol):
+    """What happens to the pieces of a component: `prove` and the estimate go through them alike."""
+
+    @property
+    def part(self) -> Part:
+        """How far the component is solved."""
+
+    def bound(self, search: Search) -> tuple[Search, Guided]:
+        """Find the bounds of the piece that the search is at, below its limit."""
+
+    def prepare(self, search: Search) -> bool:
+        """Get ready for what is dear; whether the bounds of the piece may be better for that."""
+
+    def solve(self, search: Search, guide: Guide) -> Piece | None:
+        """The piece that the search is at, solved or given up; None if nothing is below its limit."""
+
+
+def solve_pieces(search: Search, steps: Steps) -> Part:
+    """The component's part when the pieces have been solved one by one, or one of them has proved it.
+
+    If some were given up, it is not proved, with the bounds that all pieces have.
+    """
+    while (at := next_piece(search.pieces)) is not None:
+        search = replace(search, at=at, limit=piece_limit(search.pieces, at, steps.part))
+        search, found = steps.bound(search)
+        if found.proved:
+            return proved_part(steps.part, search.pieces, search.passes)
+        if found.pieces:
+            continue
+        if found.edges >= MANY_EDGES and not search.tried:
+            search = replace(search, tried=True)
+            if steps.prepare(search):  # the bounds are to have the best limit
+                continue
+        answer = steps.solve(search, found.guide)
+        if answer is None:
+            return proved_part(steps.part, search.pieces, ())
+        search = with_answer(search, answer)
+    if any(piece.given_up for piece in search.pieces):
+        return replace(steps.part, stopped=NOT_PROVED)
+    return joined_part(search.pieces)
+
+
+def with_answer(search: Search, answer: Piece) -> Search:
+    """The search with what has come of the piece that it is at."""
+    pieces = (*search.pieces[: search.at], answer, *search.pieces[search.at + 1 :])
+    return Search(search.component, pieces, passes=() if any_searched(pieces) else search.passes)
 
 
 def prove(component: Component, k: int, context: Context, commits: Commits) -> Part:
@@ -42,59 +93,104 @@ def prove(component: Component, k: int, context: Context, commits: Commits) -> P
     Raises Stopped, with the standing ready to be committed.
     """
     standing = commits.standing
-    begun = standing.search if standing.search and standing.search.component == k else None
-    if begun is None:
-        part = _solved(whole_component(component), component, k, context, commits)
-    elif begun.state is None:
-        part = _solved(begun.pieces, component, k, context, commits)
+    steps = _Proving(component, k, context, commits)
+    search = standing.search
+    if search is None or search.component != k:
+        part = solve_pieces(Search(k, whole_component(component)), steps)
+    elif search.state is None:
+        part = solve_pieces(search, steps)
     else:
-        part = _after(begun, component, k, context, commits)
+        answer = steps.searched(search)
+        if answer is None:
+            part = proved_part(steps.part, search.pieces, ())
+        else:
+            part = solve_pieces(with_answer(search, answer), steps)
+    if part.upper_bound < standing.parts[k].upper_bound:
+        standing.parts[k] = part
+        context.observer(IncumbentFound(standing.upper_bound))
     standing.search = standing.latest = None
     return part
 
 
-def _solved(pieces: tuple[Piece, ...], component: Component, k: int, context: Context, commits: Commits) -> Part:
-    """The component's part when the pieces have been solved one by one, or one of them has proved it."""
-    standing = commits.standing
-    passes: list[RootPass] = []
-    tried = False
-    while (at := next_piece(pieces)) is not None:
-        limit = piece_limit(pieces, at, standing.parts[k])
-        with context.stages.stage("bounds", piece_sizes(pieces, at, k)) as summary:
-            found = find_guide(
-                pieces[at].left, pieces[at].multipliers, limit, context, _bound_raiser(pieces, at, k, standing), tried
-            )
-            if not any_searched(pieces):
-                passes += [root_pass(pieces, at, one) for one in found.passes]
+class _Proving:
+    """The steps of a proof; the standing follows them, and is committed when that is due."""
+
+    def __init__(self, component: Component, k: int, context: Context, commits: Commits) -> None:
+        self._component, self._k, self._context, self._commits = component, k, context, commits
+        self._standing = commits.standing
+
+    @property
+    def part(self) -> Part:
+        """How far the component is solved."""
+        return self._standing.parts[self._k]
+
+    def bound(self, search: Search) -> tuple[Search, Guided]:
+        """Find the bounds of a piece, from where they are."""
+        pieces, at, k = search.pieces, search.at, self._k
+        piece = pieces[at]
+        begun = search.bounding or Bounding(piece.left, piece.multipliers)
+        passes = _Passes(search)
+
+        def on_step(reached: Bounding) -> None:
+            bounded = bounded_pieces(pieces, at, reached)
+            raise_bound(k, lower_bound(bounded), self._standing)
+            known = passes.with_those_of(reached.passes)
+            self._standing.search = replace(search, pieces=bounded, bounding=reached, passes=known, file=None, lists=())
+            commit_if_due(self._commits)
+
+        with self._context.stages.stage("bounds", piece_sizes(pieces, at, k)) as summary:
+            found = find_guide(begun, search.limit, self._context, on_step, search.tried)
+            known = passes.with_those_of(found.passes)
             if found.proved:
                 summary.append("proved at the root")
-                return proved_part(standing.parts[k], pieces, passes)
+                return replace(search, passes=known), found
             pieces = guided_pieces(pieces, at, found)
-            raise_bound(k, lower_bound(pieces), standing)
-            summary.append(_told(pieces, found, standing.parts[k]))
-        if found.pieces:
-            continue
-        if found.edges >= MANY_EDGES and not tried:
-            tried = True
-            with context.stages.stage("incumbent", piece_sizes(pieces, at, k)):
-                better = find_better(component, k, context.methods.seed + 1, LONG, context, standing)
-            ready = _ready_to_polish(context)
-            if better or ready:  # polishing waits for the best limit
-                continue
-        guide = found.guide
+            raise_bound(k, lower_bound(pieces), self._standing)
+            summary.append(_summary(pieces, found, self.part))
+        return replace(search, pieces=pieces, passes=known, bounding=None, file=None, lists=()), found
+
+    def prepare(self, search: Search) -> bool:
+        """Look for a better network with much effort, and load what polishing takes."""
+        self._standing.search = search  # a resumed run is not to do it again
+        with self._context.stages.stage("incumbent", piece_sizes(search.pieces, search.at, self._k)):
+            seed = self._context.methods.seed + 1
+            better = find_better(self._component, self._k, seed, LONG, self._context, self._standing)
+        return _ready_to_polish(self._context) or better
+
+    def solve(self, search: Search, guide: Guide) -> Piece | None:
+        """Search a piece, if it can be searched."""
         if guide.grouping is None:
-            return replace(standing.parts[k], stopped=NOT_PROVED)
-        search = Search(k, pieces, at, limit, guide.grouping.groups, guide.multipliers, guide.sets)
-        return _after(search, component, k, context, commits)
-    part = joined_part(pieces)
-    standing.parts[k] = part
-    context.observer(IncumbentFound(standing.upper_bound))
-    return part
+            return replace(search.pieces[search.at], given_up=True)
+        return self.searched(
+            replace(search, groups=guide.grouping.groups, multipliers=guide.multipliers, sets=guide.sets, file=None)
+        )
+
+    def searched(self, search: Search) -> Piece | None:
+        """Search a piece, from where its search is; committed when it is due after that."""
+        answer = searched_piece(search, self._component, self._context, self._commits)
+        if answer is not None:
+            self._standing.search = with_answer(search, answer)
+            commit_if_due(self._commits)
+        return answer
 
 
-def _bound_raiser(pieces: tuple[Piece, ...], at: int, k: int, standing: Standing) -> Callable[[Guide], None]:
-    """What lets the standing know how far each better guide of a piece has brought the bound."""
-    return lambda guide: raise_bound(k, lower_bound(guided_pieces(pieces, at, Guided(guide))), standing)
+class _Passes:
+    """The passes of a search so far, with those of the piece that it is at, over the whole component; none if a piece
+    was solved by a search, which no pass repeats."""
+
+    def __init__(self, search: Search) -> None:
+        self._search = search
+        self._known = list(search.passes)
+        self._seen = 0
+
+    def with_those_of(self, passes: tuple[Multipliers, ...]) -> tuple[RootPass, ...]:
+        """All, when the piece has these, which begin with those that it had before."""
+        if any_searched(self._search.pieces):
+            return ()
+        new = passes[self._seen :]
+        self._known += [root_pass(self._search.pieces, self._search.at, one) for one in new]
+        self._seen = len(passes)
+        return tuple(self._known)
 
 
 def _ready_to_polish(context: Context) -> bool:
@@ -111,18 +207,7 @@ def _ready_to_polish(context: Context) -> bool:
     return True
 
 
-def _after(search: Search, component: Component, k: int, context: Context, commits: Commits) -> Part:
-    """The component's part after a search, and those of the pieces that it leaves."""
-    answer = searched_piece(search, component, context, commits)
-    if answer is None:
-        return proved_part(commits.standing.parts[k], search.pieces, ())
-    pieces = (*search.pieces[: search.at], answer, *search.pieces[search.at + 1 :])
-    commits.standing.search = Search(k, pieces)
-    commit_if_due(commits)
-    return _solved(pieces, component, k, context, commits)
-
-
-def _told(pieces: tuple[Piece, ...], found: Guided, part: Part) -> str:
+def _summary(pieces: tuple[Piece, ...], found: Guided, part: Part) -> str:
     """What a piece's guide, or its falling apart, has brought."""
     if found.pieces:
         return f"in {len(pieces)} pieces of up to {max(len(piece.variables) for piece in pieces)} variables"

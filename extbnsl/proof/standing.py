@@ -16,7 +16,8 @@ from extbnsl.files.shelf import Shelf
 from extbnsl.files.store import Store
 from extbnsl.parents.exhaustive.state import Enumeration, stored_enumeration
 from extbnsl.parents.exhaustive.surviving import Survivors
-from extbnsl.proof.pieces import RootPass, Search, read_search
+from extbnsl.proof.pieces import RootPass, Search
+from extbnsl.proof.stored import read_search, search_document
 from extbnsl.scores.local import LocalScores
 from extbnsl.search.state import SearchState
 
@@ -66,10 +67,10 @@ class Standing:
     """What is known so far: local scores, a part per component, and the search that is going on.
 
     enumeration: how far the families are enumerated, while that goes on; it may be ahead of `counting`, the one in
-    files. scores: the files of the survivors, once they are written. latest: the search's state, which may be ahead of
-    the one in `search` and is not committed. counters: nodes of the searches that are over; stages: seconds per stage;
-    cpu_seconds, seconds: of all processes of the run; peak_rss, peak_disk: the most bytes that one of them had in
-    memory and in files.
+    files. scores: the files of the survivors, once they are written. version: of the files of `search`. latest: the
+    search's state, which may be ahead of the one in `search` and is not committed. counters: nodes of the searches that
+    are over; stages: seconds per stage; cpu_seconds, seconds: of all processes of the run; peak_rss, peak_disk: the
+    most bytes that one of them had in memory and in files.
     """
 
     enumeration: Enumeration | None = None
@@ -78,6 +79,7 @@ class Standing:
     scores: tuple[StoredFile, ...] = ()
     parts: list[Part] = field(default_factory=list)
     search: Search | None = None
+    version: int = 0
     latest: SearchState | None = None
     counters: dict[str, int] = field(default_factory=dict)
     stages: dict[str, dict[str, float]] = field(default_factory=dict)
@@ -130,7 +132,8 @@ class Standing:
                 "files": [file.name for file in self.scores],
             },
             "parts": [asdict(part) for part in self.parts],
-            "search": self.search and self.search.document(),
+            "search": self.search and search_document(self.search),
+            "version": self.version,
             "counters": self.counters,
             "stages": self.stages,
             "seconds": self.seconds,
@@ -153,6 +156,7 @@ def read_standing(document: Mapping[str, Any], files: Mapping[str, StoredFile], 
         # whatever stopped the process before, this one has not given anything up
         parts=[replace(_read_part(part), stopped=None) for part in document["parts"]],
         search=search,
+        version=document["version"],
         latest=None if search is None else search.state,
         counters=dict(document["counters"]),
         stages={name: dict(seconds) for name, seconds in document["stages"].items()},

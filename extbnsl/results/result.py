@@ -16,6 +16,7 @@ from extbnsl.networks.parameters import fit
 from extbnsl.scores.local import LocalScores
 from extbnsl.verify.certificate import Certificate
 from extbnsl.verify.document import FORMAT_VERSION, LOG_BASE, SIGN
+from extbnsl.version import __version__
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,10 +112,8 @@ def _versions() -> dict[str, str]:
     import numba
     import numpy
 
-    import extbnsl
-
     return {
-        "extbnsl": extbnsl.__version__,
+        "extbnsl": __version__,
         "python": platform.python_version(),
         "numpy": numpy.__version__,
         "numba": numba.__version__,

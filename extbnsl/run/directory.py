@@ -31,7 +31,7 @@ from extbnsl.files.atomic import synchronise_folder, write_atomically, write_fai
 from extbnsl.files.lock import hold
 from extbnsl.files.manifest import read_manifest
 from extbnsl.files.names import FOLDERS, LOCK, LOGS, MANIFEST, OUTPUTS, STATUS
-from extbnsl.results.outputs import encoded as encoded
+from extbnsl.results.outputs import encoded
 
 
 def _is_scratch(name: str) -> bool:

@@ -158,21 +158,31 @@ def has_duplicates(varsets: NDArray[np.uint64]) -> bool:
     return bool((ordered[1:] == ordered[:-1]).all(axis=1).any())
 
 
-def _check_acyclic_choice(scores: LocalScores) -> None:
-    """Raise InputError if no choice of families is acyclic.
+def feasible_order(parents: Sequence[NDArray[np.uint64]]) -> tuple[list[int], list[int]]:
+    """An order in which every variable has one of its parent sets parents[X] (m, w) before it, and those that no order
+    can have: there are none, or the order is of the others.
 
-    Variables are put in order greedily, each as soon as one of its parent sets lies among those already
-    there; more predecessors never hurt, so a greedy that is stuck proves that there is no order.
+    Greedy, each variable as soon as one of its parent sets lies among those already there; more predecessors never
+    hurt, so a greedy that is stuck proves that there is no order. O(n) passes over the families at worst.
     """
-    n = len(scores.names)
-    placed, waiting = pack((), n), list(range(n))
+    n = len(parents)
+    placed, order, waiting = pack((), n), list[int](), list(range(n))
     while waiting:
-        ready = [i for i in waiting if not (scores.parents[i] & ~placed).any(axis=1).all()]
+        ready = [i for i in waiting if not (parents[i] & ~placed).any(axis=1).all()]
         if not ready:
-            stuck = ", ".join(repr(scores.names[i]) for i in waiting[:5])
-            raise InputError(
-                f"No choice of families is acyclic, because none of {stuck}"
-                f"{' ...' if len(waiting) > 5 else ''} can come first: give one of them the empty parent set."
-            )
+            break
         placed = placed | pack(ready, n)
+        order += ready
         waiting = [i for i in waiting if i not in set(ready)]
+    return order, waiting
+
+
+def _check_acyclic_choice(scores: LocalScores) -> None:
+    """Raise InputError if no choice of families is acyclic."""
+    _, waiting = feasible_order(scores.parents)
+    if waiting:
+        stuck = ", ".join(repr(scores.names[i]) for i in waiting[:5])
+        raise InputError(
+            f"No choice of families is acyclic, because none of {stuck}"
+            f"{' ...' if len(waiting) > 5 else ''} can come first: give one of them the empty parent set."
+        )

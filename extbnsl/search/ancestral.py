@@ -62,11 +62,12 @@ def frequent_sets(closed: NDArray[np.uint64], variables: int) -> NDArray[np.uint
 
 
 @njit
-def closed_set(varset, everything, slack, parents, reduced, first, par):
+def closed_set(varset, everything, slack, ancestry, par):
     """The smallest set that is closed under par, the first of equal ones, or zero if a child has no family left.
 
     A variable that needs no other is taken at once. par (64,) uint64 is scratch.
     """
+    parents, reduced, first = ancestry.parents, ancestry.reduced, ancestry.first
     outside = everything & ~varset
     rest = outside
     while rest:

@@ -91,8 +91,9 @@ def search_layers(
 
     Goes on from `state`, or from layer 0, which is yielded first. An empty last layer proves that no network costs
     less than `problem.limit`. With `most_nodes_kept` the search ends early, after the layer in which the nodes kept in
-    total exceed it. The columns do not depend on `room` or the number of threads. Raises Stopped after a last state
-    that can be committed, if it could be stored. Work: a few dozen ns per edge.
+    total exceed it. Where the room suffices the columns depend neither on it nor on the number of threads; when more
+    than half of it is used, ascents at nodes thin the layers. Raises Stopped after a last state that can be committed,
+    if it could be stored. Work: a few dozen ns per edge.
     """
     state = state or start_state(problem)
     yield state

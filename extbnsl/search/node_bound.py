@@ -1,26 +1,62 @@
-"""The bound h of a node from multipliers, in kernels."""
+"""What decides which nodes are kept: the bound h of a node from groups and multipliers, in kernels."""
+
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from extbnsl.bounds.multipliers import UNIT
+from extbnsl.bounds.multipliers import UNIT, ClusterBound
+from extbnsl.bounds.patterns import GroupBound
 from extbnsl.kernels.bits import u64
 from extbnsl.kernels.compiler import njit
-from extbnsl.search.ancestral import closed_set
+from extbnsl.search.ancestral import Ancestry, closed_set
 
 VECTOR = 8  # clusters that are looked at together
 NEIGHBOURS = 8  # lowest bits of the high part in which neighbouring partitions differ
 
 
+class Rules(NamedTuple):
+    """What decides which nodes are kept, and which successors they get: of a search of so many variables, those with
+    f >= limit are pruned.
+
+    unmet (bytes, 256) uint64: for each byte of a varset and its value the children whose best parents of all have a
+    member there that is missing; extend_path: whether a node whose successor has all of these gets no other. ancestry:
+    which successors are enough.
+    """
+
+    variables: int
+    low_bits: int
+    limit: float
+    groups: GroupBound
+    clusters: ClusterBound
+    unmet: NDArray[np.uint64]
+    extend_path: bool
+    ancestry: Ancestry
+
+
+class Near(NamedTuple):
+    """The clusters near one target: masks (3, k + VECTOR) uint64, weights (3, k + VECTOR) int64.
+
+    In row 0 all clusters, in row 1 those that are disjoint from the upper bits of a target's high part, last (1,)
+    uint64, in row 2 those that are disjoint from all of it. counts (3,) int64: how many.
+    """
+
+    masks: NDArray[np.uint64]
+    weights: NDArray[np.int64]
+    counts: NDArray[np.int64]
+    last: NDArray[np.uint64]
+
+
 @njit
-def new_coarse(low_bits, bound):
+def new_coarse(low_bits, group):
     """Room for what the groups but the first add to h, for each value of the low bits beyond the first group."""
-    return np.empty(1 << max(0, low_bits - bound[3][0]))
+    return np.empty(1 << max(0, low_bits - group.width[0]))
 
 
 @njit
 def fill_coarse(high, group, coarse):
     """What the groups but the first add to h in one partition, for each value of the low bits beyond the first."""
-    tables, start, shift, width = group
+    tables, start, shift, width = group.tables, group.start, group.shift, group.width
     for c in range(coarse.size):
         varset = high | (u64(c) << u64(width[0]))
         total = 0.0
@@ -33,22 +69,18 @@ def fill_coarse(high, group, coarse):
 def fine_part(high, low_bits, group):
     """The first group's part of h in one partition: (tables, at, mask, cut); the group bound of the node with low
     part `low` is coarse[low >> cut] + tables[at + (low & mask)]."""
-    width = u64(group[3][0])
+    width = u64(group.width[0])
     mask = (u64(1) << min(width, u64(low_bits))) - u64(1)
-    return group[0], high & ((u64(1) << width) - u64(1)), mask, width
+    return group.tables, high & ((u64(1) << width) - u64(1)), mask, width
 
 
 @njit
 def new_near(clusters):
-    """Room for the clusters near one target: (masks, weights, counts, last).
-
-    masks (3, k + VECTOR), weights: in row 0 all clusters, in row 1 those that are disjoint from the upper bits of a
-    target's high part, last (1,) uint64, in row 2 those that are disjoint from all of it. counts (3,): how many.
-    """
-    size = clusters[0].size
+    """Room for the clusters near one target, of which none is known yet."""
+    size = clusters.masks.size
     masks, weights = np.empty((3, size + VECTOR), np.uint64), np.empty((3, size + VECTOR), np.int64)
-    masks[0, :size], weights[0, :size] = clusters[0], clusters[1]
-    return masks, weights, np.full(3, size), np.full(1, ~u64(0))
+    masks[0, :size], weights[0, :size] = clusters.masks, clusters.weights
+    return Near(masks, weights, np.full(3, size), np.full(1, ~u64(0)))
 
 
 @njit
@@ -58,7 +90,7 @@ def near_clusters(high, low_bits, near):
     Returns how many there are, in vectors. Neighbouring targets share the upper bits of `high`: as long as these stay,
     only what they leave of the clusters is looked at.
     """
-    masks, weights, counts, last = near
+    masks, weights, counts, last = near.masks, near.weights, near.counts, near.last
     upper = high >> u64(low_bits + NEIGHBOURS) << u64(low_bits + NEIGHBOURS)
     for row in range(1 if upper == last[0] else 0, 2):
         bits = high if row else upper
@@ -103,6 +135,7 @@ def closed_sets_of(varsets, g, variables, clusters, ancestry, limit):
     par = np.empty(64, np.uint64)
     vectors = near_clusters(u64(0), 0, near)
     for i in range(varsets.size):
-        h = bound_of_waiting(varsets[i], clusters[2]) + weight_of(varsets[i], near[0][2], near[1][2], vectors) * UNIT
-        closed[i] = closed_set(varsets[i], everything, limit - g[i] - h, ancestry[1], ancestry[2], ancestry[3], par)
+        h = weight_of(varsets[i], near.masks[2], near.weights[2], vectors) * UNIT
+        h += bound_of_waiting(varsets[i], clusters.waiting)
+        closed[i] = closed_set(varsets[i], everything, limit - g[i] - h, ancestry, par)
     return closed

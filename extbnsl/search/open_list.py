@@ -1,44 +1,94 @@
 """The nodes of the next layer in the making: a direct-addressed table, and how it is emptied into sorted runs."""
 
+from typing import NamedTuple
+
 import numpy as np
+from numpy.typing import NDArray
 
 from extbnsl.bounds.multipliers import UNIT
 from extbnsl.kernels.bits import lowest, u64
 from extbnsl.kernels.compiler import inlined, njit
 from extbnsl.search.ancestral import ALL_SUCCESSORS, closed_set, number_of
-from extbnsl.search.node_bound import bound_of_waiting as bound_of_waiting
-from extbnsl.search.node_bound import fine_part, near_clusters
-from extbnsl.search.node_bound import weight_of as weight_of
+from extbnsl.search.node_bound import Near, bound_of_waiting, fine_part, near_clusters, new_coarse, new_near, weight_of
+
+
+class OpenList(NamedTuple):
+    """The successors in one target, by their low parts: g (2^low_bits,) float64 and leaf (2^low_bits,) uint8.
+
+    occupied (words,) uint64: which low parts are there; blocks uint64: which words of `occupied` are not zero.
+    """
+
+    g: NDArray[np.float64]
+    leaf: NDArray[np.uint8]
+    occupied: NDArray[np.uint64]
+    blocks: NDArray[np.uint64]
+
+
+class Scratch(NamedTuple):
+    """What a call of the kernel works with, for one target after the other: its open list, what the groups but the
+    first add to h there, the clusters near it, and room for `closed_set`."""
+
+    open_list: OpenList
+    coarse: NDArray[np.float64]
+    near: Near
+    par: NDArray[np.uint64]
+
+
+class Kept(NamedTuple):
+    """Nodes that are kept: lows (m,) uint16, g (m,) float64, leaf (m,) uint8 and successors (m,) uint8 of those of all
+    targets, one target after the other, with room for more; counts (k,) int64: how many are of each target."""
+
+    lows: NDArray[np.uint16]
+    g: NDArray[np.float64]
+    leaf: NDArray[np.uint8]
+    successors: NDArray[np.uint8]
+    counts: NDArray[np.int64]
 
 
 @njit
-def new_open_list(low_bits):
+def new_scratch(rules):
     """Room for the successors in one target, none of them there yet."""
-    size = 1 << low_bits
-    return (
-        np.empty(size, np.float64),  # g
-        np.empty(size, np.uint8),  # leaf
-        np.zeros((size >> 6) + 1, np.uint64),  # which low parts are there
-        np.zeros((size >> 12) + 1, np.uint64),  # which words of the former are not zero
+    size = 1 << rules.low_bits
+    open_list = OpenList(
+        np.empty(size, np.float64),
+        np.empty(size, np.uint8),
+        np.zeros((size >> 6) + 1, np.uint64),
+        np.zeros((size >> 12) + 1, np.uint64),
+    )
+    return Scratch(
+        open_list, new_coarse(rules.low_bits, rules.groups), new_near(rules.clusters), np.empty(64, np.uint64)
     )
 
 
-@njit
-def emit(high, shape, group, coarse, waiting_h, nearest, vectors, unmet, extend_path, limit, open_list, columns, kept):
-    """Move the nodes of one target from the open list to the columns, from row `kept` on, in ascending order.
+@inlined
+def offer(low, g, leaf, open_list):
+    """Let the open list have the node with this low part, if it is new or costs less than before."""
+    flag = u64(1) << (low & u64(63))
+    if not open_list.occupied[low >> u64(6)] & flag:
+        open_list.occupied[low >> u64(6)] |= flag
+        open_list.blocks[low >> u64(12)] |= u64(1) << ((low >> u64(6)) & u64(63))
+        open_list.g[low] = g
+        open_list.leaf[low] = leaf
+    elif g < open_list.g[low] or (g == open_list.g[low] and leaf < open_list.leaf[low]):
+        open_list.g[low] = g
+        open_list.leaf[low] = leaf
 
-    waiting_h: of the ClusterBound; nearest (masks, weights), vectors: see `near_clusters`. Those that the cluster
-    bound prunes are left out. Path extension (Yuan and Malone 2013): if the best
-    parents of all of some X outside U are inside U, U needs no other successor than U + X; the
+
+@njit
+def _emit(high, rules, scratch, vectors, kept, end):
+    """Move the nodes of one target from the open list to the columns, from row `end` on, in ascending order.
+
+    vectors: of `near_clusters`. Those that the cluster bound prunes are left out. Path extension (Yuan and Malone
+    2013): if the best parents of all of some X outside U are inside U, U needs no other successor than U + X; the
     smallest such X is the number of its successors. Returns the rows filled and the least f among them.
     """
-    variables, low_bits = shape
-    fine, at_fine, finest, cut = fine_part(high, low_bits, group)
-    masks, weights = nearest
-    best, leaf, occupied, blocks = open_list
-    lows, g, leaves, successors = columns
-    everything = ~u64(0) >> u64(64 - variables)
-    low_bytes = (low_bits + 7) >> 3
+    fine, at_fine, finest, cut = fine_part(high, rules.low_bits, rules.groups)
+    coarse, masks, weights = scratch.coarse, scratch.near.masks[2], scratch.near.weights[2]
+    best, leaf, occupied, blocks = scratch.open_list
+    waiting_h, unmet, limit = rules.clusters.waiting, rules.unmet, rules.limit
+    lows, g, leaves, successors = kept.lows, kept.g, kept.leaf, kept.successors
+    everything = ~u64(0) >> u64(64 - rules.variables)
+    low_bytes = (rules.low_bits + 7) >> 3
     above = 0.0
     waiting_above = u64(0)
     for b in range(low_bytes, unmet.shape[0]):
@@ -66,64 +116,54 @@ def emit(high, shape, group, coarse, waiting_h, nearest, vectors, unmet, extend_
             f = best[low] + max(coarse[low >> cut] + fine[at_fine + (low & finest)], cluster_h)
             if f >= limit:
                 continue
-            one = ALL_SUCCESSORS
-            if extend_path:
+            number = ALL_SUCCESSORS
+            if rules.extend_path:
                 waiting = waiting_above
                 for b in range(low_bytes):
                     waiting |= unmet[b, (varset >> u64(b << 3)) & u64(255)]
                 ready = everything & ~varset & ~waiting
                 if ready:
-                    one = np.uint8(lowest(ready))
+                    number = np.uint8(lowest(ready))
             least = min(least, f)
-            lows[kept], g[kept], leaves[kept], successors[kept] = low, best[low], leaf[low], one
-            kept += 1
-    return kept, least
+            lows[end], g[end], leaves[end], successors[end] = low, best[low], leaf[low], number
+            end += 1
+    return end, least
 
 
 @njit
-def leave_ancestral(high, shape, group, coarse, waiting_h, nearest, vectors, ancestry, limit, par, columns, begin, end):
+def _leave_ancestral(high, rules, scratch, vectors, kept, begin, end):
     """Of the nodes of one target, rows begin:end of the columns, drop those that node fixing prunes, and give the
-    others the number that `ancestry` has for them where path extension left all successors.
+    others the number that their ancestral successors have, where path extension left all successors.
 
-    A pass of its own: beside it the loop of `emit` would be slow. par (64,) is scratch. Returns what `emit` does.
+    A pass of its own: beside it the loop of `_emit` would be slow. Returns what `_emit` does.
     """
-    variables, low_bits = shape
-    fine, at_fine, finest, cut = fine_part(high, low_bits, group)
-    masks, weights = nearest
-    lows, g, leaves, successors = columns
-    everything = ~u64(0) >> u64(64 - variables)
+    fine, at_fine, finest, cut = fine_part(high, rules.low_bits, rules.groups)
+    coarse, masks, weights = scratch.coarse, scratch.near.masks[2], scratch.near.weights[2]
+    lows, g, leaves, successors = kept.lows, kept.g, kept.leaf, kept.successors
+    everything = ~u64(0) >> u64(64 - rules.variables)
     least = np.inf
-    kept = begin
+    filled = begin
     for i in range(begin, end):
-        low, one = u64(lows[i]), successors[i]
+        low, number = u64(lows[i]), successors[i]
         varset = high | low
-        cluster_h = bound_of_waiting(varset, waiting_h) + weight_of(varset, masks, weights, vectors) * UNIT
-        if one == ALL_SUCCESSORS and varset != everything:
-            slack = limit - g[i] - cluster_h
-            closed = closed_set(varset, everything, slack, ancestry[1], ancestry[2], ancestry[3], par)
+        cluster_h = bound_of_waiting(varset, rules.clusters.waiting) + weight_of(varset, masks, weights, vectors) * UNIT
+        if number == ALL_SUCCESSORS and varset != everything:
+            closed = closed_set(varset, everything, rules.limit - g[i] - cluster_h, rules.ancestry, scratch.par)
             if not closed:
                 continue
-            one = number_of(closed, everything & ~varset, ancestry[0])
+            number = number_of(closed, everything & ~varset, rules.ancestry.allowed)
         least = min(least, g[i] + max(coarse[low >> cut] + fine[at_fine + (low & finest)], cluster_h))
-        lows[kept], g[kept], leaves[kept], successors[kept] = lows[i], g[i], leaves[i], one
-        kept += 1
-    return kept, least
+        lows[filled], g[filled], leaves[filled], successors[filled] = lows[i], g[i], leaves[i], number
+        filled += 1
+    return filled, least
 
 
 @inlined
-def finish_target(
-    high, shape, bounds, coarse, near, unmet, extend_path, ancestry, limit, par, open_list, columns, kept
-):
-    """Move the nodes of one target from the open list to the columns, as `emit` and `leave_ancestral` say; inlined, so
-    that the tuples are not taken apart and counted for each target."""
-    nearest = near[0][2], near[1][2]
-    vectors = near_clusters(high, shape[1], near)
-    end, least = emit(
-        high, shape, bounds[0], coarse, bounds[1][2], nearest, vectors, unmet, extend_path, limit,
-        open_list, columns, kept,
-    )  # fmt: skip
-    if ancestry[3].size:
-        end, least = leave_ancestral(
-            high, shape, bounds[0], coarse, bounds[1][2], nearest, vectors, ancestry, limit, par, columns, kept, end
-        )
+def finish_target(high, rules, scratch, kept, begin):
+    """Move the nodes of one target from the open list to the columns, from row `begin` on, ascending, but those that
+    are pruned. Returns the rows filled and the least f among them."""
+    vectors = near_clusters(high, rules.low_bits, scratch.near)
+    end, least = _emit(high, rules, scratch, vectors, kept, begin)
+    if rules.ancestry.first.size:
+        end, least = _leave_ancestral(high, rules, scratch, vectors, kept, begin, end)
     return end, least

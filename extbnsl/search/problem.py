@@ -9,6 +9,7 @@ from extbnsl.bounds.multipliers import NO_CLUSTERS, ClusterBound, FamilyArrays, 
 from extbnsl.bounds.patterns import GroupBound
 from extbnsl.parents.best_score import ByteTables, as_bytes, byte_tables
 from extbnsl.search.ancestral import NO_ANCESTRY, Ancestry
+from extbnsl.search.node_bound import Rules
 from extbnsl.search.score_cache import ScoreCache
 
 LOW_BITS = 16
@@ -40,6 +41,20 @@ class SearchProblem:
     @property
     def high_bits(self) -> int:
         return self.variables - self.low_bits
+
+    @property
+    def rules(self) -> Rules:
+        """Which nodes are kept, for kernels."""
+        return Rules(
+            self.variables,
+            self.low_bits,
+            self.limit,
+            self.bound,
+            self.clusters,
+            self.unmet,
+            self.path_extension,
+            self.ancestry,
+        )
 
     @property
     def bytes(self) -> int:

@@ -1,4 +1,4 @@
-"""The kernels of layered parent graphs (Malone et al. 2011, Sections 4 and 5.2).
+"""The rows of layered parent graphs (Malone et al. 2011, Sections 4 and 5.2).
 
 Every node U of a layer carries a row: BestScore(X | U) of every X outside U, ascending X. So one layer of all parent
 graphs is there, for the varsets that are present in the order graph and no others, and generating U + X reads its cost
@@ -10,119 +10,56 @@ inside V - Y. If all predecessors are present that is V itself, the one look-up 
 can be more. So BestScore(X | V) is the least of BestScore(X | V - Y), Y in D, and the families P with D <= P <= V.
 """
 
+from typing import NamedTuple
+
 import numpy as np
+from numpy.typing import NDArray
 
-from extbnsl.kernels.bits import highest, lowest, popcount, u64
+from extbnsl.kernels.bits import lowest, popcount, u64
 from extbnsl.kernels.compiler import njit
-from extbnsl.search.node_bound import fill_coarse, fine_part, new_coarse, new_near
-from extbnsl.search.open_list import finish_target, new_open_list
-from extbnsl.search.targets import first_of_number
+
+
+class NewRows(NamedTuple):
+    """The rows of nodes in the making: best (m, width) float64, and covered (m,) uint64, of each node the variables D
+    without which it is a predecessor that the row takes into account."""
+
+    best: NDArray[np.float64]
+    covered: NDArray[np.uint64]
+
+
+class Partitions(NamedTuple):
+    """Nodes by partitions that share their high bits, as in `Nodes`: highs (p,) uint64, starts (p + 1,) int64, lows
+    (m,) uint16."""
+
+    highs: NDArray[np.uint64]
+    starts: NDArray[np.int64]
+    lows: NDArray[np.uint16]
 
 
 @njit
-def _generate(high, span, sources, columns, low_bits, allowed, group, coarse, limit, open_list):
-    """All successors in one target, whose high bits are `high`, into the open list; the number of edges generated.
-
-    They come from rows span[0]:span[1] of sources = (partitions, leaves).
-    """
-    partitions, leaves = sources
-    starts, lows, g, successors, free, order, rows = columns
-    best, leaf, occupied, occupied_words = open_list
-    fine, at_fine, finest, cut = fine_part(high, low_bits, group)
-    inside = (u64(1) << u64(low_bits)) - u64(1)
-    edges = 0
-    # unsigned arithmetic throughout: a signed index costs a test for negative values
-    for k in range(span[0], span[1]):
-        above = high & ~leaves[k]  # a high leaf is not in the source
-        source = partitions[k]
-        begin = first_of_number(order, successors, starts[source], free[source], lowest(leaves[k]))
-        end = first_of_number(order, successors, begin, free[source], highest(leaves[k]) + u64(1))
-        for part in range(2):
-            lo, hi = (begin, end) if part == 0 else (free[source], starts[source + 1])
-            for at in range(lo, hi):
-                i = order[at]
-                low = u64(lows[i])
-                rest = leaves[k] & ~low & allowed[successors[i]]
-                slack = limit - g[i]
-                while rest:
-                    bit = rest & (~rest + u64(1))
-                    x = lowest(rest)
-                    rest ^= bit
-                    to = (low | bit) & inside
-                    edges += 1
-                    cost = rows[i, x - popcount((above | low) & (bit - u64(1)))]
-                    if cost < slack - coarse[to >> cut] - fine[at_fine + (to & finest)]:
-                        # again here: a function that takes these arrays would cost more than all the rest
-                        cost += g[i]
-                        flag = u64(1) << (to & u64(63))
-                        if not occupied[to >> u64(6)] & flag:
-                            occupied[to >> u64(6)] |= flag
-                            occupied_words[to >> u64(12)] |= u64(1) << ((to >> u64(6)) & u64(63))
-                            best[to] = cost
-                            leaf[to] = x
-                        elif cost < best[to] or (cost == best[to] and x < leaf[to]):
-                            best[to] = cost
-                            leaf[to] = x
-    return edges
-
-
-@njit
-def expand_layered(first, targets, sources, columns, shape, bounds, unmet, extend_path, ancestry, limit, out, halt):
-    """What `expand.expand` does, with the rows of the current layer instead of byte tables.
-
-    columns = (starts, lows, g, successors, free, order, rows), rows (m, variables - size).
-    """
-    low_bits = shape[1]
-    open_list = new_open_list(low_bits)
-    coarse = new_coarse(low_bits, bounds[0])
-    near = new_near(bounds[1])
-    into = out[:4]
-    par = np.empty(64, np.uint64)
-    edges = 0
-    kept = 0
-    least = np.inf
-    for t in range(targets.size):
-        if halt[0]:
-            break
-        high = targets[t] << u64(low_bits)
-        fill_coarse(high, bounds[0], coarse)
-        edges += _generate(
-            high, (first[t], first[t + 1]), sources, columns, low_bits, ancestry[0], bounds[0], coarse, limit, open_list
-        )
-        before = kept
-        kept, f = finish_target(
-            high, shape, bounds, coarse, near, unmet, extend_path, ancestry, limit, par, open_list, into, kept
-        )
-        least = min(least, f)
-        out[4][t] = kept - before
-    return edges, kept, least
-
-
-@njit
-def inherit(first, targets, sources, columns, low_bits, counts, kept_lows, covered, best):
+def inherit(targets, sources, low_bits, kept_lows, counts, new):
     """Fill the rows of the nodes kept from those of their predecessors that are present.
 
-    counts (k,): nodes of each target, whose low parts `kept_lows` (m,) follow each other; columns = (starts, lows,
-    rows) of the current layer. Of each node, best (m, width) gets the least of its predecessors' rows, whether they
-    generated it or not, and covered (m,) uint64 the variables D without which it is a present predecessor.
+    counts (k,): nodes of each target, whose low parts `kept_lows` (m,) follow each other; sources: the current layer.
+    Of each node, new.best gets the least of its predecessors' rows, whether they generated it or not.
     """
-    starts, lows, rows = columns
+    starts, lows, rows = sources.starts, sources.lows, sources.rows
+    best, covered = new.best, new.covered
     inside = (u64(1) << u64(low_bits)) - u64(1)
     width, one = u64(best.shape[1]), u64(1)
     place = np.zeros(1 << low_bits, np.uint32)  # one more than the row of a low part
     best[:] = np.inf
     covered[:] = 0
     end = 0
-    for t in range(targets.size):
+    for t in range(targets.highs.size):
         begin, end = end, end + counts[t]
         if begin == end:
             continue
         for i in range(begin, end):
             place[kept_lows[i]] = i + 1
-        high = targets[t] << u64(low_bits)
-        for k in range(first[t], first[t + 1]):
-            leaves = sources[1][k]
-            source = sources[0][k]
+        high = targets.highs[t] << u64(low_bits)
+        for k in range(targets.first[t], targets.first[t + 1]):
+            leaves, source = targets.leaves[k], targets.partitions[k]
             above = high & ~leaves
             for j in range(starts[source], starts[source + 1]):
                 low = u64(lows[j])
@@ -146,15 +83,15 @@ def inherit(first, targets, sources, columns, low_bits, counts, kept_lows, cover
 
 
 @njit
-def improve(columns, low_bits, covered, best, families, halt):
+def improve(partitions, low_bits, new, families, halt):
     """Improve the rows of nodes by the families that none of their present predecessors contains.
 
-    columns = (highs, starts, lows); covered and best as from `inherit`. families = (parents (f,) uint64, costs (f,),
-    first (s + 1,), child (s,), size (s,)): rows first[k]:first[k + 1] are families of child[k] with size[k] parents,
-    ascending in cost. Ends early when halt[0] is set.
+    new: as from `inherit`; families: FamilyRows. Ends early when halt[0] is set.
     """
-    highs, starts, lows = columns
-    parents, costs, first, child, size = families
+    highs, starts, lows = partitions.highs, partitions.starts, partitions.lows
+    best, covered = new.best, new.covered
+    parents, costs, first = families.parents, families.costs, families.first
+    child, size = families.child, families.size
     low_mask = (u64(1) << u64(low_bits)) - u64(1)
     most_nodes = 0
     for p in range(highs.size):

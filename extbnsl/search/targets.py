@@ -1,9 +1,49 @@
 """The targets that the nodes of a layer lead to, by the leaf that they gain."""
 
+from typing import NamedTuple
+
 import numpy as np
+from numpy.typing import NDArray
 
 from extbnsl.kernels.bits import popcount, u64
 from extbnsl.kernels.compiler import njit
+
+
+class Sources(NamedTuple):
+    """Nodes of one size ready to be expanded: columns as those of `Nodes`; free and order as from `group_by_leaf`."""
+
+    highs: NDArray[np.uint64]
+    starts: NDArray[np.int64]
+    lows: NDArray[np.uint16]
+    g: NDArray[np.float64]
+    successors: NDArray[np.uint8]
+    rows: NDArray[np.float64]
+    free: NDArray[np.int64]
+    order: NDArray[np.uint32]
+
+
+class Streams(NamedTuple):
+    """What the targets of a block are merged from: partitions at[s]:ends[s] (int64), with bits[s] (uint64) added where
+    it is missing, by the variables of the varset leaves[s] (uint64). `at` moves on."""
+
+    at: NDArray[np.int64]
+    ends: NDArray[np.int64]
+    bits: NDArray[np.uint64]
+    leaves: NDArray[np.uint64]
+
+
+class Targets(NamedTuple):
+    """Targets highs (k,) uint64, ascending, and where the successors in each of them come from: those in target t from
+    partitions[i] (int64) by the variables in leaves[i] (uint64), first[t] <= i < first[t + 1], first (k + 1,) int64."""
+
+    highs: NDArray[np.uint64]
+    first: NDArray[np.int64]
+    partitions: NDArray[np.int64]
+    leaves: NDArray[np.uint64]
+
+    def some(self, count: int) -> "Targets":
+        """The first of the targets: views."""
+        return self._replace(highs=self.highs[:count], first=self.first[: count + 1])
 
 
 @njit
@@ -53,25 +93,22 @@ def _without(at, end, highs, bit):
 
 
 @njit
-def next_targets(streams, columns, shape, size, room, found):
+def next_targets(streams, sources, low_bits, size, room, found):
     """The next targets of a block, ascending, and where the successors in each of them come from.
 
     A target draws on the partition of the same high part, by any low variable, and on those without one of its high
-    bits, by that variable. So the targets are a merge of `streams` = (at, ends, bits, leaves): partitions
-    at[s]:ends[s] of columns = (highs, starts), with bits[s] added where it is missing, by the variables of the varset
-    leaves[s]. The successors have `size` variables.
+    bits, by that variable. So the targets are a merge of streams of the partitions of `sources`. The successors have
+    `size` variables.
 
-    Fills found = (targets, first, partition, leaves): the sources of target t are rows first[t]:first[t + 1] of the
-    last two. Stops when these are full, or the targets can get `room` nodes together, and leaves in `at` where to go
-    on. Returns the number of targets and how many nodes they can get at most.
+    Fills `found`, and stops when it is full, or the targets can get `room` nodes together: the streams begin where to
+    go on. Returns the number of targets and how many nodes they can get at most.
     """
-    at, ends, bits, leaf = streams
-    highs, starts = columns
-    targets, first, partition, leaves = found
-    variables, low_bits = shape
-    most = np.zeros(variables + 1, np.int64)  # most[k]: low parts of k variables
+    at, ends, bits, leaf = streams.at, streams.ends, streams.bits, streams.leaves
+    highs, starts = sources.highs, sources.starts
+    targets, first, partition, leaves = found.highs, found.first, found.partitions, found.leaves
+    most = np.zeros(size + 1, np.int64)  # most[k]: low parts of k variables
     most[0] = 1
-    for k in range(1, low_bits + 1):
+    for k in range(1, min(low_bits, size) + 1):
         most[k] = most[k - 1] * (low_bits - k + 1) // k
     none = ~u64(0)
     heads = np.empty(at.size, np.uint64)

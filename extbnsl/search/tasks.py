@@ -16,8 +16,9 @@ from extbnsl.bounds.ascent import ascend_nodes
 from extbnsl.files import names
 from extbnsl.search.blocks import Block
 from extbnsl.search.expand import expand
+from extbnsl.search.open_list import Kept
 from extbnsl.search.problem import SearchProblem
-from extbnsl.search.rows import expand_layered, improve, inherit
+from extbnsl.search.rows import NewRows, Partitions, improve, inherit
 from extbnsl.search.runs import (
     PARTITION_BYTES,
     Nodes,
@@ -32,20 +33,11 @@ from extbnsl.search.runs import (
     write_run,
 )
 from extbnsl.search.score_cache import ScoreCache
-from extbnsl.search.targets import group_by_leaf, next_targets
+from extbnsl.search.targets import Sources, Streams, Targets, group_by_leaf, next_targets
 
 CHUNK_NODES = 1 << 16  # room of the targets that one call of the kernel expands, at most
 CHUNK_BYTES = 12 * CHUNK_NODES  # room that they may have however small a run is to be
 CHUNK_TARGETS = 512  # that one call expands, at most
-
-
-@dataclass(frozen=True)
-class Sources:
-    """Nodes ready to be expanded: free (p,) int64 and order (m,) uint32 as from `group_by_leaf`."""
-
-    nodes: Nodes
-    free: NDArray[np.int64]
-    order: NDArray[np.uint32]
 
 
 @dataclass(frozen=True)
@@ -68,7 +60,7 @@ class Layer:
     @property
     def sources_memory(self) -> int:
         """Bytes that being ready to expand takes."""
-        return 0 if self.sources is None else sources_bytes(self.sources.nodes)
+        return 0 if self.sources is None else sources_bytes(self.sources)
 
 
 @dataclass(frozen=True)
@@ -137,14 +129,15 @@ def expand_block(problem: SearchProblem, layer: Layer, block: Block, sink: Sink,
     return Expansion(block, tuple(placed.runs), edges, least, True)
 
 
-def sources_bytes(nodes: Nodes) -> int:
-    """Memory that `ready_sources` takes."""
+def sources_bytes(nodes: Nodes | Sources) -> int:
+    """Memory that `ready_sources` takes beside the columns."""
     return 4 * nodes.lows.size + 8 * nodes.highs.size
 
 
 def ready_sources(nodes: Nodes) -> Sources:
     """Sources of nodes; O(m)."""
-    return Sources(nodes, *group_by_leaf(nodes.starts, nodes.successors))
+    by_leaf = group_by_leaf(nodes.starts, nodes.successors)
+    return Sources(nodes.highs, nodes.starts, nodes.lows, nodes.g, nodes.successors, nodes.best, *by_leaf)
 
 
 def source_weights(
@@ -163,8 +156,9 @@ def improve_rows(
     families that can matter once. Raises RunDirectoryError if the score cache cannot be read.
     """
     if covered.size:
+        partitions = Partitions(nodes.highs, nodes.starts, nodes.lows)
         for families in cache.families(int(np.bitwise_count(covered).min()), size):
-            improve((nodes.highs, nodes.starts, nodes.lows), low_bits, covered, nodes.best, families, halt)
+            improve(partitions, low_bits, NewRows(nodes.best, covered), families, halt)
 
 
 @dataclass(frozen=True)
@@ -205,45 +199,48 @@ def _gather(layer: Layer, block: Block, folder: Path | None) -> Sources:
     return ready_sources(joined(pieces))
 
 
-def _streams(sources: Sources, block: Block, low_bits: int) -> tuple:
-    """What the targets of the block are merged from, as `next_targets` takes it."""
+def _streams(sources: Sources, block: Block, low_bits: int) -> Streams:
+    """What the targets of the block are merged from."""
     bits = [0, *(1 << b for b in range(block.free))]  # from the block's own high parts
     bits += [1 << b for b in range(block.free, block.first.bit_length()) if block.first >> b & 1]
     lows = [block.first ^ (bit if bit >= 1 << block.free else 0) for bit in bits]
     limits = np.array([lows, [lo + (1 << block.free) for lo in lows]], dtype=np.uint64)
-    at, ends = np.searchsorted(sources.nodes.highs, limits)
+    at, ends = np.searchsorted(sources.highs, limits)
     varsets = [bit << low_bits or (1 << low_bits) - 1 for bit in bits]
-    return at, ends, np.array(bits, dtype=np.uint64), np.array(varsets, dtype=np.uint64)
+    return Streams(at, ends, np.array(bits, dtype=np.uint64), np.array(varsets, dtype=np.uint64))
 
 
 def _expanded(task: _Task, block: Block) -> Iterator[_Piece]:
     """The nodes of the block's targets, some targets at a time."""
-    nodes, shape = task.sources.nodes, (task.problem.variables, task.problem.low_bits)
-    streams = _streams(task.sources, block, task.problem.low_bits)
-    targets, first = np.empty(CHUNK_TARGETS, np.uint64), np.empty(CHUNK_TARGETS + 1, np.int64)
-    most = CHUNK_TARGETS * streams[0].size
-    found = np.empty(most, np.int64), np.empty(most, np.uint64)
+    low_bits = task.problem.low_bits
+    streams = _streams(task.sources, block, low_bits)
+    most = CHUNK_TARGETS * streams.at.size
+    found = Targets(
+        np.empty(CHUNK_TARGETS, np.uint64),
+        np.empty(CHUNK_TARGETS + 1, np.int64),
+        np.empty(most, np.int64),
+        np.empty(most, np.uint64),
+    )
     while True:
-        count, rooms = next_targets(
-            streams, (nodes.highs, nodes.starts), shape, task.size, task.room, (targets, first, *found)
-        )
+        count, room = next_targets(streams, task.sources, low_bits, task.size, task.room, found)
         if count == 0:
             return
-        yield _piece(task, (first[: count + 1], targets[:count], found), rooms)
+        yield _piece(task, found.some(count), room)
 
 
-def _piece(task: _Task, span: tuple, most: int) -> _Piece:
-    """The nodes, `most` or fewer, of the targets in `span`: (first, targets, sources) as the kernels take them."""
-    targets = span[1]
-    lows, g = np.empty(most, np.uint16), np.empty(most)
-    leaf, successors = np.empty(most, np.uint8), np.empty(most, np.uint8)
-    counts = np.zeros(targets.size, np.int64)
-    edges, kept, least = _generated(task, span, (lows, g, leaf, successors, counts))
+def _piece(task: _Task, targets: Targets, room: int) -> _Piece:
+    """The nodes, `room` or fewer, of the targets."""
+    problem, counts = task.problem, np.zeros(targets.highs.size, np.int64)
+    kept = Kept(np.empty(room, np.uint16), np.empty(room), np.empty(room, np.uint8), np.empty(room, np.uint8), counts)
+    tables = None if problem.score_cache else problem.parent_graphs
+    edges, end, least = expand(targets, task.sources, tables, problem.rules, kept, task.halt)
     starts = np.concatenate([np.zeros(1, np.int64), counts[counts > 0]]).cumsum()
     # copies, because there was room for more
-    lows, leaf, g, successors = lows[:kept].copy(), leaf[:kept].copy(), g[:kept].copy(), successors[:kept].copy()
-    best, covered = _inherited(task, span, counts, lows)
-    piece = _Piece(Nodes(targets[counts > 0], starts, lows, leaf, g, successors, best), edges, least, covered)
+    lows, leaf = kept.lows[:end].copy(), kept.leaf[:end].copy()
+    g, successors = kept.g[:end].copy(), kept.successors[:end].copy()
+    new = _inherited(task, targets, counts, lows)
+    nodes = Nodes(targets.highs[counts > 0], starts, lows, leaf, g, successors, new.best)
+    piece = _Piece(nodes, edges, least, new.covered)
     return _thinned(task, piece) if task.closely else piece
 
 
@@ -252,37 +249,21 @@ def _thinned(task: _Task, piece: _Piece) -> _Piece:
     problem, nodes = task.problem, piece.nodes
     assert problem.families is not None, "nodes are looked at closely only where there are clusters"
     keep = np.empty(nodes.lows.size, np.uint8)
-    multipliers = problem.clusters.cuts, problem.clusters.multipliers
-    families = problem.families
-    ascend_nodes(nodes.varsets(problem.low_bits), nodes.g, problem.limit, families, multipliers, keep, task.halt)
+    varsets = nodes.varsets(problem.low_bits)
+    ascend_nodes(varsets, nodes.g, problem.limit, problem.families, problem.clusters, keep, task.halt)
     kept = keep.astype(bool)
     return replace(piece, nodes=nodes.where(kept), covered=piece.covered[kept] if piece.covered.size else piece.covered)
 
 
-def _generated(task: _Task, span: tuple, out: tuple) -> tuple[int, int, float]:
-    """Call the kernel that the parent graphs ask for; returns what it does."""
-    problem, sources = task.problem, task.sources
-    nodes, shape = sources.nodes, (problem.variables, problem.low_bits)
-    columns = nodes.starts, nodes.lows, nodes.g, nodes.successors, sources.free, sources.order
-    bounds = problem.bound, problem.clusters
-    ancestry = problem.ancestry
-    rest = bounds, problem.unmet, problem.path_extension, ancestry, problem.limit, out, task.halt
-    if isinstance(problem.parent_graphs, ScoreCache):
-        return expand_layered(*span, (*columns, nodes.best), shape, *rest)
-    return expand(*span, columns, shape, problem.parent_graphs, *rest)
-
-
-def _inherited(
-    task: _Task, span: tuple, counts: NDArray[np.int64], lows: NDArray[np.uint16]
-) -> tuple[NDArray[np.float64], NDArray[np.uint64]]:
+def _inherited(task: _Task, targets: Targets, counts: NDArray[np.int64], lows: NDArray[np.uint16]) -> NewRows:
     """The rows of the nodes kept as far as predecessors tell them, and what these cover; empty if sparse."""
-    problem, nodes = task.problem, task.sources.nodes
+    problem = task.problem
     best = np.empty((lows.size, problem.row_width(task.size)))
     if problem.score_cache is None:
-        return best, np.zeros(0, np.uint64)
-    covered = np.empty(lows.size, np.uint64)
-    inherit(*span, (nodes.starts, nodes.lows, nodes.best), problem.low_bits, counts, lows, covered, best)
-    return best, covered
+        return NewRows(best, np.zeros(0, np.uint64))
+    new = NewRows(best, np.empty(lows.size, np.uint64))
+    inherit(targets, task.sources, problem.low_bits, lows, counts, new)
+    return new
 
 
 def _finished(task: _Task, pieces: list[_Piece]) -> Nodes:

@@ -27,15 +27,18 @@ from extbnsl.machine.workers import Stopped, StopSignal, Workers, never
 from extbnsl.parents.best_score import ByteTables
 from extbnsl.parents.components import Component, components
 from extbnsl.parents.exhaustive.surviving import Survivors, counting_limits
+from extbnsl.proof.bounding import Bounding, find_guide
 from extbnsl.proof.commits import Commits
 from extbnsl.proof.context import Context
-from extbnsl.proof.division import guided_pieces, lower_bound, next_piece, piece_limit, raise_bound, whole_component
-from extbnsl.proof.effort import MANY_EDGES, find_guide, may_polish
+from extbnsl.proof.division import bounded_pieces, guided_pieces, lower_bound, raise_bound, whole_component
+from extbnsl.proof.effort import may_polish
 from extbnsl.proof.guide import Guide, Guided, guided_problem, tables_fit
 from extbnsl.proof.methods import Methods
-from extbnsl.proof.searching import Report, fixed_memory, least_room
+from extbnsl.proof.pieces import Piece, Search
+from extbnsl.proof.prove import solve_pieces
+from extbnsl.proof.searching import Report, fixed_memory, least_room, piece_sizes
 from extbnsl.proof.stages import Stages
-from extbnsl.proof.standing import Standing
+from extbnsl.proof.standing import Part, Standing
 from extbnsl.scores.local import LocalScores
 from extbnsl.search.forecast import predicted_layers
 from extbnsl.search.layers import Room, search_layers
@@ -120,7 +123,9 @@ def _estimated(problem: Dataset | LocalScores, looking: _Looking) -> Estimate:
     trials: list[tuple[int, list[Trial]]] = []
     for k in sorted(range(len(found)), key=lambda k: found[k].size):  # what small ones leave is for the large ones
         share = looking.deadline.remaining() / (len(found) - len(trials))
-        trials.append((k, _tried(found[k], k, context, commits, share)))
+        steps = _Trying(found[k], k, looking, share)
+        part = steps.part if steps.part.proved else solve_pieces(Search(k, whole_component(found[k])), steps)
+        trials.append((k, steps.finish(part)))
     seconds = sum(spent["seconds"] for stage, spent in context.stages.seconds.items() if stage != "kernels")
     ordered = tuple(trial for _, own in sorted(trials, key=lambda p: p[0]) for trial in own)
     return Estimate(granted, counting, ordered, seconds, stop())
@@ -163,53 +168,72 @@ def _unfinished(
     return replace(far, seconds_left=max(1.0, each * left - spent))
 
 
-def _tried(component: Component, k: int, context: Context, commits: Commits, seconds: float) -> list[Trial]:
-    """The searches of component k's pieces as far as they get in so many seconds, and the guess how they go on."""
-    deadline, stop = Deadline.after(seconds), context.workers.stop
-    part = commits.standing.parts[k]
-    trial = Trial(component.size, _count(component.costs), part.upper_bound, part.lower_bound)
-    if part.proved:
-        return [trial]
-    pieces, trials, thorough = whole_component(component), list[Trial](), False
-    while (at := next_piece(pieces)) is not None:
-        share = deadline.remaining() / sum(piece.order is None for piece in pieces)
-        until = Deadline.after(share)
-        guides: list[Guide] = []
+class _Trying:
+    """The steps of an estimate: the bounds of each piece within a share of the time, and the beginning of its search.
+
+    trials: what was seen of the pieces; none of them is solved, all are given up.
+    """
+
+    def __init__(self, component: Component, k: int, looking: _Looking, seconds: float) -> None:
+        self._k, self._context, self._commits = k, looking.context, looking.commits
+        self._deadline, self._until = Deadline.after(seconds), Deadline.after(seconds)
+        self._guide: Guide | None = None
+        self._trial = Trial(component.size, _count(component.costs), self.part.upper_bound, self.part.lower_bound)
+        self.trials: list[Trial] = []
+
+    @property
+    def part(self) -> Part:
+        """How far the component is solved."""
+        return self._commits.standing.parts[self._k]
+
+    def finish(self, part: Part) -> list[Trial]:
+        """What was seen, when this has come of the pieces."""
+        if part.proved:
+            return [*self.trials, replace(self._trial, lower_bound=part.upper_bound)]
+        return self.trials
+
+    def bound(self, search: Search) -> tuple[Search, Guided]:
+        """Find the bounds of a piece, as far as the time allows."""
+        pieces, at, context = search.pieces, search.at, self._context
+        left = sum(piece.order is None and not piece.given_up for piece in pieces)
+        share = self._deadline.remaining() / left
+        self._until = Deadline.after(share)
+        reached = [Bounding(pieces[at].left, pieces[at].multipliers)]
         found = None
-        limit = piece_limit(pieces, at, part)
         with (
             contextlib.suppress(Stopped),
-            _until(Deadline.after(BOUND_SHARE * share), stop, context) as limited,
-            context.stages.stage("bounds", f"component {k + 1}, {len(pieces[at].variables)} variables"),
+            _until(Deadline.after(BOUND_SHARE * share), context.workers.stop, context) as limited,
+            context.stages.stage("bounds", piece_sizes(pieces, at, self._k)),
         ):
-            found = find_guide(pieces[at].left, pieces[at].multipliers, limit, limited, guides.append, thorough)
-        if found is not None and found.proved:
-            return [*trials, replace(trial, lower_bound=part.upper_bound)]
-        if found is not None and found.pieces:
-            pieces = guided_pieces(pieces, at, found)
-            continue
-        if found is not None and found.edges >= MANY_EDGES and not thorough and may_polish(context.methods):
-            pieces, thorough = guided_pieces(pieces, at, found), True
-            continue
-        if found is not None:
-            guides.append(found.guide)
-        piece = pieces[at]
+            found = find_guide(reached[0], search.limit, limited, reached.append, search.tried)
+        if found is None:
+            self._guide = next((one.guide for one in reversed(reached) if one.guide is not None), None)
+            left_over = reached[-1].left
+            found = Guided(Guide(left_over.parents, left_over.costs, reached[-1].multipliers, None))
+            pieces = bounded_pieces(pieces, at, reached[-1])
+        else:
+            self._guide = found.guide
+            pieces = pieces if found.proved else guided_pieces(pieces, at, found)
+        raise_bound(self._k, lower_bound(pieces), self._commits.standing)
+        return replace(search, pieces=pieces), found
+
+    def prepare(self, search: Search) -> bool:
+        """Whether the bounds are to be polished."""
+        return may_polish(self._context.methods)
+
+    def solve(self, search: Search, guide: Guide) -> Piece:
+        """See the beginning of the search of a piece, which is given up then."""
+        piece = search.pieces[search.at]
         trial = replace(
-            trial,
+            self._trial,
             variables=len(piece.variables),
             families=_count(piece.left.costs),
-            lower_bound=part.upper_bound - limit + piece.lower_bound,
+            lower_bound=min(self.part.upper_bound, lower_bound(search.pieces)),
         )
-        if guides:
-            guided = guided_pieces(pieces, at, Guided(guides[-1]))
-            raise_bound(k, lower_bound(guided), commits.standing)
-            bound = min(part.upper_bound, lower_bound(guided))
-            trial = replace(trial, families=_count(guides[-1].costs), lower_bound=bound)
-        with _until(until, stop, context) as limited:
-            report = Report(len(piece.variables), k, commits)
-            trials.append(_tried_piece(trial, guides[-1] if guides else None, limit, report, limited))
-        pieces = (*pieces[:at], replace(piece, order=()), *pieces[at + 1 :])  # it is dealt with
-    return trials
+        with _until(self._until, self._context.workers.stop, self._context) as limited:
+            report = Report(len(piece.variables), self._k, self._commits)
+            self.trials.append(_tried_piece(trial, self._guide, search.limit, report, limited))
+        return replace(piece, given_up=True)
 
 
 def _count(costs: Sequence[NDArray]) -> int:

@@ -6,12 +6,12 @@ import naive
 import numpy as np
 import pytest
 from cases import random_dataset, random_families, scores_of, shelf_of
+from fixed import count, rooted
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from extbnsl.bounds.ascent import ascend_nodes, find_multipliers
 from extbnsl.bounds.cuts import MEMBERS, requirements
-from extbnsl.bounds.fixing import fix_families
 from extbnsl.bounds.multipliers import UNIT, cluster_bound, families_of, multipliers_of
 from extbnsl.events import ignore
 from extbnsl.machine.workers import Workers
@@ -177,10 +177,10 @@ def test_fixing_drops_no_family_of_a_cheaper_network(seed, n, slack, rounds):
     optimum = naive.optimal_cost_dp(n, naive.best_scores(naive.cost_table(n, families)))
     limit = optimum + slack
     with Workers(1) as workers:
-        fixed = fix_families(scores.parents, scores.costs, None, limit, True, rounds, 0, workers)
-        untouched = fix_families(scores.parents, scores.costs, None, limit, False, rounds, 0, workers)
+        fixed = rooted(scores, limit, workers, rounds=rounds)
+        untouched = rooted(scores, limit, workers, rounds=rounds, fixing=False)
     assert not fixed.proved  # the optimum itself is below the limit
-    assert untouched.families == scores.families
+    assert count(untouched) == scores.families
     left = [set(p[:, 0].tolist()) for p in fixed.parents]
     for network in networks_below(n, families, limit):
         assert all(p in left[x] for x, p in enumerate(network))
@@ -196,9 +196,7 @@ def test_on_data():
         static = sum(costs[0] for costs in scores.costs)
         assert static <= multipliers.root <= optimum + 1e-6
         assert optimum - multipliers.root <= 0.2 * (optimum - static) + 1e-6
-        assert (
-            fix_families(scores.parents, scores.costs, None, math.inf, True, 3, 0, workers).families == scores.families
-        )
+        assert count(rooted(scores, math.inf, workers, rounds=3)) == scores.families
 
 
 @SETTINGS
@@ -211,7 +209,7 @@ def test_an_ascent_at_a_node_drops_none_that_leads_below_the_limit(seed, n, slac
     varsets = np.arange(1 << n, dtype=np.uint64)
     g = rng.uniform(0, 2 * slack, varsets.size)
     keep = np.zeros(varsets.size, np.uint8)
-    given = multipliers.cuts, multipliers.weights
+    given = cluster_bound(multipliers, np.arange(n))
     ascend_nodes(varsets, g, limit, families, given, keep, np.zeros(1, np.uint8))
     for varset in range(1 << n):
         if g[varset] + rest[varset] < limit - 1e-6:

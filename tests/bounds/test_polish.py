@@ -8,6 +8,7 @@ import naive
 import numpy as np
 import pytest
 from cases import random_families, scores_of
+from fixed import ROOM, best_at_root, best_spread, count, rooted
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from test_clusters import cost_to_go, families_in, found, random_cuts, random_problem
@@ -15,8 +16,7 @@ from test_clusters import cost_to_go, families_in, found, random_cuts, random_pr
 import extbnsl.bounds.lp.polish
 import extbnsl.bounds.lp.program
 from extbnsl.bounds.cuts import single_cuts
-from extbnsl.bounds.fixing import fix_families
-from extbnsl.bounds.lp.polish import LACKING, Polish, load_highs, mean_value
+from extbnsl.bounds.lp.polish import LACKING, ROOT, Goal, Polished, load_highs, mean_value, polished
 from extbnsl.bounds.lp.program import least_sums
 from extbnsl.bounds.lp.separation import counting_families, grow_clusters, violated_triples
 from extbnsl.bounds.multipliers import families_of, multipliers_of, no_multipliers
@@ -25,7 +25,6 @@ from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.parents.pruning import prune
 
 SETTINGS = settings(deadline=None, max_examples=40, suppress_health_check=list(HealthCheck))
-ROOM = 1 << 28
 
 
 @pytest.fixture(scope="module")
@@ -33,12 +32,11 @@ def highspy():
     return pytest.importorskip("highspy")
 
 
-def polished(families, start, threads=1, room=ROOM, limit=np.inf):
+def best_two(families, start, threads=1, room=ROOM, limit=np.inf):
     """What is best at the root, and in the mean over nodes."""
-    polish = Polish(room)
     with Workers(threads) as workers:
-        best = polish.improved(families, start, limit, 1, workers)
-        return best, polish.spread(families, best, limit, 1, workers)
+        best = best_at_root(families, start, workers, limit=limit, room=room)
+        return best, best_spread(families, best, workers, limit=limit, room=room)
 
 
 def whole_program(highspy, scores, n, share):
@@ -74,7 +72,7 @@ def clusters_alone(monkeypatch):
 def test_it_is_the_optimum_over_all_clusters_and_families(highspy, clusters_alone, seed, n):
     scores, _ = random_problem(seed, n)
     families = families_in(scores)
-    best, spread = polished(families, no_multipliers(families))
+    best, spread = best_two(families, no_multipliers(families))
     assert best.root == pytest.approx(whole_program(highspy, scores, n, 1.0), abs=1e-4)
     assert mean_value(best, 1.0) == pytest.approx(best.root, abs=1e-9)
     assert mean_value(spread, LACKING) == pytest.approx(whole_program(highspy, scores, n, LACKING), abs=n * 1e-3)
@@ -91,8 +89,8 @@ def test_three_clusters_close_what_clusters_leave(highspy, monkeypatch):
         families, optimum = families_in(scores), cost_to_go(n, best)[0]
         with monkeypatch.context() as patch:
             patch.setattr(extbnsl.bounds.lp.program, "FEW", 0)
-            alone, _ = polished(families, no_multipliers(families))
-        both, _ = polished(families, no_multipliers(families))
+            alone, _ = best_two(families, no_multipliers(families))
+        both, _ = best_two(families, no_multipliers(families))
         assert alone.root - 1e-6 <= both.root <= optimum + 1e-6
         gaps.append(optimum - alone.root)
         left.append(optimum - both.root)
@@ -104,10 +102,10 @@ def test_a_triangle_needs_three_clusters(highspy, monkeypatch):
     """Each of three variables wants both others as parents: no cluster says that a second one must do without."""
     others = [[0, 0b110], [0, 0b101], [0, 0b011]]
     families = families_of([np.array(own, np.uint64)[:, None] for own in others], [np.array([1.0, 0.0])] * 3)
-    best, _ = polished(families, no_multipliers(families))
+    best, _ = best_two(families, no_multipliers(families))
     assert best.root == pytest.approx(2.0, abs=1e-6)
     monkeypatch.setattr(extbnsl.bounds.lp.program, "FEW", 0)
-    assert polished(families, no_multipliers(families))[0].root == pytest.approx(1.5, abs=1e-6)
+    assert best_two(families, no_multipliers(families))[0].root == pytest.approx(1.5, abs=1e-6)
 
 
 @SETTINGS
@@ -116,7 +114,7 @@ def test_it_is_a_bound_and_no_worse_than_before(highspy, seed, n, begun):
     scores, best = random_problem(seed, n)
     families, rest = families_in(scores), cost_to_go(n, best)
     start = found(scores, 2, seed % 100) if begun else no_multipliers(families)
-    root, spread = polished(families, start)
+    root, spread = best_two(families, start)
     assert start.root <= root.root <= rest[0] + 1e-9
     assert mean_value(root, LACKING) <= mean_value(spread, LACKING)
     for multipliers in (root, spread):
@@ -129,7 +127,7 @@ def test_it_is_a_bound_and_no_worse_than_before(highspy, seed, n, begun):
 
 def test_the_mean_over_nodes_is_what_it_is_said_to_be(highspy):
     scores, _ = random_problem(3, 6, 40)
-    multipliers, _ = polished(families_in(scores), found(scores))
+    multipliers, _ = best_two(families_in(scores), found(scores))
     assert multipliers.weights.size
     mean = 0.0
     for varset in range(1 << 6):
@@ -142,11 +140,11 @@ def test_few_columns_and_clusters_at_a_time_are_enough(highspy, monkeypatch):
     """Columns and rows come and go, and the optimum is the same."""
     scores, _ = random_problem(11, 9, 60)
     families = families_in(scores)
-    at_once, _ = polished(families, no_multipliers(families))
+    at_once, _ = best_two(families, no_multipliers(families))
     for name, few in (("COLUMNS", 2), ("ROWS", 3), ("SLACK", 1), ("FEWEST", 0)):
         monkeypatch.setattr(extbnsl.bounds.lp.program, name, few)
     monkeypatch.setattr(extbnsl.bounds.lp.polish, "WINDOW", 1000)
-    slowly, _ = polished(families, no_multipliers(families))
+    slowly, _ = best_two(families, no_multipliers(families))
     assert slowly.root == pytest.approx(at_once.root, abs=1e-4)
 
 
@@ -157,7 +155,7 @@ def test_many_variables(highspy, n):
     sets = [[0, 1 << (x + 1) % n] for x in range(n)]
     parents = [np.array([[v >> 64 * w & (1 << 64) - 1 for w in range(words)] for v in own], np.uint64) for own in sets]
     families = families_of(parents, [np.array([10.0, 1.0])] * n)
-    best, spread = polished(families, no_multipliers(families))
+    best, spread = best_two(families, no_multipliers(families))
     assert best.root == pytest.approx(n + 9, abs=1e-4)
     assert spread.root <= n + 9
 
@@ -168,18 +166,18 @@ def test_fixing_has_what_the_program_found(highspy):
         scores, best = random_problem(seed, 8, 40)
         limit = cost_to_go(8, best)[0] + 5.0
         with Workers(1) as workers:
-            plain = fix_families(scores.parents, scores.costs, None, limit, True, 0, 0, workers)
-            fixed = fix_families(scores.parents, scores.costs, None, limit, True, 0, 0, workers, Polish(ROOM))
+            plain = rooted(scores, limit, workers)
+            fixed = rooted(scores, limit, workers, polish=True)
         assert fixed.multipliers.root >= plain.passes[0].root
         assert fixed.passes[0].root <= limit - 5.0 + 1e-9
-        better += fixed.families < plain.families
+        better += count(fixed) < count(plain)
     assert better
 
 
 def test_neither_threads_nor_chance_matter(highspy):
     scores, _ = random_problem(5, 9, 40)
     families, start = families_in(scores), found(scores)
-    for one, two in zip(polished(families, start), polished(families, start, threads=2), strict=True):
+    for one, two in zip(best_two(families, start), best_two(families, start, threads=2), strict=True):
         assert (one.cuts == two.cuts).all()
         assert (one.weights == two.weights).all()
 
@@ -187,27 +185,42 @@ def test_neither_threads_nor_chance_matter(highspy):
 def test_effort_and_room_end_it_with_what_there_is(highspy, monkeypatch):
     scores, _ = random_problem(5, 9, 40)
     families, start = families_in(scores), no_multipliers(families_in(scores))
-    best, _ = polished(families, start)
+    best, _ = best_two(families, start)
     assert best.root > start.root + 1.0
-    assert polished(families, start, room=0)[0] is start
-    assert polished(families, start, limit=start.root)[0] is start
-    monkeypatch.setattr(extbnsl.bounds.lp.polish, "EFFORT", 1)
-    assert start.root <= polished(families, start)[0].root < best.root
-    polish = Polish(ROOM)
+    assert best_two(families, start, room=0)[0] is start
+    assert best_two(families, start, limit=start.root)[0] is start
+    goal = Goal(np.inf, ROOT, ROOM)
     with Workers(1) as workers:
-        assert polish.improved(families, start, np.inf, 1, workers).root < best.root
-        again = polish.improved(families, start, np.inf, 10_000, workers)
-        assert again.root == pytest.approx(best.root, abs=1e-4)
-        polish.spread(families, again, np.inf, 10_000, workers)
-        assert polish.optimal
-        assert polish.improved(families, start, np.inf, 1, workers) is start
+        little = polished(families, Polished(start), goal, 1, workers)
+        assert start.root <= little.multipliers.root < best.root
+        assert not little.optimal
+        rest = polished(families, little, goal, 10_000, workers)
+        assert rest.optimal
+        assert rest.multipliers.root == pytest.approx(best.root, abs=1e-4)
+        assert polished(families, rest, goal, rest.iterations, workers).multipliers is rest.multipliers
+
+
+def test_it_goes_on_from_any_turn(highspy):
+    """What each turn tells is all that it takes to go on, with what is left of the effort."""
+    scores, _ = random_problem(5, 9, 40)
+    families, start = families_in(scores), no_multipliers(families_in(scores))
+    goal, turns = Goal(np.inf, ROOT, ROOM), []
+    with Workers(1) as workers:
+        whole = polished(families, Polished(start), goal, 10_000, workers, turns.append)
+        assert len(turns) > 2
+        assert [turn.iterations for turn in turns] == sorted(turn.iterations for turn in turns)
+        for turn in turns[:-1]:
+            resumed = polished(families, turn, goal, 10_000, workers)
+            assert resumed.optimal
+            assert resumed.iterations >= turn.iterations
+            assert resumed.multipliers.root == pytest.approx(whole.multipliers.root, abs=1e-4)
 
 
 def test_it_stops_when_it_is_time(highspy):
     scores, _ = random_problem(5, 9, 40)
     families = families_in(scores)
     with Workers(1, lambda: "time_limit") as workers, pytest.raises(Stopped):
-        Polish(ROOM).improved(families, no_multipliers(families), np.inf, 1, workers)
+        best_at_root(families, no_multipliers(families), workers)
 
 
 def test_a_program_under_way_is_interrupted(highspy, monkeypatch):
@@ -223,7 +236,7 @@ def test_a_program_under_way_is_interrupted(highspy, monkeypatch):
 
     monkeypatch.setattr(highspy, "Highs", Highs)
     with Workers(1) as workers:
-        Polish(ROOM).improved(families, no_multipliers(families), np.inf, 1, workers)
+        best_at_root(families, no_multipliers(families), workers)
     assert statuses[-1] == highspy.HighsModelStatus.kInterrupt  # those before needed no iteration
 
 

@@ -4,20 +4,20 @@ import naive
 import numpy as np
 import pytest
 from cases import random_families, scores_of
+from fixed import ROOM, rooted
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from test_clusters import cost_to_go, families_in, found, networks_below
 
 import extbnsl.bounds.lp.probing
-from extbnsl.bounds.fixing import fix_families, probed_families
-from extbnsl.bounds.lp.polish import Polish
-from extbnsl.bounds.lp.probing import choices_of
+from extbnsl.bounds.lp.probing import STREAMS, choices_of, probe
+from extbnsl.bounds.lp.program import Program
 from extbnsl.bounds.multipliers import FamilyArrays, families_of, multipliers_of
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.parents.pruning import prune
 
 SETTINGS = settings(deadline=None, max_examples=40, suppress_health_check=list(HealthCheck))
-ROOM, EFFORT = 1 << 28, 100_000
+EFFORT = 100_000
 
 
 @pytest.fixture(autouse=True)
@@ -34,18 +34,18 @@ def wishful(seed, n=6):
     return scores, cost_to_go(n, best)[0]
 
 
-def rooted(scores, limit, polish, workers):
-    """What root fixing leaves, by the polished multipliers."""
-    return fix_families(scores.parents, scores.costs, None, limit, True, 1, 0, workers, polish)
-
-
 def both(scores, limit, effort=EFFORT, threads=1):
     """The families that root fixing leaves, and what probing makes of them."""
-    polish = Polish(ROOM)
     with Workers(threads) as workers:
-        fixed = rooted(scores, limit, polish, workers)
+        fixed = rooted(scores, limit, workers, rounds=1, polish=True)
         families = families_of(fixed.parents, fixed.costs)
-        return families, polish.probed(families, fixed.multipliers, limit, effort, workers)
+        return families, probed_of(families, fixed.multipliers, limit, workers, effort)
+
+
+def probed_of(families, multipliers, limit, workers, effort=EFFORT, **more):
+    """What probing makes of the families, from these multipliers."""
+    program = Program(families, multipliers, None, 1.0, ROOM // (1 + STREAMS))
+    return probe(program, limit, effort, frozenset(), workers, **more)
 
 
 def alive_after(families, passes, limit):
@@ -88,7 +88,7 @@ def test_it_drops_no_family_of_a_cheaper_network(seed, n, slack):
     limit = naive.optimal_cost_dp(n, naive.best_scores(naive.cost_table(n, families))) + slack
     own = families_in(scores)
     with Workers(1) as workers:
-        probed = Polish(ROOM).probed(own, found(scores, 1), limit, EFFORT, workers)
+        probed = probed_of(own, found(scores, 1), limit, workers)
     assert probed.root < limit
     assert (alive_after(own, probed.passes, limit) <= probed.alive).all()
     left = [
@@ -108,19 +108,18 @@ def test_it_drops_what_the_root_does_not_and_may_prove_all():
         scores, optimum = wishful(seed, 7)
         for slack in (-1e-6, 1.0):
             limit = optimum + slack
-            polish = Polish(ROOM)
             with Workers(1) as workers:
-                fixed = rooted(scores, limit, polish, workers)
+                fixed = rooted(scores, limit, workers, rounds=1, polish=True)
                 if fixed.proved:
                     continue
-                found = probed_families(fixed, limit, polish, EFFORT, workers)
-            families = families_of(fixed.parents, fixed.costs)
-            assert found.families <= fixed.families
-            assert found.passes or found.families == fixed.families
-            assert alive_after(families, found.passes, limit).sum() <= found.families
-            dropped += fixed.families - found.families
-            proved += found.proved
-            assert not (found.proved and slack > 0.0)
+                families = families_of(fixed.parents, fixed.costs)
+                found = probed_of(families, fixed.multipliers, limit, workers)
+            assert found.passes or found.alive.all()
+            assert alive_after(families, found.passes, limit).sum() <= found.alive.sum()
+            dropped += int((~found.alive).sum())
+            shown = found.root >= limit or not np.logical_or.reduceat(found.alive, families.first[:-1]).all()
+            proved += shown
+            assert not (shown and slack > 0.0)
     assert dropped > 50
     assert proved
 
@@ -156,4 +155,4 @@ def test_effort_ends_it_with_what_there_is(monkeypatch):
 def test_it_stops_when_it_is_time():
     scores, optimum = wishful(3)
     with Workers(1, lambda: "time_limit") as workers, pytest.raises(Stopped):
-        Polish(ROOM).probed(families_in(scores), found(scores), optimum, EFFORT, workers)
+        probed_of(families_in(scores), found(scores), optimum, workers)

@@ -7,13 +7,13 @@ import naive
 import numpy as np
 import pytest
 from cases import dataset_of, shelf_of
+from fixed import best_at_root, best_spread
 from test_clusters import random_cuts
 
 import extbnsl.bounds.lp.program
 from extbnsl.bounds.ascent import ascend_nodes, find_multipliers
-from extbnsl.bounds.lp.polish import Polish
 from extbnsl.bounds.multipliers import UNIT, cluster_bound, families_of, multipliers_of
-from extbnsl.bounds.patterns import group_bound, pattern_table
+from extbnsl.bounds.patterns import group_bound, group_families, pattern_table
 from extbnsl.data import read_csv
 from extbnsl.events import ignore
 from extbnsl.machine.workers import Workers
@@ -52,9 +52,8 @@ def multipliers_for(kind, families):
             return find_multipliers(families, multipliers_of(families, cuts, weights), 2, 0, workers)
         if kind == "ascent":
             return start
-        polish = Polish(1 << 28)
-        root = polish.improved(families, start, np.inf, 4, workers)
-        return polish.spread(families, root, np.inf, 4, workers) if kind == "spread" else root
+        root = best_at_root(families, start, workers, rounds=4)
+        return best_spread(families, root, workers, rounds=4) if kind == "spread" else root
 
 
 def by_the_kernels(multipliers, low_bits):
@@ -65,8 +64,8 @@ def by_the_kernels(multipliers, low_bits):
     for varset in range(1 << N):
         if not varset & (1 << low_bits) - 1:
             count = VECTOR * int(near_clusters(np.uint64(varset), low_bits, near))
-        apart = (near[0][2][:count] & np.uint64(varset)) == 0
-        h[varset] = int(near[1][2][:count][apart].sum()) * UNIT
+        apart = (near.masks[2][:count] & np.uint64(varset)) == 0
+        h[varset] = int(near.weights[2][:count][apart].sum()) * UNIT
         h[varset] += sum(bound.waiting[b, varset >> 8 * b & 255] for b in range(2))
     return h
 
@@ -89,7 +88,7 @@ def test_cluster_bounds(name, seed, kind, monkeypatch):
     multipliers = multipliers_for(kind, families)
     h1 = np.array([multipliers.value(varset) for varset in range(1 << N)])
     groups = [list(range(6)), list(range(6, 12))]
-    tables = [pattern_table(*own) for own in (group_own(scores, group) for group in groups)]
+    tables = [pattern_table(*group_families(scores.parents, scores.costs, group)) for group in groups]
     patterns = group_bound(tables)
     both = np.maximum(h1, [patterns.value(varset) for varset in range(1 << N)])
     for h in (h1, both):
@@ -99,12 +98,6 @@ def test_cluster_bounds(name, seed, kind, monkeypatch):
     assert h1[0] == pytest.approx(multipliers.root, abs=1e-9)
     for low_bits in (4, 9):
         assert by_the_kernels(multipliers, low_bits) == pytest.approx(h1, abs=1e-9)
-
-
-def group_own(scores, group):
-    from test_patterns import group_families
-
-    return group_families(scores.parents, scores.costs, group)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -119,7 +112,7 @@ def test_ascents_at_nodes(name, seed, kind):
     g, limit = np.random.default_rng(seed).uniform(0, 20, varsets.size), float(rest[0])
     g += limit - rest - 10.0
     keep = np.zeros(varsets.size, np.uint8)
-    given = multipliers.cuts, multipliers.weights
+    given = cluster_bound(multipliers, np.arange(N))
     ascend_nodes(varsets, g, limit, families, given, keep, np.zeros(1, np.uint8))
     kept = keep.astype(bool)
     assert kept[g + rest < limit - 1e-6].all()

@@ -23,6 +23,7 @@ from extbnsl.orders.local_search import (
 )
 from extbnsl.parents.best_score import byte_tables, scratch
 from extbnsl.parents.pruning import prune
+from extbnsl.scores.local import feasible_order
 
 SETTINGS = settings(deadline=None, max_examples=40, suppress_health_check=list(HealthCheck))
 GO_ON = np.zeros(1, dtype=np.uint8)
@@ -49,8 +50,9 @@ def test_the_cost_is_that_of_the_order(seed, n, kicks):
     rng = np.random.default_rng(seed)
     order = rng.permutation(n).astype(np.int64)
     before = cost_of_order(order, best)
-    cost = improve_order(order, np.array([seed + 1], dtype=np.uint64), kicks, GO_ON, tables)
+    missing, cost = improve_order(order, np.array([seed + 1], dtype=np.uint64), kicks, GO_ON, tables)
     assert sorted(order.tolist()) == list(range(n))
+    assert missing == 0
     assert cost == pytest.approx(cost_of_order(order, best), rel=1e-12)
     assert cost <= before
 
@@ -62,15 +64,17 @@ def test_an_insertion_changes_the_cost_by_what_it_says(seed, n):
     order = np.random.default_rng(seed).permutation(n).astype(np.int64)
     places, prefix = np.empty(n, np.int64), np.zeros((n + 1, tables.members.shape[1]), np.uint8)
     rows = scratch(tables)
-    total = _score_places(order, 0, n, places, prefix, tables, rows)
+    missing, total = _score_places(order, 0, n, places, prefix, tables, rows)
+    assert missing == 0
     assert total == pytest.approx(cost_of_order(order, best), rel=1e-12)
     for source in range(n):
-        target, change = _best_insertion(order, source, places, prefix, tables, rows)
+        target, fewer, change = _best_insertion(order, source, places, prefix, tables, rows)
         costs = []
         for other in range(n):
             moved = np.delete(order, source).tolist()
             moved.insert(other, int(order[source]))
             costs.append(cost_of_order(moved, best))
+        assert fewer == 0
         assert change == pytest.approx(min(costs) - total, abs=1e-9)
         assert costs[target] == pytest.approx(min(costs), rel=1e-12)
         after = order.copy()
@@ -119,6 +123,39 @@ def test_children_that_need_a_parent(seed):
         families[x] = [*[f for f in families[x] if f[0] > 1], (1, 25.0)]
     scores = prune(scores_of(families))
     best = naive.best_scores(naive.cost_table(n, families))
-    found, _ = search(byte_tables(scores.parents, scores.costs), n)
+    feasible, left = feasible_order(scores.parents)
+    assert not left
+    tables = byte_tables(scores.parents, scores.costs)
+    with Workers(1) as workers:
+        found = search_orders(tables, n, workers, 0, USUAL, lambda cost: None, np.array(feasible))
     assert found.cost == pytest.approx(naive.optimal_cost_dp(n, best), rel=1e-9)
     assert math.isfinite(cost_of_order(found.order, best))
+
+
+@SETTINGS
+@given(st.integers(0, 2**32), st.floats(1.0, 1e12))
+def test_an_order_that_lacks_parent_sets_says_how_many(seed, scale):
+    """Fewer of them are better whatever the others cost."""
+    rng, n = np.random.default_rng(seed), 6
+    families = random_families(rng, n, most=8)
+    for x in range(1, n):
+        if rng.random() < 0.7:
+            families[x] = [*[(p, c * scale) for p, c in families[x] if p > 1], (1, 30.0 * scale)]
+    scores = prune(scores_of(families))
+    tables = byte_tables(scores.parents, scores.costs)
+    best = naive.best_scores(naive.cost_table(n, families))
+    order = rng.permutation(n).astype(np.int64)
+    lacked = lacking(order, best)
+    missing, cost = improve_order(order, np.array([seed + 1], dtype=np.uint64), 3, GO_ON, tables)
+    assert missing == lacking(order, best) <= lacked
+    if missing == 0:
+        assert cost == pytest.approx(cost_of_order(order, best), rel=1e-12)
+
+
+def lacking(order, best):
+    """The variables that have no parent set before them."""
+    before, count = 0, 0
+    for x in order.tolist():
+        count += not math.isfinite(best[x][before])
+        before |= 1 << x
+    return count

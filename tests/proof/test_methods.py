@@ -8,14 +8,15 @@ import numpy as np
 import pytest
 from cases import dataset_of, random_dataset, random_families, scores_of, wishful
 from flat import solve
-from patching import as_they_stand, load_no_kernels
+from patching import as_they_stand, load_no_kernels, patch_everywhere
 
 import extbnsl.bounds.lp.program
 import extbnsl.proof.effort
 import extbnsl.proof.incumbents
 import extbnsl.proof.searching
 import extbnsl.search.layers
-from extbnsl.bounds.lp.polish import Polish
+from extbnsl.bounds.lp.polish import LACKING, ROOT, polished
+from extbnsl.bounds.lp.probing import probe
 from extbnsl.events import StageEnded, Warned
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.networks.network import Network
@@ -23,7 +24,7 @@ from extbnsl.proof.methods import LOWER_BOUNDS, PARENT_GRAPHS
 from extbnsl.verify.optimality import verify_optimality
 from extbnsl.verify.rescoring import score_network
 
-problem, plain_spread = extbnsl.proof.searching.guided_problem, Polish.spread
+problem = extbnsl.proof.searching.guided_problem
 COMBINATIONS = [
     dict(zip(("lower_bound", "fixing", "ancestral", "path_extension", "parent_graph"), values, strict=True))
     for values in itertools.product(LOWER_BOUNDS, (True, False), (True, False), (True, False), PARENT_GRAPHS)
@@ -68,8 +69,7 @@ def test_random_local_scores_with_polish(lower_bound, fixing, monkeypatch):
     """The search is guided by what the LP found, if there are multipliers."""
     pytest.importorskip("highspy")
     monkeypatch.setattr(extbnsl.proof.incumbents, "search_orders", as_they_stand)
-    spread = []
-    monkeypatch.setattr(Polish, "spread", lambda *given: spread.append(plain_spread(*given)) or spread[-1])
+    spread = recorded_polishing(monkeypatch, LACKING)
     guided = []
     monkeypatch.setattr(
         extbnsl.proof.searching, "guided_problem", lambda guide, *a: guided.append(guide) or problem(guide, *a)
@@ -89,8 +89,23 @@ def test_random_local_scores_with_polish(lower_bound, fixing, monkeypatch):
 @pytest.fixture
 def probings(thorough, monkeypatch):
     """What probing has brought, when it is used, and that is always worth it."""
-    found, plain = [], Polish.probed
-    monkeypatch.setattr(Polish, "probed", lambda *given: found.append(plain(*given)) or found[-1])
+    found = []
+    again = lambda *given: found.append(probe(*given)) or found[-1]  # noqa: E731
+    patch_everywhere(monkeypatch, "bounds.lp.probing", "probe", again)
+    return found
+
+
+def recorded_polishing(monkeypatch, share):
+    """The multipliers that linear programs for this share find, as they are found."""
+    found = []
+
+    def record(families, start, goal, *given):
+        reached = polished(families, start, goal, *given)
+        if goal.share == share:
+            found.append(reached.multipliers)
+        return reached
+
+    patch_everywhere(monkeypatch, "bounds.lp.polish", "polished", record)
     return found
 
 
@@ -133,9 +148,8 @@ def test_what_was_shown_until_it_is_stopped_counts(probings, monkeypatch):
     def stopped(*_):
         raise Stopped("time_limit")
 
-    roots, plain = [], Polish.improved
-    monkeypatch.setattr(Polish, "improved", lambda *given: roots.append(plain(*given)) or roots[-1])
-    monkeypatch.setattr(Polish, "probed", stopped)
+    roots = recorded_polishing(monkeypatch, ROOT)
+    monkeypatch.setattr("extbnsl.proof.bounding.probe", stopped)
     monkeypatch.setattr(extbnsl.proof.incumbents, "search_orders", as_they_stand)
     result = solve(scores_of(wishful(1)), threads=1)
     assert result.status == "time_limit"

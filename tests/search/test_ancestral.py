@@ -68,7 +68,7 @@ def test_the_smallest_closed_set(seed, n, slack):
     own = ancestry(scores.parents, tuple(reduced), np.zeros(0, np.uint64))
     everything, par = np.uint64((1 << n) - 1), np.empty(64, np.uint64)
     for varset in range((1 << n) - 1):
-        found = int(closed_set(np.uint64(varset), everything, slack, own.parents, own.reduced, own.first, par))
+        found = int(closed_set(np.uint64(varset), everything, slack, own, par))
         expected = naive_sets(scores, reduced, varset, slack)
         if expected is None:  # a variable that needs no other may have been taken before the child was looked at
             assert found == 0 or found.bit_count() == 1
@@ -85,7 +85,7 @@ def test_h1_of_the_kernels_is_that_of_the_formula(seed, n, low_bits):
     low_bits = min(max(1, low_bits), n)
     clusters = cluster_bound(multipliers, np.arange(n))
     near = new_near(clusters)
-    masks, weights = near[0][2], near[1][2]
+    masks, weights = near.masks[2], near.weights[2]
     for varset in range(1 << n):
         high = varset >> low_bits << low_bits
         count = VECTOR * int(near_clusters(np.uint64(high), low_bits, near))
@@ -104,7 +104,7 @@ def test_the_set_of_many_nodes_is_that_of_each():
     par = np.empty(64, np.uint64)
     for varset, cost, closed in zip(varsets, g, found, strict=True):
         slack = limit - cost - multipliers.value(int(varset))
-        assert closed == closed_set(varset, np.uint64(127), slack, own.parents, own.reduced, own.first, par)
+        assert closed == closed_set(varset, np.uint64(127), slack, own, par)
 
 
 def test_numbers_stand_for_the_smallest_set_that_holds_a_nodes():

@@ -40,8 +40,7 @@ def test_processes_make_the_layers_that_threads_make(parent_graph, memory, proce
         return [columns(state, ready, store.folder) for state in states]
 
     expected = layers_made_by(None)
-    for kernel in ("expand", "expand_layered"):
-        monkeypatch.setattr(tasks, kernel, None)  # of no use in this process any more
+    monkeypatch.setattr(tasks, "expand", None)  # of no use in this process any more
     assert layers_made_by(processes) == expected
     assert len(expected) == 11
 

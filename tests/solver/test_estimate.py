@@ -8,17 +8,18 @@ import numpy as np
 import pytest
 from cases import dataset_of, random_dataset, scores_of, wishful
 from flat import estimate, solve
-from patching import load_no_kernels
+from patching import load_no_kernels, patch_everywhere
 
-from extbnsl.bounds.lp.polish import Polish
+from extbnsl.bounds.lp.polish import polished
 from extbnsl.cli import main, outlook
 from extbnsl.cli.outlook import advice, document, format_span, lines, warnings
 from extbnsl.data import read_csv
 from extbnsl.errors import InputError
 from extbnsl.events import LayerEnded, StageAdvanced, StageStarted
+from extbnsl.machine.budgets import Granted
 from extbnsl.scores.local import local_scores
 from extbnsl.search.forecast import forecast
-from extbnsl.solver.needs import Budgets, Counting, Estimate, Trial
+from extbnsl.solver.needs import Counting, Estimate, Trial
 
 FULL = {"lower_bound": "static", "path_extension": False}
 MEGABYTE = 1 << 20
@@ -73,11 +74,12 @@ def test_what_was_seen_to_the_end_is_what_solve_then_does(options, seed):
 @pytest.mark.parametrize("polish", [None, True, False])
 def test_what_would_be_large_is_polished_first(thorough, polish, monkeypatch):
     """Children that want many parents: a solve closes the gap at the root then, and the estimate knows."""
-    polished, plain = [], Polish.improved
-    monkeypatch.setattr(Polish, "improved", lambda *given: polished.append(plain(*given)) or polished[-1])
+    done = []
+    again = lambda *given: done.append(polished(*given)) or done[-1]  # noqa: E731
+    patch_everywhere(monkeypatch, "bounds.lp.polish", "polished", again)
     problem = scores_of(wishful(4))
     found = estimate(problem, threads=1, polish=polish)
-    assert bool(polished) == (polish is not False)
+    assert bool(done) == (polish is not False)
     assert found.complete
     best = solve(problem, threads=1).cost
     assert max(trial.lower_bound for trial in found.trials) <= best + 1e-9
@@ -88,7 +90,7 @@ def test_memory_and_disk_are_what_solve_then_takes():
     wide = dataset_of(whole.codes[:, :21], whole.arities[:21])  # whose layers outgrow the least memory by far
     found = estimate(wide, threads=1, **FULL)
     (trial,) = found.trials
-    little, ample = (Budgets(memory, 1 << 40, 1, None) for memory in (least_of(trial), trial.memory(1)))
+    little, ample = (Granted(memory, 1 << 40, 1, None) for memory in (least_of(trial), trial.memory(1)))
     assert not trial.fits(little)
     assert trial.fits(ample)
     taken = {}
@@ -177,31 +179,31 @@ def guessed(budgets):
 
 
 def test_budgets_that_will_not_do_are_warned_of():
-    ample = Budgets(1 << 50, 1 << 50, 1, None)
+    ample = Granted(1 << 50, 1 << 50, 1, None)
     found = guessed(ample)
     assert warnings(found) == []
     assert advice(found) == "The budgets will do, and all layers stay in memory."
     assert any("perhaps" in line for line in lines(found))
-    spilling = guessed(Budgets(64 * MEGABYTE, 1 << 50, 1, None))
+    spilling = guessed(Granted(64 * MEGABYTE, 1 << 50, 1, None))
     assert warnings(spilling) == []
     assert "would keep all layers in memory" in advice(spilling)
-    small_disk = guessed(Budgets(64 * MEGABYTE, int(spilling.disk * 1.01), 1, None))
+    small_disk = guessed(Granted(64 * MEGABYTE, int(spilling.disk * 1.01), 1, None))
     assert "perhaps" in warnings(small_disk)[0]
     assert advice(small_disk).startswith("Give --disk")
-    tiny_disk = guessed(Budgets(64 * MEGABYTE, MEGABYTE, 1, None))
+    tiny_disk = guessed(Granted(64 * MEGABYTE, MEGABYTE, 1, None))
     assert "and --disk grants 1.0MiB" in warnings(tiny_disk)[0]
     assert advice(tiny_disk).startswith("A proof is out of reach")
-    hasty = guessed(Budgets(1 << 50, 1 << 50, 1, 1.0))
+    hasty = guessed(Granted(1 << 50, 1 << 50, 1, 1.0))
     assert "--time-limit grants 1.0 s" in warnings(hasty)[0]
     assert advice(hasty).startswith("Give --time-limit")
-    cramped = guessed(Budgets(12 * MEGABYTE, 1 << 50, 1, None))
+    cramped = guessed(Granted(12 * MEGABYTE, 1 << 50, 1, None))
     assert "--memory grants 12.0MiB" in warnings(cramped)[0]
     assert advice(cramped) == "Give --memory 16.0MiB or more."
 
 
 def test_a_rough_guess_asks_for_more_effort(monkeypatch):
     monkeypatch.setattr(outlook, "ROUGH", 1.0)
-    found = guessed(Budgets(1 << 50, 1 << 50, 1, 4.0))
+    found = guessed(Granted(1 << 50, 1 << 50, 1, 4.0))
     assert "too rough" in advice(found)
 
 

@@ -23,7 +23,8 @@ from extbnsl.events import IncumbentFound, LayerEnded, StageEnded, StageStarted,
 from extbnsl.files.manifest import read_manifest
 from extbnsl.formats.score_reader import read_scores
 from extbnsl.formats.score_writer import write_scores
-from extbnsl.machine.workers import Stopped
+from extbnsl.kernels.varsets import pack
+from extbnsl.machine.workers import Stopped, never
 from extbnsl.orders.local_search import Incumbent, improve_order
 from extbnsl.scores.local import LocalScores, local_scores
 from extbnsl.verify.rescoring import score_network
@@ -490,12 +491,12 @@ def test_a_better_network_between_layers_tightens_the_search(monkeypatch, tmp_pa
     dataset = random_dataset(np.random.default_rng(7), 11, 300)
     attempts, found = [], []
 
-    def search_orders(tables, n, workers, seed, effort, on_better):
+    def search_orders(tables, n, workers, seed, effort, on_better, feasible):
         attempts.append(seed)
         if len(attempts) > components_searched:
-            return real(tables, n, workers, seed, effort, on_better)
+            return real(tables, n, workers, seed, effort, on_better, feasible)
         order, halt = np.arange(n), np.ones(1, np.uint8)
-        return Incumbent(order, improve_order(order, np.ones(1, np.uint64), 0, halt, tables))
+        return Incumbent(order, improve_order(order, np.ones(1, np.uint64), 0, halt, tables)[1])
 
     real = extbnsl.proof.incumbents.search_orders
     options = {"lower_bound": "static", "threads": 1}
@@ -512,3 +513,42 @@ def test_a_better_network_between_layers_tightens_the_search(monkeypatch, tmp_pa
     assert better.stats["nodes_kept"] < poor.stats["nodes_kept"]
     costs = [event.cost for event in found if isinstance(event, IncumbentFound)]
     assert costs == sorted(costs, reverse=True)
+
+
+def chain_without_empty_sets(n, cost=1.0):
+    """Local scores in which each variable but the first needs the one before it, or any other."""
+    families = []
+    for x in range(n):
+        sets = [()] if x == 0 else [(x - 1,), ((x + 1) % n,)]
+        varsets = np.array([pack(own, n) for own in sets])
+        families.append((varsets, np.arange(1.0, len(sets) + 1.0) * cost))
+    return local_scores([f"v{x}" for x in range(n)], families, "file")
+
+
+@pytest.mark.parametrize("n", [12, 70])
+@pytest.mark.parametrize("cost", [1.0, 1e11])
+@pytest.mark.parametrize("polls", [0, 1, 5, None])
+def test_children_without_the_empty_set_always_get_a_network(n, cost, polls):
+    """However early it is stopped: then with a network and bounds, each of which holds."""
+    scores = chain_without_empty_sets(n, cost)
+    seen = itertools.count()
+    stop = never if polls is None else lambda: "interrupted" if next(seen) >= polls else None
+    result = solve(scores, threads=1, stop=stop)
+    assert result.network.order() is not None
+    assert result.cost >= n * cost
+    assert result.lower_bound <= n * cost
+    if polls is None:
+        assert result.status == "optimal"
+        assert result.cost == pytest.approx(n * cost, rel=1e-9)
+    elif polls == 0:
+        assert result.status == "interrupted"
+
+
+def test_the_bound_of_several_components_is_what_they_prove():
+    """Costs of either sign: the total is small, but each component is proved within its own tolerance."""
+    families = [[(0, 2e12), (2, 2e12 - 3)], [(0, 1e12)], [(0, -2e12), (8, -2e12 - 3)], [(0, -1e12)]]
+    result = solve(scores_of(families), threads=1)
+    assert result.status == "optimal"
+    assert result.cost == pytest.approx(-6.0, abs=1e-2)
+    proved = sum(cost - tolerance(cost) for cost in (2e12 - 3, 1e12, -2e12 - 3, -1e12))
+    assert result.lower_bound == pytest.approx(proved, rel=1e-6)

@@ -38,7 +38,8 @@ import extbnsl.proof.prove
 import extbnsl.proof.standing
 import extbnsl.search.score_cache
 import extbnsl.solver.score
-from extbnsl.bounds.lp.polish import Polish, highs_installed
+from extbnsl.bounds.lp.polish import highs_installed
+from extbnsl.bounds.lp.probing import probe
 from extbnsl.cli import main
 from extbnsl.data import read_csv
 from extbnsl.errors import BudgetError, InputError, RunDirectoryError
@@ -208,8 +209,9 @@ def no_shared_table(problem, workers, shelf, observer, begun, on_size):
 
 def test_killed_runs_that_do_all_there_is(thorough, tmp_path, monkeypatch):
     """A long look for a better network, polishing and probing before each search."""
-    found, plain = [], Polish.probed
-    monkeypatch.setattr(Polish, "probed", lambda *given: found.append(plain(*given)) or found[-1])
+    found = []
+    again = lambda *given: found.append(probe(*given)) or found[-1]  # noqa: E731
+    patch_everywhere(monkeypatch, "bounds.lp.probing", "probe", again)
     disk = SharedDisk(tmp_path / "undisturbed")
     disk.root.mkdir()
     with disk.watch():

@@ -22,63 +22,81 @@ BATCH = 64  # probes before the families dropped are taken from the programs
 PROBE_EFFORT = 1000  # simplex iterations of a probe, at most
 LIKELY = 3  # families of a choice that are to be columns
 
-Told = Callable[[int, int, str], None]
-
 
 @dataclass(frozen=True)
 class Choice:
-    """Families of one child, some that are left and not all of them: the choice is to have one of these."""
+    """Families of one child, some that are left and not all of them: the choice is to have one of these.
 
+    number: that of the child, the variable, and whether it is to be a parent; the same whatever families are left.
+    """
+
+    number: int
     families: NDArray[np.int64]
     others: NDArray[np.int64]
 
 
 @dataclass(frozen=True)
 class Probed:
-    """alive (m,) bool: the families that are left; a child may have none, then no network is below the limit. passes:
+    """How far probing has come.
+
+    alive (m,) bool: the families that are left; a child may have none, then no network is below the limit. passes:
     multipliers that drop the others, each for those that were left then, without their reduced costs. root: the bound
-    of what is left."""
+    of what is left. tried: the numbers of the choices probed, of `choices` in all; iterations: what they took.
+    """
 
     alive: NDArray[np.bool_]
     passes: tuple[Multipliers, ...]
     root: float
+    tried: frozenset[int]
+    choices: int
+    iterations: int
 
 
 def choices_of(families: FamilyArrays) -> list[Choice]:
     """For each child X and variable Y, if both are possible: parents with Y, and without. O(families times n)."""
     bits = np.unpackbits(np.ascontiguousarray(families.parents.T).view(np.uint8), axis=1, bitorder="little")
-    found = []
-    for lo, hi in zip(families.first[:-1].tolist(), families.first[1:].tolist(), strict=True):
+    found, n = [], families.first.size - 1
+    for x, (lo, hi) in enumerate(zip(families.first[:-1].tolist(), families.first[1:].tolist(), strict=True)):
         own, counts = bits[lo:hi].astype(bool), bits[lo:hi].sum(axis=0, dtype=np.int64)
         for y in np.flatnonzero((counts > 0) & (counts < hi - lo)).tolist():
             some, rest = lo + np.flatnonzero(own[:, y]), lo + np.flatnonzero(~own[:, y])
-            found += [Choice(some, rest), Choice(rest, some)]
+            found += [Choice(2 * (x * n + y), some, rest), Choice(2 * (x * n + y) + 1, rest, some)]
     return found
 
 
-def probe(program: Program, limit: float, effort: int, workers: Workers, told: Told) -> Probed:
-    """Probe all choices of the program's families, within about so many simplex iterations.
+def probe(
+    program: Program,
+    limit: float,
+    effort: int,
+    tried: frozenset[int],
+    workers: Workers,
+    on_batch: Callable[[Probed], None] = lambda reached: None,
+) -> Probed:
+    """Probe the choices of the program's families but those that were tried before, within about so many simplex
+    iterations.
 
-    Those first that the multipliers of the root nearly exclude. told: see `Polish`. Deterministic, whatever the
-    threads. Raises Stopped.
+    Those first that the multipliers of the root nearly exclude. on_batch gets what there is after each batch.
+    Deterministic, whatever the threads. Raises Stopped, and what on_batch raises.
     """
-    probing = _Probing(program, limit, workers)
-    effort -= probing.settle(effort)
-    choices = probing.promising(choices_of(program.families)) if effort > 0 else []
+    probing = _Probing(program, limit, tried, workers)
+    probing.settle(effort)
+    choices = probing.promising(choices_of(program.families)) if probing.iterations < effort else []
     for begin in range(0, len(choices), BATCH):
-        if effort > 0 and not probing.over:
-            effort -= probing.settle(effort)
-        if effort > 0 and not probing.over:
-            told(begin, len(choices), f"choices probed, {probing.alive.sum():,} parent sets left")
-            effort -= probing.batch(choices[begin : begin + BATCH])
-    return Probed(probing.alive, tuple(probing.passes), probing.root)
+        if probing.iterations < effort and not probing.over:
+            probing.settle(effort - probing.iterations)
+        if probing.iterations < effort and not probing.over:
+            probing.batch(choices[begin : begin + BATCH])
+            on_batch(probing.reached())
+    return probing.reached()
 
 
 class _Probing:
     """The programs at work, and what they have found."""
 
-    def __init__(self, program: Program, limit: float, workers: Workers) -> None:
+    def __init__(self, program: Program, limit: float, tried: frozenset[int], workers: Workers) -> None:
         self._program, self._limit, self._workers = program, limit, workers
+        self._tried, self._choices = set(tried), len(tried)
+        self.iterations = 0
         self._streams: list[Program] = []
         self._costs = program.families.costs
         self._least = np.zeros(0)
@@ -92,25 +110,32 @@ class _Probing:
         first = self._program.families.first
         return self.root >= self._limit or not np.logical_or.reduceat(self.alive, first[:-1]).all()
 
-    def settle(self, effort: int) -> int:
-        """Solve the program with the families that are left, at the root; the iterations that it took."""
+    def reached(self) -> Probed:
+        """What there is by now."""
+        tried, passes = frozenset(self._tried), tuple(self.passes)
+        return Probed(self.alive.copy(), passes, self.root, tried, self._choices, self.iterations)
+
+    def settle(self, effort: int) -> None:
+        """Solve the program with the families that are left, at the root."""
         left = self._program.solve(effort, self._workers)
         if left:
             found = self._program.multipliers()
             self._least = found.root + found.reduced
             self.root = max(self.root, found.root)
             self._take(found)
-        return effort - left
+        self.iterations += effort - left
 
     def promising(self, choices: list[Choice]) -> list[Choice]:
-        """Those of the choices that cost more at the root than others first; some families of each become columns."""
+        """The choices not tried yet, those that cost more at the root first; some families of each become columns."""
+        choices = [choice for choice in choices if choice.number not in self._tried]
+        self._choices = len(self._tried) + len(choices)
         least = np.array([self._least[choice.families].min() for choice in choices])
         columns = [c.families[np.argsort(self._least[c.families], kind="stable")[:LIKELY]] for c in choices]
         self._program.add_missing(np.unique(np.concatenate(columns)) if columns else np.zeros(0, np.int64))
         return [choices[i] for i in np.argsort(-least, kind="stable")]
 
-    def batch(self, choices: list[Choice]) -> int:
-        """Probe some choices side by side, and take what the programs have found; the iterations that it took."""
+    def batch(self, choices: list[Choice]) -> None:
+        """Probe some choices side by side, and take what the programs have found."""
         if not self._streams:
             self._streams = self._program.copies(STREAMS)
         values = self._program.values()
@@ -127,7 +152,8 @@ class _Probing:
             found = results[k % STREAMS][0][k // STREAMS]
             if found is not None:
                 self._take(found)
-        return sum(iterations for _, iterations in results)
+        self.iterations += sum(iterations for _, iterations in results)
+        self._tried.update(choice.number for choice in choices)
 
     def _stream(self, stream: Program, choices: list[Choice]) -> tuple[list[Multipliers | None], int]:
         """The multipliers of those choices that show something, and the iterations that they took together."""
