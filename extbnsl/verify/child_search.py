@@ -266,13 +266,14 @@ def _split(top, child, frames, space):
 @inlined
 def _find_lost(top, child, frames, space):
     """The multipliers of the clusters disjoint from the node, and as lost those that hold a candidate; exact."""
-    space.lost[: frames.left[top]] = 0
+    lost, hits, candidates, left = space.lost, child.hits, frames.candidates[top], frames.left[top]
+    lost[:left] = 0
     rest = np.int64(0)
     for a in range(frames.disjoints[top]):
         c = frames.disjoint[top, a]
         rest += child.multipliers[c]
-        for j in range(frames.left[top]):
-            space.lost[j] += child.hits[c, frames.candidates[top, j]]
+        for j in range(left):  # locals: what is written could be what is read, for all that the compiler knows
+            lost[j] += hits[c, candidates[j]]
     return rest
 
 
