@@ -48,4 +48,4 @@ def read_csv(
             "first row is one)."
         )
     columns = with_header(table) if named else without_header(table)
-    return prepare(columns, source, missing=missing, discretise=discretise, arities=declared)
+    return prepare(columns, source, missing=missing, discretise=discretise, arities=declared, reading=reading)

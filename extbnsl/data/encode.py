@@ -9,6 +9,7 @@ from extbnsl.data.column import Column, check_names, listed, ordered, recoded
 from extbnsl.data.dataset import Dataset
 from extbnsl.data.discretise import parse_rule, settle_states
 from extbnsl.data.missing import check_rule, mark_missing, missing_label, settle_missing
+from extbnsl.data.reading import Reading
 from extbnsl.errors import InputError
 
 
@@ -29,32 +30,33 @@ def prepare(
     missing: str = "refuse",
     discretise: str | None = None,
     arities: Mapping[str, int] | None = None,
-    warnings: Sequence[str] = (),
+    reading: Reading | None = None,
 ) -> Dataset:
     """The Dataset of `columns`, all of the same number of records, by rules that passed `check_rules`.
 
     First missing values, then the order of states, then declared arities (which exempt a column from what
     follows), then intervals, then codes. Duplicate records stay: each is a record. A constant column stays,
     with a warning. Raises InputError as `settle_missing`, `declare` and `settle_states` do, and for no
-    columns, no records and names that are empty or occur twice. O(N n).
+    columns, no records and names that are empty or occur twice, BudgetError if the time of `reading` is up. O(N n).
     """
+    reading = reading or Reading(memory=0)
     check_names([column.name for column in columns], source)
     if len(columns[0].codes) == 0:
         raise InputError(f"{source} has no records: give at least one row of data.")
-    complete, of_missing = settle_missing([mark_missing(column) for column in columns], missing, source)
-    declared, free = declare([ordered(column) for column in complete], arities or {}, source)
+    complete, of_missing = settle_missing([mark_missing(c) for c in reading.watched(source, columns)], missing, source)
+    declared, free = declare([ordered(c) for c in reading.watched(source, complete)], arities or {}, source)
     settled, of_states = settle_states(free, parse_rule(discretise), source)
     by_name = {column.name: _with_missing(column) for column in (*declared, *settled)}
     final = [by_name[column.name] for column in columns]
     codes = np.empty((len(final[0].codes), len(final)), dtype=np.uint16)
-    for j, column in enumerate(final):
+    for j, column in enumerate(reading.watched(source, final)):
         codes[:, j] = column.codes
     return Dataset(
         names=tuple(column.name for column in final),
         states=tuple(column.values for column in final),
         codes=codes,
         source=source,
-        warnings=(*warnings, *of_missing, *of_states, *_constants(final)),
+        warnings=(*of_missing, *of_states, *_constants(final)),
     )
 
 

@@ -1,13 +1,17 @@
 """What reading a file may take, and who hears of it."""
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from os import PathLike
+from typing import TypeVar
 
 from extbnsl.errors import BudgetError
 from extbnsl.events import Observer, StageAdvanced, ignore
 from extbnsl.machine.budgets import Deadline, default_memory, format_size
 
 STAGE = "reading"
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -24,9 +28,19 @@ class Reading:
 
     def advanced(self, path: str | PathLike[str], done: int, total: int) -> None:
         """Say that `done` of `total` bytes of the file have been read (0: nobody knows); BudgetError if time is up."""
+        self.check_time(path)
+        self.observer(StageAdvanced(STAGE, done, total, "bytes"))
+
+    def watched(self, path: str | PathLike[str], columns: Iterable[T]) -> Iterator[T]:
+        """The columns, one after the other; BudgetError when the time is up between two."""
+        for column in columns:
+            self.check_time(path)
+            yield column
+
+    def check_time(self, path: str | PathLike[str]) -> None:
+        """Raise BudgetError if the time is up."""
         if self.deadline.passed():
             raise BudgetError(f"The time limit passed while {path} was read: give a longer --time-limit.")
-        self.observer(StageAdvanced(STAGE, done, total, "bytes"))
 
     def check_memory(self, path: str | PathLike[str], needed: int, so_far: str) -> None:
         """Raise BudgetError if what has been read so far is certain to need more bytes than the memory has."""
