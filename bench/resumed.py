@@ -1,4 +1,4 @@
-"""`python -m bench.resumed`: what it costs to run a solve in short sessions, each resumed by the next. See README.md."""
+"""`python -m bench.resumed`: what it costs to run a solve in short sessions, each resumed by the next."""
 
 import argparse
 import json
