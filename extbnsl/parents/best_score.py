@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.kernels.bits import lowest, u64
-from extbnsl.kernels.compiler import inlined, njit
+from extbnsl.kernels.compiler import njit
 from extbnsl.kernels.varsets import words
 
 NONE_INSIDE = np.int64(-1)
@@ -187,35 +187,10 @@ def new_shared_words(tables, low_bits):
 
 
 @njit
-def _above_low_bytes(varset, row, shared, bits):
-    """The word at `row` of a bitset of parent sets, those with no member outside `varset` in the bytes shared."""
+def above_low_bytes(varset, row, low_bytes, blocks, bits):
+    """The word at `row` of a bitset of parent sets, those with no member outside `varset` in the bytes above the low
+    ones, by tables with so many blocks for each child."""
     left = ~u64(0)
-    for b in range(shared.low_bytes, shared.blocks):
+    for b in range(low_bytes, blocks):
         left &= bits[row + (u64(b) << u64(8)) + ((varset >> u64(b << 3)) & u64(255))]
     return left
-
-
-@inlined
-def cost_below(child, above, low, most, tables, shared):
-    """What the child's cheapest parent set inside `above | low` costs, if that is below `most`; otherwise infinity.
-
-    above, low: uint64, of which `low` has members in the low bytes only; made words are those of `above`. A word whose
-    first family costs too much ends the look-up, because the families lie in score order.
-    """
-    second = u64(256 if shared.low_bytes > 1 else 0)  # with a single low byte it is looked up twice
-    shift = u64(8 if shared.low_bytes > 1 else 0)
-    byte = (above | low) & u64(255)
-    byte2 = second + (((above | low) >> shift) & u64(255))
-    row = u64(tables.start[child])
-    first = u64(tables.first[child])
-    word = u64(0)
-    while word < u64(tables.width[child]) and tables.costs[first + (word << u64(6))] < most:
-        if word == shared.made[child]:
-            shared.words[child, word] = _above_low_bytes(above, row, shared, tables.bits)
-            shared.made[child] += u64(1)
-        left = shared.words[child, word] & tables.bits[row + byte] & tables.bits[row + byte2]
-        if left:
-            return tables.costs[first + (word << u64(6)) + lowest(left)]
-        word += u64(1)
-        row += u64(shared.blocks << 8)
-    return np.inf

@@ -17,9 +17,9 @@ import numpy as np
 
 from extbnsl.kernels.bits import highest, lowest, popcount, u64
 from extbnsl.kernels.compiler import njit
-from extbnsl.parents.best_score import cost_below, new_shared_words
+from extbnsl.parents.best_score import above_low_bytes, new_shared_words
 from extbnsl.search.node_bound import fill_coarse, fine_part
-from extbnsl.search.open_list import finish_target, new_scratch, offer
+from extbnsl.search.open_list import finish_target, new_scratch
 from extbnsl.search.targets import first_of_number
 
 
@@ -28,21 +28,28 @@ def _generate(t, targets, sources, tables, shared, rules, scratch):
     """All successors in target t into the open list; the number of edges generated.
 
     They come from the nodes of a partition by the variables in its leaves, as far as the number of their successors
-    allows them. tables: None if the nodes carry rows, which decides what is compiled; shared: see `cost_below`.
+    allows them. tables: None if the nodes carry rows, which decides what is compiled. A word of shared.words is made
+    when it is needed; one whose first family costs too much ends the look-up, as families lie in score order.
+
+    One long loop: a function that takes arrays would cost more than all the rest.
     """
     starts, lows, g, successors = sources.starts, sources.lows, sources.g, sources.successors
     free, order, rows, allowed = sources.free, sources.order, sources.rows, rules.ancestry.allowed
-    coarse, open_list, limit = scratch.coarse, scratch.open_list, rules.limit
+    coarse, limit, inside = scratch.coarse, rules.limit, (u64(1) << u64(rules.low_bits)) - u64(1)
+    best, leaf, occupied, blocks = scratch.open_list
+    if tables is not None:
+        costs, first, bits, start, width = tables.costs, tables.first, tables.bits, tables.start, tables.width
+        words, made, low_bytes, stride = shared.words, shared.made, shared.low_bytes, u64(shared.blocks << 8)
+    two = u64(rules.low_bits > 8)  # a single low byte is looked up twice
     high = targets.highs[t] << u64(rules.low_bits)
     fine, at_fine, finest, cut = fine_part(high, rules.low_bits, rules.groups)
-    inside = (u64(1) << u64(rules.low_bits)) - u64(1)
     edges = 0
     # unsigned arithmetic throughout: a signed index costs a test for negative values
     for k in range(targets.first[t], targets.first[t + 1]):
         leaves, source = targets.leaves[k], targets.partitions[k]
         above = high & ~leaves  # a high leaf is not in the source
         if tables is not None:
-            shared.made[:] = 0
+            made[:] = 0
         begin = first_of_number(order, successors, starts[source], free[source], lowest(leaves))
         end = first_of_number(order, successors, begin, free[source], highest(leaves) + u64(1))
         for part in range(2):
@@ -52,6 +59,8 @@ def _generate(t, targets, sources, tables, shared, rules, scratch):
                 low = u64(lows[i])
                 rest = leaves & ~low & allowed[successors[i]]
                 slack = limit - g[i]
+                byte = (above | low) & u64(255)
+                byte2 = (two << u64(8)) + (((above | low) >> (two << u64(3))) & u64(255))
                 while rest:
                     bit = rest & (~rest + u64(1))
                     x = lowest(rest)
@@ -59,12 +68,32 @@ def _generate(t, targets, sources, tables, shared, rules, scratch):
                     to = (low | bit) & inside
                     edges += 1
                     most = slack - coarse[to >> cut] - fine[at_fine + (to & finest)]  # x must cost less
+                    cost = np.inf
                     if tables is None:
                         cost = rows[i, x - popcount((above | low) & (bit - u64(1)))]
                     else:
-                        cost = cost_below(x, above, low, most, tables, shared)
+                        row = u64(start[x])
+                        word = u64(0)
+                        while word < u64(width[x]) and costs[u64(first[x]) + (word << u64(6))] < most:
+                            if word == made[x]:
+                                words[x, word] = above_low_bytes(above, row, low_bytes, shared.blocks, bits)
+                                made[x] += u64(1)
+                            left = words[x, word] & bits[row + byte] & bits[row + byte2]
+                            if left:
+                                cost = costs[u64(first[x]) + (word << u64(6)) + lowest(left)]
+                                break
+                            word += u64(1)
+                            row += stride
                     if cost < most:
-                        offer(to, g[i] + cost, x, open_list)
+                        cost += g[i]
+                        flag = u64(1) << (to & u64(63))
+                        if not occupied[to >> u64(6)] & flag:
+                            occupied[to >> u64(6)] |= flag
+                            blocks[to >> u64(12)] |= u64(1) << ((to >> u64(6)) & u64(63))
+                            best[to] = np.inf
+                        if cost < best[to] or (cost == best[to] and x < leaf[to]):
+                            best[to] = cost
+                            leaf[to] = x
     return edges
 
 

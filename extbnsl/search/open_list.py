@@ -60,20 +60,6 @@ def new_scratch(rules):
     )
 
 
-@inlined
-def offer(low, g, leaf, open_list):
-    """Let the open list have the node with this low part, if it is new or costs less than before."""
-    flag = u64(1) << (low & u64(63))
-    if not open_list.occupied[low >> u64(6)] & flag:
-        open_list.occupied[low >> u64(6)] |= flag
-        open_list.blocks[low >> u64(12)] |= u64(1) << ((low >> u64(6)) & u64(63))
-        open_list.g[low] = g
-        open_list.leaf[low] = leaf
-    elif g < open_list.g[low] or (g == open_list.g[low] and leaf < open_list.leaf[low]):
-        open_list.g[low] = g
-        open_list.leaf[low] = leaf
-
-
 @njit
 def _emit(high, rules, scratch, vectors, kept, end):
     """Move the nodes of one target from the open list to the columns, from row `end` on, in ascending order.
