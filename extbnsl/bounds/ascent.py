@@ -9,6 +9,7 @@ from extbnsl.bounds.cuts import MEMBERS, count_times, has, holds, is_cluster
 from extbnsl.bounds.multipliers import UNIT, FamilyArrays, Multipliers, multipliers_of, reduce, whole_units
 from extbnsl.kernels.bits import lowest, u64
 from extbnsl.kernels.compiler import njit
+from extbnsl.kernels.random import new_state, random_below, random_share
 from extbnsl.kernels.varsets import words
 from extbnsl.machine.workers import Workers
 
@@ -49,17 +50,6 @@ def find_multipliers(
     _, cuts, weights = max(found, key=lambda one: one[0])
     whole = whole_units(weights)
     return multipliers_of(families, cuts[whole > 0], whole[whole > 0])
-
-
-@njit
-def _random(state):
-    """The next of a sequence of random 64-bit numbers (xorshift64*, Vigna 2016)."""
-    x = state[0]
-    x ^= x >> u64(12)
-    x ^= x << u64(25)
-    x ^= x >> u64(27)
-    state[0] = x
-    return x * u64(2685821657736338717)
 
 
 @njit
@@ -119,7 +109,7 @@ def _shrink(members, free, state):
             size += 1
     trial = np.empty_like(members)
     for i in range(size):
-        j = i + np.int64(_random(state) % u64(size - i))
+        j = i + random_below(state, size - i)
         order[i], order[j] = order[j], order[i]
         if has(members, order[i]):
             trial[:] = members
@@ -220,7 +210,7 @@ def improve(families, cuts, weights, count, rounds, seed, halt):
     cuts, weights: room for the multipliers, the first `count` given. Ends early when halt[0] is set. Returns the
     number of cuts and the root bound.
     """
-    state = np.array([u64(seed) * u64(2654435761) + u64(88172645463325252)])
+    state = new_state(seed)
     reduced, least = np.empty(families.costs.size), np.empty(families.first.size - 1)
     reduce(families, cuts, weights, count, reduced, least)
     base = least.sum()
@@ -231,12 +221,12 @@ def improve(families, cuts, weights, count, rounds, seed, halt):
     for _ in range(rounds):
         if halt[0]:
             break
-        share = SHARES[_random(state) % u64(len(SHARES))]
+        share = SHARES[random_below(state, len(SHARES))]
         trial[:] = reduced
         found = base
         kept = 0
         for c in range(count):
-            drawn = (_random(state) >> u64(11)) * (1.0 / 9007199254740992.0)
+            drawn = random_share(state)
             part = 0.0 if drawn >= share else (0.5 if drawn < 0.3 * share else 1.0)
             if part > 0.0:
                 found += _give_up(families, trial, cuts[c], part * weights[c], times)
@@ -293,7 +283,7 @@ def ascend_nodes(varsets, g, limit, families, clusters, keep, halt):
                 trial[1][count] = weights[c] * UNIT
                 count += 1
         reduce(own, trial[0], trial[1], count, reduced, least)
-        state = np.array([varsets[i] * u64(2654435761) + u64(88172645463325252)])
+        state = new_state(varsets[i])
         count = _ascend(own, reduced, trial[0], trial[1], count, state)
         keep[i] = g[i] + least.sum() + _all_weights(trial[0], trial[1], count) < limit
 

@@ -4,6 +4,8 @@ import numba
 import numpy as np
 from numba.extending import intrinsic
 
+from extbnsl.kernels.compiler import inlined
+
 u64 = np.uint64
 
 
@@ -36,3 +38,9 @@ def highest(typingctx, x):
         return builder.sub(context.get_constant(numba.uint64, 63), zeros)
 
     return numba.uint64(numba.uint64), codegen
+
+
+@inlined
+def flip(varset, v):
+    """Add variable v to a varset that is given by its bytes, uint8, or take it away if it is there."""
+    varset[v >> 3] ^= np.uint8(1 << (v & 7))

@@ -15,8 +15,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from extbnsl.kernels.bits import u64
+from extbnsl.kernels.bits import flip
 from extbnsl.kernels.compiler import inlined, njit
+from extbnsl.kernels.random import random_below
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.parents.best_score import ByteTables, first_inside, scratch
 
@@ -100,43 +101,27 @@ def _with_network(found: Sequence[tuple[int, float]]) -> NDArray[np.float64]:
 
 
 @inlined
-def _random_below(state, limit):
-    """A random integer in [0, limit) from the xorshift generator in state[0] (Marsaglia 2003)."""
-    x = state[0]
-    x ^= x << u64(13)
-    x ^= x >> u64(7)
-    x ^= x << u64(17)
-    state[0] = x
-    return np.int64((x >> u64(11)) % u64(limit))
-
-
-@inlined
-def _flip(varset, v):
-    varset[v >> 3] ^= np.uint8(1 << (v & 7))
-
-
-@inlined
 def _cost(child, place, tables):
     """Cost of the child's parent set at `place` of its score order; 0 for -1.
 
     Here and in _has_parent an element is read in any case: where a branch decides whether an array is needed, the
     compiler counts references to it.
     """
-    cost = tables[0][tables[1][child] + max(place, 0)]
+    cost = tables.costs[tables.first[child] + max(place, 0)]
     return 0.0 if place < 0 else cost
 
 
 @inlined
 def _has_parent(child, place, v, tables):
     """Whether v is in the child's parent set at `place` of its score order."""
-    member = (tables[7][tables[1][child] + max(place, 0), v >> 3] >> (v & 7)) & 1
+    member = (tables.members[tables.first[child] + max(place, 0), v >> 3] >> (v & 7)) & 1
     return place >= 0 and member
 
 
 @inlined
 def _choose(child, varset, place, gained, tables, rows):
     """The child's best place inside `varset`, which has gained or lost one variable since `place` was the best."""
-    begin, end = 0, tables[4][child]
+    begin, end = 0, tables.width[child]
     if place >= 0:
         if gained:
             end = (place >> 6) + 1
@@ -151,10 +136,10 @@ def _score_places(order, begin, end, places, prefix, tables, rows):
     the varset up to it; returns how many parent sets the order lacks, and the cost of the others."""
     for k in range(begin, end):
         x = order[k]
-        places[k] = first_inside(x, prefix[k], 0, tables[4][x], tables, rows)
+        places[k] = first_inside(x, prefix[k], 0, tables.width[x], tables, rows)
         for b in range(prefix.shape[1]):
             prefix[k + 1, b] = prefix[k, b]
-        _flip(prefix[k + 1], x)
+        flip(prefix[k + 1], x)
     missing, total = 0, 0.0
     for k in range(order.size):
         missing += places[k] < 0
@@ -197,19 +182,19 @@ def _best_insertion(order, source, places, prefix, tables, rows):
             y = order[k]
             place = places[k]
             varset = prefix[k]
-            _flip(varset, x)
+            flip(varset, x)
             if forward:
                 if _has_parent(y, place, x, tables):
                     place = _choose(y, varset, place, False, tables, rows)
-                _flip(varset, y)
+                flip(varset, y)
                 if own != 0:
                     own = _choose(x, varset, own, True, tables, rows)
-                _flip(varset, y)
-                _flip(varset, x)
+                flip(varset, y)
+                flip(varset, x)
             else:
                 if place != 0:
                     place = _choose(y, varset, place, True, tables, rows)
-                _flip(varset, x)
+                flip(varset, x)
                 if _has_parent(x, own, y, tables):
                     own = _choose(x, varset, own, False, tables, rows)
             lack += np.int64(place < 0) - np.int64(places[k] < 0)
@@ -258,7 +243,7 @@ def improve_order(order, state, kicks, halt, tables):
     """
     n = order.size
     places = np.empty(n, np.int64)
-    prefix = np.zeros((n + 1, tables[7].shape[1]), np.uint8)
+    prefix = np.zeros((n + 1, tables.members.shape[1]), np.uint8)
     rows = scratch(tables)
     cost, lacking = np.inf, n
     trial = order.copy()
@@ -266,8 +251,8 @@ def improve_order(order, state, kicks, halt, tables):
     for kick in range(kicks + 1):
         if kick:
             trial[:] = order
-            for _ in range(2 + _random_below(state, 3)):
-                source, target = _random_below(state, n), _random_below(state, n)
+            for _ in range(2 + random_below(state, 3)):
+                source, target = random_below(state, n), random_below(state, n)
                 _insert(trial, source, target)
                 for k in range(min(source, target), max(source, target) + 1):
                     dirty[trial[k]] = True

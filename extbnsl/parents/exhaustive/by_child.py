@@ -27,6 +27,7 @@ from extbnsl.claims import DISK_LIMIT, MEMORY_LIMIT
 from extbnsl.errors import BudgetError
 from extbnsl.events import Observer, StageAdvanced, Warned
 from extbnsl.files.shelf import Shelf
+from extbnsl.kernels.bits import flip
 from extbnsl.kernels.compiler import njit
 from extbnsl.kernels.varsets import words
 from extbnsl.machine.budgets import too_little_memory
@@ -377,12 +378,7 @@ def _fewest_states(listed, count, arities):
 @njit
 def _best(varset, tables, space):
     """BestScore of the one child of the tables; the empty parent set is one of its families."""
-    return tables[0][first_inside(0, varset, 0, tables[4][0], tables, space)]
-
-
-@njit
-def _flip(varset, v):
-    varset[v >> 3] ^= np.uint8(1 << (v & 7))
+    return tables.costs[first_inside(0, varset, 0, tables.width[0], tables, space)]
 
 
 @njit
@@ -530,13 +526,13 @@ def _leaves(variables, floor, local, frames, tables, space, entropy, out, writte
         cost = entropy[k] + penalty
         limit = best
         if cost < best:
-            _flip(varset, variables[v])
+            flip(varset, variables[v])
             limit = _best(varset, tables, space)
             if cost < limit:
                 out[0][written] = varset
                 out[1][written] = cost
                 written += 1
-            _flip(varset, variables[v])
+            flip(varset, variables[v])
         if entropy[k] - floor > added(penalty, arities[0]) and floor + grown(penalty, arities[0]) < min(cost, limit):
             marked = True
             alive[v, v] = 1
@@ -579,16 +575,16 @@ def _search(size, lo, variables, floor, local, frames, mlogm, tables, budget, ou
             work += candidates.size * frames[2][top] * 4
         if leaf or cursor[top] < (lo if top == 0 else 0):
             if top > 0:
-                _flip(varset, variables[path[top]])
+                flip(varset, variables[path[top]])
             tops[0] = top - 1
             continue
         v = order[top, cursor[top]]
         cursor[top] -= 1
-        _flip(varset, variables[v])
+        flip(varset, variables[v])
         spent = _open(size, v, floor, local, frames, mlogm, tables, space, asked, sums)
         work += abs(spent) + 20
         if spent < 0:
-            _flip(varset, variables[v])
+            flip(varset, variables[v])
         else:
             path[top + 1] = v
             tops[0] = top + 1
