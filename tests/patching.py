@@ -25,6 +25,26 @@ def patch_everywhere(patch, home, name, value):
             patch.setattr(module, name, value)
 
 
+SMALL = {
+    "BESIDE_CLUSTERS": "bounds.groups",
+    "CHUNK_NODES": "search.tasks",
+    "CHUNK_TARGETS": "search.tasks",
+    "FAMILIES_READ": "search.score_cache",
+    "FENCE_NODES": "search.runs",
+    "LEAST_SOURCES": "search.layers",
+    "LEAST_TASK_BYTES": "search.layers",
+    "LOW_BITS": "search.problem",
+    "TASKS_PER_THREAD": "search.layers",
+    "WIDEST": "bounds.groups",
+}  # the home of each constant that is small, so that a small problem meets what otherwise a large one does
+
+
+def shrink(patch, **values):
+    """Let these of the constants in SMALL have other values."""
+    for name, value in values.items():
+        patch_everywhere(patch, SMALL[name], name, value)
+
+
 def load_no_kernels(patch):
     """Kernels are loaded when they are first called: the toy problem that every solve begins with takes long."""
     patch_everywhere(patch, "solver.warm_up", "load_kernels", lambda *_: None)

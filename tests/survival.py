@@ -8,14 +8,12 @@ import numpy as np
 from cases import dataset_of, random_dataset
 from disk import Disk
 from flat import solve
-from patching import as_they_stand, load_no_kernels
+from patching import as_they_stand, load_no_kernels, shrink
 
 import extbnsl.proof.commits
 import extbnsl.proof.effort
 import extbnsl.proof.incumbents
 import extbnsl.search.layers
-import extbnsl.search.problem
-import extbnsl.search.runs
 import extbnsl.solver.score
 from extbnsl.files.manifest import read_manifest
 from extbnsl.files.names import MANIFEST
@@ -39,16 +37,11 @@ def spill_and_commit(patch):
     load_no_kernels(patch)
     patch.setattr(extbnsl.proof.commits, "COMMIT_SECONDS", -1.0)
     patch.setattr(extbnsl.proof.commits, "COMMIT_SHARE", math.inf)
-    patch.setattr(extbnsl.proof.effort, "WIDEST", 3)
-    patch.setattr(extbnsl.proof.effort, "LOW_BITS", 3)
+    shrink(patch, WIDEST=3, BESIDE_CLUSTERS=3, LOW_BITS=1, FENCE_NODES=2, LEAST_SOURCES=2, LEAST_TASK_BYTES=400)
     patch.setattr(extbnsl.proof.effort, "FEWEST_EDGES", 0)
     patch.setattr(extbnsl.proof.effort, "NODE_NS", -1e6)  # ancestral successors always seem to pay
     patch.setattr(extbnsl.proof.incumbents, "search_orders", as_they_stand)
     patch.setattr(extbnsl.proof.incumbents, "FEWEST_NODES", 4)
-    patch.setattr(extbnsl.search.problem, "LOW_BITS", 1)
-    patch.setattr(extbnsl.search.runs, "FENCE_NODES", 2)
-    patch.setattr(extbnsl.search.layers, "LEAST_SOURCES", 2)
-    patch.setattr(extbnsl.search.layers, "LEAST_TASK_BYTES", 400)
     patch.setattr(extbnsl.search.layers.Room, "node_bytes", lambda room, threads: 0.0 if room.store else math.inf)
     patch.setattr(os, "fsync", lambda descriptor: None)
 

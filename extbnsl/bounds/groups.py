@@ -16,10 +16,11 @@ from extbnsl.kernels.varsets import pack
 from extbnsl.machine.workers import Workers
 
 WIDEST = 18  # variables in one group: 2.3 million entries to build, 2 MB to keep
+BESIDE_CLUSTERS = 16  # variables in a group beside multipliers: its part of a table stays in the cache
 SWAPS_PER_ROUND = 16
 TOLERANCE = 0.02  # of the gap at the root, by which a swap may lower it
 SHARE = 0.5  # of the expected search that swaps may cost without improving the grouping
-EDGE_NS = 35.0
+EDGE_NS = 35.0  # of an edge in a search
 TABLE_NS = 0.5  # per k^2 2^k of a group of k variables
 
 
@@ -33,6 +34,16 @@ class Grouping:
     @property
     def root(self) -> float:
         return sum(float(t[0]) for t in self.tables)
+
+    def check(self) -> None:
+        """Assert every invariant: groups without common members, ascending, a table of all their subsets for each."""
+        assert len(self.groups) == len(self.tables), "a table for each group"
+        members = [v for group in self.groups for v in group]
+        assert sorted(members) == list(range(len(members))), "each variable is in one group"
+        for group, table in zip(self.groups, self.tables, strict=True):
+            assert group == tuple(sorted(group)), "ascending"
+            assert table.size == 1 << len(group), "an entry for each subset"
+            assert table[-1] == 0.0, "nothing is missing from the whole group"
 
 
 FamiliesByChild = tuple[Sequence[NDArray[np.uint64]], Sequence[NDArray[np.float64]]]

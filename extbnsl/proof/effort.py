@@ -9,7 +9,15 @@ from dataclasses import replace
 import numpy as np
 
 from extbnsl.bounds.ascent import ascend_nodes
-from extbnsl.bounds.groups import WIDEST, Grouping, find_grouping, pair_weights, split_by_weight
+from extbnsl.bounds.groups import (
+    BESIDE_CLUSTERS,
+    EDGE_NS,
+    WIDEST,
+    Grouping,
+    find_grouping,
+    pair_weights,
+    split_by_weight,
+)
 from extbnsl.bounds.lp.polish import highs_installed
 from extbnsl.bounds.multipliers import NO_CLUSTERS, families_of
 from extbnsl.bounds.patterns import pattern_bytes
@@ -22,13 +30,12 @@ from extbnsl.search.ancestral import NO_ANCESTRY, frequent_sets
 from extbnsl.search.forecast import predicted_layers
 from extbnsl.search.layers import Room, search_layers
 from extbnsl.search.node_bound import closed_sets_of
-from extbnsl.search.problem import LOW_BITS, SearchProblem
+from extbnsl.search.problem import SearchProblem
 from extbnsl.search.score_cache import score_cache_bytes, write_score_cache
 from extbnsl.search.state import SearchState, whole_layer
 
 TRIAL_CACHE = "families-0-0"  # the name of the score cache of a trial
 TRIAL_NODES = 20_000  # nodes kept before a trial is extrapolated
-EDGE_NS = 35.0
 SHARE = 0.3  # of the expected search that better multipliers may cost
 MOST_NS = 120e9  # that they may cost, however large the search will be
 MANY_EDGES = 1e8  # of a search for which it is worth being thorough
@@ -69,7 +76,7 @@ def weighed_grouping(left: Component, context: Context) -> Grouping | None:
     n = len(left.parents)
     if n > WORD_BITS:
         return None
-    groups = split_by_weight(pair_weights(left.parents, left.costs), -(-n // LOW_BITS))
+    groups = split_by_weight(pair_weights(left.parents, left.costs), -(-n // BESIDE_CLUSTERS))
     return rebuilt_grouping(tuple(map(tuple, groups)), left.parents, left.costs, context)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from cases import dataset_of, random_dataset, random_families, scores_of, wishful
 from flat import solve
-from patching import as_they_stand, load_no_kernels, patch_everywhere
+from patching import as_they_stand, load_no_kernels, patch_everywhere, shrink
 
 import extbnsl.bounds.lp.program
 import extbnsl.proof.effort
@@ -36,8 +36,7 @@ def _small(monkeypatch):
     """Small problems get groups of few variables, no effort at the root, and ancestral successors."""
     solve(dataset_of(np.array([[0, 1], [1, 0]])))  # loads the kernels
     load_no_kernels(monkeypatch)
-    monkeypatch.setattr(extbnsl.proof.effort, "LOW_BITS", 3)
-    monkeypatch.setattr(extbnsl.proof.effort, "WIDEST", 3)
+    shrink(monkeypatch, BESIDE_CLUSTERS=3, WIDEST=3)
     monkeypatch.setattr(extbnsl.proof.effort, "SHARE", 0.0)
     monkeypatch.setattr(extbnsl.proof.effort, "FEWEST_EDGES", 0)
     monkeypatch.setattr(extbnsl.proof.effort, "NODE_NS", -1e6)
