@@ -29,7 +29,7 @@ from extbnsl.proof.methods import Methods
 from extbnsl.proof.searching import fixed_memory
 from extbnsl.proof.stages import Stages
 from extbnsl.proof.standing import Standing
-from extbnsl.search import tasks
+from extbnsl.search import sink, tasks
 from extbnsl.search.layers import Room, search_layers
 from extbnsl.search.problem import SearchProblem
 from extbnsl.solver.components import find_parts
@@ -132,7 +132,7 @@ def _measured(parts: Parts) -> Iterator[None]:
     Edges of gathered nodes are generated twice: first with all successors pruned, so that no duplicates are looked
     for. What the second time takes longer goes to finding them.
     """
-    gather, expanded, write_run = tasks._gather, tasks._expanded, tasks.write_run
+    gather, expanded, write_run = tasks._gather, tasks._expanded, sink.write_run
     gathered: list[tasks.Sources] = []
 
     def measured_gather(*arguments: Any) -> tasks.Sources:
@@ -162,11 +162,13 @@ def _measured(parts: Parts) -> Iterator[None]:
         parts.writing += time.thread_time() - before
         return run
 
-    vars(tasks).update(_gather=measured_gather, _expanded=measured_expanded, write_run=measured_write)
+    vars(tasks).update(_gather=measured_gather, _expanded=measured_expanded)
+    vars(sink).update(write_run=measured_write)
     try:
         yield
     finally:
-        vars(tasks).update(_gather=gather, _expanded=expanded, write_run=write_run)
+        vars(tasks).update(_gather=gather, _expanded=expanded)
+        vars(sink).update(write_run=write_run)
 
 
 def _timed(step: Callable[[], Any], parts: Parts) -> Any:

@@ -15,6 +15,7 @@ The greedy ascent raises clusters alone, beside the other cuts that there are; d
 Katsirelos 2021.
 """
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -72,6 +73,18 @@ class Multipliers:
     def root(self) -> float:
         return float(self.weights @ requirements(self.cuts)) * UNIT + float(self.least.sum())
 
+    def check(self, families: FamilyArrays) -> None:
+        """Assert every invariant: multipliers of these families, of cuts as `cuts` says, that leave no cost below 0."""
+        assert self.cuts.shape == (self.weights.size, MEMBERS, families.parents.shape[0]), "one weight for each cut"
+        assert (self.weights > 0).all(), "multipliers are above zero"
+        members = np.any(self.cuts, axis=2)
+        assert members[:, 0].all(), "every cut has a cluster"
+        assert (members[:, :-1] >= members[:, 1:]).all(), "clusters without members come last"
+        assert self.least.size == families.first.size - 1, "one least cost for each child"
+        assert self.reduced.size == families.costs.size, "one reduced cost for each family"
+        for lo, hi in itertools.pairwise(families.first.tolist()):
+            assert lo == hi or self.reduced[lo:hi].min() == 0.0, "above the least of the child"
+
     def value(self, varset: int) -> float:
         """h1 of one varset."""
         waiting = 0
@@ -92,6 +105,16 @@ class ClusterBound(NamedTuple):
     waiting: NDArray[np.float64]
     cuts: NDArray[np.uint64]
     multipliers: NDArray[np.int64]
+
+    def check(self) -> None:
+        """Assert every invariant: distinct unions that weigh something, which make up the cuts."""
+        assert self.masks.size == self.weights.size == np.unique(self.masks).size, "one weight for each union"
+        assert (self.masks != 0).all(), "unions have members"
+        assert (self.weights != 0).all(), "they weigh something"
+        assert self.waiting.shape == (8, 256), "a row for each byte"
+        assert (self.waiting[:, 255] == 0.0).all(), "who is there waits for nothing"
+        assert self.cuts.shape == (self.multipliers.size, MEMBERS, 1), "one multiplier for each cut"
+        assert int(self.weights.sum()) == int(self.multipliers @ requirements(self.cuts)), "the same bound at the root"
 
 
 NO_CLUSTERS = ClusterBound(

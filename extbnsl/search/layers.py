@@ -21,20 +21,11 @@ from extbnsl.files.store import Store
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.search.blocks import Block, plan
 from extbnsl.search.problem import SearchProblem
-from extbnsl.search.runs import (
-    Run,
-    discard,
-    file_bytes,
-    in_files_only,
-    joined,
-    node_bytes,
-    run_in_memory,
-    sliced,
-    without_costs,
-    write_run,
-)
+from extbnsl.search.runs import discard, file_bytes, joined, node_bytes, run_in_memory
+from extbnsl.search.sink import Sink
 from extbnsl.search.state import SearchState, start_state
-from extbnsl.search.tasks import Expansion, Layer, Sink, expand_block, ready_sources, source_weights, sources_bytes
+from extbnsl.search.storing import stored, with_closed_stored
+from extbnsl.search.tasks import Expansion, Layer, expand_block, ready_sources, source_weights, sources_bytes
 
 TASKS_PER_THREAD = 8  # in one layer, if it is large enough
 LEAST_SOURCES = 1 << 16  # nodes that a task expands, if there are so many
@@ -78,6 +69,12 @@ class Room:
         """How many tasks may be out at a time: two per thread, fewer where they would have little memory each, because
         small tasks read the same nodes again and again."""
         return int(max(1, min(2 * threads, self.memory // (3 * ENOUGH_TASK_BYTES))))
+
+    def is_short(self, memory: float, threads: int) -> bool:
+        """Whether so much is used up, of memory if there is no disk, that fewer nodes are worth much more time."""
+        if self.store is None:
+            return memory > MOST_SHARE * self.node_bytes(threads)
+        return self.store.used > MOST_SHARE * self.store.disk
 
 
 def search_layers(
@@ -152,14 +149,8 @@ class _LayerSearch:
 
     def _blocks(self) -> list[Block]:
         """What is left to do, with sources that fit the tasks, in enough pieces for all threads."""
-        runs, problem = self._state.layer.runs, self._problem
-        highs = np.concatenate([run.fence_highs for run in runs])
-        nodes, partitions = _added([run.fence_nodes for run in runs]), _added([run.fence_partitions for run in runs])
-        weights = source_weights(partitions, nodes, problem, self._state.layer.size)
-        tasks = TASKS_PER_THREAD * self._workers.threads
-        least = int(weights[-1]) * LEAST_SOURCES // max(LEAST_SOURCES, self._state.layer.nodes)
-        most = min(max(least, int(weights[-1]) // tasks), self._room.task_bytes(self._workers.threads))
-        return plan(highs, weights, problem.high_bits, self._state.position, most)
+        threads = self._workers.threads
+        return _blocks_left(self._state, self._problem, self._room.task_bytes(threads), TASKS_PER_THREAD * threads)
 
     def _pass(self, blocks: list[Block], ahead: int) -> Iterator[SearchState]:
         """Do the blocks, so many at a time, until one finds no room."""
@@ -179,33 +170,30 @@ class _LayerSearch:
 
     def _arguments(self, blocks: list[Block], ahead: int) -> Iterator[tuple]:
         """The arguments of the tasks, each made when it is to start: what room there is then is shared."""
-        store, layer = self._room.store, self._state.layer
         for block in blocks:
             if self._short:
                 return
-            memory = self._node_bytes - self._memory - sum(sink.memory for sink in self._grants)
-            disk = 0.0
-            if store is not None:
-                disk = store.disk - store.used - self._unsaved - sum(sink.disk for sink in self._grants)
-            sink = Sink(
-                run_nodes=self._run_nodes,
-                memory=max(0.0, memory / ahead),
-                disk=max(0.0, disk / ahead),
-                write=self._unsaved > self._room.unsaved,
-                folder=self._folder,
-                stem=names.nodes(names.layer(self._room.name, layer.size + 1), block.first),
-                compress=store is not None and store.compress,
-                closely=self._is_short_of_room(),
-            )
+            sink = self._sink(block, ahead)
             self._grants.append(sink)
-            yield self._problem, layer, block, sink, self._workers.halt
+            yield self._problem, self._state.layer, block, sink, self._workers.halt
 
-    def _is_short_of_room(self) -> bool:
-        """Whether so much of the budget is used up that fewer nodes are worth much more time."""
+    def _sink(self, block: Block, ahead: int) -> Sink:
+        """Where the task of a block may leave what it makes: its share of what the others have not been granted."""
         store = self._room.store
-        if store is None:
-            return self._memory > MOST_SHARE * self._node_bytes
-        return store.used > MOST_SHARE * store.disk
+        memory = self._node_bytes - self._memory - sum(sink.memory for sink in self._grants)
+        disk = 0.0
+        if store is not None:
+            disk = store.disk - store.used - self._unsaved - sum(sink.disk for sink in self._grants)
+        return Sink(
+            run_nodes=self._run_nodes,
+            memory=max(0.0, memory / ahead),
+            disk=max(0.0, disk / ahead),
+            write=self._unsaved > self._room.unsaved,
+            folder=self._folder,
+            stem=names.nodes(names.layer(self._room.name, self._state.layer.size + 1), block.first),
+            compress=store is not None and store.compress,
+            closely=self._room.is_short(self._memory, self._workers.threads),
+        )
 
     def _take(self, expansion: Expansion) -> None:
         """Add what a task has made to the state, unless an earlier one found no room."""
@@ -215,18 +203,9 @@ class _LayerSearch:
             return
         if self._room.store is not None:
             self._room.store.add(file for run in expansion.runs for file in run.files)
-        state = self._state
         self._memory += sum(run.memory for run in expansion.runs)
         self._unsaved += sum(file_bytes(run) for run in expansion.runs if not run.files)
-        self._state = replace(
-            state,
-            following=(*state.following, *expansion.runs),
-            position=expansion.block.end,
-            generated=state.generated + expansion.edges,
-            edges_out=state.edges_out + expansion.edges,
-            least_following=min(state.least_following, expansion.least),
-            to_commit=False,
-        )
+        self._state = self._state.with_expansion(expansion)
 
     def _forget(self, expansion: Expansion) -> None:
         """Undo what a task has done."""
@@ -234,65 +213,37 @@ class _LayerSearch:
 
     def _finish(self) -> None:
         """Close the layer and go on to the next one."""
-        state = self._state
-        closed = tuple(without_costs(in_files_only(run)) for run in state.layer.runs)
-        following = sum(run.size for run in state.following)
-        state = SearchState(
-            layer=Layer(state.layer.size + 1, state.following),
-            closed=(*state.closed, closed),
-            expanded=state.expanded + state.layer.nodes,
-            generated=state.generated,
-            edges_in=state.edges_out,
-            kept=state.kept + following,
-            peak=max(state.peak, following),
-            least_f=state.least_following,
-            cache=state.cache,
-        )
-        if self._room.store is not None and state.memory > self._node_bytes / 2:
-            state = replace(state, closed=self._closed_written(state))
+        state, store = self._state.next_layer(), self._room.store
+        if store is not None and state.memory > self._node_bytes / 2:
+            state = with_closed_stored(state, store, self._room.name, self._run_nodes)
         if state.memory + state.layer.memory <= self._node_bytes:
             state = replace(state, layer=_as_one_run(state.layer))
         self._state = state
 
     def _stored(self) -> SearchState:
         """The state with every run in files, if the disk budget allows that; it goes on as the state."""
-        store, state = self._room.store, self._state
+        store = self._room.store
         if store is None or store.used + self._unsaved > store.disk:
-            return state
+            return self._state
         try:
-            state = replace(
-                state,
-                layer=replace(state.layer, runs=self._written(state.layer.runs, state.layer.size)),
-                following=self._written(state.following, state.layer.size + 1),
-                closed=self._closed_written(state),
-            )
+            state = stored(self._state, store, self._room.name, self._run_nodes)
         except (BudgetError, MemoryError):
             return self._state
         self._memory, self._unsaved = state.memory + state.layer.sources_memory, 0
         self._state = state
         return replace(state, to_commit=True)
 
-    def _closed_written(self, state: SearchState) -> tuple[tuple[Run, ...], ...]:
-        """The closed layers in files only."""
-        return tuple(
-            tuple(in_files_only(run) for run in self._written(runs, size)) for size, runs in enumerate(state.closed)
-        )
 
-    def _written(self, runs: tuple[Run, ...], size: int) -> tuple[Run, ...]:
-        """The runs of layer `size`, sliced to the usual size where they are new to the store, in files too.
-
-        A run is written once and keeps its files: its first partition is name enough.
-        """
-        store = self._room.store
-        assert store is not None, "there is a store"
-        found: list[Run] = []
-        for run in runs:
-            for piece in [run] if run.files else sliced(run, self._run_nodes):
-                stem = names.nodes(names.layer(self._room.name, size), piece.first)
-                written = write_run(piece, store.folder, stem, store.compress)
-                store.add(written.files)
-                found.append(written)
-        return tuple(found)
+def _blocks_left(state: SearchState, problem: SearchProblem, task_bytes: int, tasks: int) -> list[Block]:
+    """The blocks from the state's position on, whose sources take about `task_bytes` at most; if the layer is large
+    enough, `tasks` or more."""
+    runs = state.layer.runs
+    highs = np.concatenate([run.fence_highs for run in runs])
+    nodes, partitions = _added([run.fence_nodes for run in runs]), _added([run.fence_partitions for run in runs])
+    weights = source_weights(partitions, nodes, problem, state.layer.size)
+    least = int(weights[-1]) * LEAST_SOURCES // max(LEAST_SOURCES, state.layer.nodes)
+    most = min(max(least, int(weights[-1]) // tasks), task_bytes)
+    return plan(highs, weights, problem.high_bits, state.position, most)
 
 
 def _ready(layer: Layer, memory: float) -> Layer:

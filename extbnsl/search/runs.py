@@ -146,6 +146,18 @@ class Run:
     def files(self) -> tuple[StoredFile, ...]:
         return tuple(file for file in (self.varsets, self.costs) if file is not None)
 
+    def check(self) -> None:
+        """Assert every invariant: a run of some nodes, in memory or in files, with fences up to its end."""
+        assert self.size >= self.partitions > 0, "every partition has a node"
+        assert self.first <= self.last, "partitions in order"
+        assert self.nodes is not None or self.varsets is not None, "it is in memory or in files"
+        assert self.costs is None or self.varsets is not None, "costs go first"
+        if self.fence_highs.size:
+            assert (np.diff(self.fence_highs.astype(np.int64)) > 0).all(), "fences ascend"
+            assert (np.diff(self.fence_nodes) > 0).all(), "and so do the nodes below them"
+            assert (self.fence_highs[0], self.fence_highs[-1]) == (self.first, self.last + 1), "from end to end"
+            assert (self.fence_nodes[-1], self.fence_partitions[-1]) == (self.size, self.partitions), "all of them"
+
     def document(self) -> dict[str, Any]:
         """What a manifest says of a run that is in files."""
         assert self.varsets is not None, "only what is in files can be committed"

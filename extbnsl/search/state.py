@@ -1,5 +1,6 @@
 """The state of a search: immutable, complete, and ready to be committed."""
 
+import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,8 +11,8 @@ import numpy as np
 from extbnsl.files.arrays import StoredFile
 from extbnsl.search.ancestral import ALL_SUCCESSORS
 from extbnsl.search.problem import SearchProblem
-from extbnsl.search.runs import NO_LEAF, Nodes, Run, find_run, in_files_only, joined, run_in_memory
-from extbnsl.search.tasks import Layer, improve_rows
+from extbnsl.search.runs import NO_LEAF, Nodes, Run, find_run, in_files_only, joined, run_in_memory, without_costs
+from extbnsl.search.tasks import Expansion, Layer, improve_rows
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,54 @@ class SearchState:
     @property
     def following_nodes(self) -> int:
         return sum(run.size for run in self.following)
+
+    def with_expansion(self, expansion: Expansion) -> "SearchState":
+        """The state when the next block has been done."""
+        return replace(
+            self,
+            following=(*self.following, *expansion.runs),
+            position=expansion.block.end,
+            generated=self.generated + expansion.edges,
+            edges_out=self.edges_out + expansion.edges,
+            least_following=min(self.least_following, expansion.least),
+            to_commit=False,
+        )
+
+    def next_layer(self) -> "SearchState":
+        """The state when all blocks have been done: the layer is closed, the following one is to be expanded."""
+        closed = tuple(without_costs(in_files_only(run)) for run in self.layer.runs)
+        return SearchState(
+            layer=Layer(self.layer.size + 1, self.following),
+            closed=(*self.closed, closed),
+            expanded=self.expanded + self.layer.nodes,
+            generated=self.generated,
+            edges_in=self.edges_out,
+            kept=self.kept + self.following_nodes,
+            peak=max(self.peak, self.following_nodes),
+            least_f=self.least_following,
+            cache=self.cache,
+        )
+
+    def check(self, variables: int) -> None:
+        """Assert every invariant: layers in order, their runs sorted and apart, counters that fit them."""
+        size = self.layer.size
+        assert 0 <= size <= variables, "a layer of the search"
+        assert len(self.closed) == size, "every layer before is closed"
+        for runs in (*self.closed, self.layer.runs, self.following):
+            for run in runs:
+                run.check()
+            assert all(a.last < b.first for a, b in itertools.pairwise(runs)), "runs follow each other"
+        assert all(run.costs is None for runs in self.closed for run in runs), "closed layers have no costs"
+        assert all(run.last < self.position for run in self.following), "what follows lies below the position"
+        nodes = [sum(run.size for run in runs) for runs in (*self.closed, self.layer.runs)]
+        assert self.kept == sum(nodes), "kept: all complete layers"
+        assert self.expanded == sum(nodes[:-1]), "expanded: the closed layers"
+        assert self.peak == max(nodes), "peak: the largest complete layer"
+        assert self.edges_in + self.edges_out <= self.generated, "edges in all"
+        assert nodes[-1] <= max(1, self.edges_in), "a node has an edge that leads to it"
+        assert self.following_nodes <= self.edges_out, "a node has an edge that leads to it"
+        assert (self.least_f == np.inf) == (nodes[-1] == 0), "f is finite where there are nodes"
+        assert not self.to_commit or all(run.files for run in self.runs), "what is committed is in files"
 
     def filed(self) -> "SearchState":
         """The state without what it has in memory; all its runs must be in files."""

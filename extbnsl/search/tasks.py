@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.bounds.ascent import ascend_nodes
-from extbnsl.files import names
 from extbnsl.search.blocks import Block
 from extbnsl.search.expand import expand
 from extbnsl.search.open_list import Kept
@@ -24,15 +23,12 @@ from extbnsl.search.runs import (
     Nodes,
     Run,
     discard,
-    file_bytes,
-    in_files_only,
     joined,
     load_sources,
     node_bytes,
-    run_in_memory,
-    write_run,
 )
 from extbnsl.search.score_cache import ScoreCache
+from extbnsl.search.sink import Placed, Sink
 from extbnsl.search.targets import Sources, Streams, Targets, group_by_leaf, next_targets
 
 CHUNK_NODES = 1 << 16  # room of the targets that one call of the kernel expands, at most
@@ -64,25 +60,6 @@ class Layer:
 
 
 @dataclass(frozen=True)
-class Sink:
-    """Where a task may leave what it makes.
-
-    Runs of about `run_nodes` nodes stay in memory while they fit into `memory` bytes. Those that do not, and with
-    `write` all, are written below `folder` while they fit into `disk` bytes, under names that begin with `stem`; with
-    `compress` the part that stays takes less.
-    """
-
-    run_nodes: int
-    memory: float
-    disk: float
-    write: bool
-    folder: Path | None
-    stem: str
-    compress: bool = False
-    closely: bool = False
-
-
-@dataclass(frozen=True)
 class Expansion:
     """What came of a block: its runs, ascending, the edges generated, the least f of the nodes kept (or infinity).
 
@@ -106,7 +83,7 @@ def expand_block(problem: SearchProblem, layer: Layer, block: Block, sink: Sink,
     room = min(CHUNK_NODES, max(sink.run_nodes, CHUNK_BYTES // node_bytes(problem.row_width(size))))
     closely = sink.closely and problem.families is not None
     task = _Task(problem, size, layer.sources or _gather(layer, block, sink.folder), room, closely, halt)
-    placed = _Placed(sink)
+    placed = Placed(sink)
     pieces: list[_Piece] = []
     edges, least = 0, math.inf
     try:
@@ -273,38 +250,3 @@ def _finished(task: _Task, pieces: list[_Piece]) -> Nodes:
         covered = np.concatenate([piece.covered for piece in pieces])
         improve_rows(cache, task.problem.low_bits, task.size, nodes, covered, task.halt)
     return nodes
-
-
-class _Placed:
-    """The runs of one task, put where its sink has room; `overflown` once there was none."""
-
-    def __init__(self, sink: Sink) -> None:
-        self.runs: list[Run] = []
-        self.overflown = False
-        self._sink = sink
-        self._memory = sink.memory
-        self._disk = sink.disk
-
-    def add(self, nodes: Nodes) -> None:
-        """Make a run of nodes, if there are any."""
-        if nodes.lows.size == 0 or self.overflown:
-            return
-        run = run_in_memory(nodes)
-        keep = run.memory <= self._memory
-        writable = self._sink.folder is not None and file_bytes(run) <= self._disk
-        if writable and (self._sink.write or not keep):
-            run = self._written(run)
-        elif not keep:
-            self.overflown = True
-            return
-        if keep:
-            self._memory -= run.memory
-        else:
-            run = in_files_only(run)
-        self.runs.append(run)
-
-    def _written(self, run: Run) -> Run:
-        assert self._sink.folder is not None, "files lie in a folder"
-        run = write_run(run, self._sink.folder, names.part(self._sink.stem, len(self.runs)), self._sink.compress)
-        self._disk -= sum(file.bytes for file in run.files)
-        return run

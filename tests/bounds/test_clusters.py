@@ -1,6 +1,7 @@
 """Cluster multipliers: admissible, consistent, and what they are said to be."""
 
 import math
+from dataclasses import replace
 
 import naive
 import numpy as np
@@ -64,6 +65,8 @@ def with_random_cuts(scores, seed, rounds=2):
 def test_h1_is_admissible_and_consistent(seed, n, rounds, triples):
     scores, best = random_problem(seed, n)
     multipliers = with_random_cuts(scores, seed, rounds) if triples else found(scores, rounds, seed % 1000)
+    families_in(scores).check()
+    multipliers.check(families_in(scores))
     rest = cost_to_go(n, best)
     h = {varset: multipliers.value(varset) for varset in range(1 << n)}
     assert h[0] == pytest.approx(multipliers.root, abs=1e-9)
@@ -143,11 +146,44 @@ def test_relabelling(seed, n):
     multipliers = with_random_cuts(scores, seed)
     new = np.random.default_rng(seed).permutation(n)
     bound = cluster_bound(multipliers, new)
+    bound.check()
     for varset in range(0, 1 << n, 3):
         moved = sum(1 << int(new[x]) for x in range(n) if varset >> x & 1)
         outside = sum(int(w) for m, w in zip(bound.masks, bound.weights, strict=True) if not int(m) & moved)
         waiting = sum(float(bound.waiting[b, moved >> 8 * b & 255]) for b in range(8))
         assert outside * UNIT + waiting == pytest.approx(multipliers.value(varset), abs=1e-9)
+
+
+def test_check_finds_what_is_broken():
+    scores, _ = random_problem(3, 6)
+    families, multipliers = families_in(scores), with_random_cuts(scores, 3)
+    bound = cluster_bound(multipliers, np.arange(6))
+    assert multipliers.weights.size > 1
+    own = np.repeat(np.uint64(1) << np.arange(6, dtype=np.uint64), np.diff(families.first))
+    for broken in (
+        families._replace(costs=families.costs[1:]),
+        families._replace(parents=families.parents | own),
+        families._replace(parents=families.parents | np.uint64(1 << 6)),
+        families._replace(first=families.first[::-1]),
+    ):
+        with pytest.raises(AssertionError):
+            broken.check()
+    for change in (
+        {"weights": -multipliers.weights},
+        {"cuts": multipliers.cuts[:, ::-1]},
+        {"reduced": multipliers.reduced + 1.0},
+        {"least": multipliers.least[1:]},
+    ):
+        with pytest.raises(AssertionError):
+            replace(multipliers, **change).check(families)
+    for change in (
+        {"masks": np.zeros_like(bound.masks)},
+        {"weights": bound.weights + 1},
+        {"waiting": bound.waiting + 1.0},
+        {"multipliers": bound.multipliers[1:]},
+    ):
+        with pytest.raises(AssertionError):
+            bound._replace(**change).check()
 
 
 def networks_below(n, families, limit):

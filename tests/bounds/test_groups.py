@@ -43,6 +43,7 @@ def found(families, widest, threads=1, seed=0, rounds=ROUNDS):
 def test_groups_partition_the_variables(seed, n, widest):
     families = families_of(seed, n)
     grouping = found(families, widest)
+    grouping.check()
     assert sorted(v for g in grouping.groups for v in g) == list(range(n))
     assert max(len(g) for g in grouping.groups) <= widest
     assert len(grouping.groups) == -(-n // widest)

@@ -13,15 +13,14 @@ import pytest
 from cases import cost_of_order, random_families, scores_of
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from patching import shrink
 
-from extbnsl import search
 from extbnsl.bounds.patterns import group_bound, group_families, pattern_table, static_table
 from extbnsl.files.arrays import read_arrays
 from extbnsl.files.documents import json_text
 from extbnsl.files.store import Store
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.parents.pruning import prune
-from extbnsl.search import layers, tasks
 from extbnsl.search.forecast import predicted_layers
 from extbnsl.search.layers import Room, search_layers
 from extbnsl.search.problem import search_problem
@@ -60,6 +59,7 @@ class Problem:
         self.optimum = naive.optimal_cost_dp(n, self.best)
 
     def ready(self, limit=math.inf, path_extension=False):
+        self.bound.check()
         return search_problem(self.scores.parents, self.scores.costs, self.bound, limit, path_extension)
 
     def naive_layers(self, limit, path_extension):
@@ -96,6 +96,7 @@ def ends(states):
     """Those of the states that are the first with their layer."""
     found = []
     for state in states:
+        state.check(64)
         if not found or state.layer.size != found[-1].layer.size:
             found.append(state)
     return found
@@ -200,12 +201,8 @@ def test_partitions_and_tasks_change_nothing(low_bits, sources, path_extension, 
             monkeypatch.undo()
             whole = problem.ready(limit, path_extension)
             expected = searched(whole)
-            monkeypatch.setattr(search.problem, "LOW_BITS", low_bits)
-            monkeypatch.setattr(layers, "LEAST_SOURCES", sources)
-            monkeypatch.setattr(layers, "TASKS_PER_THREAD", 1000)
-            monkeypatch.setattr(tasks, "CHUNK_NODES", 2)
-            monkeypatch.setattr(tasks, "CHUNK_TARGETS", 3)
-            monkeypatch.setattr(search.runs, "FENCE_NODES", 2)
+            shrink(monkeypatch, LOW_BITS=low_bits, LEAST_SOURCES=sources, TASKS_PER_THREAD=1000)
+            shrink(monkeypatch, CHUNK_NODES=2, CHUNK_TARGETS=3, FENCE_NODES=2)
             ready = problem.ready(limit, path_extension)
             assert ready.low_bits == low_bits
             for threads in (1, 3):
@@ -230,9 +227,12 @@ def test_budgets_and_commits_change_nothing(seed, n, memory, threads, path_exten
     problem = Problem(seed, n)
     limit = problem.optimum + slack
     with pytest.MonkeyPatch.context() as monkeypatch:
-        monkeypatch.setattr(search.problem, "LOW_BITS", data.draw(st.integers(1, 4)))
-        monkeypatch.setattr(layers, "LEAST_SOURCES", data.draw(st.sampled_from([1, 4, 50])))
-        monkeypatch.setattr(layers, "LEAST_TASK_BYTES", data.draw(st.sampled_from([1, 500, 10_000])))
+        shrink(
+            monkeypatch,
+            LOW_BITS=data.draw(st.integers(1, 4)),
+            LEAST_SOURCES=data.draw(st.sampled_from([1, 4, 50])),
+            LEAST_TASK_BYTES=data.draw(st.sampled_from([1, 500, 10_000])),
+        )
         ready = problem.ready(limit, path_extension)
         expected = searched(ready)
         store = Store(tmp_path_factory.mktemp("store"), 1 << 30)
@@ -242,6 +242,7 @@ def test_budgets_and_commits_change_nothing(seed, n, memory, threads, path_exten
         seen, committed = {}, []
         with Workers(threads) as workers:
             for state in search_layers(ready, workers, room):
+                state.check(n)
                 if state.to_commit:
                     assert all(run.files for run in state.runs)
                     committed.append(json.loads(json_text(state.document())))
@@ -313,7 +314,7 @@ def test_more_than_a_byte_of_low_bits_and_many_families(monkeypatch):
     exact = searched(ready)
     assert goal_cost(exact) == problem.optimum
     for low_bits in (5, 8):
-        monkeypatch.setattr(search.problem, "LOW_BITS", low_bits)
+        shrink(monkeypatch, LOW_BITS=low_bits)
         other = problem.ready(problem.optimum + 1e-6, False)
         assert [nodes_of(s, other) for s in searched(other)] == [nodes_of(s, ready) for s in exact]
 
@@ -351,7 +352,7 @@ def test_a_trial_ends_early_and_is_extrapolated():
 
 def test_files_of_runs_keep_to_what_was_reserved_for_them_and_give_any_part_back(tmp_path, monkeypatch):
     for fence_nodes in (2, 1024):
-        monkeypatch.setattr(search.runs, "FENCE_NODES", fence_nodes)
+        shrink(monkeypatch, FENCE_NODES=fence_nodes)
         run = run_in_memory(whole_layer(searched(Problem(3, 17, widths=[9, 8]).ready())[8]))
         filed = in_files_only(write_run(run, tmp_path, f"run-{fence_nodes}"))
         assert sum(file.bytes for file in filed.files) <= file_bytes(run)
@@ -404,6 +405,26 @@ def test_a_stop_leaves_a_state_that_can_be_committed(tmp_path):
         ready, state=read_state(last.document(), {f.name: f for f in store.files}, tmp_path), room=Room(0, store)
     )
     assert optimal_order(again[-1], ready.low_bits, tmp_path) == optimal_order(searched(ready)[-1], ready.low_bits)
+
+
+def test_check_finds_broken_states():
+    state = searched(Problem(3, 6).ready())[3]
+    state.check(6)
+    (run,) = state.layer.runs
+    twice = replace(state.layer, runs=(run, run))
+    for change in (
+        {"kept": state.kept + 1},
+        {"closed": state.closed[1:]},
+        {"peak": 1},
+        {"layer": twice},
+        {"following": (replace(run, last=run.first - 1),)},
+        {"least_f": math.inf},
+        {"to_commit": True},
+    ):
+        with pytest.raises(AssertionError):
+            replace(state, **change).check(6)
+    with pytest.raises(AssertionError):
+        replace(run, fence_nodes=run.fence_nodes + 1).check()
 
 
 def test_check_finds_broken_nodes():

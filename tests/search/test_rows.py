@@ -10,10 +10,11 @@ import pytest
 from flat import solve
 from hypothesis import given
 from hypothesis import strategies as st
+from patching import shrink
 from real import EXAMPLES, assert_proved, optima
 from test_layers import IN_MEMORY, SETTINGS, Problem, counters, nodes_of, searched
 
-from extbnsl import events, search
+from extbnsl import events
 from extbnsl.cli import main
 from extbnsl.data import read_csv
 from extbnsl.errors import RunDirectoryError
@@ -21,7 +22,7 @@ from extbnsl.files.documents import json_text
 from extbnsl.files.manifest import read_manifest
 from extbnsl.files.store import Store
 from extbnsl.machine.workers import Workers
-from extbnsl.search import layers, score_cache, tasks
+from extbnsl.search import score_cache
 from extbnsl.search.layers import Room, search_layers
 from extbnsl.search.problem import search_problem
 from extbnsl.search.reconstruct import optimal_order
@@ -99,13 +100,8 @@ def test_partitions_tasks_and_chunks_change_nothing(low_bits, path_extension, mo
         monkeypatch.undo()
         sparse = problem.ready(limit, path_extension)
         expected = [columns(s, sparse) for s in searched(sparse)]
-        monkeypatch.setattr(search.problem, "LOW_BITS", low_bits)
-        monkeypatch.setattr(layers, "LEAST_SOURCES", 9)
-        monkeypatch.setattr(layers, "TASKS_PER_THREAD", 1000)
-        monkeypatch.setattr(tasks, "CHUNK_NODES", 2)
-        monkeypatch.setattr(tasks, "CHUNK_TARGETS", 3)
-        monkeypatch.setattr(search.runs, "FENCE_NODES", 2)
-        monkeypatch.setattr(score_cache, "FAMILIES_READ", 7)
+        shrink(monkeypatch, LOW_BITS=low_bits, LEAST_SOURCES=9, TASKS_PER_THREAD=1000)
+        shrink(monkeypatch, CHUNK_NODES=2, CHUNK_TARGETS=3, FENCE_NODES=2, FAMILIES_READ=7)
         ready = problem.layered(Store(tmp_path, 1 << 30), limit, path_extension)
         states = searched(ready, 3)
         assert [columns(s, ready) for s in states] == expected
@@ -130,9 +126,12 @@ def test_budgets_and_commits_change_nothing(seed, n, memory, threads, path_exten
     sparse = problem.ready(limit, path_extension)
     expected = {s.layer.size: columns(s, sparse) for s in searched(sparse)}
     with pytest.MonkeyPatch.context() as monkeypatch:
-        monkeypatch.setattr(search.problem, "LOW_BITS", data.draw(st.integers(1, 4)))
-        monkeypatch.setattr(layers, "LEAST_SOURCES", data.draw(st.sampled_from([1, 4, 50])))
-        monkeypatch.setattr(layers, "LEAST_TASK_BYTES", data.draw(st.sampled_from([1, 500, 10_000])))
+        shrink(
+            monkeypatch,
+            LOW_BITS=data.draw(st.integers(1, 4)),
+            LEAST_SOURCES=data.draw(st.sampled_from([1, 4, 50])),
+            LEAST_TASK_BYTES=data.draw(st.sampled_from([1, 500, 10_000])),
+        )
         store = Store(tmp_path_factory.mktemp("store"), 1 << 30)
         ready = problem.layered(store, limit, path_extension)
         answers = itertools.cycle(data.draw(st.lists(st.booleans(), min_size=1, max_size=20)))
@@ -164,7 +163,7 @@ def test_budgets_and_commits_change_nothing(seed, n, memory, threads, path_exten
 
 def test_more_than_a_byte_of_low_bits_and_many_families(tmp_path, monkeypatch):
     problem = Layered(6, 17, most=700, widths=[9, 8])
-    monkeypatch.setattr(score_cache, "FAMILIES_READ", 1000)
+    shrink(monkeypatch, FAMILIES_READ=1000)
     for path_extension in (False, True):
         sparse = problem.ready(problem.optimum + 1e-6, path_extension)
         layered = problem.layered(Store(tmp_path, 1 << 30), problem.optimum + 1e-6, path_extension)
@@ -176,7 +175,7 @@ def test_more_than_a_byte_of_low_bits_and_many_families(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(("read", "piece"), [(1, 1 << 20), (5, 1 << 20), (1 << 14, 1 << 20), (1 << 14, 160), (5, 160)])
 def test_the_score_cache_holds_the_families_by_size_child_and_cost(read, piece, tmp_path, monkeypatch):
-    monkeypatch.setattr(score_cache, "FAMILIES_READ", read)
+    shrink(monkeypatch, FAMILIES_READ=read)
     monkeypatch.setattr(score_cache, "PIECE_BYTES", piece)
     problem = Layered(7, 8, most=60)
     scores = problem.scores

@@ -7,12 +7,13 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import pytest
-from test_layered import Layered, columns
+from patching import shrink
 from test_layers import ends
+from test_rows import Layered, columns
 
 from extbnsl.files.store import Store
 from extbnsl.machine.workers import Stopped, Workers
-from extbnsl.search import layers, tasks
+from extbnsl.search import tasks
 from extbnsl.search.layers import Room, search_layers
 
 
@@ -26,8 +27,7 @@ def processes():
 @pytest.mark.parametrize("parent_graph", ["sparse", "layered"])
 @pytest.mark.parametrize("memory", [0, math.inf])
 def test_processes_make_the_layers_that_threads_make(parent_graph, memory, processes, tmp_path, monkeypatch):
-    monkeypatch.setattr(layers, "LEAST_SOURCES", 9)
-    monkeypatch.setattr("extbnsl.search.problem.LOW_BITS", 4)
+    shrink(monkeypatch, LEAST_SOURCES=9, LOW_BITS=4)
     problem = Layered(5, 10, most=60)
     limits = problem.optimum + 4, True
     ready = problem.ready(*limits) if parent_graph == "sparse" else problem.layered(Store(tmp_path, 1 << 30), *limits)
