@@ -35,11 +35,6 @@ def sizes(varsets: NDArray[np.uint64]) -> NDArray[np.int64]:
     return np.bitwise_count(varsets).sum(axis=-1, dtype=np.int64)
 
 
-def is_subset(inner: NDArray[np.uint64], outer: NDArray[np.uint64]) -> NDArray[np.bool_]:
-    """Whether each `inner` lies inside `outer`; broadcasts over leading axes, the last axis is words."""
-    return np.logical_not((inner & ~outer).any(axis=-1))
-
-
 def renumber(varsets: NDArray[np.uint64], new: NDArray[np.int64], variables: int) -> NDArray[np.uint64]:
     """The varsets (m, words) with member v called new[v], or left out where that is -1, over `variables` variables."""
     renumbered = np.zeros((varsets.shape[0], words(variables)), dtype=np.uint64)

@@ -53,18 +53,19 @@ class Workers:
     every POLL_SECONDS; once it returns a reason, `map` raises Stopped after the tasks in flight have ended. A task is
     never cut short: it should last well under a second, or look at `halt`, uint8 (1,), which is set to 1 then.
 
-    The tasks of `stream` must be pure functions of values that can be pickled, `halt` apart: they may go to another
-    `pool` of so many workers, such as processes. It stays the caller's, and there nobody sees `halt` being set.
+    The tasks of `stream` must be pure functions of values that can be pickled, `halt` apart: another
+    `executor` of so many workers may run them, such as a pool of processes. It stays the caller's, and there nobody
+    sees `halt` being set.
 
     Raises BudgetError if the system does not give it the threads.
     """
 
-    def __init__(self, threads: int, stop: StopSignal = never, pool: Executor | None = None) -> None:
+    def __init__(self, threads: int, stop: StopSignal = never, executor: Executor | None = None) -> None:
         self.threads = threads
         self.stop = stop
         self.halt = np.zeros(1, dtype=np.uint8)
         self._pool = ThreadPoolExecutor(threads)
-        self._stream_pool = pool or self._pool
+        self._executor = executor or self._pool
         self._start()
 
     def _start(self) -> None:
@@ -114,9 +115,7 @@ class Workers:
         futures: deque[Future[T]] = deque()
         try:
             while True:
-                futures.extend(
-                    self._stream_pool.submit(task, *a) for a in itertools.islice(waiting, ahead - len(futures))
-                )
+                futures.extend(self._executor.submit(task, *a) for a in itertools.islice(waiting, ahead - len(futures)))
                 if not futures:
                     return
                 self._await([futures[0]])

@@ -32,9 +32,9 @@ def test_processes_make_the_layers_that_threads_make(parent_graph, memory, proce
     limits = problem.optimum + 4, True
     ready = problem.ready(*limits) if parent_graph == "sparse" else problem.layered(Store(tmp_path, 1 << 30), *limits)
 
-    def layers_made_by(pool):
+    def layers_made_by(executor):
         store = Store(Path(tempfile.mkdtemp(dir=tmp_path)), 1 << 30)
-        with Workers(2, pool=pool) as workers:
+        with Workers(2, executor=executor) as workers:
             states = ends(search_layers(ready, workers, Room(memory, store)))
         assert any(run.files for run in states[-1].runs) == (memory == 0)
         return [columns(state, ready, store.folder) for state in states]
