@@ -121,7 +121,8 @@ def test_everything_is_done_where_a_search_would_be_large(polish, incumbent, pro
         assert result.status == "optimal"
         assert result.cost == pytest.approx(optimum, abs=1e-9)
         assert result.lower_bound <= optimum
-    assert bool(probings) == (polish is not False) or incumbent == "found"
+    if incumbent == "as it stands" or polish is False:  # a good incumbent may leave nothing to probe
+        assert bool(probings) == (polish is not False)
 
 
 def test_certificates_of_probing_hold(probings, monkeypatch):

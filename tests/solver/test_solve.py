@@ -362,20 +362,17 @@ def test_lower_bounds_rise_with_the_work_done():
 def test_a_tiny_time_limit(time_limit):
     dataset, optimum = stoppable()
     result = solve(dataset, time_limit=time_limit, threads=1)
-    if time_limit < 1e-6:
-        assert result.status == "time_limit"
-    if result.status != "optimal":
-        assert_honest(result, dataset, optimum, "time_limit")
+    assert_honest(result, dataset, optimum, "time_limit")
 
 
-@pytest.mark.parametrize("memory", [1, 1000, 20_000, 1 << 20])
-def test_little_memory_is_honest(memory):
+@pytest.mark.parametrize(("memory", "enough"), [(1, False), (1000, False), (20_000, True), (1 << 20, True)])
+def test_little_memory_is_honest(memory, enough):
     dataset, optimum = stoppable()
     result = solve(dataset, memory=memory, threads=1)
-    if result.status != "optimal":
-        assert_honest(result, dataset, optimum, "memory_limit")
-    else:
+    if enough:
         assert_optimal(result, dataset, optimum)
+    else:
+        assert_honest(result, dataset, optimum, "memory_limit")
 
 
 @pytest.mark.parametrize(
