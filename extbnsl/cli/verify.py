@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from extbnsl.claims import OPTIMAL, TIME_LIMIT
 from extbnsl.cli import options
-from extbnsl.cli.console import say
+from extbnsl.cli.console import remark, say
 from extbnsl.cli.reading import read_problem
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ def add(commands: Any) -> None:
 
 def run(given: argparse.Namespace) -> int:
     """Print what does not hold, or that all does; the exit code."""
+    from extbnsl.kernels.compiler import cache_warning
     from extbnsl.machine.budgets import Budgets, Deadline, default_threads
     from extbnsl.machine.workers import Workers
     from extbnsl.results.reading import read_result
@@ -54,6 +55,8 @@ def run(given: argparse.Namespace) -> int:
         findings, proof = (), _unproved(document)
         if optimality is not None:
             findings, proof = optimality.findings, _told(optimality)
+    if warning := cache_warning():
+        remark(warning)
     for finding in findings:
         say(finding)
     if findings:

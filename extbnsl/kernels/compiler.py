@@ -3,7 +3,8 @@
 Kernels take arrays and return arrays and counts. They hold no Python objects, release the interpreter lock and are
 compiled once per machine. The compiler's own cache looks only at the file of a kernel, not at the files of the
 kernels that it calls; so the compiled code lies in a folder of the user's cache (or of NUMBA_CACHE_DIR) that is named
-after the digest of the kernel's module and of all modules of this package that it draws on.
+after the digest of the kernel's module and of all modules of this package that it draws on. Where that folder cannot
+be written, nothing is kept.
 """
 
 import ast
@@ -11,6 +12,7 @@ import contextlib
 import functools
 import hashlib
 import os
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -18,6 +20,7 @@ from typing import Any
 import numba
 
 _TOP = Path(__file__).parents[2]  # where the package lies
+_unkept: set[str] = set()  # folders that cannot be written
 
 
 def source_files(module: str, top: Path) -> frozenset[Path]:
@@ -58,15 +61,36 @@ def _imported(tree: ast.Module, package: str, top: Path) -> Iterator[str]:
 
 
 @functools.cache
-def _cache_folder(module: str) -> str:
-    """Where the compiled kernels of exactly these sources lie."""
+def _cache_folder(module: str) -> str | None:
+    """Where the compiled kernels of exactly these sources lie; None if no file can be written there."""
     digest = hashlib.sha256()
     for file in sorted(source_files(module, _TOP)):
         digest.update(str(file.relative_to(_TOP)).encode() + file.read_bytes())
-    base = os.environ.get("NUMBA_CACHE_DIR") or os.path.join(
+    folder = os.path.join(_cache_base(), f"kernels-{digest.hexdigest()[:16]}")
+    try:
+        os.makedirs(folder, exist_ok=True)
+        tempfile.TemporaryFile(dir=folder).close()
+    except OSError:
+        _unkept.add(folder)
+        return None
+    return folder
+
+
+def _cache_base() -> str:
+    """The folder that the user has for what programs may make again."""
+    return os.environ.get("NUMBA_CACHE_DIR") or os.path.join(
         os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "extbnsl"
     )
-    return os.path.join(base, f"kernels-{digest.hexdigest()[:16]}")
+
+
+def cache_warning() -> str | None:
+    """A sentence if what was compiled cannot be kept; None if it is, or nothing was compiled."""
+    if not _unkept:
+        return None
+    return (
+        f"Compiled code cannot be kept in {_cache_base()}, which cannot be written: it was compiled for this run only; "
+        "set NUMBA_CACHE_DIR to a folder that can be written."
+    )
 
 
 config: Any = numba.config
@@ -74,11 +98,15 @@ config: Any = numba.config
 
 def njit(kernel: Callable[..., Any], **options: Any) -> Any:
     """Compile a kernel when it is first called: cached, without the interpreter lock, division as in C."""
+    folder = _cache_folder(kernel.__module__)
+    make = numba.njit(cache=folder is not None, nogil=True, error_model="numpy", **options)
+    if folder is None:
+        return make(kernel)
     others = config.CACHE_DIR
     # read when the function is decorated; other code keeps its own
-    config.CACHE_DIR = _cache_folder(kernel.__module__)
+    config.CACHE_DIR = folder
     try:
-        compiled: Any = numba.njit(cache=True, nogil=True, error_model="numpy", **options)(kernel)
+        compiled = make(kernel)
     finally:
         config.CACHE_DIR = others
     _need_no_cache(compiled._cache)

@@ -7,10 +7,11 @@ import numpy as np
 from extbnsl.bounds.lp.polish import load_polish
 from extbnsl.claims import Claim
 from extbnsl.data import Dataset, from_array
-from extbnsl.events import ignore
+from extbnsl.events import Warned, ignore
 from extbnsl.files.arrays import load_hdf5
 from extbnsl.files.shelf import Shelf
 from extbnsl.files.store import Store
+from extbnsl.kernels.compiler import cache_warning
 from extbnsl.machine.workers import Workers
 from extbnsl.parents.components import components
 from extbnsl.parents.exhaustive.state import Enumeration, start_enumeration
@@ -44,6 +45,8 @@ def load_kernels(methods: Methods, stages: Stages, store: Store) -> None:
             if methods.parent_graph == "layered":
                 with temporary_store() as own:  # the run's own may have a score cache
                     _solve_quietly(toy, _quiet(alone, replace(pattern, parent_graph="layered"), own), None)
+    if warning := cache_warning():
+        stages.observer(Warned(warning))
 
 
 def _quiet(workers: Workers, methods: Methods, store: Store) -> Context:

@@ -87,6 +87,26 @@ def test_a_cache_that_cannot_be_written_is_done_without(tiny, monkeypatch, numbe
     assert is_from_cache(kernel())
 
 
+@pytest.mark.parametrize("place", ["closed", "file/cache"])
+def test_without_a_folder_for_the_cache_a_kernel_is_compiled_for_one_process(tiny, tmp_path, monkeypatch, place):
+    kernel, _ = tiny
+    assert compiler.cache_warning() is None
+    (tmp_path / "file").touch()
+    monkeypatch.setattr(compiler, "_unkept", set())
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / place))
+    if place == "closed":  # the tests may run as one who may write anywhere
+        monkeypatch.setattr(compiler.tempfile, "TemporaryFile", refuse)
+    compiler._cache_folder.cache_clear()
+    for _ in range(2):
+        assert not is_from_cache(kernel())
+    assert f"cannot be kept in {tmp_path / place}" in compiler.cache_warning()
+    assert compiler.cache_warning().count(". ") == 0
+
+
+def refuse(**_):
+    raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+
 def test_a_solve_survives_damage_to_the_cache_of_its_kernels(tmp_path):
     cache = tmp_path / "cache"
 
