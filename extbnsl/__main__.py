@@ -9,12 +9,14 @@ import sys
 from typing import Any, NoReturn
 
 from extbnsl.cli import main
+from extbnsl.machine.streams import open_closed_streams
 
 OBJECTS = 100_000  # that are made before garbage is looked for: nearly all are there to stay, as modules are
 
 
 def run() -> NoReturn:
     """Run the command of the process's arguments, and end the process."""
+    open_closed_streams()
     gc.set_threshold(OBJECTS)
     modules: dict[str, Any] = sys.modules
     modules["scipy"] = None  # where it is installed the compiler loads its linear algebra, which no kernel uses
