@@ -1,8 +1,10 @@
 """Files that are there whole or not at all, and the arrays, text and digests that go into them.
 
 Arrays are kept in HDF5. A full disk can end the process when HDF5 writes a file itself, so the image of a file is
-built in memory and written with ordinary calls. Each chunk carries HDF5's own checksum, which is looked at whenever
-it is read; a `StoredFile` carries the length and the checksum of the whole, which is looked at before HDF5 sees it.
+built in memory and written with ordinary calls. A `StoredFile` carries the length and the checksum of the whole, which
+is looked at before HDF5 sees a file that this process has not written itself, or that somebody may have touched since:
+the system's times and numbers of it tell. Each chunk also carries HDF5's own checksum, which is looked at whenever it
+is read, but of a chunk of zeros that is zero as well.
 """
 
 import contextlib
@@ -11,7 +13,7 @@ import hashlib
 import itertools
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 from extbnsl.files.atomic import checksum, write_failure
+from extbnsl.files.regular import open_regular
 
 CHUNK = 16384  # rows that share a checksum, at most
 HEADER_BYTES = 20_000  # of a file, at most: names, types, the index of its chunks
@@ -29,16 +32,22 @@ READ_AHEAD = 1 << 22
 PIECE_BYTES = 1 << 24  # of arrays in one of several files
 BLOSC, BLOSC_SETTINGS = 32001, (0, 0, 0, 0, 5, 1, 1)  # HDF5's number of the filter; level 5, bytes shuffled, LZ4
 
+Stamp = tuple[int, int, int, int, int]
+
 _image_numbers = itertools.count()
 
 
 @dataclass(frozen=True)
 class StoredFile:
-    """A file of arrays: its name, relative to the folder of its run, its length in bytes and its SHA-256."""
+    """A file of arrays: its name, relative to the folder of its run, its length in bytes and its SHA-256.
+
+    stamp: what the system said of the file when its content was known to be right; None if that is not known.
+    """
 
     name: str
     bytes: int
     checksum: str
+    stamp: Stamp | None = field(default=None, compare=False)
 
 
 def load_hdf5() -> None:
@@ -68,13 +77,15 @@ def write_arrays(folder: Path, name: str, arrays: Mapping[str, "NDArray"], compr
     path = folder / name
     try:
         path.parent.mkdir(exist_ok=True)
-        with open(path, "wb") as file:
+        with open(open_regular(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "wb") as file:
             file.write(image)
+            file.flush()
+            stamp = _stamp(os.fstat(file.fileno()))
     except OSError as error:
         with contextlib.suppress(OSError):
             path.unlink()
         raise write_failure(path, error) from error
-    return StoredFile(name, len(image), checksum(image))
+    return StoredFile(name, len(image), checksum(image), stamp)
 
 
 def _image(arrays: Mapping[str, "NDArray"], compress: bool) -> bytes:
@@ -198,47 +209,73 @@ class StoredArray:
 def open_arrays(folder: Path, file: StoredFile) -> Iterator[StoredArrays]:
     """The arrays of a file by name, to be sliced, for as long as the block lasts.
 
-    Raises RunDirectoryError if the file is not there, is not HDF5, or a slice that is read is damaged, and MemoryError.
-    It trusts the rest: `check_file` before, if anyone else could have changed it.
+    Raises RunDirectoryError if the file is not what was written, before or after the block, and MemoryError.
     """
     from h5py import h5f
 
+    _ensure(folder, file)
     try:
         opened = h5f.open(os.fsencode(folder / file.name), h5f.ACC_RDONLY, _on_disk())
         try:
             yield StoredArrays(opened)
         finally:
             opened.close()
-    except (OSError, KeyError, RuntimeError) as error:
+    except (OSError, KeyError, RuntimeError, ValueError) as error:
         check_file(folder, file)
-        if isinstance(error, KeyError):
+        if isinstance(error, (KeyError, ValueError)):
             raise
         # what HDF5 says when it gets no memory is not to be told from what it says of a damaged file
         raise MemoryError(f"There is no memory to read {folder / file.name}.") from error
+    _ensure(folder, file)
 
 
 def read_arrays(folder: Path, file: StoredFile) -> dict[str, "NDArray"]:
     """All arrays of a file by name; RunDirectoryError if it is not what was written."""
-    check_file(folder, file)
-    with open_arrays(folder, file) as arrays:
+    with open_arrays(folder, check_file(folder, file)) as arrays:
         return {name: arrays[name][...] for name in arrays}
 
 
-def check_file(folder: Path, file: StoredFile) -> None:
-    """Raise RunDirectoryError unless the file has the length and the checksum that it was written with."""
+def check_file(folder: Path, file: StoredFile) -> StoredFile:
+    """The file with the stamp that it has now; RunDirectoryError unless it is a regular file with the length and the
+    checksum that it was written with. Reads all of it, unless the length tells enough."""
     path = folder / file.name
-    digest, length = hashlib.sha256(), 0
+    digest = hashlib.sha256()
     try:
-        with open(path, "rb") as opened:
-            while block := opened.read(READ_AHEAD):
-                digest.update(block)
-                length += len(block)
+        with open(open_regular(path), "rb") as opened:
+            status = os.fstat(opened.fileno())
+            if status.st_size == file.bytes:
+                while block := opened.read(READ_AHEAD):
+                    digest.update(block)
     except OSError as error:
+        raise _unreadable(path, error) from error
+    if status.st_size != file.bytes or digest.hexdigest() != file.checksum:
         raise RunDirectoryError(
-            f"{path} cannot be read ({error.strerror}); bring it back or start the run again."
-        ) from error
-    if length != file.bytes or digest.hexdigest() != file.checksum:
-        raise RunDirectoryError(
-            f"{path} is damaged: its {length} bytes are not the {file.bytes} that were written; "
+            f"{path} is damaged: its {status.st_size} bytes are not the {file.bytes} that were written; "
             "bring back a good copy or start the run again."
         )
+    return replace(file, stamp=_stamp(status))
+
+
+def _ensure(folder: Path, file: StoredFile) -> None:
+    """Raise RunDirectoryError unless the file is what was written; it is read only if that is not known."""
+    try:
+        stamp = _stamp(os.lstat(folder / file.name))
+    except OSError as error:
+        raise _unreadable(folder / file.name, error) from error
+    if stamp != file.stamp:
+        _check_once(folder, file, stamp)
+
+
+@functools.lru_cache(maxsize=1 << 12)
+def _check_once(folder: Path, file: StoredFile, stamp: Stamp) -> None:
+    """Check a file that has this stamp now: where stamps change with nothing else, the same is not read again."""
+    check_file(folder, file)
+
+
+def _stamp(status: os.stat_result) -> Stamp:
+    """What is another whenever the content of a file is, however it was changed."""
+    return (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+
+
+def _unreadable(path: Path, error: OSError) -> RunDirectoryError:
+    return RunDirectoryError(f"{path} cannot be read ({error.strerror}); bring it back or start the run again.")

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from extbnsl.errors import BudgetError, ExtbnslError, InputError
 from extbnsl.files.names import temporary as temporary_name
+from extbnsl.files.regular import open_regular
 
 
 def synchronise(paths: Iterable[Path]) -> None:
@@ -76,8 +77,7 @@ def checksum(data: bytes) -> str:
 
 def _write_synchronised(path: Path, data: bytes) -> None:
     # Not tempfile, whose files nobody else may read: the umask decides, as for any output.
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
-    with open(descriptor, "wb") as file:
+    with open(open_regular(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "wb") as file:
         file.write(data)
         file.flush()
         os.fsync(file.fileno())

@@ -6,6 +6,7 @@ import os
 import stat
 import sys
 
+import h5py
 import numpy as np
 import pytest
 from disk import Disk
@@ -142,16 +143,76 @@ def test_arrays_are_read_in_slices(tmp_path):
                 np.testing.assert_array_equal(arrays[name][rows], array[rows])
 
 
-def test_a_slice_that_is_damaged_is_noticed_when_it_is_read(tmp_path):
-    file = arrays_module.write_arrays(tmp_path, "a.h5", {"varset": np.arange(200_000, dtype=np.uint64)})
+def damaged(path, old, new):
+    """Replace a part of the content, in place."""
+    data = path.read_bytes()
+    with open(path, "r+b") as file:
+        file.seek(data.index(old))
+        file.write(new)
+
+
+@pytest.fixture
+def long_file(tmp_path):
+    return arrays_module.write_arrays(tmp_path, "a.h5", {"varset": np.arange(200_000, dtype=np.uint64)})
+
+
+def test_a_slice_that_is_damaged_is_noticed_when_it_is_read(tmp_path, long_file):
+    def read():
+        with arrays_module.open_arrays(tmp_path, long_file) as arrays:
+            assert arrays["varset"][:1].tolist() == [0]
+            damaged(tmp_path / "a.h5", np.uint64(100_000).tobytes(), np.uint64(100_001).tobytes())
+            arrays["varset"][100_000:100_001]
+
+    with pytest.raises(RunDirectoryError, match="damaged"):
+        read()
+
+
+def test_damage_that_no_checksum_of_a_chunk_shows_is_noticed(tmp_path, long_file):
+    """Of zeros HDF5's own checksum is zero as well."""
     data = bytearray((tmp_path / "a.h5").read_bytes())
-    at = data.index(np.uint64(100_000).tobytes())
-    data[at] ^= 1
+    data[len(data) // 2 :] = bytes(len(data) - len(data) // 2)
     (tmp_path / "a.h5").write_bytes(data)
-    with arrays_module.open_arrays(tmp_path, file) as arrays:
-        assert arrays["varset"][:1].tolist() == [0]
-    with pytest.raises(RunDirectoryError, match="damaged"), arrays_module.open_arrays(tmp_path, file) as arrays:
-        arrays["varset"][100_000:100_001]
+    with h5py.File(tmp_path / "a.h5") as file:
+        assert not file["varset"][-10:].any()
+    with pytest.raises(RunDirectoryError, match="damaged"), arrays_module.open_arrays(tmp_path, long_file):
+        raise AssertionError("it is not opened")
+
+
+def test_a_file_that_another_one_has_replaced_is_noticed(tmp_path, long_file):
+    other = arrays_module.write_arrays(tmp_path, "b.h5", {"costs": np.zeros(3)})
+    with pytest.raises(RunDirectoryError, match="damaged"), arrays_module.open_arrays(tmp_path, long_file):
+        os.replace(tmp_path / "b.h5", tmp_path / "a.h5")
+    with pytest.raises(RunDirectoryError, match="damaged"), arrays_module.open_arrays(tmp_path, long_file) as arrays:
+        arrays["varset"]
+    with pytest.raises(RunDirectoryError, match="cannot be read"), arrays_module.open_arrays(tmp_path, other):
+        pass
+
+
+def test_a_file_that_is_only_touched_is_read_once_more_and_no_oftener(tmp_path, long_file, monkeypatch):
+    os.utime(tmp_path / "a.h5")
+    checked = []
+    monkeypatch.setattr(arrays_module, "check_file", lambda *file: checked.append(file))
+    for _ in range(3):
+        with arrays_module.open_arrays(tmp_path, long_file) as arrays:
+            assert arrays["varset"][:2].tolist() == [0, 1]
+    assert len(checked) == 1
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir, lambda path: path.symlink_to("/dev/zero")])
+def test_what_is_no_file_is_refused_at_once(tmp_path, long_file, make):
+    (tmp_path / "a.h5").unlink()
+    make(tmp_path / "a.h5")
+    for refuse in (arrays_module.check_file, arrays_module.read_arrays):
+        with pytest.raises(RunDirectoryError, match=r"a\.h5 is a (pipe|folder|link), and a run has a file there"):
+            refuse(tmp_path, long_file)
+    with pytest.raises(RunDirectoryError, match="a run has a file there"):
+        arrays_module.write_arrays(tmp_path, "a.h5", ARRAYS)
+
+
+def test_a_file_of_another_length_is_not_read(tmp_path, long_file, monkeypatch):
+    os.truncate(tmp_path / "a.h5", 1 << 40)
+    with pytest.raises(RunDirectoryError, match="damaged"):
+        arrays_module.check_file(tmp_path, long_file)
 
 
 @pytest.mark.parametrize("damage", ["missing", "shorter", "empty", "another"])
