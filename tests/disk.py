@@ -15,7 +15,7 @@ from unittest import mock
 
 from extbnsl.files import arrays, atomic
 
-CALLS = ("open", "fsync", "replace", "unlink", "mkdir")
+CALLS = ("open", "fsync", "replace", "unlink", "mkdir", "rmdir")
 
 
 class Killed(BaseException):
@@ -150,6 +150,9 @@ class Disk:
 
     def _unlink(self, path):
         self.call(lambda: (self._real["unlink"](path), self._bind(path, None)))
+
+    def _rmdir(self, path):
+        self.call(lambda: (self._real["rmdir"](path), self._bind(path, None)))
 
     def _mkdir(self, path, *mode):
         self.call(lambda: (self._real["mkdir"](path, *mode), self._bind(path, Node(None, None))))

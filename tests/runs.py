@@ -4,6 +4,7 @@ from extbnsl.files import manifest as checkpoint
 from extbnsl.files.arrays import StoredFile
 from extbnsl.files.atomic import checksum
 from extbnsl.files.manifest import Manifest
+from extbnsl.files.scratch import Scratch, make_scratch
 from extbnsl.files.store import Store
 from extbnsl.run import directory as directory_module
 
@@ -45,15 +46,26 @@ def state(**changes):
         "status": "time_limit",
         "upper_bound": 20.0,
         "lower_bound": 10.0,
+        "counting": None,
+        "scores": None,
+        "parts": [],
+        "search": None,
+        "version": 0,
+        "counters": {},
+        "stages": {},
         "seconds": 100.0,
+        "cpu_seconds": 100.0,
+        "peak_rss": 1 << 20,
+        "peak_disk": 1 << 20,
     } | changes
 
 
 def commit(
     path, scratch=None, names=("scores.h5", "layers/c1-1-03-000000000000.h5", "runs/c1-1-04-000000000000.h5"), **changes
 ):
-    """Put a checkpoint with files of these names into a run directory."""
+    """Put a checkpoint with files of these names into a run directory, or below it into its folder `scratch`."""
     place = path if scratch is None else scratch
+    own = None if scratch is None else marked(scratch)
     files = []
     for name in names:
         (place / name).parent.mkdir(parents=True, exist_ok=True)
@@ -61,9 +73,17 @@ def commit(
         files.append(StoredFile(name, len(name), checksum(name.encode())))
     store = Store(place, 1 << 20)
     store.add(files)
-    manifest = Manifest(state(**changes), tuple(files), None if scratch is None else str(scratch))
+    manifest = Manifest(state(**changes), tuple(files), own)
     checkpoint.commit(path, store, manifest)
     return manifest
+
+
+def marked(scratch):
+    """A scratch folder, made and with a mark that follows from its path."""
+    scratch.parent.mkdir(exist_ok=True)
+    own = Scratch(str(scratch), checksum(str(scratch).encode())[:32])
+    make_scratch(own)
+    return own
 
 
 def stopped(path, scratch=None, **changes):

@@ -28,18 +28,19 @@ def add(commands: Any) -> None:
 def run(given: argparse.Namespace) -> int:
     """List the files, and delete them if that was asked for; the exit code."""
     from extbnsl.run import directory as directory_module
+    from extbnsl.run import remains
 
     with directory_module.reopen(given.run) as run:
         for warning in (*run.warnings, *_doubts(run.path)):
             remark(warning)
-        files = directory_module.scratch_files(run.path)
+        files = remains.scratch_files(run.path)
         if not files:
             say(f"{run.path} holds nothing that only a resume needs.")
             return 0
         _list(files)
         say(_meaning(run.path))
         if given.yes:
-            directory_module.remove_scratch(run.path)
+            remains.remove_scratch(run.path)
         say("Deleted." if given.yes else "Nothing was deleted; give --yes to delete these files.")
     return 0
 

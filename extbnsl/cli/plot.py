@@ -30,8 +30,8 @@ def run(given: argparse.Namespace) -> int:
     """Write the drawing; the exit code."""
     from extbnsl.files.atomic import write_atomically
     from extbnsl.files.names import DRAWING
-    from extbnsl.run.directory import check_run
     from extbnsl.run.plot import draw, file_format, read_layers
+    from extbnsl.run.remains import check_run
 
     check_run(given.run)
     output = given.output or given.run / DRAWING

@@ -2,6 +2,7 @@
 
 import argparse
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,9 +10,10 @@ from extbnsl.claims import Claim
 from extbnsl.cli import options, session
 from extbnsl.cli.console import remark
 from extbnsl.cli.reading import read_problem
-from extbnsl.cli.summary import exit_code
+from extbnsl.cli.summary import damage_told, exit_code
 from extbnsl.errors import InputError, RunDirectoryError
-from extbnsl.files.names import TEXT_LOG
+from extbnsl.files.names import MANIFEST, TEXT_LOG
+from extbnsl.machine.budgets import Budgets
 from extbnsl.machine.interrupts import Interrupts
 from extbnsl.proof.methods import Methods
 
@@ -45,19 +47,50 @@ def add(commands: Any) -> None:
 
 def run(given: argparse.Namespace) -> int:
     """Go on with a run and write what comes of it; the exit code."""
-    from extbnsl.files.manifest import read_manifest
+    from extbnsl.proof.document import read_state
     from extbnsl.run import directory as directory_module
     from extbnsl.run.status import finished_result
 
     with Interrupts() as interrupts, directory_module.reopen(given.run) as run:
         document = finished_result(run.path)
         if document is not None:
+            _finish(run, document, given)
             if not given.quiet:
                 remark(f"The run in {run.path} is finished; there is nothing left to do.")
             session.tell(document, run.path, session.Telling(given.quiet, given.json))
             return exit_code(document)
-        manifest = read_manifest(run.path)
+        manifest = read_state(run.path)
         return _go_on(run, manifest, given, interrupts)
+
+
+def _finish(run: "RunDirectory", document: Mapping[str, Any], given: argparse.Namespace) -> None:
+    """Do what a process that was killed at the very end of a run has left to do."""
+    from extbnsl.proof.document import read_state
+    from extbnsl.results.outputs import has_networks
+    from extbnsl.run.remains import tidy
+
+    if (run.path / MANIFEST).exists() and not has_networks(run.path, document):
+        remembered = read_state(run.path).state["run"]
+        if remembered is not None:
+            _write_networks(run, document, remembered, given)
+    tidy(run.path)
+
+
+def _write_networks(
+    run: "RunDirectory", document: Mapping[str, Any], remembered: Mapping[str, Any], given: argparse.Namespace
+) -> None:
+    """Write the files of the network of a result; RunDirectoryError if the data are others."""
+    from extbnsl.data import Dataset
+    from extbnsl.networks.network import Network
+    from extbnsl.results.outputs import networks
+
+    data = _data(run.path, given.data, remembered["input"])
+    problem, _ = read_problem(data, remembered["data_options"], Budgets(), given.quiet)
+    with damage_told(run.path):
+        if problem.fingerprint != document["provenance"]["data_digest"]:
+            raise RunDirectoryError(f"{data} does not hold the data of the run in {run.path}; say where they are.")
+        network = Network.from_names(document["variables"], document["parents"])
+        run.write(networks(network, problem if isinstance(problem, Dataset) else None, float(document["cost"])))
 
 
 def _go_on(run: "RunDirectory", manifest: "Manifest", given: argparse.Namespace, interrupts: Interrupts) -> int:
@@ -73,12 +106,11 @@ def _go_on(run: "RunDirectory", manifest: "Manifest", given: argparse.Namespace,
     compress = bool(before["compress"] if given.compress is None else given.compress)
     kept = {"memory": budgets.memory, "disk": budgets.disk, "threads": budgets.threads, "compress": compress}
     remember = remembered | {"input": os.path.abspath(data), "budgets": kept}
-    scratch = None if manifest.scratch is None else Path(manifest.scratch)
     asked = session.Asked(
         Claim(**manifest.state["claim"]),
         Methods(**manifest.state["methods"]),
         budgets,
-        Place(run.path, scratch, compress, manifest, remember),
+        Place(run.path, None, compress, manifest, remember),
     )
     _say_where(run, manifest, given.quiet)
     telling = session.Telling(given.quiet, given.json, manifest.state["seconds"] + budgets.spent)
@@ -87,13 +119,16 @@ def _go_on(run: "RunDirectory", manifest: "Manifest", given: argparse.Namespace,
 
 def _check_scratch(path: Path, manifest: "Manifest") -> None:
     """Say before any work that the folder of the run's files cannot be used."""
-    if manifest.scratch is None:
+    from extbnsl.files.scratch import check_scratch
+
+    if manifest.scratch is None or not manifest.files:
         return
-    place = f"The files of the run in {path} are in {manifest.scratch}"
-    if not os.path.isdir(manifest.scratch):
-        raise RunDirectoryError(f"{place}, which is not there; mount that disk, or start again with solve.")
-    if not os.access(manifest.scratch, os.W_OK | os.X_OK):
-        raise InputError(f"{place}, and there is no permission to write there; get it, or start again with solve.")
+    check_scratch(manifest.scratch)
+    if not os.access(manifest.scratch.folder, os.W_OK | os.X_OK):
+        raise InputError(
+            f"The files of the run in {path} are in {manifest.scratch.path}, and there is no permission to write "
+            "there; get it, or start again with solve."
+        )
 
 
 def _data(path: Path, given: Path | None, before: str) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from extbnsl.claims import INTERRUPTED, OPTIMAL
+from extbnsl.claims import INTERRUPTED
 from extbnsl.cli.console import OUT_OF_MEMORY, fault, say
 from extbnsl.cli.summary import exit_code, final_line, summary
 from extbnsl.errors import BudgetError, ExtbnslError, VerificationError
@@ -55,7 +55,6 @@ def solve_in(
     telling: Telling,
 ) -> int:
     """Solve `problem` as asked, write and print the result; the exit code."""
-    from extbnsl.run.directory import remove_empty_folders
     from extbnsl.run.status import StatusFile
 
     give_memory_back()
@@ -67,8 +66,6 @@ def solve_in(
         with _observed(run, status, interrupts, telling) as observer:
             result = solve(problem, *asked, observer=observer, stop=interrupts.stop)
         _write(result, run, command)
-        if result.status == OPTIMAL:
-            remove_empty_folders(run.path, asked.place.scratch)
         status.end(result.status)
     document = result.document(command)
     tell(document, run.path, telling)

@@ -56,7 +56,7 @@ def run(given: argparse.Namespace) -> int:
     ):
         budgets = options.budgets_of(given)
         problem, budgets = read_problem(given.data, options.data_options(given), budgets, given.quiet)
-        place = Place(run.path, run.scratch, bool(given.compress), None, _to_remember(given))
+        place = Place(run.path, given.scratch_dir, bool(given.compress), None, _to_remember(given))
         asked = session.Asked(options.claim_of(given), options.methods_of(given), budgets, place)
         telling = session.Telling(given.quiet, given.json, budgets.spent)
         return session.solve_in(run, problem, asked, interrupts, telling)

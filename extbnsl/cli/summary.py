@@ -20,7 +20,7 @@ def exit_code(document: Mapping[str, Any]) -> int:
 
 def final_line(document: Mapping[str, Any], folder: Path) -> str:
     """The result in one line; RunDirectoryError if the document is not one."""
-    with _damage_told(folder):
+    with damage_told(folder):
         return (
             f"{document['status']}: cost {document['cost']:.6f} nats, lower bound {document['lower_bound']:.6f}, "
             f"{_arcs(document)} arcs, in {folder}"
@@ -29,7 +29,7 @@ def final_line(document: Mapping[str, Any], folder: Path) -> str:
 
 def summary(document: Mapping[str, Any], folder: Path) -> str:
     """The result in a few lines; RunDirectoryError if the document is not one."""
-    with _damage_told(folder):
+    with damage_told(folder):
         return "\n".join(f"{subject:12} {text}" for subject, text in _rows(document, folder) if text)
 
 
@@ -66,7 +66,8 @@ def _continuation(folder: Path) -> str:
 
 
 @contextlib.contextmanager
-def _damage_told(folder: Path) -> Iterator[None]:
+def damage_told(folder: Path) -> Iterator[None]:
+    """Tell what fails in the block because the document is no result as RunDirectoryError."""
     try:
         yield
     except (KeyError, TypeError, ValueError, AttributeError) as error:

@@ -11,7 +11,9 @@ from pathlib import Path
 from extbnsl.errors import RunDirectoryError
 from extbnsl.files.atomic import write_failure
 from extbnsl.files.names import LOCK
+from extbnsl.files.regular import open_regular
 
+PROGRAM = "extbnsl"  # what a lock begins with, before the process id
 LOOK_SECONDS = 0.2  # by then whoever only looked at the lock has let go of it
 _HELD = (errno.EWOULDBLOCK, errno.EACCES)
 
@@ -27,10 +29,10 @@ class Holder:
 def hold(folder: Path) -> tuple[int, tuple[str, ...]]:
     """Lock a run directory until the descriptor that is returned is closed; also returned: warnings.
 
-    Raises RunDirectoryError if another process holds it, InputError if the lock cannot be written.
+    Raises RunDirectoryError if another process holds it or the lock is no file, InputError if it cannot be written.
     """
     try:
-        descriptor = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, 0o666)
+        descriptor = open_regular(folder / LOCK, os.O_RDWR | os.O_CREAT)
     except OSError as error:
         raise write_failure(folder / LOCK, error) from error
     warnings: tuple[str, ...] = ()
@@ -49,17 +51,20 @@ def hold(folder: Path) -> tuple[int, tuple[str, ...]]:
             "let no second process use this run directory.",
         )
     with contextlib.suppress(OSError):  # only to tell others who it is
-        os.truncate(descriptor, 0)
-        os.write(descriptor, f"{os.getpid()}\n".encode())
+        text = f"{PROGRAM} {os.getpid()}\n".encode()
+        os.write(descriptor, text)
+        os.truncate(descriptor, len(text))
     return descriptor, warnings
 
 
 def holder(folder: Path) -> Holder:
     """Who holds a run directory; its lock is shared for an instant to know."""
     try:
-        descriptor = os.open(folder / LOCK, os.O_RDONLY)
+        descriptor = open_regular(folder / LOCK)
     except OSError as error:
         return Holder(False if error.errno == errno.ENOENT else None, None)
+    except RunDirectoryError:
+        return Holder(None, None)
     try:
         process = _process_in(descriptor)
         try:
@@ -67,6 +72,18 @@ def holder(folder: Path) -> Holder:
         except OSError as error:
             return Holder(True if error.errno in _HELD else None, process)
         return Holder(False, process)
+    finally:
+        os.close(descriptor)
+
+
+def left_by_a_run(folder: Path) -> bool:
+    """Whether there is a lock in a folder that this program has left, not another's file of that name."""
+    try:
+        descriptor = open_regular(folder / LOCK)
+    except (OSError, RunDirectoryError):
+        return False
+    try:
+        return _process_in(descriptor) is not None
     finally:
         os.close(descriptor)
 
@@ -81,5 +98,5 @@ def _lock(descriptor: int) -> None:
 
 def _process_in(lock: int) -> int | None:
     """The process id in a lock file, if there is one."""
-    text = os.pread(lock, 20, 0).strip()
-    return int(text) if text.isdigit() else None
+    program, _, process = os.pread(lock, 40, 0).partition(b" ")
+    return int(process) if program == PROGRAM.encode() and process.strip().isdigit() else None

@@ -11,25 +11,38 @@ checksum: the SHA-256 of the same document without it. That much holds for every
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from extbnsl.errors import InputError, RunDirectoryError
-from extbnsl.files.arrays import StoredFile, check_file
-from extbnsl.files.atomic import checksum, synchronise, write_atomically
+from extbnsl.files import names
+from extbnsl.files.arrays import StoredFile
+from extbnsl.files.atomic import checksum, write_atomically
 from extbnsl.files.documents import json_text
 from extbnsl.files.names import MANIFEST
+from extbnsl.files.regular import read_regular
+from extbnsl.files.scratch import Scratch, make_scratch
+from extbnsl.files.shapes import by_name, every, maybe, misfit, record, such, text, whole
 from extbnsl.files.store import Store
 from extbnsl.version import __version__
 
-if TYPE_CHECKING:
-    from extbnsl.machine.workers import Workers
-
 FORMAT_VERSION = 2
-_TEMPORARY = re.compile(r"\..+\.\d+\.tmp")  # as write_atomically names them
-_PARTS = ("", "layers", "runs")  # where the files of arrays are, in the folder of the store
+MOST_BYTES = 1 << 30  # of a manifest
+_DIGEST = re.compile("[0-9a-f]{64}")
+_MARK = re.compile("[0-9a-f]{32}")
+_SEAL = {"format_version": whole(), "extbnsl": text, "checksum": such(_DIGEST.fullmatch)}  # in every version
+_SHAPE = record(
+    {
+        "format_version": whole(),
+        "extbnsl": text,
+        "state": by_name(lambda value: None),  # whoever knows what it says looks at it
+        "scratch": maybe(record({"path": such(names.is_scratch_path), "mark": such(_MARK.fullmatch)})),
+        "files": every(record({"name": such(names.is_arrays), "bytes": whole(), "checksum": such(_DIGEST.fullmatch)})),
+        "checksum": text,
+    }
+)
 
 
 @dataclass(frozen=True)
@@ -37,63 +50,77 @@ class Manifest:
     """A state to go on from.
 
     state: JSON values, what the driver of the run needs (NaN and infinity are read back as None); files: the arrays
-    that go with it, in the folder of the run's store; scratch: the absolute path of that folder, or None if it is the
-    run directory.
+    that go with it, in the folder of the run's store; scratch: that folder, or None if it is the run directory.
     """
 
     state: Mapping[str, Any]
     files: tuple[StoredFile, ...]
-    scratch: str | None
+    scratch: Scratch | None
+
+    def place(self, folder: Path) -> Path:
+        """Where the arrays of the run in `folder` are."""
+        return folder if self.scratch is None else self.scratch.folder
+
+    def check(self) -> None:
+        """Assert that it is one that `read_manifest` will take: every file has a name of a run, and one of its own."""
+        found = [file.name for file in self.files]
+        assert len(set(found)) == len(found), "no name twice"
+        assert all(map(names.is_arrays, found)), "names that are minted"
+        assert self.scratch is None or names.is_scratch_path(self.scratch.path), "a scratch folder as it is minted"
 
 
 def commit(folder: Path, store: Store, manifest: Manifest) -> None:
     """Make `manifest` the checkpoint of the run directory `folder`, on disk when this returns.
 
-    The files of the store that it does not name are removed. When this fails, the checkpoint before or this one is
-    there with all its files; it can be called again, but no file that it names may be written anew. Raises BudgetError
-    if the disk is full, InputError if something cannot be written. Costs a synchronisation for each file that is new.
+    The files of the store that it does not name are removed. A scratch folder is made by the first commit, which names
+    no file: a run never has a folder that its manifest does not know. When this fails, the checkpoint before or this
+    one is there with all its files; it can be called again, but no file that it names may be written anew. Raises
+    BudgetError if the disk is full, InputError if something cannot be written. Costs a synchronisation for each file
+    that is new.
     """
+    manifest.check()
     store.synchronise(manifest.files)
     write_atomically(folder / MANIFEST, _sealed(_document(manifest)))
+    if manifest.scratch is not None and not manifest.files:
+        make_scratch(manifest.scratch)
     store.keep_only(manifest.files)
 
 
 def read_manifest(folder: Path) -> Manifest:
     """The checkpoint of the run directory `folder`, whose files have not been looked at.
 
-    Raises InputError if the folder is not there or the manifest cannot be read, RunDirectoryError if there is no
-    manifest, or it is damaged or of another format version.
+    The manifest may come from anyone: its shape and the names in it are looked at, those in the state apart. Raises
+    InputError if the folder is not there or the manifest cannot be read, RunDirectoryError if there is no manifest, or
+    it is no file, damaged, malformed or of another format version.
     """
     path = folder / MANIFEST
     document = _unsealed(path, _read(path))
     if document["format_version"] != FORMAT_VERSION:
         raise RunDirectoryError(_other_version(path, document))
+    if place := misfit(document, _SHAPE):
+        raise malformed(folder, place)
     files = tuple(StoredFile(**file) for file in document["files"])
-    return Manifest(document["state"], files, document["scratch"])
+    if len({file.name for file in files}) < len(files):
+        raise malformed(folder, "files")
+    scratch = document["scratch"]
+    return Manifest(document["state"], files, None if scratch is None else Scratch(**scratch))
 
 
-def recover(folder: Path, manifest: Manifest, disk: int, workers: "Workers") -> Store:
-    """The store of a run that goes on from `manifest`, the one that is in `folder`; it may take `disk` bytes.
+def malformed(folder: Path, place: str) -> RunDirectoryError:
+    """The failure, to be raised, for a manifest that says at `place` what no run says."""
+    return RunDirectoryError(
+        f"{folder / MANIFEST} is not what a run of extbnsl writes (at {place!r}); bring back a good copy or start the "
+        "run again."
+    )
 
-    Reads every file that the manifest names, each a task of the workers, and removes what a killed process has left:
-    temporary files, and files of arrays (*.h5 in the store's folder and its layers/ and runs/) that are not named.
-    The caller holds the lock of the run directory. Raises RunDirectoryError, with nothing removed, if the store's
-    folder or a file is missing or damaged; InputError if the folder cannot be written; Stopped.
-    """
-    place = folder if manifest.scratch is None else Path(manifest.scratch)
-    if not os.path.isdir(place):
-        raise RunDirectoryError(
-            f"The scratch folder {place} of {folder} is missing; mount the disk that it is on, or start the run again."
-        )
-    workers.map(check_file, [(place, file) for file in manifest.files])
-    # The process may have been killed when it had renamed the manifest but not made sure of it. Until that is made
-    # up for, a power loss can bring back the manifest before, whose files are about to go.
-    synchronise([folder / MANIFEST])
-    for path in _debris(folder, place, {file.name for file in manifest.files}):
-        _remove(path)
-    store = Store(place, disk)
-    store.add(manifest.files, synchronised=True)
-    return store
+
+def is_run(folder: Path) -> bool:
+    """Whether a manifest of any version is in a folder, whole."""
+    try:
+        _unsealed(folder / MANIFEST, _read(folder / MANIFEST))
+    except (InputError, RunDirectoryError):
+        return False
+    return True
 
 
 def _document(manifest: Manifest) -> dict[str, Any]:
@@ -101,8 +128,8 @@ def _document(manifest: Manifest) -> dict[str, Any]:
         "format_version": FORMAT_VERSION,
         "extbnsl": __version__,
         "state": manifest.state,
-        "scratch": manifest.scratch,
-        "files": [asdict(file) for file in manifest.files],
+        "scratch": manifest.scratch and {"path": manifest.scratch.path, "mark": manifest.scratch.mark},
+        "files": [{"name": file.name, "bytes": file.bytes, "checksum": file.checksum} for file in manifest.files],
     }
 
 
@@ -120,8 +147,8 @@ def _unsealed(path: Path, data: bytes) -> dict[str, Any]:
     """The document in the bytes of a manifest; RunDirectoryError unless they are just what `_sealed` makes of it."""
     try:
         document = json.loads(data.decode("utf-8", "surrogatepass"))
-        whole = isinstance(document, dict) and "checksum" in document
-        if whole and _sealed({key: document[key] for key in document if key != "checksum"}) == data:
+        sealed = isinstance(document, dict) and misfit({key: document.get(key) for key in _SEAL}, record(_SEAL)) is None
+        if sealed and _sealed({key: document[key] for key in document if key != "checksum"}) == data:
             return document
     except (ValueError, RecursionError):
         pass
@@ -132,16 +159,10 @@ def _unsealed(path: Path, data: bytes) -> dict[str, Any]:
 
 def _other_version(path: Path, document: Mapping[str, Any]) -> str:
     """The sentence for a manifest that this version of the program does not read."""
-    version, program = document["format_version"], document["extbnsl"]
-    if version > FORMAT_VERSION:
-        return (
-            f"{path} was written by extbnsl {program}, which is newer than this {__version__}; "
-            "upgrade extbnsl to resume it."
-        )
-    return (
-        f"{path} was written by extbnsl {program} and cannot be resumed by extbnsl {__version__}; "
-        "resume it with that version or start the run again."
-    )
+    said = f"{path} was made by extbnsl {document['extbnsl']}; this is {__version__}"
+    if document["format_version"] > FORMAT_VERSION:
+        return f"{said}, which is older: upgrade extbnsl to resume it."
+    return f"{said}, which cannot resume it: start a new run, or resume it with that version."
 
 
 def _read(path: Path) -> bytes:
@@ -149,7 +170,7 @@ def _read(path: Path) -> bytes:
     if not os.path.isdir(path.parent):
         raise InputError(f"There is no run directory {path.parent}; give the folder of a run.")
     try:
-        return path.read_bytes()
+        return read_regular(path, MOST_BYTES)
     except FileNotFoundError:
         raise RunDirectoryError(
             f"{path.parent} has no {MANIFEST}: it is no run directory, or its run ended before the first checkpoint; "
@@ -157,34 +178,3 @@ def _read(path: Path) -> bytes:
         ) from None
     except OSError as error:
         raise InputError(f"{path} cannot be read ({error.strerror}); make it a file that you may read.") from error
-
-
-def _debris(folder: Path, place: Path, named: set[str]) -> Iterator[Path]:
-    """What a killed process has left in its run directory and in its store's folder."""
-    for path in (*_files(folder), *_files(place)):
-        if _TEMPORARY.fullmatch(path.name):
-            yield path
-    for part in _PARTS:
-        for path in _files(place / part):
-            if path.suffix == ".h5" and path.relative_to(place).as_posix() not in named:
-                yield path
-
-
-def _files(folder: Path) -> list[Path]:
-    """The files in a folder, none if it is not there."""
-    try:
-        return [path for path in sorted(folder.iterdir()) if path.is_symlink() or path.is_file()]
-    except FileNotFoundError:
-        return []
-    except OSError as error:
-        raise InputError(f"{folder} cannot be read ({error.strerror}); make it a folder that you may read.") from error
-
-
-def _remove(path: Path) -> None:
-    try:
-        path.unlink(missing_ok=True)
-    except OSError as error:
-        raise InputError(
-            f"{path} is left from a process that was killed and cannot be removed ({error.strerror}); "
-            "make its folder writable and resume again."
-        ) from error

@@ -10,6 +10,7 @@
     runs/cK-S-L-H[-N].h5                    their costs
     runs/counting-L[-families][-N].h5       an enumeration of parent sets that has come to size L
     .NAME.PROCESS.tmp                       what is to become NAME, for those that are written whole
+    RUN-X/  and in it  extbnsl-scratch      a scratch folder with the arrays of RUN, and its mark
 
 N numbers files that were cut, from 1. Whoever deletes asks here whether a name is one of these.
 """
@@ -26,6 +27,8 @@ BIF, DOCUMENT, DOT = NETWORKS = ("network.bif", "network.json", "network.dot")
 OUTPUTS = (RESULT, *NETWORKS)
 FOLDERS = LAYERS, RUNS = ("layers", "runs")  # of arrays, in the folder of a run's store
 
+MARK = "extbnsl-scratch"  # in a scratch folder
+
 SCORES = "scores"
 
 _WHOLE = (MANIFEST, STATUS, DRAWING, *OUTPUTS)
@@ -35,7 +38,8 @@ _ARRAYS = re.compile(
     rf"|{LAYERS}/{_NODES}|{RUNS}/{_NODES}|{RUNS}/counting-\d{{2,}}(-families)?(-\d+)?)\.h5",
     re.ASCII,
 )
-_TEMPORARY = re.compile(rf"\.({'|'.join(map(re.escape, _WHOLE))})\.\d+\.tmp", re.ASCII)
+_TEMPORARY = re.compile(rf"\.({'|'.join(map(re.escape, (*_WHOLE, MARK)))})\.\d+\.tmp", re.ASCII)
+_SCRATCH = re.compile(r".+-[0-9a-f]{8}", re.ASCII | re.DOTALL)
 
 
 def search(component: int, number: int) -> str:
@@ -108,6 +112,11 @@ def temporary(name: str, process: int) -> str:
     return f".{name}.{process}.tmp"
 
 
+def scratch(run: str, token: str) -> str:
+    """What the scratch folder of a run directory is called; `token` is of eight hexadecimal digits."""
+    return f"{run}-{token}"
+
+
 def is_arrays(name: str) -> bool:
     """Whether a run names a file of arrays so, relative to the folder of its store."""
     return _ARRAYS.fullmatch(name) is not None
@@ -116,6 +125,18 @@ def is_arrays(name: str) -> bool:
 def is_temporary(name: str) -> bool:
     """Whether a run names a file so while it is being written."""
     return _TEMPORARY.fullmatch(name) is not None
+
+
+def is_in_store(name: str) -> bool:
+    """Whether a run names so what it has directly in the folder of its arrays, but for the mark."""
+    return name in FOLDERS or is_arrays(name) or is_temporary(name)
+
+
+def is_scratch_path(path: str) -> bool:
+    """Whether a scratch folder may have this absolute path."""
+    folder, _, name = path.rpartition("/")
+    plain = path.startswith("/") and "\0" not in path and not {"", ".", ".."} & set(folder.split("/")[1:])
+    return plain and _SCRATCH.fullmatch(name) is not None
 
 
 def is_own(name: str) -> bool:

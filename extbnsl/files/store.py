@@ -7,6 +7,7 @@ from pathlib import Path
 from extbnsl.errors import BudgetError
 from extbnsl.files.arrays import StoredFile
 from extbnsl.files.atomic import synchronise, synchronise_folder
+from extbnsl.files.scratch import Scratch, remove_folders, remove_scratch
 
 
 class Store:
@@ -14,11 +15,13 @@ class Store:
 
     folder: where they lie; disk: how many bytes they may take together; used, peak: how many they take now and took
     at most. Only the driver adds and removes. A name that a manifest has is not given to another file: what
-    overwrites a file would be lost with it. compress: whether what stays long is to be compressed.
+    overwrites a file would be lost with it. compress: whether what stays long is to be compressed. scratch: the folder
+    as a manifest names it, None if it is the run directory or nothing is ever committed.
     """
 
-    def __init__(self, folder: Path, disk: int, compress: bool = False) -> None:
+    def __init__(self, folder: Path, disk: int, compress: bool = False, scratch: Scratch | None = None) -> None:
         self.folder = folder
+        self.scratch = scratch
         self.disk = disk
         self.compress = compress
         self.used = self.peak = 0
@@ -38,8 +41,8 @@ class Store:
         """
         for file in files:
             former = self._known.get(file.name)
+            self._known[file.name] = file
             if file != former:
-                self._known[file.name] = file
                 self._count(file.bytes - (former.bytes if former else 0))
                 self._synchronised.discard(file.name)
             if synchronised:
@@ -70,6 +73,19 @@ class Store:
                 continue
             self._count(-self._known.pop(name).bytes)
             self._synchronised.discard(name)
+
+    def clear(self) -> None:
+        """Delete every known file, and the folders that are empty then."""
+        self.keep_only(())
+        remove_folders(self.folder)
+        if self.scratch is not None:
+            remove_scratch(self.scratch)
+
+    def check(self) -> None:
+        """Assert that the ledger is right: what is synchronised is known, and every known file is counted."""
+        assert self._synchronised <= self._known.keys(), "only known files are synchronised"
+        assert all(name == file.name for name, file in self._known.items()), "files by their names"
+        assert 0 <= sum(file.bytes for file in self._known.values()) <= self.used <= self.peak, "nothing is uncounted"
 
     def _count(self, size: int) -> None:
         with self._lock:

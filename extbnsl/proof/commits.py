@@ -117,7 +117,7 @@ class Commits:
                     (),
                     status,
                 )
-            self.store.keep_only(())
+            self.store.clear()
         except (ExtbnslError, MemoryError) as error:
             self._observer(Warned(f"{_sentence(error)} The last checkpoint stays; 'extbnsl clean' deletes it."))
 
@@ -129,9 +129,8 @@ class Commits:
         assert self._record is not None, "there is a run directory"
         self.add_up()
         folder, about = self._record.folder, self._record.about
-        scratch = None if self.store.folder == folder else str(self.store.folder)
         times = {name: getattr(self.standing, name) for name in ("seconds", "cpu_seconds", "peak_rss", "peak_disk")}
-        manifest = Manifest({**about, "status": status, **standing, **times}, files, scratch)
+        manifest = Manifest({**about, "status": status, **standing, **times}, files, self.store.scratch)
         self._committed = (*self._committed, *files)  # if this fails, either may be the checkpoint
         commit(folder, self.store, manifest)
         self._committed = files

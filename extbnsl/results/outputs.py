@@ -1,13 +1,21 @@
 """The files that a result is written as."""
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+from extbnsl.errors import RunDirectoryError
 from extbnsl.files.documents import json_text
 from extbnsl.files.names import BIF, DOCUMENT, DOT, RESULT
+from extbnsl.files.regular import read_regular
 
 if TYPE_CHECKING:
+    from extbnsl.data import Dataset
+    from extbnsl.networks.network import Network
     from extbnsl.results.result import Result
+
+MOST_BYTES = 1 << 31  # of network.json
 
 
 def outputs(result: "Result", command: str) -> Iterator[tuple[str, bytes]]:
@@ -15,19 +23,33 @@ def outputs(result: "Result", command: str) -> Iterator[tuple[str, bytes]]:
 
     The result itself comes first, and nothing else is computed before it is taken.
     """
+    yield _file(RESULT, json_text(result.document(command), indent=1))
+    yield from networks(result.network, result.dataset, result.cost)
+
+
+def networks(network: "Network", dataset: "Dataset | None", cost: float) -> Iterator[tuple[str, bytes]]:
+    """The files that tell a network, as (name, content); the last one tells that the others have been written."""
     from extbnsl.formats.bif import bif_text
     from extbnsl.formats.dot import dot_text
     from extbnsl.formats.network_json import network_document
     from extbnsl.networks.parameters import fit
 
-    yield _file(RESULT, json_text(result.document(command), indent=1))
-    network, dataset = result.network, result.dataset
     states = None if dataset is None else dataset.states
     tables = None if dataset is None else fit(network, dataset)
-    yield _file(DOCUMENT, json_text(network_document(network, states, tables, result.cost)))
     yield _file(DOT, dot_text(network))
     if states is not None and tables is not None:
         yield _file(BIF, bif_text(network, states, tables))
+    yield _file(DOCUMENT, json_text(network_document(network, states, tables, cost)))
+
+
+def has_networks(folder: Path, document: Mapping[str, Any]) -> bool:
+    """Whether the files of the network of this result are all in a run directory, not those of a result before."""
+    try:
+        written = json.loads(read_regular(folder / DOCUMENT, MOST_BYTES))
+    except (OSError, ValueError, RecursionError, RunDirectoryError):
+        return False
+    keys = ("variables", "parents", "cost")
+    return isinstance(written, dict) and all(written.get(key) == document.get(key) for key in keys)
 
 
 def _file(name: str, text: str) -> tuple[str, bytes]:

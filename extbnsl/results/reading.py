@@ -6,6 +6,9 @@ from typing import Any
 
 from extbnsl.errors import InputError, RunDirectoryError
 from extbnsl.files.names import RESULT
+from extbnsl.files.regular import read_regular
+
+MOST_BYTES = 1 << 31  # in a run directory
 
 
 def read_result(path: Path) -> dict[str, Any]:
@@ -13,9 +16,10 @@ def read_result(path: Path) -> dict[str, Any]:
 
     Raises InputError if it is not there or cannot be read, RunDirectoryError if it is no JSON object.
     """
-    file = path / RESULT if path.is_dir() else path
+    inside = path.is_dir()
+    file = path / RESULT if inside else path
     try:
-        document = json.loads(file.read_bytes())
+        document = json.loads(read_regular(file, MOST_BYTES) if inside else file.read_bytes())
     except FileNotFoundError:
         raise InputError(f"{file} does not exist; give a result.json or a run directory that holds one.") from None
     except OSError as error:

@@ -13,15 +13,14 @@
                     arrays: here, or in a scratch folder that the manifest names
     lock            held, by the system, for the life of the process
 
-Nothing is removed but these files, and a whole run only from a directory that holds nothing else.
+`remains` tells what may be removed of it.
 """
 
 import contextlib
 import itertools
 import os
-import secrets
 import shlex
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from types import TracebackType
 
@@ -29,26 +28,20 @@ from extbnsl.errors import InputError, RunDirectoryError
 from extbnsl.files import names
 from extbnsl.files.atomic import synchronise_folder, write_atomically, write_failure
 from extbnsl.files.lock import hold
-from extbnsl.files.manifest import read_manifest
-from extbnsl.files.names import FOLDERS, LOCK, LOGS, MANIFEST, OUTPUTS, STATUS
+from extbnsl.files.names import LOCK, LOGS, MANIFEST, STATUS
+from extbnsl.files.regular import open_regular
 from extbnsl.results.outputs import encoded
-
-
-def _is_scratch(name: str) -> bool:
-    """Whether it is the name of something that a run needs only to be resumed."""
-    return name == MANIFEST or names.is_arrays(name) or names.is_temporary(name)
+from extbnsl.run.remains import check_run, foreign_files, is_run, remove_run
 
 
 class RunDirectory:
     """A run directory that this process holds; made by `create` or `reopen`, a context manager that lets go of it.
 
-    `warnings` are sentences for the user; `scratch` is the folder for the arrays of a new run if it is another. Until
-    `begin`, what is there stays as it is.
+    `warnings` are sentences for the user. Until `begin`, what is there stays as it is.
     """
 
-    def __init__(self, path: Path, *, made: bool, new: bool, scratch: Path | None = None) -> None:
+    def __init__(self, path: Path, *, made: bool, new: bool) -> None:
         self.path = path
-        self.scratch = scratch
         self._made = made
         self._new = new
         self._logs: dict[str, int] = {}
@@ -56,17 +49,14 @@ class RunDirectory:
         self._lock, self.warnings = hold(path)
 
     def begin(self) -> None:
-        """Open the logs; for a new run, remove what an earlier one left, and make the scratch folder.
+        """Open the logs; for a new run, remove what an earlier one left.
 
         Later calls do nothing. Raises InputError or BudgetError if something cannot be written.
         """
         if self.begun:
             return
         if self._new:
-            remove_scratch(self.path)
-            _remove(_files(self.path, names.is_own))
-            if self.scratch is not None:
-                _make_folder(self.scratch)
+            remove_run(self.path)
             if self._made:
                 _settle(self.path)
         self._logs = {name: _open_log(self.path / name) for name in LOGS}
@@ -93,9 +83,10 @@ class RunDirectory:
             return
         temporary = self.path / names.temporary(STATUS, os.getpid())
         try:
-            temporary.write_bytes(encoded(status))
+            with open(open_regular(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "wb") as file:
+                file.write(encoded(status))
             temporary.replace(self.path / STATUS)
-        except OSError:
+        except (OSError, RunDirectoryError):
             with contextlib.suppress(OSError):
                 temporary.unlink()
 
@@ -129,13 +120,13 @@ def create(path: Path | None, source: str, overwrite: bool = False, scratch_dir:
     Without a `path` it stands in the current folder and is named after the file `source`: wdbc.run, or
     wdbc-2.run and so on where that exists already (unless `overwrite`). With `scratch_dir` the run will have a folder
     of its own below that. Raises InputError if something cannot be written, or the directory holds anything and
-    `overwrite` is not given, or holds what no run has written; RunDirectoryError if another process holds it.
+    `overwrite` is not given, or is not a run's, or holds what no run has written; RunDirectoryError if another process
+    holds it.
     """
     if scratch_dir is not None:
         _check_scratch_dir(scratch_dir)
     path, made = _make(path, source, overwrite)
-    scratch = None if scratch_dir is None else scratch_dir.absolute() / f"{path.absolute().name}-{secrets.token_hex(4)}"
-    return RunDirectory(path, made=made, new=True, scratch=scratch)
+    return RunDirectory(path, made=made, new=True)
 
 
 def reopen(path: Path) -> RunDirectory:
@@ -148,54 +139,9 @@ def reopen(path: Path) -> RunDirectory:
     return RunDirectory(path, made=False, new=False)
 
 
-def check_run(path: Path) -> None:
-    """Raise InputError unless `path` is a directory that a run has written to, or is about to."""
-    if not os.path.isdir(path):
-        kind = "is a file" if os.path.exists(path) else "does not exist"
-        raise InputError(f"{path} {kind}; give the run directory that a solve has written.")
-    if not os.access(path, os.R_OK | os.X_OK):
-        raise InputError(f"{path} cannot be read: no permission to look into it; get it, or ask its owner.")
-    if not any(os.path.exists(path / name) for name in (LOCK, MANIFEST, STATUS, *LOGS, *OUTPUTS)):
-        raise InputError(f"{path} is no run directory: no solve has written to it; give one that has.")
-
-
 def resume_command(path: Path) -> str:
     """The shell line that goes on with the run in `path`."""
     return f"extbnsl resume {shlex.quote(str(path))}"
-
-
-def scratch_folder(path: Path) -> Path | None:
-    """The other folder in which the arrays of a run are, as far as its manifest can be read."""
-    with contextlib.suppress(InputError, RunDirectoryError):
-        scratch = read_manifest(path).scratch
-        return None if scratch is None else Path(scratch)
-    return None
-
-
-def scratch_files(path: Path) -> list[Path]:
-    """What a run needs only to be resumed: arrays, here or in its scratch folder, temporary files, and the manifest."""
-    scratch = scratch_folder(path)
-    files = [] if scratch is None else _files(scratch, _is_scratch)
-    here = _files(path, _is_scratch)
-    # The manifest goes last: as long as it is there, whoever was interrupted finds the scratch folder again.
-    return sorted(files + here, key=lambda file: file.name == MANIFEST)
-
-
-def remove_scratch(path: Path) -> None:
-    """Delete `scratch_files` and the folders that are empty then; raises InputError if that is not allowed."""
-    scratch = scratch_folder(path)
-    _remove(scratch_files(path))
-    remove_empty_folders(path, scratch)
-
-
-def remove_empty_folders(path: Path, scratch: Path | None) -> None:
-    """Remove the folders for arrays that have nothing in them."""
-    folders = [path / name for name in FOLDERS]
-    if scratch is not None:
-        folders += [*(scratch / name for name in FOLDERS), scratch]
-    for folder in folders:
-        with contextlib.suppress(OSError):
-            folder.rmdir()
 
 
 def _make(path: Path | None, source: str, overwrite: bool) -> tuple[Path, bool]:
@@ -233,23 +179,28 @@ def _check_free(path: Path, overwrite: bool) -> None:
     """Raise InputError unless a new run may use the existing `path`."""
     if not path.is_dir():
         raise InputError(f"The run directory {path} is a file; choose another --run-dir.")
-    held = _entries(path)
-    if (path / MANIFEST).exists() and not overwrite:
+    foreign = foreign_files(path)
+    if not foreign and not any(entry.name != LOCK for entry in path.iterdir()):
+        return
+    if is_run(path) and (path / MANIFEST).exists() and not overwrite:
         raise InputError(
             f"The run directory {path} holds a run; go on with it by '{resume_command(path)}', give --overwrite to "
             "replace it, or choose another --run-dir."
         )
-    if held and not overwrite:
+    if not overwrite:
         raise InputError(
             f"The run directory {path} exists and is not empty; give --overwrite to replace the run in it, "
             "or choose another --run-dir."
         )
-    own = {file.relative_to(path).as_posix() for file in _files(path, names.is_own)}
-    foreign = [name for name in held if name not in own]
     if foreign:
         raise InputError(
             f"--overwrite replaces nothing but a run directory, and {path} also holds {foreign[0]!r}; "
             "move that away or choose another --run-dir."
+        )
+    if not is_run(path):
+        raise InputError(
+            f"--overwrite replaces nothing but a run directory, and {path} has neither a manifest nor a lock of a run; "
+            "choose another --run-dir."
         )
 
 
@@ -266,44 +217,6 @@ def _check_scratch_dir(path: Path) -> None:
         raise InputError(f"--scratch-dir: {path} cannot be written: no permission to write in it; choose another.")
 
 
-def _files(folder: Path, wanted: Callable[[str], bool]) -> list[Path]:
-    """The files in a run directory or a scratch folder whose names, relative to it, are wanted."""
-    files = (folder / name for name in _entries(folder) if wanted(name))
-    return [file for file in files if file.is_file()]
-
-
-def _entries(folder: Path) -> list[str]:
-    """The names in a folder but the lock, and below the folders of arrays; none if it does not exist."""
-    found: list[str] = []
-    try:
-        for entry in folder.iterdir():
-            if entry.name in FOLDERS and entry.is_dir():
-                found += (f"{entry.name}/{below.name}" for below in entry.iterdir())
-            elif entry.name != LOCK:
-                found.append(entry.name)
-    except FileNotFoundError:
-        return []
-    except OSError as error:
-        raise InputError(f"{folder} cannot be read: {error.strerror}.") from error
-    return sorted(found)
-
-
-def _remove(files: Iterable[Path]) -> None:
-    for file in files:
-        try:
-            file.unlink(missing_ok=True)
-        except OSError as error:
-            raise InputError(f"{file} cannot be deleted: {error.strerror}.") from error
-
-
-def _make_folder(path: Path) -> None:
-    try:
-        path.mkdir()
-    except OSError as error:
-        raise write_failure(path, error) from error
-    _settle(path)
-
-
 def _settle(path: Path) -> None:
     """Let the name of a new folder be on disk, unless its parent is one that must not be opened."""
     with contextlib.suppress(InputError):
@@ -313,7 +226,7 @@ def _settle(path: Path) -> None:
 def _open_log(path: Path) -> int:
     """A descriptor that appends to a log, on a line of its own even if a killed process left half a line."""
     try:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
+        descriptor = open_regular(path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
         length = os.fstat(descriptor).st_size
         if length and os.pread(descriptor, 1, length - 1) != b"\n":
             os.write(descriptor, b"\n")

@@ -24,9 +24,12 @@ from extbnsl.files.lock import holder
 from extbnsl.files.manifest import Manifest, read_manifest
 from extbnsl.files.names import MANIFEST, RESULT, STATUS
 from extbnsl.machine.budgets import current_rss, format_size, peak_rss
+from extbnsl.proof.document import read_state
+from extbnsl.results.outputs import has_networks
 from extbnsl.results.reading import read_result
-from extbnsl.run.directory import check_run, resume_command
+from extbnsl.run.directory import resume_command
 from extbnsl.run.progress import Clock, Writer, activity, format_count, format_gap, format_time, utc_now
+from extbnsl.run.remains import check_run
 
 WRITE_SECONDS = 1.0  # advances and the like are written at this distance
 END_SECONDS = 0.1  # what starts or ends is written at this one: small components have many layers
@@ -135,7 +138,7 @@ def read_status(path: Path, now: Callable[[], float] = time.time) -> Status:
     check_run(path)
     notes: list[str] = []
     lock = holder(path)
-    manifest = _noted(notes, lambda: read_manifest(path)) if (path / MANIFEST).exists() else None
+    manifest = _noted(notes, lambda: read_state(path)) if (path / MANIFEST).exists() else None
     result = _noted(notes, lambda: read_result(path)) if (path / RESULT).exists() else None
     told = _noted(notes, lambda: _read_told(path / STATUS)) if (path / STATUS).exists() else None
     if told is not None and lock.holds and told["process"] != lock.process:
@@ -145,6 +148,8 @@ def read_status(path: Path, now: Callable[[], float] = time.time) -> Status:
     state = _state(lock.holds, done, ended)
     age = None if told is None else max(0.0, now() - datetime.fromisoformat(told["updated"]).timestamp())
     notes += _remarks(path, manifest, state, age)
+    if state == "done" and manifest is not None and result is not None and not has_networks(path, result):
+        notes.append(f"The files of the network were not all written; '{resume_command(path)}' writes them.")
     return Status(
         path=path,
         state=state,
@@ -229,8 +234,8 @@ def _remarks(path: Path, manifest: Manifest | None, state: str, age: float | Non
     if state not in ("running", "done") and not (path / MANIFEST).exists():
         yield "There is no checkpoint to resume the run from; start it again with solve."
     scratch = None if manifest is None or state == "done" else manifest.scratch
-    if scratch is not None and not Path(scratch).is_dir():
-        yield f"The run's scratch folder {scratch} is not there; bring it back, or mount its disk, before resuming."
+    if scratch is not None and not scratch.folder.is_dir():
+        yield f"The run's scratch folder {scratch.path} is not there; bring it back before resuming."
 
 
 def _merged(

@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from extbnsl.errors import InputError
-from extbnsl.files.manifest import Manifest, recover
+from extbnsl.files.manifest import Manifest
+from extbnsl.files.recovery import recover
+from extbnsl.files.scratch import new_scratch
 from extbnsl.files.store import Store
 from extbnsl.machine.budgets import Granted, default_disk
 from extbnsl.machine.workers import Workers
@@ -19,8 +21,9 @@ from extbnsl.machine.workers import Workers
 class Place:
     """Where a run keeps what it writes, and the state that it goes on from.
 
-    run_folder: the run directory, which the caller holds; without one nothing is committed. scratch: the folder of
-    large files; None is the run directory, or else where temporary files go. compress: whether what reconstruction
+    run_folder: the run directory, which the caller holds; without one nothing is committed. scratch: an existing folder
+    in which the run makes one of its own for large files; None is the run directory, or else where temporary files go.
+    compress: whether what reconstruction
     needs is compressed (hdf5plugin). resume: the state in the run directory to go on from. remember: JSON values that
     are kept with every state.
     """
@@ -32,19 +35,17 @@ class Place:
     remember: Mapping[str, Any] | None = None
 
     def check(self) -> None:
-        """Raise InputError for a scratch folder that cannot be used; a run directory makes its own when it begins."""
-        folder = self.scratch
-        if folder is not None and self.run_folder is None and not _is_writable(folder):
-            raise InputError(f"scratch_dir: {folder} is no folder that can be written; give one that is.")
+        """Raise InputError for a scratch folder that cannot be used."""
+        if self.scratch is not None and not _is_writable(self.scratch):
+            raise InputError(f"scratch_dir: {self.scratch} is no folder that can be written; give one that is.")
 
     @property
     def folder(self) -> Path:
         """The folder of the large files, or the one that it will be made in."""
         if self.resume is not None and self.run_folder is not None:
-            return self.run_folder if self.resume.scratch is None else Path(self.resume.scratch)
-        if self.scratch is None:
-            return self.run_folder or Path(tempfile.gettempdir())
-        return self.scratch if self.scratch.exists() else self.scratch.parent
+            folder = self.resume.place(self.run_folder)
+            return folder if folder.exists() else folder.parent
+        return self.scratch or self.run_folder or Path(tempfile.gettempdir())
 
     @property
     def held(self) -> int:
@@ -59,7 +60,8 @@ def store_at(place: Place, granted: Granted) -> Iterator[Store]:
         with temporary_store(place.scratch, granted.disk) as store:
             yield store
     elif place.resume is None:
-        yield Store(place.scratch or place.run_folder, granted.disk)
+        scratch = None if place.scratch is None else new_scratch(place.scratch, place.run_folder)
+        yield Store(place.run_folder if scratch is None else scratch.folder, granted.disk, scratch=scratch)
     else:
         with Workers(granted.threads) as unstoppable:  # even without any time left there is to be a result
             store = recover(place.run_folder, place.resume, granted.disk, unstoppable)

@@ -1,6 +1,6 @@
 """Checkpoints: what is read is what was committed, and anything else is refused with one sentence.
 
-tests/frozen/checkpoint-1 is what `write_example` wrote when format version 1 was made; it is not to be made again.
+tests/frozen/checkpoint-2 is what `write_example` wrote when format version 2 was made; it is not to be made again.
 """
 
 import errno
@@ -14,18 +14,20 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from runs import marked
 
 import extbnsl
 from extbnsl.errors import InputError, RunDirectoryError
 from extbnsl.files import arrays as arrays_module
 from extbnsl.files import manifest as checkpoint
 from extbnsl.files.arrays import read_arrays, write_arrays
-from extbnsl.files.manifest import Manifest, commit, read_manifest, recover
+from extbnsl.files.manifest import Manifest, commit, read_manifest
 from extbnsl.files.names import MANIFEST
+from extbnsl.files.recovery import recover
 from extbnsl.files.store import Store
 from extbnsl.machine.workers import Stopped, Workers
 
-FROZEN = Path(__file__).parents[1] / "frozen" / "checkpoint-1"
+FROZEN = Path(__file__).parents[1] / "frozen" / "checkpoint-2"
 STATE = {
     "phase": "search",
     "options": {"max_parents": None, "seed": 0, "path_extension": True},
@@ -45,13 +47,17 @@ def workers():
         yield pool
 
 
+LAYERS = [f"layers/c1-1-{size:02}-000000000000.h5" for size in range(10)]
+
+
 def write_example(folder, scratch=None):
     """A run directory with two files of arrays and a manifest."""
     place = scratch or folder
-    files = (write_arrays(place, "layers/0.h5", LAYER), write_arrays(place, "scores.h5", COSTS))
-    store = Store(place, 1 << 30)
+    own = scratch and marked(scratch)
+    files = (write_arrays(place, LAYERS[0], LAYER), write_arrays(place, "scores.h5", COSTS))
+    store = Store(place, 1 << 30, scratch=own)
     store.add(files)
-    manifest = Manifest(STATE, files, scratch and str(scratch))
+    manifest = Manifest(STATE, files, own)
     commit(folder, store, manifest)
     return manifest
 
@@ -90,11 +96,11 @@ def test_what_is_read_is_what_was_committed(tmp_path, workers):
 
 def test_a_commit_replaces_the_one_before_and_its_files(tmp_path, workers):
     store = recover(tmp_path, write_example(tmp_path), 1 << 30, workers)
-    layer = write_arrays(tmp_path, "layers/1.h5", LAYER)
+    layer = write_arrays(tmp_path, LAYERS[1], LAYER)
     store.add([layer])
     commit(tmp_path, store, Manifest({}, (layer,), None))
     assert read_manifest(tmp_path) == Manifest({}, (layer,), None)
-    assert sorted(path.name for path in tmp_path.rglob("*.h5")) == ["1.h5"]
+    assert sorted(path.name for path in tmp_path.rglob("*.h5")) == [Path(LAYERS[1]).name]
     assert store.used == layer.bytes
 
 
@@ -116,14 +122,13 @@ def test_the_frozen_checkpoint_is_still_readable(tmp_path, workers):
     assert manifest.state == STATE
     store = recover(folder, manifest, 1 << 30, workers)
     assert store.used == sum(file.bytes for file in manifest.files)
-    assert [file.name for file in manifest.files] == ["layers/0.h5", "scores.h5"]
+    assert [file.name for file in manifest.files] == [LAYERS[0], "scores.h5"]
     assert same(read_arrays(folder, manifest.files[0]), LAYER)
     assert same(read_arrays(folder, manifest.files[1]), COSTS)
 
 
 def test_a_manifest_is_written_as_the_frozen_one(tmp_path, monkeypatch):
-    monkeypatch.setattr(checkpoint, "__version__", "0.1.0")
-    monkeypatch.setattr(checkpoint, "FORMAT_VERSION", 1)
+    monkeypatch.setattr(checkpoint, "__version__", "0.2.0")
     store = Store(tmp_path, 1)
     monkeypatch.setattr(store, "synchronise", list)  # its files are not there
     commit(tmp_path, store, read_manifest(FROZEN))
@@ -190,14 +195,14 @@ def refused_with(folder, path, damaged, workers, words):
     """Assert that a run is refused while a file is damaged, that it is named, and that nothing else is touched."""
     good = path.read_bytes()
     path.write_bytes(damaged)
-    (folder / "debris.h5").touch()
+    (folder / "bounds-9-9-9.h5").touch()
     try:
         with pytest.raises(RunDirectoryError, match=words) as caught:
             recover(folder, read_manifest(folder), 1 << 30, workers)
     finally:
         path.write_bytes(good)
     assert str(path) in str(caught.value)
-    assert (folder / "debris.h5").exists()
+    assert (folder / "bounds-9-9-9.h5").exists()
 
 
 def test_hdf5_sees_no_damaged_file(tmp_path, monkeypatch):
@@ -226,8 +231,9 @@ def test_a_newer_format_asks_for_an_upgrade(tmp_path):
 def test_an_older_format_names_the_version_that_can_resume_it(tmp_path):
     (tmp_path / MANIFEST).write_bytes(sealed({"format_version": 0, "extbnsl": "0.0.1", "state": {}}))
     said = refusal(tmp_path)
-    assert "written by extbnsl 0.0.1" in said
-    assert f"cannot be resumed by extbnsl {extbnsl.__version__}" in said
+    assert "made by extbnsl 0.0.1" in said
+    assert f"this is {extbnsl.__version__}" in said
+    assert "start a new run" in said
 
 
 def test_a_folder_without_a_manifest_is_refused(tmp_path):
@@ -244,64 +250,74 @@ def test_a_run_directory_that_is_not_there_is_named(tmp_path):
 
 def test_a_manifest_that_cannot_be_read_is_named(tmp_path, monkeypatch):
     (tmp_path / "a" / MANIFEST).mkdir(parents=True)
-    with pytest.raises(InputError, match=r"manifest\.json cannot be read \(Is a directory\)"):
+    with pytest.raises(RunDirectoryError, match=r"manifest\.json is a folder"):
         read_manifest(tmp_path / "a")
 
-    def refuse(_):
+    def refuse(*_):
         raise PermissionError(errno.EACCES, "Permission denied")
 
-    monkeypatch.setattr(Path, "read_bytes", refuse)
+    monkeypatch.setattr(os, "open", refuse)
     with pytest.raises(InputError, match=r"manifest\.json cannot be read \(Permission denied\)"):
         read_manifest(tmp_path)
 
 
 def test_a_scratch_folder_that_is_missing_is_named(tmp_path, workers):
-    scratch = tmp_path / "disk" / "scratch"
-    scratch.mkdir(parents=True)
+    scratch = tmp_path / "disk" / "x.run-00000001"
     (tmp_path / "x.run").mkdir()
     manifest = write_example(tmp_path / "x.run", scratch)
     assert recover(tmp_path / "x.run", manifest, 1 << 30, workers).folder == scratch
     (tmp_path / "disk").rename(tmp_path / "elsewhere")
-    with pytest.raises(RunDirectoryError, match=rf"{scratch} of .*x\.run is missing; mount"):
+    with pytest.raises(RunDirectoryError, match=rf"{scratch}, which is not there; mount"):
         recover(tmp_path / "x.run", manifest, 1 << 30, workers)
 
 
-DEBRIS = ["bounds-3.h5", "layers/9.h5", "runs/1.h5", ".manifest.json.77.tmp", ".network.bif.1.tmp"]
+DEBRIS = ["bounds-3-1-1.h5", LAYERS[9], "runs/counting-01.h5", ".manifest.json.77.tmp", ".network.bif.1.tmp"]
 OTHERS = ["result.json", "network.bif", "status.json", "log.jsonl", "solve.log", "lock", "notes.txt", "scores.h5.bak"]
 OTHERS += [".hidden", "x.tmp", ".x.tmp", ".x.12.tmp.bak", "layers/notes.txt", "mine/9.h5", "layers/mine/9.h5"]
+OTHERS += [
+    "mine.h5",
+    "bounds-3.h5",
+    "layers/9.h5",
+    "runs/mine.h5",
+    ".notes.txt.12.tmp",
+    ".x.12.tmp",
+    "layers/scores.h5",
+]
 
 
 @pytest.mark.parametrize("with_scratch", [False, True])
 def test_debris_is_removed_and_nothing_else(tmp_path, workers, with_scratch):
-    folder, scratch = tmp_path / "x.run", tmp_path / "scratch"
+    folder, scratch = tmp_path / "x.run", tmp_path / "x.run-00000001"
+    if with_scratch:
+        marked(scratch)
     places = [folder, scratch] if with_scratch else [folder]
     for place in places:
         for name in (*DEBRIS, *OTHERS):
             (place / name).parent.mkdir(parents=True, exist_ok=True)
             (place / name).touch()
         (place / "folder.h5").mkdir()
-        (place / "layers" / "link.h5").symlink_to(place / "notes.txt")
+        (place / LAYERS[8]).symlink_to(place / "notes.txt")
     manifest = write_example(folder, scratch if with_scratch else None)
     before = set(tmp_path.rglob("*"))
     recover(folder, manifest, 1 << 30, workers)
-    removed = {place / name for place in places[-1:] for name in (*DEBRIS, "layers/link.h5")}
+    removed = {place / name for place in places[-1:] for name in (*DEBRIS, LAYERS[8])}
     removed |= {folder / name for name in DEBRIS if name.endswith(".tmp")}
     assert before - set(tmp_path.rglob("*")) == removed
 
 
 def test_a_run_directory_that_is_named_in_two_ways_keeps_its_files(tmp_path, workers, monkeypatch):
-    """A scratch folder that is the run directory, by way of a link or a path from elsewhere."""
-    (tmp_path / "x.run").mkdir()
-    (tmp_path / "link").symlink_to(tmp_path / "x.run")
-    monkeypatch.chdir(tmp_path)
-    manifest = write_example(Path("x.run"), tmp_path / "link")
+    """A scratch folder beside the run directory, by way of a link."""
+    (tmp_path / "disk" / "x.run").mkdir(parents=True)
+    (tmp_path / "link").symlink_to(tmp_path / "disk")
+    monkeypatch.chdir(tmp_path / "disk")
+    manifest = write_example(Path("x.run"), tmp_path / "link" / "x.run-00000001")
     recover(Path("x.run"), manifest, 1 << 30, workers)
     recover(Path("x.run"), manifest, 1 << 30, workers)
 
 
 def test_a_stop_ends_the_recovery_with_nothing_removed(tmp_path):
     manifest = write_example(tmp_path)
-    (tmp_path / "debris.h5").touch()
+    (tmp_path / "bounds-9-9-9.h5").touch()
     with Workers(1, lambda: "interrupted") as stopping, pytest.raises(Stopped, match="interrupted"):
         recover(tmp_path, manifest, 1 << 30, stopping)
-    assert (tmp_path / "debris.h5").exists()
+    assert (tmp_path / "bounds-9-9-9.h5").exists()

@@ -16,11 +16,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 from disk import Disk, Killed, contents, restore
+from runs import marked
 
 from extbnsl.errors import BudgetError, InputError
 from extbnsl.files.arrays import write_arrays
-from extbnsl.files.manifest import Manifest, commit, read_manifest, recover
-from extbnsl.files.names import MANIFEST
+from extbnsl.files.manifest import Manifest, commit, read_manifest
+from extbnsl.files.names import MANIFEST, MARK
+from extbnsl.files.recovery import recover
 from extbnsl.files.store import Store
 from extbnsl.machine.workers import Workers
 
@@ -52,19 +54,18 @@ def written(tmp_path_factory):
 @pytest.fixture(params=["in the run directory", "in a scratch folder"])
 def places(request, tmp_path):
     """A run directory that holds files of others, and the scratch folder of the run or None; both are on disk."""
-    folder, scratch = tmp_path / "x.run", tmp_path / "scratch"
+    folder, scratch = tmp_path / "x.run", tmp_path / "x.run-00000001"
     folder.mkdir()
-    scratch.mkdir()
     for name in OTHERS:
         (folder / name).write_text("not the checkpoint's")
-    return folder, None if request.param == "in the run directory" else scratch
+    return folder, None if request.param == "in the run directory" else marked(scratch)
 
 
 @pytest.fixture
 def found(places, workers, written):
     """A function that recovers, checks that all is there as it was written and no more, and returns the generation."""
     folder, scratch = places
-    place = scratch or folder
+    place = folder if scratch is None else scratch.folder
 
     def recovered():
         if not (folder / MANIFEST).exists():
@@ -72,9 +73,9 @@ def found(places, workers, written):
         manifest = read_manifest(folder)
         store = recover(folder, manifest, 1 << 30, workers)  # which checks the files against the manifest
         generation = manifest.state["generation"]
-        assert manifest == Manifest({"generation": generation}, manifest.files, scratch and str(scratch))
+        assert manifest == Manifest({"generation": generation}, manifest.files, scratch)
         assert set(manifest.files) == {written[name] for name in names(generation)}
-        left = {str(path.relative_to(place)) for path in place.rglob("*") if path.is_file()} - {*OTHERS, MANIFEST}
+        left = {str(path.relative_to(place)) for path in place.rglob("*") if path.is_file()} - {*OTHERS, MANIFEST, MARK}
         assert left == set(names(generation))
         assert set(OTHERS) <= set(os.listdir(folder)) <= {*OTHERS, MANIFEST, "layers", "runs", "scores.h5"}
         assert (store.folder, store.used) == (place, sum(file.bytes for file in manifest.files))
@@ -91,7 +92,7 @@ class ToyRun:
 
     def __init__(self, places, workers=None):
         self.folder, self.scratch = places
-        self.store = Store(self.scratch or self.folder, 1 << 30)
+        self.store = Store(self.folder if self.scratch is None else self.scratch.folder, 1 << 30)
         self.files, self.pending = (), None
         self.committed = self.begun = NOTHING
         if workers and (self.folder / MANIFEST).exists():
@@ -116,13 +117,13 @@ class ToyRun:
         new = sorted(set(names(generation)) - {file.name for file in kept})
         files = [write_arrays(self.store.folder, name, arrays(name)) for name in new]
         self.store.add(files)
-        return Manifest({"generation": generation}, (*kept, *files), self.scratch and str(self.scratch))
+        return Manifest({"generation": generation}, (*kept, *files), self.scratch)
 
 
 def names(generation):
     """The files that the toy run has after a generation."""
-    layers = [f"layers/{k}.h5" for k in range(1, generation + 1)]
-    runs = [f"runs/{generation}-{part}.h5" for part in "ab"] if generation else []
+    layers = [f"layers/c1-1-{k:02}-000000000000.h5" for k in range(1, generation + 1)]
+    runs = [f"runs/c1-1-{generation:02}-000000000000-{part}.h5" for part in "12"] if generation else []
     return ["scores.h5", *layers, *runs]
 
 
@@ -271,7 +272,7 @@ def test_a_commit_synchronises_what_is_new_and_nothing_else(tmp_path, workers):
     counts = []
     for new in (0, 1, 2000, 0):
         with disk.watch():
-            added = [write_arrays(tmp_path, f"layers/{len(files) + k}.h5", {}) for k in range(new)]
+            added = [write_arrays(tmp_path, f"layers/c1-1-01-{len(files) + k:012x}.h5", {}) for k in range(new)]
         store.add(added)
         files = (*files, *added)
         counts.append(calls_of_a_commit(disk, store, files))

@@ -11,7 +11,7 @@ LAYER = st.builds(names.layer, st.builds(names.search, COUNT, COUNT), st.integer
 NODES = st.builds(names.nodes, LAYER, st.integers(0, 2**64 - 1))
 PARTS = st.one_of(NODES, st.builds(names.part, NODES, COUNT))
 SEARCHES = st.builds(names.search, COUNT, COUNT)
-PIECES = st.one_of(SEARCHES.map(names.bounds), SEARCHES.map(names.pieces))
+PIECES = st.one_of(st.builds(names.bounds, SEARCHES, COUNT), st.builds(names.pieces, SEARCHES, COUNT))
 STEMS = st.one_of(
     st.just(names.SCORES),
     SEARCHES.map(names.families),
@@ -61,7 +61,8 @@ def test_a_temporary_name_is_parsed(name, process):
         *(
             "bounds.h5",
             "bounds-3.h5",
-            "bounds-1-2-3-4-5.h5",
+            "bounds-1-1.h5",
+            "bounds-1-2-3-4-5-6.h5",
             "families-1-1-1-1.h5",
             "layers/scores.h5",
             "scores-１.h5",

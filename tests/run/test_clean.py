@@ -13,7 +13,7 @@ from extbnsl.run import directory as directory_module
 @pytest.fixture
 def path(tmp_path):
     """A stopped run with its arrays in a scratch folder, with a result so far and a file of the user's."""
-    path = stopped(tmp_path / "r", tmp_path / "large" / "r-1")
+    path = stopped(tmp_path / "r", tmp_path / "large" / "r-00000001")
     (path / "result.json").write_text('{"status": "time_limit"}')
     for name in ("network.bif", "status.json", "notes.txt"):
         (path / name).write_text(name)
@@ -28,7 +28,7 @@ def test_it_is_listed_with_sizes_and_stays_without_yes(path, capsys):
     before = names(path.parent)
     assert main(["clean", str(path)]) == 0
     out = capsys.readouterr().out
-    for file in ("large/r-1/scores.h5", "large/r-1/layers/c1-1-03-000000000000.h5", "r/manifest.json"):
+    for file in ("large/r-00000001/scores.h5", "large/r-00000001/layers/c1-1-03-000000000000.h5", "r/manifest.json"):
         assert str(path.parent / file) in out
     assert "       9B  " in out
     assert "cannot be resumed any more; its result so far stays." in out

@@ -24,7 +24,7 @@ def test_a_frozen_run_is_resumed_to_its_optimum_or_refused_for_its_version(tmp_p
     said = capsys.readouterr()
     if version < FORMAT_VERSION:
         assert code == 31
-        assert "was written by extbnsl" in said.err
+        assert "was made by extbnsl" in said.err
         assert "resume it with that version" in said.err
         return
     assert (code, said.err) == (0, "")

@@ -20,6 +20,7 @@ from extbnsl.networks.network import Network
 from extbnsl.results import outputs as outputs_module
 from extbnsl.results import reading
 from extbnsl.run import directory as directory_module
+from extbnsl.run import remains
 
 
 def contents(path):
@@ -128,12 +129,12 @@ def test_overwrite_keeps_the_old_run_until_the_new_one_begins(here):
 
 
 def test_overwrite_removes_the_checkpoint_before_wherever_its_files_are(here):
-    scratch = here / "large" / "r-1"
+    scratch = here / "large" / "r-00000001"
     path = stopped(here / "r", scratch)
     (path / "layers").mkdir()
     for name in (
         "layers/c1-1-09-000000000000.h5",
-        "bounds-1-1.h5",
+        "bounds-1-1-1.h5",
         "status.json",
         "layers.png",
         ".manifest.json.7.tmp",
@@ -146,18 +147,6 @@ def test_overwrite_removes_the_checkpoint_before_wherever_its_files_are(here):
     assert sorted(contents(path)) == ["lock", "log.jsonl", "solve.log"]
     assert not (path / "layers").exists()
     assert [entry.name for entry in scratch.iterdir()] == ["mine.txt"]
-
-
-def test_large_files_get_a_folder_of_their_own(here):
-    (here / "large").mkdir()
-    for name in ("one", "two"):
-        with directory_module.create(here / name, "x", scratch_dir=here / "large") as run:
-            assert not run.scratch.exists()
-            run.begin()
-            assert run.scratch.is_dir()
-            assert run.scratch.is_absolute()
-            assert run.scratch.name.startswith(f"{name}-")
-    assert len(os.listdir(here / "large")) == 2
 
 
 def test_a_scratch_folder_that_cannot_be_used_is_refused_before_anything_is_made(here, monkeypatch):
@@ -229,13 +218,13 @@ def test_the_status_is_replaced_as_a_whole_once_the_run_has_begun(here, monkeypa
 
 
 def test_what_a_resume_needs_is_found_and_removed_and_nothing_else(here):
-    scratch = here / "large" / "r-1"
+    scratch = here / "large" / "r-00000001"
     path = stopped(here / "r", scratch)
-    arrays = ("bounds-12-1.h5", "families-3-2.h5")
+    arrays = ("bounds-12-1-1.h5", "families-3-2.h5")
     for name in ("result.json", "network.bif", ".result.json.3.tmp", "notes.txt", "mine.h5", *arrays):
         (path / name).write_text(name)
     (scratch / "layers" / "c1-1-04-000000000000.h5").touch()
-    found = directory_module.scratch_files(path)
+    found = remains.scratch_files(path)
     assert found[-1] == path / "manifest.json"
     names = {file.name for file in found}
     assert names == {
@@ -246,19 +235,19 @@ def test_what_a_resume_needs_is_found_and_removed_and_nothing_else(here):
         ".result.json.3.tmp",
         *arrays,
     }
-    directory_module.remove_scratch(path)
-    assert directory_module.scratch_files(path) == []
+    remains.remove_scratch(path)
+    assert remains.scratch_files(path) == []
     assert not scratch.exists()
     assert {"result.json", "network.bif", "notes.txt", "mine.h5", "log.jsonl", "solve.log"} <= contents(path).keys()
 
 
 def test_a_damaged_manifest_or_a_scratch_folder_that_is_gone_hides_only_what_is_there(here):
-    path = stopped(here / "r", here / "gone", names=())
-    assert directory_module.scratch_files(path) == [path / "manifest.json"]
+    path = stopped(here / "r", here / "gone-00000001", names=())
+    assert remains.scratch_files(path) == [path / "manifest.json"]
     commit(path)
     (path / "manifest.json").write_bytes(b"torn")
-    assert len(directory_module.scratch_files(path)) == 4
-    directory_module.remove_scratch(path)
+    assert len(remains.scratch_files(path)) == 4
+    remains.remove_scratch(path)
     assert sorted(contents(path)) == ["lock", "log.jsonl", "solve.log"]
 
 
@@ -266,7 +255,7 @@ def test_files_that_cannot_be_deleted_are_named(here, monkeypatch):
     path = stopped(here / "r")
     monkeypatch.setattr(type(here), "unlink", refuse(errno.EPERM))
     with pytest.raises(InputError, match=r"h5 cannot be deleted"):
-        directory_module.remove_scratch(path)
+        remains.remove_scratch(path)
 
 
 def test_a_run_that_never_begins_leaves_no_trace(here):

@@ -169,8 +169,7 @@ def test_a_run_that_stopped_says_how_to_go_on(told):
 
 
 def test_a_scratch_folder_that_is_not_there_gets_a_note(tmp_path):
-    scratch = tmp_path / "mounted"
-    scratch.mkdir()
+    scratch = tmp_path / "mounted-00000001"
     stopped(tmp_path / "r", scratch)
     assert row(read_status(tmp_path / "r"), "note") is None
     scratch.rename(tmp_path / "elsewhere")

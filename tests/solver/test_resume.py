@@ -14,6 +14,8 @@ from runs import BUDGETS, DATA_OPTIONS, OPTIONS, commit, remembered, stopped
 from extbnsl import events
 from extbnsl.cli import main
 from extbnsl.data import from_array, read_csv
+from extbnsl.files.manifest import read_manifest
+from extbnsl.files.scratch import make_scratch
 from extbnsl.run import directory as directory_module
 
 TABLE = np.random.default_rng(2).integers(0, 2, (30, 3))
@@ -145,11 +147,11 @@ def test_a_run_that_ended_without_its_result_is_ended_again(path, asked, capsys)
 
 
 def test_large_files_stay_where_they_are(tmp_path, asked, capsys, monkeypatch):
-    scratch = tmp_path / "large" / "s-1"
+    scratch = tmp_path / "large" / "s-00000001"
     path = stopped(Path("s"), scratch, run=remembered(tmp_path / "data.csv"))
     asked["status"] = "time_limit"
     assert run(capsys, "resume", path)[0] == 10
-    assert asked["scratch"] == scratch
+    assert (asked["scratch"], asked["resume"].scratch.folder) == (None, scratch)
     with monkeypatch.context() as patch:
         patch.setattr(os, "access", lambda place, _: not str(place).startswith(str(scratch)))
         code, _, err = run(capsys, "resume", path)
@@ -175,3 +177,53 @@ def test_what_cannot_be_resumed_is_one_sentence_and_stays_as_it_is(path, capsys)
         code, _, err = run(capsys, "resume", path)
     assert (code, f"(id {os.getpid()})" in err) == (31, True)
     assert os.listdir("empty") == []
+
+
+@pytest.fixture(scope="module")
+def ended(tmp_path_factory):
+    """The folder of a run that is finished, `r`, and its data."""
+    folder = tmp_path_factory.mktemp("ended")
+    np.savetxt(folder / "data.csv", TABLE, fmt="%d", delimiter=",", header="a,b,c", comments="")
+    (folder / "large").mkdir()
+    solving = ["solve", folder / "data.csv", "--run-dir", folder / "r", "--scratch-dir", folder / "large", "--quiet"]
+    assert main([str(argument) for argument in solving]) == 0
+    assert not list((folder / "large").iterdir())
+    return folder
+
+
+@pytest.mark.parametrize("written", range(4))
+def test_killed_between_its_files_a_result_is_completed(ended, tmp_path, capsys, written):
+    """After so many of the files of the network; the others are missing or those of a result before."""
+    names = ["network.dot", "network.bif", "network.json"]
+    shutil.copytree(ended, tmp_path / "e")
+    folder, run_folder = tmp_path / "e", tmp_path / "e" / "r"
+    for name in names[written:]:
+        (run_folder / name).write_text('{"parents": {}, "cost": 1}') if written else (run_folder / name).unlink()
+    (run_folder / ".network.json.77.tmp").touch()
+    (run_folder / "layers").mkdir()
+    scratch = checkpoint_scratch(run_folder)
+    code, out, _ = run(capsys, "status", run_folder)
+    assert ("writes them" in out) == (written < 3)
+    code, _, err = run(capsys, "resume", run_folder, "--data", folder / "data.csv", "--quiet")
+    assert (code, err) == (0, "")
+    for name in names:
+        assert (run_folder / name).read_bytes() == (ended / "r" / name).read_bytes()
+    assert not scratch.exists()
+    assert sorted(os.listdir(run_folder)) == sorted(os.listdir(ended / "r"))
+    assert "writes them" not in run(capsys, "status", run_folder)[1]
+
+
+def checkpoint_scratch(run_folder):
+    """A scratch folder with nothing but its mark, which the manifest of a run names."""
+    manifest = read_manifest(run_folder)
+    scratch = manifest.scratch
+    make_scratch(scratch)
+    return scratch.folder
+
+
+def test_a_result_is_not_completed_from_other_data(ended, tmp_path, capsys):
+    shutil.copytree(ended, tmp_path / "e")
+    (tmp_path / "e" / "r" / "network.json").unlink()
+    np.savetxt("other.csv", 1 - TABLE, fmt="%d", delimiter=",", header="a,b,c", comments="")
+    code, _, err = run(capsys, "resume", tmp_path / "e" / "r", "--data", "other.csv", "--quiet")
+    assert (code, "does not hold the data of the run" in err) == (31, True)

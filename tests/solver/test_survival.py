@@ -46,8 +46,9 @@ from extbnsl.data import read_csv
 from extbnsl.errors import BudgetError, InputError, RunDirectoryError
 from extbnsl.events import Committed, LayerEnded, StageEnded, StageStarted
 from extbnsl.files.arrays import write_arrays
-from extbnsl.files.manifest import read_manifest, recover
+from extbnsl.files.manifest import read_manifest
 from extbnsl.files.names import MANIFEST
+from extbnsl.files.recovery import recover
 from extbnsl.files.shelf import Shelf
 from extbnsl.formats.score_writer import write_scores
 from extbnsl.machine.interrupts import Interrupts
