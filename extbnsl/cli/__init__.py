@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from extbnsl.cli.console import OUT_OF_MEMORY, fail, fault
 from extbnsl.cli.parser import parser
 from extbnsl.errors import BudgetError, ExtbnslError, VerificationError
+from extbnsl.machine.budgets import check_address_space
 from extbnsl.machine.interrupts import KILLED, NOTHING_WRITTEN
 
 
@@ -21,6 +22,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         options = parser().parse_args(arguments)
         options.shell_line = shlex.join(["extbnsl", *arguments])
+        if options.compiles:
+            check_address_space()
         return int(options.command(options))
     except VerificationError as error:
         return fail(f"{error} This is a fault of extbnsl: please report it.", error.exit_code)

@@ -21,6 +21,7 @@ example:
 def add(commands: Any) -> None:
     """Add the command to the parser's."""
     parser = options.add_command(commands, "clean", "delete what a run needs only to be resumed", EPILOG, run)
+    parser.set_defaults(compiles=False)
     options.add_run(parser)
     parser.add_argument("--yes", action="store_true", help="delete it; without this it is only listed")
 

@@ -25,11 +25,12 @@ class Parser(argparse.ArgumentParser):
 def add_command(
     commands: Any, name: str, text: str, epilog: str, command: Callable[[argparse.Namespace], int]
 ) -> argparse.ArgumentParser:
-    """The parser, among `commands`, of the command `name` that does `text`."""
+    """The parser, among `commands`, of the command `name` that does `text`; it needs the compiler unless `compiles` is
+    set to false."""
     parser: argparse.ArgumentParser = commands.add_parser(
         name, help=text, description=f"{text[0].upper()}{text[1:]}.", epilog=epilog
     )
-    parser.set_defaults(command=command)
+    parser.set_defaults(command=command, compiles=True)
     return parser
 
 

@@ -19,6 +19,7 @@ example:
 def add(commands: Any) -> None:
     """Add the command to the parser's."""
     parser = options.add_command(commands, "plot", "draw nodes, memory and disk of each layer", EPILOG, run)
+    parser.set_defaults(compiles=False)
     options.add_run(parser)
     parser.add_argument(
         "-o", "--output", metavar="FILE", type=Path, help="a .png, .svg or .pdf (default: layers.png in RUN)"

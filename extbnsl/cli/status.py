@@ -18,6 +18,7 @@ example:
 def add(commands: Any) -> None:
     """Add the command to the parser's."""
     parser = options.add_command(commands, "status", "tell what a run is doing, or how it ended", EPILOG, run)
+    parser.set_defaults(compiles=False)
     options.add_run(parser)
     parser.add_argument("--json", action="store_true", help="print a JSON object instead of lines")
 

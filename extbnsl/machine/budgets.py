@@ -16,13 +16,14 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from extbnsl.errors import InputError
+from extbnsl.errors import BudgetError, InputError
 
 CGROUPS = Path("/sys/fs/cgroup")
 MEMBERSHIP = Path("/proc/self/cgroup")
 M_MMAP_THRESHOLD = -3  # of malloc.h
 MINIMUM_MEMORY = 16 << 20  # bytes that the solver's smallest tables and buffers need
 MAXIMUM_THREADS = 1024
+LEAST_ADDRESS_SPACE = 900 << 20  # bytes; 820 million were taken when all kernels were compiled by one thread
 
 # A bare K, M, G or T is binary, as with docker, systemd and ulimit.
 _SIZE_UNITS = {"": 1, "B": 1}
@@ -178,6 +179,21 @@ def too_little_memory(work: str, needed: int, granted: int, threads: int) -> str
         f"{work} needs at least {format_size(needed)} of memory with {threads} threads for this problem, "
         f"and --memory grants {format_size(granted)}."
     )
+
+
+def check_address_space() -> None:
+    """Raise BudgetError if this process may not have the address space that loading the libraries and compiling take.
+
+    Those do not say so themselves: numpy's ends the process, and so does the compiler, without a word to Python.
+    """
+    import resource
+
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if limit != resource.RLIM_INFINITY and limit < LEAST_ADDRESS_SPACE:
+        raise BudgetError(
+            f"The system limits the address space of this process to {format_size(limit)}, and compiling takes "
+            f"{format_size(LEAST_ADDRESS_SPACE)}; raise the limit (ulimit -v)."
+        )
 
 
 def give_memory_back() -> None:

@@ -2,6 +2,7 @@
 
 import math
 import os
+import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,8 @@ import pytest
 
 from extbnsl.errors import InputError
 from extbnsl.machine import budgets
+
+EXAMPLE = str(Path(__file__).parents[2] / "examples" / "asia.csv")
 
 
 @pytest.mark.parametrize(
@@ -183,3 +186,17 @@ def test_cpu_seconds_grow():
     before = budgets.cpu_seconds()
     sum(range(300_000))
     assert budgets.cpu_seconds() > before
+
+
+@pytest.mark.parametrize("mebibytes", [100, 200, 320, 500, 899])
+def test_too_little_address_space_is_one_sentence_before_anything_is_loaded(tmp_path, mebibytes):
+    def limited():
+        resource.setrlimit(resource.RLIMIT_AS, (mebibytes << 20, mebibytes << 20))
+
+    solving = ["solve", EXAMPLE, "--run-dir", "r"]
+    for command, code in ((solving, 20), (["verify", "r", EXAMPLE], 20), (["status", "r"], 30)):
+        run = [sys.executable, "-m", "extbnsl", *command]
+        ended = subprocess.run(run, cwd=tmp_path, preexec_fn=limited, capture_output=True, text=True, check=False)
+        assert (ended.returncode, ended.stderr.count("\n")) == (code, 1)
+        assert "ulimit -v" in ended.stderr or code == 30
+    assert not list(tmp_path.iterdir())
