@@ -141,7 +141,6 @@ def test_solve_gets_what_was_asked_for_and_what_to_remember(capsys, monkeypatch,
         options = flattened(given)
         got.update(options, problem=problem)
         observer(events.Warned("a is constant"))
-        (options["scratch"] / "scores.h5").touch()
         assert stop() is None
         return solved
 
@@ -167,8 +166,7 @@ def test_solve_gets_what_was_asked_for_and_what_to_remember(capsys, monkeypatch,
         "command": f"extbnsl solve data.csv {given}",
         "version": extbnsl.__version__,
     }
-    assert Path("large").absolute() == got["scratch"].parent
-    assert [file.name for file in got.pop("scratch").iterdir()] == ["scores.h5"]
+    assert got.pop("scratch") == Path("large")
     assert got == {
         "max_parents": 2,
         "threads": 3,

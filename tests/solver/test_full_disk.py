@@ -28,7 +28,7 @@ from extbnsl.files import arrays as arrays_module
 from extbnsl.files import atomic as atomic_module
 from extbnsl.files import lists
 from extbnsl.files.manifest import read_manifest
-from extbnsl.files.names import MANIFEST
+from extbnsl.files.names import MANIFEST, MARK
 from extbnsl.files.shelf import Shelf
 from extbnsl.files.store import Store
 from extbnsl.parents.exhaustive.state import Counts, Level, start_enumeration
@@ -267,7 +267,7 @@ def test_full_scratch_disk(tmp_path, capsys, monkeypatch, kind):
     files = FullFileSystem(large, math.inf)
     with files.watch():
         assert main([*solving, f"{tmp_path / 'undisturbed'}"]) == 0
-    assert set(files.names) == {"scores", "bounds", "pieces", "layers", "runs"}
+    assert set(files.names) == {"scores", "bounds", "pieces", "layers", "runs", MARK}
     places = [place for place, name in enumerate(files.names) if name == kind]
     for room in {places[0], places[len(places) // 2], places[-1]}:
         run = tmp_path / f"{room}"

@@ -424,7 +424,7 @@ def test_stopped_at_any_poll_and_resumed_with_other_budgets(dataset, undisturbed
         assert stopped.lower_bound <= expected[3] <= stopped.cost
         manifest = read_manifest(folder)
         assert manifest.state["status"] == "interrupted"
-        assert arrays(large if scratch else folder) == {file.name for file in manifest.files}
+        assert arrays(manifest.place(folder)) == {file.name for file in manifest.files}
         assert_ends_as(folder, dataset, expected, threads=1 + k % 3, memory=OPTIONS["memory"] << k % 2, disk=1 << 30)
         assert not arrays(large)
 
