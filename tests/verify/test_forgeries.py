@@ -8,6 +8,7 @@ import pytest
 from forging import KINDS, believed, claimed, dearer_networks, true_document
 
 from extbnsl.data import read_csv
+from extbnsl.errors import RunDirectoryError
 from extbnsl.machine.workers import Workers
 from extbnsl.networks.network import Network
 from extbnsl.verify.document import FORMAT_VERSION
@@ -63,6 +64,12 @@ def absorbed(bounds, large, small, copies):
 def absorbed_sums(document):
     bounds = {v: c["lower_bound"] for c in document["certificate"]["components"] for v in c["variables"]}
     document["certificate"] = absorbed(bounds, 1 << 60, 100 * UNITS_PER_NAT, 3)
+
+
+def sums_absorbed_in_nats(document):
+    """The same, so large that a sum of floats would not see a hundred nats."""
+    bounds = {v: c["lower_bound"] for c in document["certificate"]["components"] for v in c["variables"]}
+    document["certificate"] = absorbed(bounds, UNITS_PER_NAT << 60, 100 * UNITS_PER_NAT, 3)
 
 
 def wrapped_sums(document):
@@ -279,7 +286,15 @@ def another_sign(document):
 
 
 FORGERIES = [
-    *(absorbed_sums, wrapped_sums, huge_multiplier, raised_multipliers, negative_multipliers, multipliers_of_floats),
+    *(
+        absorbed_sums,
+        sums_absorbed_in_nats,
+        wrapped_sums,
+        huge_multiplier,
+        raised_multipliers,
+        negative_multipliers,
+        multipliers_of_floats,
+    ),
     *(infinite_multipliers, truths_for_multipliers, doubled_clusters, overlapping_clusters, three_equal_clusters),
     *(five_clusters, clusters_beyond_the_component, raised_minimum, minima_too_high_and_too_low, minima_beyond_all),
     *(minima_below_all, a_pass_that_fixes_by_a_wrong_root, later_passes_first, permuted_variables, wrong_unit),
@@ -333,7 +348,10 @@ def test_the_empty_network_of_wdbc_is_not_optimal(max_parents):
     }
     document = json.loads(json.dumps(document))
     assert verify(document, dataset).ok
+    larger = document | {"certificate": absorbed(costs, UNITS_PER_NAT << 60, 100 * UNITS_PER_NAT, 5)}
     with Workers(1) as workers:
         optimality = verify_optimality(document, dataset, workers)
+        with pytest.raises(RunDirectoryError, match="units together"):
+            verify_optimality(larger, dataset, workers)
     assert len(optimality.findings) == len(names)
     assert not optimality.proved
