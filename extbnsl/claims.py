@@ -29,9 +29,7 @@ class Claim:
     max_parents: int | None = None
 
     def check(self) -> None:
-        """Raise InputError for values that cannot be."""
-        if self.score != "mdl":
-            raise InputError(f"score: {self.score!r} is not known; use 'mdl', or give LocalScores of your own.")
+        """Raise InputError for values that cannot be; whether there is such a score, scores/known.py says."""
         if self.max_parents is not None and self.max_parents < 0:
             raise InputError(f"max_parents: {self.max_parents} is negative; give 0 or more.")
 

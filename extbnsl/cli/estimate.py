@@ -38,7 +38,7 @@ def add(commands: Any) -> None:
         default=60.0,
         help="look at it for at most T (default: 60 seconds); the longer, the better the guess",
     )
-    options.add_max_parents(parser)
+    options.add_claim(parser)
     options.add_budgets(
         parser,
         threads="the processors this process may use",

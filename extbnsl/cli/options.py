@@ -10,6 +10,7 @@ from extbnsl.claims import Claim
 from extbnsl.errors import InputError
 from extbnsl.machine.budgets import MAXIMUM_THREADS, MINIMUM_MEMORY, Budgets, format_size, parse_duration, parse_size
 from extbnsl.proof.methods import LOWER_BOUNDS, PARENT_GRAPHS, Methods
+from extbnsl.scores.known import SCORES
 
 
 class Parser(argparse.ArgumentParser):
@@ -38,7 +39,11 @@ def add_run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run", metavar="RUN", type=Path, help="a run directory")
 
 
-def add_max_parents(parser: argparse.ArgumentParser) -> None:
+def add_claim(parser: argparse.ArgumentParser) -> None:
+    """The options that decide the answer."""
+    parser.add_argument(
+        "--score", choices=SCORES, default=Claim().score, help="what data score families by (default: %(default)s)"
+    )
     parser.add_argument(
         "--max-parents", metavar="K", type=whole, help="at most K parents for a variable (default: no limit)"
     )
@@ -134,7 +139,7 @@ def add_method(parser: argparse.ArgumentParser) -> None:
 
 def claim_of(given: argparse.Namespace) -> Claim:
     """What was given of the options that decide the answer."""
-    return Claim(max_parents=given.max_parents)
+    return Claim(given.score, given.max_parents)
 
 
 def methods_of(given: argparse.Namespace) -> Methods:

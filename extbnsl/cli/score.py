@@ -36,7 +36,7 @@ def add(commands: Any) -> None:
         help="where to write: .jkl, .jaa or .scores, or those with .gz",
     )
     parser.add_argument("--overwrite", action="store_true", help="replace FILE if it exists")
-    options.add_max_parents(parser)
+    options.add_claim(parser)
     options.add_budgets(parser, threads="the processors this process may use", memory="three quarters of what is free")
     options.add_scratch(parser, "where temporary files go")
     options.add_data(parser)

@@ -31,7 +31,7 @@ def add(commands: Any) -> None:
     )
     parser.add_argument("--overwrite", action="store_true", help="replace the run in an existing run directory")
     options.add_scratch(parser, "the run directory")
-    options.add_max_parents(parser)
+    options.add_claim(parser)
     options.add_budgets(
         parser,
         threads="the processors this process may use",

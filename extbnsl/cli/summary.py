@@ -9,6 +9,7 @@ from typing import Any
 from extbnsl.claims import OPTIMAL
 from extbnsl.errors import RunDirectoryError
 from extbnsl.files.names import RESULT
+from extbnsl.scores.known import SCORES
 
 STOPPED = 10
 
@@ -39,7 +40,7 @@ def _rows(document: Mapping[str, Any], folder: Path) -> list[tuple[str, str]]:
 
     lower, upper = document["lower_bound"], document["upper_bound"]
     limit = "" if document["max_parents"] is None else f", at most {document['max_parents']} parents each"
-    score = "MDL" if document["score"] == "mdl" else "minus the scores of the file"
+    score = SCORES[document["score"]].title if document["score"] in SCORES else "minus the scores of the file"
     files = ", ".join(name for name in OUTPUTS if (folder / name).exists())
     return [
         ("status", document["status"].replace("_", " ")),

@@ -60,38 +60,20 @@ def read_lists(folder: Path, files: Iterable[StoredFile], put: Put) -> tuple[Fam
     return tuple(parents), tuple(costs)
 
 
-def array_pieces(arrays: Mapping[str, NDArray]) -> Iterator[dict[str, NDArray]]:
-    """Named arrays of any size in pieces of about PIECE_BYTES, each for a file; `read_pieces` joins them again."""
-    piece: dict[str, NDArray] = {}
-    room = PIECE_BYTES
-    for name, array in arrays.items():
-        row_bytes = max(1, array.nbytes // max(1, array.shape[0]))
-        first = 0
-        while first == 0 or first < array.shape[0]:
-            rows = max(1, room // row_bytes)
-            piece[name] = array[first : first + rows]
-            first += rows
-            room -= piece[name].nbytes
-            if room < row_bytes:
-                yield piece
-                piece, room = {}, PIECE_BYTES
-    if piece:
-        yield piece
-
-
 def read_pieces(
-    folder: Path, files: Iterable[StoredFile], rows: Mapping[str, int], shelf: Shelf
-) -> dict[str, NDArray[Any]]:
-    """The arrays whose pieces are in these files, in their order, on the shelf; `rows` says how long each array is.
+    folder: Path, files: Iterable[StoredFile], lengths: Mapping[str, int], shelf: Shelf
+) -> dict[str, tuple[Column, int]]:
+    """The arrays whose pieces are in these files, in their order, as columns on the shelf, and how many rows are known.
 
-    Raises RunDirectoryError if a file is not what was written, BudgetError if the shelf has no room.
+    `lengths` says how long each is when it is complete. Raises RunDirectoryError if a file is not what was written,
+    BudgetError if the shelf has no room.
     """
     columns: dict[str, Column] = {}
-    filled = dict.fromkeys(rows, 0)
+    filled = dict.fromkeys(lengths, 0)
     for file in files:
         for name, part in read_arrays(folder, file).items():
             if name not in columns:
-                columns[name] = shelf.column((rows[name], *part.shape[1:]), part.dtype)
+                columns[name] = shelf.column((lengths[name], *part.shape[1:]), part.dtype)
             columns[name].fill(filled[name], part)
             filled[name] += part.shape[0]
-    return {name: column.array() for name, column in columns.items()}
+    return {name: (column, filled[name]) for name, column in columns.items()}

@@ -8,7 +8,8 @@
     families-K-S[-N].h5                     the score cache of layered parent graphs
     layers/cK-S-L-H[-N].h5                  varsets and leaves of some nodes of layer L, from the high part H on
     runs/cK-S-L-H[-N].h5                    their costs
-    runs/counting-L[-families][-N].h5       an enumeration of parent sets that has come to size L
+    runs/counting-L-WHAT-V-N[-R].h5         of an enumeration of parent sets: what belongs to size L, in version V,
+                                            and R rows of it
     .NAME.PROCESS.tmp                       what is to become NAME, for those that are written whole
     RUN-X/  and in it  extbnsl-scratch      a scratch folder with the arrays of RUN, and its mark
 
@@ -35,7 +36,7 @@ _WHOLE = (MANIFEST, STATUS, DRAWING, *OUTPUTS)
 _NODES = r"c\d+-\d+-\d{2,}-[0-9a-f]{12,16}(-\d+)?"
 _ARRAYS = re.compile(
     rf"({SCORES}(-\d+)?|(bounds|pieces)-\d+-\d+-\d+(-\d+){{0,2}}|families-\d+-\d+(-\d+)?"
-    rf"|{LAYERS}/{_NODES}|{RUNS}/{_NODES}|{RUNS}/counting-\d{{2,}}(-families)?(-\d+)?)\.h5",
+    rf"|{LAYERS}/{_NODES}|{RUNS}/{_NODES}|{RUNS}/counting-\d{{2,}}-[a-z]+-\d+-\d+(-\d+)?)\.h5",
     re.ASCII,
 )
 _TEMPORARY = re.compile(rf"\.({'|'.join(map(re.escape, (*_WHOLE, MARK)))})\.\d+\.tmp", re.ASCII)
@@ -92,14 +93,9 @@ def costs_file(stem: str) -> str:
     return f"{RUNS}/{stem}.h5"
 
 
-def counting(size: int) -> str:
-    """The stem for the arrays of an enumeration that has come to this size."""
-    return f"{RUNS}/counting-{size:02}"
-
-
-def counting_families(size: int) -> str:
-    """The stem for the families that an enumeration has found up to this size."""
-    return f"{counting(size)}-families"
+def counting(what: str, version: int, *numbers: int) -> str:
+    """The file for a piece of what an enumeration has found; `what` begins with a size of two digits or more."""
+    return f"{RUNS}/counting-{'-'.join(map(str, (what, version, *numbers)))}.h5"
 
 
 def numbered(stem: str, number: int) -> str:

@@ -8,6 +8,8 @@ Present varsets are told by `places` (b, 2) uint64, a block for 64 ranks: places
 over the present varsets follow their ranks. (Jacobson 1989, Succinct static data structures: rank on a bit vector.)
 """
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -17,33 +19,45 @@ from extbnsl.kernels.compiler import inlined, njit
 BLOCK = 64  # ranks
 
 
-def binomial_table(n: int) -> NDArray[np.int64]:
-    """C(i, j) for i <= n, j <= n + 2; those beyond 2^62 are capped, no rank ever uses them."""
-    table = np.zeros((n + 1, n + 3), dtype=np.int64)
+class Walk(NamedTuple):
+    """A walk over the varsets of some size of n variables, all (size + 1,) int64.
+
+    members: ascending, and n behind them. same[j], up[j], down[j]: sums over i >= j of C(p_i, i + 1), C(p_i, i + 2),
+    C(p_i, i); same[0] is the rank.
+    """
+
+    members: NDArray[np.int64]
+    same: NDArray[np.int64]
+    up: NDArray[np.int64]
+    down: NDArray[np.int64]
+
+
+def binomial_table(n: int, most: int | None = None) -> NDArray[np.int64]:
+    """C(i, j) for i <= n, j <= most + 2, for walks over varsets of at most `most` variables (None: of any number).
+
+    Those beyond 2^62 are capped, no rank ever uses them.
+    """
+    table = np.zeros((n + 1, (n if most is None else most) + 3), dtype=np.int64)
     table[:, 0] = 1
     for i in range(1, n + 1):
-        for j in range(1, n + 3):
-            table[i, j] = min(int(table[i - 1, j - 1]) + int(table[i - 1, j]), 1 << 62)
+        lower, same = table[i - 1, :-1], table[i - 1, 1:]
+        table[i, 1:] = lower + np.minimum(same, (1 << 62) - lower)
     return table
 
 
 @inlined
 def start_walk(size, binomials):
-    """The walk over the varsets of `size` of n variables, at rank 0: (members, same, up, down), int64.
-
-    members: ascending, and n behind them. same[j], up[j], down[j]: sums over i >= j of C(p_i, i + 1), C(p_i, i + 2),
-    C(p_i, i); same[0] is the rank.
-    """
+    """The walk over the varsets of `size` of n variables, at rank 0."""
     members = np.arange(size + 1)
     members[size] = binomials.shape[0] - 1
     down = size - np.arange(size + 1)
-    return members, np.zeros(size + 1, np.int64), np.zeros(size + 1, np.int64), down
+    return Walk(members, np.zeros(size + 1, np.int64), np.zeros(size + 1, np.int64), down)
 
 
 @inlined
 def go_to(rank, walk, binomials):
     """Let the walk be at `rank`: O(1) for a neighbour on average, O(n) at worst."""
-    members, same, up, down = walk
+    members, same, up, down = walk.members, walk.same, walk.up, walk.down
     j = 0
     while rank < same[j] or rank - same[j] >= binomials[members[j], j]:
         j += 1
@@ -64,21 +78,21 @@ def go_to(rank, walk, binomials):
 @inlined
 def rank_without(k, walk):
     """Rank of the walk's varset without its k-th member."""
-    same, down = walk[1], walk[3]
+    same, down = walk.same, walk.down
     return same[0] - same[k] + down[k + 1]
 
 
 @inlined
 def rank_with(x, j, walk, binomials):
     """Rank of the walk's varset with x, which comes before its j-th member."""
-    same, up = walk[1], walk[2]
+    same, up = walk.same, walk.up
     return same[0] - same[j] + binomials[x, j + 1] + up[j]
 
 
 @inlined
 def rank_swapped(k, x, j, walk, binomials):
     """Rank of the walk's varset without its k-th member and with x, which comes before its j-th."""
-    _, same, up, down = walk
+    same, up, down = walk.same, walk.up, walk.down
     if k >= j:
         return same[0] - same[j] + binomials[x, j + 1] + up[j] - up[k] + same[k + 1]
     return same[0] - same[k] + down[k + 1] - down[j] + binomials[x, j] + same[j]

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.kernels.bits import lowest, u64
-from extbnsl.kernels.compiler import njit
+from extbnsl.kernels.compiler import inlined, njit
 from extbnsl.kernels.varsets import words
 
 NONE_INSIDE = np.int64(-1)
@@ -120,6 +120,13 @@ def _fill_blocks(column, blocks):
                 for value in range(256):
                     if not (value >> bit) & 1:
                         blocks[w, b, value | (1 << bit)] |= blocks[w, b, value]
+
+
+@inlined
+def block_row(child, word, block, value, tables):
+    """Where `bits` has this word of a child's bitset for this value of one of its blocks."""
+    blocks = tables.block_first[child + 1] - tables.block_first[child]
+    return tables.start[child] + ((word * blocks + block) << 8) + value
 
 
 @njit

@@ -16,7 +16,8 @@ from extbnsl.files.manifest import Manifest, commit
 from extbnsl.files.store import Store
 from extbnsl.machine.budgets import cpu_seconds, peak_rss
 from extbnsl.machine.workers import Patience, Stopped, StopSignal, never
-from extbnsl.proof.standing import Standing, write_counting, write_survivors
+from extbnsl.parents.exhaustive.stored import write_enumeration
+from extbnsl.proof.standing import Standing, write_survivors
 from extbnsl.proof.stored import write_search
 from extbnsl.search.state import SearchState
 
@@ -97,7 +98,7 @@ class Commits:
         if enumeration is None or (before is not None and before.counters == enumeration.document()):
             return
         patience = Patience(self._stop, STOP_SECONDS)
-        self.standing.counting = write_counting(enumeration, self.store, patience.over, self._touched) or before
+        self.standing.counting = write_enumeration(enumeration, self.store, patience.over, self._touched) or before
 
     def last_commit(self, status: str) -> None:
         """Commit at the end of the process; if that fails, warn that the commit before stands, and keep its files."""

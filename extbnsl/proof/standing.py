@@ -1,20 +1,20 @@
 """How far a solve has come: what a commit holds and a resume starts from."""
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from extbnsl.errors import ExtbnslError
 from extbnsl.files import names
-from extbnsl.files.arrays import HEADER_BYTES, StoredFile, write_arrays
-from extbnsl.files.lists import Put, array_pieces, list_pieces, read_lists, read_pieces, write_lists
+from extbnsl.files.arrays import StoredFile
+from extbnsl.files.lists import Put, read_lists, write_lists
 from extbnsl.files.shelf import Shelf
 from extbnsl.files.store import Store
-from extbnsl.parents.exhaustive.state import Enumeration, stored_enumeration
+from extbnsl.parents.exhaustive.state import Enumeration
+from extbnsl.parents.exhaustive.stored import StoredEnumeration, read_enumeration, stored_from
 from extbnsl.parents.exhaustive.surviving import Survivors
 from extbnsl.proof.pieces import RootPass, Search
 from extbnsl.proof.stored import read_search, search_document
@@ -22,29 +22,6 @@ from extbnsl.scores.local import LocalScores
 from extbnsl.search.state import SearchState
 
 COUNTERS = ("nodes_expanded", "nodes_generated", "nodes_kept", "peak_layer")
-
-
-@dataclass(frozen=True)
-class Counting:
-    """An enumeration in files: its counters, the files of its families, and of its arrays with their lengths."""
-
-    counters: Mapping[str, Any]
-    families: tuple[StoredFile, ...]
-    arrays: tuple[StoredFile, ...]
-    rows: Mapping[str, int]
-
-    @property
-    def files(self) -> tuple[StoredFile, ...]:
-        return self.families + self.arrays
-
-    def document(self) -> dict[str, Any]:
-        """What a manifest says of it."""
-        return {
-            "enumeration": self.counters,
-            "families": [file.name for file in self.families],
-            "arrays": [file.name for file in self.arrays],
-            "rows": self.rows,
-        }
 
 
 @dataclass(frozen=True)
@@ -74,7 +51,7 @@ class Standing:
     """
 
     enumeration: Enumeration | None = None
-    counting: Counting | None = None
+    counting: StoredEnumeration | None = None
     survivors: Survivors | None = None
     scores: tuple[StoredFile, ...] = ()
     parts: list[Part] = field(default_factory=list)
@@ -146,10 +123,10 @@ class Standing:
 def read_standing(document: Mapping[str, Any], files: Mapping[str, StoredFile], folder: Path, shelf: Shelf) -> Standing:
     """The standing that a manifest keeps, long arrays on the shelf; RunDirectoryError if a file is damaged."""
     search = None if document["search"] is None else read_search(document["search"], files, folder, shelf.put)
-    counting = None if document["counting"] is None else _read_counting(document["counting"], files)
+    counting = None if document["counting"] is None else stored_from(document["counting"], files)
     scores = () if document["scores"] is None else tuple(files[name] for name in document["scores"]["files"])
     return Standing(
-        enumeration=None if counting is None else _read_enumeration(counting, folder, shelf),
+        enumeration=None if counting is None else read_enumeration(counting, folder, shelf),
         counting=counting,
         survivors=document["scores"] and _read_survivors(document["scores"], scores, folder, shelf.put),
         scores=scores,
@@ -173,51 +150,6 @@ def _read_part(document: Mapping[str, Any]) -> Part:
         for one in document["passes"]
     )
     return Part(**{**document, "order": tuple(document["order"]), "passes": passes})
-
-
-def write_counting(
-    enumeration: Enumeration, store: Store, give_up: Callable[[], bool], touched: Callable[[int], None]
-) -> Counting | None:
-    """Write the enumeration to the store; None if its disk budget has no room, or `give_up` says so between two files.
-
-    touched: see `Shelf`, which may hold it. Unless all is written, nothing of it is left. Each file is on disk before
-    the next one is begun: whoever gives up, or commits, does not wait long.
-    """
-    if store.used + enumeration.bytes * 101 // 100 + 2 * HEADER_BYTES > store.disk:
-        return None
-    arrays, before = enumeration.arrays(), store.files
-    families, others = list[StoredFile](), list[StoredFile]()
-    size = enumeration.complete_to
-    parts = (
-        (families, names.counting_families(size), list_pieces(enumeration.parents, enumeration.costs)),
-        (others, names.counting(size), array_pieces(arrays)),
-    )
-    try:
-        for files, stem, content in parts:
-            for number, piece in enumerate(content):
-                if (families or number) and give_up():
-                    store.keep_only(before)
-                    return None
-                files.append(write_arrays(store.folder, names.numbered(stem, number), piece))
-                touched(sum(array.nbytes for array in piece.values()))
-                store.add(files[-1:])
-                store.synchronise(files[-1:])
-    except (ExtbnslError, MemoryError):
-        store.keep_only(before)
-        raise
-    rows = {name: array.shape[0] for name, array in arrays.items()}
-    return Counting(enumeration.document(), tuple(families), tuple(others), rows)
-
-
-def _read_counting(document: Mapping[str, Any], files: Mapping[str, StoredFile]) -> Counting:
-    families, arrays = (tuple(files[name] for name in document[kind]) for kind in ("families", "arrays"))
-    return Counting(document["enumeration"], families, arrays, document["rows"])
-
-
-def _read_enumeration(counting: Counting, folder: Path, shelf: Shelf) -> Enumeration:
-    parents, costs = read_lists(folder, counting.families, shelf.put)
-    arrays = read_pieces(folder, counting.arrays, counting.rows, shelf)
-    return stored_enumeration(counting.counters, parents, costs, arrays)
 
 
 def write_survivors(survivors: Survivors, store: Store) -> tuple[StoredFile, ...]:

@@ -16,8 +16,7 @@ the cell (joint state of the prefix) it lies in. Three things keep the work smal
 A varset may have any number of variables of any number: it is a walk by rank (ranks.py), not a bitmask.
 """
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,8 +28,7 @@ from extbnsl.kernels.ranks import find_place, go_to, last_present, start_walk
 PACKED_ARITY = 3  # variables of more states are counted one by one: their lanes would be mostly empty
 
 
-@dataclass(frozen=True)
-class CountingTable:
+class CountingTable(NamedTuple):
     """Distinct weighted rows, prepared for counting; variables in ascending arity, none constant.
 
     states (n, d) uint8 or uint16; weights (d,) uint32; arities (n,) int64; lanes (w, d) uint64: per word a lane for
@@ -51,20 +49,31 @@ class CountingTable:
     pattern_bits: NDArray[np.int64]
     mlogm: NDArray[np.float64]
 
-    def arrays(self) -> tuple:
-        """The kernel's arguments, in its order."""
-        return (
-            self.states,
-            self.weights,
-            self.arities,
-            self.lanes,
-            self.lane_width,
-            self.word_of,
-            self.shift_of,
-            self.patterns,
-            self.pattern_bits,
-            self.mlogm,
-        )
+    def check(self) -> None:
+        """Raise AssertionError if this cannot be."""
+        n, d = self.states.shape
+        assert self.weights.shape == self.patterns.shape == (d,), "a weight and a pattern for each row"
+        assert self.arities.shape == (n,), "a number of states for each variable"
+        assert (self.states < self.arities[:, None]).all(), "states are below the arity"
+        assert (self.weights > 0).all(), "no row is without records"
+        assert self.mlogm.size == int(self.weights.sum()) + 1, "m ln m for every count"
+        assert (np.diff(self.arities) >= 0).all(), "arities ascend"
+
+
+class Nodes(NamedTuple):
+    """A stack of prefixes of variables with their entries; each array has a place or a row for each node.
+
+    row, weight, cell (depth, d) uint32: of the entries; entries, cells (depth,) int64: how many; constant (depth,)
+    float64: the sum of m ln m of what was dropped; variable (depth,) int64: the one that made the node.
+    """
+
+    row: NDArray[np.uint32]
+    weight: NDArray[np.uint32]
+    cell: NDArray[np.uint32]
+    entries: NDArray[np.int64]
+    cells: NDArray[np.int64]
+    constant: NDArray[np.float64]
+    variable: NDArray[np.int64]
 
 
 def counting_table(rows: NDArray[np.integer], weights: NDArray[np.int64], arities: NDArray[np.int64]) -> CountingTable:
@@ -133,12 +142,6 @@ def _patterns(states: NDArray, arities: NDArray[np.int64]) -> tuple[NDArray[np.u
         patterns |= states[v].astype(np.uint64) << np.uint64(bits[v])
         bits[v + 1] = end
     return patterns, bits
-
-
-def scratch_bytes(table: CountingTable, size: int) -> int:
-    """Bytes that one call of `count` allocates for varsets of `size` variables."""
-    d, top = table.states.shape[1], int(table.arities.max(initial=1))
-    return d * (max(1, size - 1) * 12 + 4) + d * top * 16
 
 
 @njit
@@ -286,21 +289,22 @@ def _refined(cell, row, column, arity, entries, refined):
 
 
 @njit
-def _merge_needed(level, members, row, weight, cell, entries, cells, patterns, pattern_bits, slot):
+def _merge_needed(level, members, nodes, table, slot):
     """Merge the entries of a node where variables from `members` up are no longer needed, if that halves them."""
-    bits = pattern_bits[members]
-    if bits < 40 and (cells[level] << bits) * 2 <= entries[level]:
+    bits = table.pattern_bits[members]
+    entries, cells = nodes.entries, nodes.cells[level]
+    if bits < 40 and (cells << bits) * 2 <= entries[level]:
         entries[level] = _merge(
-            row[level], weight[level], cell[level], entries[level], cells[level], bits, patterns, slot
+            nodes.row[level], nodes.weight[level], nodes.cell[level], entries[level], cells, bits, table.patterns, slot
         )
 
 
 @njit
 def _push(top, v, nodes, table, slot):
     """Refine node `top` by variable v into node top + 1."""
-    row, weight, cell, entries, cells, constant, stack = nodes
-    states, arities, mlogm = table[0], table[2], table[9]
-    _merge_needed(top, v + 1, row, weight, cell, entries, cells, table[7], table[8], slot)
+    row, weight, cell, entries, cells, constant, variable = nodes
+    states, arities, mlogm = table.states, table.arities, table.mlogm
+    _merge_needed(top, v + 1, nodes, table, slot)
     e = entries[top]
     for i in range(e):
         row[top + 1, i], weight[top + 1, i] = row[top, i], weight[top, i]
@@ -310,7 +314,7 @@ def _push(top, v, nodes, table, slot):
     if c * 4 > e:
         e, c, dropped = _drop_singles(row[top + 1], weight[top + 1], cell[top + 1], e, c, slot, mlogm)
         constant[top + 1] += dropped
-    entries[top + 1], cells[top + 1], stack[top + 1] = e, c, v
+    entries[top + 1], cells[top + 1], variable[top + 1] = e, c, v
 
 
 @njit
@@ -319,10 +323,9 @@ def _seek(top, members, nodes, table, slot):
 
     top: nodes on the stack beside the root. Returns how many there are then.
     """
-    stack = nodes[6]
     size = members.size
     shared = 0
-    while shared < min(top, size) and members[size - 1 - shared] == stack[shared + 1]:
+    while shared < min(top, size) and members[size - 1 - shared] == nodes.variable[shared + 1]:
         shared += 1
     for k in range(shared, size):
         _push(k, members[size - 1 - k], nodes, table, slot)
@@ -332,10 +335,9 @@ def _seek(top, members, nodes, table, slot):
 @njit
 def _count_last(ids, top, cells, wanted, nodes, table, hist, acc, sums):
     """sums[v] for every v of `wanted`, descending: one pass per lane word, one per variable of many states."""
-    row, weight, entries, constant = nodes[0][top], nodes[1][top], nodes[3][top], nodes[5][top]
-    states, arities, lanes, width, word_of, shift_of, mlogm = (
-        table[0], table[2], table[3], table[4], table[5], table[6], table[9],
-    )  # fmt: skip
+    row, weight, entries, constant = nodes.row[top], nodes.weight[top], nodes.entries[top], nodes.constant[top]
+    states, arities, mlogm = table.states, table.arities, table.mlogm
+    lanes, width, word_of, shift_of = table.lanes, table.lane_width, table.word_of, table.shift_of
     begin = 0
     while begin < wanted.size:
         v = wanted[begin]
@@ -357,16 +359,34 @@ def _count_last(ids, top, cells, wanted, nodes, table, hist, acc, sums):
 @njit
 def _split(top, members, ids, nodes, table, slot):
     """ids[i] = the cell of entry i of node `top`, split by the first of these members; returns the number of cells."""
-    row, weight, cell, entries, cells = nodes[:5]
     if members.size == 0:
-        ids[: entries[top]] = 0
-        return cells[top]
+        ids[: nodes.entries[top]] = 0
+        return nodes.cells[top]
     split = members[0]
-    _merge_needed(top, split + 1, row, weight, cell, entries, cells, table[7], table[8], slot)
-    states, arity = table[0], table[2][split]
-    _refined(cell[top], row[top], states[split], arity, entries[top], ids)
-    c = cells[top] * arity
-    return _number(ids, entries[top], c, slot) if c > entries[top] else c
+    _merge_needed(top, split + 1, nodes, table, slot)
+    arity, entries = table.arities[split], nodes.entries[top]
+    _refined(nodes.cell[top], nodes.row[top], table.states[split], arity, entries, ids)
+    c = nodes.cells[top] * arity
+    return _number(ids, entries, c, slot) if c > entries else c
+
+
+@njit
+def _root(depth, table):
+    """A stack with room for so many nodes, the empty prefix on it."""
+    d = table.weights.size
+    nodes = Nodes(
+        np.empty((depth, d), np.uint32),
+        np.empty((depth, d), np.uint32),
+        np.empty((depth, d), np.uint32),
+        np.zeros(depth, np.int64),
+        np.zeros(depth, np.int64),
+        np.zeros(depth, np.float64),
+        np.zeros(depth, np.int64),
+    )
+    for i in range(d):
+        nodes.row[0, i], nodes.weight[0, i], nodes.cell[0, i] = i, table.weights[i], 0
+    nodes.entries[0], nodes.cells[0] = d, 1
+    return nodes
 
 
 @njit
@@ -376,22 +396,9 @@ def count(size, first, last, places, binomials, table, out):
     places: which varsets are present (ranks.py). Work per prefix: a few ns per entry and lane word, one look-up per
     cell and state.
     """
-    states, weights, arities = table[0], table[1], table[2]
-    n, d = states.shape
-    depth = max(1, size - 1)
-    nodes = (
-        np.empty((depth, d), np.uint32),  # rows
-        np.empty((depth, d), np.uint32),  # weights
-        np.empty((depth, d), np.uint32),  # cells
-        np.zeros(depth, np.int64),  # number of entries
-        np.zeros(depth, np.int64),  # number of cells
-        np.zeros(depth, np.float64),  # m ln m of what was dropped
-        np.zeros(depth, np.int64),  # the variable that made the node
-    )
-    for i in range(d):
-        nodes[0][0, i], nodes[1][0, i], nodes[2][0, i] = i, weights[i], 0
-    nodes[3][0], nodes[4][0] = d, 1
-    width = d * arities[-1] + 1  # arities ascend
+    n, d = table.states.shape
+    nodes = _root(max(1, size - 1), table)
+    width = d * table.arities[-1] + 1  # arities ascend
     ids = np.zeros(d, np.uint32)
     slot = np.empty(width, np.uint32)
     hist = np.zeros(width, np.uint32)
@@ -399,7 +406,7 @@ def count(size, first, last, places, binomials, table, out):
     sums = np.zeros(n, np.float64)
     wanted = np.empty(n, np.int64)
     walk = start_walk(size, binomials)
-    members, same = walk[0], walk[1]
+    members, same = walk.members, walk.same
     top = 0
     left = last - first
     block, before = find_place(last - 1, places)

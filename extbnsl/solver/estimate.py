@@ -113,8 +113,7 @@ def _estimated(problem: Dataset | LocalScores, looking: _Looking) -> Estimate:
         began = time.perf_counter()
         survivors = find_survivors(problem, looking.claim, limited, commits)
         if survivors.stopped is not None:
-            most = looking.claim.max_parents
-            limits = counting_limits(problem, most) if isinstance(problem, Dataset) else np.zeros(0, np.int64)
+            limits = counting_limits(problem, looking.claim) if isinstance(problem, Dataset) else np.zeros(0, np.int64)
             counting = _unfinished(survivors, limits, began, looking.counted)
             return Estimate(granted, counting, (), counting.seconds, stop())
         counting = Counting(survivors.varsets, survivors.scores.families, time.perf_counter() - began)

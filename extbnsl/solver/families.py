@@ -37,6 +37,7 @@ def find_survivors(problem: Dataset | LocalScores, claim: Claim, context: Contex
 
 def _found_survivors(problem: Dataset | LocalScores, claim: Claim, context: Context, commits: Commits) -> Survivors:
     if isinstance(problem, LocalScores):
+        _check_no_score(claim)
         with context.stages.stage("parents", "pruning the given parent sets") as summary:
             scores = prune(_limited(problem, claim.max_parents))
             summary.append(f"{scores.families:,} of {problem.families:,} parent sets kept")
@@ -52,13 +53,19 @@ def _counted(dataset: Dataset, claim: Claim, context: Context, commits: Commits)
     """The families of the data that can win; the standing follows."""
     standing = commits.standing
 
-    def on_size(enumeration: Enumeration) -> None:
+    def on_progress(enumeration: Enumeration) -> None:
         if not enumeration.done:
             standing.enumeration = enumeration
             commit_if_due(commits)
 
     workers, shelf, observer = context.workers, context.shelf, context.observer
-    return surviving_families(dataset, claim.max_parents, workers, shelf, observer, standing.enumeration, on_size)
+    return surviving_families(dataset, claim, workers, shelf, observer, standing.enumeration, on_progress)
+
+
+def _check_no_score(claim: Claim) -> None:
+    """Raise InputError if the claim names a score for local scores, which are costs already."""
+    if claim.score != Claim().score:
+        raise InputError(f"score: {claim.score!r} is for data, but local scores are given; leave it out.")
 
 
 def _limited(scores: LocalScores, max_parents: int | None) -> LocalScores:

@@ -17,10 +17,15 @@ STEMS = st.one_of(
     SEARCHES.map(names.families),
     PIECES,
     st.builds(names.piece, PIECES, COUNT),
-    st.integers(0, 200).map(names.counting),
-    st.integers(0, 200).map(names.counting_families),
 )
-ARRAYS = st.one_of(PARTS.map(names.varsets_file), PARTS.map(names.costs_file), st.builds(names.numbered, STEMS, COUNT))
+COUNTING = st.builds(names.counting, st.sampled_from(["00-families", "07-joint", "123-places"]), COUNT, COUNT)
+ARRAYS = st.one_of(
+    PARTS.map(names.varsets_file),
+    PARTS.map(names.costs_file),
+    st.builds(names.numbered, STEMS, COUNT),
+    COUNTING,
+    st.builds(names.counting, st.just("03-alive"), COUNT, COUNT, COUNT),
+)
 
 
 @given(ARRAYS)

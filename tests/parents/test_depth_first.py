@@ -1,18 +1,25 @@
 """The enumeration child by child against the one by levels, and where only the former can work."""
 
+import json
 import re
 import time
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 
 import naive
 import numpy as np
 import pytest
 from cases import shelf_of
 
+from extbnsl.claims import Claim
 from extbnsl.data import from_array
 from extbnsl.events import Warned, ignore
-from extbnsl.machine.workers import Workers
-from extbnsl.parents.exhaustive import by_child, by_level
-from extbnsl.parents.exhaustive.state import start_enumeration, stored_enumeration
+from extbnsl.files.documents import json_text
+from extbnsl.files.store import Store
+from extbnsl.machine.workers import Stopped, Workers
+from extbnsl.parents.exhaustive import by_child, by_level, tasks
+from extbnsl.parents.exhaustive.state import start_enumeration
+from extbnsl.parents.exhaustive.stored import read_enumeration, stored_from, write_enumeration
 from extbnsl.parents.exhaustive.surviving import surviving_families
 from extbnsl.parents.pruning import merged
 
@@ -20,9 +27,11 @@ PLENTY = 1 << 30
 
 
 def families(dataset, threads=1, max_parents=None, stop=lambda: None, memory=PLENTY, begun=None, seen=None):
-    on_size = (lambda enumeration: None) if seen is None else seen.append
+    on_progress = (lambda enumeration: None) if seen is None else seen.append
     with Workers(threads, stop) as workers:
-        return surviving_families(dataset, max_parents, workers, shelf_of(memory), ignore, begun, on_size)
+        return surviving_families(
+            dataset, Claim(max_parents=max_parents), workers, shelf_of(memory), ignore, begun, on_progress
+        )
 
 
 def child_by_child(dataset, **options):
@@ -73,7 +82,7 @@ def test_they_agree_on_many_variables(variables, records, max_parents):
 def test_levels_of_many_variables_on_disk_change_nothing(memory, tmp_path):
     dataset = random_data(3, 70, 25, top=2)
     with Workers(2) as workers:
-        found = surviving_families(dataset, 2, workers, shelf_of(memory, tmp_path), ignore)
+        found = surviving_families(dataset, Claim(max_parents=2), workers, shelf_of(memory, tmp_path), ignore)
     assert found.stopped is None
     assert_same(families(dataset, max_parents=2).scores, found.scores)
 
@@ -85,7 +94,7 @@ def test_with_little_memory_it_goes_on_child_by_child(memory):
     little = families(dataset, memory=memory, seen=seen)
     assert little.stopped is None
     assert seen[0].level is not None
-    assert seen[-2].children
+    assert any(found.children for found in seen)
     assert_same(families(dataset).scores, little.scores)
 
 
@@ -93,7 +102,7 @@ def test_too_little_memory_is_said_and_ends_with_what_is_known():
     dataset = random_data(1, 16, 400)
     events = []
     with Workers(2) as workers:
-        little = surviving_families(dataset, None, workers, shelf_of(25_000), events.append)
+        little = surviving_families(dataset, Claim(), workers, shelf_of(25_000), events.append)
     assert little.stopped == "memory_limit"
     (warning,) = [event.message for event in events if isinstance(event, Warned)]
     assert re.fullmatch(
@@ -104,24 +113,101 @@ def test_too_little_memory_is_said_and_ends_with_what_is_known():
     assert all(least <= costs[0] + 1e-9 for least, costs in zip(little.least, whole.costs, strict=True))
 
 
+def through_files(found, folder, memory=PLENTY):
+    """The enumeration as whoever resumes the run gets it."""
+    store = Store(folder, PLENTY)
+    stored = write_enumeration(found, store, lambda: False, lambda size: None)
+    again = stored_from(json.loads(json_text(stored.document())), {file.name: file for file in store.files})
+    return read_enumeration(again, folder, shelf_of(memory, folder))
+
+
+def assert_identical(one, other):
+    assert one.varsets == other.varsets
+    for column in ("parents", "costs"):
+        pairs = zip(getattr(one.scores, column), getattr(other.scores, column), strict=True)
+        assert all(np.array_equal(a, b) for a, b in pairs)
+
+
+@pytest.mark.parametrize("memory", [PLENTY, 3_000])
 @pytest.mark.parametrize("find", [families, child_by_child])
 @pytest.mark.parametrize(("variables", "records"), [(10, 500), (70, 20)])
-def test_whoever_goes_on_from_a_size_finds_exactly_the_same(find, variables, records):
+def test_whoever_goes_on_from_any_moment_finds_exactly_the_same(
+    find, variables, records, memory, tmp_path, monkeypatch
+):
+    """Also with nearly everything on disk."""
+    monkeypatch.setattr(by_level, "CHUNK", 8)
     dataset = random_data(2, variables, records)
     seen = []
     whole = find(dataset, seen=seen)
-    assert len(seen) >= 3
     assert seen.pop().done
-    for found in seen:
-        again = stored_enumeration(found.document(), found.parents, found.costs, found.arrays())
-        for one, other in zip(found.children, again.children, strict=True):
+    sizes = {found.complete_to for found in seen}
+    assert len(sizes) >= 3
+    assert len(seen) >= 4 * len(sizes)
+    for number, found in enumerate(seen[:: max(1, len(seen) // 12)]):
+        found.check()
+        (tmp_path / str(number)).mkdir()
+        again = through_files(found, tmp_path / str(number), memory)
+        again.check()
+        for one, other in zip(found.children + found.ahead, again.children + again.ahead, strict=True):
             assert (one.index, one.variables.tolist()) == (other.index, other.variables.tolist())
             assert np.array_equal(one.pairs, other.pairs)
-        rest = families(dataset, threads=2, begun=again)
-        assert rest.varsets == whole.varsets
-        for column in ("parents", "costs"):
-            pairs = zip(getattr(rest.scores, column), getattr(whole.scores, column), strict=True)
-            assert all(np.array_equal(one, other) for one, other in pairs)
+        assert_identical(families(dataset, threads=2, begun=again), whole)
+
+
+@pytest.mark.parametrize("find", [families, child_by_child])
+@pytest.mark.parametrize("steps", [1, 3, 10])
+def test_however_often_it_is_stopped_it_finds_exactly_the_same(find, steps, tmp_path, monkeypatch):
+    """Stopped after every few tasks, and resumed from files."""
+    monkeypatch.setattr(by_level, "CHUNK", 8)
+    dataset = random_data(4, 9, 300)
+    whole = find(dataset)
+    begun, varsets, sessions = None if find is families else start_enumeration(9), [], 0
+    while True:
+        seen = []
+
+        def stop_soon(found, seen=seen):
+            seen.append(found)
+            if len(seen) > steps:
+                raise Stopped("interrupted")
+
+        with Workers(2) as workers:
+            result = surviving_families(dataset, Claim(), workers, shelf_of(), ignore, begun, stop_soon)
+        if result.stopped is None:
+            break
+        assert result.stopped == "interrupted"
+        for least, costs, best in zip(result.least, result.scores.costs, whole.scores.costs, strict=True):
+            assert least <= best[0] + 1e-9 <= costs[0] + 2e-9
+        sessions += 1
+        (tmp_path / str(sessions)).mkdir()
+        begun = through_files(seen[-1], tmp_path / str(sessions))
+        varsets.append(begun.varsets)
+    assert_identical(result, whole)
+    assert sessions >= 20 // steps
+    assert varsets == sorted(varsets)
+
+
+def test_a_commit_writes_again_only_what_has_changed(tmp_path, monkeypatch):
+    monkeypatch.setattr(by_level, "CHUNK", 8)
+    seen = []
+    families(random_data(2, 12, 500), seen=seen)
+    begun = [found for found in seen if found.complete_to == 1 and found.level.begun is not None]
+    counting = [found for found in begun if found.level.begun.extend is None]
+    assert len(counting) >= 3
+    store = Store(tmp_path, PLENTY)
+    first, second = (write_enumeration(found, store, lambda: False, lambda size: None) for found in counting[-2:])
+    new = {file.name for file in second.files} - {file.name for file in first.files}
+    assert len(new) == 1
+    assert "03-joint" in new.pop()
+
+
+@pytest.mark.parametrize("find", [families, child_by_child])
+def test_tasks_can_run_in_other_processes(find):
+    dataset = random_data(2, 9, 300)
+    whole = find(dataset)
+    begun = None if find is families else start_enumeration(9)
+    with ProcessPoolExecutor(2, get_context("spawn")) as pool, Workers(1, executor=pool) as workers:
+        found = surviving_families(dataset, Claim(), workers, shelf_of(), ignore, begun)
+    assert_identical(found, whole)
 
 
 @pytest.mark.parametrize("max_parents", [0, 1, 2])
@@ -160,7 +246,7 @@ def test_more_than_64_variables():
         assert scores.costs[child][0] < alone[child]
 
 
-@pytest.mark.parametrize(("find", "module"), [(families, by_level), (child_by_child, by_child)])
+@pytest.mark.parametrize(("find", "module"), [(families, tasks), (child_by_child, by_child)])
 def test_a_stop_does_not_wait_until_the_families_of_all_children_are_merged(find, module, monkeypatch):
     calls = []
 

@@ -10,15 +10,17 @@ from cases import dataset_of, full_xor_rows, places_of, random_dataset, shelf_of
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from extbnsl.claims import Claim
 from extbnsl.data import distinct_rows
 from extbnsl.events import ignore
 from extbnsl.files import shelf
 from extbnsl.kernels.ranks import BLOCK, binomial_table
 from extbnsl.kernels.varsets import pack
 from extbnsl.machine.workers import Workers
-from extbnsl.parents.exhaustive import by_level
-from extbnsl.parents.exhaustive.by_level import CountingProblem, enumerate_families
+from extbnsl.parents.exhaustive import by_level, tasks
+from extbnsl.parents.exhaustive.by_level import enumerate_families
 from extbnsl.parents.exhaustive.lattice import mark_needed, next_alive
+from extbnsl.parents.exhaustive.problem import CountingProblem
 from extbnsl.parents.exhaustive.state import start_enumeration
 from extbnsl.parents.exhaustive.surviving import surviving_families
 from extbnsl.scores.cells import Cells
@@ -99,18 +101,20 @@ def counted(n, size, places):
     return [varsets[rank] for rank in ranks_in(places)]
 
 
-def everything_alive(lo, hi, size, extend, here, above, unit, arities, limits, binomials, alive):
+def everything_alive(lo, hi, size, extend, below, level, rules, alive):
     """In place of next_alive: no rule but the limits."""
-    within = sum(1 << x for x in range(arities.size) if size <= limits[x])
-    for i, varset in enumerate(counted(arities.size, size, above[0])[lo:hi]):
+    n = rules.arities.size
+    within = sum(1 << x for x in range(n) if size <= rules.limits[x])
+    for i, varset in enumerate(counted(n, size, level.places)[lo:hi]):
         alive[i] = within & ~varset
 
 
-def extension_alone(lo, hi, size, extend, here, above, unit, arities, limits, binomials, alive):
+def extension_alone(lo, hi, size, extend, below, level, rules, alive):
     """In place of next_alive: only what judge_families extends."""
-    everything_alive(lo, hi, size, extend, here, above, unit, arities, limits, binomials, alive)
-    place = {v: i for i, v in enumerate(counted(arities.size, size - 1, here[0]))}
-    for i, varset in enumerate(counted(arities.size, size, above[0])[lo:hi]):
+    n = rules.arities.size
+    everything_alive(lo, hi, size, extend, below, level, rules, alive)
+    place = {v: i for i, v in enumerate(counted(n, size - 1, below.places))}
+    for i, varset in enumerate(counted(n, size, level.places)[lo:hi]):
         for y in naive.members(varset):
             alive[i] &= extend[place[varset ^ 1 << y]]
 
@@ -185,7 +189,7 @@ def test_a_rule_changes_no_best_score(rule, block, monkeypatch):
         if n < 2:
             continue
         problem = counting_problem(codes, arities, limits, floors)
-        monkeypatch.setattr(by_level, "next_alive", following or gains_alone())
+        monkeypatch.setattr(tasks, "next_alive", following or gains_alone())
         found = enumerate_families(problem, Workers(1), shelf_of(), ignore)
         assert found.done
         assert found.stopped is None
@@ -203,7 +207,7 @@ def test_a_rule_drops_something(rule, monkeypatch):
     codes, arities = varying(1, 6, 60)
     assert len(arities) == 6
     following, limits, floors = RULES[rule]
-    monkeypatch.setattr(by_level, "next_alive", following or gains_alone())
+    monkeypatch.setattr(tasks, "next_alive", following or gains_alone())
     found = enumerate_families(counting_problem(codes, arities, limits, floors), Workers(1), shelf_of(), ignore)
     assert found.varsets < 2**6 - 1
 
@@ -236,8 +240,7 @@ def test_surviving_families_answer_best_score(begun, score, seed, n, records, li
     dataset = random_dataset(np.random.default_rng(seed), n, records)
     varying = sum(len(set(column)) > 1 for column in dataset.codes.T)
     begun = begun and begun(varying)
-    known = SCORES[score]
-    survivors = surviving_families(dataset, limit, Workers(1), shelf_of(), ignore, begun, score=known)
+    survivors = surviving_families(dataset, Claim(score, limit), Workers(1), shelf_of(), ignore, begun)
     assert survivors.stopped is None
     assert survivors.scores.score == score
     survivors.scores.check()

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from extbnsl.data import distinct_rows
 from extbnsl.kernels.ranks import binomial_table
-from extbnsl.scores.counting import count, counting_table, scratch_bytes
+from extbnsl.scores.counting import count, counting_table
 
 SETTINGS = settings(deadline=None, max_examples=25, suppress_health_check=list(HealthCheck))
 
@@ -43,7 +43,7 @@ def counted(rows, weights, arities, size, present, first, last):
     n = len(arities)
     table = counting_table(rows, weights, np.array(arities, dtype=np.int64))
     out = np.full(last - first, np.nan)
-    count(size, first, last, places_of(present), binomial_table(n), table.arrays(), out)
+    count(size, first, last, places_of(present), binomial_table(n), table, out)
     return out
 
 
@@ -108,11 +108,3 @@ def test_as_many_variables_as_there_are(n):
     np.testing.assert_allclose(counted_all(rows, weights, arities, 2), expected, rtol=1e-11, atol=1e-9)
     expected = [naive_sum(rows, weights, (1 << n) - 1 ^ 1 << v) for v in reversed(range(n))]
     np.testing.assert_allclose(counted_all(rows, weights, arities, n - 1), expected, rtol=1e-11, atol=1e-9)
-
-
-def test_scratch_is_about_what_is_allocated():
-    rows, weights = random_rows(np.random.default_rng(1), [2, 3, 4, 5], 100)
-    table = counting_table(rows, weights, np.array([2, 3, 4, 5]))
-    d = rows.shape[0]
-    # nodes of three columns of 4 bytes, the cells' numbers, and slot, histogram and lanes per cell and state
-    assert scratch_bytes(table, 4) == d * (3 * 12 + 4) + d * 5 * 16

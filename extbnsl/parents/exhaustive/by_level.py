@@ -3,12 +3,14 @@
 Level by level over the size of the parent sets: mark the varsets that some child still needs, count them, cost the
 families, keep the cheapest, and decide which children are still alive at the next level. The table of joint entropies
 is shared by all children. Malone et al. 2011, Section 4, counts every family within Tian's limit instead.
+
+Every step fills a column from its first row on, task by task. What is known after each task is a value from which the
+enumeration can go on.
 """
 
-from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,40 +18,26 @@ from numpy.typing import NDArray
 from extbnsl.claims import DISK_LIMIT, MEMORY_LIMIT
 from extbnsl.errors import BudgetError
 from extbnsl.events import Observer, StageAdvanced
-from extbnsl.files.shelf import Column, Shelf
+from extbnsl.files.shelf import Shelf
 from extbnsl.kernels.ranks import BLOCK, binomial_table
 from extbnsl.kernels.varsets import pack
-from extbnsl.machine.workers import Stopped, Workers, chunks
+from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.parents.best_score import by_bytes, byte_tables
-from extbnsl.parents.exhaustive.lattice import drop_hopeless, judge_families, mark_needed, next_alive
-from extbnsl.parents.exhaustive.state import Counts, Enumeration, Level, start_enumeration
-from extbnsl.parents.pruning import merged
-from extbnsl.scores.counting import CountingTable, count
+from extbnsl.parents.exhaustive import tasks
+from extbnsl.parents.exhaustive.lattice import Counts, Rules
+from extbnsl.parents.exhaustive.problem import CountingProblem
+from extbnsl.parents.exhaustive.state import Begun, Enumeration, Filled, Level, start_enumeration
 
 CHUNK = 8192  # varsets of one task
 MARKED_BLOCKS = 4096  # of 64 ranks each, of one task
-BATCH = 256  # tasks that wait at a time
-MARKED_BATCH = 64  # of those that mark
-TASK_BYTES = 1 << 20  # of the families that a task may find
+AHEAD = 4  # tasks per thread that wait at a time
+TOLD = 64  # tasks between two words to the observer
+TASK_BYTES = 1 << 20  # of the rows or the families that a task may make
 CANDIDATE_BYTES = 10  # of a family that is not in its child's list yet, beside its parents
 ENTRIES_PER_TASK = 40_000_000  # rows times varsets that one counting task may touch: a fraction of a second
 
-T = TypeVar("T")
-Candidates = tuple[NDArray[np.uint64], NDArray[np.uint16], NDArray[np.float64]]  # varset, child, cost of each
-
-
-@dataclass(frozen=True)
-class CountingProblem:
-    """What the enumeration works on: n variables in ascending arity, none constant.
-
-    limits (n,) int64: largest parent set per child; floors (n,) float64: lower bounds of N H(X | anything);
-    parameter: what the score takes for one free parameter, in nats.
-    """
-
-    table: CountingTable
-    limits: NDArray[np.int64]
-    floors: NDArray[np.float64]
-    parameter: float
+OnProgress = Callable[[Enumeration], None]
+Steps = Generator[Enumeration, None, Enumeration]  # what is known ever more of, and in the end
 
 
 def enumerate_families(
@@ -58,30 +46,32 @@ def enumerate_families(
     shelf: Shelf,
     observer: Observer,
     begun: Enumeration | None = None,
-    on_size: Callable[[Enumeration], None] = lambda found: None,
+    on_progress: OnProgress = lambda found: None,
 ) -> Enumeration:
     """Judge parent sets level by level until none can win, or the shelf has no room for the next level.
 
-    Goes on from `begun`. on_size gets what is known after each size; it may raise Stopped. What lasts lies on the
-    shelf: 8 to 8 + 16 w bytes per varset that is needed of the largest two levels (w words to a varset), a quarter of
-    a byte for each, needed or not, and the families; they are read in nearly ascending order, so that they may well be
-    on disk; what does not last takes as much memory again. Time: a few hundred ns per varset that is needed, some 10 ns
-    per family, and for a varset that is not needed between 0.02 ns and some 10 ns, as its neighbours are.
+    Goes on from `begun`. on_progress gets what is known, often; it may raise Stopped. What lasts lies on the shelf: 8
+    to 8 + 16 w bytes per varset that is needed of the largest two levels (w words to a varset), a quarter of a byte for
+    each, needed or not, and the families; they are read in nearly ascending order, so that they may well be on disk;
+    what does not last takes as much memory again. Time: a few hundred ns per varset that is needed, some 10 ns per
+    family, and for a varset that is not needed between 0.02 ns and some 10 ns, as its neighbours are.
     """
     n = problem.limits.size
-    binomials = binomial_table(n)
-    counting = _Counting(problem, binomials, workers, shelf, observer)
-    found = begun or replace(start_enumeration(n), level=_lowest_level(problem))
-    while not found.done:
-        level = found.level
-        assert level is not None, "an enumeration that is not done has a level to go on with"
-        try:
-            found = counting.judge_level(level, found)
-            on_size(found)
-        except Stopped as stop:
-            return replace(found, stopped=stop.reason)
-        except BudgetError:
-            return replace(found, stopped=DISK_LIMIT)
+    binomials = binomial_table(n, int(problem.limits.max()) + 1)
+    rules = Rules(problem.parameter, problem.table.arities, problem.limits, problem.floors, binomials)
+    counting = _Counting(problem, rules, workers, shelf, observer)
+    found = begun or start_enumeration(n)
+    if found.level is None:
+        found = replace(found, level=_lowest_level(problem))
+    try:
+        while not found.done:
+            for known in counting.judge_level(found):
+                found = known
+                on_progress(found)
+    except Stopped as stop:
+        return replace(found, stopped=stop.reason)
+    except BudgetError:
+        return replace(found, stopped=DISK_LIMIT)
     return found
 
 
@@ -94,168 +84,188 @@ def _lowest_level(problem: CountingProblem) -> Level:
 
 @dataclass(frozen=True)
 class _Counting:
-    """The steps of one level; every array that is as long as a level is made in chunks."""
+    """The steps of one level; every array that is as long as a level is made task by task."""
 
     problem: CountingProblem
-    binomials: NDArray[np.int64]
+    rules: Rules
     workers: Workers
     shelf: Shelf
     observer: Observer
 
-    def judge_level(self, level: Level, found: Enumeration) -> Enumeration:
-        """`found` with all parent sets of one size judged, ready for the next size unless this is the last.
+    def judge_level(self, found: Enumeration) -> Iterator[Enumeration]:
+        """`found` with ever more of one level judged; the last is ready for the next level, or done.
 
         Stopped if the shelf has no room for what that takes.
         """
-        n = self.problem.limits.size
-        last = level.size >= min(int(self.problem.limits.max()), n - 1)
-        above = self._count(level, last)
-        found = replace(found, varsets=found.varsets + above.joint.size)
-        extend = None if last else self.shelf.column(level.alive.shape, np.uint64)
-        found = self._judge(level, above, extend, found)
-        found = replace(found, complete_to=level.size)
+        level = found.level
+        assert level is not None, "an enumeration that is not done has a level to go on with"
+        last = level.size >= min(int(self.problem.limits.max()), self.problem.limits.size - 1)
+        begun = level.begun or self._begun(level, last)
+        self._need_rest(level, begun, last)
+        found = yield from self._count(found, level, begun)
+        found = yield from self._judge(found, last)
         unit = f"varsets counted, parent sets of {level.size}"
         self.observer(StageAdvanced("scores", found.varsets, 0, unit, level.size))
-        following = None if extend is None else self._next_level(level, above, extend.array(), found)
-        return replace(found, level=following, done=following is None)
+        if not last:
+            found = yield from self._ready(found)
+        following = None if last else self._next_level(found)
+        yield replace(found, complete_to=level.size, level=following, done=following is None)
 
-    def _each(self, task: Callable[[int, int], T], total: int, most: int, unit: str, batch: int = BATCH) -> Iterator[T]:
-        """task(lo, hi) for ranges of at most so many that cover [0, total), a batch of them at a time.
+    def _each(self, task: Callable, first: int, total: int, most: int, shared: tuple, unit: str) -> Iterator[Any]:
+        """(lo, hi, task(lo, hi, *shared)) for ranges of at most so many that cover [first, total), in their order.
 
         The observer is told how much of that is done, in this unit.
         """
-        for begin in range(0, total, batch * max(1, most)):
-            self.observer(StageAdvanced("scores", begin, total, unit))
-            end = min(begin + batch * max(1, most), total)
-            yield from self.workers.map(task, chunks(end, max(1, most), begin))
+        most = max(1, most)
+        ranges = ((lo, min(lo + most, total)) for lo in range(first, total, most))
+        arguments = ((lo, hi, *shared) for lo, hi in ranges)
+        results = self.workers.stream(task, arguments, AHEAD * self.workers.threads, lambda result: None)
+        for number, result in enumerate(results):
+            lo = first + number * most
+            if number % TOLD == 0:
+                self.observer(StageAdvanced("scores", lo, total, unit))
+            yield lo, min(lo + most, total), result
 
     def _need(self, size: int) -> None:
         """Stop unless the shelf has room for so many bytes more."""
         if not self.shelf.fits(size):
             raise Stopped(MEMORY_LIMIT)
 
-    def _mark(self, level: Level, last: bool) -> tuple[NDArray[np.uint64], int]:
-        """The places of the varsets one larger that are needed, and how many these are.
-
-        Needed are the families of children that are alive, and the parent sets of the next level.
-        """
-        size = level.size + 1
-        total = int(self.binomials[-1, size])
-        blocks = -(-total // BLOCK)
-        self._need(16 * blocks)
-        column = self.shelf.column((blocks, 2), np.uint64)
-
-        def task(lo: int, hi: int) -> tuple[NDArray[np.uint64], int]:
-            own = np.empty((hi - lo, 2), np.uint64)
-            ranks = BLOCK * lo, min(BLOCK * hi, total)
-            marked = mark_needed(*ranks, size, level.alive, level.here.places, not last, self.binomials, own)
-            self.shelf.touched(8 * size * marked + 16 * (hi - lo))
-            return own, marked
-
-        begin = needed = 0
-        unit = f"blocks of {BLOCK} varsets of {size} looked at"
-        for own, marked in self._each(task, blocks, MARKED_BLOCKS, unit, MARKED_BATCH):
-            own[:, 1] += np.uint64(needed)
-            column.fill(begin, own)
-            begin, needed = begin + own.shape[0], needed + marked
-        return column.array(), needed
-
-    def _count(self, level: Level, last: bool) -> Counts:
-        """T of the varsets one larger that are needed."""
-        size, table = level.size + 1, self.problem.table
-        places, needed = self._mark(level, last)
+    def _need_rest(self, level: Level, begun: Begun, last: bool) -> None:
+        """Stop unless the shelf has room for the columns of this level that are not there yet."""
         row = level.alive.shape[1] * level.alive.itemsize
-        self._need(8 * needed + (0 if last else level.alive.nbytes + row * needed))  # joint; extend, and alive above
-        joint = self.shelf.column((needed,), np.float64)
+        extend = 0 if last or begun.extend is not None else level.alive.nbytes
+        following = 0 if last or begun.following is not None else row * begun.joint.column.array().size
+        self._need(extend + following)
 
-        def task(lo: int, hi: int) -> None:
-            own = np.empty(hi - lo)
-            count(size, lo, hi, places, self.binomials, table.arrays(), own)
-            joint.fill(lo, own)
-            self.shelf.touched(16 * (hi - lo))
+    def _begun(self, level: Level, last: bool) -> Begun:
+        """The places of the varsets one larger that are needed, and a column for T of them."""
+        places = self._mark(level, last)
+        needed = int(places[-1, 1]) + int(np.bitwise_count(places[-1, 0]))
+        self._need(8 * needed)
+        return Begun(places, Filled(self.shelf.column((needed,), np.float64), 0))
 
+    def _mark(self, level: Level, last: bool) -> NDArray[np.uint64]:
+        """The places of the varsets one larger that are needed: the families of children that are alive, and the parent
+        sets of the next level."""
+        size = level.size + 1
+        blocks = -(-int(self.rules.binomials[-1, size]) // BLOCK)
+        self._need(16 * blocks)
+        column, needed = self.shelf.column((blocks, 2), np.uint64), 0
+        shared = size, level.alive, level.here, not last, self.rules
+        unit = f"blocks of {BLOCK} varsets of {size} looked at"
+        for lo, _, (own, marked) in self._each(tasks.mark, 0, blocks, MARKED_BLOCKS, shared, unit):
+            own[:, 1] += np.uint64(needed)
+            column.fill(lo, own)
+            needed += marked
+            self.shelf.touched(8 * size * marked + own.nbytes)
+        return column.array()
+
+    def _count(self, found: Enumeration, level: Level, begun: Begun) -> Steps:
+        """`found` with T of ever more of the varsets one larger that are needed."""
+        size, table, joint = level.size + 1, self.problem.table, begun.joint
+        found = replace(found, level=replace(level, begun=begun))
+        before = found.varsets - joint.rows
+        shared = size, begun.places, self.rules, table
         most = min(CHUNK, max(64, ENTRIES_PER_TASK // table.weights.size))
-        deque(self._each(task, needed, most, f"varsets of {size} counted"), maxlen=0)
-        return Counts(places, joint.array())
+        unit, total = f"varsets of {size} counted", joint.column.array().size
+        for lo, hi, own in self._each(tasks.count_joint, joint.rows, total, most, shared, unit):
+            joint.column.fill(lo, own)
+            self.shelf.touched(2 * own.nbytes)
+            begun = replace(begun, joint=Filled(joint.column, hi))
+            found = replace(found, varsets=before + hi, level=replace(level, begun=begun))
+            yield found
+        return found
 
-    def _judge(self, level: Level, above: Counts, extend: Column | None, found: Enumeration) -> Enumeration:
-        """`found` with the parent sets of this level that win so far; `extend`, like `alive`, gets the children for
-        which a parent set may still be extended."""
+    def _judge(self, found: Enumeration, last: bool) -> Steps:
+        """`found` with ever more parent sets of its level judged: those that win so far are among the families, and
+        `extend` has the children for which they may be extended."""
+        level, begun = _under_way(found)
         total, width = level.alive.shape
-        n = self.problem.limits.size
-        tables = tuple(counts.columns for counts in (level.below, level.here, above))
-
-        def task(lo: int, hi: int) -> Candidates:
-            room = (hi - lo) * n
-            own = np.empty((hi - lo, width), np.uint64)
-            out = np.empty((room, width), np.uint64), np.empty(room, np.uint16), np.empty(room)
-            written = judge_families(
-                lo, hi, level.size, level.alive, tables, self.problem.parameter, self.problem.table.arities,
-                self.binomials, own, out,
-            )  # fmt: skip
-            if extend is not None:
-                extend.fill(lo, own)
-            self.shelf.touched(24 * (level.size + 1) * (hi - lo))
-            return out[0][:written].copy(), out[1][:written].copy(), out[2][:written].copy()
-
-        waiting: list[Candidates] = []
+        extend = begun.extend or Filled(self.shelf.column((0 if last else total, width), np.uint64), 0)
+        counts = level.below, level.here, Counts(begun.places, begun.joint.column.array())
+        shared = level.size, level.alive, counts, self.rules
+        waiting: list[tasks.Candidates] = []
         size, candidate = 0, CANDIDATE_BYTES + 8 * width
+        most = min(CHUNK, TASK_BYTES // (candidate * self.problem.limits.size))
         unit = f"parent sets of {level.size} judged"
-        for candidates in self._each(task, total, min(CHUNK, TASK_BYTES // (candidate * n)), unit):
+        for lo, hi, (own, candidates) in self._each(tasks.judge, extend.rows, total, most, shared, unit):
+            if not last:
+                extend.column.fill(lo, own)
+            self.shelf.touched(24 * (level.size + 1) * (hi - lo))
             waiting.append(candidates)
             size += candidate * candidates[1].size
             if size > self.shelf.memory // 4:
                 found, waiting, size = self._extended(found, waiting), [], 0
-        return self._extended(found, waiting)
+                begun = replace(begun, extend=Filled(extend.column, 0 if last else hi))
+                found = replace(found, level=replace(level, begun=begun))
+                if not last:  # there is no column that says how far the last level is: it is judged at one go
+                    yield found
+        begun = replace(begun, extend=Filled(extend.column, 0 if last else total))
+        return replace(self._extended(found, waiting), level=replace(level, begun=begun))
 
-    def _extended(self, found: Enumeration, candidates: list[Candidates]) -> Enumeration:
+    def _extended(self, found: Enumeration, candidates: list[tasks.Candidates]) -> Enumeration:
         """`found` with the candidates merged in, dominated ones dropped."""
         if not candidates:
             return found
         varsets, owners, costs = (np.concatenate([c[k] for c in candidates]) for k in range(3))
         parents, all_costs = list(found.parents), list(found.costs)
-
-        def task(child: int) -> tuple[NDArray, NDArray]:
-            own = owners == child
-            return merged((parents[child], all_costs[child]), (varsets[own], costs[own]))
-
         children = np.unique(owners).tolist()
-        for begin, end in chunks(len(children), self.workers.threads):
-            batch = children[begin:end]
-            for child, joined in zip(batch, self.workers.map(task, [(c,) for c in batch]), strict=True):
-                parents[child], all_costs[child] = map(self.shelf.put, joined)
+        chosen = (owners == child for child in children)
+        arguments = (
+            ((parents[child], all_costs[child]), varsets[own], costs[own])
+            for child, own in zip(children, chosen, strict=True)
+        )
+        joined = self.workers.stream(tasks.join, arguments, self.workers.threads, lambda families: None)
+        for child, families in zip(children, joined, strict=True):
+            parents[child], all_costs[child] = map(self.shelf.put, families)
         return replace(found, parents=tuple(parents), costs=tuple(all_costs), families=found.families + int(costs.size))
 
-    def _next_level(self, level: Level, above: Counts, extend: NDArray[np.uint64], found: Enumeration) -> Level | None:
-        """What goes on with the next size of parent sets; None if no child is alive then."""
-        size, problem = level.size + 1, self.problem
-        arities, parameter = problem.table.arities, problem.parameter
-        column = self.shelf.column((above.joint.size, extend.shape[1]), np.uint64)
-        alive = column.array()
+    def _ready(self, found: Enumeration) -> Steps:
+        """`found` with the children alive at ever more varsets of the next level, as far as entropies tell."""
+        level, begun = _under_way(found)
+        assert begun.extend is not None, "all parent sets of the level are judged"
+        extend, above = begun.extend.column.array(), Counts(begun.places, begun.joint.column.array())
+        total, width = above.joint.size, extend.shape[1]
+        following = begun.following or Filled(self.shelf.column((total, width), np.uint64), 0)
+        shared = level.size + 1, extend, level.here, above, self.rules
+        most, unit = _rows(width), f"parent sets of {level.size + 1} made ready"
+        for lo, hi, own in self._each(tasks.ready, following.rows, total, most, shared, unit):
+            following.column.fill(lo, own)
+            self.shelf.touched(32 * (level.size + 1) * (hi - lo))
+            begun = replace(begun, following=Filled(following.column, hi))
+            found = replace(found, level=replace(level, begun=begun))
+            yield found
+        return found
 
-        def begin(lo: int, hi: int) -> None:
-            own = np.empty((hi - lo, extend.shape[1]), np.uint64)
-            next_alive(
-                lo, hi, size, extend, level.here.columns, above.columns, parameter, arities, problem.limits,
-                self.binomials, own,
-            )  # fmt: skip
-            column.fill(lo, own)
-            self.shelf.touched(32 * size * (hi - lo))
+    def _next_level(self, found: Enumeration) -> Level | None:
+        """What goes on with the next size of parent sets; None if no child is alive then.
 
-        doing = f"parent sets of {size} made ready"
-        deque(self._each(begin, above.joint.size, CHUNK, doing), maxlen=0)
-        for children in by_bytes(found.costs, problem.limits.size, self.shelf.memory // 2):
+        Children are dropped in place: whoever does it again, because this was cut short, drops the same.
+        """
+        level, begun = _under_way(found)
+        following = begun.following
+        if following is None:
+            return None
+        size, alive, above = level.size + 1, following.column.array(), Counts(begun.places, begun.joint.column.array())
+        unit, some = f"parent sets of {size} made ready", False
+        for children in by_bytes(found.costs, self.problem.limits.size, self.shelf.memory // 2):
             tables = byte_tables([found.parents[x] for x in children], [found.costs[x] for x in children])
-            owners = np.array(children)
-
-            def drop(lo: int, hi: int, owners: NDArray = owners, tables: tuple = tables) -> bool:
-                own = alive[lo:hi].copy()
-                drop_hopeless(
-                    lo, hi, size, owners, above.places, problem.floors, parameter, arities, self.binomials, tables, own
-                )
-                column.fill(lo, own)
+            shared, some = (size, np.array(children), above, self.rules, tables, alive), False
+            for lo, hi, own in self._each(tasks.drop, 0, above.joint.size, _rows(alive.shape[1]), shared, unit):
+                following.column.fill(lo, own)
                 self.shelf.touched(8 * (hi - lo))
-                return bool(own.any())
-
-            some = sum(self._each(drop, above.joint.size, CHUNK, doing))
+                some = some or bool(own.any())
         return Level(size, level.here, above, alive) if some else None
+
+
+def _under_way(found: Enumeration) -> tuple[Level, Begun]:
+    """The level of an enumeration that is being judged, and what is known of the next."""
+    assert found.level is not None, "a level is being judged"
+    assert found.level.begun is not None, "its next one is being counted"
+    return found.level, found.level.begun
+
+
+def _rows(width: int) -> int:
+    """How many varsets of so many words a task may make."""
+    return min(CHUNK, TASK_BYTES // (8 * width))

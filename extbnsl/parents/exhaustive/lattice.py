@@ -12,7 +12,10 @@ A family that a rule drops is never cheaper than one of its subsets, and no supe
 BestScore(X | U) for any U.
 """
 
+from typing import NamedTuple
+
 import numpy as np
+from numpy.typing import NDArray
 
 from extbnsl.kernels.bits import lowest, popcount, u64
 from extbnsl.kernels.compiler import inlined, njit
@@ -27,7 +30,29 @@ from extbnsl.kernels.ranks import (
     rank_without,
     start_walk,
 )
+from extbnsl.parents.best_score import block_row
 from extbnsl.scores.penalty import added, family_penalty, shrunk
+
+
+class Counts(NamedTuple):
+    """T of the counted varsets of one size: joint (m,) float64, and their places (b, 2) uint64, see ranks.py."""
+
+    places: NDArray[np.uint64]
+    joint: NDArray[np.float64]
+
+
+class Rules(NamedTuple):
+    """What decides which families can win; of n variables in ascending arity.
+
+    parameter: the cost of a free parameter; arities, limits (n,) int64: states, and most parents that a child may have;
+    floors (n,) float64: lower bounds of N H(X | anything); binomials: see ranks.py.
+    """
+
+    parameter: float
+    arities: NDArray[np.int64]
+    limits: NDArray[np.int64]
+    floors: NDArray[np.float64]
+    binomials: NDArray[np.int64]
 
 
 @inlined
@@ -102,7 +127,7 @@ def _is_needed(size, walk, alive, places, extended, common):
         present = is_present(rank, places)
         if present:
             at = place_of(rank, places)
-            family = _has(alive, at, walk[0][k])
+            family = _has(alive, at, walk.members[k])
             for q in range(words):
                 common[q] &= alive[at, q]
         k += 1
@@ -128,19 +153,20 @@ def _outside(members, size):
 
 
 @njit
-def judge_families(first, last, size, alive, tables, parameter, arities, binomials, extend, found):
+def judge_families(first, last, size, alive, tables, rules, extend, found):
     """Cost the alive families (X, P), P at first <= place < last of level `size`.
 
-    tables = (places, T) of level size - 1, of size, of size + 1. A family cheaper than each of its subsets with one
+    tables: the counts of level size - 1, of size, of size + 1. A family cheaper than each of its subsets with one
     parent less is written to found = (varset (m, w), child, cost) arrays; extend[place - first] (w,) gets the children
     for which a superset of P may still win: those with N H(X | P) > penalty(X | P) (r_Y - 1) for the least arity r_Y
     outside (de Campos et al. 2018, the bound of the gain by H(X | P)). Returns how many were found.
     """
     (places_below, below), (places, here), (places_above, above) = tables
+    parameter, arities, binomials = rules.parameter, rules.arities, rules.binomials
     varsets, owners, costs = found
     n, words = arities.size, alive.shape[1]
     walk = start_walk(size, binomials)
-    members = walk[0]
+    members = walk.members
     without = np.zeros(size + 1, np.float64)
     block, before = find_place(first, places)
     bits = places[block, 0] & ~before
@@ -210,7 +236,7 @@ def _gains(size, walk, states, own, parameter, arities, here, facets, gain, left
     some = True
     k = 0
     while some and k < size:
-        r = arities[walk[0][k]]
+        r = arities[walk.members[k]]
         gain[k] = added(shrunk(family_penalty(parameter, 2, states), r), r)
         bound = (here[facets[k]] - own) / gain[k]
         if arities[n - 1] - 1 >= bound:  # arities ascend
@@ -223,17 +249,18 @@ def _gains(size, walk, states, own, parameter, arities, here, facets, gain, left
 
 
 @njit
-def next_alive(first, last, size, extend, here, above, parameter, arities, limits, binomials, alive):
+def next_alive(first, last, size, extend, below, level, rules, alive):
     """alive[place - first] (w,) of the varsets Q of `size` members, places first..last, as far as entropies tell.
 
     X is alive at Q if Q is within its limit, if X is extended at every Q - Y, and if neither bound of its gain by Y,
-    H(X | Q - Y) and H(Y | Q - Y), is at most what Y adds to the penalty (de Campos et al. 2018). extend and here
-    (places, T) belong to level size - 1, above (places, T) to level size.
+    H(X | Q - Y) and H(Y | Q - Y), is at most what Y adds to the penalty (de Campos et al. 2018). extend and the
+    counts `below` belong to level size - 1, those of `level` to level size.
     """
-    (places_here, here), (places, above) = here, above
+    (places_here, here), (places, above) = below, level
+    parameter, arities, limits, binomials = rules.parameter, rules.arities, rules.limits, rules.binomials
     words = extend.shape[1]
     walk = start_walk(size, binomials)
-    members = walk[0]
+    members = walk.members
     facets = np.zeros(size, np.uint64)
     gain = np.zeros(size, np.float64)
     within, left = np.zeros(words, np.uint64), np.zeros(words, np.uint64)
@@ -282,7 +309,7 @@ def next_alive(first, last, size, extend, here, above, parameter, arities, limit
 
 
 @njit
-def drop_hopeless(first, last, size, children, places, floors, parameter, arities, binomials, tables, alive):
+def drop_hopeless(first, last, size, children, places, rules, tables, alive):
     """Clear each X of `children` from alive[place - first] of Q, places first..last, where its penalty alone is too
     much.
 
@@ -291,32 +318,32 @@ def drop_hopeless(first, last, size, children, places, floors, parameter, aritie
     child, so that a child's tables stay in cache; neighbouring varsets differ in their low byte alone most of the time,
     so the AND over the other bytes is kept.
     """
-    costs, first_cost, bits, start, width, byte, block_first = tables[:7]
+    costs, width, byte, block_first = tables.costs, tables.width, tables.byte, tables.block_first
     kept = np.empty(max(1, width.max()), np.uint64)
-    rows, varsets, states, high_of = _written_out(first, last, size, places, arities, binomials, alive)
-    first_of, own = _by_child(rows, alive, arities.size)
+    rows, varsets, states, high_of = _written_out(first, last, size, places, rules, alive)
+    first_of, own = _by_child(rows, alive, rules.arities.size)
     for c in range(children.size):
         x = children[c]
         w = width[c]
-        base = first_cost[c]
+        base = tables.first[c]
         blocks = block_first[c + 1] - block_first[c]
         low_block = blocks > 0 and byte[block_first[c]] == 0
         high = -1
         ready = 0
         for p in range(first_of[x], first_of[x + 1]):
             i = own[p]
-            bound = floors[x] + family_penalty(parameter, arities[x], states[i])
+            bound = rules.floors[x] + family_penalty(rules.parameter, rules.arities[x], states[i])
             if high_of[i] != high:
                 high = high_of[i]
                 ready = 0
-            row = start[c] + np.int64(varsets[i, 0] & u64(255))
+            row = block_row(c, 0, 0, np.int64(varsets[i, 0] & u64(255)), tables)
             for word in range(w):
                 if costs[base + (word << 6)] > bound:
                     break
                 if word == ready:
                     kept[word] = _inside_high_bytes(c, varsets[i], word, low_block, tables)
                     ready += 1
-                left = kept[word] & bits[row + word * (blocks << 8)] if low_block else kept[word]
+                left = kept[word] & tables.bits[row + word * (blocks << 8)] if low_block else kept[word]
                 if left:
                     if costs[base + (word << 6) + np.int64(lowest(left))] <= bound:
                         alive[rows[i], x >> 6] ^= u64(1) << u64(x & 63)
@@ -348,14 +375,14 @@ def _by_child(rows, alive, n):
 
 
 @njit
-def _written_out(first, last, size, places, arities, binomials, alive):
+def _written_out(first, last, size, places, rules, alive):
     """Of the varsets at these places those with a child in alive[place - first]: where that is, the varset (m, w), the
     product of the arities, float64, and how often the bytes but the lowest have changed since the first one, int64."""
     total = last - first
     rows, varsets = np.empty(total, np.uint64), np.empty(alive.shape, np.uint64)
     states, high_of = np.ones(total, np.float64), np.zeros(total, np.int64)
-    walk = start_walk(size, binomials)
-    members = walk[0]
+    walk = start_walk(size, rules.binomials)
+    members = walk.members
     block, before = find_place(first, places)
     bits = places[block, 0] & ~before
     m = 0
@@ -363,11 +390,11 @@ def _written_out(first, last, size, places, arities, binomials, alive):
         block, bits, rank = next_present(block, bits, places)
         if not _any(alive, i):
             continue
-        go_to(rank, walk, binomials)
+        go_to(rank, walk, rules.binomials)
         rows[m] = i
         _write_varset(members, size, varsets, m)
         for k in range(size):
-            states[m] *= arities[members[k]]
+            states[m] *= rules.arities[members[k]]
         if m > 0:
             differs = (varsets[m, 0] ^ varsets[m - 1, 0]) >> u64(8)
             for q in range(1, varsets.shape[1]):
@@ -380,11 +407,31 @@ def _written_out(first, last, size, places, arities, binomials, alive):
 @njit
 def _inside_high_bytes(c, varset, word, low_block, tables):
     """One word of a child's bitset of parent sets with no member outside `varset`, its low byte left out of account."""
-    bits, start, byte, block_first = tables[2], tables[3], tables[5], tables[6]
-    blocks = block_first[c + 1] - block_first[c]
+    first = tables.block_first[c]
     left = ~u64(0)
-    for b in range(1 if low_block else 0, blocks):
-        at = byte[block_first[c] + b]
+    for b in range(1 if low_block else 0, tables.block_first[c + 1] - first):
+        at = tables.byte[first + b]
         value = np.int64((varset[at >> 3] >> u64((at & 7) << 3)) & u64(255))
-        left &= bits[start[c] + ((word * blocks + b) << 8) + value]
+        left &= tables.bits[block_row(c, word, b, value, tables)]
     return left
+
+
+@njit
+def collect_parents(size, places, alive, binomials, possible):
+    """possible[X] (w,) gets the members of all varsets of `size` at which X is alive. A few ns per varset and child."""
+    walk = start_walk(size, binomials)
+    varset = np.empty((1, alive.shape[1]), np.uint64)
+    block, bits = 0, places[0, 0]
+    for i in range(alive.shape[0]):
+        block, bits, rank = next_present(block, bits, places)
+        if not _any(alive, i):
+            continue
+        go_to(rank, walk, binomials)
+        _write_varset(walk.members, size, varset, 0)
+        for q in range(alive.shape[1]):
+            left = alive[i, q]
+            while left:
+                x = (q << 6) + np.int64(lowest(left))
+                left &= left - u64(1)
+                for word in range(alive.shape[1]):
+                    possible[x, word] |= varset[0, word]

@@ -1,47 +1,103 @@
-"""How far the enumeration of parent sets has come: immutable between two sizes of parent sets, ready to be stored."""
+"""How far the enumeration of parent sets has come: immutable, ready to be stored, at any moment of a size."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.files.lists import FamilyLists
+from extbnsl.files.shelf import Column
 from extbnsl.kernels.varsets import words
+from extbnsl.parents.exhaustive.lattice import Counts
+
+COUNTERS = ("complete_to", "singles", "varsets", "families", "paired", "parts")  # of an enumeration, and
+CHILDREN = ("children", "candidates", "variables", "pairs", "alive")  # its arrays where it goes on child by child
 
 
 @dataclass(frozen=True)
-class Counts:
-    """T of the counted varsets of one size: joint (m,) float64, and their places (b, 2) uint64, see ranks.py."""
+class Filled:
+    """A column of which the first `rows` rows are known; they do not change any more."""
 
-    places: NDArray[np.uint64]
-    joint: NDArray[np.float64]
+    column: Column
+    rows: int
 
     @property
-    def columns(self) -> tuple[NDArray[np.uint64], NDArray[np.float64]]:
-        """The kernels' arguments, in their order."""
-        return self.places, self.joint
+    def known(self) -> NDArray:
+        return self.column.array()[: self.rows]
+
+    @property
+    def complete(self) -> bool:
+        return self.rows == self.column.array().shape[0]
+
+
+@dataclass(frozen=True)
+class Begun:
+    """What is known of the next level while one is judged: the places of its varsets, T of some of them; then the
+    children for which parent sets of this level may be extended; then those alive at the next level, unless it is
+    certain that there is none. Each is begun when the one before is complete."""
+
+    places: NDArray[np.uint64]
+    joint: Filled
+    extend: Filled | None = None
+    following: Filled | None = None
 
 
 @dataclass(frozen=True)
 class Level:
-    """One level of the lattice: the counts below and here, and the children alive at each varset, (m, w) uint64."""
+    """One level of the lattice: the counts below and here, and the children alive at each varset, (m, w) uint64; and
+    what is known of the next level, once its places are."""
 
     size: int
     below: Counts
     here: Counts
-    alive: NDArray[np.uint64]
+    alive: NDArray
+    begun: Begun | None = None
+
+    def check(self) -> None:
+        """Raise AssertionError if this cannot be; O(m)."""
+        for counts in (self.below, self.here):
+            present = np.bitwise_count(counts.places[:, 0])
+            assert (counts.places[:, 1] == np.cumsum(present) - present).all(), "places add up"
+            assert counts.joint.size == present.sum(), "T of each varset that is present"
+        assert self.alive.shape[0] == self.here.joint.size, "children of each varset that is counted"
+        if self.begun is not None and self.begun.extend is not None:
+            assert self.begun.joint.complete, "families are judged when all is counted"
+            assert self.begun.following is None or self.begun.extend.complete, "the next level follows a whole one"
 
     def arrays(self) -> dict[str, NDArray]:
-        """All of it, to be stored."""
-        return {
-            "below_places": self.below.places,
-            "below": self.below.joint,
-            "here_places": self.here.places,
-            "here": self.here.joint,
-            "alive": self.alive,
+        """All of it, to be stored, by names that tell the content: the number is that of the level."""
+        below, here, above = (f"{max(0, self.size + k):02}" for k in (-1, 0, 1))
+        found = {
+            f"{below}-places": self.below.places,
+            f"{below}-joint": self.below.joint,
+            f"{here}-places": self.here.places,
+            f"{here}-joint": self.here.joint,
+            f"{here}-alive": self.alive,
         }
+        if self.begun is not None:
+            found |= {f"{above}-places": self.begun.places, f"{above}-joint": self.begun.joint.known}
+            if self.begun.extend is not None:
+                found[f"{here}-extend"] = self.begun.extend.known
+            if self.begun.following is not None:
+                found[f"{above}-ready"] = self.begun.following.known
+        return found
+
+    def lengths(self) -> dict[str, int]:
+        """How long each of these arrays will be."""
+        lengths = {name: array.shape[0] for name, array in self.arrays().items()}
+        if self.begun is not None:
+            lengths[f"{self.size + 1:02}-joint"] = _length(self.begun.joint)
+            if self.begun.extend is not None:
+                lengths[f"{self.size:02}-extend"] = _length(self.begun.extend)
+            if self.begun.following is not None:
+                lengths[f"{self.size + 1:02}-ready"] = _length(self.begun.following)
+        return lengths
+
+
+def _length(filled: Filled) -> int:
+    return int(filled.column.array().shape[0])
 
 
 @dataclass(frozen=True)
@@ -55,54 +111,104 @@ class Child:
     variables: NDArray[np.int64]
     pairs: NDArray[np.uint8]
 
+    def check(self) -> None:
+        """Raise AssertionError if this cannot be."""
+        m = self.variables.size
+        assert (np.diff(self.variables) > 0).all(), "variables ascend"
+        assert self.index not in self.variables, "no variable is its own parent"
+        assert self.pairs.shape == (m, m), "a pair of any two variables"
+        assert (self.pairs == self.pairs.T).all(), "pairs have no order"
+
 
 @dataclass(frozen=True)
 class Enumeration:
     """Families found so far: per child parents (m, w) uint64 and costs (m,), undominated, in score order.
 
-    complete_to: every parent set of at most this many variables has been judged. varsets: how many were counted.
-    stopped: why the enumeration ended before its time. done: no larger parent set can win. level: where the shared
-    table goes on; children: where the search child by child does; neither at the start and at the end.
+    complete_to: every parent set of at most this many variables has been judged. singles: whether every parent set of
+    one variable has been costed at least. varsets, families: how many were counted and found. stopped: why the
+    enumeration ended before its time. done: no larger parent set can win. level: where the shared table goes on.
+
+    children: where the search child by child does, those to be judged at the next size; ahead: those that have been,
+    as they will be at the size after; paired: whether the pairs of `children` are known for that size; parts: how many
+    tasks of the first of `children` are over, and `pairs` (m, m) uint8 those of its variables that they found alive.
+    Neither level nor children at the start and at the end.
     """
 
     parents: FamilyLists
     costs: FamilyLists
     complete_to: int = -1
+    singles: bool = False
     varsets: int = 0
     families: int = 0
     stopped: str | None = None
     done: bool = False
     level: Level | None = None
     children: tuple[Child, ...] = ()
+    ahead: tuple[Child, ...] = ()
+    paired: bool = False
+    parts: int = 0
+    pairs: NDArray[np.uint8] | None = None
+
+    def check(self) -> None:
+        """Raise AssertionError if this cannot be; O(what it holds)."""
+        assert len(self.parents) == len(self.costs), "a list for each child"
+        for varsets, costs in zip(self.parents, self.costs, strict=True):
+            assert varsets.shape == (costs.size, words(len(self.costs))), "a cost for each parent set"
+            assert (np.diff(costs) >= 0).all(), "families are in score order"
+        if self.level is not None:
+            assert not self.children, "there is one way to go on"
+            assert self.level.size == self.complete_to + 1, "the level to be judged follows those that are"
+            self.level.check()
+        for child in (*self.children, *self.ahead):
+            child.check()
+        assert self.parts == 0 or self.pairs is not None, "pairs are of parts that are over"
+        assert self.paired or not (self.parts or self.ahead), "a size begins with its pairs"
 
     @property
-    def bytes(self) -> int:
-        """Memory of what goes on to the next size."""
-        level = () if self.level is None else self.level.arrays().values()
-        pairs = (child.pairs for child in self.children)
-        return self.families_bytes + sum(array.nbytes for array in (*level, *pairs))
+    def known_to(self) -> int:
+        """No parent set of at most this many variables costs less than the families found."""
+        return max(self.complete_to, 1 if self.singles else -1)
 
     @property
     def families_bytes(self) -> int:
         return sum(array.nbytes for array in (*self.parents, *self.costs))
 
+    @property
+    def version(self) -> int:
+        """What tells the children of a size apart as the search goes on."""
+        return ((len(self.children) + 1) << 16) + (self.paired << 15) + self.parts
+
     def arrays(self) -> dict[str, NDArray]:
-        """Everything but the families and the counters, to be stored."""
-        found: dict[str, NDArray] = {}
+        """Everything but the families and the counters, to be stored, by names that begin with a size."""
         if self.level is not None:
-            found |= self.level.arrays()
-        if self.children:
-            found |= {
-                "children": np.array([child.index for child in self.children]),
-                "candidates": np.array([child.variables.size for child in self.children]),
-                "variables": np.concatenate([child.variables for child in self.children]),
-                "pairs": np.concatenate([np.packbits(child.pairs) for child in self.children]),
-            }
-        return found
+            return self.level.arrays()
+        if not self.children and not self.ahead:
+            return {}
+        everyone, size = (*self.children, *self.ahead), f"{self.complete_to + 1:02}"
+        pairs = [np.packbits(child.pairs) for child in everyone]
+        return {
+            f"{size}-children": np.array([child.index for child in everyone]),
+            f"{size}-candidates": np.array([child.variables.size for child in everyone]),
+            f"{size}-variables": np.concatenate([child.variables for child in everyone]),
+            f"{size}-pairs": np.concatenate(pairs),
+            f"{size}-alive": np.zeros(0, np.uint8) if self.pairs is None else np.packbits(self.pairs),
+        }
+
+    def lengths(self) -> dict[str, int]:
+        """How long each of these arrays will be when it is complete."""
+        if self.level is not None:
+            return self.level.lengths()
+        return {name: array.shape[0] for name, array in self.arrays().items()}
 
     def document(self) -> dict[str, Any]:
         """The counters, as JSON values."""
-        return {"complete_to": self.complete_to, "varsets": self.varsets, "families": self.families}
+        return {name: getattr(self, name) for name in COUNTERS} | {"ahead": len(self.ahead), "filled": self._filled()}
+
+    def _filled(self) -> int:
+        """How many rows of the columns of the next level are known."""
+        begun = None if self.level is None else self.level.begun
+        columns = () if begun is None else (begun.joint, begun.extend, begun.following)
+        return sum(column.rows for column in columns if column is not None)
 
 
 def start_enumeration(n: int) -> Enumeration:
@@ -111,22 +217,45 @@ def start_enumeration(n: int) -> Enumeration:
 
 
 def stored_enumeration(
-    document: Mapping[str, Any], parents: FamilyLists, costs: FamilyLists, arrays: Mapping[str, NDArray]
+    document: Mapping[str, Any], parents: FamilyLists, costs: FamilyLists, arrays: Mapping[str, Filled]
 ) -> Enumeration:
     """The enumeration of which these are the document, the families and the arrays."""
-    level = None
-    if "alive" in arrays:
-        below, here = (Counts(arrays[f"{name}_places"], arrays[name]) for name in ("below", "here"))
-        level = Level(document["complete_to"] + 1, below, here, arrays["alive"])
-    children = _children(arrays) if "children" in arrays else ()
-    return Enumeration(parents, costs, level=level, children=children, **document)
+    found = Enumeration(parents, costs, **{name: document[name] for name in COUNTERS})
+    size = found.complete_to + 1
+    if f"{size:02}-children" in arrays:
+        children, pairs = _children({name: arrays[f"{size:02}-{name}"].known for name in CHILDREN})
+        first = len(children) - document["ahead"]
+        return replace(found, children=children[:first], ahead=children[first:], pairs=pairs)
+    return replace(found, level=_level(size, arrays)) if arrays else found
 
 
-def _children(arrays: Mapping[str, NDArray]) -> tuple[Child, ...]:
+def _children(arrays: Mapping[str, NDArray]) -> tuple[tuple[Child, ...], NDArray[np.uint8] | None]:
+    """The children of these arrays, and the pairs alive of the first if there are any."""
     sizes = arrays["candidates"]
     variables = np.split(arrays["variables"], np.cumsum(sizes)[:-1])
     packed = np.split(arrays["pairs"], np.cumsum(-(-(sizes**2) // 8))[:-1])
-    return tuple(
-        Child(index, own, np.unpackbits(bits, count=own.size**2).reshape(own.size, own.size))
+    children = tuple(
+        Child(index, own, _square(bits, own.size))
         for index, own, bits in zip(arrays["children"].tolist(), variables, packed, strict=True)
     )
+    alive = arrays["alive"]
+    return children, _square(alive, children[0].variables.size) if alive.size else None
+
+
+def _square(bits: NDArray[np.uint8], m: int) -> NDArray[np.uint8]:
+    return np.unpackbits(bits, count=m * m).reshape(m, m)
+
+
+def _level(size: int, arrays: Mapping[str, Filled]) -> Level:
+    """The level of this size of which these are the arrays."""
+    below, here, above = (f"{max(0, size + k):02}" for k in (-1, 0, 1))
+    begun = None
+    if f"{above}-joint" in arrays:
+        begun = Begun(
+            arrays[f"{above}-places"].known,
+            arrays[f"{above}-joint"],
+            arrays.get(f"{here}-extend"),
+            arrays.get(f"{above}-ready"),
+        )
+    counts = {k: Counts(arrays[f"{k}-places"].known, arrays[f"{k}-joint"].known) for k in (below, here)}
+    return Level(size, counts[below], counts[here], arrays[f"{here}-alive"].known, begun)

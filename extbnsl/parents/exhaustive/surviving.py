@@ -1,26 +1,38 @@
 """From a data set to its surviving families: prepare the columns, enumerate, and give the names back."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from extbnsl.claims import MEMORY_LIMIT
-from extbnsl.data import Dataset, distinct_rows
+from extbnsl.claims import MEMORY_LIMIT, Claim
+from extbnsl.data import Dataset
 from extbnsl.events import Observer
 from extbnsl.files.shelf import Shelf
+from extbnsl.kernels.ranks import binomial_table
 from extbnsl.kernels.varsets import renumber, words
-from extbnsl.machine.workers import Workers
+from extbnsl.machine.workers import Stopped, Workers
+from extbnsl.parents.best_score import as_bytes
 from extbnsl.parents.exhaustive.by_child import enumerate_depth_first
-from extbnsl.parents.exhaustive.by_level import CountingProblem, enumerate_families
-from extbnsl.parents.exhaustive.state import Enumeration
-from extbnsl.scores.cells import Cells
-from extbnsl.scores.counting import counting_table
+from extbnsl.parents.exhaustive.by_level import OnProgress, enumerate_families
+from extbnsl.parents.exhaustive.lattice import collect_parents
+from extbnsl.parents.exhaustive.problem import (
+    CountingProblem,
+    alone,
+    counting_problem,
+    varying,
+    with_floors,
+    with_limits,
+)
+from extbnsl.parents.exhaustive.single_parents import with_single_parents
+from extbnsl.parents.exhaustive.state import Enumeration, start_enumeration
+from extbnsl.scores.known import score_named
 from extbnsl.scores.local import LocalScores, canonical_order
-from extbnsl.scores.mdl import MDL
-from extbnsl.scores.score import ParameterScore, most_parents, penalty_of
+from extbnsl.scores.score import penalty_of
+
+MOST_ALIVE = 20_000_000  # words of a level that are looked through when counting has been stopped: a second
 
 
 @dataclass(frozen=True)
@@ -28,7 +40,7 @@ class Survivors:
     """The families that can win, as far as they are known.
 
     least (n,) float64: a lower bound of the cost of any family of each child. stopped: why the enumeration ended
-    early, None if every parent set has been judged. varsets, families: how many were counted and found.
+    early, None if every parent set has been judged. varsets: how many were counted.
     """
 
     scores: LocalScores
@@ -39,40 +51,45 @@ class Survivors:
 
 def surviving_families(
     dataset: Dataset,
-    max_parents: int | None,
+    claim: Claim,
     workers: Workers,
     shelf: Shelf,
     observer: Observer,
     begun: Enumeration | None = None,
-    on_size: Callable[[Enumeration], None] = lambda found: None,
-    score: ParameterScore = MDL,
+    on_progress: OnProgress = lambda found: None,
 ) -> Survivors:
-    """The families of `dataset` that can be in an optimal network by this score; `max_parents` limits them further.
+    """The families of `dataset` that can be in an optimal network by the claim's score and within its limit.
 
-    Goes on from `begun`, which is what on_size got in a call before: what is known after each size of parent sets. A
-    begun enumeration without a level goes on child by child. on_size may raise Stopped.
+    Goes on from `begun`, which is what on_progress got in a call before: what is known after each task. A begun
+    enumeration without a level goes on child by child. on_progress may raise Stopped.
 
     A variable that never varies takes no parents and is none: as a parent it adds to the penalty and tells nothing.
     """
-    order = _varying(dataset)
+    order = varying(dataset)
     if order.size == 0:
         found = Enumeration((), (), complete_to=0, done=True)
-        return _named(dataset, order, found, np.zeros(0), (score, max_parents), shelf)
-    problem = _counting_problem(dataset, order, score, max_parents)
-    found = _enumerated(problem, workers, shelf, observer, begun, on_size)
-    return _named(dataset, order, found, _least(problem, found), (score, max_parents), shelf)
+        return _named(dataset, order, found, np.zeros(0), claim, shelf)
+    problem = counting_problem(dataset, order, claim)
+    found = begun or start_enumeration(order.size)
+    by_level = begun is None or begun.level is not None
+    try:
+        if not found.singles:
+            found = with_single_parents(problem, workers, shelf)
+        if found.stopped is None:
+            problem = with_limits(with_floors(problem, workers), dataset, order, claim, workers)
+            found = _enumerated(problem, workers, shelf, observer, found, on_progress, by_level)
+    except Stopped as stop:
+        found = replace(found, stopped=stop.reason)
+    return _named(dataset, order, found, _least(problem, found), claim, shelf)
 
 
-def counting_limits(dataset: Dataset, max_parents: int | None, score: ParameterScore = MDL) -> NDArray[np.int64]:
-    """How many parents a family that can win has at most, for each variable that varies: int64."""
-    order = _varying(dataset)
-    return _counting_problem(dataset, order, score, max_parents).limits if order.size else np.zeros(0, np.int64)
-
-
-def _varying(dataset: Dataset) -> NDArray[np.int64]:
-    """The variables that have more than one state in the data, in ascending arity."""
-    varying = [v for v in range(dataset.variables) if dataset.codes[:, v].min() != dataset.codes[:, v].max()]
-    return np.array(sorted(varying, key=lambda v: (dataset.arities[v], v)), dtype=np.int64)
+def counting_limits(dataset: Dataset, claim: Claim) -> NDArray[np.int64]:
+    """How many parents a family that can win has at most, for each variable that varies, if no more is known: int64."""
+    order = varying(dataset)
+    if order.size == 0:
+        return np.zeros(0, np.int64)
+    with Workers(1) as unstoppable:
+        return with_limits(counting_problem(dataset, order, claim), dataset, order, claim, unstoppable).limits
 
 
 def _enumerated(
@@ -80,53 +97,53 @@ def _enumerated(
     workers: Workers,
     shelf: Shelf,
     observer: Observer,
-    begun: Enumeration | None,
-    on_size: Callable[[Enumeration], None],
+    found: Enumeration,
+    on_progress: OnProgress,
+    by_level: bool,
 ) -> Enumeration:
     """All families that can win: by the shared table of joint entropies while the shelf has room, then child by
     child."""
-    if begun is None or begun.level is not None:
-        begun = enumerate_families(problem, workers, shelf, observer, begun, on_size)
-        if begun.done or begun.stopped != MEMORY_LIMIT:
-            return begun
-    return enumerate_depth_first(problem, replace(begun, stopped=None), workers, shelf, observer, on_size)
-
-
-def _counting_problem(
-    dataset: Dataset, order: NDArray[np.int64], score: ParameterScore, max_parents: int | None
-) -> CountingProblem:
-    rows, weights = distinct_rows(np.ascontiguousarray(dataset.codes[:, order]))
-    arities = dataset.arities[order]
-    table = counting_table(rows, weights, arities)
-    floors = np.array([_floor(rows, weights, x, table.mlogm) for x in range(order.size)])
-    limits = np.zeros(order.size, dtype=np.int64)
-    for x, variable in enumerate(order.tolist()):
-        others = (arity for y, arity in enumerate(arities.tolist()) if y != x)
-        limit = most_parents(score, _alone(dataset, variable), floors[x], others)
-        limits[x] = limit if max_parents is None else min(limit, max_parents)
-    return CountingProblem(table, limits, floors, score.parameter(dataset.records))
-
-
-def _floor(rows: NDArray, weights: NDArray[np.int64], x: int, mlogm: NDArray[np.float64]) -> float:
-    """N H(X | all other variables) in nats, a little less for rounding."""
-    others = np.delete(rows, x, axis=1)
-    if others.shape[1] == 0:
-        return 0.0
-    _, group = np.unique(others, axis=0, return_inverse=True)
-    together = np.bincount(group.ravel(), weights=weights).astype(np.int64)
-    return max(0.0, float(mlogm[together].sum() - mlogm[weights].sum()) * (1 - 1e-12) - 1e-9)
+    if by_level:
+        found = enumerate_families(problem, workers, shelf, observer, found, on_progress)
+        if found.done or found.stopped != MEMORY_LIMIT:
+            return found
+    return enumerate_depth_first(problem, replace(found, stopped=None), workers, shelf, observer, on_progress)
 
 
 def _least(problem: CountingProblem, found: Enumeration) -> NDArray[np.float64]:
-    """Per child the cheapest family found, or what a larger parent set that was not judged could cost at least."""
-    arities = problem.table.arities
+    """Per child the cheapest family found, or what a parent set that was not judged could cost at least.
+
+    That is N H(X | all others) and the least penalty of such a set: it has more members than those judged, all of them
+    among the parents that the child may still have.
+    """
     least = np.array([costs[0] if costs.size else math.inf for costs in found.costs])
     if found.done:
         return least
-    for x in range(least.size):
-        states = math.prod(np.delete(arities, x)[: found.complete_to + 1].tolist())
-        least[x] = min(least[x], problem.floors[x] + penalty_of(problem.parameter, int(arities[x]), states))
+    arities = problem.table.arities
+    for x, parents, size in _unjudged(problem, found):
+        if size <= min(parents.size, int(problem.limits[x])):
+            states = math.prod(arities[parents[:size]].tolist())  # arities ascend
+            least[x] = min(least[x], problem.floors[x] + penalty_of(problem.parameter, int(arities[x]), states))
     return least
+
+
+def _unjudged(problem: CountingProblem, found: Enumeration) -> Iterator[tuple[int, NDArray[np.int64], int]]:
+    """The children with parent sets that were not judged, the parents that these may have, ascending, and their least
+    size; of the parents as many as that are enough."""
+    n, size = problem.limits.size, found.complete_to + 1
+    if found.children or found.ahead:
+        yield from ((child.index, child.variables, size) for child in found.children)
+        yield from ((child.index, child.variables, size + 1) for child in found.ahead)
+        return
+    least, level = max(size, found.known_to + 1), found.level
+    if level is None or size < 2 or level.alive.size > MOST_ALIVE:
+        first = np.arange(min(n, least + 1))  # the others follow from these
+        yield from ((x, first[first != x], least) for x in range(n))
+        return
+    possible = np.zeros((n, words(n)), np.uint64)
+    collect_parents(level.size, level.here.places, level.alive, binomial_table(n, level.size), possible)
+    for x in range(n):
+        yield x, np.flatnonzero(np.unpackbits(as_bytes(possible[x]), count=n, bitorder="little")), least
 
 
 def _named(
@@ -134,27 +151,24 @@ def _named(
     order: NDArray[np.int64],
     found: Enumeration,
     least: NDArray[np.float64],
-    claim: tuple[ParameterScore, int | None],
+    claim: Claim,
     shelf: Shelf,
 ) -> Survivors:
     """Translate from the positions in `order` to the data set's variables; where nothing was found (constant
     variables, or an enumeration that ended at once) there is the empty set alone."""
-    n = dataset.variables
-    score, max_parents = claim
-    parents = [np.zeros((1, words(n)), dtype=np.uint64) for _ in range(n)]
-    costs = [np.array([score.cost(_alone(dataset, v))]) for v in range(n)]
-    all_least = np.concatenate(costs)
+    n, score = dataset.variables, score_named(claim.score)
+    parents: list[NDArray[np.uint64]] = [np.zeros((1, words(n)), dtype=np.uint64)] * n
+    costs: list[NDArray[np.float64]] = [np.zeros(0)] * n
+    all_least = np.full(n, math.inf)
     for position, child in enumerate(order.tolist()):
+        all_least[child] = least[position]
         if found.costs[position].size:
             varsets = renumber(found.parents[position], order, n)
             rows = canonical_order(varsets, found.costs[position])
             parents[child] = shelf.put(np.ascontiguousarray(varsets[rows]))
             costs[child] = shelf.put(found.costs[position][rows])
-        all_least[child] = least[position]
-    scores = LocalScores(dataset.names, tuple(parents), tuple(costs), score.name, max_parents)
+    for v in (v for v in range(n) if costs[v].size == 0):
+        costs[v] = np.array([score.cost(alone(dataset, v))])
+        all_least[v] = min(all_least[v], float(costs[v][0]))
+    scores = LocalScores(dataset.names, tuple(parents), tuple(costs), score.name, claim.max_parents)
     return Survivors(scores, all_least, None if found.done else found.stopped, found.varsets)
-
-
-def _alone(dataset: Dataset, variable: int) -> Cells:
-    """A variable without parents."""
-    return Cells(np.bincount(dataset.codes[:, variable])[None, :], int(dataset.arities[variable]), 1.0)

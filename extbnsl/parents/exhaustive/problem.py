@@ -1,0 +1,160 @@
+"""What counting works on, and what is known before the first level: limits, floors."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from extbnsl.claims import Claim
+from extbnsl.data import Dataset, distinct_rows
+from extbnsl.kernels.bits import u64
+from extbnsl.kernels.compiler import inlined, njit
+from extbnsl.machine.workers import Workers, chunks
+from extbnsl.scores.cells import Cells
+from extbnsl.scores.counting import CountingTable, counting_table
+from extbnsl.scores.known import score_named
+from extbnsl.scores.score import most_parents
+
+CELLS_PER_TASK = 2_000_000  # rows times variables that one task looks at: some hundredths of a second
+LIMITS_AT_A_TIME = 100  # between two looks at the stop signal
+ROUNDING = 1e-12  # of sums of m ln m, per nat
+
+
+@dataclass(frozen=True)
+class CountingProblem:
+    """What the enumeration works on: n variables in ascending arity, none constant.
+
+    limits (n,) int64: largest parent set per child; floors (n,) float64: lower bounds of N H(X | anything);
+    parameter: what the score takes for one free parameter, in nats.
+    """
+
+    table: CountingTable
+    limits: NDArray[np.int64]
+    floors: NDArray[np.float64]
+    parameter: float
+
+    def check(self) -> None:
+        """Raise AssertionError if this cannot be."""
+        n = self.table.arities.size
+        assert self.limits.shape == self.floors.shape == (n,), "a limit and a floor for each variable"
+        assert (np.diff(self.table.arities) >= 0).all(), "arities ascend"
+        assert (self.table.arities >= 2).all(), "no variable is constant"
+        assert (self.limits >= 0).all(), "limits are sizes"
+        assert self.parameter >= 0.0, "penalties do not fall"
+
+
+def varying(dataset: Dataset) -> NDArray[np.int64]:
+    """The variables that have more than one state in the data, in ascending arity."""
+    differ = np.flatnonzero(dataset.codes.min(axis=0) != dataset.codes.max(axis=0))
+    return differ[np.argsort(dataset.arities[differ], kind="stable")]
+
+
+def alone(dataset: Dataset, variable: int) -> Cells:
+    """A variable without parents."""
+    return Cells(np.bincount(dataset.codes[:, variable])[None, :], len(dataset.states[variable]), 1.0)
+
+
+def counting_problem(dataset: Dataset, order: NDArray[np.int64], claim: Claim) -> CountingProblem:
+    """The problem of the varying variables, in ascending `order` of their arities, before anything is known of it: no
+    floors, and the claim's limit alone. O(n N log N); InputError if there is no such score."""
+    rows, weights = distinct_rows(np.ascontiguousarray(dataset.codes[:, order]))
+    n = order.size
+    limits = np.full(n, n - 1 if claim.max_parents is None else min(claim.max_parents, n - 1))
+    table = counting_table(rows, weights, dataset.arities[order])
+    return CountingProblem(table, limits, np.zeros(n), score_named(claim.score).parameter(dataset.records))
+
+
+def with_limits(
+    problem: CountingProblem, dataset: Dataset, order: NDArray[np.int64], claim: Claim, workers: Workers
+) -> CountingProblem:
+    """The problem with the limits that follow from its floors; Stopped if the workers are stopped."""
+    limits, arities, score = problem.limits.copy(), problem.table.arities.tolist(), score_named(claim.score)
+    for x, variable in enumerate(order.tolist()):
+        if x % LIMITS_AT_A_TIME == 0:
+            workers.check()
+        others = (arity for y, arity in enumerate(arities) if y != x)
+        limits[x] = min(limits[x], most_parents(score, alone(dataset, variable), problem.floors[x], others))
+    return replace(problem, limits=limits)
+
+
+def with_floors(problem: CountingProblem, workers: Workers) -> CountingProblem:
+    """The problem with N H(X | all other variables) of each child X as its floor, a little less for rounding.
+
+    Rows that agree on all variables but X meet in a hash table: their hash is a sum over the variables, so that leaving
+    one out is a subtraction. Rows that meet are compared, so the floors are exact. Time: some ten ns per row and
+    variable. Stopped if the workers are stopped.
+    """
+    rows = np.ascontiguousarray(problem.table.states.T)
+    d, n = rows.shape
+    most = max(1, CELLS_PER_TASK // n)
+    hashes = np.concatenate(workers.map(_row_hashes, [(rows[lo:hi],) for lo, hi in chunks(d, most)]))
+    table = problem.table
+    tasks = [(lo, hi, rows, table.weights, hashes, table.mlogm) for lo, hi in chunks(n, max(1, CELLS_PER_TASK // d))]
+    floors = np.concatenate(workers.map(_unexplained, tasks))
+    slack = ROUNDING * (1.0 + float(table.mlogm[-1]))
+    return replace(problem, floors=np.maximum(0.0, floors - slack))
+
+
+@inlined
+def _hash(variable, state):
+    """A 64-bit hash of a variable's state. (Steele, Lea, Flood 2014: splitmix64.)"""
+    key = (u64(variable) << u64(32)) + u64(state) + u64(0x9E3779B97F4A7C15)
+    key = (key ^ (key >> u64(30))) * u64(0xBF58476D1CE4E5B9)
+    key = (key ^ (key >> u64(27))) * u64(0x94D049BB133111EB)
+    return key ^ (key >> u64(31))
+
+
+@njit
+def _row_hashes(rows):
+    """The sum of the hashes of the states of each row (d, n): uint64 (d,)."""
+    hashes = np.zeros(rows.shape[0], np.uint64)
+    for i in range(rows.shape[0]):
+        for v in range(rows.shape[1]):
+            hashes[i] += _hash(v, rows[i, v])
+    return hashes
+
+
+@inlined
+def _agree(one, other, x):
+    """Whether two rows have the same states of all variables but x."""
+    v = 0
+    while v < one.size and (one[v] == other[v] or v == x):
+        v += 1
+    return v == one.size
+
+
+@njit
+def _unexplained(lo, hi, rows, weights, hashes, mlogm):
+    """N H(X | all other variables) of the children lo <= X < hi, in nats: float64 (hi - lo,).
+
+    It is the sum of m ln m over the groups of rows that agree on all others, less that over the rows.
+    """
+    d = weights.size
+    bits = 1
+    while (1 << bits) < 2 * d:
+        bits += 1
+    mask, shift = (1 << bits) - 1, u64(64 - bits)
+    slots = np.empty(1 << bits, np.int32)  # the first row of a group, plus one
+    together = np.empty(d, np.int64)  # records of the group of which this is the first row
+    found = np.zeros(hi - lo)
+    for x in range(lo, hi):
+        slots[:] = 0
+        for i in range(d):
+            key = hashes[i] - _hash(x, rows[i, x])
+            at = np.int64(key >> shift)
+            together[i] = weights[i]
+            first = -1
+            while first < 0 and slots[at]:
+                j = slots[at] - 1
+                if hashes[j] - _hash(x, rows[j, x]) == key and _agree(rows[i], rows[j], x):
+                    first = j
+                at = (at + 1) & mask
+            if first < 0:
+                slots[at] = i + 1
+            else:
+                together[first] += weights[i]
+                found[x - lo] -= mlogm[weights[i]]
+        for i in range(d):
+            if together[i] != weights[i]:
+                found[x - lo] += mlogm[together[i]] - mlogm[weights[i]]
+    return found

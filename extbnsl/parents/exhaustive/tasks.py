@@ -1,0 +1,86 @@
+"""The tasks of counting level by level: pure functions of values, for threads or other processes.
+
+Each works on a range of the varsets of one level and returns arrays; whoever runs them puts the pieces together.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from extbnsl.kernels.ranks import BLOCK
+from extbnsl.parents.best_score import ByteTables
+from extbnsl.parents.exhaustive.lattice import (
+    Counts,
+    Rules,
+    drop_hopeless,
+    judge_families,
+    mark_needed,
+    next_alive,
+)
+from extbnsl.parents.pruning import merged
+from extbnsl.scores.counting import CountingTable, count
+
+Candidates = tuple[NDArray[np.uint64], NDArray[np.uint16], NDArray[np.float64]]  # varset, child, cost of each
+Families = tuple[NDArray[np.uint64], NDArray[np.float64]]  # of one child: parent sets (m, w) and costs (m,)
+
+
+def mark(
+    lo: int, hi: int, size: int, alive: NDArray[np.uint64], below: Counts, extended: bool, rules: Rules
+) -> tuple[NDArray[np.uint64], int]:
+    """The places, in blocks lo <= b < hi, of the varsets of `size` that are needed, counted from 0; and how many."""
+    own = np.empty((hi - lo, 2), np.uint64)
+    end = min(BLOCK * hi, int(rules.binomials[-1, size]))
+    marked = mark_needed(BLOCK * lo, end, size, alive, below.places, extended, rules.binomials, own)
+    return own, int(marked)
+
+
+def count_joint(
+    lo: int, hi: int, size: int, places: NDArray[np.uint64], rules: Rules, table: CountingTable
+) -> NDArray[np.float64]:
+    """T of the varsets of `size` at these places."""
+    own = np.empty(hi - lo)
+    count(size, lo, hi, places, rules.binomials, table, own)
+    return own
+
+
+def judge(
+    lo: int, hi: int, size: int, alive: NDArray[np.uint64], counts: tuple[Counts, Counts, Counts], rules: Rules
+) -> tuple[NDArray[np.uint64], Candidates]:
+    """For the parent sets at these places the children that may have more parents, and the families that win so far.
+
+    counts: of the level below, of this one and of the one above.
+    """
+    width, room = alive.shape[1], (hi - lo) * rules.arities.size
+    extend = np.empty((hi - lo, width), np.uint64)
+    found = np.empty((room, width), np.uint64), np.empty(room, np.uint16), np.empty(room)
+    written = judge_families(lo, hi, size, alive, counts, rules, extend, found)
+    return extend, (found[0][:written].copy(), found[1][:written].copy(), found[2][:written].copy())
+
+
+def ready(
+    lo: int, hi: int, size: int, extend: NDArray[np.uint64], below: Counts, level: Counts, rules: Rules
+) -> NDArray[np.uint64]:
+    """The children alive at the varsets of `size` at these places, as far as entropies tell."""
+    own = np.empty((hi - lo, extend.shape[1]), np.uint64)
+    next_alive(lo, hi, size, extend, below, level, rules, own)
+    return own
+
+
+def drop(
+    lo: int,
+    hi: int,
+    size: int,
+    children: NDArray[np.int64],
+    level: Counts,
+    rules: Rules,
+    tables: ByteTables,
+    alive: NDArray[np.uint64],
+) -> NDArray[np.uint64]:
+    """alive[lo:hi] without those of `children`, whose families the tables have, that their penalty rules out."""
+    own = alive[lo:hi].copy()
+    drop_hopeless(lo, hi, size, children, level.places, rules, tables, own)
+    return own
+
+
+def join(old: Families, varsets: NDArray[np.uint64], costs: NDArray[np.float64]) -> Families:
+    """The undominated families of one child among the old ones and these."""
+    return merged(old, (varsets, costs))
