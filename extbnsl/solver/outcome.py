@@ -65,7 +65,7 @@ def result_of(
     network, order, cost = _network(solution)
     dataset = problem if isinstance(problem, Dataset) else None
     with context.stages.stage("verify", "scoring the network again from the data" if dataset else "") as summary:
-        cost = _verified(network, cost, dataset)
+        cost = _verified(network, cost, dataset, survivors.scores.score)
         summary.append(f"cost {cost:.6f}, acyclic")
     return Result(
         status=status,
@@ -141,12 +141,12 @@ def _certificate(names: tuple[str, ...], solution: Solution) -> Certificate:
     return Certificate(tuple(components))
 
 
-def _verified(network: Network, cost: float, dataset: Dataset | None) -> float:
+def _verified(network: Network, cost: float, dataset: Dataset | None, score: str) -> float:
     """The cost of the network, scored again from the data if there are any; VerificationError if it is another."""
     network.order()
     if dataset is None:
         return cost
-    again = score_network(dataset, network)
+    again = score_network(dataset, network, score)
     if abs(again - cost) > 1e-9 * abs(cost) + 1e-6:
         raise VerificationError(
             f"The network costs {again!r} nats when scored again, not {cost!r} as the search found."

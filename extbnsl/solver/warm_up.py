@@ -15,6 +15,7 @@ from extbnsl.kernels.compiler import cache_warning
 from extbnsl.machine.workers import Workers
 from extbnsl.parents.components import components
 from extbnsl.parents.exhaustive.state import Enumeration, start_enumeration
+from extbnsl.parents.exhaustive.surviving import load_kernel_of_stops
 from extbnsl.proof.commits import Commits
 from extbnsl.proof.context import Context
 from extbnsl.proof.effort import load_rare_kernels
@@ -34,6 +35,7 @@ def load_kernels(methods: Methods, stages: Stages, store: Store) -> None:
     with stages.stage("kernels", "loading; the first run after an installation compiles them, half a minute"):
         load_hdf5()
         load_rare_kernels()
+        load_kernel_of_stops()
         if methods.polish:
             load_polish()
         toy = from_array(np.array([[0, 0, 1, 0], [1, 1, 0, 1], [0, 2, 1, 2], [1, 0, 1, 3]] * 3))
