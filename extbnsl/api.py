@@ -39,10 +39,10 @@ def learn(
 ) -> "Result":
     """The network of least cost for `data`, with the proof or the gap that was reached.
 
-    `data`: a data frame, a 2-D array of integers (N, n), a Dataset, or LocalScores. `score`: "mdl". `memory`
-    and `disk`: bytes or text such as "8GiB"; `time_limit`: seconds or text such as "1h30m"; None is the default of the
-    command line. What exceeds the memory goes to files below `scratch_dir`, or else where temporary files go, and is
-    gone at the end. `names` are for arrays; `missing` and `discretise` for frames and arrays, as in
+    `data`: a data frame, a 2-D array of integers (N, n), a Dataset, or LocalScores. `score`: "mdl" or "aic", for data.
+    `memory` and `disk`: bytes or text such as "8GiB"; `time_limit`: seconds or text such as "1h30m"; None is the
+    default of the command line. What exceeds the memory goes to files below `scratch_dir`, or else where temporary
+    files go, and is gone at the end. `names` are for arrays; `missing` and `discretise` for frames and arrays, as in
     `extbnsl.data.read_csv`. `progress`: True for lines on standard error, or an observer of
     `extbnsl.events`. Costs are in nats, minimised. Raises InputError for what cannot be used, BudgetError if
     memory, disk or time ran out before there was a network.

@@ -60,6 +60,13 @@ def read_lists(folder: Path, files: Iterable[StoredFile], put: Put) -> tuple[Fam
     return tuple(parents), tuple(costs)
 
 
+def array_pieces(array: NDArray[Any]) -> Iterator[NDArray[Any]]:
+    """The array in pieces of about PIECE_BYTES, each for a file, at least one; `read_pieces` joins them again."""
+    rows = max(1, PIECE_BYTES * array.shape[0] // max(1, array.nbytes))
+    for first in range(0, max(1, array.shape[0]), rows):
+        yield array[first : first + rows]
+
+
 def read_pieces(
     folder: Path, files: Iterable[StoredFile], lengths: Mapping[str, int], shelf: Shelf
 ) -> dict[str, tuple[Column, int]]:

@@ -317,8 +317,7 @@ class Pieces:
 
 @pytest.mark.parametrize("most", range(1, 30, 4))
 def test_a_stop_does_not_wait_for_all_pieces_of_counting(dataset, undisturbed, tmp_path, monkeypatch, most):
-    for module in (extbnsl.files.lists, stored):
-        monkeypatch.setattr(module, "PIECE_BYTES", 60)
+    monkeypatch.setattr(extbnsl.files.lists, "PIECE_BYTES", 60)
     monkeypatch.setattr(extbnsl.proof.commits, "STOP_SECONDS", 0.0)
     pieces = Pieces(most)
     with monkeypatch.context() as patch:
@@ -330,8 +329,7 @@ def test_a_stop_does_not_wait_for_all_pieces_of_counting(dataset, undisturbed, t
 
 
 def test_killed_between_pieces_of_counting(dataset, undisturbed, tmp_path, monkeypatch):
-    for module in (extbnsl.files.lists, stored):
-        monkeypatch.setattr(module, "PIECE_BYTES", 60)
+    monkeypatch.setattr(extbnsl.files.lists, "PIECE_BYTES", 60)
     held = []
     for call in range(5, 250, 17):
         folder = tmp_path / str(call)

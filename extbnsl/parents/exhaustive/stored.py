@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from extbnsl.errors import ExtbnslError
 from extbnsl.files import names
-from extbnsl.files.arrays import HEADER_BYTES, PIECE_BYTES, StoredFile, write_arrays
-from extbnsl.files.lists import list_pieces, read_lists, read_pieces
+from extbnsl.files.arrays import HEADER_BYTES, StoredFile, write_arrays
+from extbnsl.files.lists import array_pieces, list_pieces, read_lists, read_pieces
 from extbnsl.files.shelf import Shelf
 from extbnsl.files.store import Store
 from extbnsl.parents.exhaustive.state import Enumeration, Filled, stored_enumeration
@@ -120,7 +120,5 @@ def _array_files(enumeration: Enumeration) -> Iterator[tuple[str, dict[str, NDAr
     """The files of the arrays, by name: each has some rows of one, in their order."""
     version = 0 if enumeration.level is not None else enumeration.version
     for key, array in enumeration.arrays().items():
-        rows = max(1, PIECE_BYTES * array.shape[0] // max(1, array.nbytes))
-        for number, first in enumerate(range(0, max(1, array.shape[0]), rows)):
-            part = array[first : first + rows]
+        for number, part in enumerate(array_pieces(array)):
             yield names.counting(key, version, number, part.shape[0]), {key: part}
