@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from extbnsl.bounds.ascent import ascend_nodes, find_multipliers
 from extbnsl.bounds.cuts import MEMBERS, requirements
 from extbnsl.bounds.multipliers import UNIT, cluster_bound, families_of, multipliers_of
+from extbnsl.claims import Claim
 from extbnsl.events import ignore
 from extbnsl.machine.workers import Workers
 from extbnsl.parents.exhaustive.surviving import surviving_families
@@ -226,7 +227,7 @@ def test_on_data():
     """A projection of structured data: the root bound is close, and fixing proves the optimum alone or nearly."""
     dataset = random_dataset(np.random.default_rng(3), 8, 300)
     with Workers(1) as workers:
-        scores = surviving_families(dataset, None, workers, shelf_of(), ignore).scores
+        scores = surviving_families(dataset, Claim(), workers, shelf_of(), ignore).scores
         optimum = naive.optimal_cost(dataset.codes, dataset.arities)
         multipliers = find_multipliers(families_in(scores), None, 10, 0, workers)
         static = sum(costs[0] for costs in scores.costs)

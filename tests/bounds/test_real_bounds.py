@@ -14,6 +14,7 @@ import extbnsl.bounds.lp.program
 from extbnsl.bounds.ascent import ascend_nodes, find_multipliers
 from extbnsl.bounds.multipliers import UNIT, cluster_bound, families_of, multipliers_of
 from extbnsl.bounds.patterns import group_bound, group_families, pattern_table
+from extbnsl.claims import Claim
 from extbnsl.data import read_csv
 from extbnsl.events import ignore
 from extbnsl.machine.workers import Workers
@@ -33,7 +34,7 @@ def projection(name, seed):
     columns = np.random.default_rng(seed).choice(dataset.variables, N, replace=False)
     part = dataset_of(dataset.codes[:, columns].astype(np.int64), [int(dataset.arities[c]) for c in columns])
     with Workers(1) as workers:
-        scores = surviving_families(part, None, workers, shelf_of(), ignore).scores
+        scores = surviving_families(part, Claim(), workers, shelf_of(), ignore).scores
     best = naive.best_scores(naive.all_local_scores(part.codes, part.arities))
     rest = np.zeros(1 << N)
     for varset in range((1 << N) - 2, -1, -1):

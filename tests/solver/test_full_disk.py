@@ -31,8 +31,9 @@ from extbnsl.files.manifest import read_manifest
 from extbnsl.files.names import MANIFEST, MARK
 from extbnsl.files.shelf import Shelf
 from extbnsl.files.store import Store
-from extbnsl.parents.exhaustive.state import Counts, Level, start_enumeration
-from extbnsl.proof.standing import write_counting
+from extbnsl.parents.exhaustive.lattice import Counts
+from extbnsl.parents.exhaustive.state import Level, start_enumeration
+from extbnsl.parents.exhaustive.stored import write_enumeration
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -135,7 +136,7 @@ def test_full_in_the_middle_of_counting_leaves_no_half_of_it(tmp_path, monkeypat
         store = Store(disk.root, 1 << 30)
         with disk.watch():
             try:
-                counting = write_counting(enumeration, store, lambda: False, lambda size: None)
+                counting = write_enumeration(enumeration, store, lambda: False, lambda size: None)
                 break
             except BudgetError:
                 assert not arrays(disk.root)
