@@ -140,6 +140,11 @@ IMPORTS = (
     "from package.room.callee import *",
     "if True:\n    from package.room import callee",
     "def kernel():\n    import package.room.callee",
+    "if True: import package.room.callee",
+    "number = 1; from package.room import callee",
+    "from package.room import \\\n    callee",
+    "from package.room import (  # (of the room)\n    other,  # another)\n    callee,\n)",
+    "from package.room import callee  # and more",
     "import package.room.other",  # which imports the callee
     "from package.room import double",  # which the folder hands on
 )
