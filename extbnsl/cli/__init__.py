@@ -10,7 +10,7 @@ import traceback
 from collections.abc import Sequence
 
 from extbnsl.cli.console import OUT_OF_MEMORY, fail, fault
-from extbnsl.cli.parser import parser
+from extbnsl.cli.parser import command_parser
 from extbnsl.errors import BudgetError, ExtbnslError, VerificationError
 from extbnsl.machine.budgets import check_address_space
 from extbnsl.machine.interrupts import KILLED, NOTHING_WRITTEN
@@ -20,7 +20,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; `arguments` default to those of the process. Returns the exit code."""
     arguments = sys.argv[1:] if arguments is None else list(arguments)
     try:
-        options = parser().parse_args(arguments)
+        options = command_parser().parse_args(arguments)
         options.shell_line = shlex.join(["extbnsl", *arguments])
         if options.compiles:
             check_address_space()

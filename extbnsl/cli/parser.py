@@ -25,7 +25,7 @@ example:
 """
 
 
-def parser() -> argparse.ArgumentParser:
+def command_parser() -> argparse.ArgumentParser:
     """The parser; what it parses has `command`, the function to call with it."""
     made = Parser(prog="extbnsl", description=DESCRIPTION, epilog=EPILOG)
     made.add_argument("--version", action="version", version=f"extbnsl {__version__}")

@@ -96,9 +96,9 @@ _SCORES = record(
 )
 _COUNTING = record(
     {
-        "enumeration": by_name(whole(least=-1)),
+        "enumeration": by_name(either(truth, whole(least=-1))),
         **dict.fromkeys(("families", "arrays"), _FILES),
-        "rows": by_name(whole()),
+        "lengths": by_name(whole()),
     }
 )
 _REMEMBERED = record(

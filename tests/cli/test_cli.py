@@ -22,7 +22,7 @@ from runs import commit, stopped
 import extbnsl
 from extbnsl import events
 from extbnsl.cli import main
-from extbnsl.cli.parser import parser
+from extbnsl.cli.parser import command_parser
 from extbnsl.data import from_array, read_csv
 from extbnsl.errors import BudgetError, InputError, VerificationError
 from extbnsl.formats.score_reader import read_scores
@@ -87,7 +87,7 @@ def test_help_gives_an_example_that_parses(capsys, command):
     code, out, _ = run(capsys, command, "--help")
     assert code == 0
     example = out[out.index("example:\n") :].split()
-    assert parser().parse_args(example[2:])
+    assert command_parser().parse_args(example[2:])
 
 
 def test_usage_errors_are_one_sentence(capsys):
@@ -193,7 +193,7 @@ def test_solve_gets_what_was_asked_for_and_what_to_remember(capsys, monkeypatch,
 def test_what_polish_needs_is_said(capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, "highspy", None)
     for command in ("solve", "estimate"):
-        assert "--polish needs highspy: pip install 'extbnsl[lp]'" in fails(capsys, command, "data.csv", "--polish")
+        assert "polish needs highspy: pip install 'extbnsl[lp]'" in fails(capsys, command, "data.csv", "--polish")
 
 
 def test_status_goes_on_while_no_event_comes(monkeypatch, solved):
