@@ -33,15 +33,15 @@ _COMMENT_OR_JOINT = re.compile(r"#[^\n]*|\\\n")
 
 
 def source_files(module: str, top: Path) -> frozenset[Path]:
-    """The files of `module`, a dotted name below the folder `top`, and of every module there that it draws on.
+    """The files of `module`, a dotted name below the folder `top`, and of every module of its package that it draws on.
 
     Sees every form of import statement, wherever it stands: of a module, of a name in it, of several, relative ones.
     """
     found: set[Path] = set()
-    waiting = [module]
+    waiting, own = [module], module.partition(".")[0]
     while waiting:
         name = waiting.pop()
-        file = _file_of(name, top)
+        file = _file_of(name, top) if name.partition(".")[0] == own else None  # beside it others may be installed
         if file is not None and file not in found:
             found.add(file)
             package = name if file.name == "__init__.py" else name.rpartition(".")[0]

@@ -271,7 +271,8 @@ def test_a_scratch_folder_that_is_missing_is_named(tmp_path, workers):
         recover(tmp_path / "x.run", manifest, 1 << 30, workers)
 
 
-DEBRIS = ["bounds-3-1-1.h5", LAYERS[9], "runs/counting-01-joint-0-0-5.h5", ".manifest.json.77.tmp", ".network.bif.1.tmp"]
+DEBRIS = ["bounds-3-1-1.h5", LAYERS[9], "runs/counting-01-joint-0-0-5.h5", ".manifest.json.77.tmp"]
+DEBRIS += [".network.bif.1.tmp"]
 OTHERS = ["result.json", "network.bif", "status.json", "log.jsonl", "solve.log", "lock", "notes.txt", "scores.h5.bak"]
 OTHERS += [".hidden", "x.tmp", ".x.tmp", ".x.12.tmp.bak", "layers/notes.txt", "mine/9.h5", "layers/mine/9.h5"]
 OTHERS += [

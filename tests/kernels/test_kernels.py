@@ -159,10 +159,11 @@ def test_every_form_of_import_tells_a_changed_callee(statement, tmp_path):
     (room / "other.py").write_text("import package.room.callee\n")
     (room / "callee.py").write_text(TINY)
     (room / "unrelated.py").write_text(TINY)
-    (room / "caller.py").write_text(f"{statement}\n")
+    (tmp_path / "other.py").write_text(TINY)  # installed beside the package
+    (room / "caller.py").write_text(f"import other\n{statement}\n")
     drawn_on = compiler.source_files("package.room.caller", tmp_path)
     assert {room / "caller.py", room / "callee.py"} <= drawn_on
-    assert room / "unrelated.py" not in drawn_on
+    assert not {room / "unrelated.py", tmp_path / "other.py"} & drawn_on
 
 
 def test_a_changed_callee_changes_the_folder_of_the_compiled_code(tmp_path, monkeypatch):
