@@ -287,8 +287,10 @@ def test_without_room_for_a_level_what_is_complete_is_known(limit):
             assert as_values(found) == as_values(whole)
         else:
             few = np.bitwise_count(np.arange(2**n)) <= found.complete_to
-            best = naive.best_scores(np.where(few, costs, np.inf))[outside(n)]
-            np.testing.assert_allclose(found_scores(found, n)[outside(n)], best, rtol=1e-10, atol=1e-8)
+            complete = naive.best_scores(np.where(few, costs, np.inf))[outside(n)]
+            best, known = naive.best_scores(costs)[outside(n)], found_scores(found, n)[outside(n)]
+            assert (known <= complete + 1e-8).all()  # the cheapest single parents may be known beyond that
+            assert (known >= best - 1e-8).all()
     assert {size for reason, size in ends if reason is not None} >= set(range(limit - 1))
     assert (None, limit) in ends
 
