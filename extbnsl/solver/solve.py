@@ -12,7 +12,7 @@ from extbnsl.files.arrays import load_compression
 from extbnsl.files.manifest import Manifest
 from extbnsl.files.shelf import Shelf
 from extbnsl.files.store import Store
-from extbnsl.machine.budgets import Budgets
+from extbnsl.machine.budgets import Budgets, Deadline
 from extbnsl.machine.workers import StopSignal, Workers, never
 from extbnsl.parents.components import components
 from extbnsl.proof.commits import Commits, Record
@@ -66,11 +66,12 @@ def solve(
             load_compression()
         shelf = Shelf(granted.memory // 2, store)
         standing = _standing(place.resume, store, shelf)
-        stages = Stages(observer, standing.stages)
-        load_kernels(methods, stages, store)  # before anything is written: compiling cannot be stopped
-        deadline = granted.deadline()
+        stages, deadline = Stages(observer, standing.stages), Deadline()
+        # threads first: when memory is scarce, a thread may never say that it has started
         workers = Workers(granted.threads, lambda: stop() or (TIME_LIMIT if deadline.passed() else None))
         context = Context(stack.enter_context(workers), stages, granted.memory, methods, store, shelf)
+        load_kernels(methods, stages, store)  # before anything is written: compiling cannot be stopped
+        deadline = granted.deadline()
         record = None if place.run_folder is None else Record(place.run_folder, about)
         commits = Commits(standing, store, record, observer, workers.stop, shelf.touched)
         commits.commit()
