@@ -17,8 +17,8 @@ from extbnsl.machine.workers import Workers
 
 WORTHWHILE = 0.02  # share of the families that a pass must drop for another one
 MOST_PASSES = 10
-ROUND_NS = 4.0  # per cluster of a cut, member and family of the member
-LEAST_ROUND_NS = 1e4  # however few there are
+ROUND_NS = 40.0  # per cluster of a cut, member and family of the member
+LEAST_ROUND_NS = 1e5  # however few there are
 
 
 @dataclass(frozen=True)

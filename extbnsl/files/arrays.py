@@ -11,13 +11,14 @@ import contextlib
 import functools
 import hashlib
 import itertools
+import math
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from extbnsl.errors import InputError, RunDirectoryError
+from extbnsl.errors import BudgetError, InputError, RunDirectoryError
 
 if TYPE_CHECKING:
     from types import EllipsisType
@@ -63,10 +64,18 @@ def load_compression() -> None:
         raise InputError("--compress needs hdf5plugin: pip install 'extbnsl[compress]'.") from error
 
 
-def write_arrays(folder: Path, name: str, arrays: Mapping[str, "NDArray"], compress: bool = False) -> StoredFile:
+def over_budget(folder: Path) -> BudgetError:
+    """The error of a write that the disk budget of `folder` has no room for."""
+    return BudgetError(f"{folder} has no room left within the disk budget; grant more.")
+
+
+def write_arrays(
+    folder: Path, name: str, arrays: Mapping[str, "NDArray"], compress: bool = False, most: float = math.inf
+) -> StoredFile:
     """Write named arrays as the file `folder`/`name`; it is not on disk for sure before `synchronise`.
 
-    With `compress` they take less room; then `load_compression` must have been called, also to read them.
+    With `compress` they take less room; then `load_compression` must have been called, also to read them. A file of
+    more than `most` bytes is not written: BudgetError.
 
     The memory needed is about twice that of the arrays. Raises as `write_atomically` does, and MemoryError.
     """
@@ -74,6 +83,8 @@ def write_arrays(folder: Path, name: str, arrays: Mapping[str, "NDArray"], compr
         image = _image(arrays, compress)
     except (OSError, RuntimeError) as error:  # so HDF5 says that it got no memory: no disk is involved
         raise MemoryError(f"There is no memory to write {folder / name}.") from error
+    if len(image) > most:
+        raise over_budget(folder)
     path = folder / name
     try:
         path.parent.mkdir(exist_ok=True)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.files import names
-from extbnsl.files.arrays import PIECE_BYTES, StoredFile, read_arrays, write_arrays
+from extbnsl.files.arrays import PIECE_BYTES, StoredFile, read_arrays
 from extbnsl.files.shelf import Column, Shelf
 from extbnsl.files.store import Store
 
@@ -40,12 +40,9 @@ def _piece(parents: Sequence[NDArray], costs: Sequence[NDArray]) -> dict[str, ND
 def write_lists(
     store: Store, stem: str, parents: Sequence[NDArray], costs: Sequence[NDArray]
 ) -> tuple[StoredFile, ...]:
-    """The files of these lists, in their order; raises as `write_arrays` does. The largest is made in memory."""
-    files = []
-    for number, arrays in enumerate(list_pieces(parents, costs)):
-        files.append(write_arrays(store.folder, names.numbered(stem, number), arrays))
-        store.add(files[-1:])
-    return tuple(files)
+    """The files of these lists, in their order; raises as `Store.write` does. The largest is made in memory."""
+    pieces = enumerate(list_pieces(parents, costs))
+    return tuple(store.write(names.numbered(stem, number), arrays) for number, arrays in pieces)
 
 
 def read_lists(folder: Path, files: Iterable[StoredFile], put: Put) -> tuple[FamilyLists, FamilyLists]:

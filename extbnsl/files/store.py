@@ -1,13 +1,16 @@
 """The store of a run: its files of arrays, and the ledger of what they take."""
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from extbnsl.errors import BudgetError
-from extbnsl.files.arrays import StoredFile
+from extbnsl.files.arrays import StoredFile, over_budget, write_arrays
 from extbnsl.files.atomic import synchronise, synchronise_folder
 from extbnsl.files.scratch import Scratch, remove_folders, remove_scratch
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 
 class Store:
@@ -33,6 +36,15 @@ class Store:
     def files(self) -> tuple[StoredFile, ...]:
         """The files that are known."""
         return tuple(self._known.values())
+
+    def write(self, name: str, arrays: Mapping[str, "NDArray"]) -> StoredFile:
+        """Write named arrays as the file `name`, and count it; BudgetError if the disk budget has no room for it.
+
+        Otherwise as `write_arrays`.
+        """
+        file = write_arrays(self.folder, name, arrays, most=self.disk - self.used)
+        self.add([file])
+        return file
 
     def add(self, files: Iterable[StoredFile], synchronised: bool = False) -> None:
         """Count files that have been written; `synchronised` ones are on disk for sure.
@@ -60,7 +72,7 @@ class Store:
         """Count so many bytes more, or fewer, of files without a name; BudgetError if there is no room for them."""
         with self._lock:
             if size > 0 and self.used + size > self.disk:
-                raise BudgetError(f"{self.folder} has no room left within the disk budget; grant more.")
+                raise over_budget(self.folder)
             self._count(size)
 
     def keep_only(self, files: Iterable[StoredFile]) -> None:

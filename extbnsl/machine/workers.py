@@ -108,16 +108,23 @@ class Workers:
     ) -> Iterator[T]:
         """task(*a) for each a in `arguments`, results in their order, at most `ahead` tasks out at a time.
 
-        The next of `arguments` is asked for when a result has been dealt with. When it is left early, the results that
-        nobody will get are given to `forget`.
+        The next of `arguments` are asked for when results have been dealt with, and at most two tasks per thread are
+        out. When it is left early, the results that nobody will get are given to `forget`.
         """
         waiting = iter(arguments)
         futures: deque[Future[T]] = deque()
+        enough = 2 * self.threads
         try:
             while True:
-                futures.extend(self._executor.submit(task, *a) for a in itertools.islice(waiting, ahead - len(futures)))
+                if len(futures) <= enough:
+                    futures.extend(
+                        self._executor.submit(task, *a) for a in itertools.islice(waiting, ahead - len(futures))
+                    )
                 if not futures:
                     return
+                if not futures[0].done():
+                    # waking up for each task would cost as much as a small one does
+                    wait([futures[max(0, len(futures) - enough - 1)]], POLL_SECONDS)
                 self._await([futures[0]])
                 yield futures.popleft().result()
         except BaseException:

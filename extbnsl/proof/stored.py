@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from extbnsl.bounds.cuts import MEMBERS
 from extbnsl.bounds.multipliers import Multipliers, families_of, multipliers_of
 from extbnsl.files import names
-from extbnsl.files.arrays import StoredFile, read_arrays, write_arrays
+from extbnsl.files.arrays import StoredFile, read_arrays
 from extbnsl.files.lists import FamilyLists, Put, read_lists, write_lists
 from extbnsl.files.store import Store
 from extbnsl.kernels.varsets import pack, unpack, words
@@ -64,8 +64,7 @@ def write_search(search: Search, version: int, store: Store) -> Search:
         _keep(search.bounding.spread, SPREAD, arrays)
         arrays |= {name: cuts for name in CUTS if (cuts := getattr(search.bounding, name)) is not None}
     arrays |= _passes_arrays(search.passes, sum(len(piece.variables) for piece in search.pieces))
-    file = write_arrays(store.folder, names.numbered(stem, 0), arrays)
-    store.add([file])
+    file = store.write(names.numbered(stem, 0), arrays)
     return replace(search, file=file, lists=tuple(lists))
 
 

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.kernels.bits import u64
-from extbnsl.kernels.compiler import njit
+from extbnsl.kernels.compiler import inlined, njit
 from extbnsl.kernels.ranks import find_place, go_to, last_present, start_walk
 
 PACKED_ARITY = 3  # variables of more states are counted one by one: their lanes would be mostly empty
@@ -288,7 +288,7 @@ def _refined(cell, row, column, arity, entries, refined):
         refined[i] = cell[i] * arity + column[row[i]]
 
 
-@njit
+@inlined
 def _merge_needed(level, members, nodes, table, slot):
     """Merge the entries of a node where variables from `members` up are no longer needed, if that halves them."""
     bits = table.pattern_bits[members]
@@ -332,7 +332,7 @@ def _seek(top, members, nodes, table, slot):
     return size
 
 
-@njit
+@inlined
 def _count_last(ids, top, cells, wanted, nodes, table, hist, acc, sums):
     """sums[v] for every v of `wanted`, descending: one pass per lane word, one per variable of many states."""
     row, weight, entries, constant = nodes.row[top], nodes.weight[top], nodes.entries[top], nodes.constant[top]
@@ -356,7 +356,7 @@ def _count_last(ids, top, cells, wanted, nodes, table, hist, acc, sums):
         begin = end
 
 
-@njit
+@inlined
 def _split(top, members, ids, nodes, table, slot):
     """ids[i] = the cell of entry i of node `top`, split by the first of these members; returns the number of cells."""
     if members.size == 0:
@@ -370,7 +370,7 @@ def _split(top, members, ids, nodes, table, slot):
     return _number(ids, entries, c, slot) if c > entries else c
 
 
-@njit
+@inlined
 def _root(depth, table):
     """A stack with room for so many nodes, the empty prefix on it."""
     d = table.weights.size

@@ -16,14 +16,14 @@ What a family costs is read off sparse parent graphs, byte tables, or off the ro
 import numpy as np
 
 from extbnsl.kernels.bits import highest, lowest, popcount, u64
-from extbnsl.kernels.compiler import njit
+from extbnsl.kernels.compiler import inlined, njit
 from extbnsl.parents.best_score import above_low_bytes, new_shared_words
 from extbnsl.search.node_bound import fill_coarse, fine_part
 from extbnsl.search.open_list import finish_target, new_scratch
 from extbnsl.search.targets import first_of_number
 
 
-@njit
+@inlined
 def _generate(t, targets, sources, tables, shared, rules, scratch):
     """All successors in target t into the open list; the number of edges generated.
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.files import names
-from extbnsl.files.arrays import HEADER_BYTES, PIECE_BYTES, StoredFile, open_arrays, write_arrays
+from extbnsl.files.arrays import HEADER_BYTES, PIECE_BYTES, StoredFile, open_arrays
 from extbnsl.files.store import Store
 from extbnsl.machine.workers import chunks
 
@@ -73,7 +73,7 @@ def write_score_cache(
 ) -> ScoreCache:
     """Write families in score order, parents[X] (m, 1) and costs[X] (m,), to files of the store.
 
-    Raises as `write_arrays` does. O(families * sizes); memory: a piece of PIECE_BYTES, and a child's families.
+    Raises as `Store.write` does. O(families * sizes); memory: a piece of PIECE_BYTES, and a child's families.
     """
     n = len(parents)
     counts = np.stack([np.bincount(_sizes(p), minlength=n + 1) for p in parents], axis=1)  # size, child
@@ -82,10 +82,7 @@ def write_score_cache(
     files, starts = list[StoredFile](), list[int]()
     for lo, arrays in _pieces(parents, costs, counts):
         starts.append(lo)
-        files.append(
-            write_arrays(store.folder, names.numbered(stem, len(files)), arrays | ({} if files else {"first": first}))
-        )
-        store.add(files[-1:])
+        files.append(store.write(names.numbered(stem, len(files)), arrays | ({} if files else {"first": first})))
     return ScoreCache(store.folder, tuple(files), tuple(starts), n, first)
 
 

@@ -34,6 +34,7 @@ from extbnsl.files.store import Store
 from extbnsl.parents.exhaustive.lattice import Counts
 from extbnsl.parents.exhaustive.state import Level, start_enumeration
 from extbnsl.parents.exhaustive.stored import write_enumeration
+from extbnsl.run import directory as directory_module
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -203,6 +204,7 @@ class FullFileSystem:
             ),
             mock.patch.object(arrays_module, "open", open_file, create=True),
             mock.patch.object(atomic_module, "open", open_file, create=True),
+            mock.patch.object(directory_module, "open", open_file, create=True),
         ):
             yield
 

@@ -45,15 +45,15 @@ from extbnsl.cli import main
 from extbnsl.data import read_csv
 from extbnsl.errors import BudgetError, InputError, RunDirectoryError
 from extbnsl.events import Committed, LayerEnded, StageEnded, StageStarted
-from extbnsl.files.arrays import write_arrays
 from extbnsl.files.manifest import read_manifest
 from extbnsl.files.names import MANIFEST
 from extbnsl.files.recovery import recover
 from extbnsl.files.shelf import Shelf
+from extbnsl.files.store import Store
 from extbnsl.formats.score_writer import write_scores
 from extbnsl.machine.interrupts import Interrupts
 from extbnsl.machine.workers import Workers
-from extbnsl.parents.exhaustive import stored, surviving
+from extbnsl.parents.exhaustive import surviving
 from extbnsl.parents.exhaustive.state import start_enumeration
 
 
@@ -297,15 +297,18 @@ def test_what_counting_had_on_disk_is_gone_before_the_search(dataset, tmp_path, 
     assert found[:2] == [set(), {"scores.h5"}]
 
 
+write = Store.write
+
+
 class Pieces:
     """A stop signal that comes when so many pieces of counting have been written, and how many came after that."""
 
     def __init__(self, most):
         self.written, self._most = 0, most
 
-    def write_arrays(self, folder, name, piece):
+    def write(self, store, name, piece):
         self.written += name.startswith("runs/counting-")
-        return write_arrays(folder, name, piece)
+        return write(store, name, piece)
 
     def __call__(self):
         return "interrupted" if self.written >= self._most else None
@@ -321,7 +324,7 @@ def test_a_stop_does_not_wait_for_all_pieces_of_counting(dataset, undisturbed, t
     monkeypatch.setattr(extbnsl.proof.commits, "STOP_SECONDS", 0.0)
     pieces = Pieces(most)
     with monkeypatch.context() as patch:
-        patch.setattr(stored, "write_arrays", pieces.write_arrays)
+        patch.setattr(Store, "write", lambda *file: pieces.write(*file))
         assert session(tmp_path, dataset, stop=pieces).status == "interrupted"
     assert pieces.late <= 1  # one more when the last commit tries again
     assert arrays(tmp_path) == {file.name for file in read_manifest(tmp_path).files}
@@ -344,10 +347,12 @@ def test_killed_between_pieces_of_counting(dataset, undisturbed, tmp_path, monke
     assert sum(held) > 5
 
 
-def test_what_has_been_counted_is_left_out_where_the_disk_has_no_room(dataset, undisturbed, tmp_path):
-    result = session(tmp_path, dataset, disk=1000)
+@pytest.mark.parametrize("room", range(0, 60_000, 4_000))
+def test_what_has_no_room_on_disk_is_left_out(dataset, undisturbed, tmp_path, room):
+    result = session(tmp_path, dataset, disk=room)
     assert result.status == "disk_limit"
-    assert arrays(tmp_path) == {"scores.h5"}
+    assert result.stats["peak_disk_bytes"] <= room
+    assert sum((tmp_path / name).stat().st_size for name in arrays(tmp_path)) <= room
     assert_ends_as(tmp_path, dataset, undisturbed[0])
 
 

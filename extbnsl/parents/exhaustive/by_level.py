@@ -28,11 +28,12 @@ from extbnsl.parents.exhaustive.lattice import Counts, Rules
 from extbnsl.parents.exhaustive.problem import CountingProblem
 from extbnsl.parents.exhaustive.state import Begun, Enumeration, Filled, Level, start_enumeration
 
-CHUNK = 8192  # varsets of one task
+CHUNK = 1 << 14  # varsets of one task
 MARKED_BLOCKS = 4096  # of 64 ranks each, of one task
-AHEAD = 4  # tasks per thread that wait at a time
+AHEAD = 8  # tasks per thread that wait at a time
 TOLD = 64  # tasks between two words to the observer
-TASK_BYTES = 1 << 20  # of the rows or the families that a task may make
+TASK_BYTES = 1 << 20  # of the rows that a task may make
+JUDGED_BYTES = 8 << 20  # of the families that a task may find: a tenth of that, most of the time
 CANDIDATE_BYTES = 10  # of a family that is not in its child's list yet, beside its parents
 ENTRIES_PER_TASK = 40_000_000  # rows times varsets that one counting task may touch: a fraction of a second
 
@@ -187,7 +188,7 @@ class _Counting:
         shared = level.size, level.alive, counts, self.rules
         waiting: list[tasks.Candidates] = []
         size, candidate = 0, CANDIDATE_BYTES + 8 * width
-        most = min(CHUNK, TASK_BYTES // (candidate * self.problem.limits.size))
+        most = min(CHUNK, JUDGED_BYTES // (candidate * self.problem.limits.size))
         unit = f"parent sets of {level.size} judged"
         for lo, hi, (own, candidates) in self._each(tasks.judge, extend.rows, total, most, shared, unit):
             if not last:

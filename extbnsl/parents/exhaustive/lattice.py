@@ -318,32 +318,34 @@ def drop_hopeless(first, last, size, children, places, rules, tables, alive):
     child, so that a child's tables stay in cache; neighbouring varsets differ in their low byte alone most of the time,
     so the AND over the other bytes is kept.
     """
-    costs, width, byte, block_first = tables.costs, tables.width, tables.byte, tables.block_first
+    costs, bits, width, byte, block_first = tables.costs, tables.bits, tables.width, tables.byte, tables.block_first
+    parameter, arities, floors = rules.parameter, rules.arities, rules.floors
     kept = np.empty(max(1, width.max()), np.uint64)
-    rows, varsets, states, high_of = _written_out(first, last, size, places, rules, alive)
-    first_of, own = _by_child(rows, alive, rules.arities.size)
+    rows, varsets, states, high_of = _written_out(first, last, size, places, arities, rules.binomials, alive)
+    first_of, own = _by_child(rows, alive, arities.size)
     for c in range(children.size):
         x = children[c]
         w = width[c]
         base = tables.first[c]
         blocks = block_first[c + 1] - block_first[c]
         low_block = blocks > 0 and byte[block_first[c]] == 0
+        start = block_row(c, 0, 0, 0, tables)
         high = -1
         ready = 0
         for p in range(first_of[x], first_of[x + 1]):
             i = own[p]
-            bound = rules.floors[x] + family_penalty(rules.parameter, rules.arities[x], states[i])
+            bound = floors[x] + family_penalty(parameter, arities[x], states[i])
             if high_of[i] != high:
                 high = high_of[i]
                 ready = 0
-            row = block_row(c, 0, 0, np.int64(varsets[i, 0] & u64(255)), tables)
+            row = start + np.int64(varsets[i, 0] & u64(255))
             for word in range(w):
                 if costs[base + (word << 6)] > bound:
                     break
                 if word == ready:
                     kept[word] = _inside_high_bytes(c, varsets[i], word, low_block, tables)
                     ready += 1
-                left = kept[word] & tables.bits[row + word * (blocks << 8)] if low_block else kept[word]
+                left = kept[word] & bits[row + word * (blocks << 8)] if low_block else kept[word]
                 if left:
                     if costs[base + (word << 6) + np.int64(lowest(left))] <= bound:
                         alive[rows[i], x >> 6] ^= u64(1) << u64(x & 63)
@@ -375,13 +377,13 @@ def _by_child(rows, alive, n):
 
 
 @njit
-def _written_out(first, last, size, places, rules, alive):
+def _written_out(first, last, size, places, arities, binomials, alive):
     """Of the varsets at these places those with a child in alive[place - first]: where that is, the varset (m, w), the
     product of the arities, float64, and how often the bytes but the lowest have changed since the first one, int64."""
     total = last - first
     rows, varsets = np.empty(total, np.uint64), np.empty(alive.shape, np.uint64)
     states, high_of = np.ones(total, np.float64), np.zeros(total, np.int64)
-    walk = start_walk(size, rules.binomials)
+    walk = start_walk(size, binomials)
     members = walk.members
     block, before = find_place(first, places)
     bits = places[block, 0] & ~before
@@ -390,11 +392,11 @@ def _written_out(first, last, size, places, rules, alive):
         block, bits, rank = next_present(block, bits, places)
         if not _any(alive, i):
             continue
-        go_to(rank, walk, rules.binomials)
+        go_to(rank, walk, binomials)
         rows[m] = i
         _write_varset(members, size, varsets, m)
         for k in range(size):
-            states[m] *= rules.arities[members[k]]
+            states[m] *= arities[members[k]]
         if m > 0:
             differs = (varsets[m, 0] ^ varsets[m - 1, 0]) >> u64(8)
             for q in range(1, varsets.shape[1]):
@@ -407,12 +409,13 @@ def _written_out(first, last, size, places, rules, alive):
 @njit
 def _inside_high_bytes(c, varset, word, low_block, tables):
     """One word of a child's bitset of parent sets with no member outside `varset`, its low byte left out of account."""
-    first = tables.block_first[c]
+    bits, byte, first = tables.bits, tables.byte, tables.block_first[c]
+    row = block_row(c, word, 0, 0, tables)
     left = ~u64(0)
     for b in range(1 if low_block else 0, tables.block_first[c + 1] - first):
-        at = tables.byte[first + b]
+        at = byte[first + b]
         value = np.int64((varset[at >> 3] >> u64((at & 7) << 3)) & u64(255))
-        left &= tables.bits[block_row(c, word, b, value, tables)]
+        left &= bits[row + (b << 8) + value]
     return left
 
 

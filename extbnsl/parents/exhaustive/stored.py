@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from extbnsl.errors import ExtbnslError
 from extbnsl.files import names
-from extbnsl.files.arrays import HEADER_BYTES, StoredFile, write_arrays
+from extbnsl.files.arrays import HEADER_BYTES, StoredFile
 from extbnsl.files.lists import array_pieces, list_pieces, read_lists, read_pieces
 from extbnsl.files.shelf import Shelf
 from extbnsl.files.store import Store
@@ -67,9 +67,8 @@ def write_enumeration(
             if files and give_up():
                 store.keep_only(before)
                 return None
-            files.append(write_arrays(store.folder, name, content))
+            files.append(store.write(name, content))
             touched(sum(array.nbytes for array in content.values()))
-            store.add(files[-1:])
             store.synchronise(files[-1:])
     except (ExtbnslError, MemoryError):
         store.keep_only(before)
