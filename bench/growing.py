@@ -122,7 +122,7 @@ def measured(point: Point, run: measure.Run) -> Row:
         "disk_bytes": stats["peak_disk_bytes"],
         "disk_promised_bytes": COUNTING_BYTES + HEADERS * (frontier + ANCESTOR_BYTES * kept),
         "rss_bytes": stats["peak_rss_bytes"],
-        "rss_promised_bytes": None if point.budget == "all" else parse_size(point.budget) + OVERHEAD,
+        "rss_promised_bytes": None if point.budget == "all" else parse_size(point.budget, "memory") + OVERHEAD,
     }
 
 

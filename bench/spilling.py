@@ -69,7 +69,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     problem = prepared(options.data, options.static)
     searched(problem, 1 << 40)  # compiles the kernels if need be
-    found = [(budget, searched(problem, parse_size(budget))) for budget in options.budgets.split(",")]
+    found = [(budget, searched(problem, parse_size(budget, "--budgets"))) for budget in options.budgets.split(",")]
     ample = found[-1][1].search
     head = ["budget", "search CPU s", "/ last", "gathering", "duplicates", "writing", "kept", "pulled", "merged/s"]
     print(aligned([head, *([budget, *_cells(parts, ample)] for budget, parts in found)]))

@@ -3,6 +3,7 @@
 Nothing heavy is imported before it is called.
 """
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from extbnsl.results.result import Result
     from extbnsl.scores.local import LocalScores
 
+_OPTION = re.compile(r"--([a-z]+(?:-[a-z]+)*)")  # as sentences name it that are made for the command line
+
 
 def learn(
     data: Any,
@@ -23,6 +26,7 @@ def learn(
     memory: int | str | None = None,
     disk: int | str | None = None,
     scratch_dir: "str | PathLike[str] | None" = None,
+    compress: bool = False,
     threads: int | None = None,
     time_limit: float | str | None = None,
     seed: int = 0,
@@ -42,32 +46,37 @@ def learn(
     `data`: a data frame, a 2-D array of integers (N, n), a Dataset, or LocalScores. `score`: "mdl" or "aic", for data.
     `memory` and `disk`: bytes or text such as "8GiB"; `time_limit`: seconds or text such as "1h30m"; None is the
     default of the command line. What exceeds the memory goes to files below `scratch_dir`, or else where temporary
-    files go, and is gone at the end. `names` are for arrays; `missing` and `discretise` for frames and arrays, as in
-    `extbnsl.data.read_csv`. `progress`: True for lines on standard error, or an observer of
-    `extbnsl.events`. Costs are in nats, minimised. Raises InputError for what cannot be used, BudgetError if
-    memory, disk or time ran out before there was a network.
+    files go, and is gone at the end; `compress` makes some of them smaller. `names` are for arrays; `missing` and
+    `discretise` for frames and arrays, as in `extbnsl.data.read_csv`. `progress`: True for lines on standard error, or
+    an observer of `extbnsl.events`. Costs are in nats, minimised. Raises InputError for what cannot be used,
+    BudgetError if memory, disk or time ran out before there was a network.
     """
     from extbnsl.claims import Claim
+    from extbnsl.errors import ExtbnslError
     from extbnsl.events import ignore
-    from extbnsl.machine.budgets import Budgets, parse_duration, parse_size
+    from extbnsl.machine.budgets import MINIMUM_MEMORY, Budgets, parse_duration, parse_size
     from extbnsl.proof.methods import Methods
     from extbnsl.solver.place import Place
     from extbnsl.solver.solve import solve
 
     observer = _lines_on_stderr() if progress is True else progress or ignore
-    return solve(
-        _problem(data, names, missing, discretise),
-        Claim(score, max_parents),
-        Methods(lower_bound, fixing, ancestral, path_extension, parent_graph, polish, seed),
-        Budgets(
-            memory=None if memory is None else parse_size(memory),
-            disk=None if disk is None else parse_size(disk, "disk"),
-            threads=threads,
-            time_limit=None if time_limit is None else parse_duration(time_limit),
-        ),
-        Place(scratch=None if scratch_dir is None else Path(scratch_dir)),
-        observer=observer,
-    )
+    try:
+        return solve(
+            _problem(data, names, missing, discretise),
+            Claim(score, max_parents),
+            Methods(lower_bound, fixing, ancestral, path_extension, parent_graph, polish, seed),
+            Budgets(
+                memory=None if memory is None else parse_size(memory, "memory", MINIMUM_MEMORY),
+                disk=None if disk is None else parse_size(disk, "disk"),
+                threads=threads,
+                time_limit=None if time_limit is None else parse_duration(time_limit),
+            ),
+            Place(scratch=None if scratch_dir is None else Path(scratch_dir), compress=compress),
+            observer=observer,
+        )
+    except ExtbnslError as error:
+        error.args = (_OPTION.sub(lambda found: found[1].replace("-", "_"), str(error)),)
+        raise
 
 
 def _problem(

@@ -226,7 +226,4 @@ def _threads(text: str) -> int:
 
 
 def _memory(text: str) -> int:
-    size = parse_size(text, "--memory")
-    if size < MINIMUM_MEMORY:
-        raise InputError(f"--memory: {text!r} is too little; give at least {format_size(MINIMUM_MEMORY)}.")
-    return size
+    return parse_size(text, "--memory", MINIMUM_MEMORY)

@@ -107,10 +107,10 @@ class Deadline:
         return time.monotonic() >= self.at
 
 
-def parse_size(size: str | int, option: str = "memory") -> int:
+def parse_size(size: str | int, option: str, least: int = 1) -> int:
     """Bytes of '512MiB', '8GiB', '40GB', '8G' (= 8GiB), '1e9' or an integer.
 
-    Raises InputError, naming `option`, for anything else and for sizes below one byte.
+    Raises InputError, naming `option`, for anything else and for sizes below `least`.
     """
     found = _SIZE.fullmatch(str(size).strip().upper())
     if isinstance(size, bool) or found is None or found[2] not in _SIZE_UNITS:
@@ -118,7 +118,10 @@ def parse_size(size: str | int, option: str = "memory") -> int:
     amount = float(found[1]) * _SIZE_UNITS[found[2]]
     if not 1 <= amount < 2**63:
         raise InputError(f"{option}: {size!r} must be at least one byte and less than 8 EiB.")
-    return int(found[1]) if found[2] == "" and found[1].isdigit() else int(amount)
+    bytes_ = int(found[1]) if found[2] == "" and found[1].isdigit() else int(amount)
+    if bytes_ < least:
+        raise InputError(f"{option}: {size!r} is too little; give at least {format_size(least)}.")
+    return bytes_
 
 
 def parse_duration(duration: str | float, option: str = "time_limit") -> float:

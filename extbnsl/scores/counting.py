@@ -241,10 +241,10 @@ def _sum_two_states(acc, cells, at, width, mlogm):
 
 
 @njit
-def _count_word(ids, row, weight, entries, cells, lanes, acc, wanted, shift_of, arities, width, mlogm, out):
-    """Add to out[v] the sum of m ln m over cells x states, for every wanted variable of one lane word.
+def _sum_lanes(ids, row, weight, entries, cells, lanes, width, acc):
+    """acc[c] = the lanes of one word, each the records with its variable's states, summed up over a cell's entries.
 
-    Cells of no or one record add nothing and are squeezed out first. `acc` is zero before and after.
+    `acc` is zero before. Cells of no or one record add nothing to T and are squeezed out; returns how many are left.
     """
     for i in range(entries):
         acc[ids[i]] += u64(weight[i]) * lanes[row[i]]
@@ -255,15 +255,7 @@ def _count_word(ids, row, weight, entries, cells, lanes, acc, wanted, shift_of, 
         acc[c] = 0
         acc[kept] = counts
         kept += (counts & mask) > u64(1)
-    for k in range(wanted.size):
-        v = wanted[k]
-        at = u64(shift_of[v])
-        if arities[v] == 2:
-            out[v] += _sum_two_states(acc, kept, at, u64(width), mlogm)
-        else:
-            out[v] += _sum_many_states(acc, kept, at, u64(width), arities[v], mlogm)
-    for c in range(kept + 1):
-        acc[c] = 0
+    return kept
 
 
 @njit
@@ -345,14 +337,18 @@ def _count_last(ids, top, cells, wanted, nodes, table, hist, acc, sums):
         end = begin + 1
         while end < wanted.size and word >= 0 and word_of[wanted[end]] == word:
             end += 1
-        group = wanted[begin:end]
-        sums[group] = constant
+        sums[wanted[begin:end]] = constant
         if word < 0:
             sums[v] += _count_one(ids, weight, row, states[v], entries, u64(arities[v]), hist, mlogm)
         else:
-            _count_word(
-                ids, row, weight, entries, cells, lanes[word], acc, group, shift_of, arities, width, mlogm, sums
-            )  # fmt: skip
+            kept = _sum_lanes(ids, row, weight, entries, cells, lanes[word], width, acc)
+            for k in range(begin, end):
+                v = wanted[k]
+                if arities[v] == 2:
+                    sums[v] += _sum_two_states(acc, kept, u64(shift_of[v]), u64(width), mlogm)
+                else:
+                    sums[v] += _sum_many_states(acc, kept, u64(shift_of[v]), u64(width), arities[v], mlogm)
+            acc[: kept + 1] = 0
         begin = end
 
 

@@ -32,7 +32,7 @@ EXAMPLE = str(Path(__file__).parents[2] / "examples" / "asia.csv")
     ],
 )
 def test_sizes_are_bytes(text, size):
-    assert budgets.parse_size(text) == size
+    assert budgets.parse_size(text, "memory") == size
 
 
 @pytest.mark.parametrize("text", ["", "GiB", "-1", "8 GiBs", "0", "0.1", "nan", "inf", "1e400", "8,5GiB", "1E", True])

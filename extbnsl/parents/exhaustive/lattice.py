@@ -226,12 +226,13 @@ def _keep_below(count, varset):
 
 
 @inlined
-def _gains(size, walk, states, own, parameter, arities, here, facets, gain, left):
+def _gains(size, walk, states, own, rules, here, facets, gain, left):
     """Drop from `left` (w,) the children X with H(Y | Q - Y) too small for some Y of the walk's varset Q.
 
     states: of Q jointly; own: T(Q). gain[k] gets what the k-th member must gain, per (r_X - 1), up to the first that
     leaves no child. Returns whether any child is left.
     """
+    parameter, arities = rules.parameter, rules.arities
     n = arities.size
     some = True
     k = 0
@@ -257,7 +258,7 @@ def next_alive(first, last, size, extend, below, level, rules, alive):
     counts `below` belong to level size - 1, those of `level` to level size.
     """
     (places_here, here), (places, above) = below, level
-    parameter, arities, limits, binomials = rules.parameter, rules.arities, rules.limits, rules.binomials
+    arities, limits, binomials = rules.arities, rules.limits, rules.binomials
     words = extend.shape[1]
     walk = start_walk(size, binomials)
     members = walk.members
@@ -283,7 +284,7 @@ def next_alive(first, last, size, extend, below, level, rules, alive):
             states = 1.0
             for k in range(size):
                 states *= arities[members[k]]
-            some = _gains(size, walk, states, above[i], parameter, arities, here, facets, gain, left)
+            some = _gains(size, walk, states, above[i], rules, here, facets, gain, left)
         for q in range(words):
             alive[i - first, q] = left[q]
         # where Y has the least arity of all, judge_families has seen H(X | Q - Y)
