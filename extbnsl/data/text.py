@@ -1,13 +1,16 @@
 """Text files as the user has them: plain or gzip, UTF-8 with or without a byte order mark."""
 
 import codecs
+import contextlib
 import gzip
+import io
 import os
+import select
 import stat
 import zlib
 from collections.abc import Iterator
 from os import PathLike
-from typing import BinaryIO, cast
+from typing import Any
 
 from extbnsl.data.reading import Reading
 from extbnsl.errors import InputError
@@ -17,6 +20,7 @@ GZIP_MAGIC = b"\x1f\x8b"
 BLOCK = 1 << 18  # bytes read at a time: few calls, and what is made of a block fits the smallest memory budget
 LARGE_BLOCK = 1 << 20  # where there is memory: wide tables then have some rows in a block
 AMPLE = 1 << 28  # bytes of memory that are enough for large blocks
+LOOK_SECONDS = 0.2  # at the time limit, while there is nothing to read
 LONGEST_LINE = 1 << 22  # bytes; a row of a million short fields has fewer
 
 
@@ -63,10 +67,10 @@ def _data(path: str | PathLike[str], reading: Reading) -> Iterator[bytes]:
     """The bytes of a file, decompressed, a block at a time."""
     size = LARGE_BLOCK if reading.memory >= AMPLE else BLOCK
     try:
-        with open(path, "rb") as file:
+        with io.BufferedReader(_Waiting(path, reading), BLOCK) as file:
             total = _size(file)
             packed = file.peek(len(GZIP_MAGIC)).startswith(GZIP_MAGIC)
-            stream = cast(BinaryIO, gzip.GzipFile(fileobj=file)) if packed else file
+            stream = gzip.GzipFile(fileobj=file) if packed else file
             while data := stream.read(size):
                 reading.advanced(path, file.tell() if total else 0, total)
                 yield data
@@ -76,7 +80,39 @@ def _data(path: str | PathLike[str], reading: Reading) -> Iterator[bytes]:
         raise InputError(f"{path} cannot be read ({error.strerror}): check the name and the permissions.") from None
 
 
-def _size(file: BinaryIO) -> int:
+class _Waiting(io.RawIOBase):
+    """A file to read; what has nothing to say yet, such as a pipe, is waited for until the time is up."""
+
+    def __init__(self, path: str | PathLike[str], reading: Reading) -> None:
+        self._path, self._reading = path, reading
+        self._file = os.open(path, os.O_RDONLY | os.O_NONBLOCK)  # a pipe that nobody writes to would not open otherwise
+
+    def readable(self) -> bool:
+        return True
+
+    def fileno(self) -> int:
+        return self._file
+
+    def seekable(self) -> bool:
+        return stat.S_ISREG(os.fstat(self._file).st_mode)
+
+    def tell(self) -> int:
+        return os.lseek(self._file, 0, os.SEEK_CUR)
+
+    def readinto(self, buffer: Any) -> int:
+        while True:
+            if select.select([self._file], [], [], LOOK_SECONDS)[0]:
+                with contextlib.suppress(BlockingIOError):  # another process was faster
+                    return os.readv(self._file, [buffer])
+            self._reading.check_time(self._path)
+
+    def close(self) -> None:
+        if not self.closed:
+            os.close(self._file)
+        super().close()
+
+
+def _size(file: io.BufferedIOBase) -> int:
     """The size of a regular file; 0 for what has none, such as a pipe."""
     status = os.fstat(file.fileno())
     return status.st_size if stat.S_ISREG(status.st_mode) else 0

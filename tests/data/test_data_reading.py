@@ -1,6 +1,9 @@
 """Reading keeps its memory, hears the time limit, says how far it is, and reads or refuses any bytes."""
 
 import gzip
+import os
+import threading
+import time
 
 import numpy as np
 import pytest
@@ -87,6 +90,44 @@ def test_the_time_limit_is_heard_while_a_file_is_read(tmp_path):
     with pytest.raises(BudgetError, match=r"time limit passed while .*data\.csv\.gz was read: give a longer"):
         read_csv(path, reading=Reading(AMPLE - 1, Deadline.after(0.05), seen.append))
     assert 0 < len(seen) < 32
+
+
+@pytest.mark.parametrize("written", [False, True])
+def test_the_time_limit_is_heard_while_a_pipe_says_nothing(tmp_path, written):
+    """A pipe that nobody has opened to write, and one with half a file."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = os.open(pipe, os.O_RDWR)
+    if written:
+        os.write(writer, b"a,b\n0,1\n")
+    else:
+        os.close(writer)
+    began = time.monotonic()
+    with pytest.raises(BudgetError, match=r"The time limit passed while .*pipe was read"):
+        read_csv(pipe, reading=Reading(deadline=Deadline.after(0.5)))
+    assert 0.4 < time.monotonic() - began < 2
+    if written:
+        os.close(writer)
+
+
+def test_a_pipe_is_read_when_it_speaks(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+
+    def write():
+        for text in ("a,b\n0,1", "\n1,0\n", "1,1\n"):
+            time.sleep(0.3)
+            if text.startswith("a"):
+                files.append(open(pipe, "w"))  # noqa: SIM115 - it stays open
+            files[0].write(text)
+            files[0].flush()
+        files[0].close()
+
+    files = []
+    thread = threading.Thread(target=write)
+    thread.start()
+    assert read_csv(pipe, reading=Reading(deadline=Deadline.after(60))).codes.tolist() == [[0, 1], [1, 0], [1, 1]]
+    thread.join()
 
 
 def test_the_observer_hears_how_far_it_is(tmp_path):
