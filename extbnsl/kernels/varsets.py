@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 WORD_BITS = 64
+ROWS = 1 << 16  # whose members are looked at together
 
 
 def words(variables: int) -> int:
@@ -19,15 +20,19 @@ def words(variables: int) -> int:
 
 def pack(members: Iterable[int], variables: int) -> NDArray[np.uint64]:
     """The varset of `members`, shape (words(variables),)."""
-    row = np.zeros(words(variables), dtype=np.uint64)
-    for i in members:
-        row[i // WORD_BITS] |= np.uint64(1 << (i % WORD_BITS))
-    return row
+    bits = np.zeros(WORD_BITS * words(variables), dtype=np.uint8)
+    bits[list(members)] = 1
+    return np.packbits(bits, bitorder="little").view("<u8").astype(np.uint64, copy=False)
 
 
 def unpack(varset: NDArray[np.uint64]) -> tuple[int, ...]:
     """The members of one varset, ascending."""
-    return tuple(WORD_BITS * w + b for w, word in enumerate(varset.tolist()) for b in range(WORD_BITS) if word >> b & 1)
+    return tuple(np.flatnonzero(_bits(varset)).tolist())
+
+
+def _bits(varsets: NDArray[np.uint64]) -> NDArray[np.uint8]:
+    """Whether each variable is a member: (..., w) -> (..., 64 w)."""
+    return np.unpackbits(np.ascontiguousarray(varsets, "<u8").view(np.uint8), axis=-1, bitorder="little")
 
 
 def sizes(varsets: NDArray[np.uint64]) -> NDArray[np.int64]:
@@ -38,9 +43,12 @@ def sizes(varsets: NDArray[np.uint64]) -> NDArray[np.int64]:
 def renumber(varsets: NDArray[np.uint64], new: NDArray[np.int64], variables: int) -> NDArray[np.uint64]:
     """The varsets (m, words) with member v called new[v], or left out where that is -1, over `variables` variables."""
     renumbered = np.zeros((varsets.shape[0], words(variables)), dtype=np.uint64)
-    for v in unpack(np.bitwise_or.reduce(varsets, axis=0)):
-        target = int(new[v])
-        if target >= 0:
-            has = (varsets[:, v // WORD_BITS] >> np.uint64(v % WORD_BITS)) & np.uint64(1)
-            renumbered[:, target // WORD_BITS] |= has << np.uint64(target % WORD_BITS)
+    for begin in range(0, varsets.shape[0], ROWS):
+        some = varsets[begin : begin + ROWS]
+        at, word = np.nonzero(some)  # the members of wide varsets lie in few words
+        which, bit = np.nonzero(_bits(some[at, word, None]))
+        target = new[WORD_BITS * word[which] + bit]
+        stays = target >= 0
+        row, target = begin + at[which[stays]], target[stays]
+        np.bitwise_or.at(renumbered, (row, target // WORD_BITS), np.uint64(1) << (target % WORD_BITS).astype(np.uint64))
     return renumbered

@@ -51,14 +51,6 @@ def split(parents: Sequence[NDArray], costs: Sequence[NDArray], put: Put) -> tup
     return tuple(_component(own, parents, costs, put) for own in members)
 
 
-def origin(component: Component, i: int, scores: LocalScores) -> NDArray[np.int64]:
-    """The row of each of the component's families of child i in the local scores: int64 (m,). O(families of i)."""
-    x = component.variables[i]
-    if component.size == scores.variables:
-        return np.arange(component.costs[i].size)
-    return _projected(scores.parents[x], scores.costs[x], component.variables, scores.variables)[2]
-
-
 def _strongly_connected(candidates: list[tuple[int, ...]]) -> list[list[int]]:
     """Tarjan's algorithm (1972) on the arcs child -> candidate parent: candidate parents come first."""
     n = len(candidates)
@@ -96,22 +88,22 @@ def _strongly_connected(candidates: list[tuple[int, ...]]) -> list[list[int]]:
 
 
 def _component(variables: tuple[int, ...], parents: Sequence[NDArray], costs: Sequence[NDArray], put: Put) -> Component:
-    cut = [[put(array) for array in _projected(parents[x], costs[x], variables, len(parents))[:2]] for x in variables]
+    position = np.full(len(parents), -1, dtype=np.int64)
+    position[list(variables)] = np.arange(len(variables))
+    cut = [[put(array) for array in _projected(parents[x], costs[x], position, len(variables))] for x in variables]
     return Component(variables, tuple(own[0] for own in cut), tuple(own[1] for own in cut))
 
 
 def _projected(
-    parents: NDArray[np.uint64], costs: NDArray[np.float64], variables: tuple[int, ...], n: int
-) -> tuple[NDArray[np.uint64], NDArray[np.float64], NDArray[np.int64]]:
-    """One child's families with the parents outside `variables` taken as given, the undominated ones."""
-    position = np.full(n, -1, dtype=np.int64)
-    position[list(variables)] = np.arange(len(variables))
-    cut = renumber(parents, position, len(variables))
+    parents: NDArray[np.uint64], costs: NDArray[np.float64], position: NDArray[np.int64], size: int
+) -> tuple[NDArray[np.uint64], NDArray[np.float64]]:
+    """One child's families with the parents that have no position taken as given, the undominated ones."""
+    cut = renumber(parents, position, size)
     order = canonical_order(cut, costs)
-    if np.isin(unpack(np.bitwise_or.reduce(parents, axis=0)), variables).all():
-        return np.ascontiguousarray(cut[order]), costs[order], order  # nothing was cut off: they are pruned as before
+    if (position[list(unpack(np.bitwise_or.reduce(parents, axis=0)))] >= 0).all():
+        return np.ascontiguousarray(cut[order]), costs[order]  # nothing was cut off: they are pruned as before
     _, first = np.unique(cut[order], axis=0, return_index=True)  # the cheapest of equal ones
     rows = order[np.sort(first)]
     cut, cheapest = np.ascontiguousarray(cut[rows]), costs[rows]
     keep = undominated(cut, cheapest)
-    return np.ascontiguousarray(cut[keep]), cheapest[keep], rows[keep]
+    return np.ascontiguousarray(cut[keep]), cheapest[keep]

@@ -93,7 +93,13 @@ def local_scores(
 
 def canonical_order(varsets: NDArray[np.uint64], costs: NDArray[np.float64]) -> NDArray[np.int64]:
     """The permutation that sorts one child's families: ascending cost, fewer parents, smaller varset."""
-    return np.lexsort((*varsets.T, sizes(varsets), costs))
+    key = varsets[:, 0] if varsets.shape[1] == 1 else _in_numeric_order(varsets)
+    return np.lexsort((key, sizes(varsets), costs))
+
+
+def _in_numeric_order(varsets: NDArray[np.uint64]) -> NDArray[np.void]:
+    """One key for each of the varsets (m, w), of bytes that are compared from the highest on."""
+    return np.ascontiguousarray(varsets[:, ::-1], ">u8").view(f"V{8 * varsets.shape[1]}")[:, 0]
 
 
 def _sorted(varsets: NDArray[np.uint64], costs: NDArray[np.float64]) -> tuple[NDArray[np.uint64], NDArray[np.float64]]:

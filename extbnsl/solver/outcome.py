@@ -11,7 +11,7 @@ from extbnsl.data import Dataset
 from extbnsl.errors import VerificationError
 from extbnsl.kernels.varsets import pack, unpack
 from extbnsl.networks.network import Network
-from extbnsl.parents.components import Component, origin
+from extbnsl.parents.components import Component
 from extbnsl.parents.exhaustive.surviving import Survivors
 from extbnsl.proof.commits import Commits
 from extbnsl.proof.context import Context
@@ -93,19 +93,16 @@ def _network(solution: Solution) -> tuple[Network, tuple[int, ...], float]:
     parents: list[tuple[int, ...]] = [()] * scores.variables
     order: list[int] = []
     cost = []
+    before = pack((), scores.variables)
     for part, component in zip(solution.parts, solution.components, strict=True):
-        before: list[int] = []
-        for i in part.order:
-            child = component.variables[i]
-            outside = component.parents[i] & ~pack(before, component.size)
-            inside = np.flatnonzero(np.logical_not(outside.any(axis=1)))
+        for child in (component.variables[i] for i in part.order):
+            inside = np.flatnonzero(np.logical_not((scores.parents[child] & ~before).any(axis=1)))
             if not inside.size:
                 raise VerificationError(f"{scores.names[child]!r} has no parent set among the variables before it.")
-            place = int(inside[0])  # they are in score order
-            row = int(origin(component, i, scores)[place])
+            row = int(inside[0])  # they are in score order
             parents[child] = unpack(scores.parents[child][row])
             cost.append(float(scores.costs[child][row]))
-            before.append(i)
+            before = before | pack((child,), scores.variables)
             order.append(child)
     return Network(scores.names, tuple(parents)), tuple(order), math.fsum(cost)
 

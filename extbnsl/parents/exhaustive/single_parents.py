@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from extbnsl.files.shelf import Shelf
 from extbnsl.kernels.bits import u64
 from extbnsl.kernels.compiler import njit
-from extbnsl.kernels.varsets import pack, words
+from extbnsl.kernels.varsets import WORD_BITS, words
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.parents.exhaustive.problem import CountingProblem
 from extbnsl.parents.exhaustive.state import Enumeration, start_enumeration
@@ -47,7 +47,9 @@ def _cheapest(x: int, costs: NDArray[np.float64], most: int) -> tuple[NDArray[np
     if better.size > most:
         better = better[np.argpartition(costs[better], most)[:most]]
     chosen = np.append(better, x)
-    varsets = np.stack([pack(() if y == x else (y,), n) for y in chosen.tolist()])
+    varsets = np.zeros((chosen.size, words(n)), np.uint64)
+    at = np.arange(better.size)
+    varsets[at, better // WORD_BITS] = np.uint64(1) << (better % WORD_BITS).astype(np.uint64)
     order = canonical_order(varsets, costs[chosen])
     return varsets[order], costs[chosen][order]
 
