@@ -20,7 +20,7 @@ GZIP_MAGIC = b"\x1f\x8b"
 BLOCK = 1 << 18  # bytes read at a time: few calls, and what is made of a block fits the smallest memory budget
 LARGE_BLOCK = 1 << 20  # where there is memory: wide tables then have some rows in a block
 AMPLE = 1 << 28  # bytes of memory that are enough for large blocks
-LOOK_SECONDS = 0.2  # at the time limit, while there is nothing to read
+LOOK_MILLISECONDS = 200  # at the time limit, while there is nothing to read
 LONGEST_LINE = 1 << 22  # bytes; a row of a million short fields has fewer
 
 
@@ -86,6 +86,8 @@ class _Waiting(io.RawIOBase):
     def __init__(self, path: str | PathLike[str], reading: Reading) -> None:
         self._path, self._reading = path, reading
         self._file = os.open(path, os.O_RDONLY | os.O_NONBLOCK)  # a pipe that nobody writes to would not open otherwise
+        self._ready = select.poll()
+        self._ready.register(self._file, select.POLLIN)
 
     def readable(self) -> bool:
         return True
@@ -101,7 +103,7 @@ class _Waiting(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> int:
         while True:
-            if select.select([self._file], [], [], LOOK_SECONDS)[0]:
+            if self._ready.poll(LOOK_MILLISECONDS):
                 with contextlib.suppress(BlockingIOError):  # another process was faster
                     return os.readv(self._file, [buffer])
             self._reading.check_time(self._path)
