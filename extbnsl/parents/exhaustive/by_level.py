@@ -33,7 +33,7 @@ MARKED_BLOCKS = 4096  # of 64 ranks each, of one task
 AHEAD = 8  # tasks per thread that wait at a time
 TOLD = 64  # tasks between two words to the observer
 TASK_BYTES = 1 << 20  # of the rows that a task may make
-JUDGED_BYTES = 8 << 20  # of the families that a task may find: a tenth of that, most of the time
+JUDGED_BYTES = 8 << 20  # of the room for families that a task may find, as if all won: few do
 CANDIDATE_BYTES = 10  # of a family that is not in its child's list yet, beside its parents
 ENTRIES_PER_TASK = 40_000_000  # rows times varsets that one counting task may touch: a fraction of a second
 
