@@ -25,6 +25,11 @@ def pack(members: Iterable[int], variables: int) -> NDArray[np.uint64]:
     return np.packbits(bits, bitorder="little").view("<u8").astype(np.uint64, copy=False)
 
 
+def add(member: int, varset: NDArray[np.uint64]) -> None:
+    """Add a member to a varset (words,), in place."""
+    varset[member // WORD_BITS] |= np.uint64(1 << member % WORD_BITS)
+
+
 def unpack(varset: NDArray[np.uint64]) -> tuple[int, ...]:
     """The members of one varset, ascending."""
     return tuple(np.flatnonzero(_bits(varset)).tolist())

@@ -88,6 +88,8 @@ def _strongly_connected(candidates: list[tuple[int, ...]]) -> list[list[int]]:
 
 
 def _component(variables: tuple[int, ...], parents: Sequence[NDArray], costs: Sequence[NDArray], put: Put) -> Component:
+    if len(variables) == 1:  # all of its parents come before it: it takes its cheapest family
+        return Component(variables, (np.zeros((1, 1), np.uint64),), (costs[variables[0]][:1],))
     position = np.full(len(parents), -1, dtype=np.int64)
     position[list(variables)] = np.arange(len(variables))
     cut = [[put(array) for array in _projected(parents[x], costs[x], position, len(variables))] for x in variables]

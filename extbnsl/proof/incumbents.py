@@ -11,7 +11,7 @@ from extbnsl.bounds.groups import WIDEST
 from extbnsl.claims import tolerance
 from extbnsl.events import IncumbentFound
 from extbnsl.files.lists import FamilyLists
-from extbnsl.kernels.varsets import pack
+from extbnsl.kernels.varsets import add, pack
 from extbnsl.orders.local_search import BRIEF, USUAL, Effort, Incumbent, search_orders
 from extbnsl.parents.best_score import byte_tables, cheapest_families
 from extbnsl.parents.components import Component
@@ -71,7 +71,7 @@ def _with_network(parents: FamilyLists) -> tuple[NDArray[np.int64], list[int]]:
     rows, before = [0] * len(order), pack((), len(order))
     for x in order:
         rows[x] = int(np.argmin((parents[x] & ~before).any(axis=1)))
-        before = before | pack((x,), len(order))
+        add(x, before)
     return np.array(order, np.int64), rows
 
 

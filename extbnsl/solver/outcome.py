@@ -9,7 +9,7 @@ import numpy as np
 from extbnsl.claims import OPTIMAL, tolerance
 from extbnsl.data import Dataset
 from extbnsl.errors import VerificationError
-from extbnsl.kernels.varsets import pack, unpack
+from extbnsl.kernels.varsets import add, pack, unpack
 from extbnsl.networks.network import Network
 from extbnsl.parents.components import Component
 from extbnsl.parents.exhaustive.surviving import Survivors
@@ -102,7 +102,7 @@ def _network(solution: Solution) -> tuple[Network, tuple[int, ...], float]:
             row = int(inside[0])  # they are in score order
             parents[child] = unpack(scores.parents[child][row])
             cost.append(float(scores.costs[child][row]))
-            before = before | pack((child,), scores.variables)
+            add(child, before)
             order.append(child)
     return Network(scores.names, tuple(parents)), tuple(order), math.fsum(cost)
 

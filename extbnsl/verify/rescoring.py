@@ -46,23 +46,27 @@ def _counted(dataset: Dataset, child: int, parents: tuple[int, ...], parameter: 
     free_parameters = (len(dataset.states[child]) - 1) * math.prod(len(dataset.states[p]) for p in parents)
     if free_parameters > MOST_PARAMETERS:
         return math.inf
-    configurations = _distinct(dataset.codes[:, parents])
-    cells = _distinct(np.column_stack([configurations, dataset.codes[:, child]]))
+    configurations = _numbered(dataset.codes[:, parents])
+    cells = _numbered(np.column_stack([configurations, dataset.codes[:, child]]))
     in_cell = np.bincount(cells)
     in_configuration = np.zeros(len(in_cell), dtype=np.int64)
     in_configuration[cells] = np.bincount(configurations)[configurations]
+    occurs = in_cell > 0
+    in_cell, in_configuration = in_cell[occurs], in_configuration[occurs]
     misfit = -math.fsum((in_cell * np.log(in_cell / in_configuration)).tolist())
     return misfit + parameter * free_parameters
 
 
-def _distinct(rows: NDArray[Any]) -> NDArray[np.int64]:
-    """For each row of a matrix, which of the distinct rows it is; all the same if there are no columns."""
-    if rows.shape[1] == 0:
-        return np.zeros(len(rows), dtype=np.int64)
-    which = np.zeros(len(rows), dtype=np.int64)
-    for column in rows.T:  # pair by pair: the numbers stay below N^2 however many columns there are
-        pairs = which * (int(column.max()) + 1) + column
-        which = np.unique(pairs, return_inverse=True)[1].reshape(-1).astype(np.int64)
+def _numbered(rows: NDArray[Any]) -> NDArray[np.int64]:
+    """For each row of a matrix a number that equal rows share and no others; all the same if there are no columns."""
+    which, numbers = np.zeros(len(rows), dtype=np.int64), 1
+    for column in rows.T:
+        states = int(column.max()) + 1
+        which = which * states + column
+        numbers *= states
+        if numbers > len(rows):  # without gaps the next ones stay below N^2 however many columns there are
+            which = np.unique(which, return_inverse=True)[1].reshape(-1).astype(np.int64)
+            numbers = int(which.max()) + 1
     return which
 
 

@@ -22,6 +22,15 @@ def test_packed_sets_come_back(variables):
         assert varsets.sizes(row) == len(members)
 
 
+@pytest.mark.parametrize("variables", [1, 64, 65, 130])
+def test_members_are_added_in_place(variables):
+    row = varsets.pack((), variables)
+    for known in range(variables):
+        varsets.add(known, row)
+        varsets.add(known, row)
+        assert varsets.unpack(row) == tuple(range(known + 1))
+
+
 @pytest.mark.parametrize(("variables", "left"), [(5, 5), (64, 3), (70, 64), (70, 65), (200, 130), (1000, 1)])
 def test_members_get_other_numbers_or_are_left_out(monkeypatch, variables, left):
     monkeypatch.setattr(varsets, "ROWS", 7)
