@@ -17,22 +17,21 @@ FamilyLists = tuple[NDArray[Any], ...]  # of each child: parent sets, or costs
 Put = Callable[[NDArray[Any]], NDArray[Any]]
 
 
-def list_pieces(parents: Sequence[NDArray], costs: Sequence[NDArray]) -> Iterator[dict[str, NDArray]]:
-    """The lists parents[X] (m, w) and costs[X] (m,) in arrays of about PIECE_BYTES, or of one child, each for a file.
-
-    first (c + 1,) int64 tells where the children of a piece begin.
-    """
+def list_pieces(parents: Sequence[NDArray], costs: Sequence[NDArray]) -> Iterator[tuple[int, int]]:
+    """The children lo <= X < hi whose lists parents[X] (m, w) and costs[X] (m,) go into one file: about PIECE_BYTES, or
+    one child."""
     begin = size = 0
     for child in range(len(costs)):
         own = parents[child].nbytes + costs[child].nbytes
         if child > begin and size + own > PIECE_BYTES:
-            yield _piece(parents[begin:child], costs[begin:child])
+            yield begin, child
             begin, size = child, 0
         size += own
-    yield _piece(parents[begin:], costs[begin:])
+    yield begin, len(costs)
 
 
-def _piece(parents: Sequence[NDArray], costs: Sequence[NDArray]) -> dict[str, NDArray]:
+def list_piece(parents: Sequence[NDArray], costs: Sequence[NDArray]) -> dict[str, NDArray]:
+    """The lists of some children in arrays; first (c + 1,) int64 tells where those of each child begin."""
     first = np.cumsum([0] + [c.size for c in costs])
     return {"first": first, "parents": np.concatenate(parents), "costs": np.concatenate(costs)}
 
@@ -42,7 +41,10 @@ def write_lists(
 ) -> tuple[StoredFile, ...]:
     """The files of these lists, in their order; raises as `Store.write` does. The largest is made in memory."""
     pieces = enumerate(list_pieces(parents, costs))
-    return tuple(store.write(names.numbered(stem, number), arrays) for number, arrays in pieces)
+    return tuple(
+        store.write(names.numbered(stem, number), list_piece(parents[lo:hi], costs[lo:hi]))
+        for number, (lo, hi) in pieces
+    )
 
 
 def read_lists(folder: Path, files: Iterable[StoredFile], put: Put) -> tuple[FamilyLists, FamilyLists]:

@@ -16,7 +16,7 @@ from extbnsl.files.manifest import Manifest, commit
 from extbnsl.files.store import Store
 from extbnsl.machine.budgets import cpu_seconds, peak_rss
 from extbnsl.machine.workers import Patience, Stopped, StopSignal, never
-from extbnsl.parents.exhaustive.stored import write_enumeration
+from extbnsl.parents.exhaustive.stored import files_begun, write_enumeration
 from extbnsl.proof.standing import Standing, write_survivors
 from extbnsl.proof.stored import write_search
 from extbnsl.search.state import SearchState
@@ -80,8 +80,7 @@ class Commits:
         standing = self.standing
         if standing.survivors is not None and not standing.scores:
             standing.scores = write_survivors(standing.survivors, self.store)
-        self._store_counting()
-        counting = () if standing.counting is None else standing.counting.files
+        counting = self._store_counting()
         if standing.search is not None and standing.search.file is None:
             standing.version += 1
             standing.search = write_search(standing.search, standing.version, self.store)
@@ -92,13 +91,23 @@ class Commits:
         self._spent = self._last - began
         self._observer(Committed(self._spent, self.store.used))
 
-    def _store_counting(self) -> None:
-        """Put the enumeration into files; where that cannot be, or would make a stop wait, those of before stay."""
+    def _store_counting(self) -> tuple[StoredFile, ...]:
+        """Put the enumeration into files, and return those to be kept for it.
+
+        Where that cannot be, or would make a stop wait, the enumeration of before stays; with the files that are begun,
+        or else a process that is always stopped before such a commit ends would never get further.
+        """
         enumeration, before = self.standing.enumeration, self.standing.counting
+        if self.standing.survivors is not None:
+            return ()
         if enumeration is None or (before is not None and before.counters == enumeration.document()):
-            return
+            return self._committed
         patience = Patience(self._stop, STOP_SECONDS)
-        self.standing.counting = write_enumeration(enumeration, self.store, patience.over, self._touched) or before
+        stored = write_enumeration(enumeration, self.store, patience.over, self._touched)
+        if stored is None:
+            return (*(() if before is None else before.files), *files_begun(enumeration, self.store))
+        self.standing.counting = stored
+        return stored.files
 
     def last_commit(self, status: str) -> None:
         """Commit at the end of the process; if that fails, warn that the commit before stands, and keep its files."""

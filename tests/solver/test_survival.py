@@ -338,6 +338,46 @@ def test_a_stop_does_not_wait_for_all_pieces_of_counting(dataset, undisturbed, t
     assert_ends_as(tmp_path, dataset, undisturbed[0])
 
 
+class Tasks:
+    """A stop signal that comes when so many tasks of counting are over; until then nothing is committed."""
+
+    def __init__(self, most):
+        self._left = most
+
+    def due(self):
+        self._left -= 1
+        return False
+
+    def __call__(self):
+        return None if self._left > 0 else "interrupted"
+
+
+@pytest.mark.parametrize("tasks", [5, 9])
+def test_sessions_that_end_before_all_of_counting_is_written_get_further(
+    dataset, undisturbed, tmp_path, monkeypatch, tasks
+):
+    """Each does the same again, but what it writes in its last moments is there for the next."""
+    monkeypatch.setattr(extbnsl.files.lists, "PIECE_BYTES", 60)
+    monkeypatch.setattr(extbnsl.proof.commits, "STOP_SECONDS", 0.0)
+    expected = undisturbed[0]
+    unfinished, held = 0, None
+    while True:
+        stop = Tasks(tasks)
+        with monkeypatch.context() as patch:
+            patch.setattr(extbnsl.proof.commits.Commits, "due", lambda commits, stop=stop: stop.due())
+            result = session(tmp_path, dataset, stop=stop)
+        if read_manifest(tmp_path).state["phase"] not in ("start", "counting"):
+            break
+        assert result.status == "interrupted"
+        now = (arrays(tmp_path), counting(tmp_path))
+        assert now != held
+        assert now[0] == {file.name for file in read_manifest(tmp_path).files}
+        unfinished += held is not None and now[1] == held[1]
+        held = now
+    assert unfinished > 5
+    assert_ends_as(tmp_path, dataset, expected)
+
+
 def test_killed_between_pieces_of_counting(dataset, undisturbed, tmp_path, monkeypatch):
     monkeypatch.setattr(extbnsl.files.lists, "PIECE_BYTES", 60)
     held = []

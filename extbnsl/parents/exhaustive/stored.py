@@ -4,8 +4,8 @@ A file's name tells its content for good: what was written for the commit before
 again. So a commit within a size writes what was counted since the last one, and the families.
 """
 
-import itertools
-from collections.abc import Callable, Iterator, Mapping
+import functools
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,12 +15,10 @@ from numpy.typing import NDArray
 from extbnsl.errors import ExtbnslError
 from extbnsl.files import names
 from extbnsl.files.arrays import HEADER_BYTES, StoredFile
-from extbnsl.files.lists import array_pieces, list_pieces, read_lists, read_pieces
+from extbnsl.files.lists import array_pieces, list_piece, list_pieces, read_lists, read_pieces
 from extbnsl.files.shelf import Shelf
 from extbnsl.files.store import Store
 from extbnsl.parents.exhaustive.state import Enumeration, Filled, stored_enumeration
-
-FAMILIES = "families"
 
 
 @dataclass(frozen=True)
@@ -46,35 +44,48 @@ class StoredEnumeration:
         }
 
 
+@dataclass(frozen=True)
+class _File:
+    """A file that an enumeration takes: its name, the bytes of its arrays, about, and these when they are wanted."""
+
+    name: str
+    bytes: int
+    content: Callable[[], dict[str, NDArray]]
+
+
 def write_enumeration(
     enumeration: Enumeration, store: Store, give_up: Callable[[], bool], touched: Callable[[int], None]
 ) -> StoredEnumeration | None:
     """Write the enumeration to the store; None if its disk budget has no room, or `give_up` says so between two files.
 
-    touched: see `Shelf`, which may hold it. Unless all is written, nothing of it is left that was not there before.
-    Each file is on disk before the next one is begun: whoever gives up, or commits, does not wait long.
+    touched: see `Shelf`, which may hold it. Each file is on disk before the next one is begun: whoever gives up, or
+    commits, does not wait long. What is written then stays: whoever comes to the same enumeration, or to one that
+    shares files with it, has the less to write. If a file cannot be written, nothing is left that was not there before.
     """
+    families, arrays = _family_files(enumeration), _array_files(enumeration)
     before = store.files
     known = {file.name: file for file in before}
-    if store.used + _needed_bytes(enumeration, known) > store.disk:
+    missing = [file for file in (*families, *arrays) if file.name not in known]
+    if store.used + _disk_bytes(missing) > store.disk:
         return None
-    files: list[StoredFile] = []
     try:
-        for name, content in itertools.chain(_family_files(enumeration, known), _array_files(enumeration)):
-            if name in known:
-                files.append(known[name])
-                continue
-            if files and give_up():
-                store.keep_only(before)
+        for number, file in enumerate(missing):
+            if number and give_up():
                 return None
-            files.append(store.write(name, content))
-            touched(sum(array.nbytes for array in content.values()))
-            store.synchronise(files[-1:])
+            known[file.name] = store.write(file.name, file.content())
+            touched(file.bytes)
+            store.synchronise([known[file.name]])
     except (ExtbnslError, MemoryError):
         store.keep_only(before)
         raise
-    families = tuple(file for file in files if FAMILIES in file.name)
-    return StoredEnumeration(enumeration.document(), families, tuple(files[len(families) :]), enumeration.lengths())
+    in_families, in_arrays = (tuple(known[file.name] for file in files) for files in (families, arrays))
+    return StoredEnumeration(enumeration.document(), in_families, in_arrays, enumeration.lengths())
+
+
+def files_begun(enumeration: Enumeration, store: Store) -> tuple[StoredFile, ...]:
+    """The files of the enumeration that are in the store already."""
+    named = {file.name for file in (*_family_files(enumeration), *_array_files(enumeration))}
+    return tuple(file for file in store.files if file.name in named)
 
 
 def read_enumeration(stored: StoredEnumeration, folder: Path, shelf: Shelf) -> Enumeration:
@@ -91,33 +102,29 @@ def stored_from(document: Mapping[str, Any], files: Mapping[str, StoredFile]) ->
     return StoredEnumeration(document["enumeration"], families, arrays, document["lengths"])
 
 
-def _needed_bytes(enumeration: Enumeration, known: Mapping[str, Any]) -> int:
-    """About the bytes of the files that are not written yet, at most."""
-    new = [content for name, content in _array_files(enumeration) if name not in known]
-    size = sum(array.nbytes for content in new for array in content.values())
-    if names.counting(*_family_stem(enumeration), 0) not in known:
-        size += enumeration.families_bytes
-    return size + size // 100 + 2 * HEADER_BYTES if size else 0
+def _disk_bytes(files: Sequence[_File]) -> int:
+    """About the bytes that these files take, at most."""
+    size = sum(file.bytes for file in files)
+    return size + size // 100 + 2 * HEADER_BYTES if files else 0
 
 
-def _family_stem(enumeration: Enumeration) -> tuple[str, int]:
-    return f"{enumeration.complete_to + 1:02}-{FAMILIES}", enumeration.families
+def _family_files(enumeration: Enumeration) -> list[_File]:
+    """The files of the families: their number tells which they are."""
+    parents, costs = enumeration.parents, enumeration.costs
+    key = f"{enumeration.complete_to + 1:02}-families"
+    files = []
+    for lo, hi in list_pieces(parents, costs):
+        name = names.counting(key, enumeration.families, lo, hi - lo)
+        size = sum(array.nbytes for array in (*parents[lo:hi], *costs[lo:hi]))
+        files.append(_File(name, size, functools.partial(list_piece, parents[lo:hi], costs[lo:hi])))
+    return files
 
 
-def _family_files(enumeration: Enumeration, known: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, NDArray]]]:
-    """The files of the families, by name: their number tells which they are. Those known have no content here."""
-    stem = _family_stem(enumeration)
-    if names.counting(*stem, 0) in known:
-        written = itertools.takewhile(known.__contains__, (names.counting(*stem, k) for k in itertools.count()))
-        yield from ((name, {}) for name in written)
-        return
-    for number, content in enumerate(list_pieces(enumeration.parents, enumeration.costs)):
-        yield names.counting(*stem, number), content
-
-
-def _array_files(enumeration: Enumeration) -> Iterator[tuple[str, dict[str, NDArray]]]:
-    """The files of the arrays, by name: each has some rows of one, in their order."""
+def _array_files(enumeration: Enumeration) -> list[_File]:
+    """The files of the arrays: each has some rows of one, in their order."""
     version = 0 if enumeration.level is not None else enumeration.version
-    for key, array in enumeration.arrays().items():
-        for number, part in enumerate(array_pieces(array)):
-            yield names.counting(key, version, number, part.shape[0]), {key: part}
+    return [
+        _File(names.counting(key, version, number, part.shape[0]), part.nbytes, functools.partial(dict, {key: part}))
+        for key, array in enumeration.arrays().items()
+        for number, part in enumerate(array_pieces(array))
+    ]
