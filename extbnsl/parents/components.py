@@ -102,10 +102,8 @@ def _projected(
     """One child's families with the parents that have no position taken as given, the undominated ones."""
     cut = renumber(parents, position, size)
     order = canonical_order(cut, costs)
+    cut, costs = np.ascontiguousarray(cut[order]), costs[order]
     if (position[list(unpack(np.bitwise_or.reduce(parents, axis=0)))] >= 0).all():
-        return np.ascontiguousarray(cut[order]), costs[order]  # nothing was cut off: they are pruned as before
-    _, first = np.unique(cut[order], axis=0, return_index=True)  # the cheapest of equal ones
-    rows = order[np.sort(first)]
-    cut, cheapest = np.ascontiguousarray(cut[rows]), costs[rows]
-    keep = undominated(cut, cheapest)
-    return np.ascontiguousarray(cut[keep]), cheapest[keep]
+        return cut, costs  # nothing was cut off: they are pruned as before
+    keep = undominated(cut, costs)  # of equal ones the cheapest
+    return np.ascontiguousarray(cut[keep]), costs[keep]
