@@ -29,11 +29,12 @@ UNSAVED_BYTES = 128 << 20  # half a second to write
 
 @dataclass(frozen=True)
 class Record:
-    """Where commits go, a run directory, and what every manifest says besides the standing: digest, claim, methods,
-    and what the caller wants remembered."""
+    """Where commits go, a run directory; what every manifest says besides the standing: digest, claim, methods, and
+    what the caller wants remembered; and the files of the commit that the run goes on from."""
 
     folder: Path
     about: Mapping[str, Any]
+    files: tuple[StoredFile, ...] = ()
 
 
 class Commits:
@@ -61,7 +62,7 @@ class Commits:
         self._started = self._last = time.monotonic()
         self.unsaved = UNSAVED_BYTES if record is not None else math.inf
         self._spent = 0.0  # seconds that the last commit took
-        self._committed = store.files  # at first those that the run goes on from
+        self._committed = store.files if record is None else record.files  # those of others stay
         self._before = standing.seconds, standing.cpu_seconds, standing.peak_rss
 
     def due(self) -> bool:

@@ -72,7 +72,8 @@ def solve(
         context = Context(stack.enter_context(workers), stages, granted.memory, methods, store, shelf)
         load_kernels(methods, stages, store)  # before anything is written: compiling cannot be stopped
         deadline = granted.deadline()
-        record = None if place.run_folder is None else Record(place.run_folder, about)
+        held = () if place.resume is None else place.resume.files
+        record = None if place.run_folder is None else Record(place.run_folder, about, held)
         commits = Commits(standing, store, record, observer, workers.stop, shelf.touched)
         commits.commit()
         solution, stopped = _solved(problem, claim, context, commits)
