@@ -21,7 +21,7 @@ VARIABLES = 23  # of the data here: two groups, so that there is a search
 MANY = 28  # variables whose search with the static bound outgrows what the C library has set aside
 SOLVING = ("--max-parents", "3", "--lower-bound", "pattern", "--threads", "2")
 OFTEN = (sys.executable, "-m", "bench.often")
-PATIENCE = 100  # seconds until a process is taken to hang
+PATIENCE = 300  # seconds until a process is taken to hang, on a busy machine
 
 
 def write_columns(path, count):
