@@ -1,6 +1,5 @@
 """Results with certificates, as the solver makes them: at the root, and where everything was worth doing."""
 
-import importlib.util
 from functools import cache
 
 import numpy as np
@@ -52,9 +51,7 @@ def with_cuts_of_three():
 
 @cache
 def probed():
-    """Results that took polishing and, where that is not enough, probing, by single clusters: needs highspy."""
-    if importlib.util.find_spec("highspy") is None:
-        pytest.skip("highspy is not installed")
+    """Results that took polishing and, where that is not enough, probing, by single clusters."""
     with pytest.MonkeyPatch.context() as patch:
         make_thorough(patch)
         patch.setattr("extbnsl.bounds.lp.program.FEW", 0)  # no cuts of three, which leave little to do

@@ -57,7 +57,7 @@ def as_they_stand(tables, n, *_):
 
 
 def make_thorough(patch):
-    """Every search counts as one for which everything is worth doing: highspy is needed."""
+    """Every search counts as one for which everything is worth doing."""
     patch_everywhere(patch, "proof.effort", "MANY_EDGES", 0)
     patch.setattr("extbnsl.proof.effort.SHARE", 1e30)
     patch.setattr("extbnsl.proof.effort.UNTIL_POLISH_NS", 0)

@@ -18,7 +18,6 @@ from extbnsl.bounds.groups import (
     pair_weights,
     split_by_weight,
 )
-from extbnsl.bounds.lp.polish import highs_installed
 from extbnsl.bounds.multipliers import NO_CLUSTERS, families_of
 from extbnsl.bounds.patterns import pattern_bytes
 from extbnsl.kernels.varsets import WORD_BITS
@@ -47,7 +46,7 @@ UNTIL_POLISH_NS = 1e9  # that they may cost where they can be polished afterward
 
 def may_polish(methods: Methods) -> bool:
     """Whether multipliers are polished where a search would be large."""
-    return methods.clusters and (highs_installed() if methods.polish is None else methods.polish)
+    return methods.clusters and methods.polish is not False
 
 
 def worthwhile_ns(edges: float, methods: Methods, polishing: bool) -> float:

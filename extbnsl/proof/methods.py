@@ -40,7 +40,7 @@ class Methods:
         return self.lower_bound in ("pattern", "auto")
 
     def check(self) -> None:
-        """Raise InputError for values that cannot be, or that need a library that is not there."""
+        """Raise InputError for values that cannot be."""
         if self.lower_bound not in LOWER_BOUNDS:
             raise InputError(f"lower_bound: {self.lower_bound!r} is not known; use one of {', '.join(LOWER_BOUNDS)}.")
         if self.parent_graph not in PARENT_GRAPHS:
@@ -49,10 +49,6 @@ class Methods:
             )
         if not 0 <= self.seed < 1 << 63:
             raise InputError(f"seed: {self.seed} is not between 0 and 2^63 - 1; give a smaller number.")
-        if self.polish:
-            from extbnsl.bounds.lp.polish import load_highs  # heavy, and only then needed
-
-            load_highs()
 
     def document(self) -> dict[str, Any]:
         """The fields as JSON values."""

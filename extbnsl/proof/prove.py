@@ -12,7 +12,7 @@ from typing import Protocol
 from extbnsl.bounds.lp.polish import load_polish
 from extbnsl.bounds.multipliers import Multipliers
 from extbnsl.claims import NOT_PROVED
-from extbnsl.events import IncumbentFound, Warned
+from extbnsl.events import IncumbentFound
 from extbnsl.orders.local_search import LONG
 from extbnsl.parents.components import Component
 from extbnsl.proof.bounding import Bounding, find_guide
@@ -194,12 +194,8 @@ class _Passes:
 
 
 def _ready_to_polish(context: Context) -> bool:
-    """Whether multipliers can be polished, their kernels loaded; a hint that there is more to install, if not."""
+    """Whether multipliers can be polished, and what that takes is loaded."""
     if not may_polish(context.methods):
-        if context.methods.clusters and context.methods.polish is None:
-            context.observer(
-                Warned("The search may be long. Linear programming may save it: pip install 'extbnsl[lp]'.")
-            )
         return False
     if context.methods.polish is None:
         with context.stages.stage("kernels", "loading linear programming"):

@@ -24,8 +24,8 @@ class Result:
     """The outcome of a solve; all costs in nats, minimised.
 
     status: one of `claims.STATUSES`. order: the variables, parents first. max_parents: the user's limit, part of
-    the claim. stats: see the README. dataset is None if the local scores were given. certificate: what proves the
-    optimality again without a search, None if there is none.
+    the claim. stats: see docs/file-formats.md. dataset is None if the local scores were given. certificate: what
+    proves the optimality again without a search, None if there is none.
     """
 
     status: str

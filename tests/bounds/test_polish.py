@@ -2,8 +2,8 @@
 
 import itertools
 import math
-import sys
 
+import highspy
 import naive
 import numpy as np
 import pytest
@@ -16,20 +16,14 @@ from test_clusters import cost_to_go, families_in, found, random_cuts, random_pr
 import extbnsl.bounds.lp.polish
 import extbnsl.bounds.lp.program
 from extbnsl.bounds.cuts import single_cuts
-from extbnsl.bounds.lp.polish import LACKING, ROOT, Goal, Polished, load_highs, mean_value, polished
+from extbnsl.bounds.lp.polish import LACKING, ROOT, Goal, Polished, mean_value, polished
 from extbnsl.bounds.lp.program import least_sums
 from extbnsl.bounds.lp.separation import counting_families, grow_clusters, violated_triples
 from extbnsl.bounds.multipliers import families_of, multipliers_of, no_multipliers
-from extbnsl.errors import InputError
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.parents.pruning import prune
 
 SETTINGS = settings(deadline=None, max_examples=40, suppress_health_check=list(HealthCheck))
-
-
-@pytest.fixture(scope="module")
-def highspy():
-    return pytest.importorskip("highspy")
 
 
 def best_two(families, start, threads=1, room=ROOM, limit=np.inf):
@@ -39,7 +33,7 @@ def best_two(families, start, threads=1, room=ROOM, limit=np.inf):
         return best, best_spread(families, best, workers, limit=limit, room=room)
 
 
-def whole_program(highspy, scores, n, share):
+def whole_program(scores, n, share):
     """The optimum of the LP with a variable for each family and a constraint for each cluster."""
     families = [
         (x, int(p), float(c)) for x in range(n) for p, c in zip(scores.parents[x][:, 0], scores.costs[x], strict=True)
@@ -69,16 +63,16 @@ def clusters_alone(monkeypatch):
 
 @SETTINGS
 @given(st.integers(0, 2**32), st.integers(2, 5))
-def test_it_is_the_optimum_over_all_clusters_and_families(highspy, clusters_alone, seed, n):
+def test_it_is_the_optimum_over_all_clusters_and_families(clusters_alone, seed, n):
     scores, _ = random_problem(seed, n)
     families = families_in(scores)
     best, spread = best_two(families, no_multipliers(families))
-    assert best.root == pytest.approx(whole_program(highspy, scores, n, 1.0), abs=1e-4)
+    assert best.root == pytest.approx(whole_program(scores, n, 1.0), abs=1e-4)
     assert mean_value(best, 1.0) == pytest.approx(best.root, abs=1e-9)
-    assert mean_value(spread, LACKING) == pytest.approx(whole_program(highspy, scores, n, LACKING), abs=n * 1e-3)
+    assert mean_value(spread, LACKING) == pytest.approx(whole_program(scores, n, LACKING), abs=n * 1e-3)
 
 
-def test_three_clusters_close_what_clusters_leave(highspy, monkeypatch):
+def test_three_clusters_close_what_clusters_leave(monkeypatch):
     """Children that all want many parents: never worse than clusters alone, nor beyond the optimum; most gaps close."""
     gaps, left = [], []
     for seed in range(20):
@@ -98,7 +92,7 @@ def test_three_clusters_close_what_clusters_leave(highspy, monkeypatch):
     assert sum(left) < 0.5 * sum(gaps)
 
 
-def test_a_triangle_needs_three_clusters(highspy, monkeypatch):
+def test_a_triangle_needs_three_clusters(monkeypatch):
     """Each of three variables wants both others as parents: no cluster says that a second one must do without."""
     others = [[0, 0b110], [0, 0b101], [0, 0b011]]
     families = families_of([np.array(own, np.uint64)[:, None] for own in others], [np.array([1.0, 0.0])] * 3)
@@ -110,7 +104,7 @@ def test_a_triangle_needs_three_clusters(highspy, monkeypatch):
 
 @SETTINGS
 @given(st.integers(0, 2**32), st.integers(2, 8), st.booleans())
-def test_it_is_a_bound_and_no_worse_than_before(highspy, seed, n, begun):
+def test_it_is_a_bound_and_no_worse_than_before(seed, n, begun):
     scores, best = random_problem(seed, n)
     families, rest = families_in(scores), cost_to_go(n, best)
     start = found(scores, 2, seed % 100) if begun else no_multipliers(families)
@@ -125,7 +119,7 @@ def test_it_is_a_bound_and_no_worse_than_before(highspy, seed, n, begun):
             assert multipliers.value(varset) <= rest[varset] + 1e-9
 
 
-def test_the_mean_over_nodes_is_what_it_is_said_to_be(highspy):
+def test_the_mean_over_nodes_is_what_it_is_said_to_be():
     scores, _ = random_problem(3, 6, 40)
     multipliers, _ = best_two(families_in(scores), found(scores))
     assert multipliers.weights.size
@@ -136,7 +130,7 @@ def test_the_mean_over_nodes_is_what_it_is_said_to_be(highspy):
     assert mean / LACKING == pytest.approx(mean_value(multipliers, LACKING))
 
 
-def test_few_columns_and_clusters_at_a_time_are_enough(highspy, monkeypatch):
+def test_few_columns_and_clusters_at_a_time_are_enough(monkeypatch):
     """Columns and rows come and go, and the optimum is the same."""
     scores, _ = random_problem(11, 9, 60)
     families = families_in(scores)
@@ -149,7 +143,7 @@ def test_few_columns_and_clusters_at_a_time_are_enough(highspy, monkeypatch):
 
 
 @pytest.mark.parametrize("n", [63, 64, 65, 130])
-def test_many_variables(highspy, n):
+def test_many_variables(n):
     """Two words and more: a long cycle of strong wishes, which a single cluster resolves."""
     words = -(-n // 64)
     sets = [[0, 1 << (x + 1) % n] for x in range(n)]
@@ -160,7 +154,7 @@ def test_many_variables(highspy, n):
     assert spread.root <= n + 9
 
 
-def test_fixing_has_what_the_program_found(highspy):
+def test_fixing_has_what_the_program_found():
     better = 0
     for seed in range(10):
         scores, best = random_problem(seed, 8, 40)
@@ -174,7 +168,7 @@ def test_fixing_has_what_the_program_found(highspy):
     assert better
 
 
-def test_neither_threads_nor_chance_matter(highspy):
+def test_neither_threads_nor_chance_matter():
     scores, _ = random_problem(5, 9, 40)
     families, start = families_in(scores), found(scores)
     for one, two in zip(best_two(families, start), best_two(families, start, threads=2), strict=True):
@@ -182,7 +176,7 @@ def test_neither_threads_nor_chance_matter(highspy):
         assert (one.weights == two.weights).all()
 
 
-def test_effort_and_room_end_it_with_what_there_is(highspy, monkeypatch):
+def test_effort_and_room_end_it_with_what_there_is(monkeypatch):
     scores, _ = random_problem(5, 9, 40)
     families, start = families_in(scores), no_multipliers(families_in(scores))
     best, _ = best_two(families, start)
@@ -200,7 +194,7 @@ def test_effort_and_room_end_it_with_what_there_is(highspy, monkeypatch):
         assert polished(families, rest, goal, rest.iterations, workers).multipliers is rest.multipliers
 
 
-def test_it_goes_on_from_any_turn(highspy):
+def test_it_goes_on_from_any_turn():
     """What each turn tells is all that it takes to go on, with what is left of the effort."""
     scores, _ = random_problem(5, 9, 40)
     families, start = families_in(scores), no_multipliers(families_in(scores))
@@ -216,14 +210,14 @@ def test_it_goes_on_from_any_turn(highspy):
             assert resumed.multipliers.root == pytest.approx(whole.multipliers.root, abs=1e-4)
 
 
-def test_it_stops_when_it_is_time(highspy):
+def test_it_stops_when_it_is_time():
     scores, _ = random_problem(5, 9, 40)
     families = families_in(scores)
     with Workers(1, lambda: "time_limit") as workers, pytest.raises(Stopped):
         best_at_root(families, no_multipliers(families), workers)
 
 
-def test_a_program_under_way_is_interrupted(highspy, monkeypatch):
+def test_a_program_under_way_is_interrupted(monkeypatch):
     """The time comes while HiGHS is at work, which it notices at its next iteration."""
     scores, _ = random_problem(5, 9, 40)
     families = families_in(scores)
@@ -234,7 +228,7 @@ def test_a_program_under_way_is_interrupted(highspy, monkeypatch):
             workers.halt[0] = 1
             statuses.append((super().run(), self.getModelStatus())[1])
 
-    monkeypatch.setattr(highspy, "Highs", Highs)
+    monkeypatch.setattr("Highs", Highs)
     with Workers(1) as workers:
         best_at_root(families, no_multipliers(families), workers)
     assert statuses[-1] == highspy.HighsModelStatus.kInterrupt  # those before needed no iteration
@@ -320,9 +314,3 @@ def test_the_right_side_is_the_mean_over_nodes(share):
             probability = share**lacking * (1.0 - share) ** (5 - lacking)
             mean += probability * math.ceil(sum(not m & node for m in masks) / 2)
         assert value == pytest.approx(mean / share)
-
-
-def test_without_its_library_it_is_one_sentence(monkeypatch):
-    monkeypatch.setitem(sys.modules, "highspy", None)
-    with pytest.raises(InputError, match=r"needs highspy: pip install 'extbnsl\[lp\]'"):
-        load_highs()

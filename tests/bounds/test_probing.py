@@ -20,11 +20,6 @@ SETTINGS = settings(deadline=None, max_examples=40, suppress_health_check=list(H
 EFFORT = 100_000
 
 
-@pytest.fixture(autouse=True)
-def highspy():
-    return pytest.importorskip("highspy")
-
-
 def wishful(seed, n=6):
     """Children that all want many parents, so that clusters leave a gap: families, and the optimum."""
     rng = np.random.default_rng(seed)

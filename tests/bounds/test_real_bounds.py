@@ -43,8 +43,6 @@ def projection(name, seed):
 
 
 def multipliers_for(kind, families):
-    if kind in ("polished", "spread", "clusters alone"):
-        pytest.importorskip("highspy")
     with Workers(1) as workers:
         start = find_multipliers(families, None, 4, 0, workers)
         if kind == "random cuts":

@@ -191,12 +191,6 @@ def test_solve_gets_what_was_asked_for_and_what_to_remember(capsys, monkeypatch,
     assert got["parent_graph"] == "sparse"
 
 
-def test_what_polish_needs_is_said(capsys, monkeypatch):
-    monkeypatch.setitem(sys.modules, "highspy", None)
-    for command in ("solve", "estimate"):
-        assert "polish needs highspy: pip install 'extbnsl[lp]'" in fails(capsys, command, "data.csv", "--polish")
-
-
 def test_status_goes_on_while_no_event_comes(monkeypatch, solved):
     """A layer, or a task in it, may take long: the status is then written by a thread of its own."""
     from extbnsl.run import progress

@@ -17,7 +17,7 @@ import extbnsl.proof.searching
 import extbnsl.search.layers
 from extbnsl.bounds.lp.polish import LACKING, ROOT, polished
 from extbnsl.bounds.lp.probing import probe
-from extbnsl.events import StageEnded, Warned
+from extbnsl.events import StageEnded
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.networks.network import Network
 from extbnsl.proof.methods import LOWER_BOUNDS, PARENT_GRAPHS
@@ -66,7 +66,6 @@ def test_random_local_scores(combination, monkeypatch):
 @pytest.mark.parametrize("fixing", [True, False])
 def test_random_local_scores_with_polish(lower_bound, fixing, monkeypatch):
     """The search is guided by what the LP found, if there are multipliers."""
-    pytest.importorskip("highspy")
     monkeypatch.setattr(extbnsl.proof.incumbents, "search_orders", as_they_stand)
     spread = recorded_polishing(monkeypatch, LACKING)
     guided = []
@@ -155,18 +154,6 @@ def test_what_was_shown_until_it_is_stopped_counts(probings, monkeypatch):
     assert result.status == "time_limit"
     assert result.stats["components"] == [7]
     assert result.lower_bound == pytest.approx(max(one.root for one in roots), abs=1e-9)
-
-
-def test_without_the_library_there_is_a_hint(probings, monkeypatch):
-    monkeypatch.setattr(extbnsl.proof.effort, "highs_installed", lambda: False)
-    monkeypatch.setattr(extbnsl.proof.incumbents, "search_orders", as_they_stand)
-    families = random_families(np.random.default_rng(1), 9, 14)
-    for polish, hints in ((None, 1), (False, 0)):
-        events = []
-        assert solve(scores_of(families), threads=1, polish=polish, observer=events.append).status == "optimal"
-        said = [event.message for event in events if isinstance(event, Warned) and "extbnsl[lp]" in event.message]
-        assert len(said) == hints
-    assert not probings
 
 
 @pytest.mark.parametrize("parent_graph", PARENT_GRAPHS)

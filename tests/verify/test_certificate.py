@@ -478,7 +478,6 @@ def test_max_parents_is_part_of_the_claim():
 
 def test_a_certificate_with_three_clusters_in_a_cut():
     """Clusters alone leave a gap at the root; what closes it is checked, and noticed if it is tampered with."""
-    pytest.importorskip("highspy")
     result = with_cuts_of_three()
     assert checked(result).complete
     component = next(c for c in result.certificate.components if any(len(cut) == 3 for cut in c.passes[0].cuts))

@@ -5,7 +5,6 @@ prune more of them; those are for the search. Where the root bound falls short b
 is not possible at all, probing drops most of the families that are left.
 """
 
-import importlib.util
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -14,7 +13,6 @@ from numpy.typing import NDArray
 
 from extbnsl.bounds.lp.program import Program, least_sums
 from extbnsl.bounds.multipliers import UNIT, FamilyArrays, Multipliers, families_of, no_multipliers
-from extbnsl.errors import InputError
 from extbnsl.machine.workers import Workers
 
 EFFORT = 5_000  # simplex iterations, for each of the two LPs, in a round of improvement
@@ -24,21 +22,8 @@ ROOT, LACKING = 1.0, 0.8  # the probability that a node lacks a variable: at the
 WINDOW, STALE = 20, 0.02  # so many turns that gain less than such a share of the gap are the last
 
 
-def highs_installed() -> bool:
-    """Whether there is HiGHS. It is not loaded for that."""
-    return importlib.util.find_spec("highspy") is not None
-
-
-def load_highs() -> None:
-    """Load HiGHS; InputError if it is not installed."""
-    try:
-        import highspy  # noqa: F401 - which is loaded, then
-    except ImportError as error:
-        raise InputError("polish needs highspy: pip install 'extbnsl[lp]'.") from error
-
-
 def load_polish() -> None:
-    """Run the kernels on a toy, and HiGHS, which must be installed."""
+    """Run the kernels on a toy, and HiGHS."""
     parents = np.array([[0], [2]], np.uint64), np.array([[0], [1]], np.uint64)
     families = families_of(parents, [np.array([2.0, 1.0])] * 2)
     with Workers(1) as workers:
