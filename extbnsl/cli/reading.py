@@ -39,13 +39,8 @@ def _read(path: str, given: Mapping[str, Any], reading: Any) -> Any:
         from extbnsl.data import read_csv
 
         return read_csv(path, **given, reading=reading)
-    useless = {
-        "--header or --no-header": given["header"] is not None,
-        "--delimiter": given["delimiter"] is not None,
-        "--missing": given["missing"] != "refuse",
-        "--discretise": given["discretise"] is not None,
-        "--arities": given["arities"] is not None,
-    }
-    for option in (name for name, is_given in useless.items() if is_given):
-        raise InputError(f"{option} is for data, but {path} holds local scores; leave it out.")
+    for key, value in given.items():
+        if value is not None and (key, value) != ("missing", "refuse"):
+            option = "--header or --no-header" if key == "header" else f"--{key}"
+            raise InputError(f"{option} is for data, but {path} holds local scores; leave it out.")
     return read_scores(path, reading)

@@ -98,3 +98,11 @@ def test_scratch_files_go_where_they_are_to_go(monkeypatch, command, named):
     output = ["-o", "out.jkl"] if command == "score" else []
     assert main([command, "data.csv", "--scratch-dir", "large", *output]) == 130
     assert Path("large") in asked
+
+
+@pytest.mark.parametrize("option", ["--na", "--columns", "--drop", "--discrete", "--discretise", "--no-header"])
+def test_options_of_data_are_refused_for_local_scores(capsys, option):
+    Path("data.csv").rename("data.jkl")
+    value = [] if option == "--no-header" else ["a"]
+    assert main(["solve", "data.jkl", option, *value]) == 30
+    assert f"{option} is for data, but data.jkl holds local scores" in capsys.readouterr().err
