@@ -44,7 +44,9 @@ def sniff_delimiter(head: bytes) -> str:
     spaced = _widths(head, " ")
     if spaced and spaced[0] > 1 and spaced.count(spaced[0]) * 2 > len(spaced):
         return " "
-    return " " if len(spaced) > 2 and set(spaced[1:]) == {max(3, spaced[0] + 1)} else ","
+    quoted = head.lstrip().startswith(b'"')
+    lacking = len(spaced) > 2 and spaced[0] + quoted > 1 and set(spaced[1:]) == {spaced[0] + 1}
+    return " " if lacking else ","
 
 
 def other_delimiter(head: bytes, delimiter: str) -> str | None:

@@ -26,13 +26,16 @@ class Judged(NamedTuple):
 def judge(table: Table) -> Judged:
     """Whether the first row names the columns, judging by what is below it.
 
+    0. If the first text is empty and over different numbers, and no other is empty: yes, the records are numbered.
     1. If in some column a text that is no number stands over nothing but numbers: yes.
     2. Else, if the first row has a number or a missing value: no.
     3. Else (texts over texts) yes if fewer than half of the texts occur again below in their own columns, as
        values do and names do not. So a single row of texts is a header without data.
     """
     below = [_values_below(column) for column in table.columns]
-    if any(_is_name(text) and _only_numbers(values) for text, values in zip(table.first, below, strict=True)):
+    if _lacks_a_name(table, below[0]) or any(
+        _is_name(text) and _only_numbers(values) for text, values in zip(table.first, below, strict=True)
+    ):
         return Judged(True, None)
     again = [text for text, values in zip(table.first, below, strict=True) if text in values]
     if all(map(_is_name, table.first)) and 2 * len(again) < len(below):
@@ -62,6 +65,13 @@ def with_header(table: Table) -> list[Column]:
 def without_header(table: Table) -> list[Column]:
     """The columns with the first row as their first record, named X0, X1, ..."""
     return [replace(column, name=f"X{j}") for j, column in enumerate(table.columns)]
+
+
+def _lacks_a_name(table: Table, below: Sequence[str]) -> bool:
+    """Whether the first row names all columns but the first, in which each record has a number of its own."""
+    if table.first[0] or "" in table.first[1:] or table.records < LEAST_NUMBERED:
+        return False
+    return len(below) == table.records - 1 and numbers_of(below) is not None
 
 
 def _is_numbered(first: Sequence[str]) -> bool:

@@ -7,7 +7,7 @@ from extbnsl.data.column import Column, listed
 
 # What other programs write for a missing value, and people for states: SAS, Stata, spreadsheets, Python, instruments.
 SUSPECTS = frozenset({".", "-", "--", "*", "#N/A", "#NA", "#NULL!", "#VALUE!", "n.a.", "N.A.", "na", "None"})
-SUSPECT_NUMBERS = frozenset({"-99", "-999", "-9999"})  # where no other number is negative
+SUSPECT_NUMBERS = (-99, -999, -9999)  # where no other number is negative
 MOST_STATES = 256  # looked at: texts of more states are not typed by hand
 
 
@@ -22,7 +22,7 @@ def _of_markers(columns: Sequence[Column]) -> tuple[str, ...]:
         for text in SUSPECTS.intersection(column.values):
             found[text].append(column.name)
         if column.numbers is not None and len(column.numbers) > 1 and column.numbers[0] < 0 <= column.numbers[1]:
-            found[column.values[0]] += [column.name] * (column.values[0] in SUSPECT_NUMBERS)
+            found[column.values[0]] += [column.name] * (column.numbers[0] in SUSPECT_NUMBERS)
     return tuple(
         f"The value '{text}' of column{'s' if len(names) > 1 else ''} {listed(names)} was taken as a state: say "
         f"--na {text} if it stands for a missing value."

@@ -106,11 +106,11 @@ def _refuse(faulty: Sequence[Column], source: str) -> None:
         return
     named = ", ".join(f"'{column.name}' ({unfit(column)})" for column in faulty[:3])
     more = f" and {len(faulty) - 3} more" if len(faulty) > 3 else ""
-    one = len(faulty) == 1
+    nouns, them, as_is = ("column", "it", "it is") if len(faulty) == 1 else ("columns", "them", "they are")
+    numbers = any(column.numbers is not None for column in faulty)
     raise InputError(
-        f"{source}: column{'' if one else 's'} {named}{more} cannot be used as {'it is' if one else 'they are'}: leave "
-        f"{'it' if one else 'them'} out with --drop, cut {'it' if one else 'them'} with --discretise {FORMS}, or take "
-        f"{'it as it is' if one else 'them as they are'} with --discrete."
+        f"{source}: {nouns} {named}{more} cannot be used as {as_is}: leave {them} out with --drop, "
+        f"{f'cut {them} with --discretise {FORMS}, ' if numbers else ''}or take {them} as {as_is} with --discrete."
     )
 
 

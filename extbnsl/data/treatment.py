@@ -78,7 +78,7 @@ def treatment(
         raise InputError(f"--discrete and --discretise both name '{name}': give only one of them.")
     return Treatment(
         missing=missing,
-        markers=MARKERS.union(text.strip() for text in _texts(na)),
+        markers=MARKERS.union(_texts(na)),
         columns=None if columns is None else _names(columns),
         drop=_names(drop),
         discrete=None if kept == (ALL,) else kept,
@@ -116,11 +116,9 @@ def _rules(texts: Sequence[str]) -> Rules:
         if equals and name in named:
             raise InputError(f"--discretise: there are two rules for '{name}': give one.")
         if equals:
-            named[name] = parse_rule(rule)
+            named[name] = parse_rule(rule.strip())
         elif plain is not None:
-            raise InputError(
-                f"--discretise: {texts[0]} and {text} are for the same columns: name columns, as age={text}."
-            )
+            raise InputError(f"--discretise: {plain} and {text} are for the same columns: name columns, as age={text}.")
         else:
             plain = parse_rule(text)
     return Rules(plain, named)
@@ -131,9 +129,8 @@ def _names(given: Texts) -> tuple[str, ...]:
 
 
 def _texts(given: Texts) -> tuple[str, ...]:
-    """The texts that an option gives."""
+    """The texts that an option gives; empty ones are left out."""
     if given is None:
         return ()
-    if isinstance(given, str):
-        return tuple(next(csv.reader([given], skipinitialspace=True), ()))
-    return tuple(map(str, given))
+    texts = next(csv.reader([clean_name(given)], skipinitialspace=True), []) if isinstance(given, str) else given
+    return tuple(text for text in (str(text).strip() for text in texts) if text)

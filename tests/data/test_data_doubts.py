@@ -114,6 +114,19 @@ def test_names_that_lack_that_of_the_row_names_are_told(read, delimiter, quoted)
     assert "row.names = FALSE" in said
 
 
+def test_names_of_a_single_column_that_lack_that_of_the_row_names_are_told(read):
+    assert "R's write.table" in refusal(read, '"A"\n"1" 0\n"2" 1\n"3" 1\n')
+    assert read("colour\ndark blue\nlight red\n").variables == 1
+
+
+@pytest.mark.parametrize("names", ["0,1,2", "a,b,c", "a,0,c"])
+@pytest.mark.parametrize("values", ["0,1,1", "x,y,x"])
+def test_the_row_numbers_of_a_frame_are_to_be_left_out(read, names, values):
+    text = f",{names}\n" + "".join(f"{i},{values}\n" for i in range(9))
+    assert "column 1 has no name" in refusal(read, text)
+    assert read(text, columns=names).names == tuple(names.split(","))
+
+
 def test_a_single_longer_row_is_not_taken_for_row_names(read):
     for text in ("a,b\n0,1,2\n0,1\n", '"a",b\n0,1,2\n0,1\n'):
         assert "correct the line" in refusal(read, text)

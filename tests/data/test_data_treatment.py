@@ -84,6 +84,7 @@ def test_rules_may_name_columns(read):
     data = read(text, discretise="mean,age=quantile:4,dose=width:2")
     assert data.arities.tolist() == [4, 2, 2]
     assert data.states[1] == ("<=1.5", ">1.5")
+    assert data.fingerprint == read(text, discretise=" age = quantile:4, mean,\ndose=width:2,").fingerprint
     assert data.fingerprint == read(text, discretise=["age=quantile:4", "dose=width:2", "height=mean"]).fingerprint
 
 
@@ -135,10 +136,10 @@ def test_a_rule_that_cuts_nothing_is_told(read, rule, warned):
 # Missing values by markers of one's own
 
 
-@pytest.mark.parametrize("marker", [".", "#N/A", "None", "-999", "-", "*", "n.a."])
+@pytest.mark.parametrize("marker", [".", "#N/A", "None", "-999", "-999.0", "-", "*", "n.a."])
 def test_values_that_may_be_missing_are_hinted_at(read, marker):
     text = f"a,b\n0,1\n{marker},0\n1,0\n2,1\n"
-    (warning,) = read(text).warnings
+    (warning,) = (hint for hint in read(text).warnings if "stands for" in hint)
     assert f"'{marker}' of column 'a'" in warning
     assert f"--na {marker}" in warning
     with pytest.raises(InputError, match="1 value is missing, in column 'a'"):

@@ -250,7 +250,7 @@ BAD_JKL = [
     (JKL.replace("3\nrain", "4\nrain"), r"line 9: the file ends where .* for variable 4 of 4"),
     (JKL.replace("3\nrain", "2\nrain"), r"line 7: the file goes on with 'grass 2' after the last family"),
     (JKL.replace("rain 2", "rain 1"), r"line 4: expected .*'name count', found '-8.25 1 wet'.*line 2 may"),
-    (JKL.replace("rain 2", "rain 3"), r"line 5: 'wet 1' may announce a .*count .* too large \(variable 'rain' of line 2\)"),
+    (JKL.replace("rain 2", "rain 3"), r"line 5: 'wet 1' may announce .*count .* large \(variable 'rain' of line 2\)"),
     ("2\n0 3\n-1 0\n-2 1 1\n1 1\n-3 0\n", r"line 5: '1 1' may announce a .*count .* too large"),
     (JKL.replace("grass 2", "grass 1"), r"line 9: the file goes on with '-5.5 0'"),
     (JKL.replace("grass 2", "grass 5"), r"line 9: the file ends 3 families early for variable 'grass'"),
