@@ -18,7 +18,7 @@ def read_problem(path: str, given: Mapping[str, Any], budgets: Budgets, quiet: b
     some seconds and unless `quiet`. Raises InputError for what cannot be used, BudgetError if the budgets do not do.
     """
     from extbnsl.data.reading import STAGE, Reading
-    from extbnsl.data.text import called
+    from extbnsl.data.text import source_name
     from extbnsl.events import StageStarted
     from extbnsl.run import progress
 
@@ -28,7 +28,7 @@ def read_problem(path: str, given: Mapping[str, Any], budgets: Budgets, quiet: b
         problem = _read(path, given, Reading(memory, deadline))
     else:
         table = progress.Table(progress.line_writer(sys.stderr))
-        table(StageStarted(STAGE, called(path)))
+        table(StageStarted(STAGE, source_name(path)))
         with progress.beating(table.beat):
             problem = _read(path, given, Reading(memory, deadline, table))
     return problem, replace(budgets, spent=time.monotonic() - began)

@@ -13,7 +13,7 @@ from extbnsl.data.foreign import check_table
 from extbnsl.data.header import Judged, judge, told, with_header, without_header
 from extbnsl.data.reading import Reading
 from extbnsl.data.table import parse
-from extbnsl.data.text import called, text_blocks
+from extbnsl.data.text import source_name, text_blocks
 from extbnsl.data.treatment import treatment
 from extbnsl.errors import InputError
 
@@ -39,11 +39,12 @@ def read_csv(
     reading = reading or Reading()
     wanted = treatment(**asked, arities=None if arities is None else read_arities(arities))
     given = None if delimiter is None else given_delimiter(delimiter)
-    source = called(path)
+    source = source_name(path)
     blocks = text_blocks(path, reading)
     head = next(blocks, b"")
     check_table(source, head)
-    table = parse(chain([head], blocks), given or sniff_delimiter(head), source, reading)
+    separator = given or sniff_delimiter(head)
+    table = parse(chain([head], blocks), separator, source, reading)
     doubts = [] if len(table.columns) > 1 else _of_one_column(head, given, source)
     judged = judge(table) if header is None else Judged(header, None)
     if judged.named and table.records == 1:

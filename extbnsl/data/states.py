@@ -58,7 +58,7 @@ def settle_states(columns: Sequence[Column], wanted: Treatment, source: str) -> 
     for column in texts:
         _check_numbers(column, rule_of[column.name], source)
     settled = [_cut(column, rule_of.get(column.name)) for column in columns]
-    uncut = [column for column in free if rule_of[column.name] is None]
+    uncut = [column for column in free if rule_of[column.name] is None and not _is_identifier(column)]
     warnings = (*_identifiers(free), *_by_index(texts), *_of_many_states(uncut), *_idle(columns, settled, wanted))
     return Settled(tuple(settled), warnings)
 
@@ -118,7 +118,7 @@ def _identifiers(columns: Sequence[Column]) -> tuple[str, ...]:
     """A warning for each column that only numbers or names the records."""
     return tuple(
         f"Column '{column.name}' looks like an identifier (each of the {len(column.values)} records has a "
-        "value of its own): remove it, it tells nothing about the other variables."
+        f"value of its own): leave it out with --drop {column.name}, since it tells nothing about other variables."
         for column in columns
         if _is_identifier(column)
     )

@@ -26,7 +26,7 @@ STANDARD_INPUT = "-"
 LONGEST_LINE = 1 << 22  # bytes; a row of a million short fields has fewer
 
 
-def called(path: str | PathLike[str]) -> str:
+def source_name(path: str | PathLike[str]) -> str:
     """The name of a file in sentences."""
     return "standard input" if str(path) == STANDARD_INPUT else str(path)
 
@@ -40,7 +40,7 @@ def text_blocks(path: str | PathLike[str], reading: Reading) -> Iterator[bytes]:
     bytes, or has a line of more than LONGEST_LINE bytes, and BudgetError if the deadline passes. At most two such lines
     are in memory at a time.
     """
-    held, line, first, name = b"", 1, True, called(path)
+    held, line, first, name = b"", 1, True, source_name(path)
     for data in _data(path, reading):
         if first and not held:
             check_text(path, name, data)
@@ -76,7 +76,7 @@ def too_long(path: str | PathLike[str], line: int) -> InputError:
 def _data(path: str | PathLike[str], reading: Reading) -> Iterator[bytes]:
     """The bytes of a file, decompressed, a block at a time."""
     size = LARGE_BLOCK if reading.memory >= AMPLE else BLOCK
-    name = called(path)
+    name = source_name(path)
     try:
         with io.BufferedReader(_Waiting(path, reading), BLOCK) as file:
             total = _size(file)
@@ -95,7 +95,7 @@ class _Waiting(io.RawIOBase):
     """A file to read; what has nothing to say yet, such as a pipe, is waited for until the time is up."""
 
     def __init__(self, path: str | PathLike[str], reading: Reading) -> None:
-        self._name, self._reading = called(path), reading
+        self._name, self._reading = source_name(path), reading
         if str(path) == STANDARD_INPUT:
             self._file = os.dup(0)
         else:  # a pipe that nobody writes to would not open otherwise

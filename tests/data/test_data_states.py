@@ -138,6 +138,8 @@ def test_many_refusals_are_counted(tmp_path):
 def test_identifier_that_passes_is_warned_of(tmp_path):
     data = _read(tmp_path, _column("id", [f"p{i}" for i in range(21)]))
     assert "'id' looks like an identifier" in data.warnings[0]
+    assert "--drop id" in data.warnings[0]
+    assert len(_read(tmp_path, _column("id", range(40))).warnings) == 1
     assert _read(tmp_path, _column("id", [f"p{i}" for i in range(20)])).warnings == ()
 
 
