@@ -4,6 +4,7 @@ Nothing heavy is imported before it is called.
 """
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from extbnsl.data import Dataset
+    from extbnsl.data.treatment import Texts
     from extbnsl.events import Observer
     from extbnsl.results.result import Result
     from extbnsl.scores.local import LocalScores
@@ -31,7 +33,11 @@ def learn(
     time_limit: float | str | None = None,
     seed: int = 0,
     missing: str = "refuse",
-    discretise: str | None = None,
+    na: "Texts" = None,
+    columns: "Texts" = None,
+    drop: "Texts" = None,
+    discrete: "Texts" = None,
+    discretise: "Texts" = None,
     names: "list[str] | tuple[str, ...] | None" = None,
     lower_bound: str = "auto",
     fixing: bool = True,
@@ -46,8 +52,9 @@ def learn(
     `data`: a data frame, a 2-D array of integers (N, n), a Dataset, or LocalScores. `score`: "mdl" or "aic", for data.
     `memory` and `disk`: bytes or text such as "8GiB"; `time_limit`: seconds or text such as "1h30m"; None is the
     default of the command line. What exceeds the memory goes to files below `scratch_dir`, or else where temporary
-    files go, and is gone at the end; `compress` makes some of them smaller. `names` are for arrays; `missing` and
-    `discretise` for frames and arrays, as in `extbnsl.data.read_csv`. `progress`: True for lines on standard error, or
+    files go, and is gone at the end; `compress` makes some of them smaller. `names` are for arrays; `missing`,
+    `na`, `columns`, `drop`, `discrete` and `discretise` for frames and arrays, as in `extbnsl.data.treatment`.
+    `progress`: True for lines on standard error, or
     an observer of `extbnsl.events`. Costs are in nats, minimised. Raises InputError for what cannot be used,
     BudgetError if memory, disk or time ran out before there was a network.
     """
@@ -59,10 +66,18 @@ def learn(
     from extbnsl.solver.place import Place
     from extbnsl.solver.solve import solve
 
+    treatment = {
+        "missing": missing,
+        "na": na,
+        "columns": columns,
+        "drop": drop,
+        "discrete": discrete,
+        "discretise": discretise,
+    }
     observer = _lines_on_stderr() if progress is True else progress or ignore
     try:
         return solve(
-            _problem(data, names, missing, discretise),
+            _problem(data, names, treatment),
             Claim(score, max_parents),
             Methods(lower_bound, fixing, ancestral, path_extension, parent_graph, polish, seed),
             Budgets(
@@ -75,12 +90,12 @@ def learn(
             observer=observer,
         )
     except ExtbnslError as error:
-        error.args = (_OPTION.sub(lambda found: found[1].replace("-", "_"), str(error)),)
+        error.args = (_in_python(str(error)),)
         raise
 
 
 def _problem(
-    data: Any, names: "list[str] | tuple[str, ...] | None", missing: str, discretise: str | None
+    data: Any, names: "list[str] | tuple[str, ...] | None", treatment: dict[str, Any]
 ) -> "Dataset | LocalScores":
     """`data` as a problem to solve; options that its kind has no use for are an InputError."""
     from extbnsl.data import Dataset, from_array, from_dataframe
@@ -90,15 +105,20 @@ def _problem(
     ready = isinstance(data, (Dataset, LocalScores))
     if names is not None and (ready or hasattr(data, "columns")):
         raise InputError(f"names: a {type(data).__name__} has names of its own; leave them out.")
-    if ready and (missing != "refuse" or discretise is not None):
-        raise InputError(f"missing, discretise: a {type(data).__name__} is ready to use; leave them out.")
+    useless = [key for key, value in treatment.items() if value is not None and (key, value) != ("missing", "refuse")]
+    if ready and useless:
+        raise InputError(f"{', '.join(useless)}: a {type(data).__name__} is ready to use; leave them out.")
     if isinstance(data, (Dataset, LocalScores)):
         return data
-    if hasattr(data, "columns"):
-        return from_dataframe(data, missing=missing, discretise=discretise)
     if isinstance(data, (str, bytes)):
         raise InputError(f"data: {data!r} is text; read a file with extbnsl.data.read_csv first.")
-    return from_array(data, names, missing=missing, discretise=discretise)
+    dataset = from_dataframe(data, **treatment) if hasattr(data, "columns") else from_array(data, names, **treatment)
+    return replace(dataset, warnings=tuple(map(_in_python, dataset.warnings)))
+
+
+def _in_python(sentence: str) -> str:
+    """The sentence with options as `learn` names them."""
+    return _OPTION.sub(lambda found: found[1].replace("-", "_"), sentence)
 
 
 def _lines_on_stderr() -> "Observer":

@@ -30,7 +30,9 @@ STOPPING = "Stopping; the estimate so far follows (once more: end at once)."
 def add(commands: Any) -> None:
     """Add the command to the parser's."""
     parser = options.add_command(commands, "estimate", "tell the memory, disk and time that a solve needs", EPILOG, run)
-    parser.add_argument("data", metavar="INPUT", help="a CSV file (or .csv.gz), or local scores (.jkl .jaa .pss)")
+    parser.add_argument(
+        "data", metavar="INPUT", help="a CSV file (or .csv.gz), - for standard input, or local scores (.jkl .jaa .pss)"
+    )
     parser.add_argument(
         "--effort",
         metavar="T",

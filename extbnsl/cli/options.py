@@ -12,6 +12,8 @@ from extbnsl.machine.budgets import MAXIMUM_THREADS, MINIMUM_MEMORY, Budgets, fo
 from extbnsl.proof.methods import LOWER_BOUNDS, PARENT_GRAPHS, Methods
 from extbnsl.scores.known import SCORES
 
+DATA_OPTIONS = ("header", "delimiter", "missing", "na", "columns", "drop", "discrete", "discretise", "arities")
+
 
 class Parser(argparse.ArgumentParser):
     """A parser whose usage errors are one sentence and end with the exit code of bad input."""
@@ -187,18 +189,35 @@ def add_data(parser: argparse.ArgumentParser) -> None:
         help="missing values: refuse the data (default), drop the record, or make missing a state",
     )
     data.add_argument(
+        "--na",
+        metavar="MARKER,...",
+        action="append",
+        help="further texts that stand for a missing value (write --na=-,. if the first begins with -)",
+    )
+    data.add_argument("--columns", metavar="COLUMN,...", action="append", help="use these columns alone")
+    data.add_argument("--drop", metavar="COLUMN,...", action="append", help="leave these columns out")
+    data.add_argument(
+        "--discrete",
+        metavar="COLUMN,...|all",
+        action="append",
+        help="take these columns as they are, however many states they have",
+    )
+    data.add_argument(
         "--discretise",
         "--discretize",
-        metavar="RULE",
-        help="cut continuous columns: mean, quantile:k, width:k, or paper (at the mean, and columns of more "
-        "than four states too)",
+        metavar="[COLUMN=]RULE,...",
+        action="append",
+        help="cut continuous columns, or the one that is named: mean, quantile:k, width:k, or paper (at the mean, and "
+        "columns of more than four states too)",
     )
     data.add_argument("--arities", metavar="FILE", help="declared numbers of states (default: the states that occur)")
 
 
 def data_options(options: argparse.Namespace) -> dict[str, Any]:
-    """What was given of the options that `add_data` adds, by the names that `read_csv` has for them."""
-    return {key: getattr(options, key) for key in ("header", "delimiter", "missing", "discretise", "arities")}
+    """What was given of the options that `add_data` adds, by the names that `read_csv` has for them, as JSON scalars:
+    of options that were repeated, one text with commas."""
+    given = {key: getattr(options, key) for key in DATA_OPTIONS}
+    return {key: ",".join(value) if isinstance(value, list) else value for key, value in given.items()}
 
 
 def check_output(output: Path, overwrite: bool) -> None:

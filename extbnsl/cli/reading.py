@@ -1,5 +1,6 @@
 """Reading the input of a command, within its budgets."""
 
+import os
 import sys
 import time
 from collections.abc import Mapping
@@ -17,6 +18,7 @@ def read_problem(path: str, given: Mapping[str, Any], budgets: Budgets, quiet: b
     some seconds and unless `quiet`. Raises InputError for what cannot be used, BudgetError if the budgets do not do.
     """
     from extbnsl.data.reading import STAGE, Reading
+    from extbnsl.data.text import source_name
     from extbnsl.events import StageStarted
     from extbnsl.run import progress
 
@@ -26,10 +28,22 @@ def read_problem(path: str, given: Mapping[str, Any], budgets: Budgets, quiet: b
         problem = _read(path, given, Reading(memory, deadline))
     else:
         table = progress.Table(progress.line_writer(sys.stderr))
-        table(StageStarted(STAGE, path))
+        table(StageStarted(STAGE, source_name(path)))
         with progress.beating(table.beat):
             problem = _read(path, given, Reading(memory, deadline, table))
     return problem, replace(budgets, spent=time.monotonic() - began)
+
+
+def is_standard_input(path: str) -> bool:
+    """Whether an input is standard input, which has no path and cannot be read twice."""
+    from extbnsl.data.text import STANDARD_INPUT
+
+    return path == STANDARD_INPUT
+
+
+def absolute(path: str) -> str:
+    """The path of an input as another folder finds it."""
+    return path if is_standard_input(path) else os.path.abspath(path)
 
 
 def _read(path: str, given: Mapping[str, Any], reading: Any) -> Any:
@@ -39,13 +53,8 @@ def _read(path: str, given: Mapping[str, Any], reading: Any) -> Any:
         from extbnsl.data import read_csv
 
         return read_csv(path, **given, reading=reading)
-    useless = {
-        "--header or --no-header": given["header"] is not None,
-        "--delimiter": given["delimiter"] is not None,
-        "--missing": given["missing"] != "refuse",
-        "--discretise": given["discretise"] is not None,
-        "--arities": given["arities"] is not None,
-    }
-    for option in (name for name, is_given in useless.items() if is_given):
-        raise InputError(f"{option} is for data, but {path} holds local scores; leave it out.")
+    for key, value in given.items():
+        if value is not None and (key, value) != ("missing", "refuse"):
+            option = "--header or --no-header" if key == "header" else f"--{key}"
+            raise InputError(f"{option} is for data, but {path} holds local scores; leave it out.")
     return read_scores(path, reading)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from extbnsl.claims import Claim
 from extbnsl.cli import options, session
 from extbnsl.cli.console import remark
-from extbnsl.cli.reading import read_problem
+from extbnsl.cli.reading import absolute, is_standard_input, read_problem
 from extbnsl.cli.summary import damage_told, exit_code
 from extbnsl.errors import InputError, RunDirectoryError
 from extbnsl.files.names import MANIFEST, TEXT_LOG
@@ -105,7 +105,7 @@ def _go_on(run: "RunDirectory", manifest: "Manifest", given: argparse.Namespace,
     problem, budgets = read_problem(data, remembered["data_options"], options.budgets_of(given, before), given.quiet)
     compress = bool(before["compress"] if given.compress is None else given.compress)
     kept = {"memory": budgets.memory, "disk": budgets.disk, "threads": budgets.threads, "compress": compress}
-    remember = remembered | {"input": os.path.abspath(data), "budgets": kept}
+    remember = remembered | {"input": absolute(data), "budgets": kept}
     asked = session.Asked(
         Claim(**manifest.state["claim"]),
         Methods(**manifest.state["methods"]),
@@ -135,6 +135,8 @@ def _data(path: Path, given: Path | None, before: str) -> str:
     """The file to read the input from."""
     if given is not None:
         return str(given)
+    if is_standard_input(before):
+        raise InputError(f"The run in {path} read standard input; give the same data with --data FILE, or --data -.")
     if not os.path.exists(before):
         raise InputError(
             f"{before}, the input of the run in {path}, is not there any more; say where it is now with --data FILE."

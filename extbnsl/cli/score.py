@@ -26,7 +26,7 @@ def add(commands: Any) -> None:
     """Add the command to the parser's."""
     text = "compute the local scores of data and write them to a file"
     parser = options.add_command(commands, "score", text, EPILOG, run)
-    parser.add_argument("data", metavar="DATA", help="a CSV file (or .csv.gz)")
+    parser.add_argument("data", metavar="DATA", help="a CSV file (or .csv.gz), - for standard input")
     parser.add_argument(
         "-o",
         "--output",

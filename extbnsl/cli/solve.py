@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from extbnsl.cli import options, session
-from extbnsl.cli.reading import read_problem
+from extbnsl.cli.reading import absolute, is_standard_input, read_problem
 from extbnsl.machine.interrupts import Interrupts
 from extbnsl.version import __version__
 
@@ -25,7 +25,9 @@ example:
 def add(commands: Any) -> None:
     """Add the command to the parser's."""
     parser = options.add_command(commands, "solve", "find the network of least cost and prove it", EPILOG, run)
-    parser.add_argument("data", metavar="INPUT", help="a CSV file (or .csv.gz), or local scores (.jkl .jaa .pss)")
+    parser.add_argument(
+        "data", metavar="INPUT", help="a CSV file (or .csv.gz), - for standard input, or local scores (.jkl .jaa .pss)"
+    )
     parser.add_argument(
         "--run-dir", metavar="DIR", type=Path, help="where to write (default: INPUT's name with .run, here)"
     )
@@ -50,9 +52,10 @@ def run(given: argparse.Namespace) -> int:
     from extbnsl.run import directory as directory_module
     from extbnsl.solver.place import Place
 
+    source = "stdin" if is_standard_input(given.data) else given.data
     with (
         Interrupts() as interrupts,
-        directory_module.create(given.run_dir, given.data, given.overwrite, given.scratch_dir) as run,
+        directory_module.create(given.run_dir, source, given.overwrite, given.scratch_dir) as run,
     ):
         budgets = options.budgets_of(given)
         problem, budgets = read_problem(given.data, options.data_options(given), budgets, given.quiet)
@@ -68,7 +71,7 @@ def _to_remember(given: argparse.Namespace) -> dict[str, Any]:
     if data["arities"] is not None:
         data["arities"] = os.path.abspath(data["arities"])
     return {
-        "input": os.path.abspath(given.data),
+        "input": absolute(given.data),
         "data_options": data,
         "budgets": {
             "memory": given.memory,

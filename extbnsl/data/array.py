@@ -8,34 +8,29 @@ from numpy.typing import ArrayLike, NDArray
 
 from extbnsl.data.column import Column, clean_name, narrowest
 from extbnsl.data.dataset import Dataset
-from extbnsl.data.encode import check_rules, prepare
+from extbnsl.data.encode import prepare
+from extbnsl.data.treatment import Treatment, treatment
 from extbnsl.errors import InputError
 
 SOURCE = "<array>"
 
 
-def from_array(
-    array: ArrayLike,
-    names: Sequence[str] | None = None,
-    *,
-    missing: str = "refuse",
-    discretise: str | None = None,
-) -> Dataset:
+def from_array(array: ArrayLike, names: Sequence[str] | None = None, **asked: Any) -> Dataset:
     """The data set in a 2-D array (N, n) of integers, booleans or floats.
 
     The labels are the numbers, negative ones too, in numeric order; booleans are "False" and "True". NaN is
-    a missing value. Floats must be whole numbers, unless `discretise` is given. `names` defaults to X0, X1,
-    ...; `missing` and `discretise` as in `read_csv`. Raises InputError for other shapes and dtypes.
+    a missing value. Floats must be whole numbers, unless `discretise` or `discrete` is given. `names` defaults to X0,
+    X1, ...; `asked` are the options of `treatment`. Raises InputError for other shapes and dtypes.
     """
-    check_rules(missing, discretise, None)
+    wanted = treatment(**asked)
     values = _checked(array)
     labels = [f"X{j}" for j in range(values.shape[1])] if names is None else [clean_name(str(name)) for name in names]
     if len(labels) != values.shape[1]:
         raise InputError(f"{SOURCE}: {len(labels)} names for {values.shape[1]} columns: give one name for each.")
-    if discretise is None and values.dtype.kind == "f":
-        _refuse_fractions(values, labels)
+    if values.dtype.kind == "f" and wanted.rules == (None, {}):
+        _refuse_fractions(values, labels, wanted)
     columns = [column_of_numbers(name, values[:, j], SOURCE) for j, name in enumerate(labels)]
-    return prepare(columns, SOURCE, missing=missing, discretise=discretise)
+    return prepare(columns, SOURCE, wanted)
 
 
 def column_of_numbers(name: str, values: NDArray[Any], source: str) -> Column:
@@ -72,13 +67,14 @@ def _checked(array: ArrayLike) -> NDArray[Any]:
     return values
 
 
-def _refuse_fractions(values: NDArray[Any], names: Sequence[str]) -> None:
-    """Raise InputError naming the first column with a number that is not whole."""
-    fractional = np.isfinite(values) & (values != np.trunc(values))
+def _refuse_fractions(values: NDArray[Any], names: Sequence[str], wanted: Treatment) -> None:
+    """Raise InputError naming the first column with a number that is not whole, unless that is wanted."""
+    used = [wanted.uses(name) and not wanted.is_discrete(name) for name in names]
+    fractional = np.isfinite(values) & (values != np.trunc(values)) & np.array(used, dtype=np.bool_)
     columns = np.flatnonzero(fractional.any(axis=0))
     if columns.size:
         row = int(fractional[:, columns[0]].argmax())
         raise InputError(
             f"{SOURCE}: column '{names[columns[0]]}' is continuous ({values[row, columns[0]]} in row "
-            f"{row + 1}): give whole numbers for states, or say how to cut it with discretise."
+            f"{row + 1}): give whole numbers for states, or say how to cut it with --discretise."
         )

@@ -1,15 +1,20 @@
 """Data sets from delimited text files."""
 
+from dataclasses import replace
 from itertools import chain
 from os import PathLike
+from typing import Any
 
 from extbnsl.data.arities import read_arities
 from extbnsl.data.dataset import Dataset
-from extbnsl.data.delimiter import given_delimiter, sniff_delimiter
-from extbnsl.data.encode import check_rules, prepare
+from extbnsl.data.delimiter import given_delimiter, other_delimiter, sniff_delimiter
+from extbnsl.data.encode import prepare
+from extbnsl.data.foreign import check_table
+from extbnsl.data.header import Judged, judge, told, with_header, without_header
 from extbnsl.data.reading import Reading
-from extbnsl.data.table import is_header, parse, with_header, without_header
-from extbnsl.data.text import text_blocks
+from extbnsl.data.table import parse
+from extbnsl.data.text import source_name, text_blocks
+from extbnsl.data.treatment import treatment
 from extbnsl.errors import InputError
 
 
@@ -18,34 +23,50 @@ def read_csv(
     *,
     header: bool | None = None,
     delimiter: str | None = None,
-    missing: str = "refuse",
-    discretise: str | None = None,
     arities: str | PathLike[str] | None = None,
     reading: Reading | None = None,
+    **asked: Any,
 ) -> Dataset:
-    """The data set in a delimited text file, plain or gzip.
+    """The data set in a delimited text file, plain or gzip; "-" is standard input.
 
-    `header`: whether the first row has the names; None decides as `table.is_header` says. Without one the
+    `header`: whether the first row has the names; None decides as `header.judge` says. Without one the
     names are X0, X1, ... `delimiter`: one character (a space stands for any run of blanks); None decides as
-    `sniff_delimiter` says. `missing`: "refuse", "drop" the record, or make it a "state"; a value is missing
-    if its text is in `missing.MARKERS`. `discretise`: None, "mean", "quantile:k", "width:k" or "paper", see
-    `discretise.settle_states`. `arities`: a file of declared arities, see `read_arities`. States are the
-    texts, without surrounding blanks, sorted as `column.ordered` says. `reading`: what it may take, and who hears of
-    it. Raises InputError for whatever cannot be used, BudgetError if the memory or the time does not do.
+    `sniff_delimiter` says. `arities`: a file of declared arities, see `read_arities`. `reading`: what it may take, and
+    who hears of it. `asked`: the options of `treatment`. States are the texts, without surrounding blanks, sorted as
+    `column.ordered` says. Raises InputError for whatever cannot be used, BudgetError if the memory or the time does
+    not do.
     """
     reading = reading or Reading()
-    check_rules(missing, discretise, arities)
-    declared = None if arities is None else read_arities(arities)
-    asked = None if delimiter is None else given_delimiter(delimiter)
-    source = str(path)
+    wanted = treatment(**asked, arities=None if arities is None else read_arities(arities))
+    given = None if delimiter is None else given_delimiter(delimiter)
+    source = source_name(path)
     blocks = text_blocks(path, reading)
     head = next(blocks, b"")
-    table = parse(chain([head], blocks), asked or sniff_delimiter(head), source, reading)
-    named = is_header(table) if header is None else header
-    if named and table.records == 1:
+    check_table(source, head)
+    separator = given or sniff_delimiter(head)
+    table = parse(chain([head], blocks), separator, source, reading)
+    doubts = [] if len(table.columns) > 1 else _of_one_column(head, given, source)
+    judged = judge(table) if header is None else Judged(header, None)
+    if judged.named and table.records == 1:
         raise InputError(
             f"{source} has a header but no records: give at least one row of data (or say --no-header if the "
             "first row is one)."
         )
-    columns = with_header(table) if named else without_header(table)
-    return prepare(columns, source, missing=missing, discretise=discretise, arities=declared, reading=reading)
+    if judged.doubt:
+        doubts.append(told(judged, table))
+    dataset = prepare(with_header(table) if judged.named else without_header(table), source, wanted, reading)
+    return replace(dataset, warnings=(*doubts, *dataset.warnings))
+
+
+def _of_one_column(head: bytes, given: str | None, source: str) -> list[str]:
+    """A warning if a text that was read as one column may have more; InputError if nobody gave its delimiter."""
+    other = other_delimiter(head, given or ",")
+    if other is None:
+        return []
+    holds = f"the same number of {other!r} is in each line"
+    if given is None:
+        raise InputError(
+            f"{source} has one column, but {holds}: say --delimiter {other!r} if that separates columns, or "
+            "--delimiter , if it does not."
+        )
+    return [f"{source} was read as one column, but {holds}: say --delimiter {other!r} if that separates columns."]

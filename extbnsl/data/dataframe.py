@@ -8,22 +8,22 @@ import numpy as np
 from extbnsl.data.array import column_of_numbers
 from extbnsl.data.column import Column, check_names, clean_name, narrowest
 from extbnsl.data.dataset import Dataset
-from extbnsl.data.encode import check_rules, prepare
+from extbnsl.data.encode import prepare
+from extbnsl.data.treatment import treatment
 from extbnsl.errors import InputError
 
 SOURCE = "<dataframe>"
 
 
-def from_dataframe(frame: Any, *, missing: str = "refuse", discretise: str | None = None) -> Dataset:
+def from_dataframe(frame: Any, **asked: Any) -> Dataset:
     """The data set in a data frame, of pandas or of anything alike.
 
     `frame.columns` are the names and `frame[name]` a column: with `.to_numpy()`, or a sequence; of booleans,
     integers, floats, texts, categories or other objects that have a text. None, NaN and NA are missing, and
     so are the texts in `missing.MARKERS`. Whole floats are labelled as integers. A declared category that
-    does not occur is no state. `missing` and `discretise` as in `read_csv`. Raises InputError for what cannot
-    be used.
+    does not occur is no state. `asked` are the options of `treatment`. Raises InputError for what cannot be used.
     """
-    check_rules(missing, discretise, None)
+    wanted = treatment(**asked)
     if not hasattr(frame, "columns") or not hasattr(frame, "__getitem__"):
         raise InputError(f"{SOURCE}: a {type(frame).__name__} has no columns: give a data frame.")
     keys = list(frame.columns)
@@ -34,7 +34,7 @@ def from_dataframe(frame: Any, *, missing: str = "refuse", discretise: str | Non
     lengths = {len(column.codes) for column in columns}
     if len(lengths) > 1:
         raise InputError(f"{SOURCE} has columns of {min(lengths)} to {max(lengths)} values: make them equally long.")
-    return prepare(columns, SOURCE, missing=missing, discretise=discretise)
+    return prepare(columns, SOURCE, wanted)
 
 
 def _column(name: str, series: Any) -> Column:

@@ -11,6 +11,7 @@ from extbnsl.errors import InputError
 
 # In order of preference: a text with tabs or semicolons in every row has its commas inside fields.
 STRONG = ("\t", ";", "|", ",")
+ODD = (*STRONG, "^", ":", "~", " ")  # that may separate what looks like one column
 SPELLED = {"\\t": "\t", "tab": "\t", "comma": ",", "semicolon": ";", "pipe": "|", "space": " "}
 NumberedRow = tuple[list[str], int]  # with the number of its last line
 SAMPLE_ROWS = 50
@@ -30,8 +31,8 @@ def sniff_delimiter(head: bytes) -> str:
 
     The first of tab, semicolon, bar and comma that gives all these rows the same number of fields, more than
     one; else, where the rows are ragged, the one of them that divides the first row most. If none is in the
-    first row: runs of spaces, if most rows have as many fields as the first, more than one; else the text is
-    one column (",").
+    first row: runs of spaces, if most rows have as many fields as the first, more than one, or all of them one field
+    more, as where row names have no name; else the text is one column (",").
     """
     widths = {delimiter: _widths(head, delimiter) for delimiter in STRONG}
     for delimiter, counts in widths.items():
@@ -43,7 +44,18 @@ def sniff_delimiter(head: bytes) -> str:
     spaced = _widths(head, " ")
     if spaced and spaced[0] > 1 and spaced.count(spaced[0]) * 2 > len(spaced):
         return " "
-    return ","
+    quoted = head.lstrip().startswith(b'"')
+    lacking = len(spaced) > 2 and spaced[0] + quoted > 1 and set(spaced[1:]) == {spaced[0] + 1}
+    return " " if lacking else ","
+
+
+def other_delimiter(head: bytes, delimiter: str) -> str | None:
+    """A character, not `delimiter`, that divides each of the first rows into as many fields, more than one, if any."""
+    for other in ODD:
+        widths = _widths(head, other) if other != delimiter else []
+        if len(widths) > 1 and widths[0] > 1 and len(set(widths)) == 1:
+            return other
+    return None
 
 
 def numbered_rows(blocks: Iterable[bytes], delimiter: str, source: str, line: int = 1) -> Iterator[NumberedRow]:

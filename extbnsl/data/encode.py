@@ -1,52 +1,39 @@
 """From the columns of a source to a Dataset, by the user's rules."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from extbnsl.data.arities import declare
 from extbnsl.data.column import Column, check_names, listed, ordered, recoded
 from extbnsl.data.dataset import Dataset
-from extbnsl.data.discretise import parse_rule, settle_states
-from extbnsl.data.missing import check_rule, mark_missing, missing_label, settle_missing
+from extbnsl.data.hints import hints
+from extbnsl.data.missing import mark_missing, missing_label, settle_missing
 from extbnsl.data.reading import Reading
+from extbnsl.data.states import settle_states
+from extbnsl.data.treatment import Treatment, selected
 from extbnsl.errors import InputError
 
 
-def check_rules(missing: str, discretise: str | None, arities: object) -> None:
-    """Refuse (InputError) unknown rules, and rules that exclude each other."""
-    check_rule(missing)
-    parse_rule(discretise)
-    if discretise is not None and arities is not None:
-        raise InputError(
-            f"--arities declares the states that --discretise {discretise} would change: give only one of them."
-        )
+def prepare(columns: Sequence[Column], source: str, wanted: Treatment, reading: Reading | None = None) -> Dataset:
+    """The Dataset of `columns`, all of the same number of records, treated as `wanted`.
 
-
-def prepare(
-    columns: Sequence[Column],
-    source: str,
-    *,
-    missing: str = "refuse",
-    discretise: str | None = None,
-    arities: Mapping[str, int] | None = None,
-    reading: Reading | None = None,
-) -> Dataset:
-    """The Dataset of `columns`, all of the same number of records, by rules that passed `check_rules`.
-
-    First missing values, then the order of states, then declared arities (which exempt a column from what
-    follows), then intervals, then codes. Duplicate records stay: each is a record. A constant column stays,
-    with a warning. Raises InputError as `settle_missing`, `declare` and `settle_states` do, and for no
-    columns, no records and names that are empty or occur twice, BudgetError if the time of `reading` is up. O(N n).
+    First the choice of columns, then missing values, then the order of states, then declared arities (which exempt a
+    column from what follows), then intervals, then codes. Duplicate records stay: each is a record. A constant column
+    stays, with a warning. Raises InputError as `selected`, `settle_missing`, `declare` and `settle_states` do, and for
+    no columns, no records and names that are empty or occur twice, BudgetError if the time of `reading` is up. O(N n).
     """
     reading = reading or Reading(memory=0)
+    columns = selected(columns, wanted, source)
     check_names([column.name for column in columns], source)
     if len(columns[0].codes) == 0:
         raise InputError(f"{source} has no records: give at least one row of data.")
-    complete, of_missing = settle_missing([mark_missing(c) for c in reading.watched(source, columns)], missing, source)
-    declared, free = declare([ordered(c) for c in reading.watched(source, complete)], arities or {}, source)
-    settled, of_states = settle_states(free, parse_rule(discretise), source)
-    by_name = {column.name: _with_missing(column) for column in (*declared, *settled)}
+    marked = [mark_missing(c, wanted.markers) for c in reading.watched(source, columns)]
+    complete, of_missing = settle_missing(marked, wanted.missing, source)
+    in_order = [ordered(c) for c in reading.watched(source, complete)]
+    declared, free = declare(in_order, wanted.arities, source)
+    settled = settle_states(free, wanted, source)
+    by_name = {column.name: _with_missing(column) for column in (*declared, *settled.columns)}
     final = [by_name[column.name] for column in columns]
     codes = np.empty((len(final[0].codes), len(final)), dtype=np.uint16)
     for j, column in enumerate(reading.watched(source, final)):
@@ -56,7 +43,7 @@ def prepare(
         states=tuple(column.values for column in final),
         codes=codes,
         source=source,
-        warnings=(*of_missing, *of_states, *_constants(final)),
+        warnings=(*of_missing, *settled.warnings, *hints(free), *_constants(final)),
     )
 
 

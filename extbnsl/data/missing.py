@@ -14,11 +14,11 @@ RULES = ("refuse", "drop", "state")
 STATE = "missing"
 
 
-def mark_missing(column: Column) -> Column:
-    """The column with code -1 wherever the text is one of MARKERS."""
-    if MARKERS.isdisjoint(column.values):
+def mark_missing(column: Column, markers: frozenset[str] = MARKERS) -> Column:
+    """The column with code -1 wherever the text is one of the markers."""
+    if markers.isdisjoint(column.values):
         return column
-    new_code = [-1 if text in MARKERS else code for code, text in enumerate(column.values)]
+    new_code = [-1 if text in markers else code for code, text in enumerate(column.values)]
     return replace(column, codes=recoded(column.codes, np.array([*new_code, -1], dtype=np.int32)))
 
 
@@ -39,7 +39,7 @@ def settle_missing(columns: Sequence[Column], rule: str, source: str) -> tuple[t
         if dropped == records:
             raise InputError(
                 f"{source}: every one of the {records} records has a missing value, so --missing drop leaves "
-                "nothing: use --missing state, or remove the columns that lack most."
+                f"nothing: use --missing state, or leave out with --drop {_emptiest(columns, counts)}."
             )
         kept = tuple(replace(column, codes=column.codes[~lacking]) for column in columns)
         return kept, (f"{dropped} of {records} records were dropped because a value is missing.",)
@@ -47,8 +47,25 @@ def settle_missing(columns: Sequence[Column], rule: str, source: str) -> tuple[t
     raise InputError(
         f"{source}: {sum(counts)} value{'s are' if sum(counts) > 1 else ' is'} missing, in "
         f"column{'s' if len(names) > 1 else ''} {listed(names)}, first in row {int(lacking.argmax()) + 1} of "
-        f"the data: use --missing drop (leaves out {dropped} of {records} records) or --missing state."
+        f"the data: {_advice(columns, counts, dropped)}."
     )
+
+
+def _advice(columns: Sequence[Column], counts: Sequence[int], dropped: int) -> str:
+    """What to do about missing values in columns that lack so many; `dropped` records lack one."""
+    records = len(columns[0].codes)
+    if records in counts:
+        empty = [column.name for column, count in zip(columns, counts, strict=True) if count == records]
+        return f"leave out {listed(empty)}, which {'has' if len(empty) == 1 else 'have'} no value at all, with --drop"
+    if dropped == records:
+        return f"use --missing state, or leave out with --drop {_emptiest(columns, counts)}"
+    return f"use --missing drop (leaves out {dropped} of {records} records) or --missing state"
+
+
+def _emptiest(columns: Sequence[Column], counts: Sequence[int]) -> str:
+    """The column that lacks most, for a sentence."""
+    most = max(counts)
+    return f"columns such as '{columns[counts.index(most)].name}', which lacks {most} of {len(columns[0].codes)} values"
 
 
 def check_rule(rule: str) -> None:

@@ -99,10 +99,12 @@ def _plain_chunk(block: bytes, delimiter: str, source: str, line: int, width: in
     data = np.frombuffer(text, dtype=np.uint8)
     ends = np.flatnonzero((data == _NEWLINE) | (data == ord(delimiter)))
     widths = np.diff(np.flatnonzero(data[ends] == _NEWLINE), prepend=-1)
+    begins = width is None
     width = width or int(widths[0])
     wrong = np.flatnonzero(widths != width)
     if wrong.size:
-        raise _ragged(source, line + int(wrong[0]), int(widths[wrong[0]]), width)
+        lacking = begins and bool((widths[1:] == width + 1).all())
+        raise _ragged(source, line + int(wrong[0]), int(widths[wrong[0]]), width, lacking)
     starts = np.append(0, ends[:-1] + 1)
     shape = (len(widths), width)
     lines = range(line, line + len(widths))
@@ -112,11 +114,14 @@ def _plain_chunk(block: bytes, delimiter: str, source: str, line: int, width: in
 
 def _quoted_chunks(rows: Iterator[NumberedRow], width: int | None, source: str) -> Iterator[Chunk]:
     """The rows by the chunk; the first alone if their width is not known."""
+    chunks = 0 if width is None else 2  # before this one; the second begins with the second row
     while numbered := list(islice(rows, max(1, CHUNK_FIELDS // width) if width else 1)):
         width = width or len(numbered[0][0])
         for row, line in numbered:
             if len(row) != width:
-                raise _ragged(source, line, len(row), width)
+                lacking = chunks == 1 and {len(other) for other, _ in numbered} == {width + 1}
+                raise _ragged(source, line, len(row), width, lacking)
+        chunks += 1
         fields = [field.encode() for row, _ in numbered for field in row]
         lengths = np.fromiter(map(len, fields), dtype=np.int64, count=len(fields))
         starts = np.cumsum(lengths) - lengths
@@ -137,9 +142,12 @@ def _with_short_fields(chunk: Chunk, source: str) -> Chunk:
     return chunk
 
 
-def _ragged(source: str, line: int, found: int, width: int) -> InputError:
-    """The refusal of a row that has not as many fields as the first."""
-    return InputError(
-        f"{source}, line {line}: {found} field{'s' if found != 1 else ''} where the first row has {width}: correct the "
-        "line, or give the right --delimiter."
-    )
+def _ragged(source: str, line: int, found: int, width: int, lacking: bool) -> InputError:
+    """The refusal of a row that has not as many fields as the first; `lacking`: all have one more than that."""
+    fields = f"{source}, line {line}: {found} field{'s' if found != 1 else ''} where the first row has {width}"
+    if lacking:
+        return InputError(
+            f"{fields}: if R's write.table wrote it, which leaves the row names without a name, write it again with "
+            "row.names = FALSE; else correct the first row."
+        )
+    return InputError(f"{fields}: correct the line, or give the right --delimiter.")

@@ -1,11 +1,10 @@
-"""Delimited text to columns: rows, header, and each distinct text of a column once."""
+"""Delimited text to columns: rows, and each distinct text of a column once."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable
+from dataclasses import dataclass
 
 from extbnsl.data.codes import ColumnCodes
-from extbnsl.data.column import Column, clean_name, numbers_of
-from extbnsl.data.missing import MARKERS
+from extbnsl.data.column import Column
 from extbnsl.data.reading import Reading
 from extbnsl.data.rows import row_chunks
 from extbnsl.errors import InputError
@@ -49,51 +48,3 @@ def parse(blocks: Iterable[bytes], delimiter: str, source: str, reading: Reading
         raise InputError(f"{source} is empty: give a file with at least one row of data.")
     found = tuple(column.column() for column in columns)
     return Table(tuple(column.values[column.codes[0]] for column in found), found)
-
-
-def is_header(table: Table) -> bool:
-    """Whether the first row names the columns, judging by what is below it.
-
-    1. If in some column a text that is no number stands over nothing but numbers: yes.
-    2. Else, if the first row has a number or a missing value: no.
-    3. Else (texts over texts) yes if fewer than half of the texts occur again below in their own columns, as
-       values do and names do not. So a single row of texts is a header without data.
-    """
-    below = [_values_below(column) for column in table.columns]
-    for text, values in zip(table.first, below, strict=True):
-        if _is_name(text) and _only_numbers(values):
-            return True
-    if not all(_is_name(text) for text in table.first):
-        return False
-    again = [text in values for text, values in zip(table.first, below, strict=True)]
-    return 2 * sum(again) < len(again)
-
-
-def with_header(table: Table) -> list[Column]:
-    """The columns below the first row, named by it."""
-    return [
-        replace(column, name=clean_name(name), codes=column.codes[1:])
-        for name, column in zip(table.first, table.columns, strict=True)
-    ]
-
-
-def without_header(table: Table) -> list[Column]:
-    """The columns with the first row as their first record, named X0, X1, ..."""
-    return [replace(column, name=f"X{j}") for j, column in enumerate(table.columns)]
-
-
-def _values_below(column: Column) -> tuple[str, ...]:
-    """The texts of a column that occur below its first row."""
-    first = int(column.codes[0])
-    if (column.codes[1:] == first).any():
-        return column.values
-    return column.values[:first] + column.values[first + 1 :]
-
-
-def _is_name(text: str) -> bool:
-    return text not in MARKERS and numbers_of([text]) is None
-
-
-def _only_numbers(texts: Sequence[str]) -> bool:
-    """Whether there are texts that are not missing values, and all of them are numbers."""
-    return numbers_of([text for text in texts if text not in MARKERS]) is not None

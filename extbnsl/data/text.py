@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from os import PathLike
 from typing import Any
 
+from extbnsl.data.foreign import check_text
 from extbnsl.data.reading import Reading
 from extbnsl.errors import InputError
 from extbnsl.machine.budgets import format_size
@@ -21,29 +22,38 @@ BLOCK = 1 << 18  # bytes read at a time: few calls, and what is made of a block 
 LARGE_BLOCK = 1 << 20  # where there is memory: wide tables then have some rows in a block
 AMPLE = 1 << 28  # bytes of memory that are enough for large blocks
 LOOK_MILLISECONDS = 200  # at the time limit, while there is nothing to read
+STANDARD_INPUT = "-"
 LONGEST_LINE = 1 << 22  # bytes; a row of a million short fields has fewer
+
+
+def source_name(path: str | PathLike[str]) -> str:
+    """The name of a file in sentences."""
+    return "standard input" if str(path) == STANDARD_INPUT else str(path)
 
 
 def text_blocks(path: str | PathLike[str], reading: Reading) -> Iterator[bytes]:
     """The text of a file as UTF-8, block by block: whole lines, about BLOCK bytes or one longer line each.
 
-    Where there is memory for that, blocks have about LARGE_BLOCK bytes.
+    Where there is memory for that, blocks have about LARGE_BLOCK bytes. The path "-" is standard input.
     The file is decompressed if it starts as gzip does; a byte order mark is left out, line ends are left as they are.
-    Raises InputError if the file cannot be read, is a damaged gzip, is not UTF-8, has NUL bytes, or has a line of more
-    than LONGEST_LINE bytes, and BudgetError if the deadline passes. At most two such lines are in memory at a time.
+    Raises InputError if the file cannot be read, is a damaged gzip, is that of another program, is not UTF-8, has NUL
+    bytes, or has a line of more than LONGEST_LINE bytes, and BudgetError if the deadline passes. At most two such lines
+    are in memory at a time.
     """
-    held, line, first = b"", 1, True
+    held, line, first, name = b"", 1, True, source_name(path)
     for data in _data(path, reading):
+        if first and not held:
+            check_text(path, name, data)
         held += data
         end = _end_of_lines(held)
         if end == 0 and len(held) > LONGEST_LINE:
-            raise too_long(path, line)
+            raise too_long(name, line)
         if end:
             block, held = held[:end], held[end:]
-            yield _checked(block, first, path, line)
+            yield _checked(block, first, name, line)
             line, first = line + block.count(b"\n"), False
     if held:
-        yield _checked(held, first, path, line)
+        yield _checked(held, first, name, line)
 
 
 def read_text(path: str | PathLike[str]) -> str:
@@ -66,26 +76,30 @@ def too_long(path: str | PathLike[str], line: int) -> InputError:
 def _data(path: str | PathLike[str], reading: Reading) -> Iterator[bytes]:
     """The bytes of a file, decompressed, a block at a time."""
     size = LARGE_BLOCK if reading.memory >= AMPLE else BLOCK
+    name = source_name(path)
     try:
         with io.BufferedReader(_Waiting(path, reading), BLOCK) as file:
             total = _size(file)
             packed = file.peek(len(GZIP_MAGIC)).startswith(GZIP_MAGIC)
             stream = gzip.GzipFile(fileobj=file) if packed else file
             while data := stream.read(size):
-                reading.advanced(path, file.tell() if total else 0, total)
+                reading.advanced(name, file.tell() if total else 0, total)
                 yield data
     except (EOFError, gzip.BadGzipFile, zlib.error):
-        raise InputError(f"{path} is a damaged or truncated gzip file: copy it again.") from None
+        raise InputError(f"{name} is a damaged or truncated gzip file: copy it again.") from None
     except OSError as error:
-        raise InputError(f"{path} cannot be read ({error.strerror}): check the name and the permissions.") from None
+        raise InputError(f"{name} cannot be read ({error.strerror}): check the name and the permissions.") from None
 
 
 class _Waiting(io.RawIOBase):
     """A file to read; what has nothing to say yet, such as a pipe, is waited for until the time is up."""
 
     def __init__(self, path: str | PathLike[str], reading: Reading) -> None:
-        self._path, self._reading = path, reading
-        self._file = os.open(path, os.O_RDONLY | os.O_NONBLOCK)  # a pipe that nobody writes to would not open otherwise
+        self._name, self._reading = source_name(path), reading
+        if str(path) == STANDARD_INPUT:
+            self._file = os.dup(0)
+        else:  # a pipe that nobody writes to would not open otherwise
+            self._file = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
         self._ready = select.poll()
         self._ready.register(self._file, select.POLLIN)
 
@@ -106,7 +120,7 @@ class _Waiting(io.RawIOBase):
             if self._ready.poll(LOOK_MILLISECONDS):
                 with contextlib.suppress(BlockingIOError):  # another process was faster
                     return os.readv(self._file, [buffer])
-            self._reading.check_time(self._path)
+            self._reading.check_time(self._name)
 
     def close(self) -> None:
         if not self.closed:
@@ -125,7 +139,7 @@ def _end_of_lines(text: bytes) -> int:
     return text.rfind(b"\n") + 1 or text.rfind(b"\r", 0, -1) + 1
 
 
-def _checked(block: bytes, first: bool, path: str | PathLike[str], line: int) -> bytes:
+def _checked(block: bytes, first: bool, name: str, line: int) -> bytes:
     """The block without a byte order mark, if it is text; `line` is the number of its first line."""
     block = block.removeprefix(codecs.BOM_UTF8) if first else block
     try:
@@ -133,8 +147,8 @@ def _checked(block: bytes, first: bool, path: str | PathLike[str], line: int) ->
             block.decode()
     except UnicodeDecodeError as error:
         at = line + block.count(b"\n", 0, error.start)
-        raise InputError(f"{path} is not UTF-8 text (line {at}): save it as UTF-8.") from None
+        raise InputError(f"{name} is not UTF-8 text (line {at}): save it as UTF-8.") from None
     if b"\0" in block:
         at = line + block.count(b"\n", 0, block.index(b"\0"))
-        raise InputError(f"{path} has a NUL byte in line {at}, so it is no text file: save it as UTF-8 text.")
+        raise InputError(f"{name} has a NUL byte in line {at}, so it is no text file: save it as UTF-8 text.")
     return block

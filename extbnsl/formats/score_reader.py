@@ -2,9 +2,9 @@
 
 Two formats, told apart by content. The Jaakkola format of GOBNILP (.jkl, .jaa, .scores): a line with the
 number of variables; for each variable a line `name count`, then `count` lines `score k parent...`. The
-parent-set scores of URLearning (.pss): `VAR name`, then lines `score parent...`, with `META` and `#` lines
-and empty lines in between. Scores are like log-likelihoods to the base e, larger is better: a cost is minus a score,
-in nats.
+parent-set scores of URLearning (.pss): `VAR name`, then lines `score parent...`, with `META` lines and empty
+lines in between. Lines that begin with `#` are comments in both. Scores are like log-likelihoods to the base e,
+larger is better: a cost is minus a score, in nats.
 
 GOBNILP takes any word as the name of a variable, and many files use the numbers 0 to n-1. Names are kept as
 they are in the file. If they are the numbers 0 to n-1, in whatever order, then variable i is the one called
@@ -51,23 +51,23 @@ def read_scores(path: str | PathLike[str], reading: Reading | None = None) -> Lo
     """
     reading = reading or Reading()
     lines = _lines(path, reading)
-    first = next(lines, (1, ""))
-    if _is_count(first[1].strip()) and int(first[1]) > 0:
-        gathered = _Gathered(path, reading, parents_at=2)
-        _read_jaakkola(int(first[1]), lines, gathered)
-        return gathered.scores()
-    saying = next((line for line in chain([first], lines) if _says_something(line[1])), None)
-    if saying is None and not first[1].strip():
+    first = next((line for line in lines if line[1].strip()), None)
+    if first is None:
         raise InputError(f"{path} is empty: give a file with local scores.")
-    if saying is None or saying[1].split()[0] not in ("META", "VAR"):
-        raise InputError(f"{path}, line 1: expected the number of variables, found {_shown(first[1])}.")
+    words = first[1].split()
+    if len(words) == 1 and _is_count(words[0]) and int(words[0]) > 0:
+        gathered = _Gathered(path, reading, parents_at=2)
+        _read_jaakkola(int(words[0]), lines, gathered)
+        return gathered.scores()
+    if words[0] not in ("META", "VAR"):
+        raise InputError(f"{path}, line {first[0]}: expected the number of variables, found {_shown(first[1])}.")
     gathered = _Gathered(path, reading, parents_at=1)
-    _read_pss(chain([saying], lines), gathered)
+    _read_pss(chain([first], lines), gathered)
     return gathered.scores()
 
 
 def _lines(path: str | PathLike[str], reading: Reading) -> Iterator[Line]:
-    """The lines of a file; InputError for blank lines without end."""
+    """The lines of a file but comments; InputError for blank lines without end."""
     number = 1
     for block in text_blocks(path, reading):
         if block.isspace() and len(block) > MOST_BLANKS:
@@ -75,12 +75,9 @@ def _lines(path: str | PathLike[str], reading: Reading) -> Iterator[Line]:
                 f"{path} has too many blank lines, one after the other, from line {number} on: remove them."
             )
         lines = block.decode().removesuffix("\n").split("\n")
-        yield from enumerate(lines, start=number)
+        numbered = enumerate(lines, start=number)
+        yield from (line for line in numbered if not line[1].lstrip().startswith("#")) if b"#" in block else numbered
         number += len(lines)
-
-
-def _says_something(line: str) -> bool:
-    return bool(line.strip()) and not line.startswith("#")
 
 
 def _read_jaakkola(variables: int, lines: Iterator[Line], gathered: "_Gathered") -> None:
@@ -143,7 +140,7 @@ def _header_fault(line: str, lines: Iterator[Line]) -> str | None:
 
 
 def _read_pss(lines: Iterator[Line], gathered: "_Gathered") -> None:
-    """Gather a URLearning file, without its META lines, comments and empty lines."""
+    """Gather a URLearning file, without its META lines and empty lines."""
     while rows := list(_some((line for line in lines if not _is_passed_over(line[1])), CHUNK)):
         start = 0
         for at, (number, line) in enumerate(rows):
@@ -162,7 +159,7 @@ def _read_pss(lines: Iterator[Line], gathered: "_Gathered") -> None:
 def _is_passed_over(line: str) -> bool:
     """Whether a line of a URLearning file says nothing of a family."""
     fields = line.split(maxsplit=1)
-    return not fields or fields[0] == "META" or fields[0].startswith("#")
+    return not fields or fields[0] == "META"
 
 
 def _some(lines: Iterator[Line], most: int) -> Iterator[Line]:
@@ -380,6 +377,9 @@ def _row_fault(fields: list[str], parents_at: int, child: str) -> str | None:
     """What is wrong with one family of `child` as it stands, if anything."""
     if not fields:
         return "an empty line where a family is expected"
+    if parents_at == 2 and _announces(fields):
+        said = _shown(" ".join(fields))
+        return f"{said} may announce a variable where a family is expected: then the count before it is too large"
     if not _is_score(fields[0]):
         return f"the score {_shown(fields[0])} is not a number"
     if not np.isfinite(float(fields[0])):
@@ -389,6 +389,13 @@ def _row_fault(fields: list[str], parents_at: int, child: str) -> str | None:
         said = _shown(fields[1]) if len(fields) > 1 else "nothing"
         return f"the number of parents is given as {said}, but {len(parents)} follow"
     return f"{_shown(child)} is a parent of itself" if child in parents else None
+
+
+def _announces(fields: list[str]) -> bool:
+    """Whether what is to be a family, but is none, looks like `name count`, with a number for a name perhaps."""
+    if len(fields) != 2 or not _is_count(fields[1]) or int(fields[1]) < 1:
+        return False
+    return _is_count(fields[0]) or not _is_score(fields[0])
 
 
 def _refusal(path: str | PathLike[str], line: int, fault: str, child: _Variable, advice: str = "") -> InputError:

@@ -24,8 +24,8 @@ def write_scores(scores: LocalScores, path: str | PathLike[str], *, overwrite: b
     """Write local scores in GOBNILP's format, best family first, compressed if the name ends in .gz.
 
     Scores have the digits that give back the same float64. Names are kept if every one is a single word and
-    none can be taken for a number (a name that is its own index can be); else all become X0, X1, ... Raises
-    InputError if the file is there already, unless `overwrite`, and for a name in .pss, another format.
+    none can be taken for a number (a name that is its own index can be) or a comment; else all become X0,
+    X1, ... Raises InputError if the file is there already, unless `overwrite`, and for a name in .pss, another format.
     """
     if Path(path).name.lower().removesuffix(".gz").endswith(".pss"):
         raise InputError(f"{path} is named as URLearning's format, which is only read: end the name in .jkl.")
@@ -45,8 +45,8 @@ def file_names(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def _is_plain_word(name: str) -> bool:
-    """Whether `name` is a single word that is not a number."""
-    return name.split() == [name] and "\0" not in name and not _is_number(name)
+    """Whether `name` is a single word that is no number and does not begin as a comment does."""
+    return name.split() == [name] and not name.startswith("#") and "\0" not in name and not _is_number(name)
 
 
 def _is_number(word: str) -> bool:

@@ -150,7 +150,7 @@ def test_solve_gets_what_was_asked_for_and_what_to_remember(capsys, monkeypatch,
     Path("arities").write_text("a,b,c,d\n2,2,2,3\n")
     given = "--memory 1GiB --disk 5GB --threads 3 --time-limit 1h --max-parents 2 --seed 4 --lower-bound static"
     given += " --no-fixing --no-ancestral --parent-graph layered --polish --no-path-extension --scratch-dir large"
-    given += " --header --arities arities --run-dir r"
+    given += " --header --arities arities --na x,y --na z --discrete a --run-dir r"
     assert run(capsys, "solve", "data.csv", *given.split())[0] == 0
     assert got.pop("problem").fingerprint == read_csv("data.csv").fingerprint
     assert 0 < got.pop("spent") < 60
@@ -160,6 +160,10 @@ def test_solve_gets_what_was_asked_for_and_what_to_remember(capsys, monkeypatch,
             "header": True,
             "delimiter": None,
             "missing": "refuse",
+            "na": "x,y,z",
+            "columns": None,
+            "drop": None,
+            "discrete": "a",
             "discretise": None,
             "arities": os.path.abspath("arities"),
         },
@@ -666,6 +670,9 @@ def test_learn_refuses_in_a_sentence(solved):
         (a_table(), {"names": ["a"]}, "names"),
         (solved.dataset, {"names": list("abcd")}, "names"),
         (solved.dataset, {"missing": "drop"}, "missing"),
+        (solved.dataset, {"drop": ["a"]}, "drop"),
+        (a_table(), {"drop": ["z"]}, "drop: <array> has no column 'z'"),
+        (a_table() / 7, {}, "or say how to cut it with discretise"),
         ("data.csv", {}, "read_csv"),
         (a_table(), {"disk": "0"}, "disk"),
         (a_table(), {"scratch_dir": "absent"}, "scratch_dir: absent"),
@@ -673,6 +680,16 @@ def test_learn_refuses_in_a_sentence(solved):
     ):
         with pytest.raises(InputError, match=f"^(?!.*--).*{word}"):  # no word of the command line
             extbnsl.learn(data, **options)
+
+
+def test_learn_takes_the_options_of_columns_and_warns_in_its_own_words():
+    ages = np.arange(200)[:, None] * 3 % 120 * [1, 1, 1] + [0, 1, 2]
+    result = extbnsl.learn(ages, drop="X2", discretise=["X1=mean"])
+    assert result.dataset.names == ("X0", "X1")
+    assert result.dataset.arities.tolist() == [40, 2]
+    (warning,) = result.dataset.warnings
+    assert "discretise X0=quantile:4, or say discrete X0" in warning
+    assert "--" not in warning
 
 
 def test_the_package_has_no_other_attributes():

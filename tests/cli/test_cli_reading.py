@@ -98,3 +98,30 @@ def test_scratch_files_go_where_they_are_to_go(monkeypatch, command, named):
     output = ["-o", "out.jkl"] if command == "score" else []
     assert main([command, "data.csv", "--scratch-dir", "large", *output]) == 130
     assert Path("large") in asked
+
+
+@pytest.mark.parametrize("option", ["--na", "--columns", "--drop", "--discrete", "--discretise", "--no-header"])
+def test_options_of_data_are_refused_for_local_scores(capsys, option):
+    Path("data.csv").rename("data.jkl")
+    value = [] if option == "--no-header" else ["a"]
+    assert main(["solve", "data.jkl", option, *value]) == 30
+    assert f"{option} is for data, but data.jkl holds local scores" in capsys.readouterr().err
+
+
+def test_a_dash_is_standard_input_for_solve(monkeypatch):
+    asked = []
+    monkeypatch.setattr(
+        "extbnsl.cli.session.solve_in", lambda run, problem, given, *_: asked.append((problem, given)) or 0
+    )
+    before = os.dup(0)
+    try:
+        with open("data.csv") as file:
+            os.dup2(file.fileno(), 0)
+        assert main(["solve", "-", "--quiet"]) == 0
+    finally:
+        os.dup2(before, 0)
+        os.close(before)
+    ((problem, given),) = asked
+    assert (problem.source, problem.names) == ("standard input", ("a", "b"))
+    assert given.place.remember["input"] == "-"
+    assert given.place.run_folder == Path("stdin.run")

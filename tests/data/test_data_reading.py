@@ -212,7 +212,10 @@ def test_a_damaged_table_is_read_or_refused(tmp_path_factory, data):
     options = {
         "missing": data.draw(st.sampled_from(["refuse", "drop", "state"])),
         "header": data.draw(st.sampled_from([None, True, False])),
-        "discretise": data.draw(st.sampled_from([None, "mean", "paper", "quantile:3"])),
+        "discretise": data.draw(st.sampled_from([None, "mean", "paper", "quantile:3", "mean,a=paper", "X1=width:2"])),
+        "na": data.draw(st.sampled_from([None, "0", "x,y"])),
+        "drop": data.draw(st.sampled_from([None, "a", "X0"])),
+        "discrete": data.draw(st.sampled_from([None, "c", "all"])),
         "delimiter": data.draw(st.sampled_from([None, ",", " ", "é"])),
     }
     check_any(tmp_path_factory, text, options)

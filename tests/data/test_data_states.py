@@ -97,16 +97,33 @@ def test_few_fractions_are_states(tmp_path):
     assert data.states[0] == ("0.0", "0.5", "1.0", "1.5", "2.0", "2.5", "3.0", "3.5", "4.0", "4.5")
 
 
-def test_many_states_are_refused_and_64_are_not(tmp_path):
-    message = _refusal(tmp_path, _column("town", [f"t{i % 65}" for i in range(130)]))
-    assert "'town' (65 states)" in message
+def test_more_than_256_states_are_refused_and_256_are_not(tmp_path):
+    message = _refusal(tmp_path, _column("town", [f"t{i % 257}" for i in range(600)]))
+    assert "'town' (257 states)" in message
     assert "identifier" not in message
-    assert _read(tmp_path, _column("town", [f"t{i % 64}" for i in range(130)])).arities[0] == 64
+    assert "--discrete" in message
+    assert _read(tmp_path, _column("town", [f"t{i % 256}" for i in range(600)])).arities[0] == 256
+
+
+@pytest.mark.parametrize(("states", "warned"), [(32, False), (33, True), (83, True)])
+def test_columns_of_more_than_32_states_are_warned_of(tmp_path, states, warned):
+    for values in ([f"t{i % states}" for i in range(300)], [i % states for i in range(300)]):
+        data = _read(tmp_path, _column("town", values))
+        assert data.arities[0] == states
+        assert ["'town'" in warning and "--discrete town" in warning for warning in data.warnings] == [True] * warned
 
 
 def test_identifier_of_too_many_states_is_refused_as_such(tmp_path):
     for values in ([f"p{i}" for i in range(65)], range(65)):
         assert "'id' (65 states, looks like an identifier: remove it)" in _refusal(tmp_path, _column("id", values))
+
+
+@pytest.mark.parametrize(("digit", "like"), [("p", "an identifier"), ("", "a measurement")])
+def test_columns_that_differ_in_nearly_every_record_are_refused(tmp_path, digit, like):
+    values = [f"{digit}{7 * min(i, 94)}" for i in range(100)]
+    message = _refusal(tmp_path, _column("id", values))
+    assert f"'id' (95 states in 100 records, looks like {like})" in message
+    assert _read(tmp_path, _column("id", values), discrete="id").arities[0] == 95
 
 
 def test_many_refusals_are_counted(tmp_path):
@@ -121,6 +138,8 @@ def test_many_refusals_are_counted(tmp_path):
 def test_identifier_that_passes_is_warned_of(tmp_path):
     data = _read(tmp_path, _column("id", [f"p{i}" for i in range(21)]))
     assert "'id' looks like an identifier" in data.warnings[0]
+    assert "--drop id" in data.warnings[0]
+    assert len(_read(tmp_path, _column("id", range(40))).warnings) == 1
     assert _read(tmp_path, _column("id", [f"p{i}" for i in range(20)])).warnings == ()
 
 

@@ -149,7 +149,14 @@ def test_fingerprint_is_of_the_families():
     assert renamed.fingerprint != random_scores(1).fingerprint
 
 
-@pytest.mark.parametrize("text", [JKL, PSS, JKL.replace("\n", " \r\n"), JKL + "\n\n"])
+COMMENTED = (
+    "# by BLIP, score: BIC\n#\n\n"
+    + JKL.replace("wet 1\n", "  # of wet\nwet 1\n").replace("-4e0", "#-3 0\n-4e0")
+    + "#\n"
+)
+
+
+@pytest.mark.parametrize("text", [JKL, PSS, JKL.replace("\n", " \r\n"), JKL + "\n\n", COMMENTED])
 def test_read_by_hand(tmp_path, text):
     scores = read_scores(write(tmp_path / "a.jkl", text))
     assert scores.names == ("rain", "wet", "grass")
@@ -213,6 +220,7 @@ def test_any_name_gives_a_readable_file(tmp_path_factory, names):
         (["a", "my name"], ("X0", "X1")),
         (["a", "1e5"], ("X0", "X1")),
         (["a", "nan"], ("X0", "X1")),
+        (["a", "#b"], ("X0", "X1")),
     ],
 )
 def test_names_in_files(names, written):
@@ -233,13 +241,17 @@ def test_a_file_is_not_overwritten_unawares(tmp_path):
 BAD_JKL = [
     ("", r"is empty"),
     ("\n\n", r"is empty"),
+    ("# nothing\n\n", r"is empty"),
+    ("# BLIP\n\nthree\n", r"line 3: expected the number of variables, found 'three'"),
+    ("# BLIP\n" + JKL.replace("-8.25", "best"), r"line 5: the score 'best' is not a number"),
     ("three\n", r"line 1: expected the number of variables, found 'three'"),
     ("0\n", r"line 1: expected the number of variables"),
     ("1" * 5000 + "\n", r"line 1: expected the number of variables"),
     (JKL.replace("3\nrain", "4\nrain"), r"line 9: the file ends where .* for variable 4 of 4"),
     (JKL.replace("3\nrain", "2\nrain"), r"line 7: the file goes on with 'grass 2' after the last family"),
     (JKL.replace("rain 2", "rain 1"), r"line 4: expected .*'name count', found '-8.25 1 wet'.*line 2 may"),
-    (JKL.replace("rain 2", "rain 3"), r"line 5: the score 'wet' is not .* \(variable 'rain' of line 2\)"),
+    (JKL.replace("rain 2", "rain 3"), r"line 5: 'wet 1' may announce .*count .* large \(variable 'rain' of line 2\)"),
+    ("2\n0 3\n-1 0\n-2 1 1\n1 1\n-3 0\n", r"line 5: '1 1' may announce a .*count .* too large"),
     (JKL.replace("grass 2", "grass 1"), r"line 9: the file goes on with '-5.5 0'"),
     (JKL.replace("grass 2", "grass 5"), r"line 9: the file ends 3 families early for variable 'grass'"),
     (JKL.replace("wet 1\n-4e0 0", "wet 0"), r"line 5: 'wet' is announced with no parent set"),

@@ -86,6 +86,14 @@ def test_data_are_read_as_they_were(path, asked, capsys):
     assert asked["problem"].fingerprint == read_csv("odd.txt", header=False, delimiter=" ", missing="drop").fingerprint
 
 
+def test_standard_input_is_asked_for(path, asked, capsys):
+    commit(path, run=remembered("-"))
+    code, out, err = run(capsys, "resume", path)
+    assert (code, out, err.count("\n")) == (30, "", 1)
+    assert "read standard input; give the same data with --data FILE" in err
+    assert run(capsys, "resume", path, "--data", "data.csv")[0] == 0
+
+
 def test_data_that_were_moved_are_asked_for(path, asked, capsys):
     Path("data.csv").rename("moved.csv")
     before = Path("r/solve.log").read_bytes()

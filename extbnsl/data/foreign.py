@@ -1,0 +1,93 @@
+"""Files of other programs, known by how they begin or by their name: refused with a sentence on how to convert them."""
+
+from collections.abc import Sequence
+from itertools import islice
+from os import PathLike
+from pathlib import Path
+from typing import NamedTuple
+
+from extbnsl.errors import InputError
+
+ZIP = b"PK\x03\x04"
+PACKED = (b"BZh", b"\xfd7zXZ\0", b"\x28\xb5\x2f\xfd")
+
+
+class Format(NamedTuple):
+    """A format: what a file of it is, how its name may end, how it begins, and what to do with it."""
+
+    what: str
+    suffixes: tuple[str, ...]
+    beginnings: tuple[bytes, ...]
+    advice: str
+
+
+def _with_pandas(function: str) -> str:
+    return f"convert it, such as with pandas.{function}(...).to_csv('data.csv', index=False) in Python"
+
+
+_EXPORTED = "save it there as CSV in UTF-8, or " + _with_pandas("read_excel")
+_IN_R = "convert it with write.csv(..., 'data.csv', row.names = FALSE) in R"
+# Of formats that begin alike the first is meant, unless the name says another.
+FORMATS = (
+    Format("a zip archive", (".zip",), (ZIP,), "unpack it, or save it as CSV if it is a spreadsheet"),
+    Format("an Excel workbook", (".xlsx", ".xlsm", ".xls"), (ZIP, b"\xd0\xcf\x11\xe0"), _EXPORTED),
+    Format("an OpenDocument spreadsheet", (".ods",), (ZIP,), _EXPORTED),
+    Format("a packed file", (".bz2", ".xz", ".zst"), PACKED, "unpack it (gzip can stay)"),
+    Format("an R object", (".rds",), (b"X\n\0", b"A\n2\n", b"A\n3\n", *PACKED), f"read it with readRDS and {_IN_R}"),
+    Format("an R workspace", (".rda", ".rdata"), (b"RDX", b"RDA", *PACKED), f"load it and {_IN_R}"),
+    Format("a Parquet file", (".parquet", ".pq"), (b"PAR1",), _with_pandas("read_parquet")),
+    Format("a Feather file", (".feather", ".arrow"), (b"ARROW1", b"FEA1"), _with_pandas("read_feather")),
+    Format("an SPSS file", (".sav", ".zsav"), (b"$FL2", b"$FL3"), _with_pandas("read_spss")),
+    Format("a Stata file", (".dta",), (b"<stata_dta>",), _with_pandas("read_stata")),
+    Format("a SAS file", (".sas7bdat", ".xpt"), (b"HEADER RECORD",), _with_pandas("read_sas")),
+    Format("an HDF5 file", (".h5", ".hdf5"), (b"\x89HDF",), _with_pandas("read_hdf")),
+    Format("an array of numpy", (".npy",), (b"\x93NUMPY",), "give it to extbnsl.learn(numpy.load(...)) in Python"),
+    Format("a PDF document", (".pdf",), (b"%PDF",), "save the table as CSV"),
+    Format("XML or HTML", (), (b"<?xml", b"<!DOCTYPE", b"<!doctype", b"<html"), "save the table in it as CSV"),
+)
+LOOKED_AT = 1 << 16  # bytes of a table
+
+
+def check_text(path: str | PathLike[str], name: str, begins: bytes) -> None:
+    """Raise InputError if a file that begins so, called `name` in sentences, is of another program and no text."""
+    suffix = Path(path).suffix.lower()
+    alike = [known for known in FORMATS if begins.startswith(known.beginnings)]
+    if not alike and not _is_text(begins):
+        alike = [known for known in FORMATS if suffix in known.suffixes]
+    if alike:
+        found = next((known for known in alike if suffix in known.suffixes), alike[0])
+        raise InputError(f"{name} is {found.what}, which cannot be read: {found.advice}.")
+
+
+def check_table(source: str, begins: bytes) -> None:
+    """Raise InputError if a text that begins so holds no table, though it has lines."""
+    said = (line.strip() for line in begins[:LOOKED_AT].splitlines())
+    lines = list(islice((line for line in said if line and not line.startswith((b"%", b"#"))), 3))
+    if not lines:
+        return
+    if lines[0].lower().startswith(b"@relation"):
+        raise InputError(f"{source} is an ARFF file: remove the lines down to @data, and put the names in their place.")
+    if lines[0].startswith(b"network ") and b"{" in b"".join(lines[:2]):
+        raise InputError(f"{source} holds a network (BIF), not records: give the data to learn a network from.")
+    if _are_scores(lines):
+        raise InputError(f"{source} holds local scores, not records: give it a name that ends in .jkl or .pss.")
+
+
+def _are_scores(lines: Sequence[bytes]) -> bool:
+    """Whether a file of local scores begins with these lines: `n`, `name count`, `score k parent...`, or META, VAR."""
+    if lines[0].startswith(b"META ") or (lines[0].startswith(b"VAR ") and lines[-1].startswith((b"META ", b"-"))):
+        return True
+    words = [line.split() for line in lines]
+    if [len(line) for line in words[:2]] != [1, 2] or len(words) < 3 or len(words[2]) < 2:
+        return False
+    counts = (words[0][0], words[1][1], words[2][1])
+    return all(count.isdigit() for count in counts) and int(words[2][1]) == len(words[2]) - 2
+
+
+def _is_text(begins: bytes) -> bool:
+    """Whether these bytes, which may end within a character, are UTF-8 text."""
+    try:
+        begins.decode()
+    except UnicodeDecodeError as error:
+        return error.start >= len(begins) - 3
+    return b"\0" not in begins

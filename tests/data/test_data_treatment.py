@@ -1,0 +1,199 @@
+"""What the user asks to be made of the columns: which are used, what is missing, what is discrete, what is cut."""
+
+import numpy as np
+import pytest
+
+from extbnsl.data import from_array, from_dataframe, read_csv
+from extbnsl.data.treatment import treatment
+from extbnsl.errors import InputError
+
+AGES = [20 + (i * 7) % 60 for i in range(300)]
+
+
+@pytest.fixture
+def read(tmp_path):
+    """Reads a text as a file."""
+
+    def reader(text, **options):
+        (tmp_path / "d.csv").write_text(text, encoding="utf-8")
+        dataset = read_csv(tmp_path / "d.csv", **options)
+        dataset.check()
+        return dataset
+
+    return reader
+
+
+def column(name, values):
+    return f"{name},other\n" + "".join(f"{value},{i % 2}\n" for i, value in enumerate(values))
+
+
+# Numbers that may be measured
+
+
+def test_ages_are_asked_about(read):
+    data = read(column("age", AGES))
+    assert data.arities[0] == 60
+    (warning,) = data.warnings
+    for part in ("'age' (60 different numbers)", "--discretise age=quantile:4", "--discrete age"):
+        assert part in warning
+    assert read(column("age", AGES), discrete="age").warnings == ()
+    assert read(column("age", AGES), discrete="all").warnings == ()
+    assert read(column("age", AGES), discretise="age=mean").warnings == ()
+
+
+@pytest.mark.parametrize(("values", "asked"), [(range(21), False), (range(1, 22), False), (range(40, 61), True)])
+def test_codes_from_zero_are_not_asked_about(read, values, asked):
+    assert len(read(column("v", [*values] * 3)).warnings) == asked
+
+
+def test_a_rule_without_a_name_leaves_numbers_of_few_values_and_says_so(read):
+    for rule in ("mean", "quantile:3"):
+        data = read("age,height\n" + "".join(f"{age},{i / 7}\n" for i, age in enumerate(AGES)), discretise=rule)
+        assert data.arities.tolist() == [60, 2 if rule == "mean" else 3]
+        assert "'age'" in data.warnings[0]
+
+
+def test_a_rule_without_a_name_cuts_whole_numbers_of_more_than_64_values(read):
+    assert read(column("v", [i % 65 for i in range(300)]), discretise="quantile:3").arities[0] == 3
+
+
+# Columns as they are
+
+
+def test_discrete_takes_any_number_of_states(read):
+    towns, heights = [f"t{i % 300}" for i in range(900)], [i % 300 / 7 for i in range(900)]
+    text = "town,height\n" + "".join(f"{t},{h}\n" for t, h in zip(towns, heights, strict=True))
+    for discrete in ("all", "town,height", ("height", "town")):
+        data = read(text, discrete=discrete)
+        assert (data.arities.tolist(), data.warnings) == ([300, 300], ())
+    with pytest.raises(InputError, match=r"column 'height' \(continuous, 300 different numbers\)"):
+        read(text, discrete="town")
+    assert read(text, discrete="town", discretise="mean").arities.tolist() == [300, 2]
+
+
+def test_discrete_has_an_end(read):
+    with pytest.raises(InputError, match=r"'id' has 65,536 states, and no column can have more than 65,535"):
+        read(column("id", range(65_536)), discrete="all")
+
+
+# Rules that name columns
+
+
+def test_rules_may_name_columns(read):
+    text = "age,dose,height\n" + "".join(f"{age},{i % 4},{i / 7}\n" for i, age in enumerate(AGES))
+    data = read(text, discretise="mean,age=quantile:4,dose=width:2")
+    assert data.arities.tolist() == [4, 2, 2]
+    assert data.states[1] == ("<=1.5", ">1.5")
+    assert data.fingerprint == read(text, discretise=" age = quantile:4, mean,\ndose=width:2,").fingerprint
+    assert data.fingerprint == read(text, discretise=["age=quantile:4", "dose=width:2", "height=mean"]).fingerprint
+
+
+def test_names_with_commas_and_equal_signs_can_be_given(read):
+    text = '"a,b",c=d\n' + "".join(f"{age},{age}\n" for age in AGES)
+    data = read(text, discretise='"a,b=quantile:4",c=d=mean')
+    assert data.arities.tolist() == [4, 2]
+    assert data.fingerprint == read(text, discretise=("a,b=quantile:4", "c=d=mean")).fingerprint
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"discretise": "aeg=mean"}, "--discretise: .* has no column 'aeg'; its columns are 'age' and 'other'"),
+        ({"discretise": "age=median"}, "--discretise median is unknown"),
+        ({"discretise": "age=mean,age=mean"}, "two rules for 'age'"),
+        ({"discretise": "mean,width:2"}, "mean and width:2 are for the same columns"),
+        ({"discretise": "age=mean", "discrete": "age"}, "--discrete and --discretise both name 'age'"),
+        ({"discretise": "town=mean"}, r"'town' \(2 states\) cannot be cut by --discretise mean for want of numbers"),
+        ({"discrete": "tonw"}, "--discrete: .* has no column 'tonw'"),
+        ({"columns": "age,tonw"}, "--columns: .* has no column 'tonw'"),
+        ({"drop": "tonw"}, "--drop: .* has no column 'tonw'"),
+        ({"drop": "age,other,town"}, "leave no column"),
+    ],
+)
+def test_options_that_do_not_fit_are_one_sentence(read, options, said):
+    text = "age,other\n1,0\n2,1\n" if "aeg" in str(options) else "age,other,town\n1,0,x\n2,1,y\n"
+    with pytest.raises(InputError, match=said) as caught:
+        read(text, **options)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("rule", "warned"),
+    [
+        ("quantile:3", "--discretise quantile:3 cut nothing"),
+        ("a=quantile:4", "--discretise a=quantile:4 cut nothing: column 'a'"),
+        ("c=mean", "--discretise c=mean cut nothing: column 'c'"),
+        ("b=mean", None),
+        ("a=paper", "--discretise a=paper cut nothing"),
+    ],
+)
+def test_a_rule_that_cuts_nothing_is_told(read, rule, warned):
+    data = read("a,b,c\n" + "".join(f"{i % 2},{i % 3},1\n" for i in range(30)), discretise=rule)
+    said = [warning for warning in data.warnings if "same value" not in warning]
+    assert [warned in warning for warning in said] == [True] if warned else said == []
+
+
+# Missing values by markers of one's own
+
+
+@pytest.mark.parametrize("marker", [".", "#N/A", "None", "-999", "-999.0", "-", "*", "n.a."])
+def test_values_that_may_be_missing_are_hinted_at(read, marker):
+    text = f"a,b\n0,1\n{marker},0\n1,0\n2,1\n"
+    (warning,) = (hint for hint in read(text).warnings if "stands for" in hint)
+    assert f"'{marker}' of column 'a'" in warning
+    assert f"--na {marker}" in warning
+    with pytest.raises(InputError, match="1 value is missing, in column 'a'"):
+        read(text, na=marker)
+    assert read(text, na=f"x, {marker}", missing="drop").states[0] == ("0", "1", "2")
+
+
+def test_negative_numbers_among_others_are_no_markers(read):
+    assert read("a,b\n-999,1\n-5,0\n3,1\n").warnings == ()
+
+
+def test_markers_hide_numbers_no_more(read):
+    data = read(column("v", [".", *(i + 0.5 for i in range(11))]), na=".", missing="state", discretise="mean")
+    assert data.states[0] == ("<=5.5", ">5.5", "missing")
+
+
+def test_a_column_without_values_is_to_be_left_out(read):
+    with pytest.raises(InputError, match="leave out 'a', which has no value at all, with --drop"):
+        read("a,b\n?,1\n?,0\n")
+    with pytest.raises(InputError, match=r"use --missing state, or leave out with --drop columns such as 'a'"):
+        read("a,b\n?,1\n?,0\n0,?\n")
+
+
+def test_states_that_differ_in_case_are_hinted_at(read):
+    (warning,) = read("a,b\nyes,1\nYes,0\nYES,1\nno,0\n").warnings
+    assert "'a'" in warning
+    assert "'YES', 'Yes' and 'yes'" in warning
+
+
+# Columns
+
+
+def test_columns_are_chosen_and_left_out(read):
+    text = "id,a,b,c\n" + "".join(f"p{i},{i % 2},{i % 3},\n" for i in range(90))
+    assert read(text, drop="id,c").names == ("a", "b")
+    assert read(text, columns="b,a").names == ("a", "b")
+    assert read(text, columns=["a", "b"], drop=["a"]).names == ("b",)
+    assert read(",a\n0,1\n1,0\n", columns="a").names == ("a",)
+
+
+def test_frames_and_arrays_take_the_same_options():
+    pd = pytest.importorskip("pandas")
+    towns = [f"t{i % 300}" for i in range(900)]
+    frame = pd.DataFrame({"id": range(900), "town": pd.Categorical(towns), "age": [*AGES] * 3, "x": ["."] * 900})
+    options = {"drop": "id", "discrete": ["town"], "discretise": "age=quantile:4", "na": ".", "missing": "state"}
+    data = from_dataframe(frame, **options)
+    assert (data.names, data.arities.tolist()) == (("town", "age", "x"), [300, 4, 1])
+    halves = np.arange(900)[:, None] % 300 / 2
+    assert from_array(halves, discrete="X0").arities.tolist() == [300]
+    assert from_array(halves % 2, ["v"], discrete="all").arities.tolist() == [4]
+    with pytest.raises(InputError, match="'X0' is continuous"):
+        from_array(halves)
+
+
+def test_an_option_that_is_none_is_an_error():
+    with pytest.raises(TypeError, match="colums"):
+        treatment(colums="a")
