@@ -36,7 +36,7 @@ def summary(document: Mapping[str, Any], folder: Path) -> str:
 
 def _rows(document: Mapping[str, Any], folder: Path) -> list[tuple[str, str]]:
     from extbnsl.files.names import OUTPUTS
-    from extbnsl.run.progress import format_gap
+    from extbnsl.run.wording import format_gap
 
     lower, upper = document["lower_bound"], document["upper_bound"]
     limit = "" if document["max_parents"] is None else f", at most {document['max_parents']} parents each"

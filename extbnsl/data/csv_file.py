@@ -1,11 +1,12 @@
 """Data sets from delimited text files."""
 
+from dataclasses import replace
 from itertools import chain
 from os import PathLike
 
 from extbnsl.data.arities import read_arities
 from extbnsl.data.dataset import Dataset
-from extbnsl.data.delimiter import given_delimiter, sniff_delimiter
+from extbnsl.data.delimiter import called, given_delimiter, sniff_delimiter
 from extbnsl.data.encode import check_rules, prepare
 from extbnsl.data.reading import Reading
 from extbnsl.data.table import is_header, parse, with_header, without_header
@@ -40,7 +41,8 @@ def read_csv(
     source = str(path)
     blocks = text_blocks(path, reading)
     head = next(blocks, b"")
-    table = parse(chain([head], blocks), asked or sniff_delimiter(head), source, reading)
+    separator = asked or sniff_delimiter(head)
+    table = parse(chain([head], blocks), separator, source, reading)
     named = is_header(table) if header is None else header
     if named and table.records == 1:
         raise InputError(
@@ -48,4 +50,5 @@ def read_csv(
             "first row is one)."
         )
     columns = with_header(table) if named else without_header(table)
-    return prepare(columns, source, missing=missing, discretise=discretise, arities=declared, reading=reading)
+    dataset = prepare(columns, source, missing=missing, discretise=discretise, arities=declared, reading=reading)
+    return replace(dataset, layout=f"{called(separator)}, {'header' if named else 'no header'}")

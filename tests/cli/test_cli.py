@@ -568,7 +568,9 @@ def test_a_signal_while_kernels_load_ends_at_once_and_leaves_nothing(arguments):
     _, err = process.communicate(timeout=10)
     assert process.returncode == 130
     assert time.monotonic() - begun < 2
-    assert err == "extbnsl: Interrupted before there was a result; nothing was written.\n"
+    *head, last = err.splitlines()
+    assert last == "extbnsl: Interrupted before there was a result; nothing was written."
+    assert [line.split()[0] for line in head] == (["extbnsl", "input:", "budgets:"] if arguments[0] == "solve" else [])
     assert os.listdir() == ["data.csv"]
 
 
@@ -613,7 +615,7 @@ def test_the_first_signal_stops_and_writes(number):
 def test_the_second_signal_ends_at_once():
     process = started(stubborn=True)
     process.send_signal(signal.SIGINT)
-    assert "Stopping" in process.stderr.readline()
+    assert any("Stopping" in line for line in process.stderr)
     begun = time.monotonic()
     process.send_signal(signal.SIGTERM)
     process.communicate(timeout=10)
