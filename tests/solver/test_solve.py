@@ -440,27 +440,24 @@ def test_events_come_in_a_sane_order():
     assert set(result.stats["stages"]) == set(entered)
 
 
-def pairs_and(rows, pairs):
-    """A data set of so many pairs of equal variables beside these columns."""
-    random = np.random.default_rng(5)
-    single = random.integers(0, 2, (len(rows), pairs))
-    return dataset_of(np.column_stack([rows, np.repeat(single, 2, axis=1)]))
+def independent_pairs(pairs):
+    """A data set of so many pairs of equal variables, the pairs independent of each other."""
+    return dataset_of(np.repeat(np.array(list(itertools.product([0, 1], repeat=pairs)) * 4), 2, axis=1))
 
 
 def test_many_small_components_are_one_line_and_the_others_say_which_they_are():
     events = []
-    random = np.random.default_rng(2)
-    result = solve(pairs_and(random.integers(0, 2, (40, 0)), 30), threads=1, observer=events.append)
-    assert result.stats["components"] == [2] * 30
+    result = solve(independent_pairs(5), threads=1, observer=events.append)
+    assert result.stats["components"] == [2] * 5
     ended = [e for e in events if isinstance(e, StageEnded)]
     assert [e.stage for e in ended] == ["scores", "incumbent", "components", "verify"]
-    assert ended[1].summary == f"30 components of up to 2 variables; cost {result.cost:.3f}"
-    assert ended[2].summary.startswith(f"30 of up to 2 variables; in all: best bound {result.cost:.3f}, ")
+    assert ended[1].summary == f"5 components of up to 2 variables; cost {result.cost:.3f}"
+    assert ended[2].summary.startswith(f"5 of up to 2 variables; in all: best bound {result.cost:.3f}, ")
     assert not [e for e in events if isinstance(e, LayerEnded)]
-    assert {e.cost for e in events if isinstance(e, IncumbentFound)} == {result.cost}
+    assert all(e.cost == pytest.approx(result.cost) for e in events if isinstance(e, IncumbentFound))
     assert result.stats["stages"]["bounds"]["seconds"] > 0
     events.clear()
-    result = solve(pairs_and(random.integers(0, 2, (40, 0)), 3), threads=1, observer=events.append)
+    result = solve(independent_pairs(3), threads=1, observer=events.append)
     bounds = [e.detail for e in events if isinstance(e, StageStarted) and e.stage == "bounds"]
     assert bounds == [f"component {k} of 3, 2 variables" for k in (1, 2, 3)]
 
