@@ -166,6 +166,9 @@ def add_output(parser: argparse.ArgumentParser, json: bool = False) -> None:
     parser.add_argument("--quiet", action="store_true", help="say nothing but warnings and one final line")
     if json:
         parser.add_argument("--json", action="store_true", help="print result.json instead of the summary")
+        parser.add_argument(
+            "--print", action="store_true", help="list the parents of all variables (otherwise of up to 20)"
+        )
 
 
 def add_data(parser: argparse.ArgumentParser) -> None:

@@ -57,7 +57,7 @@ def run(given: argparse.Namespace) -> int:
             _finish(run, document, given)
             if not given.quiet:
                 remark(f"The run in {run.path} is finished; there is nothing left to do.")
-            session.tell(document, run.path, session.Telling(given.quiet, given.json))
+            session.tell(document, run.path, session.Telling(given.quiet, given.json, network=given.print))
             return exit_code(document)
         manifest = read_state(run.path)
         return _go_on(run, manifest, given, interrupts)
@@ -113,7 +113,7 @@ def _go_on(run: "RunDirectory", manifest: "Manifest", given: argparse.Namespace,
         Place(run.path, None, compress, manifest, remember),
     )
     _say_where(run, manifest, given.quiet)
-    telling = session.Telling(given.quiet, given.json, manifest.state["seconds"] + budgets.spent)
+    telling = session.Telling(given.quiet, given.json, manifest.state["seconds"] + budgets.spent, given.print)
     return session.solve_in(run, problem, asked, interrupts, telling)
 
 

@@ -32,11 +32,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Telling:
-    """How much a session says, and the seconds of the run's earlier sessions and of reading its input."""
+    """How much a session says, whether it lists the network however large that is, and the seconds of the run's earlier
+    sessions and of reading its input."""
 
     quiet: bool
     json: bool
     seconds_before: float = 0.0
+    network: bool = False
 
 
 class Asked(NamedTuple):
@@ -79,8 +81,10 @@ def tell(document: Mapping[str, Any], folder: Path, telling: Telling) -> None:
         from extbnsl.files.documents import json_text
 
         say(json_text(document, indent=1))
+    elif telling.quiet:
+        say(final_line(document, folder))
     else:
-        say((final_line if telling.quiet else summary)(document, folder))
+        say(summary(document, folder, telling.network))
 
 
 def arming(interrupts: Interrupts, clean_up: Callable[[], None], sentence: str) -> "Observer":

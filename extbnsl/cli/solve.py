@@ -58,7 +58,7 @@ def run(given: argparse.Namespace) -> int:
         problem, budgets = read_problem(given.data, options.data_options(given), budgets, given.quiet)
         place = Place(run.path, given.scratch_dir, bool(given.compress), None, _to_remember(given))
         asked = session.Asked(options.claim_of(given), options.methods_of(given), budgets, place)
-        telling = session.Telling(given.quiet, given.json, budgets.spent)
+        telling = session.Telling(given.quiet, given.json, budgets.spent, given.print)
         return session.solve_in(run, problem, asked, interrupts, telling)
 
 

@@ -26,7 +26,9 @@ FACTOR = 4  # by which it grows before it looks again
 def find_incumbents(components: tuple[Component, ...], floors: list[float], context: Context) -> list[Part]:
     """A good order of each component; its floor bounds its cost from below. After a stop: one quick descent each."""
     count, largest = len(components), max(component.size for component in components)
-    detail = f"{count} components of up to {largest} variables" if count > 1 else f"{largest} variables"
+    detail = f"{largest} variable{'' if largest == 1 else 's'}"
+    if count > 1:
+        detail = f"{count} components of up to {detail}"
     parts = []
     with context.stages.stage("incumbent", detail) as summary:
         for k, (component, floor) in enumerate(zip(components, floors, strict=True)):
@@ -34,7 +36,7 @@ def find_incumbents(components: tuple[Component, ...], floors: list[float], cont
             if count > 1:
                 context.observer(StageAdvanced("incumbent", k + 1, count, "components"))
         cost = math.fsum(part.upper_bound for part in parts)
-        summary.append(f"{detail}; cost {cost:.3f}")
+        summary.append(f"{detail}; cost {round(cost, 3) + 0.0:.3f}")
         context.observer(IncumbentFound(cost))
     return parts
 

@@ -88,10 +88,10 @@ def format_cost(cost: float, decimals: int = 3) -> str:
 
 
 def format_gap(lower_bound: float, upper_bound: float) -> str:
-    """The gap as a share of the upper bound, such as '0.20%'; a dash while a bound is missing."""
+    """The gap as a share of the upper bound, or of a nat if that is more, such as '0.20%'; a dash without bounds."""
     if not (math.isfinite(lower_bound) and math.isfinite(upper_bound)):
         return "-"
-    return f"{max(0.0, upper_bound - lower_bound) / max(abs(upper_bound), 1e-300):.2%}"
+    return f"{max(0.0, upper_bound - lower_bound) / max(abs(upper_bound), 1.0):.2%}"
 
 
 def _stage_advance(event: StageAdvanced) -> str:

@@ -28,6 +28,8 @@ from extbnsl.data import from_array, read_csv
 from extbnsl.errors import BudgetError, InputError, VerificationError
 from extbnsl.formats.score_reader import read_scores
 from extbnsl.machine.workers import Stopped
+from extbnsl.networks.network import Network
+from extbnsl.networks.parameters import fit
 from extbnsl.verify.rescoring import score_network
 
 ROWS = 60
@@ -238,6 +240,55 @@ def test_solve_writes_a_result_that_holds(capsys):
     assert {"StageEnded"} <= {record["event"] for record in logged}
     code, out, _ = run(capsys, "verify", "data.run", "data.csv")
     assert (code, "holds" in out) == (0, True)
+
+
+def test_a_run_begins_with_what_it_works_on_and_ends_with_the_network(capsys):
+    _, out, err = run(capsys, "solve", "data.csv", "--threads", 1, "--memory", "1GiB", "--disk", "1GiB", "--no-fixing")
+    assert err.splitlines()[:4] == [
+        f"extbnsl {extbnsl.__version__}",
+        "input: data.csv: 60 records, 4 variables, 2 to 3 states, comma, header",
+        "options: no fixing",
+        "budgets: 1 thread, 1.0GiB of memory, 1.0GiB of disk, no time limit",
+    ]
+    document = json.loads(Path("data.run/result.json").read_text())
+    parameters = fit(Network.from_names(document["variables"], document["parents"]), read_csv("data.csv"))
+    free = sum(table.size - table.size // table.shape[-1] for table in parameters)
+    assert f"BIC          -{document['cost']:.6f} (minus the cost, as in bnlearn)\n" in out
+    assert f"network      4 variables, {sum(map(len, document['parents'].values()))} arcs, {free} parameters\n" in out
+    for name, parents in document["parents"].items():
+        assert f"\n             {name}{' | ' * bool(parents)}{', '.join(parents)}\n" in out
+    for words in (
+        r"seconds +\S",
+        r"search +\d+ parent sets, \d+ nodes?, \d+ edges?\n",
+        "at most +.* of memory, 0B of disk",
+    ):
+        assert re.search(rf"\n{words}", out)
+    Path("options").write_text("a;b\n0;1\n1;0\n")
+    _, _, err = run(
+        capsys, "solve", "options", "--max-parents", 1, "--time-limit", "1h", "--delimiter", ";", "--seed", 3
+    )
+    assert err.splitlines()[1:3] == [
+        "input: options: 2 records, 2 variables, 2 states each, semicolon, header",
+        "options: max-parents 1, seed 3, delimiter ;",
+    ]
+    assert err.splitlines()[3].endswith(", time limit 1:00:00")
+
+
+def test_the_parents_of_many_variables_are_listed_if_that_is_asked_for(capsys, monkeypatch):
+    monkeypatch.setattr("extbnsl.cli.summary.MOST_LISTED", 3)
+    assert " | " not in run(capsys, "solve", "data.csv", "--run-dir", "r")[1]
+    assert " | " in run(capsys, "resume", "r", "--print")[1]
+    assert " | " in run(capsys, "solve", "data.csv", "--print")[1]
+
+
+def test_what_is_one_or_zero_is_said_so(capsys):
+    Path("one.csv").write_text("a\nyes\n")
+    _, out, err = run(capsys, "solve", "one.csv", "--threads", 1)
+    assert "1 record, 1 variable, 1 state each" in err
+    assert "-0.000" not in out + err
+    assert "bounds       0.000000 to 0.000000 (gap 0.00%)" in out
+    assert "1 variable, 0 arcs, 0 parameters" in out
+    assert not re.search(r"\b1 \w+s\b", out + err)
 
 
 def test_an_existing_run_is_not_replaced_unasked(capsys):
