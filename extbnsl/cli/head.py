@@ -62,9 +62,11 @@ def _data_options(given: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _budgets(granted: "Granted") -> str:
-    from extbnsl.machine.budgets import format_size
+    from extbnsl.machine.budgets import format_size, machine_memory
     from extbnsl.run.wording import counted, format_time
 
     limit = "no time limit" if granted.time_limit is None else f"time limit {format_time(granted.time_limit)}"
-    sizes = f"{format_size(granted.memory)} of memory, {format_size(granted.disk)} of disk"
+    own = machine_memory()
+    beyond = f" (the machine has {format_size(own)})" if granted.memory > own else ""
+    sizes = f"{format_size(granted.memory)} of memory{beyond}, {format_size(granted.disk)} of disk"
     return f"{counted(granted.threads, 'thread')}, {sizes}, {limit}"

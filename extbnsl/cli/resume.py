@@ -22,14 +22,15 @@ if TYPE_CHECKING:
     from extbnsl.run.directory import RunDirectory
 
 EPILOG = """\
-Goes on with a run that was stopped or killed, from its last checkpoint; the network and the proof will be what
-an undisturbed run finds. Budgets that are not given are those of the session before. The time limit counts this
-session alone, and there is none unless it is given. Logs are appended to; the result is replaced at the end.
+Resumes a run that was stopped or killed where it stopped; the network and the
+proof will be what an undisturbed run finds. Budgets default to those of the
+previous session. The time limit counts this session alone, and there is none
+unless it is given. Logs are appended to; the result is replaced at the end.
 
 example:
   extbnsl resume wdbc.run --memory 16GiB --time-limit 12h
 """
-REMEMBERED = "as in the session before"
+REMEMBERED = "as in the previous session"
 
 
 def add(commands: Any) -> None:

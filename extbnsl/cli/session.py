@@ -150,6 +150,7 @@ def _tables(
     comes before a line that somebody else writes there. On a terminal, what goes on is shown in place."""
     from extbnsl.run import progress
     from extbnsl.run.screen import ERASE, Screen, is_screen
+    from extbnsl.run.wording import wrapped
 
     screen = Screen(sys.stderr) if is_screen(sys.stderr) and not telling.quiet else None
     error = progress.line_writer(sys.stderr) if screen is None else screen.write
@@ -159,7 +160,7 @@ def _tables(
         log(line)
 
     for line in first:
-        (log if telling.quiet else both)(line)
+        (log if telling.quiet else both)(wrapped(line))
     if screen is not None:
         table = progress.Table(log, seconds_before=telling.seconds_before)
         shown = progress.Table(error, seconds_before=telling.seconds_before, show=screen.show)

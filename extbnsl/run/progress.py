@@ -7,7 +7,6 @@ in place, on a terminal alone, is never the only place where something is said.
 import contextlib
 import dataclasses
 import math
-import textwrap
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -28,7 +27,17 @@ from extbnsl.events import (
 )
 from extbnsl.files.documents import json_text
 from extbnsl.machine.budgets import current_rss, format_size, peak_rss
-from extbnsl.run.wording import activity, format_cost, format_count, format_gap, format_time, share, title, utc_now
+from extbnsl.run.wording import (
+    activity,
+    format_cost,
+    format_count,
+    format_gap,
+    format_time,
+    share,
+    title,
+    utc_now,
+    wrapped,
+)
 
 ADVANCE_SECONDS = 2.0  # lines on the advance of one stage keep at least this distance
 SILENCE_SECONDS = 5.0  # a stage or a layer that says nothing for this long gets a line all the same
@@ -36,7 +45,6 @@ MOST_DOUBLINGS = 6  # of the silence before a line that is as the one before
 ROW_SECONDS = 1.0  # between rows of the table
 SHOW_SECONDS = 0.2  # between texts that are shown in place
 LEAST_SHARE = 0.02  # that must be done before an end is expected
-WIDTH = 80
 
 Writer = Callable[[str], None]
 Clock = Callable[[], float]
@@ -152,7 +160,7 @@ class Table:
                 self._say_all(self._rows.end())
             match event:
                 case StageEnded():
-                    self._say(_wrapped(f"{title(event.stage)}: {event.summary or 'done'} ({event.seconds:.1f} s)"))
+                    self._say(wrapped(f"{title(event.stage)}: {event.summary or 'done'} ({event.seconds:.1f} s)"))
                 case IncumbentFound():
                     self._rows.better = True
                 case LayerEnded():
@@ -182,7 +190,7 @@ class Table:
         same = self._doing.text == self._said
         if self._clock() - self._spoken >= (SILENCE_SECONDS * 2**self._repeats if same else seconds):
             said, repeats = self._doing.text, min(self._repeats + 1, MOST_DOUBLINGS) if same else 1
-            self._say(_wrapped(self._doing_told()))
+            self._say(wrapped(self._doing_told()))
             self._said, self._repeats = said, repeats
 
     def _show_doing(self) -> None:
@@ -296,11 +304,6 @@ def beating(*beats: Callable[[], None], every: float = 1.0) -> Iterator[None]:
         over.set()
         if thread.ident is not None:
             thread.join()
-
-
-def _wrapped(line: str) -> str:
-    """A line of at most WIDTH columns, or several."""
-    return textwrap.fill(line, WIDTH, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
 
 
 def _layer_line(event: LayerEnded, marks: str, elapsed: str) -> str:

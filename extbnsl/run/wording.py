@@ -1,6 +1,7 @@
 """What events, counts, times and bounds are called before people."""
 
 import math
+import textwrap
 from datetime import UTC, datetime
 
 from extbnsl.events import (
@@ -14,6 +15,7 @@ from extbnsl.events import (
 )
 from extbnsl.machine.budgets import format_size
 
+WIDTH = 80  # of a terminal, at least
 _COUNT_UNITS = ((1e3, "k"), (1e6, "M"), (1e9, "G"))
 _TITLES = {"kernels": "code", "incumbent": "network"}  # of stages whose names are no words for people
 
@@ -92,6 +94,11 @@ def format_gap(lower_bound: float, upper_bound: float) -> str:
     if not (math.isfinite(lower_bound) and math.isfinite(upper_bound)):
         return "-"
     return f"{max(0.0, upper_bound - lower_bound) / max(abs(upper_bound), 1.0):.2%}"
+
+
+def wrapped(line: str) -> str:
+    """A line of at most WIDTH columns, or several."""
+    return textwrap.fill(line, WIDTH, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
 
 
 def _stage_advance(event: StageAdvanced) -> str:

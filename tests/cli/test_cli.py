@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from flat import flattened, solve
-from runs import commit, stopped
+from runs import commit, remembered, stopped
 
 import extbnsl
 from extbnsl import events
@@ -111,6 +111,15 @@ def test_usage_errors_are_one_sentence(capsys):
     assert "--lower-bound" in fails(capsys, "solve", "data.csv", "--lower-bound", "best")
     assert "--mem" in fails(capsys, "solve", "data.csv", "--mem", "1GiB")  # no abbreviations
     assert "not allowed with" in fails(capsys, "solve", "data.csv", "--header", "--no-header")
+
+
+def test_what_is_misspelt_gets_a_question_and_the_help_of_its_command(capsys):
+    assert "'slove' is not known; did you mean solve?; 'extbnsl --help'" in fails(capsys, "slove", "data.csv")
+    assert "did you mean --memory?; 'extbnsl solve --help'" in fails(capsys, "solve", "data.csv", "--memry", "1GiB")
+    assert "--frob; 'extbnsl verify --help'" in fails(capsys, "verify", "r", "data.csv", "--frob")
+    assert "'pad' is not known; choose from" in fails(capsys, "solve", "data.csv", "--score", "pad")
+    for threads in ("0", "-1", "x", "1025"):
+        assert f"'{threads}' is not a whole number from 1 to 1024" in fails(capsys, "solve", "d", "--threads", threads)
 
 
 def test_bad_input_names_the_place_and_leaves_nothing(capsys):
@@ -305,6 +314,25 @@ def test_an_existing_run_is_not_replaced_unasked(capsys):
     assert json.loads(Path("data.run/result.json").read_text())["max_parents"] == 0
 
 
+def test_a_second_solve_says_that_the_first_can_be_resumed(capsys, monkeypatch, solved):
+    monkeypatch.setattr("extbnsl.solver.solve.solve", raising(BudgetError("Full."), events.StageStarted("search", "")))
+    assert "stopped run" not in run(capsys, "solve", "data.csv")[2]
+    commit(Path("data.run"), run=remembered(os.path.abspath("data.csv")))
+    hint = "data.run holds a stopped run of data.csv: 'extbnsl resume data.run' resumes it"
+    assert hint in run(capsys, "solve", "data.csv", "--quiet")[2]
+    assert hint in Path("data-2.run/solve.log").read_text()
+    assert hint in run(capsys, "solve", "data.csv", "--quiet")[2]
+    os.mkdir("other")
+    Path("other/data.csv").write_bytes(Path("data.csv").read_bytes())
+    assert hint not in run(capsys, "solve", "other/data.csv", "--quiet")[2]
+    assert hint not in run(capsys, "solve", "data.csv", "--quiet", "--run-dir", "own")[2]
+
+
+def test_memory_that_is_not_there_is_named(capsys):
+    _, _, err = run(capsys, "solve", "data.csv", "--threads", 1, "--memory", "100TB")
+    assert "90.9TiB of memory (the machine has " in err
+
+
 def test_quiet_is_one_line_and_json_is_the_document(capsys):
     code, out, err = run(capsys, "solve", "data.csv", "--quiet")
     assert (code, out.count("\n"), err) == (0, 1, "")
@@ -390,6 +418,18 @@ def test_a_certificate_is_checked(capsys, provable):
     code, out = verified(capsys, document)
     assert code == 0
     assert f"The optimality of the component with {name!r} was proved by search; verify cannot repeat that" in out
+
+
+def test_a_check_that_takes_long_says_how_far_it_is(capsys, monkeypatch, provable):
+    from extbnsl.run import progress
+
+    monkeypatch.setattr(progress, "ADVANCE_SECONDS", 0.0)
+    Path("r.json").write_text(json.dumps(provable))
+    code, out, err = run(capsys, "verify", "r.json", "easy.csv")
+    assert (code, out.count("\n")) == (0, 1)
+    proved = [c["variables"] for c in provable["certificate"]["components"] if c["proof"] == "clusters"]
+    total = sum(map(len, proved))
+    assert f"verify: checking the certificate: {total} of {total} variables, 100% (memory " in err
 
 
 def test_a_certificate_that_is_damaged(capsys, provable):
