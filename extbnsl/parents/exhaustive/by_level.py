@@ -230,7 +230,7 @@ class _Counting:
         total, width = above.joint.size, extend.shape[1]
         following = begun.following or Filled(self.shelf.column((total, width), np.uint64), 0)
         shared = level.size + 1, extend, level.here, above, self.rules
-        most, doing = _rows(width), f"preparing parent sets of size {level.size + 1}"
+        most, doing = _rows(width), f"sifting parent sets of size {level.size + 1}"
         for lo, hi, own in self._each(tasks.ready, following.rows, total, most, shared, doing):
             following.column.fill(lo, own)
             self.shelf.touched(32 * (level.size + 1) * (hi - lo))
@@ -249,7 +249,7 @@ class _Counting:
         if following is None:
             return None
         size, alive, above = level.size + 1, following.column.array(), Counts(begun.places, begun.joint.column.array())
-        doing, some = f"preparing parent sets of size {size}", False
+        doing, some = f"dropping parent sets of size {size}", False
         for children in by_bytes(found.costs, self.problem.limits.size, self.shelf.memory // 2):
             tables = byte_tables([found.parents[x] for x in children], [found.costs[x] for x in children])
             shared, some = (size, np.array(children), above, self.rules, tables, alive), False
