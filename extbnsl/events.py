@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class StageStarted:
-    """A stage of the solve begins: 'kernels', 'scores', 'parents', 'incumbent', 'bounds', 'search', 'verify'."""
+    """A stage of the solve begins: 'kernels', 'scores', 'parents', 'incumbent', 'components', 'bounds',
+    'search', 'verify'."""
 
     stage: str
     detail: str
@@ -18,9 +19,10 @@ class StageStarted:
 
 @dataclass(frozen=True)
 class StageAdvanced:
-    """A long stage goes on: `done` of `total` units of work, e.g. varsets counted; total is 0 if nobody knows it.
+    """A long stage goes on: `done` of `total` units of work, e.g. functions compiled; total is 0 if nobody knows it.
 
-    level: of counting, the size of the parent sets that are judged now.
+    Without a unit, only the share that is done means something to people. detail: the part of the stage that this is
+    about, if it has parts. level: of counting, the size of the parent sets that have all been scored.
     """
 
     stage: str
@@ -28,6 +30,7 @@ class StageAdvanced:
     total: int
     unit: str
     level: int | None = None
+    detail: str = ""
 
 
 @dataclass(frozen=True)
@@ -41,7 +44,7 @@ class StageEnded:
 
 @dataclass(frozen=True)
 class IncumbentFound:
-    """A cheaper network is in hand; `cost` in nats."""
+    """A cheaper network is in hand; `cost` in nats, of the whole problem."""
 
     cost: float
 
@@ -70,7 +73,7 @@ class LayerEnded:
 
     `layer` of `layers`, `component` of `components` (counted from 1); `expanded` nodes of the layer before, `generated`
     edges to this layer, `kept` nodes of it, `spilled` of them in files. `memory`: bytes of the solver's own structures;
-    `disk`: bytes of the run's files of arrays. Bounds in nats for the whole problem.
+    `disk`: bytes of the run's working files. Bounds in nats for the whole problem.
     """
 
     layer: int
@@ -89,7 +92,7 @@ class LayerEnded:
 
 @dataclass(frozen=True)
 class Committed:
-    """A checkpoint has been written, which took `seconds`; the run's files of arrays have `disk` bytes now."""
+    """A checkpoint has been written, which took `seconds`; the run's working files have `disk` bytes now."""
 
     seconds: float
     disk: int

@@ -1,8 +1,9 @@
 """What the commands' arguments have in common: kinds of values, budgets, methods, and options of the data."""
 
 import argparse
+import difflib
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -21,6 +22,20 @@ class Parser(argparse.ArgumentParser):
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings, allow_abbrev=False, formatter_class=argparse.RawDescriptionHelpFormatter)
 
+    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """As argparse does, but what nobody knows is an error of the command that it was given to."""
+        found, unknown = self.parse_known_args(args, namespace)
+        if unknown:
+            parser = getattr(found, "parser", self)
+            hint = did_you_mean(unknown[0].split("=")[0], parser._option_string_actions)
+            parser.error(f"unrecognised: {' '.join(unknown)}{hint}")
+        return found
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if action.choices is not None and value not in action.choices:
+            hint = did_you_mean(str(value), action.choices) or f"; choose from {', '.join(action.choices)}"
+            raise argparse.ArgumentError(action, f"{value!r} is not known{hint}")
+
     def error(self, message: str) -> NoReturn:
         self.exit(InputError.exit_code, f"{self.prog}: {message}; '{self.prog} --help' shows what can be given.\n")
 
@@ -33,7 +48,7 @@ def add_command(
     parser: argparse.ArgumentParser = commands.add_parser(
         name, help=text, description=f"{text[0].upper()}{text[1:]}.", epilog=epilog
     )
-    parser.set_defaults(command=command, compiles=True)
+    parser.set_defaults(command=command, compiles=True, parser=parser)
     return parser
 
 
@@ -66,7 +81,7 @@ def add_budgets(parser: argparse.ArgumentParser, threads: str, memory: str, disk
             "--disk",
             metavar="SIZE",
             type=lambda text: parse_size(text, "--disk"),
-            help=f"what the files of arrays may take together (default: {disk})",
+            help=f"what the working files may take together (default: {disk})",
         )
 
 
@@ -75,7 +90,7 @@ def add_scratch(parser: argparse.ArgumentParser, default: str) -> None:
         "--scratch-dir",
         metavar="DIR",
         type=Path,
-        help=f"an existing folder, on a large or fast disk, for the files of arrays (default: {default})",
+        help=f"an existing folder, on a large or fast disk, for the working files (default: {default})",
     )
 
 
@@ -168,6 +183,9 @@ def add_output(parser: argparse.ArgumentParser, json: bool = False) -> None:
     parser.add_argument("--quiet", action="store_true", help="say nothing but warnings and one final line")
     if json:
         parser.add_argument("--json", action="store_true", help="print result.json instead of the summary")
+        parser.add_argument(
+            "--print", action="store_true", help="list the parents of all variables (otherwise of up to 20)"
+        )
 
 
 def add_data(parser: argparse.ArgumentParser) -> None:
@@ -230,6 +248,12 @@ def check_output(output: Path, overwrite: bool) -> None:
         raise InputError(f"{output} cannot be written: no permission to write in {output.parent}.")
 
 
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """A question about the known word that is closest to one that is not; empty if none is close."""
+    close = difflib.get_close_matches(word, list(known), 1)
+    return f"; did you mean {close[0]}?" if close else ""
+
+
 def whole(text: str) -> int:
     """A whole number that is not negative; argparse says so of anything else."""
     if not (text.isascii() and text.isdigit()):
@@ -238,8 +262,8 @@ def whole(text: str) -> int:
 
 
 def _threads(text: str) -> int:
-    if not 1 <= whole(text) <= MAXIMUM_THREADS:
-        raise argparse.ArgumentTypeError(f"{text} is not between 1 and {MAXIMUM_THREADS}")
+    if not (text.isascii() and text.isdigit() and 1 <= int(text) <= MAXIMUM_THREADS):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 to {MAXIMUM_THREADS}")
     return int(text)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from extbnsl.kernels.varsets import WORD_BITS
 from extbnsl.machine.budgets import format_size
-from extbnsl.run.progress import format_count, format_gap
+from extbnsl.run.wording import format_count, format_gap
 from extbnsl.solver.needs import Estimate, Trial
 
 YEAR = 31_557_600.0  # seconds

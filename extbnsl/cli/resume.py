@@ -22,14 +22,15 @@ if TYPE_CHECKING:
     from extbnsl.run.directory import RunDirectory
 
 EPILOG = """\
-Goes on with a run that was stopped or killed, from its last checkpoint; the network and the proof will be what
-an undisturbed run finds. Budgets that are not given are those of the session before. The time limit counts this
-session alone, and there is none unless it is given. Logs are appended to; the result is replaced at the end.
+Resumes a run that was stopped or killed where it stopped; the network and the
+proof will be what an undisturbed run finds. Budgets default to those of the
+previous session. The time limit counts this session alone, and there is none
+unless it is given. Logs are appended to; the result is replaced at the end.
 
 example:
   extbnsl resume wdbc.run --memory 16GiB --time-limit 12h
 """
-REMEMBERED = "as in the session before"
+REMEMBERED = "as in the previous session"
 
 
 def add(commands: Any) -> None:
@@ -57,7 +58,7 @@ def run(given: argparse.Namespace) -> int:
             _finish(run, document, given)
             if not given.quiet:
                 remark(f"The run in {run.path} is finished; there is nothing left to do.")
-            session.tell(document, run.path, session.Telling(given.quiet, given.json))
+            session.tell(document, run.path, session.Telling(given.quiet, given.json, network=given.print))
             return exit_code(document)
         manifest = read_state(run.path)
         return _go_on(run, manifest, given, interrupts)
@@ -113,7 +114,7 @@ def _go_on(run: "RunDirectory", manifest: "Manifest", given: argparse.Namespace,
         Place(run.path, None, compress, manifest, remember),
     )
     _say_where(run, manifest, given.quiet)
-    telling = session.Telling(given.quiet, given.json, manifest.state["seconds"] + budgets.spent)
+    telling = session.Telling(given.quiet, given.json, manifest.state["seconds"] + budgets.spent, given.print)
     return session.solve_in(run, problem, asked, interrupts, telling)
 
 
@@ -145,7 +146,7 @@ def _data(path: Path, given: Path | None, before: str) -> str:
 
 
 def _say_where(run: "RunDirectory", manifest: "Manifest", quiet: bool) -> None:
-    from extbnsl.run.progress import format_time
+    from extbnsl.run.wording import format_time
 
     line = f"resuming {run.path}: {manifest.state['phase']}, after {format_time(manifest.state['seconds'])}"
     run.append(TEXT_LOG, line)

@@ -3,13 +3,14 @@
 import contextlib
 import sys
 import traceback
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from extbnsl.claims import INTERRUPTED
 from extbnsl.cli.console import OUT_OF_MEMORY, fault, say
+from extbnsl.cli.head import head
 from extbnsl.cli.summary import exit_code, final_line, summary
 from extbnsl.errors import BudgetError, ExtbnslError, VerificationError
 from extbnsl.files.names import EVENTS_LOG, TEXT_LOG
@@ -31,11 +32,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Telling:
-    """How much a session says, and the seconds of the run's earlier sessions and of reading its input."""
+    """How much a session says, whether it lists the network however large that is, and the seconds of the run's earlier
+    sessions and of reading its input."""
 
     quiet: bool
     json: bool
     seconds_before: float = 0.0
+    network: bool = False
 
 
 class Asked(NamedTuple):
@@ -63,7 +66,7 @@ def solve_in(
     with _failures_kept(run, status):
         from extbnsl.solver.solve import solve
 
-        with _observed(run, status, interrupts, telling) as observer:
+        with _observed(run, status, interrupts, telling, head(problem, *asked)) as observer:
             result = solve(problem, *asked, observer=observer, stop=interrupts.stop)
         _write(result, run, command)
         status.end(result.status)
@@ -78,8 +81,10 @@ def tell(document: Mapping[str, Any], folder: Path, telling: Telling) -> None:
         from extbnsl.files.documents import json_text
 
         say(json_text(document, indent=1))
+    elif telling.quiet:
+        say(final_line(document, folder))
     else:
-        say((final_line if telling.quiet else summary)(document, folder))
+        say(summary(document, folder, telling.network))
 
 
 def arming(interrupts: Interrupts, clean_up: Callable[[], None], sentence: str) -> "Observer":
@@ -106,24 +111,18 @@ def _loading(event: "Event") -> bool:
 
 @contextlib.contextmanager
 def _observed(
-    run: "RunDirectory", status: "StatusFile", interrupts: Interrupts, telling: Telling
+    run: "RunDirectory", status: "StatusFile", interrupts: Interrupts, telling: Telling, first: Iterable[str]
 ) -> "Iterator[Observer]":
     """An observer that reports to standard error, to the logs and to status.json, and begins the run.
 
-    The run begins with the first event after the kernels are loaded: before that there is nothing to write.
+    `first` are the lines that both begin with. The run begins with the first event after the kernels are loaded: before
+    that there is nothing to write.
     """
     from extbnsl.events import Warned
     from extbnsl.run import progress
-    from extbnsl.run.directory import resume_command
-
-    error = progress.line_writer(sys.stderr)
 
     def log(line: str) -> None:
         run.append(TEXT_LOG, line)
-
-    def say_and_log(line: str) -> None:
-        error(line)
-        log(line)
 
     def begin(event: "Event") -> None:
         if not run.begun and not _loading(event):
@@ -131,21 +130,60 @@ def _observed(
             for warning in run.warnings:
                 observe(Warned(warning))
 
-    stopping = (
+    with _tables(log, telling, list(first)) as (tables, beats, clear):
+        observe = progress.combine(
+            arming(interrupts, run.discard, clear + _stopping(run)),
+            begin,
+            progress.json_lines(lambda line: run.append(EVENTS_LOG, line), seconds_before=telling.seconds_before),
+            *tables,
+            status,
+        )
+        with progress.beating(*beats, status.beat):
+            yield observe
+
+
+@contextlib.contextmanager
+def _tables(
+    log: Callable[[str], None], telling: Telling, first: Iterable[str]
+) -> "Iterator[tuple[list[Observer], list[Callable[[], None]], str]]":
+    """The observers that write lines, to the log and to standard error; what each of them does as time passes; and what
+    comes before a line that somebody else writes there. On a terminal, what goes on is shown in place."""
+    from extbnsl.run import progress
+    from extbnsl.run.screen import ERASE, Screen, is_screen
+    from extbnsl.run.wording import wrapped
+
+    screen = Screen(sys.stderr) if is_screen(sys.stderr) and not telling.quiet else None
+    error = progress.line_writer(sys.stderr) if screen is None else screen.write
+
+    def both(line: str) -> None:
+        error(line)
+        log(line)
+
+    for line in first:
+        (log if telling.quiet else both)(wrapped(line))
+    if screen is not None:
+        table = progress.Table(log, seconds_before=telling.seconds_before)
+        shown = progress.Table(error, seconds_before=telling.seconds_before, show=screen.show)
+        try:
+            yield [table, shown], [table.beat, shown.beat], ERASE
+        finally:
+            screen.show("")
+    elif telling.quiet:
+        table = progress.Table(log, seconds_before=telling.seconds_before)
+        yield [table, progress.only_warnings(error)], [table.beat], ""
+    else:
+        table = progress.Table(both, seconds_before=telling.seconds_before)
+        yield [table], [table.beat], ""
+
+
+def _stopping(run: "RunDirectory") -> str:
+    """What the first signal says."""
+    from extbnsl.run.directory import resume_command
+
+    return (
         "Stopping; the state and the best network will be written, and "
         f"'{resume_command(run.path)}' goes on (once more: end at once)."
     )
-    table = progress.Table(log if telling.quiet else say_and_log, seconds_before=telling.seconds_before)
-    observe = progress.combine(
-        arming(interrupts, run.discard, stopping),
-        begin,
-        progress.json_lines(lambda line: run.append(EVENTS_LOG, line), seconds_before=telling.seconds_before),
-        table,
-        status,
-        *([progress.only_warnings(error)] if telling.quiet else []),
-    )
-    with progress.beating(table.beat, status.beat):
-        yield observe
 
 
 def _write(result: "Result", run: "RunDirectory", command: str) -> None:

@@ -1,7 +1,9 @@
 """`extbnsl solve`: begin a run."""
 
 import argparse
+import contextlib
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,14 +13,15 @@ from extbnsl.machine.interrupts import Interrupts
 from extbnsl.version import __version__
 
 EPILOG = """\
-Writes a run directory with result.json, network.bif (for data only), network.json, network.dot, the logs
-log.jsonl and solve.log, and the checkpoint that 'extbnsl resume' goes on from, after a limit, a signal or a
-crash. Ctrl-C or SIGTERM once: stop, and write the state, the best network and the bounds; twice: end at once.
-'extbnsl status' tells, from elsewhere, how far the run is. Progress goes to standard error, the summary to
-standard output. In the table of layers S marks nodes in files, C a checkpoint, * a new best network.
+Writes a run directory with result.json, network.bif (for data only),
+network.json, network.dot, the logs log.jsonl and solve.log, and the checkpoint
+from which 'extbnsl resume' resumes after a limit, a signal or a crash.
+Ctrl-C or SIGTERM once: stop, and write the state, the best network and the
+bounds; twice: end at once. 'extbnsl status' tells, from elsewhere, how far the
+run is. Progress goes to standard error, the summary to standard output.
 
 example:
-  extbnsl solve survey.csv --missing drop --discretise mean --memory 8GiB --disk 500GB --time-limit 6h
+  extbnsl solve survey.csv --missing drop --discretise mean --time-limit 6h
 """
 
 
@@ -57,12 +60,32 @@ def run(given: argparse.Namespace) -> int:
         Interrupts() as interrupts,
         directory_module.create(given.run_dir, source, given.overwrite, given.scratch_dir) as run,
     ):
+        if given.run_dir is None:
+            run.warnings += _stopped_before(run.path, given.data)
         budgets = options.budgets_of(given)
         problem, budgets = read_problem(given.data, options.data_options(given), budgets, given.quiet)
         place = Place(run.path, given.scratch_dir, bool(given.compress), None, _to_remember(given))
         asked = session.Asked(options.claim_of(given), options.methods_of(given), budgets, place)
-        telling = session.Telling(given.quiet, given.json, budgets.spent)
+        telling = session.Telling(given.quiet, given.json, budgets.spent, given.print)
         return session.solve_in(run, problem, asked, interrupts, telling)
+
+
+def _stopped_before(path: Path, source: str) -> tuple[str, ...]:
+    """A sentence if an earlier run of this input can be resumed: one whose name differs from `path` by its number."""
+    from extbnsl.errors import ExtbnslError
+    from extbnsl.proof.document import read_state
+    from extbnsl.run.status import read_status
+
+    numbered = re.fullmatch(r"(.+)-(\d+)\.run", path.name)
+    if numbered is None:
+        return ()
+    stem, numbers = numbered[1], range(int(numbered[2]) - 1, 0, -1)
+    for before in (path.with_name(f"{stem}.run" if number == 1 else f"{stem}-{number}.run") for number in numbers):
+        with contextlib.suppress(ExtbnslError):
+            status, remembered = read_status(before), read_state(before).state["run"]
+            if status.resume and remembered and remembered["input"] == os.path.abspath(source):
+                return (f"{before} holds a stopped run of {source}: '{status.resume}' resumes it; this one is new.",)
+    return ()
 
 
 def _to_remember(given: argparse.Namespace) -> dict[str, Any]:

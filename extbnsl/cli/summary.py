@@ -12,6 +12,9 @@ from extbnsl.files.names import RESULT
 from extbnsl.scores.known import SCORES
 
 STOPPED = 10
+MOST_LISTED = 20  # variables whose parents are listed unasked
+LEAST_SECONDS = 0.05  # of a stage that is worth a word
+_USUAL = {"MDL": "BIC"}  # what a score is called where it is maximised
 
 
 def exit_code(document: Mapping[str, Any]) -> int:
@@ -21,35 +24,76 @@ def exit_code(document: Mapping[str, Any]) -> int:
 
 def final_line(document: Mapping[str, Any], folder: Path) -> str:
     """The result in one line; RunDirectoryError if the document is not one."""
+    from extbnsl.run.wording import counted, format_cost
+
     with damage_told(folder):
         return (
-            f"{document['status']}: cost {document['cost']:.6f} nats, lower bound {document['lower_bound']:.6f}, "
-            f"{_arcs(document)} arcs, in {folder}"
+            f"{document['status']}: cost {format_cost(document['cost'], 6)} nats, lower bound "
+            f"{format_cost(document['lower_bound'], 6)}, {counted(_arcs(document), 'arc')}, in {folder}"
         )
 
 
-def summary(document: Mapping[str, Any], folder: Path) -> str:
-    """The result in a few lines; RunDirectoryError if the document is not one."""
+def summary(document: Mapping[str, Any], folder: Path, network: bool = False) -> str:
+    """The result in a few lines, with the parents of each variable if they are few, or if the `network` is wanted.
+
+    RunDirectoryError if the document is not a result.
+    """
     with damage_told(folder):
-        return "\n".join(f"{subject:12} {text}" for subject, text in _rows(document, folder) if text)
+        rows = [*_claim_rows(document), *_parents(document, network), *_effort_rows(document.get("stats", {}))]
+        return "\n".join(f"{subject:12} {text}" for subject, text in [*rows, *_file_rows(folder)] if text)
 
 
-def _rows(document: Mapping[str, Any], folder: Path) -> list[tuple[str, str]]:
+def _claim_rows(document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """What was found: status, cost, score, bounds, and the size of the network."""
+    from extbnsl.run.wording import counted, format_cost, format_gap
+
+    cost, lower, upper = document["cost"], document["lower_bound"], document["upper_bound"]
+    known = document["score"] in SCORES
+    yield "status", document["status"].replace("_", " ")
+    title = SCORES[document["score"]].title if known else "minus the scores of the file"
+    yield "cost", f"{format_cost(cost, 6)} nats ({title}, minimised)"
+    if known:
+        yield _USUAL.get(title, title), f"{format_cost(-cost, 6)} (minus the cost, as in bnlearn)"
+    yield "bounds", f"{format_cost(lower, 6)} to {format_cost(upper, 6)} (gap {format_gap(lower, upper)})"
+    parameters = document.get("stats", {}).get("parameters")
+    sizes = [counted(len(document["variables"]), "variable"), counted(_arcs(document), "arc")]
+    sizes += [] if parameters is None else [counted(parameters, "parameter")]
+    most = document["max_parents"]
+    yield "network", ", ".join(sizes + ([] if most is None else [f"at most {counted(most, 'parent')} each"]))
+
+
+def _parents(document: Mapping[str, Any], wanted: bool) -> Iterator[tuple[str, str]]:
+    """A line for each variable, unless they are many."""
+    if not wanted and len(document["variables"]) > MOST_LISTED:
+        return
+    for name in document["variables"]:
+        parents = document["parents"][name]
+        yield "", f"{name} | {', '.join(parents)}" if parents else name
+
+
+def _effort_rows(stats: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """What it took, as far as that is known."""
+    from extbnsl.machine.budgets import format_size
+    from extbnsl.run.wording import counted, title
+
+    if {"seconds", "stages"} <= stats.keys():
+        spent = [(title(stage), each["seconds"]) for stage, each in stats["stages"].items()]
+        told = ", ".join(f"{name} {seconds:.1f}" for name, seconds in spent if seconds >= LEAST_SECONDS)
+        yield "seconds", told or f"{stats['seconds']:.1f}"
+    if {"nodes_kept", "nodes_generated", "parent_sets"} <= stats.keys():
+        nodes, edges = counted(stats["nodes_kept"], "node"), counted(stats["nodes_generated"], "edge")
+        yield "search", f"{counted(stats['parent_sets'], 'parent set')}, {nodes}, {edges}"
+    if {"peak_rss_bytes", "peak_disk_bytes"} <= stats.keys():
+        memory, disk = format_size(stats["peak_rss_bytes"]), format_size(stats["peak_disk_bytes"])
+        yield "at most", f"{memory} of memory, {disk} of disk"
+
+
+def _file_rows(folder: Path) -> Iterator[tuple[str, str]]:
     from extbnsl.files.names import OUTPUTS
-    from extbnsl.run.progress import format_gap
 
-    lower, upper = document["lower_bound"], document["upper_bound"]
-    limit = "" if document["max_parents"] is None else f", at most {document['max_parents']} parents each"
-    score = SCORES[document["score"]].title if document["score"] in SCORES else "minus the scores of the file"
     files = ", ".join(name for name in OUTPUTS if (folder / name).exists())
-    return [
-        ("status", document["status"].replace("_", " ")),
-        ("cost", f"{document['cost']:.6f} nats ({score}, minimised)"),
-        ("bounds", f"{lower:.6f} to {upper:.6f} (gap {format_gap(lower, upper)})"),
-        ("network", f"{len(document['variables'])} variables, {_arcs(document)} arcs{limit}"),
-        ("written", f"{folder}{os.sep}: {files}"),
-        ("continue", _continuation(folder)),
-    ]
+    yield "written", f"{folder}{os.sep}: {files}"
+    yield "continue", _continuation(folder)
 
 
 def _arcs(document: Mapping[str, Any]) -> int:

@@ -1,6 +1,9 @@
 """`extbnsl verify`: check a result against its data."""
 
 import argparse
+import contextlib
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +13,7 @@ from extbnsl.cli.console import remark, say
 from extbnsl.cli.reading import read_problem
 
 if TYPE_CHECKING:
+    from extbnsl.events import Observer
     from extbnsl.verify.optimality import Optimality
 
 DOES_NOT_HOLD = 31
@@ -17,9 +21,11 @@ SECONDS = 600.0  # unless a time limit is given
 MOST_NAMES = 10  # that a sentence lists
 
 EPILOG = """\
-Recomputes the cost of the network from the data with code of its own, and checks every claim of the result. If the
-result has a certificate of its optimality, that is checked too, as far as the time limit allows.
-Give the same data options as for solve. Exit code 0 if everything holds that was checked, 31 if anything does not.
+Recomputes the cost of the network from the data with code of its own, and
+checks every claim of the result. If the result has a certificate of its
+optimality, that is checked too, as far as the time limit allows. Give the same
+data options as for solve. Exit code 0 if everything holds that was checked, 31
+if anything does not.
 
 example:
   extbnsl verify wdbc.run wdbc.csv
@@ -37,6 +43,7 @@ def add(commands: Any) -> None:
 
 def run(given: argparse.Namespace) -> int:
     """Print what does not hold, or that all does; the exit code."""
+    from extbnsl.events import StageStarted
     from extbnsl.kernels.compiler import cache_warning
     from extbnsl.machine.budgets import Budgets, Deadline, default_threads
     from extbnsl.machine.workers import Workers
@@ -47,14 +54,16 @@ def run(given: argparse.Namespace) -> int:
     deadline = Deadline.after(SECONDS if given.time_limit is None else given.time_limit)
     document = read_result(given.result)
     problem, _ = read_problem(given.data, options.data_options(given), Budgets())
-    verdict = verify(document, problem)
-    findings, proof = verdict.findings, ""
-    if verdict.ok:
-        with Workers(default_threads(), lambda: TIME_LIMIT if deadline.passed() else None) as workers:
-            optimality = verify_optimality(document, problem, workers)
-        findings, proof = (), _unproved(document)
-        if optimality is not None:
-            findings, proof = optimality.findings, _told(optimality)
+    with _progress() as tell:
+        tell(StageStarted("verify", "scoring the network again"))
+        verdict = verify(document, problem)
+        findings, proof = verdict.findings, ""
+        if verdict.ok:
+            with Workers(default_threads(), lambda: TIME_LIMIT if deadline.passed() else None) as workers:
+                optimality = verify_optimality(document, problem, workers, tell)
+            findings, proof = (), _unproved(document)
+            if optimality is not None:
+                findings, proof = optimality.findings, _told(optimality)
     if warning := cache_warning():
         remark(warning)
     for finding in findings:
@@ -67,6 +76,26 @@ def run(given: argparse.Namespace) -> int:
         f"nats, recomputed from {given.data}. {proof}"
     )
     return 0
+
+
+@contextlib.contextmanager
+def _progress() -> "Iterator[Observer]":
+    """An observer that says on standard error what goes on, if that takes some seconds; in place on a terminal."""
+    from extbnsl.run import progress
+    from extbnsl.run.screen import Screen, is_screen
+
+    if not is_screen(sys.stderr):
+        table = progress.Table(progress.line_writer(sys.stderr))
+        with progress.beating(table.beat):
+            yield table
+        return
+    screen = Screen(sys.stderr)
+    table = progress.Table(screen.write, show=screen.show)
+    try:
+        with progress.beating(table.beat):
+            yield table
+    finally:
+        screen.show("")
 
 
 def _unproved(document: dict[str, Any]) -> str:

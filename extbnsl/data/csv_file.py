@@ -7,7 +7,7 @@ from typing import Any
 
 from extbnsl.data.arities import read_arities
 from extbnsl.data.dataset import Dataset
-from extbnsl.data.delimiter import given_delimiter, other_delimiter, sniff_delimiter
+from extbnsl.data.delimiter import called, given_delimiter, other_delimiter, sniff_delimiter
 from extbnsl.data.encode import prepare
 from extbnsl.data.foreign import check_table
 from extbnsl.data.header import Judged, judge, told, with_header, without_header
@@ -55,7 +55,8 @@ def read_csv(
     if judged.doubt:
         doubts.append(told(judged, table))
     dataset = prepare(with_header(table) if judged.named else without_header(table), source, wanted, reading)
-    return replace(dataset, warnings=(*doubts, *dataset.warnings))
+    layout = f"{called(separator)}, {'header' if judged.named else 'no header'}"
+    return replace(dataset, layout=layout, warnings=(*doubts, *dataset.warnings))
 
 
 def _of_one_column(head: bytes, given: str | None, source: str) -> list[str]:

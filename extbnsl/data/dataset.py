@@ -17,7 +17,8 @@ class Dataset:
     `names` has n distinct non-empty names; `states[j]` the distinct labels of variable j: the states that
     occur, or more where the user declared an arity. `codes` is (N, n) uint16 in C order and record order,
     codes[i, j] indexes states[j]. `source` is the file name, "<array>" or "<dataframe>"; `warnings` are
-    sentences for the user. N and n are at least 1. Compare data sets by `fingerprint`.
+    sentences for the user; `layout` says how a file was read, such as "comma, header". N and n are at least 1.
+    Compare data sets by `fingerprint`.
     """
 
     names: tuple[str, ...]
@@ -25,6 +26,7 @@ class Dataset:
     codes: NDArray[np.uint16]
     source: str
     warnings: tuple[str, ...] = ()
+    layout: str = ""
 
     @property
     def records(self) -> int:
@@ -45,8 +47,8 @@ class Dataset:
     def fingerprint(self) -> str:
         """Hex SHA-256 over names, states, shape and codes; O(N n), computed at each access.
 
-        The same on every platform and for every integer dtype of the codes. Source and warnings are left
-        out: the same records read from a file or a DataFrame are the same data.
+        The same on every platform and for every integer dtype of the codes. Source, warnings and layout are
+        left out: the same records read from a file or a DataFrame are the same data.
         """
         head = json.dumps([self.names, self.states, self.codes.shape], separators=(",", ":"))
         digest = hashlib.sha256(head.encode("ascii"))

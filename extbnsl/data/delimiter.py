@@ -26,6 +26,11 @@ def given_delimiter(text: str) -> str:
     return delimiter
 
 
+def called(delimiter: str) -> str:
+    """What people call a delimiter, such as 'comma'."""
+    return next((name for name, one in SPELLED.items() if one == delimiter and name.isalpha()), repr(delimiter))
+
+
 def sniff_delimiter(head: bytes) -> str:
     """The delimiter of a text that begins with the lines `head`, from its first SAMPLE_ROWS rows.
 

@@ -167,6 +167,13 @@ def default_memory(cgroups: Path = CGROUPS, membership: Path = MEMBERSHIP) -> in
     return int(min(psutil.virtual_memory().available, _group_memory(cgroups, membership)) * 3 / 4)
 
 
+def machine_memory() -> int:
+    """All bytes of memory that the machine has."""
+    import psutil
+
+    return int(psutil.virtual_memory().total)
+
+
 def default_disk(folder: Path) -> int:
     """Nine tenths of the bytes that this process may still write on the disk of `folder`; InputError without it."""
     try:

@@ -1,5 +1,7 @@
 """The parameters of a network, fitted to data."""
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -18,6 +20,15 @@ def fit(network: Network, dataset: Dataset) -> tuple[NDArray[np.float64], ...]:
         raise InputError(f"The variables of the network are not those of {dataset.source}.")
     arities = [len(states) for states in dataset.states]
     return tuple(_table(dataset.codes, arities, (*parents, child)) for child, parents in enumerate(network.parents))
+
+
+def number_of_parameters(network: Network, dataset: Dataset) -> int:
+    """How many numbers of these tables are free; O(variables + arcs)."""
+    arities = [len(states) for states in dataset.states]
+    return sum(
+        (arities[child] - 1) * math.prod(arities[parent] for parent in parents)
+        for child, parents in enumerate(network.parents)
+    )
 
 
 def _table(codes: NDArray[np.uint16], arities: list[int], family: tuple[int, ...]) -> NDArray[np.float64]:

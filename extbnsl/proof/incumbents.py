@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from extbnsl.bounds.groups import WIDEST
 from extbnsl.claims import tolerance
-from extbnsl.events import IncumbentFound
+from extbnsl.events import IncumbentFound, StageAdvanced
 from extbnsl.files.lists import FamilyLists
 from extbnsl.kernels.varsets import add, pack
 from extbnsl.orders.local_search import BRIEF, USUAL, Effort, Incumbent, search_orders
@@ -23,16 +23,32 @@ FEWEST_NODES = 1 << 20  # kept by a search before it looks for a better network
 FACTOR = 4  # by which it grows before it looks again
 
 
-def find_incumbent(component: Component, floor: float, k: int, context: Context) -> Part:
-    """A good order of one component; `floor` bounds its cost from below. After a stop: one quick descent."""
+def find_incumbents(components: tuple[Component, ...], floors: list[float], context: Context) -> list[Part]:
+    """A good order of each component; its floor bounds its cost from below. After a stop: one quick descent each."""
+    count, largest = len(components), max(component.size for component in components)
+    detail = f"{largest} variable{'' if largest == 1 else 's'}"
+    if count > 1:
+        detail = f"{count} components of up to {detail}"
+    parts = []
+    with context.stages.stage("incumbent", detail) as summary:
+        for k, (component, floor) in enumerate(zip(components, floors, strict=True)):
+            parts.append(_find_incumbent(component, floor, context, whole=count == 1))
+            if count > 1:
+                context.observer(StageAdvanced("incumbent", k + 1, count, "components"))
+        cost = math.fsum(part.upper_bound for part in parts)
+        summary.append(f"{detail}; cost {round(cost, 3) + 0.0:.3f}")
+        context.observer(IncumbentFound(cost))
+    return parts
+
+
+def _find_incumbent(component: Component, floor: float, context: Context, whole: bool) -> Part:
+    """A good order of one component; the observer is told of costs if it is the whole problem."""
     if component.size == 1:
         return Part((0,), float(component.costs[0][0]), floor)
-    with context.stages.stage("incumbent", f"component {k + 1}, {component.size} variables") as summary:
-        brief = component.size <= WIDEST and context.methods.patterns
-        effort = BRIEF if brief else USUAL  # if it is brief, the bound finds the optimum itself
-        seed = context.methods.seed
-        best = _best_order(component, seed, effort, context, lambda cost: context.observer(IncumbentFound(cost)))
-        summary.append(f"cost {best.cost:.6f}")
+    brief = component.size <= WIDEST and context.methods.patterns
+    effort = BRIEF if brief else USUAL  # if it is brief, the bound finds the optimum itself
+    tell = (lambda cost: context.observer(IncumbentFound(cost))) if whole else (lambda cost: None)
+    best = _best_order(component, context.methods.seed, effort, context, tell)
     return Part(tuple(best.order.tolist()), best.cost, floor)
 
 

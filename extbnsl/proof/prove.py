@@ -138,23 +138,27 @@ class _Proving:
             self._standing.search = replace(search, pieces=bounded, bounding=reached, passes=known, file=None, lists=())
             commit_if_due(self._commits)
 
-        with self._context.stages.stage("bounds", piece_sizes(pieces, at, k)) as summary:
+        whose = piece_sizes(pieces, at, k, self._standing)
+        with self._context.stages.stage("bounds", whose) as summary:
+            summary.append(whose)
             found = find_guide(begun, search.limit, self._context, on_step, search.tried)
             known = passes.with_those_of(found.passes)
             if found.proved:
-                summary.append("proved at the root")
+                summary.append("proved before any search")
                 return replace(search, passes=known), found
             pieces = guided_pieces(pieces, at, found)
             raise_bound(k, lower_bound(pieces), self._standing)
-            summary.append(_summary(pieces, found, self.part))
+            summary.append(_summary(pieces, found))
+            summary.append(self._standing.bounds_told())
         return replace(search, pieces=pieces, passes=known, bounding=None, file=None, lists=()), found
 
     def prepare(self, search: Search) -> bool:
         """Look for a better network with much effort, and load what polishing takes."""
         self._standing.search = search  # a resumed run is not to do it again
-        with self._context.stages.stage("incumbent", piece_sizes(search.pieces, search.at, self._k)):
+        with self._context.stages.stage("incumbent", "looking for a better one") as summary:
             seed = self._context.methods.seed + 1
             better = find_better(self._component, self._k, seed, LONG, self._context, self._standing)
+            summary.append(self._standing.bounds_told() if better else "no better one found")
         return _ready_to_polish(self._context) or better
 
     def solve(self, search: Search, guide: Guide) -> Piece | None:
@@ -203,9 +207,8 @@ def _ready_to_polish(context: Context) -> bool:
     return True
 
 
-def _summary(pieces: tuple[Piece, ...], found: Guided, part: Part) -> str:
+def _summary(pieces: tuple[Piece, ...], found: Guided) -> str:
     """What a piece's guide, or its falling apart, has brought."""
     if found.pieces:
         return f"in {len(pieces)} pieces of up to {max(len(piece.variables) for piece in pieces)} variables"
-    families = f"{sum(costs.size for costs in found.guide.costs):,} parent sets left"
-    return f"lower bound {part.lower_bound:.6f}, gap {part.upper_bound - part.lower_bound:.6f}, {families}"
+    return f"{sum(costs.size for costs in found.guide.costs):,} parent sets left"

@@ -27,9 +27,13 @@ from extbnsl.search.state import SearchState
 KERNEL_BYTES = 5 << 18  # of one thread: the table of a partition, and what a chunk of targets needs
 
 
-def piece_sizes(pieces: tuple[Piece, ...], at: int, k: int) -> str:
-    size = f"component {k + 1}, {len(pieces[at].variables)} variables"
-    return size if len(pieces) == 1 else f"{size} of {sum(len(piece.variables) for piece in pieces)}"
+def piece_sizes(pieces: tuple[Piece, ...], at: int, k: int, standing: Standing) -> str:
+    """Whose figures they are, of a piece of component k: such as 'component 2 of 3, 7 variables'."""
+    own, components = len(pieces[at].variables), len(standing.parts)
+    size = f"{own} variable{'' if own == 1 else 's'}"
+    if len(pieces) > 1:
+        size = f"piece {at + 1} of {len(pieces)}, {size}"
+    return size if components == 1 else f"component {k + 1} of {components}, {size}"
 
 
 def searched_piece(search: Search, component: Component, context: Context, commits: Commits) -> Piece | None:
@@ -37,15 +41,22 @@ def searched_piece(search: Search, component: Component, context: Context, commi
 
     When a better network of the component turns up between two layers, the search goes on below the new limit.
     """
-    with context.stages.stage("search", piece_sizes(search.pieces, search.at, search.component)) as summary:
+    whose = piece_sizes(search.pieces, search.at, search.component, commits.standing)
+    with context.stages.stage("search", whose) as summary:
         problem = _problem_of_search(search, context)
         state, over = search.state, False
         while not over:
             search, state, over = _layers(search, problem, state, component, context, commits)
             problem = replace(problem, limit=search.limit)
         assert state is not None, "a search yields its first state"
-        summary.append(f"{state.layer.size} layers, {state.kept:,} nodes")
-        return _outcome(search, problem, state, commits)
+        summary.append(f"{whose}; {_told('layer', state.layer.size)}, {_told('node', state.kept)}")
+        answer = _outcome(search, problem, state, commits)
+        summary.append("no better network" if answer is None else "a better network")
+        return answer
+
+
+def _told(noun: str, count: int) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def _layers(

@@ -4,7 +4,7 @@ import contextlib
 import time
 from collections.abc import Iterator
 
-from extbnsl.events import Observer, StageEnded, StageStarted
+from extbnsl.events import Event, IncumbentFound, Observer, StageEnded, StageStarted, Warned
 
 
 class Stages:
@@ -13,6 +13,10 @@ class Stages:
     def __init__(self, observer: Observer, seconds: dict[str, dict[str, float]]) -> None:
         self.observer = observer
         self.seconds = seconds
+
+    def quiet(self) -> "Stages":
+        """The same seconds, but the observer hears nothing of stages and layers."""
+        return Stages(_without_steps(self.observer), self.seconds)
 
     @contextlib.contextmanager
     def stage(self, name: str, detail: str = "") -> Iterator[list[str]]:
@@ -28,3 +32,13 @@ class Stages:
             spent["seconds"] += wall
             spent["cpu_seconds"] += cpu
             self.observer(StageEnded(name, wall, "; ".join(summary)))
+
+
+def _without_steps(observer: Observer) -> Observer:
+    """An observer that passes on warnings and better networks alone."""
+
+    def observe(event: Event) -> None:
+        if isinstance(event, Warned | IncumbentFound):
+            observer(event)
+
+    return observe

@@ -81,6 +81,13 @@ class Standing:
         """What every network costs at least, in nats; minus infinity before that is known."""
         return math.fsum(part.lower_bound for part in self.parts) if self.parts else -math.inf
 
+    def bounds_told(self) -> str:
+        """The bounds of the whole problem, for a person."""
+        lower, upper = self.lower_bound, self.upper_bound
+        gap = max(0.0, upper - lower) / max(abs(upper), 1.0)
+        whole = "in all: " if len(self.parts) > 1 else ""
+        return f"{whole}best bound {round(lower, 3) + 0.0:.3f}, best network {round(upper, 3) + 0.0:.3f}, gap {gap:.2%}"
+
     def counted(self) -> dict[str, int]:
         """The counters with those of the search that is going on."""
         total = {name: self.counters.get(name, 0) for name in COUNTERS}

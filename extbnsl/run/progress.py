@@ -1,7 +1,7 @@
 """Observers of a solve: a table of lines for people, JSON lines for programs.
 
-An observer is called with the events of `extbnsl.events`. Lines are the same on a terminal and in a file:
-no control characters, nothing is overwritten.
+An observer is called with the events of `extbnsl.events`. Lines are the same on a terminal and in a file; what is shown
+in place, on a terminal alone, is never the only place where something is said.
 """
 
 import contextlib
@@ -9,8 +9,8 @@ import dataclasses
 import math
 import threading
 import time
-from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from typing import TextIO
 
 from extbnsl.events import (
@@ -27,17 +27,35 @@ from extbnsl.events import (
 )
 from extbnsl.files.documents import json_text
 from extbnsl.machine.budgets import current_rss, format_size, peak_rss
+from extbnsl.run.wording import (
+    activity,
+    format_cost,
+    format_count,
+    format_gap,
+    format_time,
+    share,
+    title,
+    utc_now,
+    wrapped,
+)
 
 ADVANCE_SECONDS = 2.0  # lines on the advance of one stage keep at least this distance
 SILENCE_SECONDS = 5.0  # a stage or a layer that says nothing for this long gets a line all the same
+MOST_DOUBLINGS = 6  # of the silence before a line that is as the one before
+ROW_SECONDS = 1.0  # between rows of the table
+SHOW_SECONDS = 0.2  # between texts that are shown in place
+LEAST_SHARE = 0.02  # that must be done before an end is expected
 
 Writer = Callable[[str], None]
 Clock = Callable[[], float]
 
-_COUNT_UNITS = ((1e3, "k"), (1e6, "M"), (1e9, "G"))
-_COLUMNS = "{:3} {:>8}  {:>9} {:>8} {:>8} {:>9} {:>9} {:>12} {:>12} {:>8} {:>8}"
-_NAMES = ("Layer", "Generated", "Kept", "Pruned", "RAM", "Disk", "LowerBnd", "UpperBnd", "Gap", "Time")
+_COLUMNS = "{:3}{:>6} {:>6} {:>6} {:>7} {:>7} {:>10} {:>12} {:>7} {:>7}"
+_NAMES = ("Layer", "Edges", "Nodes", "Memory", "Disk", "Best bound", "Best network", "Gap", "Time")
 HEADER = _COLUMNS.format("", *_NAMES)
+LEGEND = (
+    "Edges generated, nodes kept; best bound and network of all variables, in nats;",
+    "S nodes are in files, C a checkpoint was written, * a better network was found",
+)
 
 
 def line_writer(*streams: TextIO) -> Writer:
@@ -107,77 +125,164 @@ def json_lines(write: Writer, clock: Clock = time.monotonic, seconds_before: flo
 
 
 class Table:
-    """An observer that writes one line per layer and per stage, and some while a stage or a layer is long.
+    """An observer that writes a line per stage and a table of layers, and tells what goes on while one of them is long.
 
-    Marks of a layer: `S` nodes of it are in files, `C` a checkpoint was written since the line before, `*` so was a
-    cheaper network found. 'Pruned' is the share of all varsets of the layer's size that are not kept. `seconds_before`
+    Rows of the table keep ROW_SECONDS between them, but for the first and the last. What goes on is shown in place, by
+    `show`, where there is one; otherwise it is written, the less often the longer it stays the same. `seconds_before`
     of earlier sessions are in the time that is shown. Safe to call from several threads.
     """
 
-    def __init__(self, write: Writer, clock: Clock = time.monotonic, seconds_before: float = 0.0) -> None:
+    def __init__(
+        self,
+        write: Writer,
+        clock: Clock = time.monotonic,
+        seconds_before: float = 0.0,
+        show: Writer | None = None,
+    ) -> None:
         self._write = write
+        self._show = show
         self._clock = clock
         self._lock = threading.Lock()
-        self._spoken = clock()
+        self._spoken = self._shown = clock()
         self._started = self._spoken - seconds_before
-        self._doing = "starting"
+        self._doing = Doing("starting", self._spoken)
+        self._said, self._repeats = "", 0
         self._disk = 0
-        self._in_layers = False
-        self._committed = False
-        self._new_incumbent = False
+        self._rows = Rows(clock)
 
     def __call__(self, event: Event) -> None:
         """Write what there is to say about `event`."""
         with self._lock:
             self._disk = getattr(event, "disk", self._disk)
-            if not (isinstance(event, IncumbentFound) and self._in_layers):
-                self._doing = activity(event) or self._doing
+            if not (isinstance(event, IncumbentFound) and self._rows.begun):
+                self._doing = self._doing.after(event, self._clock())
+            if isinstance(event, StageStarted | StageEnded):
+                self._say_all(self._rows.end())
             match event:
-                case StageStarted():
-                    self._in_layers = False
-                case StageAdvanced():
-                    self._say_doing_after(ADVANCE_SECONDS)
                 case StageEnded():
-                    self._say(f"{event.stage}: {event.summary or 'done'} ({event.seconds:.1f} s)")
-                    self._in_layers = False
+                    self._say(wrapped(f"{title(event.stage)}: {event.summary or 'done'} ({event.seconds:.1f} s)"))
                 case IncumbentFound():
-                    self._new_incumbent = True
-                    if not self._in_layers:
-                        self._say_doing_after(ADVANCE_SECONDS)
-                case LayerAdvanced():
-                    self._say_doing_after(SILENCE_SECONDS)
+                    self._rows.better = True
                 case LayerEnded():
-                    self._say_layer(event)
+                    self._say_all(self._rows.add(event, self._elapsed()))
                 case Committed():
-                    self._committed = True
+                    self._rows.committed = True
                 case Warned():
                     self._say(f"warning: {event.message}")
+            if isinstance(event, StageStarted | StageAdvanced | LayerAdvanced | LayerEnded):
+                self._show_doing()
+            if isinstance(event, StageAdvanced | IncumbentFound) and not self._rows.begun:
+                self._say_doing_after(ADVANCE_SECONDS)
+            elif isinstance(event, LayerAdvanced):
+                self._say_doing_after(SILENCE_SECONDS)
 
     def beat(self) -> None:
-        """Write what is being done, if nothing was written for SILENCE_SECONDS."""
+        """Write the row that waits, if it is time; what goes on, if nothing was written for SILENCE_SECONDS."""
         with self._lock:
+            self._say_all(self._rows.due())
+            self._show_doing()
             self._say_doing_after(SILENCE_SECONDS)
 
     def _say_doing_after(self, seconds: float) -> None:
-        """Say what is being done unless something was said less than `seconds` ago."""
-        if self._clock() - self._spoken >= seconds:
-            disk = f"disk {format_size(self._disk)}, " if self._disk else ""
-            self._say(f"{self._doing} (RAM {format_size(current_rss())}, {disk}{self._elapsed()})")
+        """Say what goes on unless something was said less than `seconds` ago; twice as rarely each time it is equal."""
+        if self._show is not None:
+            return
+        same = self._doing.text == self._said
+        if self._clock() - self._spoken >= (SILENCE_SECONDS * 2**self._repeats if same else seconds):
+            said, repeats = self._doing.text, min(self._repeats + 1, MOST_DOUBLINGS) if same else 1
+            self._say(wrapped(self._doing_told()))
+            self._said, self._repeats = said, repeats
 
-    def _say_layer(self, event: LayerEnded) -> None:
-        if not self._in_layers:
-            self._say(HEADER)
-        shown = (("S", event.spilled > 0), ("C", self._committed), ("*", self._new_incumbent))
-        marks = "".join(mark if true else " " for mark, true in shown)
-        self._say(_layer_line(event, marks, self._elapsed()))
-        self._in_layers, self._committed, self._new_incumbent = True, False, False
+    def _show_doing(self) -> None:
+        """Show what goes on in place, unless that was done a moment ago."""
+        if self._show is not None and self._clock() - self._shown >= SHOW_SECONDS:
+            self._shown = self._clock()
+            self._show(self._doing_told())
+
+    def _doing_told(self) -> str:
+        left = self._doing.seconds_left(self._clock())
+        end = "" if left is None else f", {format_time(round(left))} left"
+        disk = f"disk {format_size(self._disk)}, " if self._disk else ""
+        return f"{self._doing.text}{end} (memory {format_size(current_rss())}, {disk}{self._elapsed()})"
+
+    def _say_all(self, lines: Iterable[str]) -> None:
+        for line in lines:
+            self._say(line)
 
     def _say(self, line: str) -> None:
-        self._spoken = self._clock()
+        self._spoken, self._said, self._repeats = self._clock(), "", 0
         self._write(line)
 
     def _elapsed(self) -> str:
         return format_time(self._clock() - self._started)
+
+
+@dataclass(frozen=True)
+class Doing:
+    """What goes on: a text, the clock when its part of the work began, and the shares of that part then and now."""
+
+    text: str
+    began: float
+    part: tuple[object, ...] = ()
+    first: float = 0.0
+    share: float | None = None
+
+    def after(self, event: Event, now: float) -> "Doing":
+        """What goes on once `event` has been told."""
+        text, done = activity(event), share(event)
+        if text is None:
+            return self
+        part = (getattr(event, "stage", ""), getattr(event, "detail", ""), getattr(event, "layer", 0))
+        if done is None or part != self.part or done < self.first:
+            return Doing(text, now, part, done or 0.0, done)
+        return Doing(text, self.began, part, self.first, done)
+
+    def seconds_left(self, now: float) -> float | None:
+        """About how long the part will take, by its pace so far; None until that is known well enough."""
+        gone = now - self.began
+        if self.share is None or gone < SILENCE_SECONDS or self.share - self.first < LEAST_SHARE:
+            return None
+        return gone * (1.0 - self.share) / (self.share - self.first)
+
+
+class Rows:
+    """The rows of the tables of layers; `begun` within one of them. Set `committed` and `better` when that happens."""
+
+    def __init__(self, clock: Clock) -> None:
+        self.begun = self.committed = self.better = False
+        self._clock = clock
+        self._explained = False
+        self._waiting: str | None = None
+        self._written = -math.inf
+        self._spilled = False
+
+    def add(self, event: LayerEnded, elapsed: str) -> Iterator[str]:
+        """The lines to write now that a layer has ended."""
+        if not self.begun:
+            yield from () if self._explained else LEGEND
+            yield HEADER
+            self.begun = self._explained = True
+            self._written = -math.inf
+        self._spilled |= event.spilled > 0
+        shown = (("S", self._spilled), ("C", self.committed), ("*", self.better))
+        self._waiting = _layer_line(event, "".join(mark if true else " " for mark, true in shown), elapsed)
+        yield from self.due()
+
+    def due(self) -> Iterator[str]:
+        """The row that waits, if the one before is old enough."""
+        if self._clock() - self._written >= ROW_SECONDS:
+            yield from self._flushed()
+
+    def end(self) -> Iterator[str]:
+        """The last row of the table, if there is one that waits."""
+        yield from self._flushed()
+        self.begun = False
+
+    def _flushed(self) -> Iterator[str]:
+        if self._waiting is not None:
+            yield self._waiting
+            self._waiting, self._written = None, self._clock()
+            self.committed = self.better = self._spilled = False
 
 
 @contextlib.contextmanager
@@ -201,80 +306,28 @@ def beating(*beats: Callable[[], None], every: float = 1.0) -> Iterator[None]:
             thread.join()
 
 
-def activity(event: Event) -> str | None:
-    """What goes on once `event` has been told, such as 'search: layer 13/31, 42%'; None if that stays what it was."""
-    match event:
-        case StageStarted():
-            return f"{event.stage}: {event.detail}" if event.detail else event.stage
-        case StageAdvanced():
-            return _stage_advance(event)
-        case StageEnded():
-            return f"{event.stage}: done"
-        case IncumbentFound():
-            return f"a network of cost {event.cost:.3f} found"
-        case LayerAdvanced():
-            counts = f"{format_count(event.generated)} generated, {format_count(event.kept)} kept"
-            return f"search: layer {layer_name(event)}, {event.done:.0%}, {counts}"
-        case LayerEnded():
-            following = dataclasses.replace(event, layer=min(event.layer + 1, event.layers))
-            return f"search: layer {layer_name(following)}"
-    return None
-
-
-def layer_name(event: LayerAdvanced | LayerEnded) -> str:
-    """Which layer it is, such as '12/31', or '2:12/31' in the second of several components."""
-    component = f"{event.component}:" if event.components > 1 else ""
-    return f"{component}{event.layer}/{event.layers}"
-
-
-def utc_now() -> str:
-    """The time of day in UTC, ISO 8601 with milliseconds."""
-    return datetime.now(UTC).isoformat(timespec="milliseconds")
-
-
-def format_count(count: float) -> str:
-    """A count for people: exact below 100,000, then such as '311.2M' or '3.57G'."""
-    if count < 100_000:
-        return f"{count:,.0f}"
-    size, unit = next(((s, u) for s, u in _COUNT_UNITS if count < 999.95 * s), (1e12, "T"))
-    return f"{count / size:.2f}{unit}" if count < 9.995 * size else f"{count / size:.1f}{unit}"
-
-
-def format_time(seconds: float) -> str:
-    """Hours, minutes and seconds, such as '0:00:41'."""
-    minutes, second = divmod(int(seconds), 60)
-    return f"{minutes // 60}:{minutes % 60:02}:{second:02}"
-
-
-def format_gap(lower_bound: float, upper_bound: float) -> str:
-    """The gap as a share of the upper bound, such as '0.20%'; a dash while a bound is missing."""
-    if not (math.isfinite(lower_bound) and math.isfinite(upper_bound)):
-        return "-"
-    return f"{max(0.0, upper_bound - lower_bound) / max(abs(upper_bound), 1e-300):.2%}"
-
-
-def _format_bound(bound: float) -> str:
-    return f"{bound:.3f}" if math.isfinite(bound) else "-"
-
-
-def _stage_advance(event: StageAdvanced) -> str:
-    done = f"{event.stage}: {format_count(event.done)}"
-    if event.total <= 0:
-        return f"{done} {event.unit}"
-    return f"{done} of {format_count(event.total)} {event.unit}, {event.done / event.total:.0%}"
-
-
 def _layer_line(event: LayerEnded, marks: str, elapsed: str) -> str:
     return _COLUMNS.format(
         marks,
-        layer_name(event),
+        f"{event.layer}/{event.layers}",
         format_count(event.generated),
         format_count(event.kept),
-        f"{1 - event.kept / math.comb(event.layers, event.layer):.1%}",
-        format_size(current_rss()),
-        format_size(event.disk),
-        _format_bound(event.lower_bound),
-        _format_bound(event.upper_bound),
+        _size(current_rss()),
+        _size(event.disk),
+        _bound(event.lower_bound),
+        _bound(event.upper_bound),
         format_gap(event.lower_bound, event.upper_bound),
         elapsed,
     )
+
+
+def _size(size: float) -> str:
+    """A size in at most seven columns."""
+    text = format_size(size)
+    return text if len(text) <= 7 else f"{text[:-5]}{text[-3:]}"
+
+
+def _bound(bound: float) -> str:
+    """A bound in ten columns, with as many decimals as there is room for."""
+    texts = [format_cost(bound, decimals) for decimals in (3, 2, 1, 0)]
+    return next((text for text in texts if len(text) <= 10), f"{bound:.4g}")

@@ -28,8 +28,9 @@ from extbnsl.proof.document import read_state
 from extbnsl.results.outputs import has_networks
 from extbnsl.results.reading import read_result
 from extbnsl.run.directory import resume_command
-from extbnsl.run.progress import Clock, Writer, activity, format_count, format_gap, format_time, utc_now
+from extbnsl.run.progress import Clock, Writer
 from extbnsl.run.remains import check_run
+from extbnsl.run.wording import activity, format_cost, format_count, format_gap, format_time, utc_now
 
 WRITE_SECONDS = 1.0  # advances and the like are written at this distance
 END_SECONDS = 0.1  # what starts or ends is written at this one: small components have many layers
@@ -280,7 +281,7 @@ def _state_text(status: Status) -> str:
         place = f" on {host}" if host not in (None, os.uname().nodename) else ""
         return f"running, process {status.process or 'unknown'}{place}"
     if status.state == "killed":
-        return "not running, and it did not say why: it was killed, or the machine went down"
+        return "not running; it ended without a message (killed, or power failure)"
     if status.state == "unknown":
         return "whether it is running cannot be told: its lock cannot be looked at"
     return f"{status.state}: {how}" if how else status.state
@@ -299,7 +300,7 @@ def _bounds_text(told: Mapping[str, Any]) -> str | None:
     lower, upper = told["lower_bound"], told["upper_bound"]
     if lower is None or upper is None:
         return None
-    return f"{lower:.6f} to {upper:.6f} (gap {format_gap(lower, upper)})"
+    return f"{format_cost(lower, 6)} to {format_cost(upper, 6)} (gap {format_gap(lower, upper)})"
 
 
 def _memory_text(told: Mapping[str, Any]) -> str | None:

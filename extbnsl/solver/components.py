@@ -1,18 +1,24 @@
 """Solving the components of a problem one by one."""
 
+import time
+from collections.abc import Iterable
 from dataclasses import replace
 
 from extbnsl.claims import DISK_LIMIT, MEMORY_LIMIT
 from extbnsl.errors import BudgetError
+from extbnsl.events import Observer, StageAdvanced, StageEnded, StageStarted, ignore
 from extbnsl.machine.workers import Stopped
 from extbnsl.parents.components import Component
 from extbnsl.parents.exhaustive.surviving import Survivors
 from extbnsl.proof.commits import Commits, commit_if_due
 from extbnsl.proof.context import Context
-from extbnsl.proof.incumbents import find_incumbent
+from extbnsl.proof.incumbents import find_incumbents
 from extbnsl.proof.pieces import RootPass
 from extbnsl.proof.prove import prove
 from extbnsl.proof.standing import Part, give_up
+
+SMALL = 16  # variables of a component of which nobody wants to hear
+FEW = 3  # such components, of which somebody does
 
 
 def solve_components(
@@ -36,7 +42,7 @@ def solve_components(
 def find_parts(survivors: Survivors, found: tuple[Component, ...], context: Context) -> list[Part]:
     """A good order of each component; some are proved optimal by the cheapest families already."""
     floors = [float(survivors.least[list(component.variables)].sum()) for component in found]
-    parts = [find_incumbent(c, floor, k, context) for k, (c, floor) in enumerate(zip(found, floors, strict=True))]
+    parts = find_incumbents(found, floors, context)
     return [
         replace(part, proved=True, passes=(_cheapest(c),)) if part.lower_bound >= part.upper_bound else part
         for part, c in zip(parts, found, strict=True)
@@ -49,13 +55,13 @@ def _cheapest(component: Component) -> RootPass:
 
 
 def _prove_all(found: tuple[Component, ...], context: Context, commits: Commits) -> str | None:
-    """Prove what is not proved, in the standing; the reason if it had to stop."""
-    parts = commits.standing.parts
+    """Prove what is not proved, in the standing: what was begun, small components, the others; the reason if it had to
+    stop."""
+    search = commits.standing.search
     try:
-        for k, component in enumerate(found):
-            if not parts[k].proved:
-                commit_if_due(commits)
-                parts[k] = prove(component, k, context, commits)
+        _prove_each([] if search is None else [search.component], found, context, commits)
+        _prove_small(found, context, commits)
+        _prove_each(range(len(found)), found, context, commits)
     except Stopped as stop:
         return stop.reason
     except MemoryError:
@@ -63,3 +69,31 @@ def _prove_all(found: tuple[Component, ...], context: Context, commits: Commits)
     except BudgetError:  # of what memory has no room for
         return DISK_LIMIT
     return None
+
+
+def _prove_each(
+    chosen: Iterable[int], found: tuple[Component, ...], context: Context, commits: Commits, tell: Observer = ignore
+) -> None:
+    """Prove those of the chosen components that are not proved; `tell` hears how many are done."""
+    parts = commits.standing.parts
+    left = [k for k in chosen if not parts[k].proved]
+    for done, k in enumerate(left):
+        commit_if_due(commits)
+        tell(StageAdvanced("components", done, len(left), "proved"))
+        parts[k] = prove(found[k], k, context, commits)
+
+
+def _prove_small(found: tuple[Component, ...], context: Context, commits: Commits) -> None:
+    """Prove the small components, as one stage for the observer if there are many: each alone is of no interest."""
+    parts = commits.standing.parts
+    small = [k for k, part in enumerate(parts) if not part.proved and found[k].size <= SMALL]
+    if len(small) <= FEW:
+        return
+    began = time.perf_counter()
+    detail = f"{len(small)} of up to {max(found[k].size for k in small)} variables"
+    context.observer(StageStarted("components", detail))
+    try:
+        _prove_each(small, found, replace(context, stages=context.stages.quiet()), commits, context.observer)
+    finally:
+        told = f"{detail}; {commits.standing.bounds_told()}"
+        context.observer(StageEnded("components", time.perf_counter() - began, told))

@@ -202,7 +202,7 @@ class _Trying:
         with (
             contextlib.suppress(Stopped),
             _until(Deadline.after(BOUND_SHARE * share), context.workers.stop, context) as limited,
-            context.stages.stage("bounds", piece_sizes(pieces, at, self._k)),
+            context.stages.stage("bounds", piece_sizes(pieces, at, self._k, self._commits.standing)),
         ):
             found = find_guide(reached[0], search.limit, limited, reached.append, search.tried)
         if found is None:

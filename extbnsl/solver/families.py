@@ -45,7 +45,7 @@ def _found_survivors(problem: Dataset | LocalScores, claim: Claim, context: Cont
     detail = f"{problem.variables} variables, {problem.records:,} records"
     with context.stages.stage("scores", detail) as summary:
         found = _counted(problem, claim, context, commits)
-        summary.append(f"{found.varsets:,} varsets counted, {found.scores.families:,} parent sets kept")
+        summary.append(f"{found.scores.families:,} parent sets kept, of {found.varsets:,} sets of variables counted")
     return found
 
 

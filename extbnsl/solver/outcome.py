@@ -11,6 +11,7 @@ from extbnsl.data import Dataset
 from extbnsl.errors import VerificationError
 from extbnsl.kernels.varsets import add, pack, unpack
 from extbnsl.networks.network import Network
+from extbnsl.networks.parameters import number_of_parameters
 from extbnsl.parents.components import Component
 from extbnsl.parents.exhaustive.surviving import Survivors
 from extbnsl.proof.commits import Commits
@@ -77,7 +78,7 @@ def result_of(
         score=survivors.scores.score,
         max_parents=survivors.scores.max_parents,
         seed=context.methods.seed,
-        stats=_stats(solution, commits),
+        stats=_stats(solution, commits) | {"parameters": dataset and number_of_parameters(network, dataset)},
         options=options,
         warnings=warnings_of(problem),
         local_scores=survivors.scores,

@@ -32,7 +32,7 @@ def load_kernels(methods: Methods, stages: Stages, store: Store) -> None:
 
     Other libraries are loaded as well: what is loaded only when memory is scarce may not load at all.
     """
-    with stages.stage("kernels", "loading; the first run after an installation compiles them, half a minute"):
+    with stages.stage("kernels", "loading, or compiling (first run only)"):
         load_hdf5()
         load_rare_kernels()
         load_kernel_of_stops()

@@ -6,6 +6,7 @@ from typing import Any
 
 from extbnsl.claims import OPTIMAL, tolerance
 from extbnsl.data import Dataset
+from extbnsl.events import Observer, StageAdvanced, ignore
 from extbnsl.machine.workers import Workers
 from extbnsl.networks.network import Network
 from extbnsl.scores.local import LocalScores
@@ -45,12 +46,15 @@ class Optimality:
         return self.ok and not self.searched and not self.unchecked
 
 
-def verify_optimality(document: dict[str, Any], problem: Dataset | LocalScores, workers: Workers) -> Optimality | None:
+def verify_optimality(
+    document: dict[str, Any], problem: Dataset | LocalScores, workers: Workers, observer: Observer = ignore
+) -> Optimality | None:
     """Check the certificate of a result document that `verify` found to hold.
 
     None if there is no claim to check: the status is not 'optimal', or the document has no certificate. What the
-    workers' stop signal leaves undone is unchecked. Raises RunDirectoryError if the certificate is damaged and
-    InputError as `verify` does. Nearly all time goes to counting: see `families`.
+    workers' stop signal leaves undone is unchecked. The observer hears for how many variables parent sets are counted.
+    Raises RunDirectoryError if the certificate is damaged and InputError as `verify` does. Nearly all time goes to
+    counting: see `families`.
     """
     claim = read_claims(document)
     if claim.status != OPTIMAL or document.get("certificate") is None:
@@ -68,8 +72,16 @@ def verify_optimality(document: dict[str, Any], problem: Dataset | LocalScores, 
     unchecked: list[tuple[str, ...]] = []
     unfinished: list[str] = []
     why = ""
-    for component in (c for c in components if c.proof == CLUSTERS):
-        recount = check_component(component, problem.names, source, workers)
+    certified = [component for component in components if component.proof == CLUSTERS]
+    done, total = 0, sum(len(component.variables) for component in certified)
+
+    def tell(counted: int) -> None:
+        observer(StageAdvanced("verify", done + counted, total, "variables", detail="checking the certificate"))
+
+    for component in certified:
+        tell(0)
+        recount = check_component(component, problem.names, source, workers, tell)
+        done += len(component.variables)
         findings += recount.findings
         unfinished += recount.unchecked
         why = why or recount.why

@@ -11,7 +11,7 @@ The target is the claimed lower bound less what costs may be off by rounding, wh
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -62,12 +62,16 @@ class _Found:
 
 
 def check_component(
-    component: CertifiedComponent, names: Sequence[str], source: FamilySource, workers: Workers
+    component: CertifiedComponent,
+    names: Sequence[str],
+    source: FamilySource,
+    workers: Workers,
+    tell: Callable[[int], None] = lambda done: None,
 ) -> Recount:
     """Run the passes of a component with a proof by clusters, well formed as `read_certificate` makes sure.
 
     `names` are all variables, in the order of varsets. `source` is asked once for each child. When the workers' stop
-    signal comes, the children that were not finished are unchecked.
+    signal comes, the children that were not finished are unchecked. `tell` hears how many children are counted.
     """
     slack = {name: ceil_units(source.rounding(names.index(name))) for name in component.variables}
     target = floor_units(component.lower_bound) - sum(slack.values())
@@ -85,7 +89,10 @@ def check_component(
     try:
         if max(map(abs, thresholds.values())) > MOST_UNITS:
             raise TooMuch(BEYOND)
-        workers.map(count, [(name,) for name in component.variables])
+        workers.check()  # when the time is over already, nothing is counted
+        children = ((name,) for name in component.variables)
+        for done, _ in enumerate(workers.stream(count, children, 2 * workers.threads, lambda result: None), 1):
+            tell(done)
     except (Stopped, TooMuch) as stop:
         left = tuple(name for name in component.variables if name not in found)
         return Recount(unchecked=left, why=stop.reason if isinstance(stop, Stopped) else str(stop))

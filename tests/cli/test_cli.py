@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from flat import flattened, solve
-from runs import commit, stopped
+from runs import commit, remembered, stopped
 
 import extbnsl
 from extbnsl import events
@@ -28,6 +28,8 @@ from extbnsl.data import from_array, read_csv
 from extbnsl.errors import BudgetError, InputError, VerificationError
 from extbnsl.formats.score_reader import read_scores
 from extbnsl.machine.workers import Stopped
+from extbnsl.networks.network import Network
+from extbnsl.networks.parameters import fit
 from extbnsl.verify.rescoring import score_network
 
 ROWS = 60
@@ -109,6 +111,15 @@ def test_usage_errors_are_one_sentence(capsys):
     assert "--lower-bound" in fails(capsys, "solve", "data.csv", "--lower-bound", "best")
     assert "--mem" in fails(capsys, "solve", "data.csv", "--mem", "1GiB")  # no abbreviations
     assert "not allowed with" in fails(capsys, "solve", "data.csv", "--header", "--no-header")
+
+
+def test_what_is_misspelt_gets_a_question_and_the_help_of_its_command(capsys):
+    assert "'slove' is not known; did you mean solve?; 'extbnsl --help'" in fails(capsys, "slove", "data.csv")
+    assert "did you mean --memory?; 'extbnsl solve --help'" in fails(capsys, "solve", "data.csv", "--memry", "1GiB")
+    assert "--frob; 'extbnsl verify --help'" in fails(capsys, "verify", "r", "data.csv", "--frob")
+    assert "'pad' is not known; choose from" in fails(capsys, "solve", "data.csv", "--score", "pad")
+    for threads in ("0", "-1", "x", "1025"):
+        assert f"'{threads}' is not a whole number from 1 to 1024" in fails(capsys, "solve", "d", "--threads", threads)
 
 
 def test_bad_input_names_the_place_and_leaves_nothing(capsys):
@@ -244,6 +255,55 @@ def test_solve_writes_a_result_that_holds(capsys):
     assert (code, "holds" in out) == (0, True)
 
 
+def test_a_run_begins_with_what_it_works_on_and_ends_with_the_network(capsys):
+    _, out, err = run(capsys, "solve", "data.csv", "--threads", 1, "--memory", "1GiB", "--disk", "1GiB", "--no-fixing")
+    assert err.splitlines()[:4] == [
+        f"extbnsl {extbnsl.__version__}",
+        "input: data.csv: 60 records, 4 variables, 2 to 3 states, comma, header",
+        "options: no fixing",
+        "budgets: 1 thread, 1.0GiB of memory, 1.0GiB of disk, no time limit",
+    ]
+    document = json.loads(Path("data.run/result.json").read_text())
+    parameters = fit(Network.from_names(document["variables"], document["parents"]), read_csv("data.csv"))
+    free = sum(table.size - table.size // table.shape[-1] for table in parameters)
+    assert f"BIC          -{document['cost']:.6f} (minus the cost, as in bnlearn)\n" in out
+    assert f"network      4 variables, {sum(map(len, document['parents'].values()))} arcs, {free} parameters\n" in out
+    for name, parents in document["parents"].items():
+        assert f"\n             {name}{' | ' * bool(parents)}{', '.join(parents)}\n" in out
+    for words in (
+        r"seconds +\S",
+        r"search +\d+ parent sets, \d+ nodes?, \d+ edges?\n",
+        "at most +.* of memory, 0B of disk",
+    ):
+        assert re.search(rf"\n{words}", out)
+    Path("options").write_text("a;b\n0;1\n1;0\n")
+    _, _, err = run(
+        capsys, "solve", "options", "--max-parents", 1, "--time-limit", "1h", "--delimiter", ";", "--seed", 3
+    )
+    assert err.splitlines()[1:3] == [
+        "input: options: 2 records, 2 variables, 2 states each, semicolon, header",
+        "options: max-parents 1, seed 3, delimiter ;",
+    ]
+    assert err.splitlines()[3].endswith(", time limit 1:00:00")
+
+
+def test_the_parents_of_many_variables_are_listed_if_that_is_asked_for(capsys, monkeypatch):
+    monkeypatch.setattr("extbnsl.cli.summary.MOST_LISTED", 3)
+    assert " | " not in run(capsys, "solve", "data.csv", "--run-dir", "r")[1]
+    assert " | " in run(capsys, "resume", "r", "--print")[1]
+    assert " | " in run(capsys, "solve", "data.csv", "--print")[1]
+
+
+def test_what_is_one_or_zero_is_said_so(capsys):
+    Path("one.csv").write_text("a\nyes\n")
+    _, out, err = run(capsys, "solve", "one.csv", "--threads", 1)
+    assert "1 record, 1 variable, 1 state each" in err
+    assert "-0.000" not in out + err
+    assert "bounds       0.000000 to 0.000000 (gap 0.00%)" in out
+    assert "1 variable, 0 arcs, 0 parameters" in out
+    assert not re.search(r"\b1 \w+s\b", out + err)
+
+
 def test_an_existing_run_is_not_replaced_unasked(capsys):
     assert run(capsys, "solve", "data.csv", "--quiet")[0] == 0
     before = Path("data.run/result.json").read_bytes()
@@ -256,6 +316,25 @@ def test_an_existing_run_is_not_replaced_unasked(capsys):
     assert Path("data.run/result.json").read_bytes() == before
     assert run(capsys, "solve", "data.csv", "--max-parents", "0", "--overwrite", "--quiet")[0] == 0
     assert json.loads(Path("data.run/result.json").read_text())["max_parents"] == 0
+
+
+def test_a_second_solve_says_that_the_first_can_be_resumed(capsys, monkeypatch, solved):
+    monkeypatch.setattr("extbnsl.solver.solve.solve", raising(BudgetError("Full."), events.StageStarted("search", "")))
+    assert "stopped run" not in run(capsys, "solve", "data.csv")[2]
+    commit(Path("data.run"), run=remembered(os.path.abspath("data.csv")))
+    hint = "data.run holds a stopped run of data.csv: 'extbnsl resume data.run' resumes it"
+    assert hint in run(capsys, "solve", "data.csv", "--quiet")[2]
+    assert hint in Path("data-2.run/solve.log").read_text()
+    assert hint in run(capsys, "solve", "data.csv", "--quiet")[2]
+    os.mkdir("other")
+    Path("other/data.csv").write_bytes(Path("data.csv").read_bytes())
+    assert hint not in run(capsys, "solve", "other/data.csv", "--quiet")[2]
+    assert hint not in run(capsys, "solve", "data.csv", "--quiet", "--run-dir", "own")[2]
+
+
+def test_memory_that_is_not_there_is_named(capsys):
+    _, _, err = run(capsys, "solve", "data.csv", "--threads", 1, "--memory", "100TB")
+    assert "90.9TiB of memory (the machine has " in err
 
 
 def test_quiet_is_one_line_and_json_is_the_document(capsys):
@@ -343,6 +422,18 @@ def test_a_certificate_is_checked(capsys, provable):
     code, out = verified(capsys, document)
     assert code == 0
     assert f"The optimality of the component with {name!r} was proved by search; verify cannot repeat that" in out
+
+
+def test_a_check_that_takes_long_says_how_far_it_is(capsys, monkeypatch, provable):
+    from extbnsl.run import progress
+
+    monkeypatch.setattr(progress, "ADVANCE_SECONDS", 0.0)
+    Path("r.json").write_text(json.dumps(provable))
+    code, out, err = run(capsys, "verify", "r.json", "easy.csv")
+    assert (code, out.count("\n")) == (0, 1)
+    proved = [c["variables"] for c in provable["certificate"]["components"] if c["proof"] == "clusters"]
+    total = sum(map(len, proved))
+    assert f"verify: checking the certificate: {total} of {total} variables, 100% (memory " in err
 
 
 def test_a_certificate_that_is_damaged(capsys, provable):
@@ -572,7 +663,9 @@ def test_a_signal_while_kernels_load_ends_at_once_and_leaves_nothing(arguments):
     _, err = process.communicate(timeout=10)
     assert process.returncode == 130
     assert time.monotonic() - begun < 2
-    assert err == "extbnsl: Interrupted before there was a result; nothing was written.\n"
+    *head, last = err.splitlines()
+    assert last == "extbnsl: Interrupted before there was a result; nothing was written."
+    assert [line.split()[0] for line in head] == (["extbnsl", "input:", "budgets:"] if arguments[0] == "solve" else [])
     assert os.listdir() == ["data.csv"]
 
 
@@ -617,7 +710,7 @@ def test_the_first_signal_stops_and_writes(number):
 def test_the_second_signal_ends_at_once():
     process = started(stubborn=True)
     process.send_signal(signal.SIGINT)
-    assert "Stopping" in process.stderr.readline()
+    assert any("Stopping" in line for line in process.stderr)
     begun = time.monotonic()
     process.send_signal(signal.SIGTERM)
     process.communicate(timeout=10)

@@ -1,5 +1,6 @@
 """Observers: what is said, how often, and that a failing stream costs nothing."""
 
+import dataclasses
 import io
 import json
 import math
@@ -17,7 +18,7 @@ from extbnsl.events import (
     StageStarted,
     Warned,
 )
-from extbnsl.run import progress
+from extbnsl.run import progress, screen, wording
 
 
 class Clock:
@@ -61,18 +62,20 @@ def test_layers_have_one_header_and_aligned_columns(clock):
     table = progress.Table(lines.append, clock)
     table(StageEnded("scores", 2.14, "counted 3.57M varsets, 14,613 parent sets kept"))
     clock.now += 41
+    clock.now += 1
     table(layer(12))
+    clock.now += 1
     table(layer(13, kept=7))
     assert lines[0] == "scores: counted 3.57M varsets, 14,613 parent sets kept (2.1 s)"
-    assert " ".join(lines[1].split()) == "Layer Generated Kept Pruned RAM Disk LowerBnd UpperBnd Gap Time"
-    assert len({len(line) for line in lines[1:]}) == 1
-    share = f"{1 - 51.8e6 / math.comb(31, 12):.1%}"
-    words = lines[2].split()
-    assert words[:4] == ["12/31", "311.2M", "51.8M", share]
-    assert words[4].endswith("iB")
-    assert words[5:] == ["21.4GiB", "6589.441", "6602.578", "0.20%", "0:00:41"]
-    assert lines[3].split()[:4] == ["13/31", "311.2M", "7", "100.0%"]
-    assert len(lines) == 4
+    assert tuple(lines[1:3]) == progress.LEGEND
+    assert " ".join(lines[3].split()) == "Layer Edges Nodes Memory Disk Best bound Best network Gap Time"
+    assert {len(line) for line in lines[3:]} == {79}
+    words = lines[4].split()
+    assert words[:3] == ["12/31", "311.2M", "51.8M"]
+    assert words[3].endswith("iB")
+    assert words[4:] == ["21.4GiB", "6589.441", "6602.578", "0.20%", "0:00:42"]
+    assert lines[5].split()[:3] == ["13/31", "311.2M", "7"]
+    assert len(lines) == 6
 
 
 def test_the_header_comes_again_after_a_stage(clock):
@@ -81,6 +84,7 @@ def test_the_header_comes_again_after_a_stage(clock):
     for event in (layer(1), StageStarted("bounds", ""), layer(2), StageEnded("search", 1.0, ""), layer(3)):
         table(event)
     assert lines.count(progress.HEADER) == 3
+    assert lines.count(progress.LEGEND[0]) == 1
     assert "search: done (1.0 s)" in lines
 
 
@@ -88,9 +92,92 @@ def test_components_and_missing_bounds(clock):
     lines = []
     progress.Table(lines.append, clock)(layer(2, layers=4, component=3, components=5, kept=6, lower=-math.inf))
     words = lines[-1].split()
-    assert words[0] == "3:2/4"
-    assert words[3] == "0.0%"
-    assert words[6::2] == ["-", "-"]
+    assert words[0] == "2/4"
+    assert words[5::2] == ["-", "-"]
+    assert words[6] == "6602.578"
+
+
+def test_rows_are_at_most_one_a_second_but_for_the_first_and_the_last(clock):
+    lines = []
+    table = progress.Table(lines.append, clock)
+    for number in range(32):
+        table(layer(number))
+        clock.now += 0.125  # exact in binary
+    table(Committed(0.1, 5))
+    assert [line.split()[0] for line in lines[3:]] == ["0/31", "8/31", "16/31", "24/31"]
+    table(StageEnded("search", 4.0, "31 layers"))
+    assert [line.split()[0] for line in lines[7:]] == ["31/31", "search:"]
+    table(layer(0))
+    clock.now += 0.5
+    table(layer(1, spilled=3))
+    table(layer(2))
+    table.beat()
+    assert lines[-1].split()[0] == "0/31"
+    clock.now += 0.5
+    table.beat()
+    assert lines[-1].split()[:2] == ["S", "2/31"]  # what happened in the row that was left out counts
+
+
+def test_no_line_of_the_table_is_wider_than_a_terminal(clock):
+    lines = []
+    table = progress.Table(lines.append, clock)
+    table(StageEnded("bounds", 1.0, "component 2 of 3, 7 variables; " * 4))
+    for size in (1.0, 123456.7891, 12345678.75, 1.2345678901234e11, -1.5e9):
+        clock.now += 2
+        table(dataclasses.replace(layer(31), lower_bound=size, upper_bound=size, disk=1023 << 20))
+    assert max(map(len, "\n".join(lines).splitlines())) <= 80
+    rows = [line.split() for line in lines if line.split()[0] == "31/31"]
+    assert [row[5] for row in rows] == ["1.000", "123456.789", "12345678.8", "1.235e+11", "-1.5e+09"]
+
+
+def test_the_part_that_is_done_tells_when_it_will_end(clock):
+    lines = []
+    table = progress.Table(lines.append, clock)
+    for done in (10, 20, 30, 40):
+        table(StageAdvanced("kernels", done, 100, "compiled"))
+        clock.now += 4
+    assert lines[0].startswith("code: 20 of 100 compiled, 20% (memory ")
+    assert lines[-1].startswith("code: 40 of 100 compiled, 40%, 0:00:24 left (memory ")
+    for done in (10, 50):
+        table(StageAdvanced("scores", done, 100, "", detail="scoring parent sets of size 6"))
+        clock.now += 8
+    assert lines[-1].startswith("scores: scoring parent sets of size 6: 50%, 0:00:10 left (memory ")
+
+
+def test_a_screen_shows_in_place_what_a_file_gets_as_lines(clock, monkeypatch):
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "40")
+    lines, stream = [], io.StringIO()
+    shown = screen.Screen(stream)
+    table = progress.Table(shown.write, clock, show=shown.show)
+    for observer in (table, progress.Table(lines.append, clock)):
+        observer(StageStarted("scores", "31 variables"))
+        clock.now += 6
+        observer.beat()
+        observer(StageEnded("scores", 6.0, "all done"))
+    assert lines[0].startswith("scores: 31 variables (memory ")
+    written = stream.getvalue().split(screen.ERASE)
+    assert written[1].startswith("scores: 31 variables (memory ")
+    assert len(written[1]) == 39
+    assert written[2:] == [f"{lines[-1]}\n"]
+    shown.write("warning: a is constant")
+    assert stream.getvalue().endswith("warning: a is constant\n")
+    monkeypatch.delenv("NO_COLOR")
+    screen.Screen(stream).write("warning: a is constant")
+    assert stream.getvalue().endswith("\x1b[33mwarning: a is constant\x1b[0m\n")
+
+
+def test_what_is_no_terminal_is_no_screen(monkeypatch):
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    monkeypatch.setenv("TERM", "xterm")
+    assert screen.is_screen(Terminal())
+    assert not screen.is_screen(io.StringIO())
+    assert not screen.is_screen(None)
+    monkeypatch.setenv("TERM", "dumb")
+    assert not screen.is_screen(Terminal())
 
 
 def test_marks_say_what_happened_since_the_line_before(clock):
@@ -100,9 +187,11 @@ def test_marks_say_what_happened_since_the_line_before(clock):
     clock.now += 10
     for event in (IncumbentFound(6600.0), layer(2), layer(3, spilled=1), Committed(0.1, 5), layer(4), layer(5)):
         table(event)
+        clock.now += 1
     for event in (Committed(0.1, 5), IncumbentFound(6599.0), layer(6, spilled=7), layer(7)):
         table(event)
-    assert [line[:3] for line in lines[1:]] == ["   ", "  *", "S  ", " C ", "   ", "SC*", "   "]
+        clock.now += 1
+    assert [line[:3] for line in lines[3:]] == ["   ", "  *", "S  ", " C ", "   ", "SC*", "   "]
 
 
 def test_a_long_layer_says_its_share_every_five_seconds(clock):
@@ -112,13 +201,13 @@ def test_a_long_layer_says_its_share_every_five_seconds(clock):
     for step in range(1, 13):
         clock.now += 1
         table(advance(13, step / 16))
-    assert len(lines) == 4
-    assert lines[2].startswith("search: layer 13/31, 31%, 131.2M generated, 20.1M kept (RAM ")
-    assert lines[2].endswith(", disk 9.0GiB, 0:00:05)")
+    told = " ".join(" ".join(lines[4:]).split())
+    assert told.startswith("search: layer 13 of 31, 31%, 131.2M edges, 20.1M nodes so far (memory ")
+    assert ", disk 9.0GiB, 0:00:05) search: layer 13 of 31, 62%, 131.2M edges, 20.1M nodes so far, 0:00:0" in told
     table(advance(13, 0.99, component=2, components=3))
     clock.now += 5
     table.beat()
-    assert lines[-1].startswith("search: layer 2:13/31, 99%")
+    assert any(line.startswith("search: component 2 of 3, layer 13 of 31, 99%") for line in lines)
     table(layer(13))
     assert lines.count(progress.HEADER) == 1
 
@@ -142,11 +231,10 @@ def test_advance_is_said_at_most_every_two_seconds(clock):
         clock.now += 0.125  # exact in binary
         table(StageAdvanced("scores", step * 10_000, 1_000_000, "varsets"))
     assert len(lines) == 6
-    assert lines[0].startswith("scores: 160.0k of 1.00M varsets, 16% (RAM ")
-    table(StageAdvanced("scores", 5, 0, "varsets"))
+    assert lines[0].startswith("scores: 160.0k of 1.00M varsets, 16% (memory ")
     clock.now += 2
     table(StageAdvanced("scores", 6, 0, "varsets"))
-    assert lines[-1].startswith("scores: 6 varsets (RAM")
+    assert lines[-1].startswith("scores: 6 varsets (memory")
 
 
 def test_incumbents_outside_the_layers_are_said_rarely(clock):
@@ -156,7 +244,7 @@ def test_incumbents_outside_the_layers_are_said_rarely(clock):
         clock.now += 0.0625
         table(IncumbentFound(float(cost)))
     assert len(lines) == 3
-    assert lines[0].startswith("a network of cost 969.000 found")
+    assert lines[0].startswith("network: best so far 969.000")
 
 
 def test_silence_is_broken_after_five_seconds(clock):
@@ -170,11 +258,21 @@ def test_silence_is_broken_after_five_seconds(clock):
     table.beat()
     table.beat()
     assert len(lines) == 1
-    assert lines[0].startswith("kernels: compiling (RAM ")
+    assert lines[0].startswith("code: compiling (memory ")
     table(layer(12))
     clock.now += 5
     table.beat()
-    assert lines[-1].startswith("search: layer 13/31 (RAM ")
+    assert lines[-1].startswith("search: layer 13 of 31 (memory ")
+
+
+def test_what_stays_the_same_is_said_ever_more_rarely(clock):
+    said = []
+    table = progress.Table(lambda line: said.append(clock.now - 100), clock)
+    table(StageStarted("kernels", "compiling"))
+    for _ in range(700):
+        clock.now += 1
+        table.beat()
+    assert said == [5, 15, 35, 75, 155, 315, 635]
 
 
 def test_beating_calls_all_until_the_block_ends(monkeypatch):
@@ -271,8 +369,13 @@ def test_a_failing_stream_is_dropped_and_the_others_go_on():
     ],
 )
 def test_counts_for_people(count, text):
-    assert progress.format_count(count) == text
+    assert wording.format_count(count) == text
+
+
+def test_one_has_a_singular_and_nothing_is_minus_zero():
+    assert [wording.counted(count, "node") for count in (0, 1, 2)] == ["0 nodes", "1 node", "2 nodes"]
+    assert wording.format_cost(-1e-9) == "0.000"
 
 
 def test_times_for_people():
-    assert [progress.format_time(s) for s in (0.9, 41, 3600 * 51 + 62)] == ["0:00:00", "0:00:41", "51:01:02"]
+    assert [wording.format_time(s) for s in (0.9, 41, 3600 * 51 + 62)] == ["0:00:00", "0:00:41", "51:01:02"]

@@ -82,7 +82,7 @@ def test_it_is_written_when_something_ends_and_else_once_a_second():
     clock.now += 0.125
     status(LAYER)
     assert len(written) == 5
-    assert written[4]["doing"] == "search: layer 13/31"
+    assert written[4]["doing"] == "search: layer 13 of 31"
     assert {key: written[4][key] for key in ("kept", "spilled", "memory", "upper_bound")} == {
         "kept": 51_800_000,
         "spilled": 30_000_000,
@@ -103,7 +103,7 @@ def test_a_beat_writes_what_was_passed_over():
     status.beat()
     assert len(written) == 2
     last = written[1]
-    assert last["doing"].startswith("search: layer 13/31, 42%")
+    assert last["doing"].startswith("search: layer 13 of 31, 42%")
     assert (last["layer"], last["done"], last["memory"], last["disk"]) == (12, 0.42, 7 << 30, 23 << 30)
     assert (last["committed"], last["elapsed"], last["ended"]) == (1000, 1000.5, None)
     status.end("optimal")
@@ -126,7 +126,7 @@ def test_a_run_that_works(path):
     assert row(status, "checkpoint") == "at 0:00:00"
     assert row(status, "updated") == "0 s ago"
     assert row(status, "note") is None
-    assert row(status, "doing").startswith("search: layer 13/31, 42%")
+    assert row(status, "doing").startswith("search: layer 13 of 31, 42%")
 
 
 def test_several_components_and_another_machine(path):
@@ -270,7 +270,7 @@ def test_a_lock_that_cannot_be_looked_at(path, monkeypatch):
     status = read_status(path)
     assert status.state == "unknown"
     assert "cannot be told" in row(status, "state")
-    assert row(status, "doing") == "search: layer 13/31"
+    assert row(status, "doing") == "search: layer 13 of 31"
 
 
 @pytest.mark.parametrize("name", ["status.json", "manifest.json", "result.json"])

@@ -440,6 +440,28 @@ def test_events_come_in_a_sane_order():
     assert set(result.stats["stages"]) == set(entered)
 
 
+def independent_pairs(pairs):
+    """A data set of so many pairs of equal variables, the pairs independent of each other."""
+    return dataset_of(np.repeat(np.array(list(itertools.product([0, 1], repeat=pairs)) * 4), 2, axis=1))
+
+
+def test_many_small_components_are_one_line_and_the_others_say_which_they_are():
+    events = []
+    result = solve(independent_pairs(5), threads=1, observer=events.append)
+    assert result.stats["components"] == [2] * 5
+    ended = [e for e in events if isinstance(e, StageEnded)]
+    assert [e.stage for e in ended] == ["scores", "incumbent", "components", "verify"]
+    assert ended[1].summary == f"5 components of up to 2 variables; cost {result.cost:.3f}"
+    assert ended[2].summary.startswith(f"5 of up to 2 variables; in all: best bound {result.cost:.3f}, ")
+    assert not [e for e in events if isinstance(e, LayerEnded)]
+    assert all(e.cost == pytest.approx(result.cost) for e in events if isinstance(e, IncumbentFound))
+    assert result.stats["stages"]["bounds"]["seconds"] > 0
+    events.clear()
+    result = solve(independent_pairs(3), threads=1, observer=events.append)
+    bounds = [e.detail for e in events if isinstance(e, StageStarted) and e.stage == "bounds"]
+    assert bounds == [f"component {k} of 3, 2 variables" for k in (1, 2, 3)]
+
+
 def test_warnings_are_told_and_kept():
     dataset = dataset_of([[0, 1], [1, 0]])
     warned = type(dataset)(dataset.names, dataset.states, dataset.codes, "<test>", ("Look at this.",))

@@ -84,7 +84,11 @@ def enumerate_depth_first(
             for known in _judge_size(size, problem, found, workers, shelf):
                 found = known
                 on_progress(found)
-            observer(StageAdvanced("scores", found.varsets, 0, f"varsets counted, parent sets of {size}", size))
+            observer(
+                StageAdvanced(
+                    "scores", found.varsets, 0, "sets counted", size, f"parent sets of size {size} are scored"
+                )
+            )
     except Stopped as stop:
         return replace(found, stopped=stop.reason)
     except BudgetError:

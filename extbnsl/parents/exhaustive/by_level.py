@@ -105,17 +105,17 @@ class _Counting:
         self._need_rest(level, begun, last)
         found = yield from self._count(found, level, begun)
         found = yield from self._judge(found, last)
-        unit = f"varsets counted, parent sets of {level.size}"
-        self.observer(StageAdvanced("scores", found.varsets, 0, unit, level.size))
+        told = f"parent sets of size {level.size} are scored"
+        self.observer(StageAdvanced("scores", found.varsets, 0, "sets counted", level.size, told))
         if not last:
             found = yield from self._ready(found)
         following = None if last else self._next_level(found)
         yield replace(found, complete_to=level.size, level=following, done=following is None)
 
-    def _each(self, task: Callable, first: int, total: int, most: int, shared: tuple, unit: str) -> Iterator[Any]:
+    def _each(self, task: Callable, first: int, total: int, most: int, shared: tuple, doing: str) -> Iterator[Any]:
         """(lo, hi, task(lo, hi, *shared)) for ranges of at most so many that cover [first, total), in their order.
 
-        The observer is told how much of that is done, in this unit.
+        The observer is told what that is, and which share of it is done.
         """
         most = max(1, most)
         ranges = ((lo, min(lo + most, total)) for lo in range(first, total, most))
@@ -124,7 +124,7 @@ class _Counting:
         for number, result in enumerate(results):
             lo = first + number * most
             if number % TOLD == 0:
-                self.observer(StageAdvanced("scores", lo, total, unit))
+                self.observer(StageAdvanced("scores", lo, total, "", detail=doing))
             yield lo, min(lo + most, total), result
 
     def _need(self, size: int) -> None:
@@ -154,8 +154,8 @@ class _Counting:
         self._need(16 * blocks)
         column, needed = self.shelf.column((blocks, 2), np.uint64), 0
         shared = size, level.alive, level.here, not last, self.rules
-        unit = f"blocks of {BLOCK} varsets of {size} looked at"
-        for lo, _, (own, marked) in self._each(tasks.mark, 0, blocks, MARKED_BLOCKS, shared, unit):
+        doing = f"preparing parent sets of size {level.size}"
+        for lo, _, (own, marked) in self._each(tasks.mark, 0, blocks, MARKED_BLOCKS, shared, doing):
             own[:, 1] += np.uint64(needed)
             column.fill(lo, own)
             needed += marked
@@ -169,8 +169,8 @@ class _Counting:
         before = found.varsets - joint.rows
         shared = size, begun.places, self.rules, table
         most = min(CHUNK, max(64, ENTRIES_PER_TASK // table.weights.size))
-        unit, total = f"varsets of {size} counted", joint.column.array().size
-        for lo, hi, own in self._each(tasks.count_joint, joint.rows, total, most, shared, unit):
+        doing, total = f"scoring parent sets of size {level.size}", joint.column.array().size
+        for lo, hi, own in self._each(tasks.count_joint, joint.rows, total, most, shared, doing):
             joint.column.fill(lo, own)
             self.shelf.touched(2 * own.nbytes)
             begun = replace(begun, joint=Filled(joint.column, hi))
@@ -189,8 +189,8 @@ class _Counting:
         waiting: list[tasks.Candidates] = []
         size, candidate = 0, CANDIDATE_BYTES + 8 * width
         most = min(CHUNK, JUDGED_BYTES // (candidate * self.problem.limits.size))
-        unit = f"parent sets of {level.size} judged"
-        for lo, hi, (own, candidates) in self._each(tasks.judge, extend.rows, total, most, shared, unit):
+        doing = f"choosing parent sets of size {level.size}"
+        for lo, hi, (own, candidates) in self._each(tasks.judge, extend.rows, total, most, shared, doing):
             if not last:
                 extend.column.fill(lo, own)
             self.shelf.touched(24 * (level.size + 1) * (hi - lo))
@@ -230,8 +230,8 @@ class _Counting:
         total, width = above.joint.size, extend.shape[1]
         following = begun.following or Filled(self.shelf.column((total, width), np.uint64), 0)
         shared = level.size + 1, extend, level.here, above, self.rules
-        most, unit = _rows(width), f"parent sets of {level.size + 1} made ready"
-        for lo, hi, own in self._each(tasks.ready, following.rows, total, most, shared, unit):
+        most, doing = _rows(width), f"sifting parent sets of size {level.size + 1}"
+        for lo, hi, own in self._each(tasks.ready, following.rows, total, most, shared, doing):
             following.column.fill(lo, own)
             self.shelf.touched(32 * (level.size + 1) * (hi - lo))
             begun = replace(begun, following=Filled(following.column, hi))
@@ -249,11 +249,11 @@ class _Counting:
         if following is None:
             return None
         size, alive, above = level.size + 1, following.column.array(), Counts(begun.places, begun.joint.column.array())
-        unit, some = f"parent sets of {size} made ready", False
+        doing, some = f"dropping parent sets of size {size}", False
         for children in by_bytes(found.costs, self.problem.limits.size, self.shelf.memory // 2):
             tables = byte_tables([found.parents[x] for x in children], [found.costs[x] for x in children])
             shared, some = (size, np.array(children), above, self.rules, tables, alive), False
-            for lo, hi, own in self._each(tasks.drop, 0, above.joint.size, _rows(alive.shape[1]), shared, unit):
+            for lo, hi, own in self._each(tasks.drop, 0, above.joint.size, _rows(alive.shape[1]), shared, doing):
                 following.column.fill(lo, own)
                 self.shelf.touched(8 * (hi - lo))
                 some = some or bool(own.any())

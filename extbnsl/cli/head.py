@@ -1,0 +1,72 @@
+"""The first lines of a session: the version, the input, the options that are not the default, and the budgets."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
+
+from extbnsl.version import __version__
+
+if TYPE_CHECKING:
+    from extbnsl.claims import Claim
+    from extbnsl.data import Dataset
+    from extbnsl.machine.budgets import Budgets, Granted
+    from extbnsl.proof.methods import Methods
+    from extbnsl.scores.local import LocalScores
+    from extbnsl.solver.place import Place
+
+
+def head(
+    problem: "Dataset | LocalScores", claim: "Claim", methods: "Methods", budgets: "Budgets", place: "Place"
+) -> Iterator[str]:
+    """At most four lines; O(variables)."""
+    remembered = dict(place.remember or {})
+    yield f"extbnsl {__version__}"
+    yield f"input: {_input(problem, str(remembered.get('input', '')))}"
+    options = [*_changed(claim), *_changed(methods), *_data_options(remembered.get("data_options") or {})]
+    if place.compress:
+        options.append("compress")
+    if options:
+        yield f"options: {', '.join(options)}"
+    yield f"budgets: {_budgets(budgets.granted(place.folder, place.held))}"
+
+
+def _input(problem: "Dataset | LocalScores", path: str) -> str:
+    """What was read, such as 'wdbc.csv: 569 records, 31 variables, 2 states each, comma, header'."""
+    import os
+
+    from extbnsl.data import Dataset
+    from extbnsl.run.wording import counted
+
+    name = os.path.basename(path)
+    if not isinstance(problem, Dataset):
+        return f"{name}: {counted(problem.variables, 'variable')}, {counted(problem.families, 'parent set')}"
+    least, most = min(map(len, problem.states)), max(map(len, problem.states))
+    states = f"{counted(least, 'state')} each" if least == most else f"{least} to {counted(most, 'state')}"
+    layout = f", {problem.layout}" if problem.layout else ""
+    return f"{name}: {counted(problem.records, 'record')}, {counted(problem.variables, 'variable')}, {states}{layout}"
+
+
+def _changed(given: Any) -> Iterator[str]:
+    """The fields of a dataclass that are not as they are by default, as options: 'max-parents 2', 'no fixing'."""
+    for field in fields(given):
+        value, name = getattr(given, field.name), field.name.replace("_", "-")
+        if value != field.default:
+            yield name if value is True else f"no {name}" if value is False else f"{name} {value}"
+
+
+def _data_options(given: Mapping[str, Any]) -> Iterator[str]:
+    """The data options that were given."""
+    for name, value in given.items():
+        if value is not None and (name, value) != ("missing", "refuse"):
+            yield name if value is True else f"no {name}" if value is False else f"{name} {value}"
+
+
+def _budgets(granted: "Granted") -> str:
+    from extbnsl.machine.budgets import format_size, machine_memory
+    from extbnsl.run.wording import counted, format_time
+
+    limit = "no time limit" if granted.time_limit is None else f"time limit {format_time(granted.time_limit)}"
+    own = machine_memory()
+    beyond = f" (the machine has {format_size(own)})" if granted.memory > own else ""
+    sizes = f"{format_size(granted.memory)} of memory{beyond}, {format_size(granted.disk)} of disk"
+    return f"{counted(granted.threads, 'thread')}, {sizes}, {limit}"
