@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from extbnsl.bounds.cuts import MEMBERS, count_times, has, holds, is_cluster
 from extbnsl.bounds.multipliers import UNIT, FamilyArrays, Multipliers, multipliers_of, reduce, whole_units
-from extbnsl.kernels.bits import lowest, u64
-from extbnsl.kernels.compiler import njit
+from extbnsl.kernels.bits import assign, lowest, u64
+from extbnsl.kernels.compiler import inlined, njit
 from extbnsl.kernels.random import new_state, random_below, random_share
 from extbnsl.kernels.varsets import words
 from extbnsl.machine.workers import Workers
@@ -112,10 +112,10 @@ def _shrink(members, free, state):
         j = i + random_below(state, size - i)
         order[i], order[j] = order[j], order[i]
         if has(members, order[i]):
-            trial[:] = members
+            assign(trial, members)
             trial[order[i] >> 6] ^= u64(1) << u64(order[i] & 63)
             if _peel(trial, free):
-                members[:] = trial
+                assign(members, trial)
 
 
 @njit
@@ -138,6 +138,23 @@ def _raise_cluster(cut, families, reduced, free, times):
                     reduced[j] -= step
             _collect_free(families, reduced, free, x)
     return step
+
+
+@inlined
+def _is_cut(one, other):
+    """Whether two cuts are the same."""
+    for k in range(one.shape[0]):
+        for w in range(one.shape[1]):
+            if one[k, w] != other[k, w]:
+                return False
+    return True
+
+
+@inlined
+def _copy_cut(source, target):
+    """Make the cut `target` the same as `source`."""
+    for k in range(source.shape[0]):
+        assign(target[k], source[k])
 
 
 @njit
@@ -164,10 +181,10 @@ def _ascend(families, reduced, cuts, weights, count, state):
         if step == np.inf:
             break
         at = 0
-        while at < count and (cuts[at] != cut).any():
+        while at < count and not _is_cut(cuts[at], cut):
             at += 1
         if at == count:
-            cuts[at] = cut
+            _copy_cut(cut, cuts[at])
             weights[at] = 0.0
             count += 1
         weights[at] += step
@@ -222,16 +239,17 @@ def improve(families, cuts, weights, count, rounds, seed, halt):
         if halt[0]:
             break
         share = SHARES[random_below(state, len(SHARES))]
-        trial[:] = reduced
+        assign(trial, reduced)
         found = base
-        kept = 0
+        kept = np.int64(0)
         for c in range(count):
             drawn = random_share(state)
             part = 0.0 if drawn >= share else (0.5 if drawn < 0.3 * share else 1.0)
             if part > 0.0:
                 found += _give_up(families, trial, cuts[c], part * weights[c], times)
             if part < 1.0:
-                trial_cuts[kept], trial_weights[kept] = cuts[c], (1.0 - part) * weights[c]
+                _copy_cut(cuts[c], trial_cuts[kept])
+                trial_weights[kept] = (1.0 - part) * weights[c]
                 kept += 1
         kept = _ascend(families, trial, trial_cuts, trial_weights, kept, state)
         total = found + _all_weights(trial_cuts, trial_weights, kept)
@@ -239,8 +257,9 @@ def improve(families, cuts, weights, count, rounds, seed, halt):
             best = total
             base = found
             count = kept
-            cuts[:count] = trial_cuts[:count]
-            weights[:count] = trial_weights[:count]
+            for c in range(count):
+                _copy_cut(trial_cuts[c], cuts[c])
+            assign(weights, trial_weights[:count])
             reduced, trial = trial, reduced
     return count, best
 
@@ -252,10 +271,10 @@ def _left_of_cut(cut, varset, left):
     left[:] = 0
     for k in range(cut.shape[0]):
         if cut[k, 0] and not cut[k, 0] & varset:
-            left[0] = cut[k]
+            assign(left[0], cut[k])
             disjoint += 1
     if disjoint == cut.shape[0]:
-        left[:] = cut
+        _copy_cut(cut, left)
     return disjoint > 0
 
 
@@ -277,7 +296,7 @@ def ascend_nodes(varsets, g, limit, families, clusters, keep, halt):
         if halt[0]:
             break
         _at_node(varsets[i], families, own)
-        count = 0
+        count = np.int64(0)
         for c in range(weights.size):
             if _left_of_cut(cuts[c], varsets[i], trial[0][count]):
                 trial[1][count] = weights[c] * UNIT

@@ -41,6 +41,13 @@ def highest(typingctx, x):
 
 
 @inlined
+def assign(target, source):
+    """target[:] = source, of as many numbers: written so, it would make the compiler do more than all of the kernel."""
+    for i in range(source.size):
+        target[i] = source[i]
+
+
+@inlined
 def flip(varset, v):
     """Add variable v to a varset that is given by its bytes, uint8, or take it away if it is there."""
     varset[v >> 3] ^= np.uint8(1 << (v & 7))

@@ -115,7 +115,7 @@ def place_of(rank, places):
 @njit
 def find_place(place, places):
     """The block with the entry at `place`, and the bits of its ranks before that one."""
-    lo, hi = 0, places.shape[0]
+    lo, hi = np.int64(0), places.shape[0]
     while hi - lo > 1:
         middle = (lo + hi) // 2
         if places[middle, 1] <= u64(place):

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from extbnsl.kernels.bits import flip
+from extbnsl.kernels.bits import assign, flip
 from extbnsl.kernels.compiler import inlined, njit
 from extbnsl.kernels.random import random_below
 from extbnsl.machine.workers import Stopped, Workers
@@ -121,7 +121,7 @@ def _has_parent(child, place, v, tables):
 @inlined
 def _choose(child, varset, place, gained, tables, rows):
     """The child's best place inside `varset`, which has gained or lost one variable since `place` was the best."""
-    begin, end = 0, tables.width[child]
+    begin, end = np.int64(0), tables.width[child]
     if place >= 0:
         if gained:
             end = (place >> 6) + 1
@@ -136,7 +136,7 @@ def _score_places(order, begin, end, places, prefix, tables, rows):
     the varset up to it; returns how many parent sets the order lacks, and the cost of the others."""
     for k in range(begin, end):
         x = order[k]
-        places[k] = first_inside(x, prefix[k], 0, tables.width[x], tables, rows)
+        places[k] = first_inside(x, prefix[k], np.int64(0), tables.width[x], tables, rows)
         for b in range(prefix.shape[1]):
             prefix[k + 1, b] = prefix[k, b]
         flip(prefix[k + 1], x)
@@ -213,8 +213,8 @@ def _descend(order, dirty, places, prefix, halt, tables, rows):
     A move changes what stands before the variables it passes: these become dirty and are looked at again.
     """
     n = order.size
-    missing, total = _score_places(order, 0, n, places, prefix, tables, rows)
-    source = 0
+    missing, total = _score_places(order, np.int64(0), n, places, prefix, tables, rows)
+    source = np.int64(0)
     idle = 0
     while idle < n and not halt[0]:
         x = order[source]
@@ -250,7 +250,7 @@ def improve_order(order, state, kicks, halt, tables):
     dirty = np.ones(n, np.bool_)
     for kick in range(kicks + 1):
         if kick:
-            trial[:] = order
+            assign(trial, order)
             for _ in range(2 + random_below(state, 3)):
                 source, target = random_below(state, n), random_below(state, n)
                 _insert(trial, source, target)
@@ -258,7 +258,7 @@ def improve_order(order, state, kicks, halt, tables):
                     dirty[trial[k]] = True
         missing, new = _descend(trial, dirty, places, prefix, halt, tables, rows)
         if missing < lacking or (missing == lacking and new <= cost):
-            order[:] = trial
+            assign(order, trial)
             lacking, cost = missing, new
         if halt[0]:
             break

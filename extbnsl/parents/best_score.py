@@ -165,7 +165,7 @@ def first_inside_each(child, varsets, tables):
     found = np.empty(varsets.shape[0], np.int64)
     rows = scratch(tables)
     for i in range(varsets.shape[0]):
-        found[i] = first_inside(child, varsets[i], 0, tables.width[child], tables, rows)
+        found[i] = first_inside(child, varsets[i], np.int64(0), tables.width[child], tables, rows)
     return found
 
 

@@ -316,7 +316,7 @@ def _seek(top, members, nodes, table, slot):
     top: nodes on the stack beside the root. Returns how many there are then.
     """
     size = members.size
-    shared = 0
+    shared = np.int64(0)
     while shared < min(top, size) and members[size - 1 - shared] == nodes.variable[shared + 1]:
         shared += 1
     for k in range(shared, size):
@@ -403,7 +403,7 @@ def count(size, first, last, places, binomials, table, out):
     wanted = np.empty(n, np.int64)
     walk = start_walk(size, binomials)
     members, same = walk.members, walk.same
-    top = 0
+    top = np.int64(0)
     left = last - first
     block, before = find_place(last - 1, places)
     rest = places[block, 0] & ~before

@@ -109,7 +109,7 @@ def expand(targets, sources, tables, rules, kept, halt):
     scratch = new_scratch(rules)
     shared = new_shared_words(tables, rules.low_bits)
     edges = 0
-    end = 0
+    end = np.int64(0)
     least = np.inf
     for t in range(targets.highs.size):
         if halt[0]:

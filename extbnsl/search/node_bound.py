@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from extbnsl.bounds.multipliers import UNIT, ClusterBound
 from extbnsl.bounds.patterns import GroupBound
-from extbnsl.kernels.bits import u64
+from extbnsl.kernels.bits import assign, u64
 from extbnsl.kernels.compiler import njit
 from extbnsl.search.ancestral import Ancestry, closed_set
 
@@ -79,7 +79,8 @@ def new_near(clusters):
     """Room for the clusters near one target, of which none is known yet."""
     size = clusters.masks.size
     masks, weights = np.empty((3, size + VECTOR), np.uint64), np.empty((3, size + VECTOR), np.int64)
-    masks[0, :size], weights[0, :size] = clusters.masks, clusters.weights
+    assign(masks[0], clusters.masks)
+    assign(weights[0], clusters.weights)
     return Near(masks, weights, np.full(3, size), np.full(1, ~u64(0)))
 
 
@@ -133,7 +134,7 @@ def closed_sets_of(varsets, g, variables, clusters, ancestry, limit):
     everything = ~u64(0) >> u64(64 - variables)
     near = new_near(clusters)
     par = np.empty(64, np.uint64)
-    vectors = near_clusters(u64(0), 0, near)
+    vectors = near_clusters(u64(0), np.int64(0), near)
     for i in range(varsets.size):
         h = weight_of(varsets[i], near.masks[2], near.weights[2], vectors) * UNIT
         h += bound_of_waiting(varsets[i], clusters.waiting)

@@ -121,7 +121,7 @@ def _is_needed(size, walk, alive, places, extended, common):
         common[q] = ~u64(0)
     present = True
     family = False
-    k = 0
+    k = np.int64(0)
     while k < size and present and not family:
         rank = rank_without(k, walk)
         present = is_present(rank, places)
@@ -141,7 +141,7 @@ def _is_needed(size, walk, alive, places, extended, common):
 @inlined
 def _outside(members, size):
     """The two lowest variables that are not among the members."""
-    k = 0
+    k = np.int64(0)
     while k < size and members[k] == k:
         k += 1
     first = k
@@ -170,7 +170,7 @@ def judge_families(first, last, size, alive, tables, rules, extend, found):
     without = np.zeros(size + 1, np.float64)
     block, before = find_place(first, places)
     bits = places[block, 0] & ~before
-    written = 0
+    written = np.int64(0)
     for i in range(first, last):
         block, bits, rank = next_present(block, bits, places)
         for q in range(words):
@@ -194,7 +194,7 @@ def judge_families(first, last, size, alive, tables, rules, extend, found):
                 entropy = here[i] - above[place_of(rank_with(x, j, walk, binomials), places_above)]
                 penalty = family_penalty(parameter, arities[x], states)
                 cost = entropy + penalty
-                k = 0
+                k = np.int64(0)
                 while k < size:
                     if without[k] < 0.0:
                         without[k] = below[place_of(rank_without(k, walk), places_below)]
@@ -235,7 +235,7 @@ def _gains(size, walk, states, own, rules, here, facets, gain, left):
     parameter, arities = rules.parameter, rules.arities
     n = arities.size
     some = True
-    k = 0
+    k = np.int64(0)
     while some and k < size:
         r = arities[walk.members[k]]
         gain[k] = added(shrunk(family_penalty(parameter, 2, states), r), r)
@@ -330,7 +330,7 @@ def drop_hopeless(first, last, size, children, places, rules, tables, alive):
         base = tables.first[c]
         blocks = block_first[c + 1] - block_first[c]
         low_block = blocks > 0 and byte[block_first[c]] == 0
-        start = block_row(c, 0, 0, 0, tables)
+        start = block_row(c, np.int64(0), np.int64(0), np.int64(0), tables)
         high = -1
         ready = 0
         for p in range(first_of[x], first_of[x + 1]):
@@ -388,7 +388,7 @@ def _written_out(first, last, size, places, arities, binomials, alive):
     members = walk.members
     block, before = find_place(first, places)
     bits = places[block, 0] & ~before
-    m = 0
+    m = np.int64(0)
     for i in range(total):
         block, bits, rank = next_present(block, bits, places)
         if not _any(alive, i):
@@ -411,7 +411,7 @@ def _written_out(first, last, size, places, arities, binomials, alive):
 def _inside_high_bytes(c, varset, word, low_block, tables):
     """One word of a child's bitset of parent sets with no member outside `varset`, its low byte left out of account."""
     bits, byte, first = tables.bits, tables.byte, tables.block_first[c]
-    row = block_row(c, word, 0, 0, tables)
+    row = block_row(c, word, np.int64(0), np.int64(0), tables)
     left = ~u64(0)
     for b in range(1 if low_block else 0, tables.block_first[c + 1] - first):
         at = byte[first + b]
@@ -425,13 +425,13 @@ def collect_parents(size, places, alive, binomials, possible):
     """possible[X] (w,) gets the members of all varsets of `size` at which X is alive. A few ns per varset and child."""
     walk = start_walk(size, binomials)
     varset = np.empty((1, alive.shape[1]), np.uint64)
-    block, bits = 0, places[0, 0]
+    block, bits = np.int64(0), places[0, 0]
     for i in range(alive.shape[0]):
         block, bits, rank = next_present(block, bits, places)
         if not _any(alive, i):
             continue
         go_to(rank, walk, binomials)
-        _write_varset(walk.members, size, varset, 0)
+        _write_varset(walk.members, size, varset, np.int64(0))
         for q in range(alive.shape[1]):
             left = alive[i, q]
             while left:

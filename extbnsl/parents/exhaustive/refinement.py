@@ -205,7 +205,7 @@ def _fewest_states(listed, count, arities):
 @njit
 def _best(varset, tables, space):
     """BestScore of the one child of the tables; the empty parent set is one of its families."""
-    return tables.costs[first_inside(0, varset, 0, tables.width[0], tables, space.bytes)]
+    return tables.costs[first_inside(np.int64(0), varset, np.int64(0), tables.width[0], tables, space.bytes)]
 
 
 @njit
@@ -235,11 +235,11 @@ def pair(size, rows, stack, pairs):
     """Clear pairs[Y, Z] that no winning parent set of `size` variables has; returns 1 for the variables left."""
     arities = rows.arities
     m = arities.size
-    space = _space(rows, 0)
+    space = _space(rows, np.int64(0))
     bound = space.bound
     everyone = np.arange(m)
     singles = np.ones(m, np.uint8)
-    _count(0, everyone, rows, stack, space)
+    _count(np.int64(0), everyone, rows, stack, space)
     penalty = stack.penalty[0]
     others = _fewest_states(everyone, size - 1, arities)
     for v in range(m):
@@ -249,8 +249,8 @@ def pair(size, rows, stack, pairs):
     others = _fewest_states(everyone, size - 2, arities)
     for v in range(m):
         if singles[v]:
-            _refine(0, v, rows, stack, space.place)
-            _count(1, everyone, rows, stack, space)
+            _refine(np.int64(0), v, rows, stack, space.place)
+            _count(np.int64(1), everyone, rows, stack, space)
             for w in range(m):
                 if bound[w] <= grown(added(grown(penalty, arities[v]), arities[w]), others) or not singles[w]:
                     pairs[v, w] = 0
@@ -397,7 +397,7 @@ def search(task, rows, stack, halt, found, alive):
     """
     m = rows.codes.shape[0]
     space = _space(rows, scratch(task.tables).size)
-    written = 0
+    written = np.int64(0)
     counted = 0
     while stack.top[0] >= 0 and not halt[0] and written + m <= found[1].size:
         top = stack.top[0]
