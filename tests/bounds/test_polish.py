@@ -228,7 +228,7 @@ def test_a_program_under_way_is_interrupted(monkeypatch):
             workers.halt[0] = 1
             statuses.append((super().run(), self.getModelStatus())[1])
 
-    monkeypatch.setattr("Highs", Highs)
+    monkeypatch.setattr(highspy, "Highs", Highs)
     with Workers(1) as workers:
         best_at_root(families, no_multipliers(families), workers)
     assert statuses[-1] == highspy.HighsModelStatus.kInterrupt  # those before needed no iteration

@@ -116,7 +116,7 @@ def test_usage_errors_are_one_sentence(capsys):
 def test_what_is_misspelt_gets_a_question_and_the_help_of_its_command(capsys):
     assert "'slove' is not known; did you mean solve?; 'extbnsl --help'" in fails(capsys, "slove", "data.csv")
     assert "did you mean --memory?; 'extbnsl solve --help'" in fails(capsys, "solve", "data.csv", "--memry", "1GiB")
-    assert "--frob; 'extbnsl verify --help'" in fails(capsys, "verify", "r", "data.csv", "--frob")
+    assert "--frib; 'extbnsl verify --help'" in fails(capsys, "verify", "r", "data.csv", "--frib")
     assert "'pad' is not known; choose from" in fails(capsys, "solve", "data.csv", "--score", "pad")
     for threads in ("0", "-1", "x", "1025"):
         assert f"'{threads}' is not a whole number from 1 to 1024" in fails(capsys, "solve", "d", "--threads", threads)

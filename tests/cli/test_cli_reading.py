@@ -64,7 +64,7 @@ def test_how_far_reading_is_is_said_but_not_if_that_is_unwanted(capsys, monkeypa
     read_problem("data.csv", OPTIONS, Budgets(memory=AMPLE - 1))
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) >= (8 << 20) // BLOCK
-    assert lines[15].startswith("reading: 4.19M of 8.39M bytes, 50% (RAM ")
+    assert lines[15].startswith("reading: 4.0MiB of 8.0MiB, 50% (memory ")
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

@@ -101,7 +101,7 @@ def test_a_run_in_use_is_refused_until_its_process_is_killed(data, trial, tmp_pa
         process.kill()
         process.wait()
     assert extbnsl(["status", str(run)]) == 0
-    assert "it was killed" in capsys.readouterr().out
+    assert "it ended without a message (killed, or power failure)" in capsys.readouterr().out
     assert often("resume", run).returncode == 0
     assert outcome(run) == trial.expected
 
