@@ -14,6 +14,7 @@ from extbnsl.proof.methods import LOWER_BOUNDS, PARENT_GRAPHS, Methods
 from extbnsl.scores.known import SCORES
 
 DATA_OPTIONS = ("header", "delimiter", "missing", "na", "columns", "drop", "discrete", "discretise", "arities")
+CLOSE = 0.75  # how alike a word and the one that may have been meant are, at least: not bic and aic
 
 
 class Parser(argparse.ArgumentParser):
@@ -250,7 +251,7 @@ def check_output(output: Path, overwrite: bool) -> None:
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """A question about the known word that is closest to one that is not; empty if none is close."""
-    close = difflib.get_close_matches(word, list(known), 1)
+    close = difflib.get_close_matches(word, list(known), 1, CLOSE)
     return f"; did you mean {close[0]}?" if close else ""
 
 

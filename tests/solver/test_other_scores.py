@@ -51,4 +51,4 @@ def test_a_score_that_is_not_known_or_of_no_use_is_refused(capsys):
         extbnsl.learn(scores_of(random_families(np.random.default_rng(1), 3)), score="aic")
     with pytest.raises(SystemExit):
         main(["solve", "x.csv", "--score", "bic"])
-    assert "invalid choice: 'bic'" in capsys.readouterr().err
+    assert "'bic' is not known; choose from" in capsys.readouterr().err
