@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from extbnsl.data import Dataset
-    from extbnsl.data.treatment import Texts
+    from extbnsl.data.treatment import Options, Texts
     from extbnsl.events import Observer
     from extbnsl.results.result import Result
     from extbnsl.scores.local import LocalScores
@@ -53,10 +53,9 @@ def learn(
     `memory` and `disk`: bytes or text such as "8GiB"; `time_limit`: seconds or text such as "1h30m"; None is the
     default of the command line. What exceeds the memory goes to files below `scratch_dir`, or else where temporary
     files go, and is gone at the end; `compress` makes some of them smaller. `names` are for arrays; `missing`,
-    `na`, `columns`, `drop`, `discrete` and `discretise` for frames and arrays, as in `extbnsl.data.treatment`.
-    `progress`: True for lines on standard error, or
-    an observer of `extbnsl.events`. Costs are in nats, minimised. Raises InputError for what cannot be used,
-    BudgetError if memory, disk or time ran out before there was a network.
+    `na`, `columns`, `drop`, `discrete` and `discretise` for frames and arrays, see `extbnsl.data.treatment.Options`.
+    `progress`: True for lines on standard error, or an observer of `extbnsl.events`. Costs are in nats, minimised.
+    Raises InputError for what cannot be used, BudgetError if memory, disk or time ran out before there was a network.
     """
     from extbnsl.claims import Claim
     from extbnsl.errors import ExtbnslError
@@ -66,7 +65,7 @@ def learn(
     from extbnsl.solver.place import Place
     from extbnsl.solver.solve import solve
 
-    treatment = {
+    options: Options = {
         "missing": missing,
         "na": na,
         "columns": columns,
@@ -77,7 +76,7 @@ def learn(
     observer = _lines_on_stderr() if progress is True else progress or ignore
     try:
         return solve(
-            _problem(data, names, treatment),
+            _problem(data, names, options),
             Claim(score, max_parents),
             Methods(lower_bound, fixing, ancestral, path_extension, parent_graph, polish, seed),
             Budgets(
@@ -94,25 +93,23 @@ def learn(
         raise
 
 
-def _problem(
-    data: Any, names: "list[str] | tuple[str, ...] | None", treatment: dict[str, Any]
-) -> "Dataset | LocalScores":
+def _problem(data: Any, names: "list[str] | tuple[str, ...] | None", options: "Options") -> "Dataset | LocalScores":
     """`data` as a problem to solve; options that its kind has no use for are an InputError."""
     from extbnsl.data import Dataset, from_array, from_dataframe
+    from extbnsl.data.treatment import chosen
     from extbnsl.errors import InputError
     from extbnsl.scores.local import LocalScores
 
     ready = isinstance(data, (Dataset, LocalScores))
     if names is not None and (ready or hasattr(data, "columns")):
         raise InputError(f"names: a {type(data).__name__} has names of its own; leave them out.")
-    useless = [key for key, value in treatment.items() if value is not None and (key, value) != ("missing", "refuse")]
-    if ready and useless:
-        raise InputError(f"{', '.join(useless)}: a {type(data).__name__} is ready to use; leave them out.")
+    if ready and (useless := ", ".join(chosen(options))):
+        raise InputError(f"{useless}: a {type(data).__name__} is ready to use; leave them out.")
     if isinstance(data, (Dataset, LocalScores)):
         return data
     if isinstance(data, (str, bytes)):
         raise InputError(f"data: {data!r} is text; read a file with extbnsl.data.read_csv first.")
-    dataset = from_dataframe(data, **treatment) if hasattr(data, "columns") else from_array(data, names, **treatment)
+    dataset = from_dataframe(data, **options) if hasattr(data, "columns") else from_array(data, names, **options)
     return replace(dataset, warnings=tuple(map(_in_python, dataset.warnings)))
 
 

@@ -73,13 +73,11 @@ def run(given: argparse.Namespace) -> int:
 def _estimate(given: argparse.Namespace, interrupts: Interrupts) -> "Estimate":
     budgets = options.budgets_of(given)
     problem, _ = read_problem(given.data, options.data_options(given), replace(budgets, time_limit=None), given.quiet)
-    from extbnsl.run import progress
+    from extbnsl.run.progress import combine
+    from extbnsl.run.screen import told_on
     from extbnsl.solver.estimate import estimate
 
-    error = progress.line_writer(sys.stderr)
-    table = progress.Table(error)
-    told = progress.only_warnings(error) if given.quiet else table
-    with progress.beating(*([] if given.quiet else [table.beat])):
+    with told_on(sys.stderr, given.quiet) as told:
         return estimate(
             problem,
             options.claim_of(given),
@@ -87,6 +85,6 @@ def _estimate(given: argparse.Namespace, interrupts: Interrupts) -> "Estimate":
             budgets,
             given.scratch_dir,
             effort=given.effort,
-            observer=progress.combine(arming(interrupts, lambda: None, STOPPING), told),
+            observer=combine(arming(interrupts, lambda: None, STOPPING), told),
             stop=interrupts.stop,
         )

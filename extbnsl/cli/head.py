@@ -1,6 +1,6 @@
 """The first lines of a session: the version, the input, the options that are not the default, and the budgets."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
@@ -19,10 +19,13 @@ def head(
     problem: "Dataset | LocalScores", claim: "Claim", methods: "Methods", budgets: "Budgets", place: "Place"
 ) -> Iterator[str]:
     """At most four lines; O(variables)."""
+    from extbnsl.data.treatment import chosen
+
     remembered = dict(place.remember or {})
     yield f"extbnsl {__version__}"
     yield f"input: {_input(problem, str(remembered.get('input', '')))}"
-    options = [*_changed(claim), *_changed(methods), *_data_options(remembered.get("data_options") or {})]
+    reading = chosen(remembered.get("data_options") or {})
+    options = [_option(*each) for each in (*_changed(claim), *_changed(methods), *reading.items())]
     if place.compress:
         options.append("compress")
     if options:
@@ -35,7 +38,7 @@ def _input(problem: "Dataset | LocalScores", path: str) -> str:
     import os
 
     from extbnsl.data import Dataset
-    from extbnsl.run.wording import counted
+    from extbnsl.figures import counted
 
     name = os.path.basename(path)
     if not isinstance(problem, Dataset):
@@ -46,24 +49,21 @@ def _input(problem: "Dataset | LocalScores", path: str) -> str:
     return f"{name}: {counted(problem.records, 'record')}, {counted(problem.variables, 'variable')}, {states}{layout}"
 
 
-def _changed(given: Any) -> Iterator[str]:
-    """The fields of a dataclass that are not as they are by default, as options: 'max-parents 2', 'no fixing'."""
+def _changed(given: Any) -> Iterator[tuple[str, Any]]:
+    """The fields of a dataclass that are not as they are by default, with their values."""
     for field in fields(given):
-        value, name = getattr(given, field.name), field.name.replace("_", "-")
-        if value != field.default:
-            yield name if value is True else f"no {name}" if value is False else f"{name} {value}"
+        if (value := getattr(given, field.name)) != field.default:
+            yield field.name.replace("_", "-"), value
 
 
-def _data_options(given: Mapping[str, Any]) -> Iterator[str]:
-    """The data options that were given."""
-    for name, value in given.items():
-        if value is not None and (name, value) != ("missing", "refuse"):
-            yield name if value is True else f"no {name}" if value is False else f"{name} {value}"
+def _option(name: str, value: Any) -> str:
+    """An option as the head tells it, such as 'max-parents 2' or 'no fixing'."""
+    return name if value is True else f"no {name}" if value is False else f"{name} {value}"
 
 
 def _budgets(granted: "Granted") -> str:
+    from extbnsl.figures import counted, format_time
     from extbnsl.machine.budgets import format_size, machine_memory
-    from extbnsl.run.wording import counted, format_time
 
     limit = "no time limit" if granted.time_limit is None else f"time limit {format_time(granted.time_limit)}"
     own = machine_memory()

@@ -4,9 +4,9 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from extbnsl.figures import format_count, format_gap
 from extbnsl.kernels.varsets import WORD_BITS
 from extbnsl.machine.budgets import format_size
-from extbnsl.run.wording import format_count, format_gap
 from extbnsl.solver.needs import Estimate, Trial
 
 YEAR = 31_557_600.0  # seconds

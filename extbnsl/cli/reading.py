@@ -20,17 +20,16 @@ def read_problem(path: str, given: Mapping[str, Any], budgets: Budgets, quiet: b
     from extbnsl.data.reading import STAGE, Reading
     from extbnsl.data.text import source_name
     from extbnsl.events import StageStarted
-    from extbnsl.run import progress
+    from extbnsl.run.screen import told_on
 
     began = time.monotonic()
     memory, deadline = budgets.memory or default_memory(), Deadline.after(budgets.time_limit)
     if quiet:
         problem = _read(path, given, Reading(memory, deadline))
     else:
-        table = progress.Table(progress.line_writer(sys.stderr))
-        table(StageStarted(STAGE, source_name(path)))
-        with progress.beating(table.beat):
-            problem = _read(path, given, Reading(memory, deadline, table))
+        with told_on(sys.stderr) as tell:
+            tell(StageStarted(STAGE, source_name(path)))
+            problem = _read(path, given, Reading(memory, deadline, tell))
     return problem, replace(budgets, spent=time.monotonic() - began)
 
 
@@ -47,14 +46,14 @@ def absolute(path: str) -> str:
 
 
 def _read(path: str, given: Mapping[str, Any], reading: Any) -> Any:
+    from extbnsl.data.treatment import chosen
     from extbnsl.formats.score_reader import is_score_file, read_scores
 
     if not is_score_file(path):
         from extbnsl.data import read_csv
 
         return read_csv(path, **given, reading=reading)
-    for key, value in given.items():
-        if value is not None and (key, value) != ("missing", "refuse"):
-            option = "--header or --no-header" if key == "header" else f"--{key}"
-            raise InputError(f"{option} is for data, but {path} holds local scores; leave it out.")
+    for name in chosen(given):
+        option = "--header or --no-header" if name == "header" else f"--{name}"
+        raise InputError(f"{option} is for data, but {path} holds local scores; leave it out.")
     return read_scores(path, reading)

@@ -146,7 +146,7 @@ def _data(path: Path, given: Path | None, before: str) -> str:
 
 
 def _say_where(run: "RunDirectory", manifest: "Manifest", quiet: bool) -> None:
-    from extbnsl.run.wording import format_time
+    from extbnsl.figures import format_time
 
     line = f"resuming {run.path}: {manifest.state['phase']}, after {format_time(manifest.state['seconds'])}"
     run.append(TEXT_LOG, line)

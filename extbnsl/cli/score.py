@@ -64,20 +64,18 @@ def run(given: argparse.Namespace) -> int:
 def _scores(given: argparse.Namespace, interrupts: Interrupts) -> Any:
     dataset, budgets = read_problem(given.data, options.data_options(given), options.budgets_of(given), given.quiet)
     from extbnsl.machine.workers import Stopped
-    from extbnsl.run import progress
+    from extbnsl.run.progress import combine
+    from extbnsl.run.screen import told_on
     from extbnsl.solver.score import compute_scores
 
-    error = progress.line_writer(sys.stderr)
-    table = progress.Table(error)
-    told = progress.only_warnings(error) if given.quiet else table
     try:
-        with progress.beating(*([] if given.quiet else [table.beat])):
+        with told_on(sys.stderr, given.quiet) as told:
             return compute_scores(
                 dataset,
                 options.claim_of(given),
                 budgets,
                 given.scratch_dir,
-                observer=progress.combine(arming(interrupts, lambda: None, STOPPING), told),
+                observer=combine(arming(interrupts, lambda: None, STOPPING), told),
                 stop=interrupts.stop,
             )
     except Stopped:

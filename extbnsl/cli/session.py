@@ -58,19 +58,21 @@ def solve_in(
     telling: Telling,
 ) -> int:
     """Solve `problem` as asked, write and print the result; the exit code."""
+    from extbnsl.data.treatment import chosen
     from extbnsl.run.status import StatusFile
 
     give_memory_back()
     status = StatusFile(run.show, seconds_before=telling.seconds_before)
-    command = str(dict(asked.place.remember or {})["command"])
+    remembered = dict(asked.place.remember or {})
+    made = {"command": remembered["command"], "data_options": chosen(remembered["data_options"])}
     with _failures_kept(run, status):
         from extbnsl.solver.solve import solve
 
         with _observed(run, status, interrupts, telling, head(problem, *asked)) as observer:
             result = solve(problem, *asked, observer=observer, stop=interrupts.stop)
-        _write(result, run, command)
+        _write(result, run, made)
         status.end(result.status)
-    document = result.document(command)
+    document = result.document(made)
     tell(document, run.path, telling)
     return exit_code(document)
 
@@ -120,6 +122,8 @@ def _observed(
     """
     from extbnsl.events import Warned
     from extbnsl.run import progress
+    from extbnsl.run.screen import ERASE, is_screen, told_on
+    from extbnsl.run.wording import wrapped
 
     def log(line: str) -> None:
         run.append(TEXT_LOG, line)
@@ -130,50 +134,24 @@ def _observed(
             for warning in run.warnings:
                 observe(Warned(warning))
 
-    with _tables(log, telling, list(first)) as (tables, beats, clear):
+    quiet, before = telling.quiet, telling.seconds_before
+    error = progress.line_writer(sys.stderr)
+    for line in first:
+        log(wrapped(line))
+        if not quiet:
+            error(wrapped(line))
+    clear = "" if quiet or not is_screen(sys.stderr) else ERASE
+    table = progress.Table(log, seconds_before=before)
+    with told_on(sys.stderr, quiet, before) as told, progress.beating(table.beat, status.beat):
         observe = progress.combine(
             arming(interrupts, run.discard, clear + _stopping(run)),
             begin,
-            progress.json_lines(lambda line: run.append(EVENTS_LOG, line), seconds_before=telling.seconds_before),
-            *tables,
+            progress.json_lines(lambda line: run.append(EVENTS_LOG, line), seconds_before=before),
+            table,
+            told,
             status,
         )
-        with progress.beating(*beats, status.beat):
-            yield observe
-
-
-@contextlib.contextmanager
-def _tables(
-    log: Callable[[str], None], telling: Telling, first: Iterable[str]
-) -> "Iterator[tuple[list[Observer], list[Callable[[], None]], str]]":
-    """The observers that write lines, to the log and to standard error; what each of them does as time passes; and what
-    comes before a line that somebody else writes there. On a terminal, what goes on is shown in place."""
-    from extbnsl.run import progress
-    from extbnsl.run.screen import ERASE, Screen, is_screen
-    from extbnsl.run.wording import wrapped
-
-    screen = Screen(sys.stderr) if is_screen(sys.stderr) and not telling.quiet else None
-    error = progress.line_writer(sys.stderr) if screen is None else screen.write
-
-    def both(line: str) -> None:
-        error(line)
-        log(line)
-
-    for line in first:
-        (log if telling.quiet else both)(wrapped(line))
-    if screen is not None:
-        table = progress.Table(log, seconds_before=telling.seconds_before)
-        shown = progress.Table(error, seconds_before=telling.seconds_before, show=screen.show)
-        try:
-            yield [table, shown], [table.beat, shown.beat], ERASE
-        finally:
-            screen.show("")
-    elif telling.quiet:
-        table = progress.Table(log, seconds_before=telling.seconds_before)
-        yield [table, progress.only_warnings(error)], [table.beat], ""
-    else:
-        table = progress.Table(both, seconds_before=telling.seconds_before)
-        yield [table], [table.beat], ""
+        yield observe
 
 
 def _stopping(run: "RunDirectory") -> str:
@@ -186,15 +164,15 @@ def _stopping(run: "RunDirectory") -> str:
     )
 
 
-def _write(result: "Result", run: "RunDirectory", command: str) -> None:
+def _write(result: "Result", run: "RunDirectory", made: Mapping[str, Any]) -> None:
     """Write a result; if it cannot be written it is printed in full, so that nothing is lost."""
     from extbnsl.files.documents import json_text
     from extbnsl.results.outputs import outputs
 
     try:
-        run.write(outputs(result, command))
+        run.write(outputs(result, made))
     except BaseException:
-        say(json_text(result.document(command), indent=1))
+        say(json_text(result.document(made), indent=1))
         raise
 
 

@@ -14,7 +14,6 @@ from extbnsl.scores.known import SCORES
 STOPPED = 10
 MOST_LISTED = 20  # variables whose parents are listed unasked
 LEAST_SECONDS = 0.05  # of a stage that is worth a word
-_USUAL = {"MDL": "BIC"}  # what a score is called where it is maximised
 
 
 def exit_code(document: Mapping[str, Any]) -> int:
@@ -24,7 +23,7 @@ def exit_code(document: Mapping[str, Any]) -> int:
 
 def final_line(document: Mapping[str, Any], folder: Path) -> str:
     """The result in one line; RunDirectoryError if the document is not one."""
-    from extbnsl.run.wording import counted, format_cost
+    from extbnsl.figures import counted, format_cost
 
     with damage_told(folder):
         return (
@@ -45,15 +44,15 @@ def summary(document: Mapping[str, Any], folder: Path, network: bool = False) ->
 
 def _claim_rows(document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """What was found: status, cost, score, bounds, and the size of the network."""
-    from extbnsl.run.wording import counted, format_cost, format_gap
+    from extbnsl.figures import counted, format_cost, format_gap
 
     cost, lower, upper = document["cost"], document["lower_bound"], document["upper_bound"]
-    known = document["score"] in SCORES
+    score = SCORES.get(document["score"])
     yield "status", document["status"].replace("_", " ")
-    title = SCORES[document["score"]].title if known else "minus the scores of the file"
+    title = score.title if score else "minus the scores of the file"
     yield "cost", f"{format_cost(cost, 6)} nats ({title}, minimised)"
-    if known:
-        yield _USUAL.get(title, title), f"{format_cost(-cost, 6)} (minus the cost, as in bnlearn)"
+    if score:
+        yield score.maximised, f"{format_cost(-cost, 6)} (minus the cost, as in bnlearn)"
     yield "bounds", f"{format_cost(lower, 6)} to {format_cost(upper, 6)} (gap {format_gap(lower, upper)})"
     parameters = document.get("stats", {}).get("parameters")
     sizes = [counted(len(document["variables"]), "variable"), counted(_arcs(document), "arc")]
@@ -73,8 +72,9 @@ def _parents(document: Mapping[str, Any], wanted: bool) -> Iterator[tuple[str, s
 
 def _effort_rows(stats: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """What it took, as far as that is known."""
+    from extbnsl.figures import counted
     from extbnsl.machine.budgets import format_size
-    from extbnsl.run.wording import counted, title
+    from extbnsl.run.wording import title
 
     if {"seconds", "stages"} <= stats.keys():
         spent = [(title(stage), each["seconds"]) for stage, each in stats["stages"].items()]

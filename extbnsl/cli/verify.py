@@ -1,9 +1,8 @@
 """`extbnsl verify`: check a result against its data."""
 
 import argparse
-import contextlib
 import sys
-from collections.abc import Iterator
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,9 +10,10 @@ from extbnsl.claims import OPTIMAL, TIME_LIMIT
 from extbnsl.cli import options
 from extbnsl.cli.console import remark, say
 from extbnsl.cli.reading import read_problem
+from extbnsl.errors import RunDirectoryError
+from extbnsl.figures import counted
 
 if TYPE_CHECKING:
-    from extbnsl.events import Observer
     from extbnsl.verify.optimality import Optimality
 
 DOES_NOT_HOLD = 31
@@ -23,9 +23,9 @@ MOST_NAMES = 10  # that a sentence lists
 EPILOG = """\
 Recomputes the cost of the network from the data with code of its own, and
 checks every claim of the result. If the result has a certificate of its
-optimality, that is checked too, as far as the time limit allows. Give the same
-data options as for solve. Exit code 0 if everything holds that was checked, 31
-if anything does not.
+optimality, that is checked too, as far as the time limit allows. Reads the data
+with the options of the solve, as the result has them; those given here replace
+them. Exit code 0 if everything holds that was checked, 31 if anything does not.
 
 example:
   extbnsl verify wdbc.run wdbc.csv
@@ -48,13 +48,14 @@ def run(given: argparse.Namespace) -> int:
     from extbnsl.machine.budgets import Budgets, Deadline, default_threads
     from extbnsl.machine.workers import Workers
     from extbnsl.results.reading import read_result
+    from extbnsl.run.screen import told_on
     from extbnsl.verify.optimality import verify_optimality
     from extbnsl.verify.verdict import verify
 
     deadline = Deadline.after(SECONDS if given.time_limit is None else given.time_limit)
     document = read_result(given.result)
-    problem, _ = read_problem(given.data, options.data_options(given), Budgets())
-    with _progress() as tell:
+    problem, _ = read_problem(given.data, _data_options(given, document), Budgets())
+    with told_on(sys.stderr) as tell:
         tell(StageStarted("verify", "scoring the network again"))
         verdict = verify(document, problem)
         findings, proof = verdict.findings, ""
@@ -78,24 +79,19 @@ def run(given: argparse.Namespace) -> int:
     return 0
 
 
-@contextlib.contextmanager
-def _progress() -> "Iterator[Observer]":
-    """An observer that says on standard error what goes on, if that takes some seconds; in place on a terminal."""
-    from extbnsl.run import progress
-    from extbnsl.run.screen import Screen, is_screen
+def _data_options(given: argparse.Namespace, document: Mapping[str, Any]) -> dict[str, Any]:
+    """The data options that are given, and those of the result in place of those that are not."""
+    from extbnsl.data.treatment import chosen
+    from extbnsl.files.shapes import by_name, either, misfit, text, truth
 
-    if not is_screen(sys.stderr):
-        table = progress.Table(progress.line_writer(sys.stderr))
-        with progress.beating(table.beat):
-            yield table
-        return
-    screen = Screen(sys.stderr)
-    table = progress.Table(screen.write, show=screen.show)
-    try:
-        with progress.beating(table.beat):
-            yield table
-    finally:
-        screen.show("")
+    provenance = document.get("provenance")
+    kept = provenance.get("data_options", {}) if isinstance(provenance, dict) else {}
+    if misfit(kept, by_name(either(truth, text))) or not kept.keys() <= set(options.DATA_OPTIONS):
+        raise RunDirectoryError(f"The 'data_options' of {given.result} are none of extbnsl's; give a solve's result.")
+    asked = chosen(options.data_options(given))
+    if used := [f"{name} {value}" for name, value in kept.items() if name not in asked]:
+        remark(f"Reads the data as the solve did: {', '.join(used)}.")
+    return kept | asked
 
 
 def _unproved(document: dict[str, Any]) -> str:
@@ -111,7 +107,7 @@ def _unproved(document: dict[str, Any]) -> str:
 def _told(optimality: "Optimality") -> str:
     """One or more sentences about how much of the optimality is proved; nothing was found to be wrong."""
     most = optimality.max_parents
-    among = "" if most is None else f" among networks of at most {most} parent{'' if most == 1 else 's'} a variable"
+    among = "" if most is None else f" among networks of at most {counted(most, 'parent')} a variable"
     if optimality.complete:
         return f"Optimality{among} proved by certificate."
     told = []

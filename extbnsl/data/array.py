@@ -1,7 +1,7 @@
 """Data sets from numpy arrays."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -9,20 +9,20 @@ from numpy.typing import ArrayLike, NDArray
 from extbnsl.data.column import Column, clean_name, narrowest
 from extbnsl.data.dataset import Dataset
 from extbnsl.data.encode import prepare
-from extbnsl.data.treatment import Treatment, treatment
+from extbnsl.data.treatment import Options, Treatment, treatment
 from extbnsl.errors import InputError
 
 SOURCE = "<array>"
 
 
-def from_array(array: ArrayLike, names: Sequence[str] | None = None, **asked: Any) -> Dataset:
+def from_array(array: ArrayLike, names: Sequence[str] | None = None, **options: Unpack[Options]) -> Dataset:
     """The data set in a 2-D array (N, n) of integers, booleans or floats.
 
     The labels are the numbers, negative ones too, in numeric order; booleans are "False" and "True". NaN is
     a missing value. Floats must be whole numbers, unless `discretise` or `discrete` is given. `names` defaults to X0,
-    X1, ...; `asked` are the options of `treatment`. Raises InputError for other shapes and dtypes.
+    X1, ...; `options`: see `treatment.Options`. Raises InputError for other shapes and dtypes.
     """
-    wanted = treatment(**asked)
+    wanted = treatment(**options)
     values = _checked(array)
     labels = [f"X{j}" for j in range(values.shape[1])] if names is None else [clean_name(str(name)) for name in names]
     if len(labels) != values.shape[1]:

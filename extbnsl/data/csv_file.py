@@ -3,7 +3,7 @@
 from dataclasses import replace
 from itertools import chain
 from os import PathLike
-from typing import Any
+from typing import Unpack
 
 from extbnsl.data.arities import read_arities
 from extbnsl.data.dataset import Dataset
@@ -14,7 +14,7 @@ from extbnsl.data.header import Judged, judge, told, with_header, without_header
 from extbnsl.data.reading import Reading
 from extbnsl.data.table import parse
 from extbnsl.data.text import source_name, text_blocks
-from extbnsl.data.treatment import treatment
+from extbnsl.data.treatment import Options, treatment
 from extbnsl.errors import InputError
 
 
@@ -25,19 +25,19 @@ def read_csv(
     delimiter: str | None = None,
     arities: str | PathLike[str] | None = None,
     reading: Reading | None = None,
-    **asked: Any,
+    **options: Unpack[Options],
 ) -> Dataset:
     """The data set in a delimited text file, plain or gzip; "-" is standard input.
 
     `header`: whether the first row has the names; None decides as `header.judge` says. Without one the
     names are X0, X1, ... `delimiter`: one character (a space stands for any run of blanks); None decides as
     `sniff_delimiter` says. `arities`: a file of declared arities, see `read_arities`. `reading`: what it may take, and
-    who hears of it. `asked`: the options of `treatment`. States are the texts, without surrounding blanks, sorted as
+    who hears of it. `options`: see `treatment.Options`. States are the texts, without surrounding blanks, sorted as
     `column.ordered` says. Raises InputError for whatever cannot be used, BudgetError if the memory or the time does
     not do.
     """
     reading = reading or Reading()
-    wanted = treatment(**asked, arities=None if arities is None else read_arities(arities))
+    wanted = treatment(**options, arities=None if arities is None else read_arities(arities))
     given = None if delimiter is None else given_delimiter(delimiter)
     source = source_name(path)
     blocks = text_blocks(path, reading)

@@ -1,7 +1,7 @@
 """Data sets from data frames: whatever has `.columns` and gives a column for `frame[name]`."""
 
 from collections import defaultdict
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -9,21 +9,21 @@ from extbnsl.data.array import column_of_numbers
 from extbnsl.data.column import Column, check_names, clean_name, narrowest
 from extbnsl.data.dataset import Dataset
 from extbnsl.data.encode import prepare
-from extbnsl.data.treatment import treatment
+from extbnsl.data.treatment import Options, treatment
 from extbnsl.errors import InputError
 
 SOURCE = "<dataframe>"
 
 
-def from_dataframe(frame: Any, **asked: Any) -> Dataset:
+def from_dataframe(frame: Any, **options: Unpack[Options]) -> Dataset:
     """The data set in a data frame, of pandas or of anything alike.
 
     `frame.columns` are the names and `frame[name]` a column: with `.to_numpy()`, or a sequence; of booleans,
     integers, floats, texts, categories or other objects that have a text. None, NaN and NA are missing, and
     so are the texts in `missing.MARKERS`. Whole floats are labelled as integers. A declared category that
-    does not occur is no state. `asked` are the options of `treatment`. Raises InputError for what cannot be used.
+    does not occur is no state. `options`: see `treatment.Options`. Raises InputError for what cannot be used.
     """
-    wanted = treatment(**asked)
+    wanted = treatment(**options)
     if not hasattr(frame, "columns") or not hasattr(frame, "__getitem__"):
         raise InputError(f"{SOURCE}: a {type(frame).__name__} has no columns: give a data frame.")
     keys = list(frame.columns)

@@ -3,7 +3,7 @@
 import csv
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypedDict
 
 from extbnsl.data.column import Column, clean_name, listed
 from extbnsl.data.discretise import Rule, parse_rule
@@ -11,6 +11,8 @@ from extbnsl.data.missing import MARKERS, check_rule
 from extbnsl.errors import InputError
 
 ALL = "all"  # for --discrete: every column
+
+DEFAULT = ("missing", "refuse")
 
 Texts = str | Sequence[str] | None  # "a,b" or ("a", "b")
 
@@ -48,6 +50,29 @@ class Treatment:
         return self.discrete is None or name in self.discrete
 
 
+class Options(TypedDict, total=False):
+    """The options of every source of data.
+
+    Those of several texts take a sequence, or one text with commas; in that, double quotes keep a comma in a name.
+    `missing`: "refuse" (default), "drop" the record, or make it a "state". `na`: further texts that stand for a missing
+    value. `columns`, `drop`: the columns to use and to leave out. `discrete`: columns to take as they are however many
+    states they have, or "all". `discretise`: "mean", "quantile:k", "width:k" or "paper" for the columns that need it,
+    and COLUMN=RULE for one column.
+    """
+
+    missing: str
+    na: Texts
+    columns: Texts
+    drop: Texts
+    discrete: Texts
+    discretise: Texts
+
+
+def chosen(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of reading data that are not as they are by default."""
+    return {name: value for name, value in options.items() if value is not None and (name, value) != DEFAULT}
+
+
 def treatment(
     *,
     missing: str = "refuse",
@@ -58,13 +83,9 @@ def treatment(
     discretise: Texts = None,
     arities: Mapping[str, int] | None = None,
 ) -> Treatment:
-    """The Treatment that these options ask for; InputError for rules that are unknown or exclude each other.
+    """The Treatment that these `Options` ask for, with declared numbers of states.
 
-    Options of several texts take a sequence, or one text with commas; in that, double quotes keep a comma in a name.
-    `missing`: "refuse", "drop" the record, or make it a "state". `na`: further texts that stand for a missing value.
-    `columns`, `drop`: the columns to use and to leave out. `discrete`: columns to take as they are however many states
-    they have, or "all". `discretise`: "mean", "quantile:k", "width:k" or "paper" for the columns that need it, and
-    COLUMN=RULE for one column. `arities`: the numbers of states of columns.
+    Raises InputError for rules that are unknown or exclude each other.
     """
     check_rule(missing)
     rules = _rules(_texts(discretise))

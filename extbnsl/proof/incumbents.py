@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from extbnsl.bounds.groups import WIDEST
 from extbnsl.claims import tolerance
 from extbnsl.events import IncumbentFound, StageAdvanced
+from extbnsl.figures import counted, format_cost
 from extbnsl.files.lists import FamilyLists
 from extbnsl.kernels.varsets import add, pack
 from extbnsl.orders.local_search import BRIEF, USUAL, Effort, Incumbent, search_orders
@@ -26,7 +27,7 @@ FACTOR = 4  # by which it grows before it looks again
 def find_incumbents(components: tuple[Component, ...], floors: list[float], context: Context) -> list[Part]:
     """A good order of each component; its floor bounds its cost from below. After a stop: one quick descent each."""
     count, largest = len(components), max(component.size for component in components)
-    detail = f"{largest} variable{'' if largest == 1 else 's'}"
+    detail = counted(largest, "variable")
     if count > 1:
         detail = f"{count} components of up to {detail}"
     parts = []
@@ -36,7 +37,7 @@ def find_incumbents(components: tuple[Component, ...], floors: list[float], cont
             if count > 1:
                 context.observer(StageAdvanced("incumbent", k + 1, count, "components"))
         cost = math.fsum(part.upper_bound for part in parts)
-        summary.append(f"{detail}; cost {round(cost, 3) + 0.0:.3f}")
+        summary.append(f"{detail}; cost {format_cost(cost)}")
         context.observer(IncumbentFound(cost))
     return parts
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from extbnsl.claims import DISK_LIMIT, MEMORY_LIMIT
 from extbnsl.errors import BudgetError
 from extbnsl.events import LayerAdvanced, LayerEnded, Warned
+from extbnsl.figures import counted
 from extbnsl.files import names
 from extbnsl.machine.budgets import too_little_memory
 from extbnsl.machine.workers import Stopped
@@ -30,7 +31,7 @@ KERNEL_BYTES = 5 << 18  # of one thread: the table of a partition, and what a ch
 def piece_sizes(pieces: tuple[Piece, ...], at: int, k: int, standing: Standing) -> str:
     """Whose figures they are, of a piece of component k: such as 'component 2 of 3, 7 variables'."""
     own, components = len(pieces[at].variables), len(standing.parts)
-    size = f"{own} variable{'' if own == 1 else 's'}"
+    size = counted(own, "variable")
     if len(pieces) > 1:
         size = f"piece {at + 1} of {len(pieces)}, {size}"
     return size if components == 1 else f"component {k + 1} of {components}, {size}"
@@ -49,14 +50,10 @@ def searched_piece(search: Search, component: Component, context: Context, commi
             search, state, over = _layers(search, problem, state, component, context, commits)
             problem = replace(problem, limit=search.limit)
         assert state is not None, "a search yields its first state"
-        summary.append(f"{whose}; {_told('layer', state.layer.size)}, {_told('node', state.kept)}")
+        summary.append(f"{whose}; {counted(state.layer.size, 'layer')}, {counted(state.kept, 'node')}")
         answer = _outcome(search, problem, state, commits)
         summary.append("no better network" if answer is None else "a better network")
         return answer
-
-
-def _told(noun: str, count: int) -> str:
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def _layers(

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from extbnsl.figures import format_cost, format_gap
 from extbnsl.files import names
 from extbnsl.files.arrays import StoredFile
 from extbnsl.files.lists import Put, read_lists, write_lists
@@ -84,9 +85,9 @@ class Standing:
     def bounds_told(self) -> str:
         """The bounds of the whole problem, for a person."""
         lower, upper = self.lower_bound, self.upper_bound
-        gap = max(0.0, upper - lower) / max(abs(upper), 1.0)
         whole = "in all: " if len(self.parts) > 1 else ""
-        return f"{whole}best bound {round(lower, 3) + 0.0:.3f}, best network {round(upper, 3) + 0.0:.3f}, gap {gap:.2%}"
+        costs = f"best bound {format_cost(lower)}, best network {format_cost(upper)}"
+        return f"{whole}{costs}, gap {format_gap(lower, upper)}"
 
     def counted(self) -> dict[str, int]:
         """The counters with those of the search that is going on."""

@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 MOST_BYTES = 1 << 31  # of network.json
 
 
-def outputs(result: "Result", command: str) -> Iterator[tuple[str, bytes]]:
+def outputs(result: "Result", made: Mapping[str, Any]) -> Iterator[tuple[str, bytes]]:
     """The files that tell a result, as (name, content); the parameters are in them if the result has data.
 
-    The result itself comes first, and nothing else is computed before it is taken.
+    `made`: see `Result.document`. The result itself comes first, and nothing else is computed before it is taken.
     """
-    yield _file(RESULT, json_text(result.document(command), indent=1))
+    yield _file(RESULT, json_text(result.document(made), indent=1))
     yield from networks(result.network, result.dataset, result.cost)
 
 

@@ -49,8 +49,8 @@ class Result:
     def optimal(self) -> bool:
         return self.status == OPTIMAL
 
-    def document(self, command: str | None = None) -> dict[str, Any]:
-        """The content of result.json."""
+    def document(self, made: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """The content of result.json; `made` joins the provenance: the command and its data options."""
         names = self.network.names
         return {
             "format_version": FORMAT_VERSION,
@@ -73,7 +73,7 @@ class Result:
                 "options": dict(self.options) | {"seed": self.seed},
                 "data_digest": self.digest,
                 "source": None if self.dataset is None else self.dataset.source,
-                "command": command,
+                **(made or {}),
             },
         }
 

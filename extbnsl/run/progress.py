@@ -25,19 +25,10 @@ from extbnsl.events import (
     StageStarted,
     Warned,
 )
+from extbnsl.figures import format_cost, format_count, format_gap, format_time
 from extbnsl.files.documents import json_text
 from extbnsl.machine.budgets import current_rss, format_size, peak_rss
-from extbnsl.run.wording import (
-    activity,
-    format_cost,
-    format_count,
-    format_gap,
-    format_time,
-    share,
-    title,
-    utc_now,
-    wrapped,
-)
+from extbnsl.run.wording import activity, share, title, utc_now, wrapped
 
 ADVANCE_SECONDS = 2.0  # lines on the advance of one stage keep at least this distance
 SILENCE_SECONDS = 5.0  # a stage or a layer that says nothing for this long gets a line all the same

@@ -1,9 +1,14 @@
-"""A terminal on which progress is shown in place, with modest colour."""
+"""Progress for people who watch: in place and with modest colour on a terminal, line by line elsewhere."""
 
+import contextlib
 import os
 import shutil
 import threading
+from collections.abc import Iterator
 from typing import TextIO
+
+from extbnsl.events import Observer
+from extbnsl.run.progress import Table, beating, line_writer, only_warnings
 
 ERASE = "\r\x1b[K"  # back to the beginning of the line, and delete it
 _DIM, _YELLOW, _END = "\x1b[2m", "\x1b[33m", "\x1b[0m"
@@ -15,6 +20,23 @@ def is_screen(stream: TextIO | None) -> bool:
         return stream is not None and stream.isatty() and os.environ.get("TERM") != "dumb"
     except (OSError, ValueError):
         return False
+
+
+@contextlib.contextmanager
+def told_on(stream: TextIO, quiet: bool = False, seconds_before: float = 0.0) -> Iterator[Observer]:
+    """An observer that tells on `stream` what goes on: in place if that is a terminal, warnings alone if `quiet`."""
+    if quiet:
+        yield only_warnings(line_writer(stream))
+        return
+    screen = Screen(stream) if is_screen(stream) else None
+    write, show = (line_writer(stream), None) if screen is None else (screen.write, screen.show)
+    table = Table(write, seconds_before=seconds_before, show=show)
+    try:
+        with beating(table.beat):
+            yield table
+    finally:
+        if screen is not None:
+            screen.show("")
 
 
 class Screen:

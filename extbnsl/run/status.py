@@ -19,6 +19,7 @@ from typing import Any
 from extbnsl.claims import OPTIMAL
 from extbnsl.errors import InputError, RunDirectoryError
 from extbnsl.events import Committed, Event, IncumbentFound, LayerAdvanced, LayerEnded, StageEnded, StageStarted
+from extbnsl.figures import format_cost, format_count, format_gap, format_time
 from extbnsl.files.documents import json_text
 from extbnsl.files.lock import holder
 from extbnsl.files.manifest import Manifest, read_manifest
@@ -30,7 +31,7 @@ from extbnsl.results.reading import read_result
 from extbnsl.run.directory import resume_command
 from extbnsl.run.progress import Clock, Writer
 from extbnsl.run.remains import check_run
-from extbnsl.run.wording import activity, format_cost, format_count, format_gap, format_time, utc_now
+from extbnsl.run.wording import activity, utc_now
 
 WRITE_SECONDS = 1.0  # advances and the like are written at this distance
 END_SECONDS = 0.1  # what starts or ends is written at this one: small components have many layers

@@ -1,6 +1,5 @@
-"""What events, counts, times and bounds are called before people."""
+"""What events are called before people."""
 
-import math
 import textwrap
 from datetime import UTC, datetime
 
@@ -13,10 +12,10 @@ from extbnsl.events import (
     StageEnded,
     StageStarted,
 )
+from extbnsl.figures import counted, format_cost, format_count
 from extbnsl.machine.budgets import format_size
 
 WIDTH = 80  # of a terminal, at least
-_COUNT_UNITS = ((1e3, "k"), (1e6, "M"), (1e9, "G"))
 _TITLES = {"kernels": "code", "incumbent": "network"}  # of stages whose names are no words for people
 
 
@@ -63,37 +62,6 @@ def layer_name(layer: int, event: LayerAdvanced | LayerEnded) -> str:
 def utc_now() -> str:
     """The time of day in UTC, ISO 8601 with milliseconds."""
     return datetime.now(UTC).isoformat(timespec="milliseconds")
-
-
-def counted(count: int, noun: str, plural: str = "") -> str:
-    """A number with its noun, such as '1 node' or '311.2M nodes'."""
-    return f"{format_count(count)} {noun if count == 1 else plural or noun + 's'}"
-
-
-def format_count(count: float) -> str:
-    """A count for people: exact below 100,000, then such as '311.2M' or '3.57G'."""
-    if count < 100_000:
-        return f"{count:,.0f}"
-    size, unit = next(((s, u) for s, u in _COUNT_UNITS if count < 999.95 * s), (1e12, "T"))
-    return f"{count / size:.2f}{unit}" if count < 9.995 * size else f"{count / size:.1f}{unit}"
-
-
-def format_time(seconds: float) -> str:
-    """Hours, minutes and seconds, such as '0:00:41'."""
-    minutes, second = divmod(int(seconds), 60)
-    return f"{minutes // 60}:{minutes % 60:02}:{second:02}"
-
-
-def format_cost(cost: float, decimals: int = 3) -> str:
-    """A cost in nats, such as '6602.118'; a dash if it is not finite, and never '-0.000'."""
-    return f"{round(cost, decimals) + 0.0:.{decimals}f}" if math.isfinite(cost) else "-"
-
-
-def format_gap(lower_bound: float, upper_bound: float) -> str:
-    """The gap as a share of the upper bound, or of a nat if that is more, such as '0.20%'; a dash without bounds."""
-    if not (math.isfinite(lower_bound) and math.isfinite(upper_bound)):
-        return "-"
-    return f"{max(0.0, upper_bound - lower_bound) / max(abs(upper_bound), 1.0):.2%}"
 
 
 def wrapped(line: str) -> str:

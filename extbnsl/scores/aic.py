@@ -11,4 +11,4 @@ def one_nat(records: int) -> float:
     return 1.0
 
 
-AIC = ParameterScore("aic", "AIC", one_nat)
+AIC = ParameterScore("aic", "AIC", "AIC", one_nat)

@@ -13,4 +13,4 @@ def half_log(records: int) -> float:
     return math.log(records) / 2
 
 
-MDL = ParameterScore("mdl", "MDL", half_log)
+MDL = ParameterScore("mdl", "MDL", "BIC", half_log)

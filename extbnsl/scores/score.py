@@ -21,13 +21,19 @@ if TYPE_CHECKING:
 
 
 class Score(Protocol):
-    """A decomposable score as a cost. name: the word for it in options and documents; title: for people."""
+    """A decomposable score as a cost.
+
+    name: the word for it in options and documents; title: for people; maximised: what people call minus the cost.
+    """
 
     @property
     def name(self) -> str: ...
 
     @property
     def title(self) -> str: ...
+
+    @property
+    def maximised(self) -> str: ...
 
     def cost(self, cells: "Cells") -> float:
         """What a family costs, in nats."""
@@ -53,6 +59,7 @@ class ParameterScore:
 
     name: str
     title: str
+    maximised: str
     parameter: Callable[[int], float]
 
     def cost(self, cells: "Cells") -> float:

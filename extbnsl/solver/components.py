@@ -1,12 +1,11 @@
 """Solving the components of a problem one by one."""
 
-import time
 from collections.abc import Iterable
 from dataclasses import replace
 
 from extbnsl.claims import DISK_LIMIT, MEMORY_LIMIT
 from extbnsl.errors import BudgetError
-from extbnsl.events import Observer, StageAdvanced, StageEnded, StageStarted, ignore
+from extbnsl.events import Observer, StageAdvanced, ignore
 from extbnsl.machine.workers import Stopped
 from extbnsl.parents.components import Component
 from extbnsl.parents.exhaustive.surviving import Survivors
@@ -15,6 +14,7 @@ from extbnsl.proof.context import Context
 from extbnsl.proof.incumbents import find_incumbents
 from extbnsl.proof.pieces import RootPass
 from extbnsl.proof.prove import prove
+from extbnsl.proof.stages import Stages
 from extbnsl.proof.standing import Part, give_up
 
 SMALL = 16  # variables of a component of which nobody wants to hear
@@ -89,11 +89,10 @@ def _prove_small(found: tuple[Component, ...], context: Context, commits: Commit
     small = [k for k, part in enumerate(parts) if not part.proved and found[k].size <= SMALL]
     if len(small) <= FEW:
         return
-    began = time.perf_counter()
     detail = f"{len(small)} of up to {max(found[k].size for k in small)} variables"
-    context.observer(StageStarted("components", detail))
-    try:
-        _prove_each(small, found, replace(context, stages=context.stages.quiet()), commits, context.observer)
-    finally:
-        told = f"{detail}; {commits.standing.bounds_told()}"
-        context.observer(StageEnded("components", time.perf_counter() - began, told))
+    uncounted = Stages(context.observer, {})  # its seconds are those of the stages within
+    with uncounted.stage("components", detail) as summary:
+        try:
+            _prove_each(small, found, replace(context, stages=context.stages.quiet()), commits, context.observer)
+        finally:
+            summary += [detail, commits.standing.bounds_told()]

@@ -1,0 +1,36 @@
+"""How counts, times, costs and gaps are written for people."""
+
+import math
+
+_COUNT_UNITS = ((1e3, "k"), (1e6, "M"), (1e9, "G"))
+
+
+def counted(count: int, noun: str, plural: str = "") -> str:
+    """A number with its noun, such as '1 node' or '311.2M nodes'."""
+    return f"{format_count(count)} {noun if count == 1 else plural or noun + 's'}"
+
+
+def format_count(count: float) -> str:
+    """A count for people: exact below 100,000, then such as '311.2M' or '3.57G'."""
+    if count < 100_000:
+        return f"{count:,.0f}"
+    size, unit = next(((s, u) for s, u in _COUNT_UNITS if count < 999.95 * s), (1e12, "T"))
+    return f"{count / size:.2f}{unit}" if count < 9.995 * size else f"{count / size:.1f}{unit}"
+
+
+def format_time(seconds: float) -> str:
+    """Hours, minutes and seconds, such as '0:00:41'."""
+    minutes, second = divmod(int(seconds), 60)
+    return f"{minutes // 60}:{minutes % 60:02}:{second:02}"
+
+
+def format_cost(cost: float, decimals: int = 3) -> str:
+    """A cost in nats, such as '6602.118'; a dash if it is not finite, and never '-0.000'."""
+    return f"{round(cost, decimals) + 0.0:.{decimals}f}" if math.isfinite(cost) else "-"
+
+
+def format_gap(lower_bound: float, upper_bound: float) -> str:
+    """The gap as a share of the upper bound, or of a nat if that is more, such as '0.20%'; a dash without bounds."""
+    if not (math.isfinite(lower_bound) and math.isfinite(upper_bound)):
+        return "-"
+    return f"{max(0.0, upper_bound - lower_bound) / max(abs(upper_bound), 1.0):.2%}"

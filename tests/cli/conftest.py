@@ -1,0 +1,22 @@
+"""Fixtures of the tests of the command line."""
+
+import numpy as np
+import pytest
+from commands import a_table
+from flat import solve
+
+from extbnsl.data import from_array
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path, monkeypatch):
+    """Every test runs in a folder of its own, with data.csv."""
+    monkeypatch.chdir(tmp_path)
+    np.savetxt("data.csv", a_table(), fmt="%d", delimiter=",", header="a,b,c,d", comments="")
+    return tmp_path
+
+
+@pytest.fixture(scope="module")
+def solved():
+    """A real result, to be changed as a test needs it."""
+    return solve(from_array(a_table(), ["a", "b", "c", "d"]))
