@@ -45,11 +45,6 @@ def shrink(patch, **values):
         patch_everywhere(patch, SMALL[name], name, value)
 
 
-def load_no_kernels(patch):
-    """Kernels are loaded when they are first called: the toy problem that every solve begins with takes long."""
-    patch_everywhere(patch, "solver.warm_up", "load_kernels", lambda *_: None)
-
-
 def as_they_stand(tables, n, *_):
     """In place of `search_orders`: the variables in their order."""
     order, halt = np.arange(n), np.ones(1, np.uint8)

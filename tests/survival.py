@@ -8,7 +8,7 @@ import numpy as np
 from cases import dataset_of, random_dataset
 from disk import Disk
 from flat import solve
-from patching import as_they_stand, load_no_kernels, shrink
+from patching import as_they_stand, shrink
 
 import extbnsl.proof.commits
 import extbnsl.proof.effort
@@ -34,7 +34,6 @@ def spill_and_commit(patch):
 
     The incumbents are poor, so that most nodes are kept and the optimum is found by the search.
     """
-    load_no_kernels(patch)
     patch.setattr(extbnsl.proof.commits, "COMMIT_SECONDS", -1.0)
     patch.setattr(extbnsl.proof.commits, "COMMIT_SHARE", math.inf)
     shrink(patch, WIDEST=3, BESIDE_CLUSTERS=3, LOW_BITS=1, FENCE_NODES=2, LEAST_SOURCES=2, LEAST_TASK_BYTES=400)

@@ -15,7 +15,7 @@ EXAMPLE = Path(__file__).resolve().parents[1] / "examples" / "asia.csv"
 
 # A room may import from its own floor and from lower ones: the ground comes first. Folders in a room belong to it.
 FLOORS = (
-    ("version", "errors", "events", "claims", "figures"),
+    ("version", "errors", "events", "claims", "figures", "compiling"),
     ("kernels",),
     ("machine",),
     ("files",),
@@ -36,7 +36,18 @@ FLOORS = (
 )
 FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
 LIGHT = (
-    *("errors", "events", "claims", "figures", "version", "data", "networks.network", "formats.bif", "machine.budgets"),
+    *(
+        "errors",
+        "events",
+        "claims",
+        "figures",
+        "compiling",
+        "version",
+        "data",
+        "networks.network",
+        "formats.bif",
+        "machine.budgets",
+    ),
     *("files.atomic", "files.store", "files.manifest", "run.directory", "run.progress", "cli"),
 )
 HEAVY = ("numba", "h5py")

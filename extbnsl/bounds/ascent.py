@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from extbnsl.bounds.cuts import MEMBERS, count_times, has, holds, is_cluster
 from extbnsl.bounds.multipliers import UNIT, FamilyArrays, Multipliers, multipliers_of, reduce, whole_units
 from extbnsl.kernels.bits import assign, lowest, u64
-from extbnsl.kernels.compiler import inlined, njit
+from extbnsl.kernels.compiler import inlined, inner, njit
 from extbnsl.kernels.random import new_state, random_below, random_share
 from extbnsl.kernels.varsets import words
 from extbnsl.machine.workers import Workers
@@ -52,7 +52,7 @@ def find_multipliers(
     return multipliers_of(families, cuts[whole > 0], whole[whole > 0])
 
 
-@njit
+@inner
 def _collect_free(families, reduced, free, x):
     """The parent sets of child x that cost nothing more than its cheapest, into free[0][x], their number into
     free[1][x]."""
@@ -67,7 +67,7 @@ def _collect_free(families, reduced, free, x):
     counts[x] = count
 
 
-@njit
+@inner
 def _peel(members, free):
     """Take members with a free parent set outside the set away, again and again; whether any are left."""
     sets, counts = free
@@ -98,7 +98,7 @@ def _peel(members, free):
     return left
 
 
-@njit
+@inner
 def _shrink(members, free, state):
     """Make the set smaller, by inclusion the least of which no member can be peeled; members tried in random order."""
     order = np.empty(members.size << 6, np.int64)
@@ -118,7 +118,7 @@ def _shrink(members, free, state):
                 assign(members, trial)
 
 
-@njit
+@inner
 def _raise_cluster(cut, families, reduced, free, times):
     """Raise the multiplier of a cluster until a family becomes free; by how much (infinity if that cannot be)."""
     parents, first = families.parents, families.first
@@ -157,7 +157,7 @@ def _copy_cut(source, target):
         assign(target[k], source[k])
 
 
-@njit
+@inner
 def _ascend(families, reduced, cuts, weights, count, state):
     """Greedy dual ascent from the given multipliers; `reduced` fits them and follows. The number of cuts after.
 
@@ -191,7 +191,7 @@ def _ascend(families, reduced, cuts, weights, count, state):
     return count
 
 
-@njit
+@inner
 def _give_up(families, reduced, cut, weight, times):
     """Lower the multiplier of a cut by `weight`; the change of the sum of the children's least costs."""
     parents, first = families.parents, families.first
@@ -211,7 +211,7 @@ def _give_up(families, reduced, cut, weight, times):
     return change
 
 
-@njit
+@inner
 def _all_weights(cuts, weights, count):
     """The sum of the multipliers, twice those of three clusters."""
     total = 0.0
@@ -264,7 +264,7 @@ def improve(families, cuts, weights, count, rounds, seed, halt):
     return count, best
 
 
-@njit
+@inner
 def _left_of_cut(cut, varset, left):
     """What a node leaves of a cut into `left`, whether anything; of three clusters two are no better than one."""
     disjoint = 0
@@ -307,7 +307,7 @@ def ascend_nodes(varsets, g, limit, families, clusters, keep, halt):
         keep[i] = g[i] + least.sum() + _all_weights(trial[0], trial[1], count) < limit
 
 
-@njit
+@inner
 def _at_node(varset, families, own):
     """The families with their parents inside `varset` given, and its variables free of cost, into `own`."""
     first = families.first

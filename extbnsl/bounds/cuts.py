@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.kernels.bits import u64
-from extbnsl.kernels.compiler import njit
+from extbnsl.kernels.compiler import inner
 
 MEMBERS = 3  # clusters of a cut, at most
 
@@ -72,25 +72,25 @@ def requirements(cuts: NDArray[np.uint64]) -> NDArray[np.int64]:
     return (cuts.any(axis=2).sum(axis=1, dtype=np.int64) + 1) >> 1
 
 
-@njit
+@inner
 def has(varset, x):
     """Whether x is a member: 1 or 0."""
     return (varset[x >> 6] >> u64(x & 63)) & u64(1)
 
 
-@njit
+@inner
 def holds(cut, x):
     """Whether x is in a cluster of the cut, so that families of x may count for it."""
     return has(cut[0], x) or has(cut[1], x) or has(cut[2], x)
 
 
-@njit
+@inner
 def is_cluster(cut):
     """Whether the cut is one cluster only."""
     return not cut[1].any()
 
 
-@njit
+@inner
 def count_times(parents, cut, x, lo, hi, times):
     """times[j], uint8: how much family j of child x, lo <= j < hi, counts for the cut: 0, 1 or 2."""
     times[lo:hi] = 0

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.kernels.bits import lowest, u64
-from extbnsl.kernels.compiler import njit
+from extbnsl.kernels.compiler import inner, njit
 
 
 class GroupBound(NamedTuple):
@@ -122,13 +122,13 @@ def pattern_table(masks, costs, first):
     return table
 
 
-@njit
+@inner
 def _smaller(x, y):
     """The smaller of two numbers that are not NaN: unlike min(), this becomes one vector instruction."""
     return x if x < y else y
 
 
-@njit
+@inner
 def _spread_minima(values, bits):
     """values[A] = least of values[B] over the subsets B of A, in place; 2^bits values."""
     done = 0

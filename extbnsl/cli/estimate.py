@@ -85,6 +85,6 @@ def _estimate(given: argparse.Namespace, interrupts: Interrupts) -> "Estimate":
             budgets,
             given.scratch_dir,
             effort=given.effort,
-            observer=combine(arming(interrupts, lambda: None, STOPPING), told),
+            observer=combine(arming(interrupts, STOPPING), told),
             stop=interrupts.stop,
         )

@@ -75,7 +75,7 @@ def _scores(given: argparse.Namespace, interrupts: Interrupts) -> Any:
                 options.claim_of(given),
                 budgets,
                 given.scratch_dir,
-                observer=combine(arming(interrupts, lambda: None, STOPPING), told),
+                observer=combine(arming(interrupts, STOPPING), told),
                 stop=interrupts.stop,
             )
     except Stopped:

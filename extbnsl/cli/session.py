@@ -3,7 +3,7 @@
 import contextlib
 import sys
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -89,26 +89,9 @@ def tell(document: Mapping[str, Any], folder: Path, telling: Telling) -> None:
         say(summary(document, folder, telling.network))
 
 
-def arming(interrupts: Interrupts, clean_up: Callable[[], None], sentence: str) -> "Observer":
-    """An observer that makes a signal ask to stop, with this sentence, once the kernels are loaded.
-
-    Until then a signal calls `clean_up` and ends the process: there is nothing to write, and compiling cannot be
-    stopped.
-    """
-
-    def observe(event: "Event") -> None:
-        if _loading(event):
-            interrupts.leave_with(clean_up)
-        else:
-            interrupts.arm(sentence)
-
-    return observe
-
-
-def _loading(event: "Event") -> bool:
-    from extbnsl.events import StageStarted
-
-    return isinstance(event, StageStarted) and event.stage == "kernels"
+def arming(interrupts: Interrupts, sentence: str) -> "Observer":
+    """An observer that makes a signal ask to stop, with this sentence, once work has begun."""
+    return lambda event: interrupts.arm(sentence)
 
 
 @contextlib.contextmanager
@@ -117,8 +100,8 @@ def _observed(
 ) -> "Iterator[Observer]":
     """An observer that reports to standard error, to the logs and to status.json, and begins the run.
 
-    `first` are the lines that both begin with. The run begins with the first event after the kernels are loaded: before
-    that there is nothing to write.
+    `first` are the lines that both begin with. The run begins with the first event: before that there is nothing to
+    write.
     """
     from extbnsl.events import Warned
     from extbnsl.run import progress
@@ -129,7 +112,7 @@ def _observed(
         run.append(TEXT_LOG, line)
 
     def begin(event: "Event") -> None:
-        if not run.begun and not _loading(event):
+        if not run.begun:
             run.begin()
             for warning in run.warnings:
                 observe(Warned(warning))
@@ -144,7 +127,7 @@ def _observed(
     table = progress.Table(log, seconds_before=before)
     with told_on(sys.stderr, quiet, before) as told, progress.beating(table.beat, status.beat):
         observe = progress.combine(
-            arming(interrupts, run.discard, clear + _stopping(run)),
+            arming(interrupts, clear + _stopping(run)),
             begin,
             progress.json_lines(lambda line: run.append(EVENTS_LOG, line), seconds_before=before),
             table,

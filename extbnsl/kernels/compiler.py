@@ -18,6 +18,9 @@ from pathlib import Path
 from typing import Any
 
 import numba
+import numba.core.event
+
+from extbnsl import compiling
 
 _TOP = Path(__file__).parents[2]  # where the package lies
 _unkept: set[str] = set()  # folders that cannot be written
@@ -108,11 +111,57 @@ def cache_warning() -> str | None:
     )
 
 
+class _Listener(numba.core.event.Listener):
+    """Keeps account of what the compiler does for this package, each kernel that another one needs included."""
+
+    def on_start(self, event: Any) -> None:
+        if _is_own(event.data["dispatcher"].py_func):
+            compiling.began()
+
+    def on_end(self, event: Any) -> None:
+        if _is_own(event.data["dispatcher"].py_func):
+            compiling.ended()
+
+
+def _is_own(function: Callable[..., Any]) -> bool:
+    return function.__module__.partition(".")[0] == __name__.partition(".")[0]
+
+
+numba.core.event.register("numba:compile", _Listener())
+
 config: Any = numba.config
 
 
-def njit(kernel: Callable[..., Any], **options: Any) -> Any:
-    """Compile a kernel when it is first called: cached, without the interpreter lock, division as in C."""
+class _Inner(numba.core.registry.CPUDispatcher):
+    """A kernel for other kernels alone: called from Python it would end the process."""
+
+    def __call__(self, *arguments: Any) -> Any:
+        raise TypeError(f"{self.py_func.__name__} is for kernels; Python cannot call it.")
+
+
+def njit(kernel: Callable[..., Any]) -> Any:
+    """A kernel that Python calls."""
+    return _made(kernel)
+
+
+def inner(kernel: Callable[..., Any], **options: Any) -> Any:
+    """A kernel that other kernels call. Without a way in from Python it compiles in four fifths of the time."""
+    made = _made(kernel, no_cpython_wrapper=True, **options)
+    made.__class__ = _Inner
+    return made
+
+
+def inlined(kernel: Callable[..., Any]) -> Any:
+    """An inner kernel whose code becomes part of the kernels that call it: for small steps of inner loops.
+
+    A kernel that takes arrays counts a reference to each when it is called, which takes longer than a small step.
+    """
+    return inner(kernel, forceinline=True)
+
+
+def _made(kernel: Callable[..., Any], **options: Any) -> Any:
+    """A kernel, compiled when it is first called: cached, without the interpreter lock, division as in C."""
+    compiling.add_known()
     folder = _cache_folder(kernel.__module__)
     make = numba.njit(cache=folder is not None, nogil=True, error_model="numpy", **options)
     if folder is None:
@@ -126,14 +175,6 @@ def njit(kernel: Callable[..., Any], **options: Any) -> Any:
         config.CACHE_DIR = others
     _need_no_cache(compiled._cache)
     return compiled
-
-
-def inlined(kernel: Callable[..., Any]) -> Any:
-    """A kernel whose code becomes part of the kernels that call it: for small steps of inner loops.
-
-    A kernel that takes arrays counts a reference to each when it is called, which takes longer than a small step.
-    """
-    return njit(kernel, forceinline=True)
 
 
 def _need_no_cache(cache: Any) -> None:

@@ -3,10 +3,10 @@
 import numpy as np
 
 from extbnsl.kernels.bits import u64
-from extbnsl.kernels.compiler import inlined, njit
+from extbnsl.kernels.compiler import inlined, inner
 
 
-@njit
+@inner
 def new_state(seed):
     """A state for a seed; different seeds have different ones."""
     return np.array([u64(seed) * u64(2654435761) + u64(88172645463325252)])

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.kernels.bits import highest, lowest, popcount, u64
-from extbnsl.kernels.compiler import inlined, njit
+from extbnsl.kernels.compiler import inlined, inner
 
 BLOCK = 64  # ranks
 
@@ -112,7 +112,7 @@ def place_of(rank, places):
     return places[block, 1] + popcount(before)
 
 
-@njit
+@inner
 def find_place(place, places):
     """The block with the entry at `place`, and the bits of its ranks before that one."""
     lo, hi = np.int64(0), places.shape[0]

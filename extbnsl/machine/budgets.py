@@ -16,6 +16,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from extbnsl.compiling import clock
 from extbnsl.errors import BudgetError, InputError
 
 CGROUPS = Path("/sys/fs/cgroup")
@@ -89,22 +90,22 @@ class Granted:
 
 @dataclass(frozen=True)
 class Deadline:
-    """A moment of the monotonic clock, in seconds; infinity for 'whenever'."""
+    """A moment of `compiling.clock`, in seconds; infinity for 'whenever'."""
 
     at: float = math.inf
 
     @classmethod
     def after(cls, seconds: float | None) -> "Deadline":
         """The moment `seconds` from now; None is no limit."""
-        return cls() if seconds is None else cls(time.monotonic() + seconds)
+        return cls() if seconds is None else cls(clock() + seconds)
 
     def remaining(self) -> float:
         """Seconds left, never below zero."""
-        return max(0.0, self.at - time.monotonic())
+        return max(0.0, self.at - clock())
 
     def passed(self) -> bool:
         """Whether the moment is over."""
-        return time.monotonic() >= self.at
+        return clock() >= self.at
 
 
 def parse_size(size: str | int, option: str, least: int = 1) -> int:

@@ -3,7 +3,6 @@
 import contextlib
 import os
 import signal
-from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
@@ -16,14 +15,13 @@ NOTHING_WRITTEN = "Interrupted before there was a result; nothing was written."
 class Interrupts:
     """What Ctrl-C, SIGTERM and SIGHUP do while a command runs; a context manager.
 
-    The first signal is a KeyboardInterrupt at first. After `leave_with` it ends the process at once, and after `arm` it
-    makes `stop` answer INTERRUPTED, which whoever works polls. The second signal ends the process at once.
+    The first signal is a KeyboardInterrupt; after `arm` it makes `stop` answer INTERRUPTED, which whoever works polls.
+    The second signal ends the process at once.
     """
 
     def __init__(self) -> None:
         self._reason: str | None = None
         self._said: str | None = None
-        self._clean_up: Callable[[], None] | None = None
         self._previous: dict[signal.Signals, Any] = {}
 
     def __enter__(self) -> "Interrupts":
@@ -35,13 +33,6 @@ class Interrupts:
     def __exit__(self, *_: object) -> None:
         for number, handler in self._previous.items():
             signal.signal(number, handler)
-
-    def leave_with(self, clean_up: Callable[[], None]) -> None:
-        """From now on, until `arm`, the first signal calls `clean_up` and ends the process.
-
-        For work in threads that nothing can stop, such as compiling: an exception would have to wait for them.
-        """
-        self._clean_up = clean_up
 
     def arm(self, sentence: str) -> None:
         """From now on the first signal says `sentence` and asks to stop; whoever works polls `stop`."""
@@ -55,14 +46,9 @@ class Interrupts:
         if self._reason is not None:
             os._exit(KILLED)
         self._reason = INTERRUPTED
-        if self._said is not None:
-            _say(self._said)
-        elif self._clean_up is not None:
-            self._clean_up()
-            _say(f"extbnsl: {NOTHING_WRITTEN}")
-            os._exit(KILLED)
-        else:
+        if self._said is None:
             raise KeyboardInterrupt
+        _say(self._said)
 
 
 def _say(sentence: str) -> None:

@@ -2,7 +2,6 @@
 
 import itertools
 import threading
-import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_EXCEPTION, Executor, Future, ThreadPoolExecutor, wait
@@ -10,6 +9,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from extbnsl.compiling import clock
 from extbnsl.errors import BudgetError
 
 T = TypeVar("T")
@@ -42,8 +42,8 @@ class Patience:
     def over(self) -> bool:
         """Whether it was time to stop, when this was asked so many seconds ago or more."""
         if self._since is None and self._stop() is not None:
-            self._since = time.monotonic()
-        return self._since is not None and time.monotonic() - self._since >= self._seconds
+            self._since = clock()
+        return self._since is not None and clock() - self._since >= self._seconds
 
 
 class Workers:

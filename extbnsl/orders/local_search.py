@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.kernels.bits import assign, flip
-from extbnsl.kernels.compiler import inlined, njit
+from extbnsl.kernels.compiler import inlined, inner, njit
 from extbnsl.kernels.random import random_below
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.parents.best_score import ByteTables, first_inside, scratch
@@ -130,7 +130,7 @@ def _choose(child, varset, place, gained, tables, rows):
     return first_inside(child, varset, begin, end, tables, rows)
 
 
-@njit
+@inner
 def _score_places(order, begin, end, places, prefix, tables, rows):
     """Follow a change of the order at begin <= k < end: places[k] becomes the best choice at place k and prefix[k + 1]
     the varset up to it; returns how many parent sets the order lacks, and the cost of the others."""
@@ -159,7 +159,7 @@ def _insert(order, source, target):
     order[target] = x
 
 
-@njit
+@inner
 def _best_insertion(order, source, places, prefix, tables, rows):
     """The best place for the variable x at `source`, and the changes of the parent sets that lack and of the cost.
 
@@ -206,7 +206,7 @@ def _best_insertion(order, source, places, prefix, tables, rows):
     return target, fewest, best
 
 
-@njit
+@inner
 def _descend(order, dirty, places, prefix, halt, tables, rows):
     """Insertion moves of dirty variables until none has a better place; returns what `_score_places` does.
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.kernels.bits import lowest, u64
-from extbnsl.kernels.compiler import inlined, njit
+from extbnsl.kernels.compiler import inlined, inner, njit
 from extbnsl.kernels.varsets import words
 
 NONE_INSIDE = np.int64(-1)
@@ -129,13 +129,13 @@ def block_row(child, word, block, value, tables):
     return tables.start[child] + ((word * blocks + block) << 8) + value
 
 
-@njit
+@inner
 def scratch(tables):
     """Working space for queries: one position per byte of a varset."""
     return np.empty(tables.members.shape[1], np.int64)
 
 
-@njit
+@inner
 def first_inside(child, varset, begin, end, tables, rows):
     """Position, in the child's score order, of its cheapest parent set inside `varset`; -1 if none is.
 
@@ -182,7 +182,7 @@ class SharedWords(NamedTuple):
     blocks: int
 
 
-@njit
+@inner
 def new_shared_words(tables, low_bits):
     """Room for them, none made yet; None without tables."""
     if tables is None:
@@ -193,7 +193,7 @@ def new_shared_words(tables, low_bits):
     )
 
 
-@njit
+@inner
 def above_low_bytes(varset, row, low_bytes, blocks, bits):
     """The word at `row` of a bitset of parent sets, those with no member outside `varset` in the bytes above the low
     ones, by tables with so many blocks for each child."""

@@ -8,7 +8,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from extbnsl.bounds.ascent import ascend_nodes
 from extbnsl.bounds.groups import (
     BESIDE_CLUSTERS,
     EDGE_NS,
@@ -18,14 +17,13 @@ from extbnsl.bounds.groups import (
     pair_weights,
     split_by_weight,
 )
-from extbnsl.bounds.multipliers import NO_CLUSTERS, families_of
 from extbnsl.bounds.patterns import pattern_bytes
 from extbnsl.kernels.varsets import WORD_BITS
 from extbnsl.parents.components import Component
 from extbnsl.proof.context import Context
 from extbnsl.proof.guide import Guide, guided_problem, labelled_families, rebuilt_grouping, tables_fit
 from extbnsl.proof.methods import Methods
-from extbnsl.search.ancestral import NO_ANCESTRY, frequent_sets
+from extbnsl.search.ancestral import frequent_sets
 from extbnsl.search.forecast import predicted_layers
 from extbnsl.search.layers import Room, search_layers
 from extbnsl.search.node_bound import closed_sets_of
@@ -60,14 +58,6 @@ def worthwhile_ns(edges: float, methods: Methods, polishing: bool) -> float:
     if math.isfinite(edges):
         return min(MOST_NS, SHARE * EDGE_NS * edges)
     return math.inf if polishing else TOO_LARGE_NS
-
-
-def load_rare_kernels() -> None:
-    """Run the kernels that only large searches need, on nothing."""
-    families = families_of((np.zeros((1, 1), np.uint64),), (np.zeros(1),))
-    none, halt = np.zeros(0, np.uint64), np.zeros(1, np.uint8)
-    ascend_nodes(none, np.zeros(0), 0.0, families, NO_CLUSTERS, np.zeros(0, np.uint8), halt)
-    closed_sets_of(none, np.zeros(0), 1, NO_CLUSTERS, NO_ANCESTRY, 0.0)
 
 
 def weighed_grouping(left: Component, context: Context) -> Grouping | None:

@@ -9,7 +9,6 @@ they are a better network than it.
 from dataclasses import replace
 from typing import Protocol
 
-from extbnsl.bounds.lp.polish import load_polish
 from extbnsl.bounds.multipliers import Multipliers
 from extbnsl.claims import NOT_PROVED
 from extbnsl.events import IncumbentFound
@@ -159,7 +158,7 @@ class _Proving:
             seed = self._context.methods.seed + 1
             better = find_better(self._component, self._k, seed, LONG, self._context, self._standing)
             summary.append(self._standing.bounds_told() if better else "no better one found")
-        return _ready_to_polish(self._context) or better
+        return may_polish(self._context.methods) or better
 
     def solve(self, search: Search, guide: Guide) -> Piece | None:
         """Search a piece, if it can be searched."""
@@ -195,16 +194,6 @@ class _Passes:
         self._known += [root_pass(self._search.pieces, self._search.at, one) for one in new]
         self._seen = len(passes)
         return tuple(self._known)
-
-
-def _ready_to_polish(context: Context) -> bool:
-    """Whether multipliers can be polished, and what that takes is loaded."""
-    if not may_polish(context.methods):
-        return False
-    if context.methods.polish is None:
-        with context.stages.stage("kernels", "loading linear programming"):
-            load_polish()
-    return True
 
 
 def _summary(pieces: tuple[Piece, ...], found: Guided) -> str:

@@ -28,7 +28,7 @@ from extbnsl.events import (
 from extbnsl.figures import format_cost, format_count, format_gap, format_time
 from extbnsl.files.documents import json_text
 from extbnsl.machine.budgets import current_rss, format_size, peak_rss
-from extbnsl.run.wording import activity, share, title, utc_now, wrapped
+from extbnsl.run.wording import activity, compiling_told, share, title, utc_now, wrapped
 
 ADVANCE_SECONDS = 2.0  # lines on the advance of one stage keep at least this distance
 SILENCE_SECONDS = 5.0  # a stage or a layer that says nothing for this long gets a line all the same
@@ -178,9 +178,10 @@ class Table:
         """Say what goes on unless something was said less than `seconds` ago; twice as rarely each time it is equal."""
         if self._show is not None:
             return
-        same = self._doing.text == self._said
+        text = compiling_told() or self._doing.text
+        same = text == self._said
         if self._clock() - self._spoken >= (SILENCE_SECONDS * 2**self._repeats if same else seconds):
-            said, repeats = self._doing.text, min(self._repeats + 1, MOST_DOUBLINGS) if same else 1
+            said, repeats = text, min(self._repeats + 1, MOST_DOUBLINGS) if same else 1
             self._say(wrapped(self._doing_told()))
             self._said, self._repeats = said, repeats
 
@@ -194,7 +195,8 @@ class Table:
         left = self._doing.seconds_left(self._clock())
         end = "" if left is None else f", {format_time(round(left))} left"
         disk = f"disk {format_size(self._disk)}, " if self._disk else ""
-        return f"{self._doing.text}{end} (memory {format_size(current_rss())}, {disk}{self._elapsed()})"
+        told = compiling_told() or self._doing.text + end
+        return f"{told} (memory {format_size(current_rss())}, {disk}{self._elapsed()})"
 
     def _say_all(self, lines: Iterable[str]) -> None:
         for line in lines:

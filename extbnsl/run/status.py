@@ -31,7 +31,7 @@ from extbnsl.results.reading import read_result
 from extbnsl.run.directory import resume_command
 from extbnsl.run.progress import Clock, Writer
 from extbnsl.run.remains import check_run
-from extbnsl.run.wording import activity, utc_now
+from extbnsl.run.wording import activity, compiling_told, utc_now
 
 WRITE_SECONDS = 1.0  # advances and the like are written at this distance
 END_SECONDS = 0.1  # what starts or ends is written at this one: small components have many layers
@@ -94,6 +94,8 @@ class StatusFile:
         if self._clock() - self._written >= seconds:
             self._written = self._clock()
             now = {"updated": utc_now(), "elapsed": self._elapsed()}
+            if compiled := compiling_told():
+                now["doing"] = compiled
             self._write(json_text(self._told | now | {"rss_bytes": current_rss(), "peak_rss_bytes": peak_rss()}))
 
     def _elapsed(self) -> float:

@@ -3,6 +3,7 @@
 import textwrap
 from datetime import UTC, datetime
 
+from extbnsl import compiling
 from extbnsl.events import (
     Event,
     IncumbentFound,
@@ -41,6 +42,14 @@ def activity(event: Event) -> str | None:
         case LayerEnded():
             return f"search: {layer_name(min(event.layer + 1, event.layers), event)}"
     return None
+
+
+def compiling_told() -> str | None:
+    """How far compiling is, such as 'code: compiling function 12 of at most 40 (first run only)'; None if it rests."""
+    state = compiling.so_far()
+    if state.since is None:
+        return None
+    return f"code: compiling function {state.done + 1} of at most {state.known} (first run only)"
 
 
 def share(event: Event) -> float | None:

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.kernels.bits import u64
-from extbnsl.kernels.compiler import inlined, njit
+from extbnsl.kernels.compiler import inlined, inner, njit
 from extbnsl.kernels.ranks import find_place, go_to, last_present, start_walk
 
 PACKED_ARITY = 3  # variables of more states are counted one by one: their lanes would be mostly empty
@@ -144,7 +144,7 @@ def _patterns(states: NDArray, arities: NDArray[np.int64]) -> tuple[NDArray[np.u
     return patterns, bits
 
 
-@njit
+@inner
 def _merge(row, weight, cell, entries, cells, bits, patterns, slot):
     """Join, in place, entries of one cell that agree on the lowest `bits` pattern bits; returns their new number."""
     mask = (u64(1) << u64(bits)) - u64(1)
@@ -163,7 +163,7 @@ def _merge(row, weight, cell, entries, cells, bits, patterns, slot):
     return kept
 
 
-@njit
+@inner
 def _drop_singles(row, weight, cell, entries, cells, slot, mlogm):
     """Drop, in place, cells of one entry and number the others without gaps.
 
@@ -192,7 +192,7 @@ def _drop_singles(row, weight, cell, entries, cells, slot, mlogm):
     return kept, named, dropped
 
 
-@njit
+@inner
 def _number(ids, entries, cells, slot):
     """Rename the cells in `ids` to 0, 1, ... in order of appearance; returns how many there are."""
     for c in range(cells):
@@ -208,7 +208,7 @@ def _number(ids, entries, cells, slot):
     return named
 
 
-@njit
+@inner
 def _sum_many_states(acc, cells, at, width, arity, mlogm):
     """Sum of m ln m over cells x states of a packed variable whose first lane starts at bit `at`."""
     mask = (u64(1) << width) - u64(1)
@@ -226,7 +226,7 @@ def _sum_many_states(acc, cells, at, width, arity, mlogm):
     return part
 
 
-@njit
+@inner
 def _sum_two_states(acc, cells, at, width, mlogm):
     """The same for a variable of two states: two independent chains of additions."""
     mask = (u64(1) << width) - u64(1)
@@ -240,7 +240,7 @@ def _sum_two_states(acc, cells, at, width, mlogm):
     return ones_part + zeros_part
 
 
-@njit
+@inner
 def _sum_lanes(ids, row, weight, entries, cells, lanes, width, acc):
     """acc[c] = the lanes of one word, each the records with its variable's states, summed up over a cell's entries.
 
@@ -258,7 +258,7 @@ def _sum_lanes(ids, row, weight, entries, cells, lanes, width, acc):
     return kept
 
 
-@njit
+@inner
 def _count_one(ids, weight, row, column, entries, arity, hist, mlogm):
     """Sum of m ln m over cells x states of one variable, `column` its states; `hist` is zero before and after."""
     for i in range(entries):
@@ -273,7 +273,7 @@ def _count_one(ids, weight, row, column, entries, arity, hist, mlogm):
     return total
 
 
-@njit
+@inner
 def _refined(cell, row, column, arity, entries, refined):
     """refined[i] = the cell of entry i split by the variable whose states are `column`."""
     for i in range(entries):
@@ -291,7 +291,7 @@ def _merge_needed(level, members, nodes, table, slot):
         )
 
 
-@njit
+@inner
 def _push(top, v, nodes, table, slot):
     """Refine node `top` by variable v into node top + 1."""
     row, weight, cell, entries, cells, constant, variable = nodes
@@ -309,7 +309,7 @@ def _push(top, v, nodes, table, slot):
     entries[top + 1], cells[top + 1], variable[top + 1] = e, c, v
 
 
-@njit
+@inner
 def _seek(top, members, nodes, table, slot):
     """Make the stack stand for these members, the last one first, keeping the nodes that it shares.
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.kernels.bits import lowest, popcount, u64
-from extbnsl.kernels.compiler import njit
+from extbnsl.kernels.compiler import inner
 
 VARIABLES = 64  # numbers below it stand for single variables
 ALL_SUCCESSORS = np.uint8(255)  # stands for all variables
@@ -71,7 +71,7 @@ def frequent_sets(closed: NDArray[np.uint64], variables: int) -> NDArray[np.uint
     return np.sort(sets[best])
 
 
-@njit
+@inner
 def closed_set(varset, everything, slack, ancestry, par):
     """The smallest set that is closed under par, the first of equal ones, or zero if a child has no family left.
 
@@ -108,7 +108,7 @@ def closed_set(varset, everything, slack, ancestry, par):
     return smallest
 
 
-@njit
+@inner
 def _closure(start, par, smallest):
     """The closure of a set under par, or something as large as `smallest` when it is no smaller."""
     found = start
@@ -124,7 +124,7 @@ def _closure(start, par, smallest):
     return found
 
 
-@njit
+@inner
 def number_of(closed, outside, allowed):
     """The number of the smallest allowed set that holds the closed one; ALL_SUCCESSORS if there is none but all."""
     if closed == outside:

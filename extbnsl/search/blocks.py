@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.kernels.bits import u64
-from extbnsl.kernels.compiler import njit
+from extbnsl.kernels.compiler import inner, njit
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Block:
         yield self.first, self.end
 
 
-@njit
+@inner
 def _fences(highs, lo, hi):
     """The last fence that is not above `lo` (or the first of all), and the first that is not below `hi`."""
     below, above = 0, highs.size - 1
@@ -58,7 +58,7 @@ def _fences(highs, lo, hi):
     return before, below
 
 
-@njit
+@inner
 def _sources_weight(highs, weights, first, free):
     """What the sources of a block weigh: at most, and about."""
     size = u64(1) << u64(free)

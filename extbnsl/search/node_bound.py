@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from extbnsl.bounds.multipliers import UNIT, ClusterBound
 from extbnsl.bounds.patterns import GroupBound
 from extbnsl.kernels.bits import assign, u64
-from extbnsl.kernels.compiler import njit
+from extbnsl.kernels.compiler import inner, njit
 from extbnsl.search.ancestral import Ancestry, closed_set
 
 VECTOR = 8  # clusters that are looked at together
@@ -47,13 +47,13 @@ class Near(NamedTuple):
     last: NDArray[np.uint64]
 
 
-@njit
+@inner
 def new_coarse(low_bits, group):
     """Room for what the groups but the first add to h, for each value of the low bits beyond the first group."""
     return np.empty(1 << max(0, low_bits - group.width[0]))
 
 
-@njit
+@inner
 def fill_coarse(high, group, coarse):
     """What the groups but the first add to h in one partition, for each value of the low bits beyond the first."""
     tables, start, shift, width = group.tables, group.start, group.shift, group.width
@@ -65,7 +65,7 @@ def fill_coarse(high, group, coarse):
         coarse[c] = total
 
 
-@njit
+@inner
 def fine_part(high, low_bits, group):
     """The first group's part of h in one partition: (tables, at, mask, cut); the group bound of the node with low
     part `low` is coarse[low >> cut] + tables[at + (low & mask)]."""
@@ -74,7 +74,7 @@ def fine_part(high, low_bits, group):
     return group.tables, high & ((u64(1) << width) - u64(1)), mask, width
 
 
-@njit
+@inner
 def new_near(clusters):
     """Room for the clusters near one target, of which none is known yet."""
     size = clusters.masks.size
@@ -84,7 +84,7 @@ def new_near(clusters):
     return Near(masks, weights, np.full(3, size), np.full(1, ~u64(0)))
 
 
-@njit
+@inner
 def near_clusters(high, low_bits, near):
     """Find the clusters that are disjoint from `high`, and fill them up with some that weigh nothing.
 
@@ -106,7 +106,7 @@ def near_clusters(high, low_bits, near):
     return (left + u64(VECTOR - 1)) // u64(VECTOR)
 
 
-@njit
+@inner
 def weight_of(varset, masks, weights, vectors):
     """What those of the clusters weigh that are disjoint from a node.
 
@@ -118,7 +118,7 @@ def weight_of(varset, masks, weights, vectors):
     return total
 
 
-@njit
+@inner
 def bound_of_waiting(varset, waiting):
     """The sum of mu over the variables that a varset lacks; two low bytes come last, as in `emit`."""
     h = 0.0

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from extbnsl.bounds.multipliers import UNIT
 from extbnsl.kernels.bits import lowest, u64
-from extbnsl.kernels.compiler import inlined, njit
+from extbnsl.kernels.compiler import inlined, inner
 from extbnsl.search.ancestral import ALL_SUCCESSORS, closed_set, number_of
 from extbnsl.search.node_bound import Near, bound_of_waiting, fine_part, near_clusters, new_coarse, new_near, weight_of
 
@@ -45,7 +45,7 @@ class Kept(NamedTuple):
     counts: NDArray[np.int64]
 
 
-@njit
+@inner
 def new_scratch(rules):
     """Room for the successors in one target, none of them there yet."""
     size = 1 << rules.low_bits
@@ -60,7 +60,7 @@ def new_scratch(rules):
     )
 
 
-@njit
+@inner
 def _emit(high, rules, scratch, vectors, kept, end):
     """Move the nodes of one target from the open list to the columns, from row `end` on, in ascending order.
 
@@ -116,7 +116,7 @@ def _emit(high, rules, scratch, vectors, kept, end):
     return end, least
 
 
-@njit
+@inner
 def _leave_ancestral(high, rules, scratch, vectors, kept, begin, end):
     """Of the nodes of one target, rows begin:end of the columns, drop those that node fixing prunes, and give the
     others the number that their ancestral successors have, where path extension left all successors.

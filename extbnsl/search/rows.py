@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.kernels.bits import lowest, popcount, u64
-from extbnsl.kernels.compiler import njit
+from extbnsl.kernels.compiler import inner, njit
 
 
 class NewRows(NamedTuple):
@@ -135,7 +135,7 @@ def improve(partitions, low_bits, new, families, halt):
                         break
 
 
-@njit
+@inner
 def _needy(begin, end, covered, size, needy):
     """The nodes, of begin..end, for which families of `size` parents can matter, into `needy`; returns how many these
     are and the intersection of their `covered`."""

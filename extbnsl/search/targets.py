@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.kernels.bits import popcount, u64
-from extbnsl.kernels.compiler import njit
+from extbnsl.kernels.compiler import inner, njit
 
 
 class Sources(NamedTuple):
@@ -72,7 +72,7 @@ def group_by_leaf(starts, successors):
     return free, order
 
 
-@njit
+@inner
 def first_of_number(order, successors, lo, hi, leaf):
     """The first position in lo..hi whose node needs `leaf` alone, or a later one."""
     while lo < hi:
@@ -84,7 +84,7 @@ def first_of_number(order, successors, lo, hi, leaf):
     return lo
 
 
-@njit
+@inner
 def _without(at, end, highs, bit):
     """The first position from `at` on, below `end`, whose high part lacks the bit; or `end`."""
     while at < end and highs[at] & bit:

@@ -7,7 +7,6 @@ take follows from the bytes of a node and the time of an edge as the trial had t
 
 import contextlib
 import math
-import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,6 +16,7 @@ from numpy.typing import NDArray
 
 from extbnsl.bounds.patterns import pattern_bytes
 from extbnsl.claims import Claim
+from extbnsl.compiling import clock
 from extbnsl.data import Dataset
 from extbnsl.errors import InputError
 from extbnsl.events import Event, Observer, StageAdvanced, ignore
@@ -37,7 +37,7 @@ from extbnsl.proof.methods import Methods
 from extbnsl.proof.pieces import Piece, Search
 from extbnsl.proof.prove import solve_pieces
 from extbnsl.proof.searching import Report, fixed_memory, least_room, piece_sizes
-from extbnsl.proof.stages import Stages
+from extbnsl.proof.stages import COMPILING, Stages
 from extbnsl.proof.standing import Part, Standing
 from extbnsl.scores.local import LocalScores
 from extbnsl.search.forecast import predicted_layers
@@ -49,7 +49,6 @@ from extbnsl.solver.components import find_parts
 from extbnsl.solver.families import find_survivors
 from extbnsl.solver.needs import NODE_BYTES, Counting, Estimate, Trial
 from extbnsl.solver.place import Place, temporary_store
-from extbnsl.solver.warm_up import load_kernels
 
 EFFORT = 60.0  # seconds
 BOUND_SHARE = 0.5  # of the effort that is left for a component, for its bound; the rest is for the trial
@@ -82,12 +81,11 @@ def estimate(
 
     def observe(event: Event) -> None:
         if isinstance(event, StageAdvanced) and event.level is not None:
-            counted[event.level] = _Counted(event.done, time.perf_counter())
+            counted[event.level] = _Counted(event.done, clock())
         observer(event)
 
     with temporary_store(scratch) as store, Workers(granted.threads, stop) as workers:
         stages, shelf = Stages(observe, {}), Shelf(granted.memory // 2, store)
-        load_kernels(methods, stages, store)
         context = Context(workers, stages, granted.memory, methods, store, shelf)
         looking = _Looking(claim, granted, counted, Deadline.after(effort), context, Commits(Standing(), store))
         return _estimated(problem, looking)
@@ -110,13 +108,13 @@ def _estimated(problem: Dataset | LocalScores, looking: _Looking) -> Estimate:
     context, commits, granted = looking.context, looking.commits, looking.granted
     stop = context.workers.stop
     with _until(looking.deadline, stop, context) as limited:
-        began = time.perf_counter()
+        began = clock()
         survivors = find_survivors(problem, looking.claim, limited, commits)
         if survivors.stopped is not None:
             limits = counting_limits(problem, looking.claim) if isinstance(problem, Dataset) else np.zeros(0, np.int64)
             counting = _unfinished(survivors, limits, began, looking.counted)
             return Estimate(granted, counting, (), counting.seconds, stop())
-        counting = Counting(survivors.varsets, survivors.scores.families, time.perf_counter() - began)
+        counting = Counting(survivors.varsets, survivors.scores.families, clock() - began)
         found = components(survivors.scores, context.shelf.put)
         commits.standing.parts = find_parts(survivors, found, limited)
     trials: list[tuple[int, list[Trial]]] = []
@@ -125,14 +123,14 @@ def _estimated(problem: Dataset | LocalScores, looking: _Looking) -> Estimate:
         steps = _Trying(found[k], k, looking, share)
         part = steps.part if steps.part.proved else solve_pieces(Search(k, whole_component(found[k])), steps)
         trials.append((k, steps.finish(part)))
-    seconds = sum(spent["seconds"] for stage, spent in context.stages.seconds.items() if stage != "kernels")
+    seconds = sum(spent["seconds"] for stage, spent in context.stages.seconds.items() if stage != COMPILING)
     ordered = tuple(trial for _, own in sorted(trials, key=lambda p: p[0]) for trial in own)
     return Estimate(granted, counting, ordered, seconds, stop())
 
 
 @dataclass(frozen=True)
 class _Counted:
-    """Varsets counted so far, at a moment of the performance counter."""
+    """Varsets counted so far, at a moment of `compiling.clock`."""
 
     varsets: int
     at: float
@@ -153,7 +151,7 @@ def _unfinished(
 
     counted: the varsets counted, in all, when the parent sets of each size had been judged.
     """
-    seconds, n = time.perf_counter() - began, limits.size
+    seconds, n = clock() - began, limits.size
     limit = min(int(limits.max(initial=0)), n - 1)
     sizes = sorted(counted)
     far = Counting(survivors.varsets, survivors.scores.families, seconds, max(sizes, default=0), limit, math.inf)
@@ -288,10 +286,10 @@ class _Seen:
         self, states: Iterable[SearchState], problem: SearchProblem, report: Report, observer: Observer
     ) -> Iterator[SearchState]:
         """The states until the search is over or stopped; the observer hears of them too."""
-        began, reached = time.perf_counter(), -1
+        began, reached = clock(), -1
         with contextlib.suppress(Stopped):
             for state in states:
-                self.seconds, self.edges = time.perf_counter() - began, state.generated
+                self.seconds, self.edges = clock() - began, state.generated
                 if state.layer.size == reached:
                     observer(report.layer_advanced(state, problem))
                 else:

@@ -16,7 +16,6 @@ from extbnsl.proof.standing import Standing
 from extbnsl.scores.local import LocalScores
 from extbnsl.solver.families import find_survivors
 from extbnsl.solver.place import Place, temporary_store
-from extbnsl.solver.warm_up import load_kernels
 
 
 def compute_scores(
@@ -38,9 +37,7 @@ def compute_scores(
         value.check()
     granted = budgets.granted(place.folder)
     with temporary_store(scratch, granted.disk) as store:
-        stages = Stages(observer, {})
-        load_kernels(Methods(), stages, store)
-        deadline = granted.deadline()
+        stages, deadline = Stages(observer, {}), granted.deadline()
         with Workers(granted.threads, lambda: stop() or (TIME_LIMIT if deadline.passed() else None)) as workers:
             shelf = Shelf(granted.memory // 2, store)
             context = Context(workers, stages, granted.memory, Methods(), store, shelf)

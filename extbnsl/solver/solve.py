@@ -12,7 +12,8 @@ from extbnsl.files.arrays import load_compression
 from extbnsl.files.manifest import Manifest
 from extbnsl.files.shelf import Shelf
 from extbnsl.files.store import Store
-from extbnsl.machine.budgets import Budgets, Deadline
+from extbnsl.kernels.compiler import cache_warning
+from extbnsl.machine.budgets import Budgets
 from extbnsl.machine.workers import StopSignal, Workers, never
 from extbnsl.parents.components import components
 from extbnsl.proof.commits import Commits, Record
@@ -26,7 +27,6 @@ from extbnsl.solver.components import solve_components
 from extbnsl.solver.families import find_survivors
 from extbnsl.solver.outcome import Solution, result_of, warnings_of
 from extbnsl.solver.place import Place, store_at
-from extbnsl.solver.warm_up import load_kernels
 
 
 def solve(
@@ -42,9 +42,9 @@ def solve(
     """The network of least cost, with the proof or the bounds that were reached.
 
     `problem`: data, or local scores of any kind. `stop` is polled; a reason other than None ends the solve with that
-    status. In a run directory the state is committed when the kernels are loaded, about once a minute and at the end;
-    a state that is resumed must be of the same problem, claim and methods. The time limit begins when the kernels are
-    loaded, less what is spent of it already.
+    status. In a run directory the state is committed at the beginning, about once a minute and at the end; a state that
+    is resumed must be of the same problem, claim and methods. What is spent of the time limit already is not granted
+    again; it does not count the time in which kernels are compiled.
 
     Raises InputError for unusable arguments, BudgetError if the disk is full before there is a network,
     RunDirectoryError if the state does not belong to the problem or is damaged.
@@ -66,12 +66,9 @@ def solve(
             load_compression()
         shelf = Shelf(granted.memory // 2, store)
         standing = _standing(place.resume, store, shelf)
-        stages, deadline = Stages(observer, standing.stages), Deadline()
-        # threads first: when memory is scarce, a thread may never say that it has started
+        stages, deadline = Stages(observer, standing.stages), granted.deadline()
         workers = Workers(granted.threads, lambda: stop() or (TIME_LIMIT if deadline.passed() else None))
         context = Context(stack.enter_context(workers), stages, granted.memory, methods, store, shelf)
-        load_kernels(methods, stages, store)  # before anything is written: compiling cannot be stopped
-        deadline = granted.deadline()
         held = () if place.resume is None else place.resume.files
         record = None if place.run_folder is None else Record(place.run_folder, about, held)
         commits = Commits(standing, store, record, observer, workers.stop, shelf.touched)
@@ -92,6 +89,8 @@ def _solved(
     """The solution of the problem, and the reason if it had to stop."""
     for message in warnings_of(problem):
         context.observer(Warned(message))
+    if warning := cache_warning():
+        context.observer(Warned(warning))
     survivors = find_survivors(problem, claim, context, commits)
     found = components(survivors.scores, context.shelf.put)
     parts, stopped = solve_components(survivors, found, context, commits)

@@ -500,38 +500,6 @@ def test_a_signal_in_any_stage_leaves_a_network_and_bounds(capsys, signal_in, st
     assert run(capsys, "verify", "wide.run", "wide.csv", "--no-header")[0] == 0
 
 
-LOADING = """
-import sys, threading, time
-import extbnsl.solver.score
-import extbnsl.solver.solve
-from extbnsl.cli import main
-from extbnsl.events import StageStarted
-def loading(problem, *given, observer, **_):
-    observer(StageStarted("kernels", ""))
-    threading.Thread(target=time.sleep, args=(60,)).start()  # as a kernel that is being compiled
-    print("ready", flush=True)
-    time.sleep(60)
-extbnsl.solver.solve.solve = extbnsl.solver.score.compute_scores = loading
-sys.exit(main(sys.argv[1:]))
-"""
-
-
-@pytest.mark.parametrize("arguments", [["solve", "data.csv"], ["score", "data.csv", "-o", "data.jkl"]])
-def test_a_signal_while_kernels_load_ends_at_once_and_leaves_nothing(arguments):
-    command = [sys.executable, "-c", LOADING, *arguments]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    assert process.stdout.readline() == "ready\n"
-    begun = time.monotonic()
-    process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=10)
-    assert process.returncode == 130
-    assert time.monotonic() - begun < 2
-    *head, last = err.splitlines()
-    assert last == "extbnsl: Interrupted before there was a result; nothing was written."
-    assert [line.split()[0] for line in head] == (["extbnsl", "input:", "budgets:"] if arguments[0] == "solve" else [])
-    assert os.listdir() == ["data.csv"]
-
-
 STUBBORN = """
 import dataclasses, signal, sys, time
 import extbnsl.solver.solve

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from cases import dataset_of, random_dataset, random_families, scores_of, wishful
 from flat import solve
-from patching import as_they_stand, load_no_kernels, patch_everywhere, shrink
+from patching import as_they_stand, patch_everywhere, shrink
 
 import extbnsl.bounds.lp.program
 import extbnsl.proof.effort
@@ -35,7 +35,6 @@ COMBINATIONS = [
 def _small(monkeypatch):
     """Small problems get groups of few variables, no effort at the root, and ancestral successors."""
     solve(dataset_of(np.array([[0, 1], [1, 0]])))  # loads the kernels
-    load_no_kernels(monkeypatch)
     shrink(monkeypatch, BESIDE_CLUSTERS=3, WIDEST=3)
     monkeypatch.setattr(extbnsl.proof.effort, "SHARE", 0.0)
     monkeypatch.setattr(extbnsl.proof.effort, "FEWEST_EDGES", 0)

@@ -8,6 +8,7 @@ import threading
 
 import pytest
 
+from extbnsl import figures
 from extbnsl.events import (
     Committed,
     IncumbentFound,
@@ -18,7 +19,7 @@ from extbnsl.events import (
     StageStarted,
     Warned,
 )
-from extbnsl.run import progress, screen, wording
+from extbnsl.run import progress, screen
 
 
 class Clock:
@@ -134,10 +135,10 @@ def test_the_part_that_is_done_tells_when_it_will_end(clock):
     lines = []
     table = progress.Table(lines.append, clock)
     for done in (10, 20, 30, 40):
-        table(StageAdvanced("kernels", done, 100, "compiled"))
+        table(StageAdvanced("incumbent", done, 100, "orders"))
         clock.now += 4
-    assert lines[0].startswith("code: 20 of 100 compiled, 20% (memory ")
-    assert lines[-1].startswith("code: 40 of 100 compiled, 40%, 0:00:24 left (memory ")
+    assert lines[0].startswith("network: 20 of 100 orders, 20% (memory ")
+    assert lines[-1].startswith("network: 40 of 100 orders, 40%, 0:00:24 left (memory ")
     for done in (10, 50):
         table(StageAdvanced("scores", done, 100, "", detail="scoring parent sets of size 6"))
         clock.now += 8
@@ -250,7 +251,7 @@ def test_incumbents_outside_the_layers_are_said_rarely(clock):
 def test_silence_is_broken_after_five_seconds(clock):
     lines = []
     table = progress.Table(lines.append, clock)
-    table(StageStarted("kernels", "compiling"))
+    table(StageStarted("search", "of 3 variables"))
     clock.now += 4.9
     table.beat()
     assert lines == []
@@ -258,7 +259,7 @@ def test_silence_is_broken_after_five_seconds(clock):
     table.beat()
     table.beat()
     assert len(lines) == 1
-    assert lines[0].startswith("code: compiling (memory ")
+    assert lines[0].startswith("search: of 3 variables (memory ")
     table(layer(12))
     clock.now += 5
     table.beat()
@@ -268,7 +269,7 @@ def test_silence_is_broken_after_five_seconds(clock):
 def test_what_stays_the_same_is_said_ever_more_rarely(clock):
     said = []
     table = progress.Table(lambda line: said.append(clock.now - 100), clock)
-    table(StageStarted("kernels", "compiling"))
+    table(StageStarted("search", "of 3 variables"))
     for _ in range(700):
         clock.now += 1
         table.beat()
@@ -369,13 +370,13 @@ def test_a_failing_stream_is_dropped_and_the_others_go_on():
     ],
 )
 def test_counts_for_people(count, text):
-    assert wording.format_count(count) == text
+    assert figures.format_count(count) == text
 
 
 def test_one_has_a_singular_and_nothing_is_minus_zero():
-    assert [wording.counted(count, "node") for count in (0, 1, 2)] == ["0 nodes", "1 node", "2 nodes"]
-    assert wording.format_cost(-1e-9) == "0.000"
+    assert [figures.counted(count, "node") for count in (0, 1, 2)] == ["0 nodes", "1 node", "2 nodes"]
+    assert figures.format_cost(-1e-9) == "0.000"
 
 
 def test_times_for_people():
-    assert [wording.format_time(s) for s in (0.9, 41, 3600 * 51 + 62)] == ["0:00:00", "0:00:41", "51:01:02"]
+    assert [figures.format_time(s) for s in (0.9, 41, 3600 * 51 + 62)] == ["0:00:00", "0:00:41", "51:01:02"]

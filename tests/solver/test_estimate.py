@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from cases import dataset_of, random_dataset, scores_of, wishful
 from flat import estimate, solve
-from patching import load_no_kernels, patch_everywhere
+from patching import patch_everywhere
 
 from extbnsl.bounds.lp.polish import polished
 from extbnsl.cli import main, outlook
@@ -23,15 +23,6 @@ from extbnsl.solver.needs import Counting, Estimate, Trial
 
 FULL = {"lower_bound": "static", "path_extension": False}
 MEGABYTE = 1 << 20
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _kernels_once():
-    """The kernels are loaded once; the toy problem that every estimate begins with would take most of the time."""
-    solve(dataset_of([[0, 0], [1, 1]]))
-    with pytest.MonkeyPatch.context() as patch:
-        load_no_kernels(patch)
-        yield
 
 
 @pytest.fixture(scope="module")

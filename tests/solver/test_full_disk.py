@@ -23,7 +23,7 @@ from survival import SharedDisk, arrays, outcome, problem, session, spill_and_co
 
 from extbnsl.cli import main
 from extbnsl.errors import BudgetError
-from extbnsl.events import StageEnded, Warned
+from extbnsl.events import Warned
 from extbnsl.files import arrays as arrays_module
 from extbnsl.files import atomic as atomic_module
 from extbnsl.files import lists
@@ -262,10 +262,6 @@ def test_full_when_a_session_writes_a_file_of_any_kind(tmp_path, capsys, kind):
 
 @pytest.mark.parametrize("kind", ["scores", "bounds", "layers", "runs"])
 def test_full_scratch_disk(tmp_path, capsys, monkeypatch, kind):
-    loaded = StageEnded("kernels", 0.0, "")  # with this event a run directory begins
-    patch_everywhere(
-        monkeypatch, "solver.warm_up", "load_kernels", lambda methods, stages, store: stages.observer(loaded)
-    )
     data, large = data_file(tmp_path, problem()), tmp_path / "large"
     large.mkdir()
     solving = ["solve", data, "--scratch-dir", str(large), *FLAGS, "--run-dir"]

@@ -10,7 +10,7 @@ from cases import cost_of_order, dataset_of, full_xor_rows, random_dataset, rand
 from flat import compute_scores, solve
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from patching import load_no_kernels, shrink
+from patching import shrink
 
 import extbnsl.parents.exhaustive.by_level
 import extbnsl.proof.incumbents
@@ -29,15 +29,6 @@ from extbnsl.verify.rescoring import score_network
 from extbnsl.verify.verdict import verify
 
 SETTINGS = settings(deadline=None, max_examples=30, suppress_health_check=list(HealthCheck))
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _kernels_once():
-    """The kernels are loaded once; the toy problem that every solve begins with would take most of the time here."""
-    solve(dataset_of([[0, 0], [1, 1]]))
-    with pytest.MonkeyPatch.context() as patch:
-        load_no_kernels(patch)
-        yield
 
 
 def assert_optimal(result, dataset, optimum):

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.bounds.lp.program import Program, least_sums
-from extbnsl.bounds.multipliers import UNIT, FamilyArrays, Multipliers, families_of, no_multipliers
+from extbnsl.bounds.multipliers import UNIT, FamilyArrays, Multipliers
 from extbnsl.machine.workers import Workers
 
 EFFORT = 5_000  # simplex iterations, for each of the two LPs, in a round of improvement
@@ -20,14 +20,6 @@ ITERATION_NS = 1.5e5  # of one thread, where there are 10,000 families
 ROUND_NS = 2 * EFFORT * ITERATION_NS  # about what a round costs, of one thread
 ROOT, LACKING = 1.0, 0.8  # the probability that a node lacks a variable: at the root, and of the search
 WINDOW, STALE = 20, 0.02  # so many turns that gain less than such a share of the gap are the last
-
-
-def load_polish() -> None:
-    """Run the kernels on a toy, and HiGHS."""
-    parents = np.array([[0], [2]], np.uint64), np.array([[0], [1]], np.uint64)
-    families = families_of(parents, [np.array([2.0, 1.0])] * 2)
-    with Workers(1) as workers:
-        polished(families, Polished(no_multipliers(families)), Goal(np.inf, ROOT, 1 << 20), EFFORT, workers)
 
 
 @dataclass(frozen=True)

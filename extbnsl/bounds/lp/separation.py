@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from extbnsl.bounds.cuts import MEMBERS, count_times, single_cuts
 from extbnsl.kernels.bits import lowest, u64
-from extbnsl.kernels.compiler import inlined, njit
+from extbnsl.kernels.compiler import inlined, inner, njit
 from extbnsl.kernels.varsets import WORD_BITS, words
 
 ROUNDING = 1e-9  # of the sums
@@ -80,7 +80,7 @@ def grow_clusters(parents, child, x, n, share, starts, clusters, violations):
                     clusters[k, y >> 6] |= u64(members[y]) << u64(y & 63)
 
 
-@njit
+@inner
 def _sum_and_changes(parents, child, x, members, hits, change):
     """The sum of the cluster of these members; how adding a variable would change it into `change`."""
     value = 0.0
@@ -100,7 +100,7 @@ def _sum_and_changes(parents, child, x, members, hits, change):
     return value
 
 
-@njit
+@inner
 def weight_tables(x, words):
     """For each byte of a row of so many words the sum of the x of its bits: float64 (words, 8, 256)."""
     tables = np.zeros((words, 8, 256))

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.kernels.bits import lowest, popcount, u64
-from extbnsl.kernels.compiler import inlined, njit
+from extbnsl.kernels.compiler import inlined, inner, njit
 from extbnsl.kernels.ranks import (
     find_place,
     go_to,
@@ -353,7 +353,7 @@ def drop_hopeless(first, last, size, children, places, rules, tables, alive):
                     break
 
 
-@njit
+@inner
 def _by_child(rows, alive, n):
     """Where in `rows` each child is alive: own[first_of[X]:first_of[X + 1]], ascending; (n + 2,) int64, (k,) uint32."""
     first_of = np.zeros(n + 2, np.int64)
@@ -377,7 +377,7 @@ def _by_child(rows, alive, n):
     return first_of, own
 
 
-@njit
+@inner
 def _written_out(first, last, size, places, arities, binomials, alive):
     """Of the varsets at these places those with a child in alive[place - first]: where that is, the varset (m, w), the
     product of the arities, float64, and how often the bytes but the lowest have changed since the first one, int64."""
@@ -407,7 +407,7 @@ def _written_out(first, last, size, places, arities, binomials, alive):
     return rows[:m], varsets[:m], states[:m], high_of[:m]
 
 
-@njit
+@inner
 def _inside_high_bytes(c, varset, word, low_block, tables):
     """One word of a child's bitset of parent sets with no member outside `varset`, its low byte left out of account."""
     bits, byte, first = tables.bits, tables.byte, tables.block_first[c]

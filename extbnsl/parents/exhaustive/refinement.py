@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.kernels.bits import flip
-from extbnsl.kernels.compiler import inlined, njit
+from extbnsl.kernels.compiler import inlined, inner, njit
 from extbnsl.parents.best_score import first_inside, scratch
 from extbnsl.scores.penalty import added, grown
 
@@ -106,7 +106,7 @@ def _space(rows, width):
     )
 
 
-@njit
+@inner
 def _count(node, asked, rows, stack, space):
     """For each asked variable Y of a node Q: N H(X | Q + Y), and a bound of N I(X; Y | P) for all P >= Q.
 
@@ -155,7 +155,7 @@ def _count(node, asked, rows, stack, space):
             bound[k] += whole - max(unmixed, split)
 
 
-@njit
+@inner
 def _refine(node, v, rows, stack, place):
     """Node + 1 = the node's cells split by variable v, without those in which the child has one state only."""
     codes, states, arity = rows.codes[v], rows.states, rows.arities[v]
@@ -193,7 +193,7 @@ def _refine(node, v, rows, stack, place):
     stack.cells[node + 1] = made
 
 
-@njit
+@inner
 def _fewest_states(listed, count, arities):
     """The least product of the arities of `count` listed variables, which are in ascending arity."""
     product = 1.0
@@ -202,13 +202,13 @@ def _fewest_states(listed, count, arities):
     return product
 
 
-@njit
+@inner
 def _best(varset, tables, space):
     """BestScore of the one child of the tables; the empty parent set is one of its families."""
     return tables.costs[first_inside(np.int64(0), varset, np.int64(0), tables.width[0], tables, space.bytes)]
 
 
-@njit
+@inner
 def _set_order(node, length, stack, bound):
     """Put the candidates of a node in order of ascending bound."""
     listed, order, rank = stack.listed[node], stack.order[node], stack.rank[node]
@@ -265,7 +265,7 @@ def pair(size, rows, stack, pairs):
     return singles
 
 
-@njit
+@inner
 def _admit(v, more, dead, stack):
     """List at the next node the candidates of the top one that come after v and may be added with it; how many."""
     top = stack.top[0]
@@ -281,7 +281,7 @@ def _admit(v, more, dead, stack):
     return own
 
 
-@njit
+@inner
 def _ask(v, own, stack, space):
     """The candidates to be counted at the next node, of which `own` are listed; how many.
 
@@ -302,7 +302,7 @@ def _ask(v, own, stack, space):
     return count
 
 
-@njit
+@inner
 def _narrow(v, own, more, count, rows, stack, space):
     """Keep, of the listed candidates of the next node, those that the bounds counted leave; how many."""
     top = stack.top[0]
@@ -322,7 +322,7 @@ def _narrow(v, own, more, count, rows, stack, space):
     return kept
 
 
-@njit
+@inner
 def _open(v, task, rows, stack, space):
     """Try to put the top node's child by candidate v on the stack; returns whether it may lead anywhere."""
     top = stack.top[0]
@@ -355,7 +355,7 @@ def _open(v, task, rows, stack, space):
     return True
 
 
-@njit
+@inner
 def _leaves(task, rows, stack, space, found, written, alive):
     """Cost the families of the top node's varset and one candidate more; returns how many are `found` then."""
     arities, entropy, floor = rows.arities, space.entropy, task.floor

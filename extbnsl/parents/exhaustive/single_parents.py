@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from extbnsl.files.shelf import Shelf
 from extbnsl.kernels.bits import u64
-from extbnsl.kernels.compiler import njit
+from extbnsl.kernels.compiler import inner, njit
 from extbnsl.kernels.varsets import WORD_BITS, words
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.parents.exhaustive.problem import CountingProblem
@@ -54,7 +54,7 @@ def _cheapest(x: int, costs: NDArray[np.float64], most: int) -> tuple[NDArray[np
     return varsets[order], costs[chosen][order]
 
 
-@njit
+@inner
 def _spread(counts, mlogm):
     """The sum of m ln m over these counts."""
     total = 0.0

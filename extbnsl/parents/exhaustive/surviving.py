@@ -92,12 +92,6 @@ def counting_limits(dataset: Dataset, claim: Claim) -> NDArray[np.int64]:
         return with_limits(counting_problem(dataset, order, claim), dataset, order, claim, unstoppable).limits
 
 
-def load_kernel_of_stops() -> None:
-    """Run, on nothing, the kernel that is needed only when counting is stopped."""
-    none = np.zeros((0, 1), np.uint64)
-    collect_parents(0, np.zeros((1, 2), np.uint64), none, binomial_table(1), none)
-
-
 def _enumerated(
     problem: CountingProblem,
     workers: Workers,

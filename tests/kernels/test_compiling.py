@@ -1,0 +1,118 @@
+"""Compiling: what is counted, which clocks it stops, what people are told, and which kernels Python may call."""
+
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from extbnsl import compiling
+from extbnsl.kernels.compiler import inner, njit
+from extbnsl.machine.budgets import Deadline
+from extbnsl.machine.workers import Patience
+from extbnsl.proof.stages import COMPILING, Stages
+from extbnsl.run.progress import Table
+from extbnsl.run.wording import compiling_told
+
+
+@pytest.fixture
+def slow():
+    """A way to spend some hundredths of a second on compiling."""
+
+    def compile_for(seconds):
+        compiling.began()
+        compiling.began()  # what it needs
+        time.sleep(seconds)
+        compiling.ended()
+        compiling.ended()
+
+    return compile_for
+
+
+def test_clocks_stand_still_while_kernels_are_compiled(slow):
+    deadline, patience = Deadline.after(0.2), Patience(lambda: "time_limit", 0.2)
+    assert not patience.over()
+    before, clock = compiling.so_far(), compiling.clock()
+    slow(0.25)
+    after = compiling.so_far()
+    assert after.done - before.done == 2
+    assert 0.25 <= after.seconds - before.seconds < 5
+    assert compiling.clock() - clock < 0.2
+    assert not deadline.passed()
+    assert not patience.over()
+    time.sleep(0.2)
+    assert deadline.passed()
+    assert patience.over()
+
+
+def test_the_clock_stands_still_in_the_middle_of_it_too():
+    compiling.began()
+    clock, seconds = compiling.clock(), compiling.so_far().seconds
+    time.sleep(0.02)
+    assert compiling.clock() == clock
+    assert compiling.so_far().seconds >= seconds + 0.02
+    compiling.ended()
+    assert clock <= compiling.clock() < clock + 0.02
+
+
+def test_stages_do_not_have_what_compiling_took(slow):
+    seen, seconds = [], {}
+    with Stages(seen.append, seconds).stage("bounds") as summary:
+        slow(0.1)
+        summary.append("done")
+    assert seconds[COMPILING]["seconds"] >= 0.1 > seconds["bounds"]["seconds"]
+    assert seconds["bounds"]["cpu_seconds"] >= 0.0
+    assert [(event.stage, event.summary) for event in seen[1:]] == [
+        ("kernels", "compiled 2 functions, first run only"),
+        ("bounds", "done"),
+    ]
+
+
+def test_people_are_told_how_far_it_is():
+    assert compiling_told() is None
+    lines = []
+    now = [0.0]
+    table = Table(lines.append, lambda: now[0])
+    compiling.began()
+    done, known = compiling.so_far().done, compiling.so_far().known
+    now[0] = 6.0
+    table.beat()
+    compiling.ended()
+    now[0] = 12.0
+    table.beat()
+    told = f"code: compiling function {done + 1} of at most {known} (first run only)"
+    assert told in " ".join(lines[0].split())
+    assert lines[1].startswith("starting (memory ")
+
+
+def test_threads_that_compile_one_after_the_other_are_added_up(slow):
+    before = compiling.so_far().done
+    threads = [threading.Thread(target=slow, args=(0.01,)) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+        thread.join()
+    assert compiling.so_far().done - before == 6
+    assert compiling.so_far().since is None
+
+
+def test_a_kernel_and_what_it_needs_are_counted_once(tmp_path, monkeypatch):
+    known = compiling.so_far().known
+
+    @inner
+    def half(x):
+        return x / 2
+
+    @njit
+    def mean(values):
+        return half(values[0] + values[1])
+
+    half.py_func.__module__ = mean.py_func.__module__ = "extbnsl.of_a_test"
+    before = compiling.so_far()
+    assert before.known - known == 2
+    assert mean(np.array([1.0, 2.0])) == 1.5
+    assert compiling.so_far().done - before.done == 2
+    assert compiling.so_far().cpu_seconds > before.cpu_seconds
+    assert mean(np.array([1.0, 4.0])) == 2.5
+    assert compiling.so_far().done - before.done == 2
+    with pytest.raises(TypeError, match="half is for kernels"):
+        half(1.0)
