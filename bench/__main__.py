@@ -12,8 +12,6 @@ from bench.measure import Row
 from bench.reference import reference_seconds
 from bench.suite import known_cost, matches, read_optima, suite_paths
 
-WARM_UP = Path(__file__).parents[1] / "examples" / "asia.csv"
-
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Exit code 0, or 1 if a solve failed or found another optimum than is known."""
@@ -32,7 +30,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.time_limit:
         solving += ["--time-limit", options.time_limit]
     reference = reference_seconds()
-    measure.solve(WARM_UP, solving)  # compiles the kernels if need be
     rows = [_row(path, solving, optima, reference) for path in paths]
     print(f"\nSeconds, CPU / wall; reference loop {reference:.3f} s CPU\n{table.seconds_table(rows)}")
     print(f"\nCounts\n{table.counts_table(rows)}")

@@ -45,7 +45,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for columns in numbers
         for budget in budgets
     ]
-    measure.solve(options.data, ["--threads", "1", "--max-parents", "1"])  # compiles the kernels if need be
     rows = list(_rows(options.data, points, ["--threads", str(options.threads)]))
     print(markdown(rows))
     if options.out:

@@ -48,7 +48,7 @@ def source_files(module: str, top: Path) -> frozenset[Path]:
         if file is not None and file not in found:
             found.add(file)
             package = name if file.name == "__init__.py" else name.rpartition(".")[0]
-            waiting += _imported(file.read_bytes(), package, top)
+            waiting += _imported(file, package, top)
     return frozenset(found)
 
 
@@ -60,11 +60,16 @@ def _file_of(module: str, top: Path) -> Path | None:
 
 
 @functools.cache
-def _imported(code: bytes, package: str, top: Path) -> tuple[str, ...]:
-    """The modules that the code in a package imports, by their dotted names; where it takes a name of a module, that
+def _source(file: Path) -> bytes:
+    return file.read_bytes()
+
+
+@functools.cache
+def _imported(file: Path, package: str, top: Path) -> tuple[str, ...]:
+    """The modules that a file of a package imports, by their dotted names; where it takes a name of a module, that
     module, where the name is itself one, that one. A parser would take a second for all the kernels."""
     found: list[str] = []
-    for origin, names, modules in _STATEMENT.findall(_COMMENT_OR_JOINT.sub(" ", code.decode())):
+    for origin, names, modules in _STATEMENT.findall(_COMMENT_OR_JOINT.sub(" ", _source(file).decode())):
         listed = [name.split()[0] for name in (names or modules).strip("()").split(",") if name.split()]
         if not origin:
             found += listed
@@ -83,7 +88,7 @@ def _cache_folder(module: str) -> str | None:
     """Where the compiled kernels of exactly these sources lie; None if no file can be written there."""
     digest = hashlib.sha256()
     for file in sorted(source_files(module, _TOP)):
-        digest.update(str(file.relative_to(_TOP)).encode() + file.read_bytes())
+        digest.update(str(file.relative_to(_TOP)).encode() + _source(file))
     folder = os.path.join(_cache_base(), f"kernels-{digest.hexdigest()[:16]}")
     try:
         os.makedirs(folder, exist_ok=True)
@@ -130,6 +135,7 @@ def _is_own(function: Callable[..., Any]) -> bool:
 numba.core.event.register("numba:compile", _Listener())
 
 config: Any = numba.config
+_compiled: Any = numba.njit
 
 
 class _Inner(numba.core.registry.CPUDispatcher):
@@ -139,14 +145,17 @@ class _Inner(numba.core.registry.CPUDispatcher):
         raise TypeError(f"{self.py_func.__name__} is for kernels; Python cannot call it.")
 
 
-def njit(kernel: Callable[..., Any]) -> Any:
-    """A kernel that Python calls."""
-    return _made(kernel)
+# without the interpreter lock, and division as in C
+_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
 
 
 def inner(kernel: Callable[..., Any], **options: Any) -> Any:
-    """A kernel that other kernels call. Without a way in from Python it compiles in four fifths of the time."""
-    made = _made(kernel, no_cpython_wrapper=True, **options)
+    """A kernel that other kernels call. Without a way in from Python it compiles in four fifths of the time.
+
+    It is not kept by itself: the compiled code of its callers has it.
+    """
+    compiling.add_known()
+    made = _compiled(no_cpython_wrapper=True, **_OPTIONS, **options)(kernel)
     made.__class__ = _Inner
     return made
 
@@ -159,11 +168,11 @@ def inlined(kernel: Callable[..., Any]) -> Any:
     return inner(kernel, forceinline=True)
 
 
-def _made(kernel: Callable[..., Any], **options: Any) -> Any:
-    """A kernel, compiled when it is first called: cached, without the interpreter lock, division as in C."""
+def njit(kernel: Callable[..., Any]) -> Any:
+    """A kernel that Python calls: compiled when it is first called on a machine, and kept."""
     compiling.add_known()
     folder = _cache_folder(kernel.__module__)
-    make = numba.njit(cache=folder is not None, nogil=True, error_model="numpy", **options)
+    make = _compiled(cache=folder is not None, **_OPTIONS)
     if folder is None:
         return make(kernel)
     others = config.CACHE_DIR

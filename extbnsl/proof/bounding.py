@@ -24,6 +24,7 @@ from extbnsl.events import StageAdvanced
 from extbnsl.parents.components import Component, split
 from extbnsl.proof.context import Context
 from extbnsl.proof.effort import (
+    all_edges,
     expected_edges,
     may_polish,
     plain_grouping,
@@ -210,7 +211,7 @@ class _Turns:
         guide = state.guide
         assert guide is not None, "it has been made"
         self._on_step(state)
-        edges = math.inf if guide.grouping is None else expected_edges(guide, self._limit, self._context)
+        edges = self._edges(guide)
         gap = self._limit - guide.root
         stale = state.rounds >= FEWEST_ROUNDS and gap > STALE * state.gap
         state = replace(state, gap=gap, spent=0)
@@ -226,6 +227,14 @@ class _Turns:
             return replace(state, step=PROBE, effort=effort, before=before, tried=frozenset())
         guide = with_ancestors(guide, self._limit, edges, self._context)
         return Guided(guide, passes=state.passes, edges=edges)
+
+    def _edges(self, guide: Guide) -> float:
+        """About how many edges a search will generate; at most so many if even all of them are too few to be tried."""
+        if guide.grouping is None:
+            return math.inf
+        most = all_edges(len(guide.costs))
+        few = worthwhile_ns(most, self._context.methods, self._room is not None) < LOOK_NS
+        return most if few else expected_edges(guide, self._limit, self._context)
 
     def _guided(self, state: Bounding) -> tuple[Bounding, bool]:
         """The state with what a search would have by now, and whether its multipliers are the best for that."""

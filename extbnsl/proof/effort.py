@@ -117,6 +117,11 @@ def _trial(problem: SearchProblem, context: Context) -> Iterator[SearchState]:
     return search_layers(problem, context.workers, Room(math.inf), most_nodes_kept=TRIAL_NODES)
 
 
+def all_edges(variables: int) -> float:
+    """How many edges the whole order graph has."""
+    return math.ldexp(variables, variables - 1)
+
+
 def expected_edges(guide: Guide, limit: float, context: Context) -> float:
     """About how many edges the search will generate."""
     with _tried(guide, limit, context) as problem:

@@ -71,7 +71,8 @@ def solve_pieces(search: Search, steps: Steps) -> Part:
             search = replace(search, tried=True)
             if steps.prepare(search):  # the bounds are to have the best limit
                 continue
-        answer = steps.solve(search, found.guide)
+        # the bound by groups may be the optimum itself
+        answer = None if found.guide.root >= search.limit else steps.solve(search, found.guide)
         if answer is None:
             return proved_part(steps.part, search.pieces, ())
         search = with_answer(search, answer)

@@ -25,7 +25,7 @@ from extbnsl.search.runs import goal_cost
 from extbnsl.search.score_cache import READING_BYTES, ScoreCache, open_score_cache, score_cache_bytes, write_score_cache
 from extbnsl.search.state import SearchState
 
-KERNEL_BYTES = 5 << 18  # of one thread: the table of a partition, and what a chunk of targets needs
+KERNEL_BYTES = 3 << 19  # of one thread: the table of a partition, and what a chunk of targets needs
 
 
 def piece_sizes(pieces: tuple[Piece, ...], at: int, k: int, standing: Standing) -> str:

@@ -31,9 +31,9 @@ from extbnsl.search.score_cache import ScoreCache
 from extbnsl.search.sink import Placed, Sink
 from extbnsl.search.targets import Sources, Streams, Targets, group_by_leaf, next_targets
 
-CHUNK_NODES = 1 << 16  # room of the targets that one call of the kernel expands, at most
-CHUNK_BYTES = 12 * CHUNK_NODES  # room that they may have however small a run is to be
-CHUNK_TARGETS = 512  # that one call expands, at most
+CHUNK_NODES = 1 << 18  # room of the targets that one call of the kernel expands, at most
+CHUNK_BYTES = 12 << 16  # room that they may have however small a run is to be
+CHUNK_TARGETS = 1024  # that one call expands, at most
 
 
 @dataclass(frozen=True)
