@@ -1,7 +1,7 @@
 """`python -m bench.often`: the command line, with a search that keeps nothing in memory and commits all the time.
 
 So a small data set is as exposed to what may happen as a large one is in hours. On demand it sends SIGTERM to itself
-at a chosen point; or it keeps all in memory, and takes that away from itself when a search is under way.
+at a chosen point; or it keeps all in memory, and takes that away from itself when a search begins.
 """
 
 import argparse
@@ -28,7 +28,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.often")
     parser.add_argument("--term", choices=POINTS, help="where to send SIGTERM to itself")
     parser.add_argument("--twice", action="store_true", help="and once more at once")
-    parser.add_argument("--spare", metavar="BYTES", type=int, help="address space left when a search has some layers")
+    parser.add_argument("--spare", metavar="BYTES", type=int, help="address space left when a search begins")
     parser.add_argument("command", nargs=argparse.REMAINDER, help="a command of extbnsl with its arguments")
     given = parser.parse_args(arguments)
     extbnsl.proof.commits.COMMIT_SECONDS, extbnsl.proof.commits.COMMIT_SHARE = COMMIT_SECONDS, 1.0
@@ -37,7 +37,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
     elif given.term:
         _at_event(lambda event: _is_at(given.term, event), lambda: _terminate(given.twice))
     if given.spare is not None:
-        _at_event(_is_under_way, lambda: _leave(given.spare))
+        _at_event(_search_begins, lambda: _leave(given.spare))
     else:
         extbnsl.search.layers.Room.node_bytes = _nothing  # type: ignore[assignment, method-assign]
     return main(given.command)
@@ -67,9 +67,9 @@ def _is_at(point: str, event: Event) -> bool:
     return isinstance(event, begun) and event.stage == point
 
 
-def _is_under_way(event: Event) -> bool:
-    """Whether the search has called all that its layers need."""
-    return isinstance(event, LayerEnded) and event.layer >= 3
+def _search_begins(event: Event) -> bool:
+    """Whether a search begins; a trial of it has called what it needs."""
+    return isinstance(event, StageStarted) and event.stage == "search"
 
 
 def _before_commits(act: Callable[[], None]) -> None:

@@ -9,8 +9,13 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
+class Begun:
+    """What was asked for is possible, and the work begins; nothing has been written before."""
+
+
+@dataclass(frozen=True)
 class StageStarted:
-    """A stage of the solve begins: 'kernels', 'scores', 'parents', 'incumbent', 'components', 'bounds',
+    """A stage of the solve begins: 'scores', 'parents', 'incumbent', 'components', 'bounds',
     'search', 'verify'."""
 
     stage: str
@@ -105,7 +110,9 @@ class Warned:
     message: str
 
 
-Event = StageStarted | StageAdvanced | StageEnded | IncumbentFound | LayerAdvanced | LayerEnded | Committed | Warned
+Event = (
+    Begun | StageStarted | StageAdvanced | StageEnded | IncumbentFound | LayerAdvanced | LayerEnded | Committed | Warned
+)
 Observer = Callable[[Event], None]
 
 

@@ -55,4 +55,3 @@ def make_thorough(patch):
     """Every search counts as one for which everything is worth doing."""
     patch_everywhere(patch, "proof.effort", "MANY_EDGES", 0)
     patch.setattr("extbnsl.proof.effort.SHARE", 1e30)
-    patch.setattr("extbnsl.proof.effort.UNTIL_POLISH_NS", 0)

@@ -51,6 +51,11 @@ class StoredFile:
     stamp: Stamp | None = field(default=None, compare=False)
 
 
+def load_hdf5() -> None:
+    """Load the library that writes arrays, which may fail later, when memory is scarce."""
+    _image({}, compress=False)
+
+
 def load_compression() -> None:
     """Load what it takes to write and read compressed arrays; InputError if that is not installed."""
     try:

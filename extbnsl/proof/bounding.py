@@ -41,6 +41,7 @@ LOOK_NS = 2e7  # what it costs to see what a round has brought, by another trial
 FEWEST_ROUNDS, STALE = 8, 0.99  # so many rounds that leave such a share of the gap are not followed by twice as many
 PROBE_ITERATIONS = 60  # about how many a probe takes
 MOST_ITERATIONS = 1 << 30  # of the simplex method
+FEWEST_ITERATIONS = 600  # that pay before there is a linear program: a search of about a second
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,8 @@ class Bounding:
     dropped since this was begun, each for those that were left then.
 
     step: what comes next, of STEPS; rounds: of improvement in this turn; spent: of the step already, in rounds or
-    simplex iterations; effort: of probing, in iterations. gap: after the turn before. optimal: whether no multipliers
+    simplex iterations; effort: of linear programs, in iterations for each, or for all of probing; 0 before there are
+    any. gap: after the turn before. optimal: whether no multipliers
     are better at the root. probing: whether it may drop more; tried: the choices probed of `before` families. cuts,
     spread_cuts: of the last linear programs. guide: what a search would have by now.
     """
@@ -110,9 +112,9 @@ def find_guide(
     needed = multipliers_bytes(begun.left.costs, begun.left.size, context.workers.threads)
     if not context.methods.clusters or needed > context.memory_left:
         return _plain_guide(begun, limit, context, on_step)
-    polish = context.methods.polish or (thorough and may_polish(context.methods))
-    room = context.memory_left - needed if polish else None
-    return _Turns(limit, context, on_step, room, thorough).find(begun)
+    if begun.effort == 0 and (context.methods.polish or (thorough and may_polish(context.methods))):
+        begun = replace(begun, effort=EFFORT)
+    return _Turns(limit, context, on_step, context.memory_left - needed, thorough).find(begun)
 
 
 def _plain_guide(begun: Bounding, limit: float, context: Context, on_step: OnStep) -> Guided:
@@ -127,9 +129,9 @@ def _plain_guide(begun: Bounding, limit: float, context: Context, on_step: OnSte
 
 
 class _Turns:
-    """The steps by which multipliers are found for a piece. room: bytes for linear programs, None for none."""
+    """The steps by which multipliers are found for a piece. room: bytes for linear programs."""
 
-    def __init__(self, limit: float, context: Context, on_step: OnStep, room: int | None, thorough: bool) -> None:
+    def __init__(self, limit: float, context: Context, on_step: OnStep, room: int, thorough: bool) -> None:
         self._limit, self._context, self._on_step, self._room = limit, context, on_step, room
         self._thorough = thorough
         self._steps = {
@@ -160,7 +162,7 @@ class _Turns:
             spent += some
             state = _with(state, multipliers, spent=spent)
             if spent >= state.rounds:
-                return replace(state, step=FIX if self._room is None else POLISH, spent=0)
+                return replace(state, step=POLISH if state.effort else FIX, spent=0)
             self._on_step(state)
 
     def _polish(self, state: Bounding) -> Bounding:
@@ -182,7 +184,6 @@ class _Turns:
         self, begun: Polished, share: float, state: Bounding, reached: Callable[[Bounding, Polished], Bounding]
     ) -> Polished:
         """What a linear program makes of the multipliers, with the effort of the turn; each turn of it is a step."""
-        assert self._room is not None, "linear programs are asked for"
 
         def on_turn(found: Polished) -> None:
             gap = self._limit - (found.multipliers if share == ROOT else state.reached).root
@@ -190,7 +191,7 @@ class _Turns:
             self._on_step(reached(state, found))
 
         goal = Goal(self._limit, share, self._room)
-        effort = EFFORT * max(1, state.rounds)
+        effort = min(EFFORT * max(1, state.rounds), state.effort)
         return polished(state.families, begun, goal, effort, self._context.workers, on_turn)
 
     def _fix(self, state: Bounding) -> Bounding | Guided:
@@ -215,14 +216,16 @@ class _Turns:
         gap = self._limit - guide.root
         stale = state.rounds >= FEWEST_ROUNDS and gap > STALE * state.gap
         state = replace(state, gap=gap, spent=0)
-        worthwhile = worthwhile_ns(edges, self._context.methods, self._room is not None)
+        polishing, worthwhile = state.effort > 0, worthwhile_ns(edges, self._context.methods)
+        effort = int(min(MOST_ITERATIONS, worthwhile / ITERATION_NS))
+        if not polishing and effort >= FEWEST_ITERATIONS and may_polish(self._context.methods):
+            return replace(state, step=POLISH, effort=effort)
         more = max(1, 2 * state.rounds)
-        turn_ns = round_ns(state.left.costs, state.reached) + (0.0 if self._room is None else ROUND_NS)
-        done = stale or (self._room is not None and state.optimal and spread_out)
+        turn_ns = round_ns(state.left.costs, state.reached) + (ROUND_NS if polishing else 0.0)
+        done = stale or (polishing and state.optimal and spread_out)
         if not done and LOOK_NS + more * turn_ns <= worthwhile:
-            return replace(state, rounds=more, step=ASCEND)
-        if self._is_worth_probing(state, worthwhile):
-            effort = int(min(MOST_ITERATIONS, worthwhile / ITERATION_NS))
+            return replace(state, rounds=more, step=ASCEND, effort=effort if polishing else 0)
+        if polishing and self._is_worth_probing(state, worthwhile):
             before = state.families.costs.size
             return replace(state, step=PROBE, effort=effort, before=before, tried=frozenset())
         guide = with_ancestors(guide, self._limit, edges, self._context)
@@ -233,7 +236,7 @@ class _Turns:
         if guide.grouping is None:
             return math.inf
         most = all_edges(len(guide.costs))
-        few = worthwhile_ns(most, self._context.methods, self._room is not None) < LOOK_NS
+        few = worthwhile_ns(most, self._context.methods) < LOOK_NS
         return most if few else expected_edges(guide, self._limit, self._context)
 
     def _guided(self, state: Bounding) -> tuple[Bounding, bool]:
@@ -241,7 +244,7 @@ class _Turns:
         left, multipliers = state.left, state.reached
         guide = Guide(left.parents, left.costs, multipliers, weighed_grouping(left, self._context))
         optimal = False
-        if self._room is not None:
+        if state.effort > 0:
             begun = Polished(state.spread or multipliers, state.spread_cuts, state.spent)
             found = self._polished(begun, LACKING, state, self._reached_spread)
             state, optimal = self._reached_spread(state, found), found.optimal
@@ -250,13 +253,12 @@ class _Turns:
 
     def _is_worth_probing(self, state: Bounding, worthwhile: float) -> bool:
         """Whether probing would pay, and may drop more than the last time."""
-        if self._room is None or not (self._thorough and state.probing and self._context.methods.fixing):
+        if not (self._thorough and state.probing and self._context.methods.fixing):
             return False
         return PROBE_ITERATIONS * ITERATION_NS * len(choices_of(state.families)) <= worthwhile
 
     def _probe(self, state: Bounding) -> Bounding | Guided:
         """Drop the families that probing fixes."""
-        assert self._room is not None, "linear programs are asked for"
         families = state.families
         program = Program(families, state.reached, state.cuts, ROOT, self._room // (1 + STREAMS))
 

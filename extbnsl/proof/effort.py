@@ -39,7 +39,6 @@ MANY_EDGES = 1e8  # of a search for which it is worth being thorough
 FEWEST_EDGES = 1e6  # of a search for which ancestral successors are thought of
 NODE_NS, FAMILY_NS = 300.0, 1.0  # that they cost for each node, and for each family of the piece
 TOO_LARGE_NS = 20e9  # that they may cost where no search is possible
-UNTIL_POLISH_NS = 1e9  # that they may cost where they can be polished afterwards
 
 
 def may_polish(methods: Methods) -> bool:
@@ -47,17 +46,15 @@ def may_polish(methods: Methods) -> bool:
     return methods.clusters and methods.polish is not False
 
 
-def worthwhile_ns(edges: float, methods: Methods, polishing: bool) -> float:
+def worthwhile_ns(edges: float, methods: Methods) -> float:
     """How long it may take to make a search of so many edges smaller, in nanoseconds of one thread.
 
-    polishing: whether linear programs are at work. Where no search is possible, infinity then: such multipliers are the
-    best that there are sooner or later, others never. Nor are others if these are yet to come.
+    Where no search is possible, infinity if there may be linear programs: their multipliers are the best that there are
+    sooner or later, others never.
     """
-    if not polishing and may_polish(methods):
-        return min(UNTIL_POLISH_NS, SHARE * EDGE_NS * edges)
     if math.isfinite(edges):
         return min(MOST_NS, SHARE * EDGE_NS * edges)
-    return math.inf if polishing else TOO_LARGE_NS
+    return math.inf if may_polish(methods) else TOO_LARGE_NS
 
 
 def weighed_grouping(left: Component, context: Context) -> Grouping | None:
@@ -96,9 +93,10 @@ def with_ancestors(guide: Guide, limit: float, edges: float, context: Context) -
 
     What they cost follows from the lists: each node looks at the beginning of some of them.
     """
-    if not context.methods.ancestral or guide.grouping is None or edges < FEWEST_EDGES:
+    n, node_ns = len(guide.costs), NODE_NS + FAMILY_NS * sum(costs.size for costs in guide.costs)
+    dear = edges < FEWEST_EDGES or 2 * TRIAL_NODES * node_ns > SHARE * EDGE_NS * edges
+    if not context.methods.ancestral or guide.grouping is None or dear:
         return guide
-    n = len(guide.costs)
     with _tried(replace(guide, sets=()), limit, context) as problem:
         (last,) = deque(_trial(problem, context), maxlen=1)
         nodes = whole_layer(last)
@@ -107,7 +105,6 @@ def with_ancestors(guide: Guide, limit: float, edges: float, context: Context) -
     better = replace(guide, sets=tuple(frequent_sets(closed, n).tolist()))
     with _tried(better, limit, context) as problem:
         forecast = predicted_layers(_trial(problem, context), n)
-    node_ns = NODE_NS + FAMILY_NS * sum(costs.size for costs in guide.costs)
     cost = EDGE_NS * float(forecast.edges.sum()) + node_ns * float(forecast.nodes.sum())
     return better if cost < EDGE_NS * edges else guide
 

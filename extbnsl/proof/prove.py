@@ -32,7 +32,7 @@ from extbnsl.proof.division import (
 )
 from extbnsl.proof.effort import MANY_EDGES, may_polish
 from extbnsl.proof.guide import Guide, Guided
-from extbnsl.proof.incumbents import find_better
+from extbnsl.proof.incumbents import find_better_left
 from extbnsl.proof.pieces import Piece, RootPass, Search
 from extbnsl.proof.searching import piece_sizes, searched_piece
 from extbnsl.proof.standing import Part
@@ -153,11 +153,10 @@ class _Proving:
         return replace(search, pieces=pieces, passes=known, bounding=None, file=None, lists=()), found
 
     def prepare(self, search: Search) -> bool:
-        """Look for a better network with much effort, and load what polishing takes."""
+        """Look for a better network with much effort."""
         self._standing.search = search  # a resumed run is not to do it again
         with self._context.stages.stage("incumbent", "looking for a better one") as summary:
-            seed = self._context.methods.seed + 1
-            better = find_better(self._component, self._k, seed, LONG, self._context, self._standing)
+            better = find_better_left(search, self._component, LONG, self._context, self._standing)
             summary.append(self._standing.bounds_told() if better else "no better one found")
         return may_polish(self._context.methods) or better
 

@@ -7,8 +7,8 @@ from typing import Any
 from extbnsl.claims import TIME_LIMIT, Claim
 from extbnsl.data import Dataset
 from extbnsl.errors import RunDirectoryError
-from extbnsl.events import Observer, Warned, ignore
-from extbnsl.files.arrays import load_compression
+from extbnsl.events import Begun, Observer, Warned, ignore
+from extbnsl.files.arrays import load_compression, load_hdf5
 from extbnsl.files.manifest import Manifest
 from extbnsl.files.shelf import Shelf
 from extbnsl.files.store import Store
@@ -27,6 +27,8 @@ from extbnsl.solver.components import solve_components
 from extbnsl.solver.families import find_survivors
 from extbnsl.solver.outcome import Solution, result_of, warnings_of
 from extbnsl.solver.place import Place, store_at
+
+SMALL = 16  # variables of a problem that is solved before there is anything to put into files
 
 
 def solve(
@@ -64,6 +66,8 @@ def solve(
         store.compress = place.compress
         if store.compress:
             load_compression()
+        if problem.variables > SMALL:
+            load_hdf5()
         shelf = Shelf(granted.memory // 2, store)
         standing = _standing(place.resume, store, shelf)
         stages, deadline = Stages(observer, standing.stages), granted.deadline()
@@ -72,6 +76,7 @@ def solve(
         held = () if place.resume is None else place.resume.files
         record = None if place.run_folder is None else Record(place.run_folder, about, held)
         commits = Commits(standing, store, record, observer, workers.stop, shelf.touched)
+        observer(Begun())
         commits.commit()
         solution, stopped = _solved(problem, claim, context, commits)
         options = claim.document() | methods.document() | granted.document()

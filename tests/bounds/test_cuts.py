@@ -4,10 +4,13 @@ import itertools
 import math
 
 import numpy as np
+from calling import called
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from extbnsl.bounds.cuts import count_times, holds, no_cuts, requirements, single_cuts, unions, weighted_unions
+
+count_times, holds = map(called, (count_times, holds))
 
 SETTINGS = settings(deadline=None, max_examples=60)
 

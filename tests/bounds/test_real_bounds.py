@@ -6,6 +6,7 @@ from pathlib import Path
 import naive
 import numpy as np
 import pytest
+from calling import called
 from cases import dataset_of, shelf_of
 from fixed import best_at_root, best_spread
 from test_clusters import random_cuts
@@ -20,6 +21,8 @@ from extbnsl.events import ignore
 from extbnsl.machine.workers import Workers
 from extbnsl.parents.exhaustive.surviving import surviving_families
 from extbnsl.search.node_bound import VECTOR, near_clusters, new_near
+
+near_clusters, new_near = map(called, (near_clusters, new_near))
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 N = 12

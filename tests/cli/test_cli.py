@@ -492,7 +492,7 @@ def test_a_signal_in_any_stage_leaves_a_network_and_bounds(capsys, signal_in, st
     table = np.random.default_rng(3).integers(0, 2, (200, 12))
     np.savetxt("wide.csv", table @ np.triu(np.ones((12, 12), int)) % 3, fmt="%d", delimiter=",")
     signal_in(stage)
-    options = ("--no-header", "--json", "--threads", "1", "--lower-bound", "pattern")
+    options = ("--no-header", "--json", "--threads", "1", "--lower-bound", "static")
     code, out, _ = run(capsys, "solve", "wide.csv", *options)
     document = json.loads(out)
     assert (code, document["status"]) == (10, "interrupted")

@@ -175,7 +175,8 @@ def test_a_changed_callee_changes_the_folder_of_the_compiled_code(tmp_path, monk
     folders = set()
     for text in (TINY, TINY.replace("2", "3"), TINY):
         (tmp_path / "package" / "callee.py").write_text(text)
-        compiler._cache_folder.cache_clear()
+        for remembered in (compiler._cache_folder, compiler._imported, compiler._source):
+            remembered.cache_clear()
         folders.add(compiler._cache_folder("package.caller"))
     compiler._cache_folder.cache_clear()
     assert len(folders) == 2

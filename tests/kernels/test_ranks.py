@@ -5,6 +5,7 @@ from math import comb
 
 import numpy as np
 import pytest
+from calling import called
 from cases import places_of
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -22,6 +23,12 @@ from extbnsl.kernels.ranks import (
     rank_without,
     start_walk,
 )
+
+KERNELS = (go_to, is_present, last_present, next_present, place_of, rank_swapped, rank_with, rank_without, start_walk)
+go_to, is_present, last_present, next_present, place_of, rank_swapped, rank_with, rank_without, start_walk = map(
+    called, KERNELS
+)
+find_place = called(find_place)
 
 SETTINGS = settings(deadline=None, max_examples=60, suppress_health_check=list(HealthCheck))
 

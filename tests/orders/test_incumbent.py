@@ -6,6 +6,7 @@ import math
 import naive
 import numpy as np
 import pytest
+from calling import called
 from cases import cost_of_order, random_families, scores_of
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -24,6 +25,8 @@ from extbnsl.orders.local_search import (
 from extbnsl.parents.best_score import byte_tables, scratch
 from extbnsl.parents.pruning import prune
 from extbnsl.scores.local import feasible_order
+
+_best_insertion, _insert, _score_places, scratch = map(called, (_best_insertion, _insert, _score_places, scratch))
 
 SETTINGS = settings(deadline=None, max_examples=40, suppress_health_check=list(HealthCheck))
 GO_ON = np.zeros(1, dtype=np.uint8)

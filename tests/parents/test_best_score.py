@@ -3,6 +3,7 @@
 import naive
 import numpy as np
 import pytest
+from calling import called
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -10,6 +11,8 @@ from extbnsl.kernels.varsets import pack, words
 from extbnsl.parents.best_score import as_bytes, byte_tables, first_inside, first_inside_each, scratch
 from extbnsl.parents.pruning import merged, undominated
 from extbnsl.scores.local import canonical_order
+
+first_inside, scratch = map(called, (first_inside, scratch))
 
 SETTINGS = settings(deadline=None, max_examples=40, suppress_health_check=list(HealthCheck))
 

@@ -3,6 +3,7 @@
 import naive
 import numpy as np
 import pytest
+from calling import called
 from cases import random_dataset
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -12,6 +13,8 @@ from extbnsl.scores.cells import Cells
 from extbnsl.scores.known import SCORES, score_named
 from extbnsl.scores.penalty import added, family_penalty, grown, shrunk
 from extbnsl.scores.score import penalty_of
+
+added, family_penalty, grown, shrunk = map(called, (added, family_penalty, grown, shrunk))
 
 
 def cells_of(dataset, child, parents):

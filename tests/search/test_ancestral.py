@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+from calling import called
 from cases import random_families, scores_of
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -22,6 +23,8 @@ from extbnsl.search.ancestral import (
     number_of,
 )
 from extbnsl.search.node_bound import VECTOR, closed_sets_of, near_clusters, new_near
+
+closed_set, number_of, near_clusters, new_near = map(called, (closed_set, number_of, near_clusters, new_near))
 
 SETTINGS = settings(deadline=None, max_examples=60, suppress_health_check=list(HealthCheck))
 

@@ -12,7 +12,6 @@ import random
 import re
 import shutil
 import threading
-import time
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -77,7 +76,7 @@ def undisturbed(dataset, tmp_path_factory):
     with disk.watch():
         result = session(disk.root, dataset, observer=lambda e: isinstance(e, LayerEnded) and spilled.append(e.spilled))
     assert result.status == "optimal"
-    assert len(spilled) > 6
+    assert len(spilled) > 4
     assert sum(spilled) > result.stats["nodes_kept"] / 2
     assert not arrays(disk.root)
     return outcome(result), disk.calls
@@ -159,7 +158,7 @@ def test_a_last_commit_that_fails_when_it_is_there_already_loses_no_file(dataset
     with monkeypatch.context() as patch:
         patch.setattr(extbnsl.proof.commits, "commit", failing)
         patch.setattr(extbnsl.proof.commits, "COMMIT_SECONDS", math.inf)  # so that the checkpoint before has no files
-        stop = StopAt(polls_before_the_search(dataset) + 5)
+        stop = StopAt(polls_before_the_search(dataset) + 2)
         assert session(tmp_path, dataset, stop=stop).status == "disk_limit"
     assert commits
     assert arrays(tmp_path) >= {file.name for file in read_manifest(tmp_path).files}
@@ -497,7 +496,7 @@ def test_stopped_again_and_again_the_run_makes_progress(tmp_path, polls):
 
 
 def test_time_limits_shorter_than_a_layer_let_the_run_end(tmp_path, monkeypatch):
-    monkeypatch.setattr(extbnsl.machine.budgets, "time", Ticks())
+    monkeypatch.setattr(extbnsl.machine.budgets, "clock", Ticks())
     dataset = problem(29)
     (tmp_path / "undisturbed").mkdir()
     expected = outcome(session(tmp_path / "undisturbed", dataset, lower_bound="static"))
@@ -514,18 +513,16 @@ def test_time_limits_shorter_than_a_layer_let_the_run_end(tmp_path, monkeypatch)
 class Ticks:
     """A clock that goes on by a millisecond when somebody looks at it: the load of the machine does not count."""
 
-    process_time = staticmethod(time.process_time)
-
     def __init__(self):
         self._looks = itertools.count()
 
-    def monotonic(self):
+    def __call__(self):
         return next(self._looks) / 1000
 
 
 def test_with_no_time_left_there_is_still_the_result_of_before(dataset, undisturbed, tmp_path):
     expected, _ = undisturbed
-    stopped = session(tmp_path, dataset, stop=StopAt(polls_before_the_search(dataset) + 4))
+    stopped = session(tmp_path, dataset, stop=StopAt(polls_before_the_search(dataset) + 2))
     assert stopped.stats["nodes_generated"] > 0
     again = session(tmp_path, dataset, time_limit=1e-9)
     assert again.status == "time_limit"

@@ -39,7 +39,7 @@ from extbnsl.parents.exhaustive.refinement import Rows, Stack, Task, fill_column
 from extbnsl.parents.exhaustive.state import Child, Enumeration
 from extbnsl.parents.pruning import merged
 from extbnsl.scores.counting import CountingTable
-from extbnsl.scores.penalty import family_penalty
+from extbnsl.scores.score import penalty_of
 
 ROOM = 4096  # families that a search hands over at a time
 PARTS = 16  # tasks per child, at most
@@ -119,7 +119,7 @@ def _without_parents(problem: CountingProblem, found: Enumeration) -> Enumeratio
     for x, arity in enumerate(table.arities.tolist()):
         alone = np.bincount(table.states[x], weights=table.weights).astype(np.int64)
         misfit = table.mlogm[-1] - table.mlogm[alone].sum()
-        costs.append(np.array([misfit + family_penalty(problem.parameter, arity, 1.0)]))
+        costs.append(np.array([misfit + penalty_of(problem.parameter, arity, 1.0)]))
     parents = (np.zeros((1, words(n)), np.uint64),) * n
     return replace(found, parents=parents, costs=tuple(costs), complete_to=0, families=found.families + n)
 
@@ -285,5 +285,5 @@ def _stack(size: int, child: Child, rows: Rows, problem: CountingProblem) -> Sta
     stack.ends[0, 0] = d
     stack.cells[0] = 1
     stack.pairs[0] = child.pairs
-    stack.penalty[0] = family_penalty(problem.parameter, problem.table.arities[child.index], 1.0)
+    stack.penalty[0] = penalty_of(problem.parameter, problem.table.arities[child.index], 1.0)
     return stack
