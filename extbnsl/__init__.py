@@ -1,22 +1,37 @@
 """Provably optimal Bayesian network structures from discrete data.
 
-`learn` is the whole of it in one call; nothing heavy is imported before it is called.
+`learn` is the whole of it in one call; nothing heavy is imported before it is called. `read_csv` and `read_scores` read
+files as the command line does; `local_scores` takes scores from a dictionary.
 """
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
 from extbnsl.api import learn
 from extbnsl.version import __version__
 
 if TYPE_CHECKING:
+    from extbnsl.data import read_csv
+    from extbnsl.formats.score_reader import read_scores
     from extbnsl.results.result import Result
+    from extbnsl.scores.named import named_scores as local_scores
 
-__all__ = ["Result", "__version__", "learn"]
+__all__ = ["Result", "__version__", "learn", "local_scores", "read_csv", "read_scores"]
+
+_HOMES = {
+    "Result": ("extbnsl.results.result", "Result"),
+    "local_scores": ("extbnsl.scores.named", "named_scores"),
+    "read_csv": ("extbnsl.data", "read_csv"),
+    "read_scores": ("extbnsl.formats.score_reader", "read_scores"),
+}
 
 
 def __getattr__(name: str) -> Any:
-    if name == "Result":
-        from extbnsl.results.result import Result
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module, there = _HOMES[name]
+    return getattr(importlib.import_module(module), there)
 
-        return Result
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

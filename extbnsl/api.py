@@ -49,7 +49,8 @@ def learn(
 ) -> "Result":
     """The network of least cost for `data`, with the proof or the gap that was reached.
 
-    `data`: a data frame, a 2-D array of integers (N, n), a Dataset, or LocalScores. `score`: "mdl" or "aic", for data.
+    `data`: a data frame, a 2-D array of integers (N, n), what `read_csv` or `read_scores` return, or local scores as a
+    dict {child: {parents: cost}}. `score`: "mdl" or "aic", for data.
     `memory` and `disk`: bytes or text such as "8GiB"; `time_limit`: seconds or text such as "1h30m"; None is the
     default of the command line. What exceeds the memory goes to files below `scratch_dir`, or else where temporary
     files go, and is gone at the end; `compress` makes some of them smaller. `names` are for arrays; `missing`,
@@ -99,7 +100,10 @@ def _problem(data: Any, names: "list[str] | tuple[str, ...] | None", options: "O
     from extbnsl.data.treatment import chosen
     from extbnsl.errors import InputError
     from extbnsl.scores.local import LocalScores
+    from extbnsl.scores.named import named_scores
 
+    if isinstance(data, dict):
+        data = named_scores(data)
     ready = isinstance(data, (Dataset, LocalScores))
     if names is not None and (ready or hasattr(data, "columns")):
         raise InputError(f"names: a {type(data).__name__} has names of its own; leave them out.")
@@ -108,7 +112,7 @@ def _problem(data: Any, names: "list[str] | tuple[str, ...] | None", options: "O
     if isinstance(data, (Dataset, LocalScores)):
         return data
     if isinstance(data, (str, bytes)):
-        raise InputError(f"data: {data!r} is text; read a file with extbnsl.data.read_csv first.")
+        raise InputError(f"data: {data!r} is text; read a file with extbnsl.read_csv first.")
     dataset = from_dataframe(data, **options) if hasattr(data, "columns") else from_array(data, names, **options)
     return replace(dataset, warnings=tuple(map(_in_python, dataset.warnings)))
 

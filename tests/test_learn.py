@@ -1,6 +1,7 @@
-"""The call `learn` from Python: what it takes, what it refuses, and in which words."""
+"""The call `learn` from Python: what it takes, what it refuses, in which words, and what its result can do."""
 
 import importlib.util
+import json
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ import extbnsl
 from extbnsl.data import from_array
 from extbnsl.errors import InputError
 from extbnsl.verify.rescoring import score_network
+from extbnsl.verify.verdict import verify
 
 
 @pytest.fixture
@@ -89,6 +91,89 @@ def test_learn_takes_the_options_of_columns_and_warns_in_its_own_words():
     (warning,) = result.dataset.warnings
     assert "discretise X0=quantile:4, or say discrete X0" in warning
     assert "--" not in warning
+
+
+def test_ordered_categories_keep_their_order_and_levels():
+    pandas = pytest.importorskip("pandas")
+    levels = ["low", "mid", "high", "NA"]
+    grade = pandas.Categorical(["high", "low", None, "low", "NA"] * 12, categories=levels, ordered=True)
+    frame = pandas.DataFrame({"grade": grade, "b": [1, 0, 0, 1, 1] * 12})
+    with pytest.raises(InputError, match="missing"):
+        extbnsl.learn(frame)
+    dataset = extbnsl.learn(frame, missing="drop").dataset
+    assert dataset.states == (("low", "mid", "high", "NA"), ("0", "1"))
+    assert dataset.codes[:4, 0].tolist() == [2, 0, 0, 3]
+    assert extbnsl.learn(frame, missing="state").dataset.states[0] == (*levels, "missing")
+    numbers = pandas.DataFrame(
+        {"a": pandas.Categorical([10, 2] * 9, categories=[10, 2, 1], ordered=True), "b": [1, 0] * 9}
+    )
+    assert extbnsl.learn(numbers).dataset.states[0] == ("10", "2", "1")
+    same = pandas.Categorical([1], categories=[1, "1"], ordered=True)
+    with pytest.raises(InputError, match="two categories with the same text"):
+        extbnsl.learn(pandas.DataFrame({"a": same}))
+
+
+COSTS = {
+    "a": {(): 10.0, "b": 4.0, ("b", "c"): 3.5},
+    "b": {(): 9.0, frozenset("c"): 8.0},
+    "c": {(): 5.0, ("a",): 1.0},
+}
+
+
+def test_local_scores_come_from_a_dict(tmp_path):
+    result = extbnsl.learn(COSTS, threads=1)
+    assert result.optimal
+    assert result.cost == 14.0
+    assert result.parents == {"a": ["b"], "b": [], "c": ["a"]}
+    assert repr(result) == "<Result optimal: 3 variables, 2 arcs, file cost 14.000000 nats>"
+    assert extbnsl.learn(extbnsl.local_scores(COSTS)).cost == 14.0
+
+
+@pytest.mark.parametrize(
+    ("costs", "says"),
+    [
+        ({}, "no variable"),
+        ({"a": {}}, "'a' has no parent set"),
+        ({"a": 1.0}, "'a' is to be a name, and what it stands for a dict"),
+        ({"a": {("b",): 1.0}}, "'b', a parent of 'a', is no variable"),
+        ({"a": {7: 1.0}}, "7, a parent of 'a', is no variable"),
+        ({"a": {("b", "b"): 1.0}, "b": {(): 1.0}}, "names a parent twice"),
+        ({"a": {("a",): 1.0}}, "'a'"),
+        ({"a": {(): "much"}}, "'a' has a cost that is no number"),
+        ({"a": {(): float("nan")}}, "not finite"),
+        ({"a": {("b",): 1.0}, "b": {("a",): 1.0}}, "No choice of families is acyclic"),
+        ({"a": {("b",): 1.0, "b": 2.0, (): 0.0}, "b": {(): 1.0}}, "twice"),
+    ],
+)
+def test_a_dict_that_holds_no_scores_is_refused(costs, says):
+    with pytest.raises(InputError, match=says):
+        extbnsl.learn(costs)
+
+
+def test_a_result_is_saved_and_nothing_is_written_over(tmp_path, dataset):
+    result = extbnsl.learn(dataset, threads=1)
+    result.save(tmp_path / "new" / "folder")
+    names = {"result.json", "network.bif", "network.json", "network.dot"}
+    assert {path.name for path in (tmp_path / "new" / "folder").iterdir()} == names
+    written = json.loads((tmp_path / "new" / "folder" / "result.json").read_text())
+    assert verify(written, dataset).ok
+    assert written["parents"] == result.parents
+    before = (tmp_path / "new" / "folder" / "result.json").read_bytes()
+    with pytest.raises(InputError, match=r"result\.json exists already"):
+        extbnsl.learn(dataset, max_parents=0).save(tmp_path / "new" / "folder")
+    assert (tmp_path / "new" / "folder" / "result.json").read_bytes() == before
+    extbnsl.learn(dataset, max_parents=0).save(tmp_path / "new" / "folder", overwrite=True)
+    assert (tmp_path / "new" / "folder" / "result.json").read_bytes() != before
+
+
+def test_files_are_read_from_the_package_itself(tmp_path, dataset):
+    file = tmp_path / "d.csv"
+    file.write_text("a,b\n0,1\n1,0\n")
+    assert extbnsl.read_csv(file).names == ("a", "b")
+    scores = tmp_path / "s.jkl"
+    scores.write_text("1\na 1\n-2.5 0\n")
+    assert extbnsl.learn(extbnsl.read_scores(scores)).cost == 2.5
+    assert set(extbnsl.__all__) <= set(dir(extbnsl))
 
 
 def test_the_package_has_no_other_attributes():

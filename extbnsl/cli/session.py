@@ -153,7 +153,7 @@ def _write(result: "Result", run: "RunDirectory", made: Mapping[str, Any]) -> No
     from extbnsl.results.outputs import outputs
 
     try:
-        run.write(outputs(result, made))
+        run.write(outputs(result.document(made), result.network, result.dataset))
     except BaseException:
         say(json_text(result.document(made), indent=1))
         raise

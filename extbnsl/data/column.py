@@ -25,13 +25,15 @@ class Column:
 
     codes is (N,), of the narrowest signed integers that hold them. From a source, `values` may hold a text twice and
     values that do not occur; after `ordered` they are the d states that occur, in their order, and `numbers`, (d,)
-    float64, is their numeric meaning, or None if one of them is no number.
+    float64, is their numeric meaning, or None if one of them is no number. levels: whether the values are all states
+    that there are, in the order that they are to have, each of them once.
     """
 
     name: str
     values: tuple[str, ...]
     codes: NDArray[Any]
     numbers: NDArray[np.float64] | None = None
+    levels: bool = False
 
 
 def narrowest(values: int) -> np.dtype[Any]:
@@ -59,11 +61,14 @@ def numbers_of(texts: Sequence[str]) -> NDArray[np.float64] | None:
 
 
 def ordered(column: Column) -> Column:
-    """The column with the values that occur, sorted: by number if all are numbers, else by code point.
+    """The column with the values that occur, sorted: by number if all are numbers, else by code point; levels as they
+    are.
 
     Texts of the same number ("1", "1.0", "01") are one state then, called by the first of them in code
     point order. O(N + d log d) for d distinct values.
     """
+    if column.levels:
+        return column
     present = np.flatnonzero(weights(column))
     texts = [column.values[i] for i in present.tolist()]
     numbers = numbers_of(texts)

@@ -20,8 +20,9 @@ def from_dataframe(frame: Any, **options: Unpack[Options]) -> Dataset:
 
     `frame.columns` are the names and `frame[name]` a column: with `.to_numpy()`, or a sequence; of booleans,
     integers, floats, texts, categories or other objects that have a text. None, NaN and NA are missing, and
-    so are the texts in `missing.MARKERS`. Whole floats are labelled as integers. A declared category that
-    does not occur is no state. `options`: see `treatment.Options`. Raises InputError for what cannot be used.
+    so are the texts in `missing.MARKERS`. Whole floats are labelled as integers. Ordered categories are the states,
+    in their order, whether they occur or not; of other categories, those that occur. `options`: see
+    `treatment.Options`. Raises InputError for what cannot be used.
     """
     wanted = treatment(**options)
     if not hasattr(frame, "columns") or not hasattr(frame, "__getitem__"):
@@ -39,6 +40,9 @@ def from_dataframe(frame: Any, **options: Unpack[Options]) -> Dataset:
 
 def _column(name: str, series: Any) -> Column:
     """The column of one series or sequence."""
+    kind: Any = getattr(series, "dtype", None)
+    if getattr(kind, "ordered", False):
+        return _of_levels(name, kind.categories, series)
     values = series.to_numpy() if hasattr(series, "to_numpy") else np.asarray(series)
     if values.ndim != 1:
         raise InputError(f"{SOURCE}: column '{name}' has {values.ndim} dimensions: give one value for each record.")
@@ -52,3 +56,11 @@ def _column(name: str, series: Any) -> Column:
     texts = ["" if value is None else str(value).strip() for value in values.tolist()]
     encoded = np.fromiter(map(codes.__getitem__, texts), dtype=np.int32, count=len(texts))
     return Column(name, tuple(codes), encoded.astype(narrowest(len(codes))))
+
+
+def _of_levels(name: str, categories: Any, series: Any) -> Column:
+    """The column of ordered categories; InputError if two have the same text."""
+    levels = [str(category) for category in categories]
+    if len(set(levels)) < len(levels):
+        raise InputError(f"{SOURCE}: column '{name}' has two categories with the same text: rename one of them.")
+    return Column(name, tuple(levels), np.asarray(series.array.codes).astype(narrowest(len(levels))), levels=True)

@@ -19,9 +19,10 @@ def prepare(columns: Sequence[Column], source: str, wanted: Treatment, reading: 
     """The Dataset of `columns`, all of the same number of records, treated as `wanted`.
 
     First the choice of columns, then missing values, then the order of states, then declared arities (which exempt a
-    column from what follows), then intervals, then codes. Duplicate records stay: each is a record. A constant column
-    stays, with a warning. Raises InputError as `selected`, `settle_missing`, `declare` and `settle_states` do, and for
-    no columns, no records and names that are empty or occur twice, BudgetError if the time of `reading` is up. O(N n).
+    column from what follows, as levels do), then intervals, then codes. Duplicate records stay: each is a record. A
+    constant column stays, with a warning. Raises InputError as `selected`, `settle_missing`, `declare` and
+    `settle_states` do, and for no columns, no records and names that are empty or occur twice, BudgetError if the time
+    of `reading` is up. O(N n).
     """
     reading = reading or Reading(memory=0)
     columns = selected(columns, wanted, source)
@@ -32,8 +33,9 @@ def prepare(columns: Sequence[Column], source: str, wanted: Treatment, reading: 
     complete, of_missing = settle_missing(marked, wanted.missing, source)
     in_order = [ordered(c) for c in reading.watched(source, complete)]
     declared, free = declare(in_order, wanted.arities, source)
+    levels, free = tuple(c for c in free if c.levels), tuple(c for c in free if not c.levels)
     settled = settle_states(free, wanted, source)
-    by_name = {column.name: _with_missing(column) for column in (*declared, *settled.columns)}
+    by_name = {column.name: _with_missing(column) for column in (*declared, *levels, *settled.columns)}
     final = [by_name[column.name] for column in columns]
     codes = np.empty((len(final[0].codes), len(final)), dtype=np.uint16)
     for j, column in enumerate(reading.watched(source, final)):

@@ -15,8 +15,8 @@ STATE = "missing"
 
 
 def mark_missing(column: Column, markers: frozenset[str] = MARKERS) -> Column:
-    """The column with code -1 wherever the text is one of the markers."""
-    if markers.isdisjoint(column.values):
+    """The column with code -1 wherever the text is one of the markers; levels are what they are called."""
+    if column.levels or markers.isdisjoint(column.values):
         return column
     new_code = [-1 if text in markers else code for code, text in enumerate(column.values)]
     return replace(column, codes=recoded(column.codes, np.array([*new_code, -1], dtype=np.int32)))

@@ -13,18 +13,17 @@ from extbnsl.files.regular import read_regular
 if TYPE_CHECKING:
     from extbnsl.data import Dataset
     from extbnsl.networks.network import Network
-    from extbnsl.results.result import Result
 
 MOST_BYTES = 1 << 31  # of network.json
 
 
-def outputs(result: "Result", made: Mapping[str, Any]) -> Iterator[tuple[str, bytes]]:
-    """The files that tell a result, as (name, content); the parameters are in them if the result has data.
+def outputs(document: Mapping[str, Any], network: "Network", dataset: "Dataset | None") -> Iterator[tuple[str, bytes]]:
+    """The files that tell a result with this document, as (name, content); the parameters are in them if it has data.
 
-    `made`: see `Result.document`. The result itself comes first, and nothing else is computed before it is taken.
+    The result itself comes first, and nothing else is computed before it is taken.
     """
-    yield _file(RESULT, json_text(result.document(made), indent=1))
-    yield from networks(result.network, result.dataset, result.cost)
+    yield _file(RESULT, json_text(document, indent=1))
+    yield from networks(network, dataset, document["cost"])
 
 
 def networks(network: "Network", dataset: "Dataset | None", cost: float) -> Iterator[tuple[str, bytes]]:

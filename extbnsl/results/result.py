@@ -2,24 +2,30 @@
 
 import platform
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
 from typing import Any
 
 from extbnsl.claims import OPTIMAL
 from extbnsl.data import Dataset
 from extbnsl.errors import InputError
+from extbnsl.figures import counted, format_cost
+from extbnsl.files.atomic import write_atomically
+from extbnsl.files.names import OUTPUTS
 from extbnsl.formats.bif import bif_text
 from extbnsl.formats.dot import dot_text
 from extbnsl.networks.equivalence import cpdag
 from extbnsl.networks.network import Network
 from extbnsl.networks.parameters import fit
+from extbnsl.results.outputs import outputs
 from extbnsl.scores.local import LocalScores
 from extbnsl.verify.certificate import Certificate
 from extbnsl.verify.document import FORMAT_VERSION, LOG_BASE, SIGN
 from extbnsl.version import __version__
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Result:
     """The outcome of a solve; all costs in nats, minimised.
 
@@ -42,12 +48,38 @@ class Result:
     warnings: tuple[str, ...]
     local_scores: LocalScores
     digest: str
-    dataset: Dataset | None = field(repr=False)
-    certificate: Certificate | None = field(default=None, repr=False)
+    dataset: Dataset | None
+    certificate: Certificate | None = None
+
+    def __repr__(self) -> str:
+        arcs = counted(len(self.network.arcs()), "arc")
+        bounds = "" if self.optimal else f", lower bound {format_cost(self.lower_bound, 6)}"
+        return (
+            f"<Result {self.status}: {counted(len(self.network.names), 'variable')}, {arcs}, "
+            f"{self.score} cost {format_cost(self.cost, 6)} nats{bounds}>"
+        )
 
     @property
     def optimal(self) -> bool:
         return self.status == OPTIMAL
+
+    @property
+    def parents(self) -> dict[str, list[str]]:
+        """The names of each variable's parents."""
+        return self.network.parents_by_name()
+
+    def save(self, folder: str | PathLike[str], overwrite: bool = False) -> None:
+        """Write result.json, network.dot, network.json and, with data, network.bif into a folder, made if need be.
+
+        Raises InputError if one of them is there already, unless `overwrite`, and BudgetError if the disk is full.
+        """
+        path = Path(folder)
+        taken = [name for name in OUTPUTS if (path / name).exists()]
+        if taken and not overwrite:
+            raise InputError(f"{path / taken[0]} exists already; save with overwrite=True to replace it.")
+        path.mkdir(parents=True, exist_ok=True)
+        for name, content in outputs(self.document(), self.network, self.dataset):
+            write_atomically(path / name, content)
 
     def document(self, made: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """The content of result.json; `made` joins the provenance: the command and its data options."""

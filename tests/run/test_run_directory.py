@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -337,21 +336,15 @@ def test_a_full_disk_costs_log_lines_but_not_silently_a_result(here, monkeypatch
     assert sorted(os.listdir(here / "r")) == ["lock", "log.jsonl", "solve.log"]
 
 
-def a_result(dataset):
-    names = ("a", "b")
-    return SimpleNamespace(
-        network=Network(names, ((), (0,))),
-        dataset=dataset,
-        cost=1.5,
-        document=lambda command: {"command": command, "lower_bound": float("-inf"), "nodes": np.int64(3)},
-    )
+DOCUMENT = {"cost": 1.5, "lower_bound": float("-inf"), "nodes": np.int64(3)}
+NETWORK = Network(("a", "b"), ((), (0,)))
 
 
 def test_outputs_with_data():
     dataset = from_array(np.array([[0, 0], [0, 1], [1, 1]]), ["a", "b"])
-    files = dict(outputs_module.outputs(a_result(dataset), "extbnsl solve x"))
+    files = dict(outputs_module.outputs(DOCUMENT, NETWORK, dataset))
     assert sorted(files) == sorted(OUTPUTS)
-    assert json.loads(files["result.json"]) == {"command": "extbnsl solve x", "lower_bound": None, "nodes": 3}
+    assert json.loads(files["result.json"]) == {"cost": 1.5, "lower_bound": None, "nodes": 3}
     document = json.loads(files["network.json"])
     assert document["arcs"] == [["a", "b"]]
     assert document["tables"]["b"] == [[0.5, 0.5], [0.0, 1.0]]
@@ -360,16 +353,14 @@ def test_outputs_with_data():
 
 
 def test_without_data_there_are_no_parameters():
-    files = dict(outputs_module.outputs(a_result(None), ""))
+    files = dict(outputs_module.outputs(DOCUMENT, NETWORK, None))
     assert "network.bif" not in files
     assert json.loads(files["network.json"])["tables"] is None
 
 
 def test_the_result_is_out_before_anything_else_is_computed(here):
-    broken = a_result(None)
-    broken.network = None
     with directory_module.create(here / "r", "x") as run, pytest.raises(AttributeError):
-        run.write(outputs_module.outputs(broken, ""))
+        run.write(outputs_module.outputs(DOCUMENT, None, None))
     assert (here / "r" / "result.json").exists()
 
 
