@@ -41,6 +41,7 @@ LOOK_NS = 2e7  # what it costs to see what a round has brought, by another trial
 FEWEST_ROUNDS, STALE = 8, 0.99  # so many rounds that leave such a share of the gap are not followed by twice as many
 PROBE_ITERATIONS = 60  # about how many a probe takes
 MOST_ITERATIONS = 1 << 30  # of the simplex method
+FAMILY_NS = 3e3  # that a linear program takes for each family before its first iteration
 FEWEST_ITERATIONS = 600  # that pay before there is a linear program: a search of about a second
 
 
@@ -217,14 +218,14 @@ class _Turns:
         stale = state.rounds >= FEWEST_ROUNDS and gap > STALE * state.gap
         state = replace(state, gap=gap, spent=0)
         polishing, worthwhile = state.effort > 0, worthwhile_ns(edges, self._context.methods)
-        effort = int(min(MOST_ITERATIONS, worthwhile / ITERATION_NS))
+        effort = effort_of(worthwhile, state.families.costs.size)
         if not polishing and effort >= FEWEST_ITERATIONS and may_polish(self._context.methods):
             return replace(state, step=POLISH, effort=effort)
         more = max(1, 2 * state.rounds)
         turn_ns = round_ns(state.left.costs, state.reached) + (ROUND_NS if polishing else 0.0)
         done = stale or (polishing and state.optimal and spread_out)
         if not done and LOOK_NS + more * turn_ns <= worthwhile:
-            return replace(state, rounds=more, step=ASCEND, effort=effort if polishing else 0)
+            return replace(state, rounds=more, step=ASCEND, effort=max(1, effort) if polishing else 0)
         if polishing and self._is_worth_probing(state, worthwhile):
             before = state.families.costs.size
             return replace(state, step=PROBE, effort=effort, before=before, tried=frozenset())
@@ -288,6 +289,11 @@ class _Turns:
 
     def _tell(self, done: int, total: int, unit: str) -> None:
         self._context.observer(StageAdvanced("bounds", done, total, unit))
+
+
+def effort_of(worth: float, families: int) -> int:
+    """How many simplex iterations a linear program of so many families may take, if it may take so many nanoseconds."""
+    return int(max(0.0, min(MOST_ITERATIONS, (worth - FAMILY_NS * families) / ITERATION_NS)))
 
 
 def _with(state: Bounding, multipliers: Multipliers, spent: int = 0) -> Bounding:
