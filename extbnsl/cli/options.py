@@ -75,7 +75,7 @@ def add_budgets(parser: argparse.ArgumentParser, threads: str, memory: str, disk
         metavar="SIZE",
         type=_memory,
         help=f"memory budget: bytes or 512MiB, 8GiB, 40GB, at least {format_size(MINIMUM_MEMORY)} (default: {memory}); "
-        "it counts the solver's own structures, the interpreter and its libraries (about 350 MB) come on top",
+        "it counts the solver's own structures, the interpreter and its libraries (150 to 250 MB) come on top",
     )
     if disk is not None:
         parser.add_argument(
