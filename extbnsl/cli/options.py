@@ -128,7 +128,7 @@ def add_method(parser: argparse.ArgumentParser) -> None:
         "--polish",
         action=argparse.BooleanOptionalAction,
         help="make the cluster multipliers as good as they can be, by linear programming: some seconds more at the "
-        "root, far fewer nodes (default: if the search would be long)",
+        "root, far fewer nodes (default: if a search of a second or more is expected)",
     )
     parser.add_argument(
         "--no-fixing",
