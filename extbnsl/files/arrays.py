@@ -12,6 +12,7 @@ import functools
 import hashlib
 import itertools
 import math
+import mmap
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -29,6 +30,7 @@ from extbnsl.files.regular import open_regular
 
 CHUNK = 16384  # rows that share a checksum, at most
 HEADER_BYTES = 20_000  # of a file, at most: names, types, the index of its chunks
+HDF5_BYTES = 1 << 21  # of memory for an open file besides its arrays: most of it HDF5's table of what it has in memory
 READ_AHEAD = 1 << 22
 PIECE_BYTES = 1 << 24  # of arrays in one of several files
 BLOSC, BLOSC_SETTINGS = 32001, (0, 0, 0, 0, 5, 1, 1)  # HDF5's number of the filter; level 5, bytes shuffled, LZ4
@@ -81,7 +83,7 @@ def write_arrays(
     """
     try:
         image = _image(arrays, compress)
-    except (OSError, RuntimeError) as error:  # so HDF5 says that it got no memory: no disk is involved
+    except (OSError, RuntimeError, MemoryError) as error:  # all that HDF5 says of no memory: no disk is involved
         raise MemoryError(f"There is no memory to write {folder / name}.") from error
     if len(image) > most:
         raise over_budget(folder)
@@ -107,6 +109,7 @@ def _image(arrays: Mapping[str, "NDArray"], compress: bool) -> bytes:
     room = sum(array.nbytes + array.nbytes // 500 for array in arrays.values()) + HEADER_BYTES
     # HDF5 refuses two open files of one name, even in memory
     image_name = f"image-{next(_image_numbers)}".encode()
+    _require_memory(2 * room)
     file = h5f.create(image_name, h5f.ACC_TRUNC, fcpl=_without_times(h5p.FILE_CREATE), fapl=_in_memory(room))
     try:
         for name, array in arrays.items():
@@ -119,10 +122,7 @@ def _image(arrays: Mapping[str, "NDArray"], compress: bool) -> bytes:
 
 
 def _in_memory(room: int) -> Any:
-    """How a file without a place on disk is opened; it gets `room` bytes of memory at once.
-
-    HDF5 may crash where it cannot get more memory for an image that it has begun.
-    """
+    """How a file without a place on disk is opened; it gets `room` bytes of memory at once."""
     from h5py import h5f, h5p
 
     access = h5p.create(h5p.FILE_ACCESS)
@@ -131,6 +131,17 @@ def _in_memory(room: int) -> Any:
     access.set_fclose_degree(h5f.CLOSE_STRONG)
     access.set_libver_bounds(h5f.LIBVER_LATEST, h5f.LIBVER_LATEST)
     return access
+
+
+def _require_memory(room: int) -> None:
+    """Raise MemoryError unless the system grants memory for an open file and `room` bytes of arrays.
+
+    HDF5 crashes where it gets no memory while it opens a file, and may where it cannot enlarge an image.
+    """
+    try:
+        mmap.mmap(-1, room + HDF5_BYTES).close()
+    except OSError as error:
+        raise MemoryError from error
 
 
 def _without_times(kind: Any) -> Any:
@@ -225,6 +236,7 @@ def open_arrays(folder: Path, file: StoredFile) -> Iterator[StoredArrays]:
     from h5py import h5f
 
     _ensure(folder, file)
+    _require_memory(0)
     try:
         opened = h5f.open(os.fsencode(folder / file.name), h5f.ACC_RDONLY, _on_disk())
         try:

@@ -4,7 +4,9 @@ import errno
 import json
 import os
 import stat
+import subprocess
 import sys
+from pathlib import Path
 
 import h5py
 import numpy as np
@@ -260,6 +262,47 @@ def test_arrays_that_find_no_room_leave_nothing(tmp_path, call):
     with Disk(tmp_path).fail_write(call, errno.ENOSPC), pytest.raises(BudgetError, match=sentence):
         arrays_module.write_arrays(tmp_path, "layers/0.h5", ARRAYS)
     assert not (tmp_path / "layers" / "0.h5").exists()
+
+
+EXHAUSTED = """
+import os, resource, sys
+from pathlib import Path
+import numpy as np
+from extbnsl.files.arrays import load_hdf5, read_arrays, write_arrays
+
+def in_a_process_without_memory(act):
+    child = os.fork()
+    if child == 0:
+        most = (int(Path("/proc/self/statm").read_text().split()[0]) << 12) + (1 << 23)
+        resource.setrlimit(resource.RLIMIT_AS, (most, most))
+        held = []
+        for size in (1 << 16, 1 << 14, 1 << 12, 1 << 11, 1 << 10):
+            try:
+                while True:
+                    held.append(bytearray(size))
+            except MemoryError:
+                pass
+        try:
+            act()
+        except MemoryError:
+            os._exit(1)
+        os._exit(0)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+folder = Path(sys.argv[1])
+load_hdf5()
+arrays = {"a": np.arange(2000.0), "b": np.zeros((3000, 5), np.uint8)}
+file = write_arrays(folder, "kept", arrays)
+print(in_a_process_without_memory(lambda: write_arrays(folder, "new", arrays)))
+print(in_a_process_without_memory(lambda: read_arrays(folder, file)))
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="how much address space is in use cannot be told")
+def test_where_memory_ends_hdf5_does_not_end_the_process(tmp_path):
+    command = [sys.executable, "-c", EXHAUSTED, str(tmp_path)]
+    ended = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert ended.stdout.split() == ["1", "1"]
 
 
 def stored(name, size):
