@@ -15,8 +15,7 @@ class Begun:
 
 @dataclass(frozen=True)
 class StageStarted:
-    """A stage of the solve begins: 'scores', 'parents', 'incumbent', 'components', 'bounds',
-    'search', 'verify'."""
+    """A stage of the solve begins: 'scores', 'parents', 'incumbent', 'components', 'bounds', 'search' or 'verify'."""
 
     stage: str
     detail: str
@@ -24,7 +23,7 @@ class StageStarted:
 
 @dataclass(frozen=True)
 class StageAdvanced:
-    """A long stage goes on: `done` of `total` units of work, e.g. functions compiled; total is 0 if nobody knows it.
+    """A long stage goes on: `done` of `total` units of work, e.g. sets of variables; total is 0 if nobody knows it.
 
     Without a unit, only the share that is done means something to people. detail: the part of the stage that this is
     about, if it has parts. level: of counting, the size of the parent sets that have all been scored.
@@ -40,7 +39,10 @@ class StageAdvanced:
 
 @dataclass(frozen=True)
 class StageEnded:
-    """A stage is over, after `seconds` of wall time; `summary` is one line for a person."""
+    """A stage is over, after `seconds` of wall time; `summary` is one line for a person.
+
+    The stage 'kernels' ends without having started: it is what was compiled during the stage that ends next.
+    """
 
     stage: str
     seconds: float

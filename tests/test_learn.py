@@ -164,6 +164,8 @@ def test_a_result_is_saved_and_nothing_is_written_over(tmp_path, dataset):
     assert (tmp_path / "new" / "folder" / "result.json").read_bytes() == before
     extbnsl.learn(dataset, max_parents=0).save(tmp_path / "new" / "folder", overwrite=True)
     assert (tmp_path / "new" / "folder" / "result.json").read_bytes() != before
+    with pytest.raises(InputError, match=r"result\.json cannot be written|json cannot be written"):
+        result.save(tmp_path / "new" / "folder" / "result.json")
 
 
 def test_files_are_read_from_the_package_itself(tmp_path, dataset):

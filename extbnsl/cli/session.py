@@ -70,9 +70,9 @@ def solve_in(
 
         with _observed(run, status, interrupts, telling, head(problem, *asked)) as observer:
             result = solve(problem, *asked, observer=observer, stop=interrupts.stop)
-        _write(result, run, made)
+        document = result.document(made)
+        _write(document, result, run)
         status.end(result.status)
-    document = result.document(made)
     tell(document, run.path, telling)
     return exit_code(document)
 
@@ -147,15 +147,15 @@ def _stopping(run: "RunDirectory") -> str:
     )
 
 
-def _write(result: "Result", run: "RunDirectory", made: Mapping[str, Any]) -> None:
+def _write(document: Mapping[str, Any], result: "Result", run: "RunDirectory") -> None:
     """Write a result; if it cannot be written it is printed in full, so that nothing is lost."""
     from extbnsl.files.documents import json_text
     from extbnsl.results.outputs import outputs
 
     try:
-        run.write(outputs(result.document(made), result.network, result.dataset))
+        run.write(outputs(document, result.network, result.dataset))
     except BaseException:
-        say(json_text(result.document(made), indent=1))
+        say(json_text(document, indent=1))
         raise
 
 

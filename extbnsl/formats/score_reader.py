@@ -28,7 +28,7 @@ from extbnsl.data.rows import LONGEST_FIELD
 from extbnsl.data.text import BLOCK, text_blocks
 from extbnsl.errors import InputError
 from extbnsl.kernels.varsets import WORD_BITS, sizes, words
-from extbnsl.scores.local import LocalScores, has_duplicates, local_scores
+from extbnsl.scores.local import GIVEN, LocalScores, has_duplicates, local_scores
 
 SUFFIXES = (".jkl", ".jaa", ".pss", ".scores")
 CHUNK = 1 << 13  # families split into words at a time, so that the words stay in cache
@@ -265,7 +265,7 @@ class _Gathered:
         index_of = np.array([index[name] for name in self._number_of], dtype=np.int64)
         families = [_families(self.path, variable, index_of, len(index)) for variable in variables]
         try:
-            return local_scores(tuple(index), families, "file")
+            return local_scores(tuple(index), families, GIVEN)
         except InputError as error:
             raise InputError(f"{self.path}: {error}") from None
 

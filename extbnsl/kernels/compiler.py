@@ -107,12 +107,12 @@ def _cache_base() -> str:
 
 
 def cache_warning() -> str | None:
-    """A sentence if what was compiled cannot be kept; None if it is, or nothing was compiled."""
+    """A sentence if what is compiled cannot be kept; None if it can."""
     if not _unkept:
         return None
     return (
-        f"Compiled code cannot be kept in {_cache_base()}, which cannot be written: it was compiled for this run only; "
-        "set NUMBA_CACHE_DIR to a folder that can be written."
+        f"Compiled code cannot be kept in {_cache_base()}, which cannot be written, so every run compiles it "
+        "anew; set NUMBA_CACHE_DIR to a folder that can be written."
     )
 
 

@@ -55,9 +55,9 @@ class Bounding:
 
     step: what comes next, of STEPS; rounds: of improvement in this turn; spent: of the step already, in rounds or
     simplex iterations; effort: of linear programs, in iterations for each, or for all of probing; 0 before there are
-    any. gap: after the turn before. optimal: whether no multipliers
-    are better at the root. probing: whether it may drop more; tried: the choices probed of `before` families. cuts,
-    spread_cuts: of the last linear programs. guide: what a search would have by now.
+    any. gap: after the turn before. optimal: whether no multipliers are better at the root. probing: whether it may
+    drop more; tried: the choices probed of `before` families. cuts, spread_cuts: of the last linear programs. guide:
+    what a search would have by now.
     """
 
     left: Component

@@ -11,7 +11,7 @@ from extbnsl.claims import OPTIMAL
 from extbnsl.data import Dataset
 from extbnsl.errors import InputError
 from extbnsl.figures import counted, format_cost
-from extbnsl.files.atomic import write_atomically
+from extbnsl.files.atomic import write_atomically, write_failure
 from extbnsl.files.names import OUTPUTS
 from extbnsl.formats.bif import bif_text
 from extbnsl.formats.dot import dot_text
@@ -71,13 +71,17 @@ class Result:
     def save(self, folder: str | PathLike[str], overwrite: bool = False) -> None:
         """Write result.json, network.dot, network.json and, with data, network.bif into a folder, made if need be.
 
-        Raises InputError if one of them is there already, unless `overwrite`, and BudgetError if the disk is full.
+        Raises InputError if one of them is there already, unless `overwrite`, or the folder cannot be written, and
+        BudgetError if the disk is full.
         """
         path = Path(folder)
         taken = [name for name in OUTPUTS if (path / name).exists()]
         if taken and not overwrite:
             raise InputError(f"{path / taken[0]} exists already; save with overwrite=True to replace it.")
-        path.mkdir(parents=True, exist_ok=True)
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise write_failure(path, error) from error
         for name, content in outputs(self.document(), self.network, self.dataset):
             write_atomically(path / name, content)
 

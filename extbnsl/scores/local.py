@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from extbnsl.errors import InputError
 from extbnsl.kernels.varsets import WORD_BITS, pack, sizes, words
 
+GIVEN = "file"  # the score of costs that were not computed here
+
 
 @dataclass(frozen=True, eq=False)
 class LocalScores:
@@ -19,8 +21,8 @@ class LocalScores:
     For child i of n, `parents[i]` is (m_i, words(n)) uint64, one varset a row, and `costs[i]` (m_i,)
     float64 in nats. Rows are in canonical order: ascending cost, ties by fewer parents, then by the smaller
     varset (words compared from the most significant), so equal families always give equal arrays. `score`
-    is "mdl", or "file" if the costs were read. `max_parents` is the user's limit and part of the claim;
-    None says that every parent set that could win is here.
+    is the name of one in `scores.score`, or GIVEN if the costs were not computed here. `max_parents` is the user's
+    limit and part of the claim; None says that every parent set that could win is here.
 
     A child may lack the empty parent set, as long as some acyclic network can be put together. Two values
     are equal only if they are the same object: compare the arrays.

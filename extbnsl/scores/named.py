@@ -7,9 +7,7 @@ import numpy as np
 
 from extbnsl.errors import InputError
 from extbnsl.kernels.varsets import pack
-from extbnsl.scores.local import LocalScores, local_scores
-
-KIND = "file"  # of scores that were not computed here
+from extbnsl.scores.local import GIVEN, LocalScores, local_scores
 
 
 def named_scores(costs: Mapping[str, Mapping[Any, float]]) -> LocalScores:
@@ -27,7 +25,7 @@ def named_scores(costs: Mapping[str, Mapping[Any, float]]) -> LocalScores:
         varsets = [pack(_positions(parents, child, at), len(names)) for parents in own]
         rows = np.array(varsets, np.uint64).reshape(len(own), pack((), len(names)).size)
         families.append((rows, _numbers(own.values(), child)))
-    return local_scores(names, families, KIND)
+    return local_scores(names, families, GIVEN)
 
 
 def _positions(parents: Any, child: str, at: Mapping[str, int]) -> list[int]:

@@ -7,6 +7,8 @@ import numpy as np
 from extbnsl.claims import Claim
 from extbnsl.data import Dataset
 from extbnsl.errors import InputError
+from extbnsl.events import Warned
+from extbnsl.kernels.compiler import cache_warning
 from extbnsl.kernels.varsets import sizes
 from extbnsl.machine.workers import Stopped
 from extbnsl.parents.exhaustive.state import Enumeration
@@ -18,7 +20,12 @@ from extbnsl.scores.local import LocalScores
 
 
 def find_survivors(problem: Dataset | LocalScores, claim: Claim, context: Context, commits: Commits) -> Survivors:
-    """The families that can win: those of the standing, or from the problem; the standing gets them if complete."""
+    """The families that can win: those of the standing, or from the problem; the standing gets them if complete.
+
+    First tells the observer what the user should know of the problem, and if compiled code cannot be kept.
+    """
+    for message in (*warnings_of(problem), *filter(None, [cache_warning()])):
+        context.observer(Warned(message))
     if commits.standing.survivors is not None:
         return commits.standing.survivors
     survivors = _found_survivors(problem, claim, context, commits)
@@ -33,6 +40,11 @@ def find_survivors(problem: Dataset | LocalScores, claim: Claim, context: Contex
         except Stopped as stop:
             return replace(survivors, stopped=stop.reason)
     return survivors
+
+
+def warnings_of(problem: Dataset | LocalScores) -> tuple[str, ...]:
+    """What the user should know of the input."""
+    return problem.warnings if isinstance(problem, Dataset) else ()
 
 
 def _found_survivors(problem: Dataset | LocalScores, claim: Claim, context: Context, commits: Commits) -> Survivors:

@@ -19,6 +19,7 @@ from extbnsl.proof.context import Context
 from extbnsl.proof.standing import Part
 from extbnsl.results.result import Result
 from extbnsl.scores.local import LocalScores
+from extbnsl.solver.families import warnings_of
 from extbnsl.verify.certificate import CLUSTERS, SEARCH, Certificate, CertifiedComponent, Pass
 from extbnsl.verify.rescoring import score_network
 from extbnsl.verify.units import floor_units
@@ -47,11 +48,6 @@ class Solution:
 def _proved_bound(part: Part) -> float:
     """What a part proves, in nats: never more than its cost less the tolerance, which is what 'optimal' claims."""
     return min(part.lower_bound, part.upper_bound - tolerance(part.upper_bound))
-
-
-def warnings_of(problem: Dataset | LocalScores) -> tuple[str, ...]:
-    """What the user should know of the input."""
-    return problem.warnings if isinstance(problem, Dataset) else ()
 
 
 def result_of(

@@ -7,12 +7,11 @@ from typing import Any
 from extbnsl.claims import TIME_LIMIT, Claim
 from extbnsl.data import Dataset
 from extbnsl.errors import RunDirectoryError
-from extbnsl.events import Begun, Observer, Warned, ignore
+from extbnsl.events import Begun, Observer, ignore
 from extbnsl.files.arrays import load_compression, load_hdf5
 from extbnsl.files.manifest import Manifest
 from extbnsl.files.shelf import Shelf
 from extbnsl.files.store import Store
-from extbnsl.kernels.compiler import cache_warning
 from extbnsl.machine.budgets import Budgets
 from extbnsl.machine.workers import StopSignal, Workers, never
 from extbnsl.parents.components import components
@@ -25,7 +24,7 @@ from extbnsl.results.result import Result
 from extbnsl.scores.local import LocalScores
 from extbnsl.solver.components import solve_components
 from extbnsl.solver.families import find_survivors
-from extbnsl.solver.outcome import Solution, result_of, warnings_of
+from extbnsl.solver.outcome import Solution, result_of
 from extbnsl.solver.place import Place, store_at
 
 SMALL = 16  # variables of a problem that is solved before there is anything to put into files
@@ -92,10 +91,6 @@ def _solved(
     problem: Dataset | LocalScores, claim: Claim, context: Context, commits: Commits
 ) -> tuple[Solution, str | None]:
     """The solution of the problem, and the reason if it had to stop."""
-    for message in warnings_of(problem):
-        context.observer(Warned(message))
-    if warning := cache_warning():
-        context.observer(Warned(warning))
     survivors = find_survivors(problem, claim, context, commits)
     found = components(survivors.scores, context.shelf.put)
     parts, stopped = solve_components(survivors, found, context, commits)

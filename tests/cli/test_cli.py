@@ -30,6 +30,7 @@ from extbnsl.formats.score_reader import read_scores
 from extbnsl.machine.workers import Stopped
 from extbnsl.networks.network import Network
 from extbnsl.networks.parameters import fit
+from extbnsl.solver import families
 
 
 def test_the_version_is_that_of_the_package(capsys):
@@ -333,6 +334,17 @@ def test_interrupted_scores_are_not_written(capsys, monkeypatch):
 
     monkeypatch.setattr("extbnsl.solver.score.compute_scores", stop)
     assert "nothing was written" in fails(capsys, "score", "data.csv", "-o", "data.jkl", code=130)
+
+
+@pytest.mark.parametrize(
+    "command", [["solve", "c.csv"], ["score", "c.csv", "-o", "c.jkl", "--quiet"], ["estimate", "c.csv", "--quiet"]]
+)
+def test_what_is_odd_about_data_or_machine_is_told_once(capsys, monkeypatch, command):
+    Path("c.csv").write_text("a,b\n0,1\n0,2\n0,1\n")
+    monkeypatch.setattr(families, "cache_warning", lambda: "Compiled code cannot be kept.")
+    said = run(capsys, *command)[2]
+    assert said.count("warning: ") == 2
+    assert said.count("'a' has the same value in every record") == said.count("Compiled code cannot be kept.") == 1
 
 
 @pytest.mark.parametrize("status", ["time_limit", "memory_limit", "interrupted", "not_proved"])

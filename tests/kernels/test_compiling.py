@@ -95,7 +95,7 @@ def test_threads_that_compile_one_after_the_other_are_added_up(slow):
     assert compiling.so_far().since is None
 
 
-def test_a_kernel_and_what_it_needs_are_counted_once(tmp_path, monkeypatch):
+def test_a_kernel_and_what_it_needs_are_counted_once():
     known = compiling.so_far().known
 
     @inner
