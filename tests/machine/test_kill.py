@@ -47,13 +47,14 @@ def often(*arguments):
     return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
 
 
-def test_killed_at_random_times_a_run_ends_as_if_nothing_had_happened(trial):
+@pytest.mark.parametrize("most", [3, pytest.param(20, marks=pytest.mark.slow)])
+def test_killed_at_random_times_a_run_ends_as_if_nothing_had_happened(trial, most):
     kills = 0
-    while kills < 10:
-        run = trial.survive(10 - kills)
+    while kills < most:
+        run = trial.survive(most - kills)
         kills += run.kills
         assert run.sane
-    assert kills == 10
+    assert kills == most
 
 
 def test_a_signal_stops_the_run_in_good_order_in_every_phase(data, trial, tmp_path):
@@ -106,6 +107,7 @@ def test_a_run_in_use_is_refused_until_its_process_is_killed(data, trial, tmp_pa
     assert outcome(run) == trial.expected
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="how much address space is in use cannot be told")
 def test_out_of_memory_a_run_stops_and_goes_on_where_there_is_more(tmp_path):
     run = tmp_path / "r"

@@ -131,8 +131,9 @@ def assert_identical(one, other):
 @pytest.mark.parametrize("memory", [PLENTY, 3_000])
 @pytest.mark.parametrize("find", [families, child_by_child])
 @pytest.mark.parametrize(("variables", "records"), [(10, 500), (70, 20)])
+@pytest.mark.parametrize("moments", [3, pytest.param(12, marks=pytest.mark.slow)])
 def test_whoever_goes_on_from_any_moment_finds_exactly_the_same(
-    find, variables, records, memory, tmp_path, monkeypatch
+    find, variables, records, memory, moments, tmp_path, monkeypatch
 ):
     """Also with nearly everything on disk."""
     monkeypatch.setattr(by_level, "CHUNK", 8)
@@ -143,7 +144,7 @@ def test_whoever_goes_on_from_any_moment_finds_exactly_the_same(
     sizes = {found.complete_to for found in seen}
     assert len(sizes) >= 3
     assert len(seen) >= 4 * len(sizes)
-    for number, found in enumerate(seen[:: max(1, len(seen) // 12)]):
+    for number, found in enumerate(seen[:: max(1, len(seen) // moments)]):
         found.check()
         (tmp_path / str(number)).mkdir()
         again = through_files(found, tmp_path / str(number), memory)

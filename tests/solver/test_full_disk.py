@@ -71,10 +71,11 @@ def undisturbed(folder, dataset):
     return outcome(session(folder, dataset))
 
 
-def test_full_from_any_write_of_a_solve_on(tmp_path):
+@pytest.mark.parametrize("step", [3, pytest.param(1, marks=pytest.mark.slow)])
+def test_full_from_any_write_of_a_solve_on(tmp_path, step):
     dataset, ends = problem(), []
     expected = undisturbed(tmp_path / "undisturbed", dataset)
-    for room in itertools.count():
+    for room in itertools.count(step=step):
         disk = FullDisk(tmp_path / str(room), room)
         disk.root.mkdir()
         warnings = []
@@ -93,8 +94,10 @@ def test_full_from_any_write_of_a_solve_on(tmp_path):
                 assert {file.name for file in read_manifest(disk.root).files} <= arrays(disk.root)
         assert outcome(session(disk.root, dataset)) == expected
         assert not arrays(disk.root)
-    assert ends == ["no result"] + ["disk_limit"] * (len(ends) - 3) + ["optimal", "optimal"]
-    assert len(ends) > 25
+    optimal = ends.count("optimal")
+    assert ends == ["no result"] + ["disk_limit"] * (len(ends) - 1 - optimal) + ["optimal"] * optimal
+    assert optimal <= 2
+    assert len(ends) > 25 / step
 
 
 def test_full_when_memory_has_no_room(tmp_path, monkeypatch):

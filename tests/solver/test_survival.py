@@ -104,13 +104,17 @@ def some_or_all(some, every):
     return pytest.mark.parametrize("step", [some, pytest.param(every, marks=pytest.mark.slow)])
 
 
+# at how many calls a run is killed
+few_or_many = pytest.mark.parametrize("kills", [4, pytest.param(20, marks=pytest.mark.slow)])
+
+
 @pytest.mark.parametrize("after", [False, True])
-@some_or_all(13, 1)
+@some_or_all(37, 1)
 def test_killed_at_any_call(dataset, undisturbed, tmp_path, after, step):
     kill_at_calls(tmp_path, dataset, undisturbed, range(1, undisturbed[1] + 1, step), after)
 
 
-@some_or_all(37, 5)
+@some_or_all(97, 5)
 def test_killed_at_any_call_with_everything_on_disk(dataset, undisturbed, tmp_path, monkeypatch, step):
     """No memory for counting and for families: levels, lists and rows of parent graphs lie in files."""
     patch_everywhere(monkeypatch, "files.shelf", "Shelf", lambda memory, store: Shelf(0, store))
@@ -200,12 +204,13 @@ def test_pieces_are_searched_one_by_one(tmp_path):
     ],
     ids=["layered", "local scores", "static", "clusters", "pieces", "layered pieces", "polished pieces"],
 )
-def test_killed_runs_of_other_kinds(tmp_path, make, options):
+@few_or_many
+def test_killed_runs_of_other_kinds(tmp_path, make, options, kills):
     disk = SharedDisk(tmp_path / "undisturbed")
     disk.root.mkdir()
     with disk.watch():
         expected = outcome(session(disk.root, make(), **options))
-    calls = range(3, disk.calls - 9, disk.calls // 20)  # two threads may write a little less
+    calls = range(3, disk.calls - 9, disk.calls // kills)  # two threads may write a little less
     kill_at_calls(tmp_path, make(), (expected, disk.calls), calls, after=False, **options)
 
 
@@ -214,7 +219,8 @@ def no_shared_table(problem, workers, shelf, observer, begun, on_size):
     return replace(begun or start_enumeration(problem.limits.size), stopped="memory_limit")
 
 
-def test_killed_runs_that_do_all_there_is(thorough, tmp_path, monkeypatch):
+@few_or_many
+def test_killed_runs_that_do_all_there_is(thorough, tmp_path, monkeypatch, kills):
     """A long look for a better network, polishing and probing before each search."""
     found = []
     again = lambda *given: found.append(probe(*given)) or found[-1]  # noqa: E731
@@ -224,7 +230,7 @@ def test_killed_runs_that_do_all_there_is(thorough, tmp_path, monkeypatch):
     with disk.watch():
         expected = outcome(session(disk.root, pieces(), lower_bound="auto", fixing=True))
     assert found
-    calls = range(3, disk.calls, disk.calls // 20)
+    calls = range(3, disk.calls, disk.calls // kills)
     kill_at_calls(tmp_path, pieces(), (expected, disk.calls), calls, after=False, lower_bound="auto", fixing=True)
 
 
@@ -401,9 +407,10 @@ def test_what_has_no_room_on_disk_is_left_out(dataset, undisturbed, tmp_path, ro
     assert_ends_as(tmp_path, dataset, undisturbed[0])
 
 
-def test_killed_with_files_in_a_scratch_folder(dataset, undisturbed, tmp_path):
+@some_or_all(41, 11)
+def test_killed_with_files_in_a_scratch_folder(dataset, undisturbed, tmp_path, step):
     expected, calls = undisturbed
-    for call in range(1, calls, 11):
+    for call in range(1, calls, step):
         root = tmp_path / str(call)
         run, scratch = root / "run", root / "scratch"
         for folder in (root, run, scratch):
@@ -417,7 +424,7 @@ def test_killed_with_files_in_a_scratch_folder(dataset, undisturbed, tmp_path):
         assert not any(path.is_file() for path in scratch.rglob("*"))
 
 
-@some_or_all(16, 2)
+@some_or_all(47, 2)
 def test_power_lost_at_any_call(dataset, undisturbed, tmp_path, step):
     expected, calls = undisturbed
     for call in range(1, calls + 1, step):  # what is half done may be found or not, as after the next call
@@ -449,13 +456,14 @@ def test_killed_again_and_again(dataset, undisturbed, tmp_path, seed):
     raise AssertionError("the run does not end")
 
 
+@some_or_all(11, 3)
 @pytest.mark.parametrize("scratch", [False, True])
-def test_stopped_at_any_poll_and_resumed_with_other_budgets(dataset, undisturbed, tmp_path, scratch):
+def test_stopped_at_any_poll_and_resumed_with_other_budgets(dataset, undisturbed, tmp_path, scratch, step):
     expected, _ = undisturbed
     never = StopAt(math.inf)
     (tmp_path / "never").mkdir()
     session(tmp_path / "never", dataset, stop=never)
-    for k in range(0, never.polls, 3 + 4 * scratch):
+    for k in range(0, never.polls, step + 4 * scratch):
         folder, large = tmp_path / f"{k}", tmp_path / f"{k}-scratch"
         folder.mkdir()
         large.mkdir()
