@@ -10,6 +10,11 @@ def counted(count: int, noun: str, plural: str = "") -> str:
     return f"{format_count(count)} {noun if count == 1 else plural or noun + 's'}"
 
 
+def in_full(count: int, noun: str, plural: str = "") -> str:
+    """A number with its noun and all of its digits, such as '1 record' or '311,204,117 records'."""
+    return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
+
+
 def format_count(count: float) -> str:
     """A count for people: exact below 100,000, then such as '311.2M' or '3.57G'."""
     if count < 100_000:

@@ -5,13 +5,14 @@ from pathlib import Path
 from typing import Any
 
 from extbnsl.cli import options
-from extbnsl.cli.console import remark, say
+from extbnsl.cli.console import remark, say, say_sentence
 from extbnsl.errors import ExtbnslError
 from extbnsl.files.names import MANIFEST, RESULT
 
 EPILOG = """\
-Lists the checkpoint of a run: its manifest, its files of arrays, here or in its scratch folder, and temporary files;
-deletes them with --yes. The result, the network, the logs and whatever no run has written are never touched.
+Lists the checkpoint of a run: its manifest, its working files, here or in its
+scratch folder, and temporary files; deletes them with --yes. The result, the
+network, the logs and whatever no run has written are never touched.
 
 example:
   extbnsl clean wdbc.run --yes
@@ -36,10 +37,10 @@ def run(given: argparse.Namespace) -> int:
             remark(warning)
         files = remains.scratch_files(run.path)
         if not files:
-            say(f"{run.path} holds nothing that only a resume needs.")
+            say_sentence(f"{run.path} holds nothing that only a resume needs.")
             return 0
         _list(files)
-        say(_meaning(run.path))
+        say_sentence(_meaning(run.path))
         if given.yes:
             remains.remove_scratch(run.path)
         say("Deleted." if given.yes else "Nothing was deleted; give --yes to delete these files.")

@@ -6,6 +6,9 @@ import os
 import stat
 import sys
 from pathlib import Path
+from typing import TextIO
+
+from extbnsl.run.wording import wrapped
 
 OUT_OF_MEMORY = "Out of memory; give a smaller --memory or --max-parents, or use a larger machine."
 
@@ -25,10 +28,20 @@ def say(text: str) -> None:
             raise write_failure(Path("standard output"), error) from error
 
 
+def say_sentence(sentence: str) -> None:
+    """Print a sentence, or a few, to standard output, as `fitted` to that."""
+    say(fitted(sentence, sys.stdout))
+
+
 def remark(sentence: str) -> None:
-    """Print a sentence to standard error, as far as that can be written."""
+    """Print a sentence to standard error, as far as that can be written and as `fitted` to that."""
     with contextlib.suppress(OSError):
-        print(f"extbnsl: {sentence}", file=sys.stderr, flush=True)
+        print(fitted(f"extbnsl: {sentence}", sys.stderr), file=sys.stderr, flush=True)
+
+
+def fitted(sentence: str, stream: TextIO) -> str:
+    """The sentence in lines, if people see it on a terminal; in one line where a program may look for it."""
+    return wrapped(sentence) if stream.isatty() else sentence
 
 
 def fail(sentence: str, code: int) -> int:

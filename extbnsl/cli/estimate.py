@@ -16,13 +16,15 @@ if TYPE_CHECKING:
     from extbnsl.solver.needs import Estimate
 
 EPILOG = """\
-Begins a solve without writing anything: scores, incumbent and bounds as solve has them, then as many layers of the
-search as the effort and the memory allow. Their sizes are carried on to the last layer; from that follow memory, disk
-and time, each with the range that the guess may miss by. It warns where the budgets will not do. Give the options that
-solve is to have. Ctrl-C once: tell what is known by then.
+Begins a solve without writing anything: the scores, a first network and the
+bounds as solve has them, then as many layers of the search as the effort and
+the memory allow. Their sizes are carried on to the last layer; from that follow
+memory, disk and time, each with the range that the guess may miss by. It warns
+where the budgets will not do. Nothing is kept: solve does all of it again. Give
+the options that solve is to have. Ctrl-C once: tell what is known by then.
 
 example:
-  extbnsl estimate survey.csv --missing drop --memory 8GiB --disk 500GB --time-limit 2d --effort 5m
+  extbnsl estimate survey.csv --missing drop --memory 8GiB --time-limit 2d
 """
 STOPPING = "Stopping; the estimate so far follows (once more: end at once)."
 
@@ -31,7 +33,9 @@ def add(commands: Any) -> None:
     """Add the command to the parser's."""
     parser = options.add_command(commands, "estimate", "tell the memory, disk and time that a solve needs", EPILOG, run)
     parser.add_argument(
-        "data", metavar="INPUT", help="a CSV file (or .csv.gz), - for standard input, or local scores (.jkl .jaa .pss)"
+        "data",
+        metavar="INPUT",
+        help="a CSV file (or .csv.gz), - for standard input, or local scores (.jkl .jaa .scores .pss)",
     )
     parser.add_argument(
         "--effort",

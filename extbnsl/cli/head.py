@@ -38,13 +38,16 @@ def _input(problem: "Dataset | LocalScores", path: str) -> str:
     import os
 
     from extbnsl.data import Dataset
+    from extbnsl.data.text import source_name
     from extbnsl.figures import counted
 
-    name = os.path.basename(path)
+    name = os.path.basename(source_name(path))
     if not isinstance(problem, Dataset):
         return f"{name}: {counted(problem.variables, 'variable')}, {counted(problem.families, 'parent set')}"
     least, most = min(map(len, problem.states)), max(map(len, problem.states))
-    states = f"{counted(least, 'state')} each" if least == most else f"{least} to {counted(most, 'state')}"
+    states = counted(most, "state")
+    if problem.variables > 1:
+        states = f"{states} each" if least == most else f"{least} to {states}"
     layout = f", {problem.layout}" if problem.layout else ""
     return f"{name}: {counted(problem.records, 'record')}, {counted(problem.variables, 'variable')}, {states}{layout}"
 

@@ -3,15 +3,17 @@
 import argparse
 import difflib
 import os
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
 from extbnsl.claims import Claim
+from extbnsl.cli.console import fitted
 from extbnsl.errors import InputError
 from extbnsl.machine.budgets import MAXIMUM_THREADS, MINIMUM_MEMORY, Budgets, format_size, parse_duration, parse_size
 from extbnsl.proof.methods import LOWER_BOUNDS, PARENT_GRAPHS, Methods
-from extbnsl.scores.known import SCORES
+from extbnsl.scores.known import CHOICES, SCORES
 
 DATA_OPTIONS = ("header", "delimiter", "missing", "na", "columns", "drop", "discrete", "discretise", "arities")
 CLOSE = 0.75  # how alike a word and the one that may have been meant are, at least: not bic and aic
@@ -34,11 +36,11 @@ class Parser(argparse.ArgumentParser):
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is not None and value not in action.choices:
-            hint = did_you_mean(str(value), action.choices) or f"; choose from {', '.join(action.choices)}"
-            raise argparse.ArgumentError(action, f"{value!r} is not known{hint}")
+            raise argparse.ArgumentError(action, _unknown(str(value), action.choices, ", ".join(action.choices)))
 
     def error(self, message: str) -> NoReturn:
-        self.exit(InputError.exit_code, f"{self.prog}: {message}; '{self.prog} --help' shows what can be given.\n")
+        sentence = f"{self.prog}: {message}; '{self.prog} --help' shows what can be given."
+        self.exit(InputError.exit_code, f"{fitted(sentence, sys.stderr)}\n")
 
 
 def add_command(
@@ -60,7 +62,11 @@ def add_run(parser: argparse.ArgumentParser) -> None:
 def add_claim(parser: argparse.ArgumentParser) -> None:
     """The options that decide the answer."""
     parser.add_argument(
-        "--score", choices=SCORES, default=Claim().score, help="what data score families by (default: %(default)s)"
+        "--score",
+        choices=SCORES,
+        type=_score,
+        default=Claim().score,
+        help="what data score families by (default: %(default)s)",
     )
     parser.add_argument(
         "--max-parents", metavar="K", type=whole, help="at most K parents for a variable (default: no limit)"
@@ -260,6 +266,17 @@ def whole(text: str) -> int:
     if not (text.isascii() and text.isdigit()):
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 0")
     return int(text)
+
+
+def _score(text: str) -> str:
+    if text not in SCORES:
+        raise argparse.ArgumentTypeError(_unknown(text, SCORES, CHOICES))
+    return text
+
+
+def _unknown(word: str, known: Iterable[str], listed: str) -> str:
+    """What to say of a word that is none of those that are known."""
+    return f"{word!r} is not known{did_you_mean(word, known) or f'; choose from {listed}'}"
 
 
 def _threads(text: str) -> int:

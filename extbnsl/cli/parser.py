@@ -9,7 +9,8 @@ from extbnsl.version import __version__
 COMMANDS = (solve, resume, status, clean, verify, estimate, score, plot)
 DESCRIPTION = "Learn the provably optimal Bayesian network structure of a discrete data set."
 EPILOG = """\
-Costs are in nats and minimised; the score is MDL (minus BIC) unless --score says otherwise.
+Costs are in nats and minimised; the score is MDL (minus BIC) unless --score
+says otherwise.
 
 exit codes:
    0  done; for solve and resume: proved optimal

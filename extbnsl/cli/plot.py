@@ -5,11 +5,12 @@ from pathlib import Path
 from typing import Any
 
 from extbnsl.cli import options
-from extbnsl.cli.console import say
+from extbnsl.cli.console import say_sentence
 
 EPILOG = """\
-Draws the log of a run as Figure 3 of Malone et al. 2011 does: for each layer the nodes generated and kept, and the
-memory and disk in use. Needs matplotlib: pip install 'extbnsl[plot]'.
+Draws the log of a run as Figure 3 of Malone et al. 2011 does: for each layer
+the nodes generated and kept, and the memory and disk in use. Needs matplotlib:
+pip install 'extbnsl[plot]'.
 
 example:
   extbnsl plot wdbc.run -o wdbc.pdf
@@ -39,5 +40,5 @@ def run(given: argparse.Namespace) -> int:
     kind = file_format(output)
     options.check_output(output, given.overwrite or given.output is None)
     write_atomically(output, draw(read_layers(given.run), str(given.run), kind))
-    say(f"The layers of {given.run} are drawn in {output}.")
+    say_sentence(f"The layers of {given.run} are drawn in {output}.")
     return 0

@@ -82,6 +82,7 @@ def _write_networks(
 ) -> None:
     """Write the files of the network of a result; RunDirectoryError if the data are others."""
     from extbnsl.data import Dataset
+    from extbnsl.data.text import source_name
     from extbnsl.networks.network import Network
     from extbnsl.results.outputs import networks
 
@@ -89,7 +90,9 @@ def _write_networks(
     problem, _ = read_problem(data, remembered["data_options"], Budgets(), given.quiet)
     with damage_told(run.path):
         if problem.fingerprint != document["provenance"]["data_digest"]:
-            raise RunDirectoryError(f"{data} does not hold the data of the run in {run.path}; say where they are.")
+            raise RunDirectoryError(
+                f"{source_name(data)} does not hold the data of the run in {run.path}; say where they are."
+            )
         network = Network.from_names(document["variables"], document["parents"])
         run.write(networks(network, problem if isinstance(problem, Dataset) else None, float(document["cost"])))
 

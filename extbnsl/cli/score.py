@@ -6,15 +6,17 @@ from pathlib import Path
 from typing import Any
 
 from extbnsl.cli import options
-from extbnsl.cli.console import say
+from extbnsl.cli.console import say_sentence
 from extbnsl.cli.reading import read_problem
 from extbnsl.cli.session import arming
 from extbnsl.errors import InputError
+from extbnsl.figures import in_full
 from extbnsl.machine.interrupts import Interrupts
 
 EPILOG = """\
-Writes the local scores in the Jaakkola format that GOBNILP and others read: minus the cost in nats, so larger
-is better; only parent sets that can be part of an optimal network.
+Writes the local scores in the Jaakkola format that GOBNILP and others read:
+minus the cost in nats, so larger is better; only parent sets that can be part
+of an optimal network.
 
 example:
   extbnsl score wdbc.csv -o wdbc.jkl --max-parents 4
@@ -57,7 +59,8 @@ def run(given: argparse.Namespace) -> int:
     with Interrupts() as interrupts:
         scores = _scores(given, interrupts)
         write_scores(scores, output, overwrite=given.overwrite)
-    say(f"{scores.families:,} parent sets of {scores.variables} variables written to {output}.")
+    parent_sets, variables = in_full(scores.families, "parent set"), in_full(scores.variables, "variable")
+    say_sentence(f"{parent_sets} of {variables} written to {output}.")
     return 0
 
 

@@ -29,7 +29,9 @@ def add(commands: Any) -> None:
     """Add the command to the parser's."""
     parser = options.add_command(commands, "solve", "find the network of least cost and prove it", EPILOG, run)
     parser.add_argument(
-        "data", metavar="INPUT", help="a CSV file (or .csv.gz), - for standard input, or local scores (.jkl .jaa .pss)"
+        "data",
+        metavar="INPUT",
+        help="a CSV file (or .csv.gz), - for standard input, or local scores (.jkl .jaa .scores .pss)",
     )
     parser.add_argument(
         "--run-dir", metavar="DIR", type=Path, help="where to write (default: INPUT's name with .run, here)"

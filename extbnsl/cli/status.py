@@ -7,8 +7,9 @@ from extbnsl.cli import options
 from extbnsl.cli.console import say
 
 EPILOG = """\
-Tells at once, and without disturbing the run, what it is doing or how it ended: the state, the layer, bounds, memory,
-disk, time, and the command that goes on with it, if it can be resumed.
+Tells at once, and without disturbing the run, what it is doing or how it
+ended: the state, the layer, bounds, memory, disk, time, and the command that
+goes on with it, if it can be resumed.
 
 example:
   extbnsl status wdbc.run

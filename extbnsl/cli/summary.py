@@ -38,12 +38,13 @@ def summary(document: Mapping[str, Any], folder: Path, network: bool = False) ->
     RunDirectoryError if the document is not a result.
     """
     with damage_told(folder):
-        rows = [*_claim_rows(document), *_parents(document, network), *_effort_rows(document.get("stats", {}))]
+        listed = network or len(document["variables"]) <= MOST_LISTED
+        rows = [*_claim_rows(document, listed), *_effort_rows(document.get("stats", {}))]
         return "\n".join(f"{subject:12} {text}" for subject, text in [*rows, *_file_rows(folder)] if text)
 
 
-def _claim_rows(document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """What was found: status, cost, score, bounds, and the size of the network."""
+def _claim_rows(document: Mapping[str, Any], listed: bool) -> Iterator[tuple[str, str]]:
+    """What was found: status, cost, score, bounds, and the network with its parents, if these are to be listed."""
     from extbnsl.figures import counted, format_cost, format_gap
 
     cost, lower, upper = document["cost"], document["lower_bound"], document["upper_bound"]
@@ -57,15 +58,10 @@ def _claim_rows(document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     parameters = document.get("stats", {}).get("parameters")
     sizes = [counted(len(document["variables"]), "variable"), counted(_arcs(document), "arc")]
     sizes += [] if parameters is None else [counted(parameters, "parameter")]
-    most = document["max_parents"]
-    yield "network", ", ".join(sizes + ([] if most is None else [f"at most {counted(most, 'parent')} each"]))
-
-
-def _parents(document: Mapping[str, Any], wanted: bool) -> Iterator[tuple[str, str]]:
-    """A line for each variable, unless they are many."""
-    if not wanted and len(document["variables"]) > MOST_LISTED:
-        return
-    for name in document["variables"]:
+    yield "network", ", ".join(sizes) + ("" if listed else " (--print lists them)")
+    if (most := document["max_parents"]) is not None:
+        yield "limit", f"at most {counted(most, 'parent')} for each variable"
+    for name in document["variables"] if listed else ():
         parents = document["parents"][name]
         yield "", f"{name} | {', '.join(parents)}" if parents else name
 
@@ -92,7 +88,8 @@ def _file_rows(folder: Path) -> Iterator[tuple[str, str]]:
     from extbnsl.files.names import OUTPUTS
 
     files = ", ".join(name for name in OUTPUTS if (folder / name).exists())
-    yield "written", f"{folder}{os.sep}: {files}"
+    yield "written", f"{folder}{os.sep}"
+    yield "", files
     yield "continue", _continuation(folder)
 
 

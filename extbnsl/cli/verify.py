@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from extbnsl.claims import OPTIMAL, TIME_LIMIT
 from extbnsl.cli import options
-from extbnsl.cli.console import remark, say
+from extbnsl.cli.console import remark, say_sentence
 from extbnsl.cli.reading import read_problem
 from extbnsl.errors import RunDirectoryError
 from extbnsl.figures import counted
@@ -43,6 +43,7 @@ def add(commands: Any) -> None:
 
 def run(given: argparse.Namespace) -> int:
     """Print what does not hold, or that all does; the exit code."""
+    from extbnsl.data.text import source_name
     from extbnsl.events import StageStarted
     from extbnsl.kernels.compiler import cache_warning
     from extbnsl.machine.budgets import Budgets, Deadline, default_threads
@@ -68,13 +69,13 @@ def run(given: argparse.Namespace) -> int:
     if warning := cache_warning():
         remark(warning)
     for finding in findings:
-        say(finding)
+        say_sentence(finding)
     if findings:
-        say(f"{given.result} does not hold.")
+        say_sentence(f"{given.result} does not hold.")
         return DOES_NOT_HOLD
-    say(
+    say_sentence(
         f"{given.result} holds: the network has no cycle, keeps the limits and costs {verdict.cost:.6f} "
-        f"nats, recomputed from {given.data}. {proof}"
+        f"nats, recomputed from {source_name(given.data)}. {proof}"
     )
     return 0
 

@@ -21,6 +21,7 @@ from extbnsl.bounds.lp.probing import STREAMS, Probed, choices_of, probe
 from extbnsl.bounds.lp.program import Program
 from extbnsl.bounds.multipliers import FamilyArrays, Multipliers, families_of, multipliers_of
 from extbnsl.events import StageAdvanced
+from extbnsl.figures import in_full
 from extbnsl.parents.components import Component, split
 from extbnsl.proof.context import Context
 from extbnsl.proof.effort import (
@@ -264,7 +265,7 @@ class _Turns:
         program = Program(families, state.reached, state.cuts, ROOT, self._room // (1 + STREAMS))
 
         def on_batch(found: Probed) -> None:
-            left = f"choices probed, {int(found.alive.sum()):,} parent sets left"
+            left = f"choices probed, {in_full(int(found.alive.sum()), 'parent set')} left"
             self._tell(len(found.tried), found.choices, left)
             self._on_step(_probed(state, families, found))
 

@@ -12,6 +12,7 @@ from typing import Protocol
 from extbnsl.bounds.multipliers import Multipliers
 from extbnsl.claims import NOT_PROVED
 from extbnsl.events import IncumbentFound
+from extbnsl.figures import in_full
 from extbnsl.orders.local_search import LONG
 from extbnsl.parents.components import Component
 from extbnsl.proof.bounding import Bounding, find_guide
@@ -199,5 +200,6 @@ class _Passes:
 def _summary(pieces: tuple[Piece, ...], found: Guided) -> str:
     """What a piece's guide, or its falling apart, has brought."""
     if found.pieces:
-        return f"in {len(pieces)} pieces of up to {max(len(piece.variables) for piece in pieces)} variables"
-    return f"{sum(costs.size for costs in found.guide.costs):,} parent sets left"
+        largest = max(len(piece.variables) for piece in pieces)
+        return f"in {in_full(len(pieces), 'piece')} of up to {in_full(largest, 'variable')}"
+    return f"{in_full(sum(costs.size for costs in found.guide.costs), 'parent set')} left"

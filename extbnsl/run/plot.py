@@ -6,8 +6,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from extbnsl.claims import OPTIMAL
 from extbnsl.errors import InputError
 from extbnsl.files.names import EVENTS_LOG
+from extbnsl.run.status import finished_result
 
 FORMATS = ("png", "svg", "pdf")
 GIB = 2**30
@@ -18,7 +20,8 @@ def file_format(output: Path) -> str:
     """'png', 'svg' or 'pdf', as the name of the file says; InputError if it says nothing of the kind."""
     found = output.suffix.lower().removeprefix(".")
     if found not in FORMATS:
-        raise InputError(f"--output: {output} is no name of a drawing; end it in .png, .svg or .pdf.")
+        ending = output.suffix or "a file without an ending"
+        raise InputError(f"--output: cannot write {ending}; use .png, .svg or .pdf.")
     return found
 
 
@@ -35,6 +38,8 @@ def read_layers(path: Path) -> list[dict[str, Any]]:
     except OSError as error:
         raise InputError(f"{log} cannot be read: {error.strerror}.") from error
     if not layers:
+        if (finished_result(path) or {}).get("status") == OPTIMAL:
+            raise InputError(f"{path} was proved before any search: there are no layers to draw.")
         raise InputError(f"{log} has no finished layer in it; there is nothing to draw.")
     return [layers[key] for key in sorted(layers)]
 
@@ -62,7 +67,7 @@ def draw(layers: Sequence[dict[str, Any]], title: str, kind: str) -> bytes:
     _curves(nodes, layers, {"generated": "generated", "kept": "kept"}, 1)
     nodes.set_yscale("log", nonpositive="mask")
     nodes.set_ylabel("nodes")
-    _curves(bytes_used, layers, {"rss_bytes": "RAM", "memory": "RAM of the solver's structures", "disk": "disk"}, GIB)
+    _curves(bytes_used, layers, {"rss_bytes": "memory", "memory": "of it the solver's structures", "disk": "disk"}, GIB)
     bytes_used.set_ylim(bottom=0)
     bytes_used.set_ylabel("GiB")
     _name_layers(bytes_used, layers)

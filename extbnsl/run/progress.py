@@ -83,7 +83,7 @@ def only_warnings(write: Writer) -> Observer:
 
     def observe(event: Event) -> None:
         if isinstance(event, Warned):
-            write(f"warning: {event.message}")
+            write(wrapped(f"warning: {event.message}"))
 
     return observe
 
@@ -159,7 +159,7 @@ class Table:
                 case Committed():
                     self._rows.committed = True
                 case Warned():
-                    self._say(f"warning: {event.message}")
+                    self._say(wrapped(f"warning: {event.message}"))
             if isinstance(event, StageStarted | StageAdvanced | LayerAdvanced | LayerEnded):
                 self._show_doing()
             if isinstance(event, StageAdvanced | IncumbentFound) and not self._rows.begun:

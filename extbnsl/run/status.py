@@ -267,7 +267,7 @@ def _rows(status: Status) -> Iterator[tuple[str, str | None]]:
     yield "doing", told["doing"] or "starting" if status.state in ("running", "unknown") else None
     yield "layer", _layer_text(told)
     yield "bounds", _bounds_text(told)
-    yield "RAM", _memory_text(told)
+    yield "memory", _memory_text(told)
     yield "disk", None if told["disk"] is None else format_size(told["disk"])
     yield "elapsed", None if told["elapsed"] is None else format_time(told["elapsed"])
     yield "checkpoint", None if told["committed"] is None else f"at {format_time(told['committed'])}"

@@ -1,5 +1,6 @@
 """What events are called before people."""
 
+import re
 import textwrap
 from datetime import UTC, datetime
 
@@ -17,6 +18,7 @@ from extbnsl.figures import counted, format_cost, format_count
 from extbnsl.machine.budgets import format_size
 
 WIDTH = 80  # of a terminal, at least
+_UNIT, _HELD = re.compile(r"(?<=\d) (?=(?:s|min|h|days|years|nats|ns)\b)"), "\0"  # blanks that stay, and meanwhile
 _TITLES = {"kernels": "code", "incumbent": "network"}  # of stages whose names are no words for people
 
 
@@ -73,9 +75,11 @@ def utc_now() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
-def wrapped(line: str) -> str:
-    """A line of at most WIDTH columns, or several."""
-    return textwrap.fill(line, WIDTH, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+def wrapped(line: str, indent: int = 2) -> str:
+    """A line of at most WIDTH columns, or several, all but the first indented; a figure and its unit stay together."""
+    held = _UNIT.sub(_HELD, line)
+    filled = textwrap.fill(held, WIDTH, subsequent_indent=" " * indent, break_long_words=False, break_on_hyphens=False)
+    return filled.replace(_HELD, " ")
 
 
 def _stage_advance(event: StageAdvanced) -> str:

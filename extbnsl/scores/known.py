@@ -6,10 +6,11 @@ from extbnsl.scores.mdl import MDL
 from extbnsl.scores.score import ParameterScore
 
 SCORES = {score.name: score for score in (MDL, AIC)}
+CHOICES = f"{', '.join(SCORES)} ({MDL.name} is minus {MDL.maximised})"  # for people
 
 
 def score_named(name: str) -> ParameterScore:
     """The score of that name; InputError if there is none."""
     if name not in SCORES:
-        raise InputError(f"score: {name!r} is not known; use one of {', '.join(SCORES)}, or give local scores.")
+        raise InputError(f"score: {name!r} is not known; use one of {CHOICES}, or give local scores.")
     return SCORES[name]

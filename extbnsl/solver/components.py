@@ -6,6 +6,7 @@ from dataclasses import replace
 from extbnsl.claims import DISK_LIMIT, MEMORY_LIMIT
 from extbnsl.errors import BudgetError
 from extbnsl.events import Observer, StageAdvanced, ignore
+from extbnsl.figures import in_full
 from extbnsl.machine.workers import Stopped
 from extbnsl.parents.components import Component
 from extbnsl.parents.exhaustive.surviving import Survivors
@@ -89,7 +90,7 @@ def _prove_small(found: tuple[Component, ...], context: Context, commits: Commit
     small = [k for k, part in enumerate(parts) if not part.proved and found[k].size <= SMALL]
     if len(small) <= FEW:
         return
-    detail = f"{len(small)} of up to {max(found[k].size for k in small)} variables"
+    detail = f"{len(small)} of up to {in_full(max(found[k].size for k in small), 'variable')}"
     uncounted = Stages(context.observer, {})  # its seconds are those of the stages within
     with uncounted.stage("components", detail) as summary:
         try:

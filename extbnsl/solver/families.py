@@ -8,6 +8,7 @@ from extbnsl.claims import Claim
 from extbnsl.data import Dataset
 from extbnsl.errors import InputError
 from extbnsl.events import Warned
+from extbnsl.figures import in_full
 from extbnsl.kernels.compiler import cache_warning
 from extbnsl.kernels.varsets import sizes
 from extbnsl.machine.workers import Stopped
@@ -17,6 +18,8 @@ from extbnsl.parents.pruning import prune
 from extbnsl.proof.commits import Commits, commit_if_due, commit_or_stop
 from extbnsl.proof.context import Context
 from extbnsl.scores.local import LocalScores
+
+VARSETS = "set of variables", "sets of variables"
 
 
 def find_survivors(problem: Dataset | LocalScores, claim: Claim, context: Context, commits: Commits) -> Survivors:
@@ -52,12 +55,13 @@ def _found_survivors(problem: Dataset | LocalScores, claim: Claim, context: Cont
         _check_no_score(claim)
         with context.stages.stage("parents", "pruning the given parent sets") as summary:
             scores = prune(_limited(problem, claim.max_parents))
-            summary.append(f"{scores.families:,} of {problem.families:,} parent sets kept")
+            summary.append(f"{scores.families:,} of {in_full(problem.families, 'parent set')} kept")
         return Survivors(scores, np.array([c[0] for c in scores.costs]), None, 0)
-    detail = f"{problem.variables} variables, {problem.records:,} records"
+    detail = f"{in_full(problem.variables, 'variable')}, {in_full(problem.records, 'record')}"
     with context.stages.stage("scores", detail) as summary:
         found = _counted(problem, claim, context, commits)
-        summary.append(f"{found.scores.families:,} parent sets kept, of {found.varsets:,} sets of variables counted")
+        kept = in_full(found.scores.families, "parent set")
+        summary.append(f"{kept} kept, of {in_full(found.varsets, *VARSETS)} counted")
     return found
 
 

@@ -23,7 +23,7 @@ from runs import commit, remembered, stopped
 import extbnsl
 from extbnsl import events
 from extbnsl.cli import main
-from extbnsl.cli.parser import command_parser
+from extbnsl.cli.parser import COMMANDS, command_parser
 from extbnsl.data import read_csv
 from extbnsl.errors import BudgetError, InputError, VerificationError
 from extbnsl.formats.score_reader import read_scores
@@ -39,7 +39,7 @@ def test_the_version_is_that_of_the_package(capsys):
     assert run(capsys, "--version")[:2] == (0, f"extbnsl {extbnsl.__version__}\n")
 
 
-@pytest.mark.parametrize("command", ["solve", "resume", "status", "clean", "verify", "score", "plot"])
+@pytest.mark.parametrize("command", [command.__name__.split(".")[-1] for command in COMMANDS])
 def test_help_gives_an_example_that_parses(capsys, command):
     code, out, _ = run(capsys, command, "--help")
     assert code == 0
@@ -71,7 +71,11 @@ def test_what_is_misspelt_gets_a_question_and_the_help_of_its_command(capsys):
     assert "'slove' is not known; did you mean solve?; 'extbnsl --help'" in fails(capsys, "slove", "data.csv")
     assert "did you mean --memory?; 'extbnsl solve --help'" in fails(capsys, "solve", "data.csv", "--memry", "1GiB")
     assert "--frib; 'extbnsl verify --help'" in fails(capsys, "verify", "r", "data.csv", "--frib")
-    assert "'pad' is not known; choose from" in fails(capsys, "solve", "data.csv", "--score", "pad")
+    assert "'pad' is not known; choose from" in fails(capsys, "solve", "d", "--lower-bound", "pad")
+    assert "'bic' is not known; choose from mdl, aic (mdl is minus BIC);" in fails(
+        capsys, "solve", "d", "--score", "bic"
+    )
+    assert "'mdll' is not known; did you mean mdl?" in fails(capsys, "solve", "d", "--score", "mdll")
     for threads in ("0", "-1", "x", "1025"):
         assert f"'{threads}' is not a whole number from 1 to 1024" in fails(capsys, "solve", "d", "--threads", threads)
 
@@ -204,8 +208,9 @@ def test_solve_writes_a_result_that_holds(capsys):
     assert document["status"] == "optimal"
     assert document["provenance"]["command"] == "extbnsl solve data.csv --threads 1 --memory 1GiB"
     assert re.search(rf"^status +optimal\ncost +{document['cost']:.6f} nats", out)
-    for name in ("result.json", "network.bif", "network.json", "network.dot"):
-        assert name in out
+    names = ("result.json", "network.bif", "network.json", "network.dot")
+    assert f"\nwritten      data.run/\n             {', '.join(names)}\n" in out
+    for name in names:
         assert (Path("data.run") / name).stat().st_size
     assert lasting(Path("data.run/solve.log").read_text()) == lasting(err)
     logged = [json.loads(line) for line in Path("data.run/log.jsonl").read_text().splitlines()]
@@ -248,19 +253,30 @@ def test_a_run_begins_with_what_it_works_on_and_ends_with_the_network(capsys):
 
 def test_the_parents_of_many_variables_are_listed_if_that_is_asked_for(capsys, monkeypatch):
     monkeypatch.setattr("extbnsl.cli.summary.MOST_LISTED", 3)
-    assert " | " not in run(capsys, "solve", "data.csv", "--run-dir", "r")[1]
+    few = run(capsys, "solve", "data.csv", "--run-dir", "r")[1]
+    assert " | " not in few
+    assert re.search(r"\nnetwork      4 variables, \d arcs?, \d+ parameters \(--print lists them\)\n", few)
     assert " | " in run(capsys, "resume", "r", "--print")[1]
-    assert " | " in run(capsys, "solve", "data.csv", "--print")[1]
+    listed = run(capsys, "solve", "data.csv", "--print")[1]
+    assert " | " in listed
+    assert "--print" not in listed
 
 
 def test_what_is_one_or_zero_is_said_so(capsys):
     Path("one.csv").write_text("a\nyes\n")
     _, out, err = run(capsys, "solve", "one.csv", "--threads", 1)
-    assert "1 record, 1 variable, 1 state each" in err
+    assert "1 record, 1 variable, 1 state, " in err
+    assert "scores: 1 parent set kept, of 0 sets of variables counted" in err
     assert "-0.000" not in out + err
     assert "bounds       0.000000 to 0.000000 (gap 0.00%)" in out
     assert "1 variable, 0 arcs, 0 parameters" in out
-    assert not re.search(r"\b1 \w+s\b", out + err)
+    assert not re.search(r"\b1 (\w+|parent set)s\b", out + err)
+    assert run(capsys, "score", "one.csv", "-o", "one.jkl", "--quiet")[1] == (
+        "1 parent set of 1 variable written to one.jkl.\n"
+    )
+    _, out, err = run(capsys, "solve", "one.jkl", "--threads", 1)
+    assert "parents: 1 of 1 parent set kept" in err
+    assert not re.search(r"\b1 (\w+|parent set)s\b", out + err)
 
 
 def test_an_existing_run_is_not_replaced_unasked(capsys):
@@ -277,18 +293,23 @@ def test_an_existing_run_is_not_replaced_unasked(capsys):
     assert json.loads(Path("data.run/result.json").read_text())["max_parents"] == 0
 
 
+def unwrapped(text):
+    """A text without its line ends."""
+    return " ".join(text.split())
+
+
 def test_a_second_solve_says_that_the_first_can_be_resumed(capsys, monkeypatch, solved):
     monkeypatch.setattr("extbnsl.solver.solve.solve", raising(BudgetError("Full."), events.StageStarted("search", "")))
     assert "stopped run" not in run(capsys, "solve", "data.csv")[2]
     commit(Path("data.run"), run=remembered(os.path.abspath("data.csv")))
     hint = "data.run holds a stopped run of data.csv: 'extbnsl resume data.run' resumes it"
-    assert hint in run(capsys, "solve", "data.csv", "--quiet")[2]
-    assert hint in Path("data-2.run/solve.log").read_text()
-    assert hint in run(capsys, "solve", "data.csv", "--quiet")[2]
+    assert hint in unwrapped(run(capsys, "solve", "data.csv", "--quiet")[2])
+    assert hint in unwrapped(Path("data-2.run/solve.log").read_text())
+    assert hint in unwrapped(run(capsys, "solve", "data.csv", "--quiet")[2])
     os.mkdir("other")
     Path("other/data.csv").write_bytes(Path("data.csv").read_bytes())
-    assert hint not in run(capsys, "solve", "other/data.csv", "--quiet")[2]
-    assert hint not in run(capsys, "solve", "data.csv", "--quiet", "--run-dir", "own")[2]
+    assert hint not in unwrapped(run(capsys, "solve", "other/data.csv", "--quiet")[2])
+    assert hint not in unwrapped(run(capsys, "solve", "data.csv", "--quiet", "--run-dir", "own")[2])
 
 
 def test_memory_that_is_not_there_is_named(capsys):

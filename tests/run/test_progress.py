@@ -310,6 +310,9 @@ def test_warnings_come_through_everywhere(clock):
         observer(event)
     assert quiet == ["warning: column a is constant"]
     assert table[0] == quiet[0]
+    observer(Warned(f"{'a long name ' * 10}is constant"))
+    assert max(len(line) for line in quiet[1].splitlines()) <= 80
+    assert quiet[1] in table
 
 
 def test_json_lines_are_strict_json(clock):

@@ -57,5 +57,5 @@ def test_the_kernels_have_the_same_penalty():
 
 
 def test_an_unknown_score_is_refused():
-    with pytest.raises(InputError, match=r"^score: 'bge' is not known; use one of mdl, aic, or give local scores\.$"):
+    with pytest.raises(InputError, match=r"^score: 'bge' is not known; use one of mdl, aic \(mdl is minus BIC\), or"):
         score_named("bge")
