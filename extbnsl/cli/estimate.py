@@ -3,10 +3,12 @@
 import argparse
 import sys
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from extbnsl.cli import options
 from extbnsl.cli.console import say
+from extbnsl.cli.head import say_head
 from extbnsl.cli.reading import read_problem
 from extbnsl.cli.session import arming
 from extbnsl.machine.budgets import parse_duration
@@ -80,12 +82,16 @@ def _estimate(given: argparse.Namespace, interrupts: Interrupts) -> "Estimate":
     from extbnsl.run.progress import combine
     from extbnsl.run.screen import told_on
     from extbnsl.solver.estimate import estimate
+    from extbnsl.solver.place import Place
 
+    claim, methods = options.claim_of(given), options.methods_of(given)
+    if not given.quiet:
+        say_head(problem, claim, methods, budgets, Place(Path(), remember=options.input_of(given)))
     with told_on(sys.stderr, given.quiet) as told:
         return estimate(
             problem,
-            options.claim_of(given),
-            options.methods_of(given),
+            claim,
+            methods,
             budgets,
             given.scratch_dir,
             effort=given.effort,

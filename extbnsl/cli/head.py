@@ -1,5 +1,6 @@
-"""The first lines of a session: the version, the input, the options that are not the default, and the budgets."""
+"""The first lines of a command that works: the version, the input, options that are not the default, and budgets."""
 
+import sys
 from collections.abc import Iterator
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
@@ -7,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 from extbnsl.version import __version__
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from extbnsl.claims import Claim
     from extbnsl.data import Dataset
     from extbnsl.machine.budgets import Budgets, Granted
@@ -30,7 +33,35 @@ def head(
         options.append("compress")
     if options:
         yield f"options: {', '.join(options)}"
-    yield f"budgets: {_budgets(budgets.granted(place.folder, place.held))}"
+    yield f"budgets: {_budgets(budgets.granted(place.folder, place.held), place)}"
+
+
+def say_head(
+    problem: "Dataset | LocalScores", claim: "Claim", methods: "Methods", budgets: "Budgets", place: "Place"
+) -> None:
+    """Say these lines on standard error, for a command without a run directory."""
+    from extbnsl.run.progress import line_writer
+    from extbnsl.run.wording import wrapped
+
+    write = line_writer(sys.stderr)
+    for line in head(problem, claim, methods, budgets, place):
+        write(wrapped(line))
+
+
+def beyond_machine(memory: int) -> str:
+    """A remark if so many bytes of memory are more than the machine has; else empty."""
+    from extbnsl.machine.budgets import format_size, machine_memory
+
+    own = machine_memory()
+    return f" (the machine has {format_size(own)})" if memory > own else ""
+
+
+def beyond_disk(disk: int, folder: "Path", held: int = 0) -> str:
+    """A remark if so many bytes are more than the disk of `folder` has free, beside those `held` there; else empty."""
+    from extbnsl.machine.budgets import format_size, free_disk
+
+    free = free_disk(folder)
+    return f" ({format_size(free)} are free)" if disk > free + held else ""
 
 
 def _input(problem: "Dataset | LocalScores", path: str) -> str:
@@ -64,12 +95,11 @@ def _option(name: str, value: Any) -> str:
     return name if value is True else f"no {name}" if value is False else f"{name} {value}"
 
 
-def _budgets(granted: "Granted") -> str:
+def _budgets(granted: "Granted", place: "Place") -> str:
     from extbnsl.figures import counted, format_time
-    from extbnsl.machine.budgets import format_size, machine_memory
+    from extbnsl.machine.budgets import format_size
 
+    memory = f"{format_size(granted.memory)} of memory{beyond_machine(granted.memory)}"
+    disk = f"{format_size(granted.disk)} of disk{beyond_disk(granted.disk, place.folder, place.held)}"
     limit = "no time limit" if granted.time_limit is None else f"time limit {format_time(granted.time_limit)}"
-    own = machine_memory()
-    beyond = f" (the machine has {format_size(own)})" if granted.memory > own else ""
-    sizes = f"{format_size(granted.memory)} of memory{beyond}, {format_size(granted.disk)} of disk"
-    return f"{counted(granted.threads, 'thread')}, {sizes}, {limit}"
+    return f"{counted(granted.threads, 'thread')}, {memory}, {disk}, {limit}"

@@ -245,6 +245,11 @@ def data_options(options: argparse.Namespace) -> dict[str, Any]:
     return {key: ",".join(value) if isinstance(value, list) else value for key, value in given.items()}
 
 
+def input_of(given: argparse.Namespace) -> dict[str, Any]:
+    """The input of a command and the data options that were given, by the names that a run remembers them by."""
+    return {"input": given.data, "data_options": data_options(given)}
+
+
 def check_output(output: Path, overwrite: bool) -> None:
     """Say before any work that the output file could not be written."""
     if os.path.exists(output) and not overwrite:

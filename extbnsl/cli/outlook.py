@@ -1,12 +1,16 @@
 """What is said of an estimate: lines for people, a document for programs, warnings and advice."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
-from extbnsl.figures import format_count, format_gap
+from extbnsl.cli.head import beyond_disk, beyond_machine
+from extbnsl.figures import format_count, format_gap, in_full
 from extbnsl.kernels.varsets import WORD_BITS
-from extbnsl.machine.budgets import format_size
+from extbnsl.machine.budgets import format_size, free_disk, machine_memory
+from extbnsl.run.wording import wrapped
+from extbnsl.solver.families import VARSETS
 from extbnsl.solver.needs import Estimate, Trial
 
 YEAR = 31_557_600.0  # seconds
@@ -14,20 +18,21 @@ FAR_MORE = 20.0  # times the disk that is granted
 ROUGH = 4.0  # factor of doubt from which a longer effort is worth more than a number
 FEWEST_EDGES = 10_000  # whose time is worth telling
 
-_HEADER = ("component", "variables", "families", "gap", "layers seen", "nodes", "edges", "largest layer")
+_AGAIN = "nothing is kept, solve does it again"
+_HEADER = ("component", "variables", "parent sets", "gap", "layers", "nodes", "edges", "largest")
 _SPANS = ((YEAR, "years", 2.0), (86400.0, "days", 2.0), (3600.0, "h", 1.7), (60.0, "min", 1.7), (1.0, "s", 0.0))
 _OPTION_UNITS = ((86400.0, "d", 3.0), (3600.0, "h", 3.0), (60.0, "m", 3.0), (1.0, "s", 0.0))
 
 
 def lines(estimate: Estimate) -> list[str]:
-    """The estimate for people."""
+    """The estimate for people, in lines that fit a terminal."""
     rows = [("scores", _scores(estimate))]
     if estimate.complete:
         rows += [("search", _search(estimate)), ("memory", _memory(estimate)), ("disk", _disk(estimate))]
         rows += [("time", _time(estimate))]
     rows += [("warning", warning) for warning in warnings(estimate)]
     rows += [("advice", advice(estimate))]
-    return [*_table(estimate.trials), *(f"{subject:12} {text}" for subject, text in rows)]
+    return [*_table(estimate.trials), *(wrapped(f"{subject:12} {text}", indent=13) for subject, text in rows)]
 
 
 def document(estimate: Estimate) -> dict[str, Any]:
@@ -84,7 +89,16 @@ def warnings(estimate: Estimate) -> list[str]:
     if budgets.time_limit is not None:
         most = estimate.time_range[1]
         found += _exceeded("solve will take", estimate.time, most, budgets.time_limit, "--time-limit", format_span)
-    return found
+    return found + list(_beyond(estimate))
+
+
+def _beyond(estimate: Estimate) -> Iterator[str]:
+    """A sentence for memory and for disk if the search will take what is granted, but not there."""
+    budgets, own, free = estimate.budgets, machine_memory(), free_disk(Path())
+    if min(estimate.memory, budgets.memory) > own:
+        yield f"The search may take {format_size(estimate.memory)} of memory, and the machine has {format_size(own)}."
+    if min(estimate.disk, budgets.disk) > free:
+        yield f"The files will take about {format_size(estimate.disk)}, and {format_size(free)} of disk are free."
 
 
 def _exceeded(
@@ -109,6 +123,8 @@ def advice(estimate: Estimate) -> str:
         return "Give a longer --effort, so that the search can be looked at."
     if budgets.memory < estimate.least_memory:
         return f"Give --memory {format_size(estimate.least_memory)} or more."
+    if (own := machine_memory()) < min(estimate.memory, budgets.memory):
+        return f"Give a --memory that the machine has: less than {format_size(own)}."
     least_time, most_time = estimate.time_range
     least_disk, most_disk = estimate.disk / estimate.doubt, estimate.disk * estimate.doubt
     if least_time > YEAR or least_disk > FAR_MORE * budgets.disk:
@@ -180,24 +196,27 @@ def _row(k: int, trial: Trial) -> tuple[str, ...]:
 
 def _scores(estimate: Estimate) -> str:
     counting = estimate.counting
-    done = f"{counting.varsets:,} varsets counted, {counting.families:,} parent sets kept"
-    if counting.complete:
-        return f"{done} ({format_span(counting.seconds)})"
-    sizes = f"parent sets of {counting.judged} of at most {counting.limit} judged"
-    return f"{done}, {sizes} ({format_span(counting.seconds)})"
+    done = [f"{in_full(counting.varsets, *VARSETS)} counted"] if counting.varsets else []
+    done.append(f"{in_full(counting.families, 'parent set')} kept")
+    if not counting.complete:
+        done.append(f"done up to size {counting.judged} of at most {counting.limit}")
+    return f"{', '.join(done)} ({format_span(counting.seconds)})"
 
 
 def _search(estimate: Estimate) -> str:
     forecasts = [trial.forecast for trial in estimate.trials if trial.forecast is not None]
+    if not forecasts:
+        return f"none: proved before any search; {_AGAIN}"
     nodes = format_count(sum(float(forecast.nodes.sum()) for forecast in forecasts))
     edges = format_count(sum(float(forecast.edges.sum()) for forecast in forecasts))
     if all(forecast.complete for forecast in forecasts):
-        return f"{nodes} nodes, {edges} edges, all of them seen"
+        return f"{nodes} nodes, {edges} edges, all of them seen; {_AGAIN}"
     return f"about {nodes} nodes and {edges} edges, guessed; perhaps {estimate.doubt:.1f} times as many or as few"
 
 
 def _memory(estimate: Estimate) -> str:
-    grants = f"--memory grants {format_size(estimate.budgets.memory)}"
+    granted = estimate.budgets.memory
+    grants = f"--memory grants {format_size(granted)}{beyond_machine(granted)}"
     least = f"{format_size(estimate.least_memory)} is the least that works"
     return f"{format_size(estimate.memory)} keep all layers in memory, {least}; {grants}"
 
@@ -205,7 +224,8 @@ def _memory(estimate: Estimate) -> str:
 def _disk(estimate: Estimate) -> str:
     if estimate.disk == 0:
         return "none"
-    return f"about {format_size(estimate.disk)}; --disk grants {format_size(estimate.budgets.disk)}"
+    granted = estimate.budgets.disk
+    return f"about {format_size(estimate.disk)}; --disk grants {format_size(granted)}{beyond_disk(granted, Path())}"
 
 
 def _time(estimate: Estimate) -> str:
@@ -214,5 +234,6 @@ def _time(estimate: Estimate) -> str:
     searched = [(trial.forecast.edges.sum(), trial.edge_ns) for trial in estimate.trials if trial.forecast is not None]
     count, edge_ns = max(searched, default=(0.0, 0.0))
     threads = estimate.budgets.threads
-    edges = f", then {edge_ns:.0f} ns an edge with --threads {threads}" if count >= FEWEST_EDGES else ""
+    pace = f"about {format_count(1e9 / max(1.0, edge_ns))} edges a second"
+    edges = f", then {pace} with --threads {threads}" if count >= FEWEST_EDGES else ""
     return f"about {format_span(estimate.time)}{between}: {format_span(estimate.seconds)} up to the search{edges}"

@@ -7,6 +7,7 @@ from typing import Any
 
 from extbnsl.cli import options
 from extbnsl.cli.console import say_sentence
+from extbnsl.cli.head import say_head
 from extbnsl.cli.reading import read_problem
 from extbnsl.cli.session import arming
 from extbnsl.errors import InputError
@@ -67,15 +68,22 @@ def run(given: argparse.Namespace) -> int:
 def _scores(given: argparse.Namespace, interrupts: Interrupts) -> Any:
     dataset, budgets = read_problem(given.data, options.data_options(given), options.budgets_of(given), given.quiet)
     from extbnsl.machine.workers import Stopped
+    from extbnsl.proof.methods import Methods
     from extbnsl.run.progress import combine
     from extbnsl.run.screen import told_on
+    from extbnsl.solver.place import Place
     from extbnsl.solver.score import compute_scores
 
+    claim = options.claim_of(given)
+    place = Place(scratch=given.scratch_dir, remember=options.input_of(given))
+    place.check()
+    if not given.quiet:
+        say_head(dataset, claim, Methods(), budgets, place)
     try:
         with told_on(sys.stderr, given.quiet) as told:
             return compute_scores(
                 dataset,
-                options.claim_of(given),
+                claim,
                 budgets,
                 given.scratch_dir,
                 observer=combine(arming(interrupts, STOPPING), told),

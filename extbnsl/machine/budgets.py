@@ -177,11 +177,16 @@ def machine_memory() -> int:
 
 def default_disk(folder: Path) -> int:
     """Nine tenths of the bytes that this process may still write on the disk of `folder`; InputError without it."""
+    return max(1, free_disk(folder) * 9 // 10)
+
+
+def free_disk(folder: Path) -> int:
+    """The bytes that this process may still write on the disk of `folder`; InputError without it."""
     try:
         free = os.statvfs(folder)
     except OSError as error:
         raise InputError(f"{folder} cannot be used ({error.strerror}); give an existing folder.") from error
-    return max(1, free.f_bavail * free.f_frsize * 9 // 10)
+    return free.f_bavail * free.f_frsize
 
 
 def too_little_memory(work: str, needed: int, granted: int, threads: int) -> str:

@@ -36,7 +36,7 @@ from extbnsl.proof.guide import Guide, Guided
 from extbnsl.proof.incumbents import find_better_left
 from extbnsl.proof.pieces import Piece, RootPass, Search
 from extbnsl.proof.searching import piece_sizes, searched_piece
-from extbnsl.proof.standing import Part
+from extbnsl.proof.standing import Part, Standing
 
 
 class Steps(Protocol):
@@ -145,12 +145,11 @@ class _Proving:
             found = find_guide(begun, search.limit, self._context, on_step, search.tried)
             known = passes.with_those_of(found.passes)
             if found.proved:
-                summary.append("proved before any search")
+                summary += bounds_told(pieces, found, self._standing)
                 return replace(search, passes=known), found
             pieces = guided_pieces(pieces, at, found)
             raise_bound(k, lower_bound(pieces), self._standing)
-            summary.append(_summary(pieces, found))
-            summary.append(self._standing.bounds_told())
+            summary += bounds_told(pieces, found, self._standing)
         return replace(search, pieces=pieces, passes=known, bounding=None, file=None, lists=()), found
 
     def prepare(self, search: Search) -> bool:
@@ -197,8 +196,14 @@ class _Passes:
         return tuple(self._known)
 
 
-def _summary(pieces: tuple[Piece, ...], found: Guided) -> str:
-    """What a piece's guide, or its falling apart, has brought."""
+def bounds_told(pieces: tuple[Piece, ...], found: Guided, standing: Standing) -> list[str]:
+    """What a piece's guide, or its falling apart, has brought: `pieces` as they are with it."""
+    if found.proved:
+        return ["proved before any search"]
+    return [_left(pieces, found), standing.bounds_told()]
+
+
+def _left(pieces: tuple[Piece, ...], found: Guided) -> str:
     if found.pieces:
         largest = max(len(piece.variables) for piece in pieces)
         return f"in {in_full(len(pieces), 'piece')} of up to {in_full(largest, 'variable')}"

@@ -174,6 +174,11 @@ class Table:
             self._show_doing()
             self._say_doing_after(SILENCE_SECONDS)
 
+    def end(self) -> None:
+        """Write the row that waits, if there is one: nothing else will come."""
+        with self._lock:
+            self._say_all(self._rows.end())
+
     def _say_doing_after(self, seconds: float) -> None:
         """Say what goes on unless something was said less than `seconds` ago; twice as rarely each time it is equal."""
         if self._show is not None:

@@ -35,6 +35,7 @@ def told_on(stream: TextIO, quiet: bool = False, seconds_before: float = 0.0) ->
         with beating(table.beat):
             yield table
     finally:
+        table.end()
         if screen is not None:
             screen.show("")
 

@@ -35,7 +35,7 @@ from extbnsl.proof.effort import may_polish
 from extbnsl.proof.guide import Guide, Guided, guided_problem, tables_fit
 from extbnsl.proof.methods import Methods
 from extbnsl.proof.pieces import Piece, Search
-from extbnsl.proof.prove import solve_pieces
+from extbnsl.proof.prove import bounds_told, solve_pieces
 from extbnsl.proof.searching import Report, fixed_memory, least_room, piece_sizes
 from extbnsl.proof.stages import COMPILING, Stages
 from extbnsl.proof.standing import Part, Standing
@@ -196,22 +196,23 @@ class _Trying:
         share = self._deadline.remaining() / left
         self._until = Deadline.after(share)
         reached = [Bounding(pieces[at].left, pieces[at].multipliers)]
-        found = None
-        with (
-            contextlib.suppress(Stopped),
-            _until(Deadline.after(BOUND_SHARE * share), context.workers.stop, context) as limited,
-            context.stages.stage("bounds", piece_sizes(pieces, at, self._k, self._commits.standing)),
-        ):
+        found, standing = None, self._commits.standing
+        whose = piece_sizes(pieces, at, self._k, standing)
+        until = _until(Deadline.after(BOUND_SHARE * share), context.workers.stop, context)
+        with contextlib.suppress(Stopped), until as limited, context.stages.stage("bounds", whose) as summary:
+            summary.append(whose)
             found = find_guide(reached[0], search.limit, limited, reached.append, search.tried)
+            pieces = pieces if found.proved else guided_pieces(pieces, at, found)
+            raise_bound(self._k, lower_bound(pieces), standing)
+            summary += bounds_told(pieces, found, standing)
         if found is None:
             self._guide = next((one.guide for one in reversed(reached) if one.guide is not None), None)
             left_over = reached[-1].left
             found = Guided(Guide(left_over.parents, left_over.costs, reached[-1].multipliers, None))
             pieces = bounded_pieces(pieces, at, reached[-1])
+            raise_bound(self._k, lower_bound(pieces), standing)
         else:
             self._guide = found.guide
-            pieces = pieces if found.proved else guided_pieces(pieces, at, found)
-        raise_bound(self._k, lower_bound(pieces), self._commits.standing)
         return replace(search, pieces=pieces), found
 
     def prepare(self, search: Search) -> bool:

@@ -312,9 +312,15 @@ def test_a_second_solve_says_that_the_first_can_be_resumed(capsys, monkeypatch, 
     assert hint not in unwrapped(run(capsys, "solve", "data.csv", "--quiet", "--run-dir", "own")[2])
 
 
-def test_memory_that_is_not_there_is_named(capsys):
-    _, _, err = run(capsys, "solve", "data.csv", "--threads", 1, "--memory", "100TB")
-    assert "90.9TiB of memory (the machine has " in err
+@pytest.mark.parametrize("command", [["solve"], ["estimate"], ["score", "-o", "data.jkl"]])
+def test_memory_and_disk_that_are_not_there_are_named(capsys, command):
+    disk, overwrite = ([], ["--overwrite"]) if command[0] == "score" else (["--disk", "100TB"], [])
+    said = unwrapped(run(capsys, *command, "data.csv", "--threads", 1, "--memory", "100TB", *disk)[2])
+    assert said.startswith(f"extbnsl {extbnsl.__version__} input: data.csv: 60 records")
+    assert "90.9TiB of memory (the machine has " in said
+    assert bool(disk) == bool(re.search(r"90\.9TiB of disk \([\d.]+.iB are free\)", said))
+    said = run(capsys, *command, "data.csv", "--memory", "1GiB", "--quiet", *overwrite)[2]
+    assert said == ""
 
 
 def test_quiet_is_one_line_and_json_is_the_document(capsys):
@@ -354,7 +360,7 @@ def test_interrupted_scores_are_not_written(capsys, monkeypatch):
         raise Stopped("interrupted")
 
     monkeypatch.setattr("extbnsl.solver.score.compute_scores", stop)
-    assert "nothing was written" in fails(capsys, "score", "data.csv", "-o", "data.jkl", code=130)
+    assert "nothing was written" in fails(capsys, "score", "data.csv", "-o", "data.jkl", "--quiet", code=130)
 
 
 @pytest.mark.parametrize(

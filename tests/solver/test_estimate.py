@@ -2,6 +2,8 @@
 
 import json
 import os
+import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -16,11 +18,15 @@ from extbnsl.cli.outlook import advice, document, format_span, lines, warnings
 from extbnsl.data import read_csv
 from extbnsl.errors import InputError
 from extbnsl.events import LayerEnded, StageAdvanced, StageStarted
+from extbnsl.machine import budgets
 from extbnsl.machine.budgets import Granted
+from extbnsl.run.wording import WIDTH
 from extbnsl.scores.local import local_scores
 from extbnsl.search.forecast import forecast
 from extbnsl.solver.needs import Counting, Estimate, Trial
+from extbnsl.version import __version__
 
+STATIC = ("--lower-bound", "static", "--no-path-extension")
 FULL = {"lower_bound": "static", "path_extension": False}
 MEGABYTE = 1 << 20
 
@@ -85,10 +91,10 @@ def test_memory_and_disk_are_what_solve_then_takes():
     assert not trial.fits(little)
     assert trial.fits(ample)
     taken = {}
-    for budgets in (little, ample):
-        result = solve(wide, threads=1, memory=budgets.memory, **FULL)
+    for granted in (little, ample):
+        result = solve(wide, threads=1, memory=granted.memory, **FULL)
         assert result.status == "optimal"
-        taken[budgets] = result.stats["peak_disk_bytes"]
+        taken[granted] = result.stats["peak_disk_bytes"]
     assert 0.6 * trial.disk(little) <= taken[little] <= trial.disk(little)
     assert taken[ample] == trial.disk(ample) == 0
     assert solve(wide, threads=1, memory=least_of(trial) - 1, **FULL).status == "memory_limit"
@@ -169,7 +175,52 @@ def guessed(budgets):
     return Estimate(budgets, Counting(1000, 500, 2.0), (trial,), 3.0, None)
 
 
-def test_budgets_that_will_not_do_are_warned_of():
+@pytest.fixture
+def machine(monkeypatch):
+    """A function that sets what the machine has of memory and what is free on its disk."""
+
+    def has(memory, disk):
+        for module in (outlook, budgets):
+            monkeypatch.setattr(module, "machine_memory", lambda: memory)
+            monkeypatch.setattr(module, "free_disk", lambda folder: disk)
+
+    has(1 << 50, 1 << 50)
+    return has
+
+
+@pytest.mark.parametrize("granted", [Granted(1 << 50, 1 << 50, 1, None), Granted(64 * MEGABYTE, MEGABYTE, 2, 60.0)])
+def test_what_is_told_fits_a_terminal(machine, granted):
+    machine(8 << 30, 1 << 30)
+    found = guessed(granted)
+    large = replace(found, trials=(replace(found.trials[0], families=9_876_543, lower_bound=0.0),))
+    shown = "\n".join(lines(large)).splitlines()
+    assert shown[0].split()[:2] == ["component", "variables"]
+    assert max(map(len, shown)) <= WIDTH
+    assert "sets of variables counted" in " ".join(shown)
+    assert any(line.startswith("memory ") for line in shown)
+
+
+def test_what_is_granted_but_not_there_is_told(machine):
+    found = guessed(Granted(1 << 50, 1 << 50, 1, None))
+    machine(MEGABYTE, MEGABYTE)
+    told = " ".join(" ".join(lines(found)).split())
+    assert "--memory grants 1024.0TiB (the machine has 1.0MiB)" in told
+    assert warnings(found)[0].endswith("of memory, and the machine has 1.0MiB.")
+    assert advice(found) == "Give a --memory that the machine has: less than 1.0MiB."
+    spilling = guessed(Granted(64 * MEGABYTE, 1 << 50, 1, None))
+    machine(1 << 50, MEGABYTE)
+    assert "--disk grants 1024.0TiB (1.0MiB are free)" in " ".join(" ".join(lines(spilling)).split())
+    assert warnings(spilling)[0].endswith("and 1.0MiB of disk are free.")
+
+
+def test_the_last_row_of_a_trial_is_written(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    example = Path(__file__).parents[2] / "examples" / "wdbc.csv"
+    assert main(["estimate", str(example), "--columns", ",".join(read_csv(example).names[:12]), *STATIC]) == 0
+    assert re.search(r"^[ SC*]{3} +11/12 ", capsys.readouterr().err, re.MULTILINE)
+
+
+def test_budgets_that_will_not_do_are_warned_of(machine):
     ample = Granted(1 << 50, 1 << 50, 1, None)
     found = guessed(ample)
     assert warnings(found) == []
@@ -192,7 +243,7 @@ def test_budgets_that_will_not_do_are_warned_of():
     assert advice(cramped) == "Give --memory 16.0MiB or more."
 
 
-def test_a_rough_guess_asks_for_more_effort(monkeypatch):
+def test_a_rough_guess_asks_for_more_effort(machine, monkeypatch):
     monkeypatch.setattr(outlook, "ROUGH", 1.0)
     found = guessed(Granted(1 << 50, 1 << 50, 1, 4.0))
     assert "too rough" in advice(found)
@@ -211,10 +262,13 @@ def test_the_command_prints_lines_or_json_and_writes_nothing(tmp_path, monkeypat
     (tmp_path / "data.csv").write_text("\n".join(rows) + "\n")
     assert main(["estimate", "data.csv", "--effort", "30s", "--threads", "1"]) == 0
     said = capsys.readouterr()
-    assert [line.split()[0] for line in said.out.splitlines()[-6:]] == [
-        "scores", "search", "memory", "disk", "time", "advice",
-    ]  # fmt: skip
+    subjects = [line.split()[0] for line in said.out.splitlines() if not line.startswith(" ")]
+    assert subjects[-6:] == ["scores", "search", "memory", "disk", "time", "advice"]
+    assert "nothing is kept, solve does it again" in " ".join(said.out.split())
+    assert said.err.startswith(f"extbnsl {__version__}\ninput: data.csv: 60 records, 8 variables")
     assert "scores:" in said.err
+    assert re.search(r"^bounds: .*(parent sets left|proved before any search)", said.err, re.MULTILINE)
+    assert max(map(len, (said.out + said.err).splitlines())) <= WIDTH
     assert main(["estimate", "data.csv", "--json", "--quiet", "--disk", "1GiB", "--time-limit", "1h"]) == 0
     said = capsys.readouterr()
     found = json.loads(said.out)
