@@ -82,7 +82,7 @@ def learn(
             Methods(lower_bound, fixing, ancestral, path_extension, parent_graph, polish, seed),
             Budgets(
                 memory=None if memory is None else parse_size(memory, "memory", MINIMUM_MEMORY),
-                disk=None if disk is None else parse_size(disk, "disk"),
+                disk=None if disk is None else parse_size(disk, "disk", least=0),
                 threads=threads,
                 time_limit=None if time_limit is None else parse_duration(time_limit),
             ),

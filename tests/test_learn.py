@@ -75,12 +75,18 @@ def test_learn_refuses_in_a_sentence(table, dataset):
         (table, {"drop": ["z"]}, "drop: <array> has no column 'z'"),
         (table / 7, {}, "or say how to cut it with discretise"),
         ("data.csv", {}, "read_csv"),
-        (table, {"disk": "0"}, "disk"),
+        (table, {"disk": "1q"}, "disk"),
         (table, {"scratch_dir": "absent"}, "scratch_dir: absent"),
         (table, {"parent_graph": "dense"}, "parent_graph"),
     ):
         with pytest.raises(InputError, match=f"^(?!.*--).*{word}"):  # no word of the command line
             extbnsl.learn(data, **options)
+
+
+def test_learn_works_without_disk(table):
+    for disk in (0, "0B"):
+        result = extbnsl.learn(table, disk=disk)
+        assert (result.status, result.stats["peak_disk_bytes"]) == ("optimal", 0)
 
 
 def test_learn_takes_the_options_of_columns_and_warns_in_its_own_words():

@@ -100,6 +100,8 @@ def _budgets(granted: "Granted", place: "Place") -> str:
     from extbnsl.machine.budgets import format_size
 
     memory = f"{format_size(granted.memory)} of memory{beyond_machine(granted.memory)}"
-    disk = f"{format_size(granted.disk)} of disk{beyond_disk(granted.disk, place.folder, place.held)}"
+    disk = "no disk"
+    if granted.disk:
+        disk = f"{format_size(granted.disk)} of disk{beyond_disk(granted.disk, place.folder, place.held)}"
     limit = "no time limit" if granted.time_limit is None else f"time limit {format_time(granted.time_limit)}"
     return f"{counted(granted.threads, 'thread')}, {memory}, {disk}, {limit}"

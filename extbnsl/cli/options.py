@@ -87,8 +87,8 @@ def add_budgets(parser: argparse.ArgumentParser, threads: str, memory: str, disk
         parser.add_argument(
             "--disk",
             metavar="SIZE",
-            type=lambda text: parse_size(text, "--disk"),
-            help=f"what the working files may take together (default: {disk})",
+            type=lambda text: parse_size(text, "--disk", least=0),
+            help=f"what the working files may take together, 0 for none (default: {disk})",
         )
 
 

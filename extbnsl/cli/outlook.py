@@ -14,7 +14,7 @@ from extbnsl.solver.families import VARSETS
 from extbnsl.solver.needs import Estimate, Trial
 
 YEAR = 31_557_600.0  # seconds
-FAR_MORE = 20.0  # times the disk that is granted
+FAR_MORE = 20.0  # times the disk, or the memory, that is granted
 ROUGH = 4.0  # factor of doubt from which a longer effort is worth more than a number
 FEWEST_EDGES = 10_000  # whose time is worth telling
 
@@ -127,7 +127,7 @@ def advice(estimate: Estimate) -> str:
         return f"Give a --memory that the machine has: less than {format_size(own)}."
     least_time, most_time = estimate.time_range
     least_disk, most_disk = estimate.disk / estimate.doubt, estimate.disk * estimate.doubt
-    if least_time > YEAR or least_disk > FAR_MORE * budgets.disk:
+    if least_time > YEAR or least_disk > FAR_MORE * max(budgets.disk, budgets.memory):
         return "A proof is out of reach; a solve with a --time-limit finds a network with bounds."
     short_of_time = budgets.time_limit is not None and most_time > budgets.time_limit
     if estimate.doubt > ROUGH and (short_of_time or most_disk > budgets.disk):

@@ -33,6 +33,11 @@ class Store:
         self._synchronised: set[str] = set()
 
     @property
+    def in_use(self) -> bool:
+        """Whether there are files, or may be."""
+        return self.disk > 0 or self.used > 0
+
+    @property
     def files(self) -> tuple[StoredFile, ...]:
         """The files that are known."""
         return tuple(self._known.values())

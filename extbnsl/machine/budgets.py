@@ -39,7 +39,8 @@ _DURATION_PART = re.compile(r"(\d+\.?\d*|\.\d+)(d|h|min|m|s)")
 @dataclass(frozen=True)
 class Budgets:
     """What a run may use: bytes of memory and of disk, threads, and seconds. None is what the machine has free, and no
-    limit of time. spent: seconds of the time limit that are over before the run begins, as reading its input takes."""
+    limit of time; a disk of 0 means no working files, and so no checkpoints. spent: seconds of the time limit that are
+    over before the run begins, as reading its input takes."""
 
     memory: int | None = None
     disk: int | None = None
@@ -53,8 +54,8 @@ class Budgets:
             raise InputError(f"threads: {self.threads} is not between 1 and {MAXIMUM_THREADS}.")
         if self.memory is not None and self.memory < 1:
             raise InputError(f"memory: {self.memory} bytes is too little; give a size such as '2GiB'.")
-        if self.disk is not None and self.disk < 1:
-            raise InputError(f"disk: {self.disk} bytes is too little; give a size such as '40GiB'.")
+        if self.disk is not None and self.disk < 0:
+            raise InputError(f"disk: {self.disk} bytes is negative; give a size such as '40GiB', or 0 for no files.")
         if self.time_limit is not None and not self.time_limit > 0:
             raise InputError(f"time_limit: {self.time_limit} is not a positive number of seconds.")
 
@@ -62,7 +63,7 @@ class Budgets:
         """The budgets with what the machine has free; files go to `folder`, which holds so many bytes of them."""
         return Granted(
             self.memory or default_memory(),
-            self.disk or default_disk(folder) + held,
+            default_disk(folder) + held if self.disk is None else self.disk,
             self.threads or default_threads(),
             self.time_limit,
             self.spent,
@@ -117,8 +118,8 @@ def parse_size(size: str | int, option: str, least: int = 1) -> int:
     if isinstance(size, bool) or found is None or found[2] not in _SIZE_UNITS:
         raise InputError(f"{option}: {size!r} is not a size; write bytes or a unit, such as 512MiB, 8GiB or 40GB.")
     amount = float(found[1]) * _SIZE_UNITS[found[2]]
-    if not 1 <= amount < 2**63:
-        raise InputError(f"{option}: {size!r} must be at least one byte and less than 8 EiB.")
+    if amount >= 2**63:
+        raise InputError(f"{option}: {size!r} is too much; give less than 8 EiB.")
     bytes_ = int(found[1]) if found[2] == "" and found[1].isdigit() else int(amount)
     if bytes_ < least:
         raise InputError(f"{option}: {size!r} is too little; give at least {format_size(least)}.")

@@ -39,6 +39,7 @@ class Record:
 
 class Commits:
     """The standing, and its commits by one process of a run; without a record there are none, and nothing else changes.
+    Without disk one is tried at the end alone.
 
     unsaved: how many bytes of the search may be in memory alone. stop: when it gives a reason, commits get short.
     touched: of the shelf that holds what is committed.
@@ -60,7 +61,8 @@ class Commits:
         self._stop = stop
         self._touched = touched
         self._started = self._last = time.monotonic()
-        self.unsaved = UNSAVED_BYTES if record is not None else math.inf
+        self._possible = record is not None and store.disk > 0
+        self.unsaved = UNSAVED_BYTES if self._possible else math.inf
         self._spent = 0.0  # seconds that the last commit took
         self._committed = store.files if record is None else record.files  # those of others stay
         self._before = standing.seconds, standing.cpu_seconds, standing.peak_rss
@@ -68,7 +70,7 @@ class Commits:
     def due(self) -> bool:
         """Whether so much work would be lost that a commit is worth its time."""
         pause = max(COMMIT_SECONDS, self._spent / COMMIT_SHARE)
-        return self._record is not None and time.monotonic() - self._last > pause
+        return self._possible and time.monotonic() - self._last > pause
 
     def commit(self, status: str | None = None) -> None:
         """Commit the standing; `status` says why the process ends, if it does.

@@ -107,7 +107,8 @@ _REMEMBERED = record(
         "data_options": _SCALARS,
         "budgets": record(
             {
-                **dict.fromkeys(("memory", "disk"), maybe(whole(least=1))),
+                "memory": maybe(whole(least=1)),
+                "disk": maybe(whole()),
                 "threads": maybe(whole(least=1, most=_MOST_THREADS)),
                 "compress": maybe(truth),
             }

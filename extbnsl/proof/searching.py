@@ -143,7 +143,8 @@ def _room(problem: SearchProblem, name: str, context: Context, commits: Commits)
         needed = least + context.shelf.held
         context.observer(Warned(too_little_memory("The search", needed, context.memory, threads)))
         raise Stopped(MEMORY_LIMIT)
-    return Room(context.memory_left - fixed_memory(problem, threads), context.store, commits.due, commits.unsaved, name)
+    store = context.store if context.store.in_use else None
+    return Room(context.memory_left - fixed_memory(problem, threads), store, commits.due, commits.unsaved, name)
 
 
 def fixed_memory(problem: SearchProblem, threads: int) -> int:

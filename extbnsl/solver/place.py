@@ -71,7 +71,7 @@ def store_at(place: Place, granted: Granted) -> Iterator[Store]:
 @contextlib.contextmanager
 def temporary_store(folder: Path | None = None, disk: int | None = None) -> Iterator[Store]:
     """A store that is deleted at the end, in `folder` or where temporary files go."""
-    disk = disk or default_disk(folder or Path(tempfile.gettempdir()))
+    disk = default_disk(folder or Path(tempfile.gettempdir())) if disk is None else disk
     with tempfile.TemporaryDirectory(prefix="extbnsl-", dir=folder) as temporary:
         yield Store(Path(temporary), disk)
 

@@ -57,9 +57,10 @@ def test_usage_errors_are_one_sentence(capsys):
     assert "--memory: '1q'" in fails(capsys, "solve", "data.csv", "--memory", "1q")
     for command in (["solve", "data.csv"], ["resume", "r"], ["score", "data.csv", "-o", "x.jkl"]):
         assert "at least 16.0MiB" in fails(capsys, *command, "--memory", "16777215")
-    for size in ("-5", "0", "9e99", "-5GiB"):
+    for size in ("-5", "9e99", "-5GiB"):
         assert "--memory" in fails(capsys, "solve", "data.csv", "--memory", size)
         assert "--disk" in fails(capsys, "solve", "data.csv", "--disk", size)
+    assert "--memory" in fails(capsys, "solve", "data.csv", "--memory", "0")
     assert "--parent-graph" in fails(capsys, "solve", "data.csv", "--parent-graph", "dense")
     assert "--time-limit: 'soon'" in fails(capsys, "solve", "data.csv", "--time-limit", "soon")
     assert "--lower-bound" in fails(capsys, "solve", "data.csv", "--lower-bound", "best")
@@ -321,6 +322,14 @@ def test_memory_and_disk_that_are_not_there_are_named(capsys, command):
     assert bool(disk) == bool(re.search(r"90\.9TiB of disk \([\d.]+.iB are free\)", said))
     said = run(capsys, *command, "data.csv", "--memory", "1GiB", "--quiet", *overwrite)[2]
     assert said == ""
+
+
+@pytest.mark.parametrize("size", ["0", "0B"])
+def test_no_disk_is_said_and_enough_for_small_data(capsys, size):
+    code, out, err = run(capsys, "solve", "data.csv", "--disk", size)
+    assert code == 0
+    assert "of memory, no disk, no time limit" in err
+    assert "0B of disk" in out
 
 
 def test_quiet_is_one_line_and_json_is_the_document(capsys):

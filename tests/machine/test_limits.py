@@ -41,6 +41,13 @@ def test_a_bad_size_names_its_option(text):
         budgets.parse_size(text, "--memory")
 
 
+@pytest.mark.parametrize("text", ["0", "0B", "0 GiB", 0])
+def test_no_disk_is_a_size_where_none_will_do(text, tmp_path):
+    assert budgets.parse_size(text, "--disk", least=0) == 0
+    assert budgets.Budgets(disk=0).granted(tmp_path).disk == 0
+    assert budgets.Budgets(disk=0).granted(tmp_path, held=5).disk == 0
+
+
 @pytest.mark.parametrize(
     ("text", "seconds"),
     [

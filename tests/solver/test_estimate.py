@@ -98,6 +98,7 @@ def test_memory_and_disk_are_what_solve_then_takes():
     assert 0.6 * trial.disk(little) <= taken[little] <= trial.disk(little)
     assert taken[ample] == trial.disk(ample) == 0
     assert solve(wide, threads=1, memory=least_of(trial) - 1, **FULL).status == "memory_limit"
+    assert solve(wide, threads=1, memory=little.memory, disk=0, **FULL).status == "memory_limit"
 
 
 def least_of(trial):
@@ -232,9 +233,12 @@ def test_budgets_that_will_not_do_are_warned_of(machine):
     small_disk = guessed(Granted(64 * MEGABYTE, int(spilling.disk * 1.01), 1, None))
     assert "perhaps" in warnings(small_disk)[0]
     assert advice(small_disk).startswith("Give --disk")
-    tiny_disk = guessed(Granted(64 * MEGABYTE, MEGABYTE, 1, None))
-    assert "and --disk grants 1.0MiB" in warnings(tiny_disk)[0]
-    assert advice(tiny_disk).startswith("A proof is out of reach")
+    for disk, told in ((MEGABYTE, "1.0MiB"), (0, "0B")):
+        tiny_disk = guessed(Granted(64 * MEGABYTE, disk, 1, None))
+        assert f"and --disk grants {told}" in warnings(tiny_disk)[0]
+        assert advice(tiny_disk).startswith("Give --disk")
+    hopeless = guessed(Granted(16 * MEGABYTE, MEGABYTE, 1, None))
+    assert advice(hopeless).startswith("A proof is out of reach")
     hasty = guessed(Granted(1 << 50, 1 << 50, 1, 1.0))
     assert "--time-limit grants 1.0 s" in warnings(hasty)[0]
     assert advice(hasty).startswith("Give --time-limit")
@@ -250,7 +254,7 @@ def test_a_rough_guess_asks_for_more_effort(machine, monkeypatch):
 
 
 def test_useless_arguments_are_refused(wide):
-    for wrong in ({"effort": 0}, {"threads": 0}, {"lower_bound": "none"}, {"disk": 0}):
+    for wrong in ({"effort": 0}, {"threads": 0}, {"lower_bound": "none"}, {"disk": -1}):
         with pytest.raises(InputError):
             estimate(wide, **wrong)
 

@@ -71,6 +71,13 @@ def undisturbed(folder, dataset):
     return outcome(session(folder, dataset))
 
 
+def test_without_disk_there_are_no_working_files_and_no_checkpoint_stops_the_run(tmp_path):
+    result = solve(problem(), run_folder=tmp_path, disk=0)
+    assert result.status == "optimal"
+    assert result.stats["peak_disk_bytes"] == 0
+    assert arrays(tmp_path) == set()
+
+
 @pytest.mark.parametrize("step", [3, pytest.param(1, marks=pytest.mark.slow)])
 def test_full_from_any_write_of_a_solve_on(tmp_path, step):
     dataset, ends = problem(), []
