@@ -65,6 +65,30 @@ def test_child_by_child_gives_the_same_families(seed):
     assert_same(plenty.scores, little.scores)
 
 
+@pytest.mark.parametrize("begun", [None, start_enumeration(9)], ids=["by level", "by child"])
+def test_the_share_of_a_size_grows_once_from_nothing_to_all(begun, monkeypatch):
+    monkeypatch.setattr(by_level, "TOLD", 1)
+    monkeypatch.setattr(by_level, "CHUNK", 4)
+    told = []
+    with Workers(1) as workers:
+        surviving_families(random_data(1, 9, 400), Claim(), workers, shelf_of(PLENTY), told.append, begun)
+    assert {event.stage for event in told} == {"scores"}
+    words = [re.fullmatch(r"parent sets of size (\d) of at most (\d)( done)?", event.detail).groups() for event in told]
+    sizes = [int(size) for size, _, _ in words]
+    assert sizes == sorted(sizes)
+    assert len({largest for _, largest, _ in words}) == 1
+    assert max(sizes) <= int(words[0][1])
+    for size in sorted(set(sizes)):
+        own = [event for event in told if f"size {size} of" in event.detail]
+        shares = [event.done / event.total for event in own[:-1]]
+        assert shares == sorted(shares)
+        assert 0.0 <= shares[0] < 0.5
+        assert shares[-1] <= 1.0
+        assert own[-1].detail.endswith(" done")
+        assert (own[-1].level, own[-1].total) == (size, 0)
+    assert shares[-1] > 0.8
+
+
 @pytest.mark.parametrize(
     ("variables", "records", "max_parents"),
     [(63, 40, 3), (64, 40, 3), (65, 40, 3), (66, 25, None), (76, 30, None), (127, 25, 2), (128, 25, 2), (129, 25, 3)],

@@ -140,9 +140,9 @@ def test_the_part_that_is_done_tells_when_it_will_end(clock):
     assert lines[0].startswith("network: 20 of 100 orders, 20% (memory ")
     assert lines[-1].startswith("network: 40 of 100 orders, 40%, 0:00:24 left (memory ")
     for done in (10, 50):
-        table(StageAdvanced("scores", done, 100, "", detail="scoring parent sets of size 6"))
+        table(StageAdvanced("scores", done, 100, "", detail="parent sets of size 6 of at most 7"))
         clock.now += 8
-    assert lines[-1].startswith("scores: scoring parent sets of size 6: 50%, 0:00:10 left (memory ")
+    assert lines[-1].startswith("scores: parent sets of size 6 of at most 7: 50%, 0:00:10 left (memory ")
 
 
 def test_a_screen_shows_in_place_what_a_file_gets_as_lines(clock, monkeypatch):

@@ -33,7 +33,7 @@ from extbnsl.kernels.varsets import words
 from extbnsl.machine.budgets import too_little_memory
 from extbnsl.machine.workers import Stopped, Workers, chunks
 from extbnsl.parents.best_score import ByteTables, byte_tables, byte_tables_bytes
-from extbnsl.parents.exhaustive.by_level import AHEAD, OnProgress
+from extbnsl.parents.exhaustive.by_level import AHEAD, OnProgress, largest_size, size_judged, size_of_at_most
 from extbnsl.parents.exhaustive.problem import CountingProblem
 from extbnsl.parents.exhaustive.refinement import Rows, Stack, Task, fill_columns, open_root, pair, search
 from extbnsl.parents.exhaustive.state import Child, Enumeration
@@ -71,7 +71,7 @@ def enumerate_depth_first(
     raise Stopped. When the stop signal comes, the result is what was known then; so it is, with a warning, if the next
     size needs more memory than the shelf has, on which the families lie.
     """
-    found = replace(found, level=None)
+    found, largest = replace(found, level=None), largest_size(problem)
     try:
         if found.complete_to < 0:
             found = _without_parents(problem, found)
@@ -83,17 +83,21 @@ def enumerate_depth_first(
             size = found.complete_to + 1
             for known in _judge_size(size, problem, found, workers, shelf):
                 found = known
+                if found.complete_to < size:
+                    observer(_judging(found, size, largest))
                 on_progress(found)
-            observer(
-                StageAdvanced(
-                    "scores", found.varsets, 0, "sets counted", size, f"parent sets of size {size} are scored"
-                )
-            )
+            observer(size_judged(found.varsets, size, largest))
     except Stopped as stop:
         return replace(found, stopped=stop.reason)
     except BudgetError:
         return replace(found, stopped=DISK_LIMIT)
     return found
+
+
+def _judging(found: Enumeration, size: int, largest: int) -> StageAdvanced:
+    """The event that so many of the children, of all, have been judged with parent sets of a size."""
+    children = len(found.costs)
+    return StageAdvanced("scores", children - len(found.children), children, "", detail=size_of_at_most(size, largest))
 
 
 def _needed_bytes(problem: CountingProblem, found: Enumeration, threads: int) -> int:

@@ -10,6 +10,7 @@ enumeration can go on.
 
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -36,6 +37,10 @@ TASK_BYTES = 1 << 20  # of the rows that a task may make
 JUDGED_BYTES = 8 << 20  # of the room for families that a task may find, as if all won: few do
 CANDIDATE_BYTES = 10  # of a family that is not in its child's list yet, beside its parents
 ENTRIES_PER_TASK = 40_000_000  # rows times varsets that one counting task may touch: a fraction of a second
+
+MARK, COUNT, JUDGE, READY, DROP = range(5)  # the steps of a size of parent sets; the last size has the first three
+STEPS = (5, 40, 15, 10, 30)  # the shares of its time that they take, about: measured on wdbc and spectf
+FINENESS = 1000  # of the share that is told
 
 OnProgress = Callable[[Enumeration], None]
 Steps = Generator[Enumeration, None, Enumeration]  # what is known ever more of, and in the end
@@ -93,6 +98,11 @@ class _Counting:
     shelf: Shelf
     observer: Observer
 
+    @property
+    def largest(self) -> int:
+        """The largest size of a parent set that may win."""
+        return largest_size(self.problem)
+
     def judge_level(self, found: Enumeration) -> Iterator[Enumeration]:
         """`found` with ever more of one level judged; the last is ready for the next level, or done.
 
@@ -100,22 +110,30 @@ class _Counting:
         """
         level = found.level
         assert level is not None, "an enumeration that is not done has a level to go on with"
-        last = level.size >= min(int(self.problem.limits.max()), self.problem.limits.size - 1)
+        last = level.size >= self.largest
         begun = level.begun or self._begun(level, last)
         self._need_rest(level, begun, last)
         found = yield from self._count(found, level, begun)
         found = yield from self._judge(found, last)
-        told = f"parent sets of size {level.size} are scored"
-        self.observer(StageAdvanced("scores", found.varsets, 0, "sets counted", level.size, told))
         if not last:
             found = yield from self._ready(found)
         following = None if last else self._next_level(found)
+        self.observer(size_judged(found.varsets, level.size, self.largest))
         yield replace(found, complete_to=level.size, level=following, done=following is None)
 
-    def _each(self, task: Callable, first: int, total: int, most: int, shared: tuple, doing: str) -> Iterator[Any]:
+    def _tell(self, size: int, step: int, share: float, part: int = 0, parts: int = 1) -> None:
+        """Tell the observer that the parent sets of `size` are at a step, of a part of which so much is done."""
+        steps = STEPS if size < self.largest else STEPS[: JUDGE + 1]
+        done = (sum(steps[:step]) + (part + share) / parts * steps[step]) / sum(steps)
+        detail = size_of_at_most(size, self.largest)
+        self.observer(StageAdvanced("scores", int(FINENESS * done), FINENESS, "", detail=detail))
+
+    def _each(
+        self, task: Callable, first: int, total: int, most: int, shared: tuple, tell: Callable[[float], None]
+    ) -> Iterator[Any]:
         """(lo, hi, task(lo, hi, *shared)) for ranges of at most so many that cover [first, total), in their order.
 
-        The observer is told what that is, and which share of it is done.
+        `tell` hears which share of it is done.
         """
         most = max(1, most)
         ranges = ((lo, min(lo + most, total)) for lo in range(first, total, most))
@@ -124,7 +142,7 @@ class _Counting:
         for number, result in enumerate(results):
             lo = first + number * most
             if number % TOLD == 0:
-                self.observer(StageAdvanced("scores", lo, total, "", detail=doing))
+                tell(lo / total)
             yield lo, min(lo + most, total), result
 
     def _need(self, size: int) -> None:
@@ -154,8 +172,8 @@ class _Counting:
         self._need(16 * blocks)
         column, needed = self.shelf.column((blocks, 2), np.uint64), 0
         shared = size, level.alive, level.here, not last, self.rules
-        doing = f"preparing parent sets of size {level.size}"
-        for lo, _, (own, marked) in self._each(tasks.mark, 0, blocks, MARKED_BLOCKS, shared, doing):
+        tell = partial(self._tell, level.size, MARK)
+        for lo, _, (own, marked) in self._each(tasks.mark, 0, blocks, MARKED_BLOCKS, shared, tell):
             own[:, 1] += np.uint64(needed)
             column.fill(lo, own)
             needed += marked
@@ -169,8 +187,8 @@ class _Counting:
         before = found.varsets - joint.rows
         shared = size, begun.places, self.rules, table
         most = min(CHUNK, max(64, ENTRIES_PER_TASK // table.weights.size))
-        doing, total = f"scoring parent sets of size {level.size}", joint.column.array().size
-        for lo, hi, own in self._each(tasks.count_joint, joint.rows, total, most, shared, doing):
+        tell, total = partial(self._tell, level.size, COUNT), joint.column.array().size
+        for lo, hi, own in self._each(tasks.count_joint, joint.rows, total, most, shared, tell):
             joint.column.fill(lo, own)
             self.shelf.touched(2 * own.nbytes)
             begun = replace(begun, joint=Filled(joint.column, hi))
@@ -189,8 +207,8 @@ class _Counting:
         waiting: list[tasks.Candidates] = []
         size, candidate = 0, CANDIDATE_BYTES + 8 * width
         most = min(CHUNK, JUDGED_BYTES // (candidate * self.problem.limits.size))
-        doing = f"choosing parent sets of size {level.size}"
-        for lo, hi, (own, candidates) in self._each(tasks.judge, extend.rows, total, most, shared, doing):
+        tell = partial(self._tell, level.size, JUDGE)
+        for lo, hi, (own, candidates) in self._each(tasks.judge, extend.rows, total, most, shared, tell):
             if not last:
                 extend.column.fill(lo, own)
             self.shelf.touched(24 * (level.size + 1) * (hi - lo))
@@ -230,8 +248,8 @@ class _Counting:
         total, width = above.joint.size, extend.shape[1]
         following = begun.following or Filled(self.shelf.column((total, width), np.uint64), 0)
         shared = level.size + 1, extend, level.here, above, self.rules
-        most, doing = _rows(width), f"sifting parent sets of size {level.size + 1}"
-        for lo, hi, own in self._each(tasks.ready, following.rows, total, most, shared, doing):
+        most, tell = _rows(width), partial(self._tell, level.size, READY)
+        for lo, hi, own in self._each(tasks.ready, following.rows, total, most, shared, tell):
             following.column.fill(lo, own)
             self.shelf.touched(32 * (level.size + 1) * (hi - lo))
             begun = replace(begun, following=Filled(following.column, hi))
@@ -249,15 +267,31 @@ class _Counting:
         if following is None:
             return None
         size, alive, above = level.size + 1, following.column.array(), Counts(begun.places, begun.joint.column.array())
-        doing, some = f"dropping parent sets of size {size}", False
-        for children in by_bytes(found.costs, self.problem.limits.size, self.shelf.memory // 2):
+        groups, some = by_bytes(found.costs, self.problem.limits.size, self.shelf.memory // 2), False
+        for number, children in enumerate(groups):
             tables = byte_tables([found.parents[x] for x in children], [found.costs[x] for x in children])
             shared, some = (size, np.array(children), above, self.rules, tables, alive), False
-            for lo, hi, own in self._each(tasks.drop, 0, above.joint.size, _rows(alive.shape[1]), shared, doing):
+            tell = partial(self._tell, level.size, DROP, part=number, parts=len(groups))
+            for lo, hi, own in self._each(tasks.drop, 0, above.joint.size, _rows(alive.shape[1]), shared, tell):
                 following.column.fill(lo, own)
                 self.shelf.touched(8 * (hi - lo))
                 some = some or bool(own.any())
         return Level(size, level.here, above, alive) if some else None
+
+
+def largest_size(problem: CountingProblem) -> int:
+    """The largest size of a parent set that may win."""
+    return min(int(problem.limits.max()), problem.limits.size - 1)
+
+
+def size_of_at_most(size: int, largest: int) -> str:
+    """Which parent sets it is about, for people."""
+    return f"parent sets of size {size} of at most {largest}"
+
+
+def size_judged(varsets: int, size: int, largest: int) -> StageAdvanced:
+    """The event that all parent sets of a size are judged, with so many varsets counted in all."""
+    return StageAdvanced("scores", varsets, 0, "sets counted", size, f"{size_of_at_most(size, largest)} done")
 
 
 def _under_way(found: Enumeration) -> tuple[Level, Begun]:
