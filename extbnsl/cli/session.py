@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from extbnsl.claims import INTERRUPTED
-from extbnsl.cli.console import OUT_OF_MEMORY, fault, say
+from extbnsl.cli.console import OUT_OF_MEMORY, fault, fitted, say
 from extbnsl.cli.head import head
 from extbnsl.cli.summary import exit_code, final_line, summary
 from extbnsl.errors import BudgetError, ExtbnslError, VerificationError
@@ -127,7 +127,7 @@ def _observed(
     table = progress.Table(log, seconds_before=before)
     with told_on(sys.stderr, quiet, before) as told, progress.beating(table.beat, status.beat):
         observe = progress.combine(
-            arming(interrupts, clear + _stopping(run)),
+            arming(interrupts, clear + fitted(_stopping(run), sys.stderr)),
             begin,
             progress.json_lines(lambda line: run.append(EVENTS_LOG, line), seconds_before=before),
             table,

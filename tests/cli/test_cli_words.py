@@ -5,8 +5,11 @@ import io
 import os
 import re
 import sys
+from pathlib import Path
 
+import numpy as np
 import pytest
+from cases import random_dataset
 from commands import run
 
 from extbnsl.cli.console import remark, say_sentence
@@ -92,3 +95,25 @@ def test_standard_input_is_called_that(capsys):
         assert "input: standard input: 60 records" in run(capsys, "solve", "-")[2]
     with standard_input("data.csv"):
         assert "recomputed from standard input." in run(capsys, "verify", "stdin.run", "-")[1]
+
+
+def test_what_is_proved_before_any_search_is_said_so(capsys):
+    dataset = random_dataset(np.random.default_rng(3), 8, 200)
+    rows = [",".join(dataset.names), *(",".join(f"s{code}" for code in record) for record in dataset.codes)]
+    Path("proved.csv").write_text("\n".join(rows) + "\n")
+    assert run(capsys, "solve", "proved.csv", "--threads", 1)[0] == 0
+    log = Path("proved.run/solve.log").read_text()
+    assert re.search(
+        r"^bounds: component 1 of 2, 7 variables; proved before any search\s+\([\d.]+ s\)$", log, re.MULTILINE
+    )
+    assert not re.search(r"^search:|^ +Layer ", log, re.MULTILINE)
+    assert run(capsys, "plot", "proved.run")[2] == (
+        "extbnsl: proved.run was proved before any search: there are no layers to draw.\n"
+    )
+
+
+def test_the_summary_fits_a_terminal_and_tells_the_limit(capsys, monkeypatch):
+    monkeypatch.setattr("extbnsl.cli.summary.MOST_LISTED", 3)
+    _, out, err = run(capsys, "solve", "data.csv", "--max-parents", 1, "--run-dir", f"{'long-name' * 5}.run")
+    assert "\nlimit        at most 1 parent for each variable\n" in out
+    assert max(map(len, (out + err).splitlines())) <= WIDTH

@@ -1,5 +1,7 @@
 """The examples of the pages run as they stand, in the order of the page, in a folder that has the example data."""
 
+import json
+import os
 import re
 import shlex
 import shutil
@@ -66,3 +68,19 @@ def test_the_examples_run(page, tmp_path):
                 written[line] = run_command(line, tmp_path)
             if block.kind == "console":
                 check_shown(block, written[line])
+
+
+@pytest.mark.slow
+def test_the_first_run_takes_as_much_memory_as_the_readme_says(tmp_path):
+    """Of the example of the README, with nothing compiled before."""
+    least, most = re.search(r"(\d+) to (\d+) MB of memory", " ".join((ROOT / "README.md").read_text().split())).groups()
+    subprocess.run(
+        [sys.executable, "-m", "extbnsl", "solve", ROOT / "examples" / "wdbc.csv", "--run-dir", "r", "--quiet"],
+        cwd=tmp_path,
+        env=os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "cache")},
+        capture_output=True,
+        check=True,
+    )
+    stats = json.loads((tmp_path / "r" / "result.json").read_text())["stats"]
+    assert stats["stages"]["kernels"]["seconds"] > 1.0, "something was compiled"
+    assert int(least) * 1e6 < stats["peak_rss_bytes"] < int(most) * 1e6
