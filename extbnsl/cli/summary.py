@@ -58,9 +58,9 @@ def _claim_rows(document: Mapping[str, Any], listed: bool) -> Iterator[tuple[str
     parameters = document.get("stats", {}).get("parameters")
     sizes = [counted(len(document["variables"]), "variable"), counted(_arcs(document), "arc")]
     sizes += [] if parameters is None else [counted(parameters, "parameter")]
-    yield "network", ", ".join(sizes) + ("" if listed else " (--print lists them)")
     if (most := document["max_parents"]) is not None:
         yield "limit", f"at most {counted(most, 'parent')} for each variable"
+    yield "network", ", ".join(sizes) + ("" if listed else " (--print lists them)")
     for name in document["variables"] if listed else ():
         parents = document["parents"][name]
         yield "", f"{name} | {', '.join(parents)}" if parents else name

@@ -18,7 +18,8 @@ from extbnsl.figures import counted, format_cost, format_count
 from extbnsl.machine.budgets import format_size
 
 WIDTH = 80  # of a terminal, at least
-_UNIT, _HELD = re.compile(r"(?<=\d) (?=(?:s|min|h|days|years|nats|ns)\b)"), "\0"  # blanks that stay, and meanwhile
+_BEFORE_UNIT = re.compile(r"(?<=\d) (?=(?:s|min|h|days|years|nats)\b)")
+_HELD = "\0"  # a blank that a line is not to end at
 _TITLES = {"kernels": "code", "incumbent": "network"}  # of stages whose names are no words for people
 
 
@@ -77,7 +78,7 @@ def utc_now() -> str:
 
 def wrapped(line: str, indent: int = 2) -> str:
     """A line of at most WIDTH columns, or several, all but the first indented; a figure and its unit stay together."""
-    held = _UNIT.sub(_HELD, line)
+    held = _BEFORE_UNIT.sub(_HELD, line)
     filled = textwrap.fill(held, WIDTH, subsequent_indent=" " * indent, break_long_words=False, break_on_hyphens=False)
     return filled.replace(_HELD, " ")
 
