@@ -71,8 +71,7 @@ def solve_pieces(search: Search, steps: Steps) -> Part:
             search = replace(search, tried=True)
             if steps.prepare(search):  # the bounds are to have the best limit
                 continue
-        # the bound by groups may be the optimum itself
-        answer = None if found.guide.root >= search.limit else steps.solve(search, found.guide)
+        answer = None if found.proves(search.limit) else steps.solve(search, found.guide)
         if answer is None:
             return proved_part(steps.part, search.pieces, ())
         search = with_answer(search, answer)
@@ -143,13 +142,15 @@ class _Proving:
             summary.append(whose)
             found = find_guide(begun, search.limit, self._context, on_step, search.tried)
             known = passes.with_those_of(found.passes)
-            if found.proved:
+            if found.proves(search.limit):
                 summary.append("proved before any search")
+            if found.proved:
                 return replace(search, passes=known), found
             pieces = guided_pieces(pieces, at, found)
             raise_bound(k, lower_bound(pieces), self._standing)
-            summary.append(_summary(pieces, found))
-            summary.append(self._standing.bounds_told())
+            if not found.proves(search.limit):
+                summary.append(_summary(pieces, found))
+                summary.append(self._standing.bounds_told())
         return replace(search, pieces=pieces, passes=known, bounding=None, file=None, lists=()), found
 
     def prepare(self, search: Search) -> bool:
