@@ -3,7 +3,6 @@
 Nothing heavy is imported before it is called.
 """
 
-import re
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,8 +15,6 @@ if TYPE_CHECKING:
     from extbnsl.events import Observer
     from extbnsl.results.result import Result
     from extbnsl.scores.local import LocalScores
-
-_OPTION = re.compile(r"--([a-z]+(?:-[a-z]+)*)")  # as sentences name it that are made for the command line
 
 
 def learn(
@@ -59,6 +56,7 @@ def learn(
     Raises InputError for what cannot be used, BudgetError if memory, disk or time ran out before there was a network.
     """
     from extbnsl.claims import Claim
+    from extbnsl.data.advice import in_python
     from extbnsl.errors import ExtbnslError
     from extbnsl.events import ignore
     from extbnsl.machine.budgets import MINIMUM_MEMORY, Budgets, parse_duration, parse_size
@@ -90,13 +88,14 @@ def learn(
             observer=observer,
         )
     except ExtbnslError as error:
-        error.args = (_in_python(str(error)),)
+        error.args = (in_python(str(error)),)
         raise
 
 
 def _problem(data: Any, names: "list[str] | tuple[str, ...] | None", options: "Options") -> "Dataset | LocalScores":
     """`data` as a problem to solve; options that its kind has no use for are an InputError."""
     from extbnsl.data import Dataset, from_array, from_dataframe
+    from extbnsl.data.advice import in_python
     from extbnsl.data.treatment import chosen
     from extbnsl.errors import InputError
     from extbnsl.scores.local import LocalScores
@@ -114,12 +113,7 @@ def _problem(data: Any, names: "list[str] | tuple[str, ...] | None", options: "O
     if isinstance(data, (str, bytes)):
         raise InputError(f"data: {data!r} is text; read a file with extbnsl.read_csv first.")
     dataset = from_dataframe(data, **options) if hasattr(data, "columns") else from_array(data, names, **options)
-    return replace(dataset, warnings=tuple(map(_in_python, dataset.warnings)))
-
-
-def _in_python(sentence: str) -> str:
-    """The sentence with options as `learn` names them."""
-    return _OPTION.sub(lambda found: found[1].replace("-", "_"), sentence)
+    return replace(dataset, warnings=tuple(map(in_python, dataset.warnings)))
 
 
 def _lines_on_stderr() -> "Observer":

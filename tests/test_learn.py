@@ -66,14 +66,14 @@ def test_learn_refuses_in_a_sentence(table, dataset):
         (table, {"score": "bdeu"}, "score"),
         (table, {"memory": "1q"}, "memory"),
         (table, {"memory": "1MiB"}, "memory: '1MiB' is too little; give at least 16.0MiB"),
-        (table, {"discretise": "odd"}, "discretise odd is unknown"),
+        (table, {"discretise": "odd"}, 'discretise="odd" is unknown'),
         (table, {"time_limit": -1}, "time_limit"),
         (table, {"names": ["a"]}, "names"),
         (dataset, {"names": list("abcd")}, "names"),
         (dataset, {"missing": "drop"}, "missing"),
         (dataset, {"drop": ["a"]}, "drop"),
         (table, {"drop": ["z"]}, "drop: <array> has no column 'z'"),
-        (table / 7, {}, "or say how to cut it with discretise"),
+        (table / 7, {}, 'or cut it, such as with discretise="mean"'),
         ("data.csv", {}, "read_csv"),
         (table, {"disk": "0"}, "disk"),
         (table, {"scratch_dir": "absent"}, "scratch_dir: absent"),
@@ -89,7 +89,7 @@ def test_learn_takes_the_options_of_columns_and_warns_in_its_own_words():
     assert result.dataset.names == ("X0", "X1")
     assert result.dataset.arities.tolist() == [40, 2]
     (warning,) = result.dataset.warnings
-    assert "discretise X0=quantile:4, or say discrete X0" in warning
+    assert 'discretise="X0=quantile:4", or say discrete="X0"' in warning
     assert "--" not in warning
 
 

@@ -76,5 +76,5 @@ def _refuse_fractions(values: NDArray[Any], names: Sequence[str], wanted: Treatm
         row = int(fractional[:, columns[0]].argmax())
         raise InputError(
             f"{SOURCE}: column '{names[columns[0]]}' is continuous ({values[row, columns[0]]} in row "
-            f"{row + 1}): give whole numbers for states, or say how to cut it with --discretise."
+            f"{row + 1}): give whole numbers for states, or cut it, such as with --discretise mean."
         )

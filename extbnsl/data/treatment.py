@@ -90,10 +90,7 @@ def treatment(
     check_rule(missing)
     rules = _rules(_texts(discretise))
     if discretise is not None and arities is not None:
-        asked = ",".join(_texts(discretise))
-        raise InputError(
-            f"--arities declares the states that --discretise {asked} would change: give only one of them."
-        )
+        raise InputError("--arities declares the states that --discretise would change: give only one of them.")
     kept = _names(discrete)
     for name in sorted(set(kept) & set(rules.named)):
         raise InputError(f"--discrete and --discretise both name '{name}': give only one of them.")
