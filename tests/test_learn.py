@@ -2,6 +2,8 @@
 
 import importlib.util
 import json
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -74,13 +76,65 @@ def test_learn_refuses_in_a_sentence(table, dataset):
         (dataset, {"drop": ["a"]}, "drop"),
         (table, {"drop": ["z"]}, "drop: <array> has no column 'z'"),
         (table / 7, {}, 'or cut it, such as with discretise="mean"'),
-        ("data.csv", {}, "read_csv"),
+        ("data.csv", {}, "read a file with extbnsl.read_csv first"),
+        (Path("data.csv"), {}, "read a file with extbnsl.read_csv first"),
+        (None, {}, "None is no data: give a data frame, or an array of records by variables"),
+        (np.array([["a", "b"], ["c", "d"]]), {}, r"a pandas data frame \(pandas.DataFrame\(array\)\) for texts"),
         (table, {"disk": "0"}, "disk"),
         (table, {"scratch_dir": "absent"}, "scratch_dir: absent"),
         (table, {"parent_graph": "dense"}, "parent_graph"),
     ):
         with pytest.raises(InputError, match=f"^(?!.*--).*{word}"):  # no word of the command line
             extbnsl.learn(data, **options)
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"max_parents": 1.5}, "max_parents: 1.5 is not a whole number of at least 0."),
+        ({"max_parents": True}, "max_parents: True is not a whole number of at least 0."),
+        ({"max_parents": "2"}, "max_parents: '2' is not a whole number of at least 0."),
+        ({"max_parents": -1}, "max_parents: -1 is not a whole number of at least 0."),
+        ({"seed": -1}, "seed: -1 is not a whole number from 0 to 9223372036854775807; give a number in that range."),
+        ({"seed": 2**63}, "seed: 9223372036854775808 is not a whole number from 0 to"),
+        ({"seed": 1.5}, "seed: 1.5 is not a whole number"),
+        ({"seed": True}, "seed: True is not a whole number"),
+        ({"seed": "a"}, "seed: 'a' is not a whole number"),
+        ({"seed": None}, "seed: None is not a whole number"),
+        ({"threads": True}, "threads: True is not a whole number from 1 to 1024; give a number in that range."),
+        ({"threads": "2"}, "threads: '2' is not a whole number"),
+        ({"threads": 1.5}, "threads: 1.5 is not a whole number"),
+        ({"threads": 0}, "threads: 0 is not a whole number"),
+        ({"polish": "x"}, "polish: 'x' is neither True nor False."),
+        ({"fixing": 3}, "fixing: 3 is neither True nor False."),
+        ({"ancestral": None}, "ancestral: None is neither True nor False."),
+        ({"path_extension": 1}, "path_extension: 1 is neither True nor False."),
+        ({"compress": "x"}, "compress: 'x' is neither True nor False."),
+        ({"drop": 3}, "drop: 3 is neither a text nor a sequence of texts."),
+        ({"na": -99}, "na: -99 is neither a text nor a sequence of texts."),
+        ({"progress": 3}, "progress: 3 is neither True, False nor a function that takes an event."),
+    ],
+)
+def test_arguments_of_the_wrong_kind_are_refused(table, options, says):
+    with pytest.raises(InputError, match=re.escape(says)):
+        extbnsl.learn(table, **options)
+
+
+def test_numbers_of_numpy_are_taken_as_those_of_python(table):
+    result = extbnsl.learn(
+        table, max_parents=np.int64(2), seed=np.uint8(3), threads=np.int32(1), fixing=np.True_, polish=np.False_
+    )
+    assert verify(json.loads(json.dumps(result.document())), from_array(table)).ok
+    given = [result.document()["provenance"]["options"][name] for name in ("max_parents", "seed", "threads", "fixing")]
+    assert [(type(value), value) for value in given] == [(int, 2), (int, 3), (int, 1), (bool, True)]
+
+
+def test_a_series_is_to_become_a_frame():
+    pandas = pytest.importorskip("pandas")
+    series = pandas.Series([1, 2])
+    with pytest.raises(InputError, match=r"give a data frame \(series.to_frame\(\)\)"):
+        extbnsl.learn(series)
+    assert extbnsl.learn(series.to_frame(), threads=1).optimal
 
 
 def test_learn_takes_the_options_of_columns_and_warns_in_its_own_words():
