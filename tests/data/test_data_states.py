@@ -252,12 +252,12 @@ def test_a_missing_state_comes_after_the_declared_ones(tmp_path):
         ("a\n2\n", ["'a'", "state 2", "at least 3"]),
         ("c\n2\n", ["'c'", "whole numbers"]),
         ("b\n2\n", ["'b'", "whole numbers"]),
-        ("a,b\n2\n", ["2 names but 1 arities"]),
+        ("a,b\n2\n", ["2 names but 1 arity"]),
         ("a\nx\n", ["'x'"]),
         ("a\n0\n", ["'0'"]),
         ("a\n99999999\n", ["65535"]),
         ("a,a\n2,2\n", ["more than once"]),
-        ("a\n", ["1 lines"]),
+        ("a\n", ["1 line "]),
     ],
 )
 def test_arities_that_are_refused(tmp_path, declared, fragments):
