@@ -8,7 +8,7 @@ from extbnsl.errors import InputError
 
 LOWER_BOUNDS = ("static", "pattern", "clusters", "auto")
 PARENT_GRAPHS = ("sparse", "layered")
-LARGEST_SEED = 2**63 - 1
+LARGEST_SEED = 2**32 - 1  # steps add their numbers to it, and kernels take 64 bits
 
 
 @dataclass(frozen=True)
