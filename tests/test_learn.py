@@ -3,16 +3,23 @@
 import importlib.util
 import json
 import re
+import signal
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import extbnsl
+from extbnsl.claims import STATUSES
 from extbnsl.data import from_array
 from extbnsl.errors import InputError
+from extbnsl.events import StageStarted
 from extbnsl.verify.rescoring import score_network
 from extbnsl.verify.verdict import verify
+
+WDBC = Path(__file__).parents[1] / "examples" / "wdbc.csv"
 
 
 @pytest.fixture
@@ -230,6 +237,36 @@ def test_files_are_read_from_the_package_itself(tmp_path, dataset):
     scores.write_text("1\na 1\n-2.5 0\n")
     assert extbnsl.learn(extbnsl.read_scores(scores)).cost == 2.5
     assert set(extbnsl.__all__) <= set(dir(extbnsl))
+
+
+def test_learn_works_in_threads(dataset):
+    with ThreadPoolExecutor() as pool:
+        results = list(pool.map(lambda limit: extbnsl.learn(dataset, max_parents=limit, threads=1), (0, 3, None)))
+    assert [result.optimal for result in results] == [True] * 3
+    assert results[0].network.arcs() == ()
+    assert results[1].cost == results[2].cost == extbnsl.learn(dataset).cost < results[0].cost
+
+
+@pytest.mark.parametrize("stage", ["scores", "bounds", "search"])
+def test_ctrl_c_ends_learn_and_no_file_stays(tmp_path, stage):
+    def press(event):
+        if isinstance(event, StageStarted) and event.stage == stage:
+            signal.raise_signal(signal.SIGINT)
+
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # it may be ignored where the tests run
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            extbnsl.learn(extbnsl.read_csv(WDBC), threads=2, scratch_dir=tmp_path, progress=press)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert not any(tmp_path.iterdir())
+
+
+def test_a_result_tells_of_itself_in_few_words():
+    result = extbnsl.learn(extbnsl.read_csv(WDBC), threads=2)
+    assert repr(result) == "<Result optimal: 31 variables, 67 arcs, mdl cost 6602.118072 nats>"
+    assert len(repr(replace(result, status="memory_limit", lower_bound=0.0))) < 200
+    assert [status for status in STATUSES if f"'{status}'" not in extbnsl.Result.__doc__] == []
 
 
 def test_the_package_has_no_other_attributes():
