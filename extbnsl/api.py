@@ -5,7 +5,6 @@ Nothing heavy is imported before it is called.
 
 from dataclasses import replace
 from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -54,7 +53,7 @@ def learn(
     `progress`: True for lines on standard error, or an observer of `extbnsl.events`. Costs are in nats, minimised.
     Raises InputError for what cannot be used, BudgetError if memory, disk or time ran out before there was a network.
     """
-    from extbnsl.arguments import plain
+    from extbnsl.arguments import path_of, plain
     from extbnsl.claims import Claim
     from extbnsl.data.advice import in_python
     from extbnsl.errors import ExtbnslError
@@ -73,6 +72,7 @@ def learn(
     }
     methods = (lower_bound, fixing, ancestral, path_extension, parent_graph, polish, seed)
     try:
+        scratch = None if scratch_dir is None else path_of("scratch_dir", scratch_dir)
         return solve(
             _problem(data, names, options),
             Claim(score, plain(max_parents)),
@@ -83,7 +83,7 @@ def learn(
                 threads=plain(threads),
                 time_limit=None if time_limit is None else parse_duration(time_limit),
             ),
-            Place(scratch=None if scratch_dir is None else Path(scratch_dir), compress=plain(compress)),
+            Place(scratch=scratch, compress=plain(compress)),
             observer=_observer(progress),
         )
     except ExtbnslError as error:

@@ -1,5 +1,6 @@
 """What callers give as arguments: checked for its kind, since Python does not, before anything is computed with it."""
 
+from pathlib import Path
 from typing import Any
 
 from extbnsl.errors import InputError
@@ -18,6 +19,14 @@ def check_switch(name: str, value: Any) -> None:
     """Raise InputError unless `value`, that of the argument `name`, is True or False."""
     if not isinstance(value, bool):
         raise InputError(f"{name}: {value!r} is neither True nor False.")
+
+
+def path_of(name: str, value: Any) -> Path:
+    """The path that `value` is, that of the argument `name`; InputError if it is none."""
+    try:
+        return Path(value)
+    except TypeError:
+        raise InputError(f"{name}: {value!r} is no path.") from None
 
 
 def plain(value: Any) -> Any:

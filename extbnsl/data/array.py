@@ -1,6 +1,6 @@
 """Data sets from numpy arrays."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Unpack
 
 import numpy as np
@@ -25,6 +25,8 @@ def from_array(array: ArrayLike, names: Sequence[str] | None = None, **options: 
     """
     wanted = treatment(**options)
     values = _checked(array)
+    if isinstance(names, str) or not isinstance(names, Iterable | None):
+        raise InputError(f"names: {names!r} is no list of names: give one name for each column.")
     labels = [f"X{j}" for j in range(values.shape[1])] if names is None else [clean_name(str(name)) for name in names]
     if len(labels) != values.shape[1]:
         given = f"{counted(len(labels), 'name')} for {counted(values.shape[1], 'column')}"

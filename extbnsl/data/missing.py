@@ -43,7 +43,8 @@ def settle_missing(columns: Sequence[Column], rule: str, source: str) -> tuple[t
                 f"nothing: use --missing state, or leave out {_emptiest(columns, counts)}."
             )
         kept = tuple(replace(column, codes=column.codes[~lacking]) for column in columns)
-        return kept, (f"{dropped:,} of {records:,} records were dropped because a value is missing.",)
+        were = "was" if dropped == 1 else "were"
+        return kept, (f"{dropped:,} of {records:,} records {were} dropped because a value is missing.",)
     names = [column.name for column, count in zip(columns, counts, strict=True) if count]
     raise InputError(
         f"{source}: {sum(counts):,} value{'s are' if sum(counts) > 1 else ' is'} missing, in "

@@ -82,6 +82,14 @@ def test_missing_values_do_not_hide_numbers(tmp_path):
     assert data.codes[:, 0].tolist() == [0] * 6 + [1] * 5 + [2]
 
 
+@pytest.mark.parametrize(("gaps", "told"), [(1, "1 of 1,500 records was"), (2, "2 of 1,500 records were")])
+def test_dropped_records_are_counted(tmp_path, gaps, told):
+    (warning,) = _read(
+        tmp_path, _column("v", ["?"] * gaps + [0, 1] * (750 - gaps) + [1] * gaps), missing="drop"
+    ).warnings
+    assert warning == f"{told} dropped because a value is missing."
+
+
 # Continuous and many-state columns
 
 
