@@ -10,6 +10,6 @@ SCORES = {score.name: score for score in (MDL, AIC)}
 
 def score_named(name: str) -> ParameterScore:
     """The score of that name; InputError if there is none."""
-    if name not in SCORES:
+    if not isinstance(name, str) or name not in SCORES:
         raise InputError(f"score: {name!r} is not known; use one of {', '.join(SCORES)}, or give local scores.")
     return SCORES[name]

@@ -54,7 +54,7 @@ def _found_survivors(problem: Dataset | LocalScores, claim: Claim, context: Cont
             scores = prune(_limited(problem, claim.max_parents))
             summary.append(f"{scores.families:,} of {problem.families:,} parent sets kept")
         return Survivors(scores, np.array([c[0] for c in scores.costs]), None, 0)
-    detail = f"{problem.variables} variables, {problem.records:,} records"
+    detail = f"{problem.variables:,} variables, {problem.records:,} records"
     with context.stages.stage("scores", detail) as summary:
         found = _counted(problem, claim, context, commits)
         summary.append(f"{found.scores.families:,} parent sets kept, of {found.varsets:,} sets of variables counted")
