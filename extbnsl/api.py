@@ -3,21 +3,16 @@
 Nothing heavy is imported before it is called.
 """
 
-import re
 from dataclasses import replace
-from pathlib import Path
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from os import PathLike
-
     from extbnsl.data import Dataset
     from extbnsl.data.treatment import Options, Texts
     from extbnsl.events import Observer
     from extbnsl.results.result import Result
     from extbnsl.scores.local import LocalScores
-
-_OPTION = re.compile(r"--([a-z]+(?:-[a-z]+)*)")  # as sentences name it that are made for the command line
 
 
 def learn(
@@ -27,7 +22,7 @@ def learn(
     max_parents: int | None = None,
     memory: int | str | None = None,
     disk: int | str | None = None,
-    scratch_dir: "str | PathLike[str] | None" = None,
+    scratch_dir: str | PathLike[str] | None = None,
     compress: bool = False,
     threads: int | None = None,
     time_limit: float | str | None = None,
@@ -58,9 +53,10 @@ def learn(
     `progress`: True for lines on standard error, or an observer of `extbnsl.events`. Costs are in nats, minimised.
     Raises InputError for what cannot be used, BudgetError if memory, disk or time ran out before there was a network.
     """
+    from extbnsl.arguments import path_of, plain
     from extbnsl.claims import Claim
+    from extbnsl.data.advice import in_python
     from extbnsl.errors import ExtbnslError
-    from extbnsl.events import ignore
     from extbnsl.machine.budgets import MINIMUM_MEMORY, Budgets, parse_duration, parse_size
     from extbnsl.proof.methods import Methods
     from extbnsl.solver.place import Place
@@ -74,29 +70,31 @@ def learn(
         "discrete": discrete,
         "discretise": discretise,
     }
-    observer = _lines_on_stderr() if progress is True else progress or ignore
+    methods = (lower_bound, fixing, ancestral, path_extension, parent_graph, polish, seed)
     try:
+        scratch = None if scratch_dir is None else path_of("scratch_dir", scratch_dir)
         return solve(
             _problem(data, names, options),
-            Claim(score, max_parents),
-            Methods(lower_bound, fixing, ancestral, path_extension, parent_graph, polish, seed),
+            Claim(score, plain(max_parents)),
+            Methods(*map(plain, methods)),
             Budgets(
                 memory=None if memory is None else parse_size(memory, "memory", MINIMUM_MEMORY),
                 disk=None if disk is None else parse_size(disk, "disk", least=0),
-                threads=threads,
+                threads=plain(threads),
                 time_limit=None if time_limit is None else parse_duration(time_limit),
             ),
-            Place(scratch=None if scratch_dir is None else Path(scratch_dir), compress=compress),
-            observer=observer,
+            Place(scratch=scratch, compress=plain(compress)),
+            observer=_observer(progress),
         )
     except ExtbnslError as error:
-        error.args = (_in_python(str(error)),)
+        error.args = (in_python(str(error)),)
         raise
 
 
 def _problem(data: Any, names: "list[str] | tuple[str, ...] | None", options: "Options") -> "Dataset | LocalScores":
     """`data` as a problem to solve; options that its kind has no use for are an InputError."""
     from extbnsl.data import Dataset, from_array, from_dataframe
+    from extbnsl.data.advice import in_python
     from extbnsl.data.treatment import chosen
     from extbnsl.errors import InputError
     from extbnsl.scores.local import LocalScores
@@ -111,20 +109,27 @@ def _problem(data: Any, names: "list[str] | tuple[str, ...] | None", options: "O
         raise InputError(f"{useless}: a {type(data).__name__} is ready to use; leave them out.")
     if isinstance(data, (Dataset, LocalScores)):
         return data
-    if isinstance(data, (str, bytes)):
-        raise InputError(f"data: {data!r} is text; read a file with extbnsl.read_csv first.")
+    if isinstance(data, (str, bytes, PathLike)):
+        raise InputError(f"data: {data!r} is no data; read a file with extbnsl.read_csv first.")
+    if hasattr(data, "to_frame"):
+        raise InputError("data: a series is a single column; give a data frame (series.to_frame()).")
     dataset = from_dataframe(data, **options) if hasattr(data, "columns") else from_array(data, names, **options)
-    return replace(dataset, warnings=tuple(map(_in_python, dataset.warnings)))
+    return replace(dataset, warnings=tuple(map(in_python, dataset.warnings)))
 
 
-def _in_python(sentence: str) -> str:
-    """The sentence with options as `learn` names them."""
-    return _OPTION.sub(lambda found: found[1].replace("-", "_"), sentence)
-
-
-def _lines_on_stderr() -> "Observer":
+def _observer(progress: Any) -> "Observer":
+    """What `progress` asks for: lines on standard error, nothing, or the observer that it is."""
     import sys
 
+    from extbnsl.errors import InputError
+    from extbnsl.events import ignore
     from extbnsl.run.progress import Table, line_writer
 
-    return Table(line_writer(sys.stderr))
+    if progress is True:
+        return Table(line_writer(sys.stderr))
+    if progress is False:
+        return ignore
+    if callable(progress):
+        observer: Observer = progress
+        return observer
+    raise InputError(f"progress: {progress!r} is neither True, False nor a function that takes an event.")

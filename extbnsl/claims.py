@@ -4,7 +4,7 @@ became of a solve."""
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from extbnsl.errors import InputError
+from extbnsl.arguments import check_whole
 
 OPTIMAL = "optimal"  # no network is cheaper, but for the tolerance
 TIME_LIMIT = "time_limit"
@@ -30,8 +30,8 @@ class Claim:
 
     def check(self) -> None:
         """Raise InputError for values that cannot be; whether there is such a score, scores/known.py says."""
-        if self.max_parents is not None and self.max_parents < 0:
-            raise InputError(f"max_parents: {self.max_parents} is negative; give 0 or more.")
+        if self.max_parents is not None:
+            check_whole("max_parents", self.max_parents, 0)
 
     def document(self) -> dict[str, Any]:
         """The fields as JSON values."""

@@ -2,15 +2,24 @@
 
 import importlib.util
 import json
+import re
+import signal
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import extbnsl
+from extbnsl.claims import STATUSES
 from extbnsl.data import from_array
 from extbnsl.errors import InputError
+from extbnsl.events import StageStarted
 from extbnsl.verify.rescoring import score_network
 from extbnsl.verify.verdict import verify
+
+WDBC = Path(__file__).parents[1] / "examples" / "wdbc.csv"
 
 
 @pytest.fixture
@@ -66,15 +75,18 @@ def test_learn_refuses_in_a_sentence(table, dataset):
         (table, {"score": "bdeu"}, "score"),
         (table, {"memory": "1q"}, "memory"),
         (table, {"memory": "1MiB"}, "memory: '1MiB' is too little; give at least 16.0MiB"),
-        (table, {"discretise": "odd"}, "discretise odd is unknown"),
+        (table, {"discretise": "odd"}, 'discretise="odd" is unknown'),
         (table, {"time_limit": -1}, "time_limit"),
         (table, {"names": ["a"]}, "names"),
         (dataset, {"names": list("abcd")}, "names"),
         (dataset, {"missing": "drop"}, "missing"),
         (dataset, {"drop": ["a"]}, "drop"),
         (table, {"drop": ["z"]}, "drop: <array> has no column 'z'"),
-        (table / 7, {}, "or say how to cut it with discretise"),
-        ("data.csv", {}, "read_csv"),
+        (table / 7, {}, 'or cut it, such as with discretise="mean"'),
+        ("data.csv", {}, "read a file with extbnsl.read_csv first"),
+        (Path("data.csv"), {}, "read a file with extbnsl.read_csv first"),
+        (None, {}, "None is no data: give a data frame, or an array of records by variables"),
+        (np.array([["a", "b"], ["c", "d"]]), {}, r"a pandas data frame \(pandas.DataFrame\(array\)\) for texts"),
         (table, {"disk": "1q"}, "disk"),
         (table, {"scratch_dir": "absent"}, "scratch_dir: absent"),
         (table, {"parent_graph": "dense"}, "parent_graph"),
@@ -89,13 +101,66 @@ def test_learn_works_without_disk(table):
         assert (result.status, result.stats["peak_disk_bytes"]) == ("optimal", 0)
 
 
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"max_parents": 1.5}, "max_parents: 1.5 is not a whole number of at least 0."),
+        ({"max_parents": True}, "max_parents: True is not a whole number of at least 0."),
+        ({"max_parents": "2"}, "max_parents: '2' is not a whole number of at least 0."),
+        ({"max_parents": -1}, "max_parents: -1 is not a whole number of at least 0."),
+        ({"seed": -1}, "seed: -1 is not a whole number from 0 to 4294967295; give a number in that range."),
+        ({"seed": 2**32}, "seed: 4294967296 is not a whole number from 0 to"),
+        ({"seed": 1.5}, "seed: 1.5 is not a whole number"),
+        ({"seed": True}, "seed: True is not a whole number"),
+        ({"seed": "a"}, "seed: 'a' is not a whole number"),
+        ({"seed": None}, "seed: None is not a whole number"),
+        ({"threads": True}, "threads: True is not a whole number from 1 to 1024; give a number in that range."),
+        ({"threads": "2"}, "threads: '2' is not a whole number"),
+        ({"threads": 1.5}, "threads: 1.5 is not a whole number"),
+        ({"threads": 0}, "threads: 0 is not a whole number"),
+        ({"polish": "x"}, "polish: 'x' is neither True nor False."),
+        ({"fixing": 3}, "fixing: 3 is neither True nor False."),
+        ({"ancestral": None}, "ancestral: None is neither True nor False."),
+        ({"path_extension": 1}, "path_extension: 1 is neither True nor False."),
+        ({"compress": "x"}, "compress: 'x' is neither True nor False."),
+        ({"score": ["mdl"]}, "score: ['mdl'] is not known"),
+        ({"scratch_dir": 3}, "scratch_dir: 3 is no path."),
+        ({"names": 3}, "names: 3 is no list of names"),
+        ({"names": "abcd"}, "names: 'abcd' is no list of names"),
+        ({"drop": 3}, "drop: 3 is neither a text nor a sequence of texts."),
+        ({"na": -99}, "na: -99 is neither a text nor a sequence of texts."),
+        ({"progress": 3}, "progress: 3 is neither True, False nor a function that takes an event."),
+    ],
+)
+def test_arguments_of_the_wrong_kind_are_refused(table, options, says):
+    with pytest.raises(InputError, match=re.escape(says)):
+        extbnsl.learn(table, **options)
+
+
+def test_numbers_of_numpy_are_taken_as_those_of_python(table):
+    result = extbnsl.learn(
+        table, max_parents=np.int64(2), seed=np.uint8(3), threads=np.int32(1), fixing=np.True_, polish=np.False_
+    )
+    assert verify(json.loads(json.dumps(result.document())), from_array(table)).ok
+    given = [result.document()["provenance"]["options"][name] for name in ("max_parents", "seed", "threads", "fixing")]
+    assert [(type(value), value) for value in given] == [(int, 2), (int, 3), (int, 1), (bool, True)]
+
+
+def test_a_series_is_to_become_a_frame():
+    pandas = pytest.importorskip("pandas")
+    series = pandas.Series([1, 2])
+    with pytest.raises(InputError, match=r"give a data frame \(series.to_frame\(\)\)"):
+        extbnsl.learn(series)
+    assert extbnsl.learn(series.to_frame(), threads=1).optimal
+
+
 def test_learn_takes_the_options_of_columns_and_warns_in_its_own_words():
     ages = np.arange(200)[:, None] * 3 % 120 * [1, 1, 1] + [0, 1, 2]
     result = extbnsl.learn(ages, drop="X2", discretise=["X1=mean"])
     assert result.dataset.names == ("X0", "X1")
     assert result.dataset.arities.tolist() == [40, 2]
     (warning,) = result.dataset.warnings
-    assert "discretise X0=quantile:4, or say discrete X0" in warning
+    assert 'discretise="X0=quantile:4", or say discrete="X0"' in warning
     assert "--" not in warning
 
 
@@ -182,6 +247,36 @@ def test_files_are_read_from_the_package_itself(tmp_path, dataset):
     scores.write_text("1\na 1\n-2.5 0\n")
     assert extbnsl.learn(extbnsl.read_scores(scores)).cost == 2.5
     assert set(extbnsl.__all__) <= set(dir(extbnsl))
+
+
+def test_learn_works_in_threads(dataset):
+    with ThreadPoolExecutor() as pool:
+        results = list(pool.map(lambda limit: extbnsl.learn(dataset, max_parents=limit, threads=1), (0, 3, None)))
+    assert [result.optimal for result in results] == [True] * 3
+    assert results[0].network.arcs() == ()
+    assert results[1].cost == results[2].cost == extbnsl.learn(dataset).cost < results[0].cost
+
+
+@pytest.mark.parametrize("stage", ["scores", "bounds", "search"])
+def test_ctrl_c_ends_learn_and_no_file_stays(tmp_path, stage):
+    def press(event):
+        if isinstance(event, StageStarted) and event.stage == stage:
+            signal.raise_signal(signal.SIGINT)
+
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # it may be ignored where the tests run
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            extbnsl.learn(extbnsl.read_csv(WDBC), threads=2, scratch_dir=tmp_path, progress=press)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert not any(tmp_path.iterdir())
+
+
+def test_a_result_tells_of_itself_in_few_words():
+    result = extbnsl.learn(extbnsl.read_csv(WDBC), threads=2)
+    assert repr(result) == "<Result optimal: 31 variables, 67 arcs, mdl cost 6602.118072 nats>"
+    assert len(repr(replace(result, status="memory_limit", lower_bound=0.0))) < 200
+    assert [status for status in STATUSES if f"'{status}'" not in extbnsl.Result.__doc__] == []
 
 
 def test_the_package_has_no_other_attributes():

@@ -116,8 +116,8 @@ def _told(optimality: "Optimality") -> str:
         told.append(f"Optimality of {_components(optimality.proved)}{among} proved by certificate.")
     if optimality.searched:
         told.append(
-            f"The optimality of {_components(optimality.searched)}{among} was proved by search; "
-            "verify cannot repeat that, only another solve can."
+            f"The optimality of {_components(optimality.searched)}{among} was proved by pattern "
+            "databases or by search; verify cannot repeat that, only another solve can."
         )
     if optimality.unchecked:
         told.append(f"The optimality of {_components(optimality.unchecked)} was not checked: {_why(optimality)}.")

@@ -8,6 +8,7 @@ import numpy as np
 from extbnsl.data.column import Column, check_names, clean_name, has_fractions, recoded
 from extbnsl.data.text import read_text
 from extbnsl.errors import InputError
+from extbnsl.figures import counted
 
 LARGEST_ARITY = 65_535  # codes are uint16, and a state for missing values may come on top
 
@@ -20,12 +21,13 @@ def read_arities(path: str | PathLike[str]) -> dict[str, int]:
     lines = [line for line in read_text(path).splitlines() if line.strip()]
     if len(lines) != 2:
         raise InputError(
-            f"{path} has {len(lines)} lines where two are expected: names and arities, separated by commas."
+            f"{path} has {counted(len(lines), 'line')} where two are expected: names and arities, separated by commas."
         )
     names, numbers = ([clean_name(field.strip().strip('"')) for field in line.split(",")] for line in lines)
     check_names(names, str(path))
     if len(names) != len(numbers):
-        raise InputError(f"{path} has {len(names)} names but {len(numbers)} arities: give one for each name.")
+        given = f"{counted(len(names), 'name')} but {counted(len(numbers), 'arity', 'arities')}"
+        raise InputError(f"{path} has {given}: give one for each name.")
     for name, text in zip(names, numbers, strict=True):
         if not (text.isascii() and text.isdigit() and 1 <= int(text) <= LARGEST_ARITY):
             raise InputError(

@@ -1,6 +1,6 @@
 """Data sets from numpy arrays."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Unpack
 
 import numpy as np
@@ -11,6 +11,7 @@ from extbnsl.data.dataset import Dataset
 from extbnsl.data.encode import prepare
 from extbnsl.data.treatment import Options, Treatment, treatment
 from extbnsl.errors import InputError
+from extbnsl.figures import counted
 
 SOURCE = "<array>"
 
@@ -24,9 +25,12 @@ def from_array(array: ArrayLike, names: Sequence[str] | None = None, **options: 
     """
     wanted = treatment(**options)
     values = _checked(array)
+    if isinstance(names, str) or not isinstance(names, Iterable | None):
+        raise InputError(f"names: {names!r} is no list of names: give one name for each column.")
     labels = [f"X{j}" for j in range(values.shape[1])] if names is None else [clean_name(str(name)) for name in names]
     if len(labels) != values.shape[1]:
-        raise InputError(f"{SOURCE}: {len(labels)} names for {values.shape[1]} columns: give one name for each.")
+        given = f"{counted(len(labels), 'name')} for {counted(values.shape[1], 'column')}"
+        raise InputError(f"names: {given} of the array: give one name for each.")
     if values.dtype.kind == "f" and wanted.rules == (None, {}):
         _refuse_fractions(values, labels, wanted)
     columns = [column_of_numbers(name, values[:, j], SOURCE) for j, name in enumerate(labels)]
@@ -58,11 +62,14 @@ def _checked(array: ArrayLike) -> NDArray[Any]:
         values = np.asarray(array)
     except ValueError:
         raise InputError(f"{SOURCE} is ragged: give every row the same number of values.") from None
+    if values.ndim == 0:
+        raise InputError(f"{array!r} is no data: give a data frame, or an array of records by variables.")
     if values.ndim != 2:
-        raise InputError(f"{SOURCE} has {values.ndim} dimensions: give two, records by variables.")
+        raise InputError(f"{SOURCE} has {counted(values.ndim, 'dimension')}: give two, records by variables.")
     if values.dtype.kind not in "biuf":
         raise InputError(
-            f"{SOURCE} has the dtype {values.dtype}: give integers, or use from_dataframe or read_csv for texts."
+            f"{SOURCE} has the dtype {values.dtype}: give integers, or a pandas data frame (pandas.DataFrame(array)) "
+            "for texts."
         )
     return values
 
@@ -76,5 +83,5 @@ def _refuse_fractions(values: NDArray[Any], names: Sequence[str], wanted: Treatm
         row = int(fractional[:, columns[0]].argmax())
         raise InputError(
             f"{SOURCE}: column '{names[columns[0]]}' is continuous ({values[row, columns[0]]} in row "
-            f"{row + 1}): give whole numbers for states, or say how to cut it with --discretise."
+            f"{row + 1}): give whole numbers for states, or cut it, such as with --discretise mean."
         )

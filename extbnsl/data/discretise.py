@@ -7,11 +7,12 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from extbnsl.data.advice import option
 from extbnsl.data.column import Column, mean, recoded, weights
 from extbnsl.errors import InputError
 
 MAX_PARTS = 64  # intervals
-FORMS = "mean, quantile:k, width:k or paper"
+OTHER_FORMS = "quantile:k, width:k, paper"  # than mean
 
 
 @dataclass(frozen=True)
@@ -32,9 +33,13 @@ def parse_rule(text: str) -> Rule:
         return Rule(text)
     method, _, parts = text.partition(":")
     if method not in ("quantile", "width"):
-        raise InputError(f"--discretise {text} is unknown: use {FORMS}, or COLUMN=RULE for one column.")
+        raise InputError(
+            f"{option('discretise', text)} is unknown: use mean, {OTHER_FORMS}, or COLUMN=RULE for one column."
+        )
     if not (parts.isascii() and parts.isdigit() and 2 <= int(parts) <= MAX_PARTS):
-        raise InputError(f"--discretise {text}: give a number of intervals from 2 to {MAX_PARTS}, as {method}:3.")
+        raise InputError(
+            f"{option('discretise', text)}: give a number of intervals from 2 to {MAX_PARTS}, as {method}:3."
+        )
     return Rule(method, int(parts))
 
 

@@ -64,5 +64,5 @@ def _constants(columns: Sequence[Column]) -> tuple[str, ...]:
     names = [column.name for column in columns if len(column.values) == 1]
     if not names:
         return ()
-    noun, verb = ("Column", "has") if len(names) == 1 else ("Columns", "have")
-    return (f"{noun} {listed(names)} {verb} the same value in every record: no arc can matter there.",)
+    column, are, get = ("Column", "is", "gets") if len(names) == 1 else ("Columns", "are", "get")
+    return (f"{column} {listed(names)} {are} constant (the same value in every record) and {get} no arcs.",)

@@ -26,6 +26,7 @@ def _with_pandas(function: str) -> str:
 
 
 _EXPORTED = "save it there as CSV in UTF-8, or " + _with_pandas("read_excel")
+_FROM_PICKLE = "give the data frame in it to extbnsl.learn(pandas.read_pickle(...)) in Python"
 _IN_R = "convert it with write.csv(..., 'data.csv', row.names = FALSE) in R"
 # Of formats that begin alike the first is meant, unless the name says another.
 FORMATS = (
@@ -41,6 +42,7 @@ FORMATS = (
     Format("a Stata file", (".dta",), (b"<stata_dta>",), _with_pandas("read_stata")),
     Format("a SAS file", (".sas7bdat", ".xpt"), (b"HEADER RECORD",), _with_pandas("read_sas")),
     Format("an HDF5 file", (".h5", ".hdf5"), (b"\x89HDF",), _with_pandas("read_hdf")),
+    Format("a Python pickle", (".pkl", ".pickle"), tuple(bytes((0x80, n)) for n in range(2, 6)), _FROM_PICKLE),
     Format("an array of numpy", (".npy",), (b"\x93NUMPY",), "give it to extbnsl.learn(numpy.load(...)) in Python"),
     Format("a PDF document", (".pdf",), (b"%PDF",), "save the table as CSV"),
     Format("XML or HTML", (), (b"<?xml", b"<!DOCTYPE", b"<!doctype", b"<html"), "save the table in it as CSV"),
@@ -70,7 +72,9 @@ def check_table(source: str, begins: bytes) -> None:
     if lines[0].startswith(b"network ") and b"{" in b"".join(lines[:2]):
         raise InputError(f"{source} holds a network (BIF), not records: give the data to learn a network from.")
     if _are_scores(lines):
-        raise InputError(f"{source} holds local scores, not records: give it a name that ends in .jkl or .pss.")
+        raise InputError(
+            f"{source} holds local scores, not records: put them into a file whose name ends in .jkl or .pss."
+        )
 
 
 def _are_scores(lines: Sequence[bytes]) -> bool:

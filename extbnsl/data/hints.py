@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Sequence
 
+from extbnsl.data.advice import option
 from extbnsl.data.column import Column, listed
 
 # What other programs write for a missing value, and people for states: SAS, Stata, spreadsheets, Python, instruments.
@@ -25,7 +26,7 @@ def _of_markers(columns: Sequence[Column]) -> tuple[str, ...]:
             found[column.values[0]] += [column.name] * (column.numbers[0] in SUSPECT_NUMBERS)
     return tuple(
         f"The value '{text}' of column{'s' if len(names) > 1 else ''} {listed(names)} was taken as a state: say "
-        f"--na {text} if it stands for a missing value."
+        f"{option('na', text)} if it stands for a missing value."
         for text, names in sorted(found.items())
         if names
     )

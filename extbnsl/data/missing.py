@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from extbnsl.data.advice import option
 from extbnsl.data.column import Column, listed, recoded
 from extbnsl.errors import InputError
 
@@ -38,14 +39,15 @@ def settle_missing(columns: Sequence[Column], rule: str, source: str) -> tuple[t
     if rule == "drop":
         if dropped == records:
             raise InputError(
-                f"{source}: every one of the {records} records has a missing value, so --missing drop leaves "
-                f"nothing: use --missing state, or leave out with --drop {_emptiest(columns, counts)}."
+                f"{source}: every one of the {records:,} records has a missing value, so --missing drop leaves "
+                f"nothing: use --missing state, or leave out {_emptiest(columns, counts)}."
             )
         kept = tuple(replace(column, codes=column.codes[~lacking]) for column in columns)
-        return kept, (f"{dropped} of {records} records were dropped because a value is missing.",)
+        were = "was" if dropped == 1 else "were"
+        return kept, (f"{dropped:,} of {records:,} records {were} dropped because a value is missing.",)
     names = [column.name for column, count in zip(columns, counts, strict=True) if count]
     raise InputError(
-        f"{source}: {sum(counts)} value{'s are' if sum(counts) > 1 else ' is'} missing, in "
+        f"{source}: {sum(counts):,} value{'s are' if sum(counts) > 1 else ' is'} missing, in "
         f"column{'s' if len(names) > 1 else ''} {listed(names)}, first in row {int(lacking.argmax()) + 1} of "
         f"the data: {_advice(columns, counts, dropped)}."
     )
@@ -56,22 +58,25 @@ def _advice(columns: Sequence[Column], counts: Sequence[int], dropped: int) -> s
     records = len(columns[0].codes)
     if records in counts:
         empty = [column.name for column, count in zip(columns, counts, strict=True) if count == records]
-        return f"leave out {listed(empty)}, which {'has' if len(empty) == 1 else 'have'} no value at all, with --drop"
+        which = "which has" if len(empty) == 1 else "which have"
+        return f"leave out {listed(empty)}, {which} no value at all, with {option('drop', *empty)}"
     if dropped == records:
-        return f"use --missing state, or leave out with --drop {_emptiest(columns, counts)}"
-    return f"use --missing drop (leaves out {dropped} of {records} records) or --missing state"
+        return f"use --missing state, or leave out {_emptiest(columns, counts)}"
+    return f"use --missing drop (leaves out {dropped:,} of {records:,} records) or --missing state"
 
 
 def _emptiest(columns: Sequence[Column], counts: Sequence[int]) -> str:
     """The column that lacks most, for a sentence."""
     most = max(counts)
-    return f"columns such as '{columns[counts.index(most)].name}', which lacks {most} of {len(columns[0].codes)} values"
+    column = columns[counts.index(most)]
+    lacks = f"which lacks {most:,} of {len(column.codes):,} values"
+    return f"columns such as '{column.name}', {lacks}, with {option('drop', column.name)}"
 
 
 def check_rule(rule: str) -> None:
     """Refuse (InputError) a rule that is not one of RULES."""
     if rule not in RULES:
-        raise InputError(f"--missing {rule} is unknown: use refuse, drop or state.")
+        raise InputError(f"{option('missing', str(rule))} is unknown: use refuse, drop or state.")
 
 
 def missing_label(labels: Sequence[str]) -> str:

@@ -1,7 +1,7 @@
 """What the user asks to be made of the columns: which are used, what is missing, what is discrete, what is cut."""
 
 import csv
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypedDict
 
@@ -88,12 +88,10 @@ def treatment(
     Raises InputError for rules that are unknown or exclude each other.
     """
     check_rule(missing)
+    _check_texts(na=na, columns=columns, drop=drop, discrete=discrete, discretise=discretise)
     rules = _rules(_texts(discretise))
     if discretise is not None and arities is not None:
-        asked = ",".join(_texts(discretise))
-        raise InputError(
-            f"--arities declares the states that --discretise {asked} would change: give only one of them."
-        )
+        raise InputError("--arities declares the states that --discretise would change: give only one of them.")
     kept = _names(discrete)
     for name in sorted(set(kept) & set(rules.named)):
         raise InputError(f"--discrete and --discretise both name '{name}': give only one of them.")
@@ -125,6 +123,13 @@ def selected(columns: Sequence[Column], wanted: Treatment, source: str) -> list[
     if columns and not kept:
         raise InputError(f"{source}: --columns and --drop leave no column: leave at least one.")
     return kept
+
+
+def _check_texts(**options: Any) -> None:
+    """Raise InputError naming the first option whose value is no `Texts`."""
+    for option, given in options.items():
+        if given is not None and not isinstance(given, Iterable):
+            raise InputError(f"--{option}: {given!r} is neither a text nor a sequence of texts.")
 
 
 def _rules(texts: Sequence[str]) -> Rules:

@@ -44,6 +44,12 @@ def bif_text(network: Network, states: Sequence[Sequence[str]], tables: Sequence
     return "\n".join(lines) + "\n"
 
 
+def other_words(names: Sequence[str], states: Sequence[Sequence[str]]) -> int:
+    """How many of these names and labels `bif_text` replaces, because BIF cannot hold them."""
+    labels = sum(not _fits_label(label) for row in states for label in row)
+    return labels + sum(not _fits_name(name) for name in names)
+
+
 def _probability(
     parents: tuple[int, ...],
     child: int,

@@ -27,6 +27,7 @@ from extbnsl.data.reading import Reading
 from extbnsl.data.rows import LONGEST_FIELD
 from extbnsl.data.text import BLOCK, text_blocks
 from extbnsl.errors import InputError
+from extbnsl.figures import counted
 from extbnsl.kernels.varsets import WORD_BITS, sizes, words
 from extbnsl.scores.local import GIVEN, LocalScores, has_duplicates, local_scores
 
@@ -119,8 +120,8 @@ def _add_rows(rows: list[Line], left: int, last: int, lines: Iterator[Line], gat
         raise gathered.fault(last + 1, "an empty line where a family is expected")
     variable = gathered.variables[-1]
     raise InputError(
-        f"{gathered.path}, line {last}: the file ends {left - len(rows)} families early for variable "
-        f"{variable.name!r} announced in line {variable.line}: correct the count or copy it again."
+        f"{gathered.path}, line {last}: the file ends {counted(left - len(rows), 'family', 'families')} early for "
+        f"variable {variable.name!r} announced in line {variable.line}: correct the count or copy it again."
     )
 
 
@@ -387,7 +388,7 @@ def _row_fault(fields: list[str], parents_at: int, child: str) -> str | None:
     parents = fields[parents_at:]
     if parents_at == 2 and (len(fields) < 2 or fields[1] != str(len(parents))):
         said = _shown(fields[1]) if len(fields) > 1 else "nothing"
-        return f"the number of parents is given as {said}, but {len(parents)} follow"
+        return f"the number of parents is given as {said}, but it is {len(parents)}"
     return f"{_shown(child)} is a parent of itself" if child in parents else None
 
 

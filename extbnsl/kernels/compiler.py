@@ -19,6 +19,7 @@ from typing import Any
 
 import numba
 import numba.core.event
+from numba.core.runtime import rtsys
 
 from extbnsl import compiling
 
@@ -182,17 +183,21 @@ def njit(kernel: Callable[..., Any]) -> Any:
         compiled = make(kernel)
     finally:
         config.CACHE_DIR = others
-    _need_no_cache(compiled._cache)
+    _make_lenient(compiled._cache)
     return compiled
 
 
-def _need_no_cache(cache: Any) -> None:
-    """Let a cache whose files are damaged, as by a crash while they were written, or cannot be written, be empty."""
-    load, save = cache.load_overload, cache.save_overload
+def _make_lenient(cache: Any) -> None:
+    """Let a cache whose files are damaged, as by a crash while they were written, or cannot be written, be empty.
 
-    def load_or_forget(*arguments: Any) -> Any:
+    Loads what is in it without what numba would first make ready to compile: a sixth of the time of a small solve.
+    """
+    load, save = cache._load_overload, cache.save_overload
+
+    def load_or_forget(signature: Any, context: Any) -> Any:
         try:
-            return load(*arguments)
+            rtsys.initialize(context)  # what compiled code calls
+            return load(signature, context)
         except Exception:  # whatever unpickling half a file raises
             with contextlib.suppress(OSError):
                 cache.flush()

@@ -16,6 +16,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from extbnsl.arguments import check_whole
 from extbnsl.compiling import clock
 from extbnsl.errors import BudgetError, InputError
 
@@ -50,8 +51,8 @@ class Budgets:
 
     def check(self) -> None:
         """Raise InputError for values that cannot be."""
-        if self.threads is not None and not 1 <= self.threads <= MAXIMUM_THREADS:
-            raise InputError(f"threads: {self.threads} is not between 1 and {MAXIMUM_THREADS}.")
+        if self.threads is not None:
+            check_whole("threads", self.threads, 1, MAXIMUM_THREADS)
         if self.memory is not None and self.memory < 1:
             raise InputError(f"memory: {self.memory} bytes is too little; give a size such as '2GiB'.")
         if self.disk is not None and self.disk < 0:

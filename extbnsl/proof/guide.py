@@ -51,8 +51,10 @@ class Guide:
 
 @dataclass(frozen=True)
 class Guided:
-    """What came of a piece: proved, if no network costs less than the limit; its guide; and the pieces that it fell
-    into, if it did. passes: see `Fixed`. edges: about how many its search will generate, infinity if it is too large.
+    """What came of a piece: its guide, and the pieces that it fell into, if it did.
+
+    proved: multipliers prove that no network costs less than the limit, by the passes (see `Fixed`). edges: about how
+    many its search will generate, infinity if it is too large.
     """
 
     guide: Guide
@@ -60,6 +62,10 @@ class Guided:
     pieces: tuple[Component, ...] = ()
     passes: tuple[Multipliers, ...] = ()
     edges: float = 0.0
+
+    def proves(self, limit: float) -> bool:
+        """Whether no network costs less than the limit; groups may prove it too, which no pass repeats."""
+        return self.proved or (not self.pieces and self.guide.root >= limit)
 
 
 def guided_problem(guide: Guide, limit: float, context: Context, cache: ScoreCache | None = None) -> SearchProblem:

@@ -3,10 +3,12 @@
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from extbnsl.arguments import check_switch, check_whole
 from extbnsl.errors import InputError
 
 LOWER_BOUNDS = ("static", "pattern", "clusters", "auto")
 PARENT_GRAPHS = ("sparse", "layered")
+LARGEST_SEED = 2**32 - 1  # steps add their numbers to it, and kernels take 64 bits
 
 
 @dataclass(frozen=True)
@@ -47,8 +49,11 @@ class Methods:
             raise InputError(
                 f"parent_graph: {self.parent_graph!r} is not known; use one of {', '.join(PARENT_GRAPHS)}."
             )
-        if not 0 <= self.seed < 1 << 63:
-            raise InputError(f"seed: {self.seed} is not between 0 and 2^63 - 1; give a smaller number.")
+        for name in ("fixing", "ancestral", "path_extension"):
+            check_switch(name, getattr(self, name))
+        if self.polish is not None:
+            check_switch("polish", self.polish)
+        check_whole("seed", self.seed, 0, LARGEST_SEED)
 
     def document(self) -> dict[str, Any]:
         """The fields as JSON values."""

@@ -72,8 +72,7 @@ def solve_pieces(search: Search, steps: Steps) -> Part:
             search = replace(search, tried=True)
             if steps.prepare(search):  # the bounds are to have the best limit
                 continue
-        # the bound by groups may be the optimum itself
-        answer = None if found.guide.root >= search.limit else steps.solve(search, found.guide)
+        answer = None if found.proves(search.limit) else steps.solve(search, found.guide)
         if answer is None:
             return proved_part(steps.part, search.pieces, ())
         search = with_answer(search, answer)
@@ -144,12 +143,12 @@ class _Proving:
             summary.append(whose)
             found = find_guide(begun, search.limit, self._context, on_step, search.tried)
             known = passes.with_those_of(found.passes)
+            if not found.proved:
+                pieces = guided_pieces(pieces, at, found)
+                raise_bound(k, lower_bound(pieces), self._standing)
+            summary += bounds_told(pieces, found, search.limit, self._standing)
             if found.proved:
-                summary += bounds_told(pieces, found, self._standing)
                 return replace(search, passes=known), found
-            pieces = guided_pieces(pieces, at, found)
-            raise_bound(k, lower_bound(pieces), self._standing)
-            summary += bounds_told(pieces, found, self._standing)
         return replace(search, pieces=pieces, passes=known, bounding=None, file=None, lists=()), found
 
     def prepare(self, search: Search) -> bool:
@@ -196,9 +195,9 @@ class _Passes:
         return tuple(self._known)
 
 
-def bounds_told(pieces: tuple[Piece, ...], found: Guided, standing: Standing) -> list[str]:
-    """What a piece's guide, or its falling apart, has brought: `pieces` as they are with it."""
-    if found.proved:
+def bounds_told(pieces: tuple[Piece, ...], found: Guided, limit: float, standing: Standing) -> list[str]:
+    """What a piece's guide, or its falling apart, has brought below a limit: `pieces` as they are with it."""
+    if found.proves(limit):
         return ["proved before any search"]
     return [_left(pieces, found), standing.bounds_told()]
 

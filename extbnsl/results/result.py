@@ -29,9 +29,10 @@ from extbnsl.version import __version__
 class Result:
     """The outcome of a solve; all costs in nats, minimised.
 
-    status: one of `claims.STATUSES`. order: the variables, parents first. max_parents: the user's limit, part of
-    the claim. stats: see docs/file-formats.md. dataset is None if the local scores were given. certificate: what
-    proves the optimality again without a search, None if there is none.
+    status: 'optimal', or why the solve ended before that was proved: 'time_limit', 'memory_limit', 'disk_limit',
+    'interrupted' or 'not_proved'. order: the variables, parents first. max_parents: the user's limit, part of the
+    claim. stats: see docs/file-formats.md. dataset is None if the local scores were given. certificate: what proves the
+    optimality again without a search, None if there is none.
     """
 
     status: str

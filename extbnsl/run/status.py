@@ -151,6 +151,9 @@ def read_status(path: Path, now: Callable[[], float] = time.time) -> Status:
     ended = str(result["status"]) if result is not None and done else _how_it_ended(told, manifest, result)
     state = _state(lock.holds, done, ended)
     age = None if told is None else max(0.0, now() - datetime.fromisoformat(told["updated"]).timestamp())
+    known = _merged(told, manifest, result, done)
+    if state in ("done", "stopped"):
+        known["disk"] = 0 if manifest is None else sum(file.bytes for file in manifest.files)
     notes += _remarks(path, manifest, state, age)
     if state == "done" and manifest is not None and result is not None and not has_networks(path, result):
         notes.append(f"The files of the network were not all written; '{resume_command(path)}' writes them.")
@@ -162,7 +165,7 @@ def read_status(path: Path, now: Callable[[], float] = time.time) -> Status:
         resume=resume_command(path) if manifest is not None and state not in ("running", "done") else None,
         phase=None if manifest is None else manifest.state.get("phase"),
         age=age,
-        told=_merged(told, manifest, result if done else None),
+        told=known,
         notes=tuple(notes),
     )
 
@@ -243,13 +246,17 @@ def _remarks(path: Path, manifest: Manifest | None, state: str, age: float | Non
 
 
 def _merged(
-    told: Mapping[str, Any] | None, manifest: Manifest | None, result: Mapping[str, Any] | None
+    told: Mapping[str, Any] | None, manifest: Manifest | None, result: Mapping[str, Any] | None, done: bool
 ) -> dict[str, Any]:
-    """The content of status.json, with bounds and seconds from elsewhere where that knows more."""
+    """The content of status.json, with bounds and seconds from elsewhere where that knows more.
+
+    A result that is the last word has the best bounds; that of an earlier stop may have the only ones.
+    """
     state = {} if manifest is None else manifest.state
     known = {"elapsed": state.get("seconds")} | {key: state.get(key) for key in _BOUNDS}
+    of_result = {key: (result or {}).get(key) for key in _BOUNDS}
     merged: dict[str, Any] = dict.fromkeys((*_TEXTS, *_NUMBERS))
-    for source in (known, told or {}, {key: (result or {}).get(key) for key in _BOUNDS}):
+    for source in (of_result, known, told or {}, of_result if done else {}):
         merged |= {key: value for key, value in source.items() if key in _TEXTS or _is_number(value)}
     return merged
 

@@ -11,6 +11,6 @@ CHOICES = f"{', '.join(SCORES)} ({MDL.name} is minus {MDL.maximised})"  # for pe
 
 def score_named(name: str) -> ParameterScore:
     """The score of that name; InputError if there is none."""
-    if name not in SCORES:
+    if not isinstance(name, str) or name not in SCORES:
         raise InputError(f"score: {name!r} is not known; use one of {CHOICES}, or give local scores.")
     return SCORES[name]

@@ -204,7 +204,7 @@ class _Trying:
             found = find_guide(reached[0], search.limit, limited, reached.append, search.tried)
             pieces = pieces if found.proved else guided_pieces(pieces, at, found)
             raise_bound(self._k, lower_bound(pieces), standing)
-            summary += bounds_told(pieces, found, standing)
+            summary += bounds_told(pieces, found, search.limit, standing)
         if found is None:
             self._guide = next((one.guide for one in reversed(reached) if one.guide is not None), None)
             left_over = reached[-1].left

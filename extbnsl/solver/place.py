@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from extbnsl.arguments import check_switch
 from extbnsl.errors import InputError
 from extbnsl.files.manifest import Manifest
 from extbnsl.files.recovery import recover
@@ -35,7 +36,8 @@ class Place:
     remember: Mapping[str, Any] | None = None
 
     def check(self) -> None:
-        """Raise InputError for a scratch folder that cannot be used."""
+        """Raise InputError for values that cannot be, and for a scratch folder that cannot be used."""
+        check_switch("compress", self.compress)
         if self.scratch is not None and not _is_writable(self.scratch):
             raise InputError(f"scratch_dir: {self.scratch} is no folder that can be written; give one that is.")
 

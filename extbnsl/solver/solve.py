@@ -79,11 +79,11 @@ def solve(
         commits.commit()
         solution, stopped = _solved(problem, claim, context, commits)
         options = claim.document() | methods.document() | granted.document()
+        if stopped is not None:
+            commits.last_commit(solution.status)  # what it takes on disk is part of the result
         result = result_of(problem, solution, options, context, commits)
         if stopped is None:
-            commits.finish(result.status)
-        else:
-            commits.last_commit(result.status)
+            commits.finish(result.status)  # not before the network is verified
     return result
 
 

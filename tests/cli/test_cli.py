@@ -81,6 +81,13 @@ def test_what_is_misspelt_gets_a_question_and_the_help_of_its_command(capsys):
         assert f"'{threads}' is not a whole number from 1 to 1024" in fails(capsys, "solve", "d", "--threads", threads)
 
 
+def test_a_seed_that_is_too_large_is_refused(capsys):
+    code, out, err = run(capsys, "solve", "data.csv", "--seed", 2**32, "--run-dir", "r")
+    assert (code, out, Path("r").exists()) == (30, "", False)
+    assert "seed: 4294967296 is not a whole number from 0 to 4294967295; give a number in that range." in err
+    assert run(capsys, "solve", "data.csv", "--seed", 2**32 - 1)[0] == 0
+
+
 def test_bad_input_names_the_place_and_leaves_nothing(capsys):
     assert "none.csv" in fails(capsys, "solve", "none.csv")
     Path("bad.csv").write_text("a,b\n1,2\n1\n")
@@ -380,7 +387,7 @@ def test_what_is_odd_about_data_or_machine_is_told_once(capsys, monkeypatch, com
     monkeypatch.setattr(families, "cache_warning", lambda: "Compiled code cannot be kept.")
     said = run(capsys, *command)[2]
     assert said.count("warning: ") == 2
-    assert said.count("'a' has the same value in every record") == said.count("Compiled code cannot be kept.") == 1
+    assert said.count("Column 'a' is constant") == said.count("Compiled code cannot be kept.") == 1
 
 
 @pytest.mark.parametrize("status", ["time_limit", "memory_limit", "interrupted", "not_proved"])

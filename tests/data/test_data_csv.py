@@ -191,11 +191,11 @@ def test_constant_columns_are_kept_with_a_warning(tmp_path):
         (gzip.compress(b"a,b\n0,1\n", mtime=0)[:-8] + b"12345678", {}, ["gzip"]),
         ("a,b\n0,1\n", {"delimiter": ",,"}, ["--delimiter"]),
         ("a,b\n0,1\n", {"delimiter": ""}, ["--delimiter"]),
-        ("a,b\n0,1\n", {"missing": "ignore"}, ["--missing ignore", "drop"]),
-        ("a,b\n0,1\n", {"discretise": "median"}, ["--discretise median", "quantile:k"]),
-        ("a,b\n0,1\n", {"discretise": "width:1"}, ["--discretise width:1", "2"]),
-        ("a,b\n0,1\n", {"discretise": "quantile"}, ["--discretise quantile"]),
-        ("a,b\n0,1\n", {"discretise": "quantile:-2"}, ["--discretise quantile:-2"]),
+        ("a,b\n0,1\n", {"missing": "ignore"}, ["--missing 'ignore'", "drop"]),
+        ("a,b\n0,1\n", {"discretise": "median"}, ["--discretise 'median'", "quantile:k"]),
+        ("a,b\n0,1\n", {"discretise": "width:1"}, ["--discretise 'width:1'", "2"]),
+        ("a,b\n0,1\n", {"discretise": "quantile"}, ["--discretise 'quantile'"]),
+        ("a,b\n0,1\n", {"discretise": "quantile:-2"}, ["--discretise 'quantile:-2'"]),
     ],
 )
 def test_refusals(tmp_path, text, options, fragments):

@@ -136,7 +136,7 @@ def test_a_single_longer_row_is_not_taken_for_row_names(read):
     ("text", "word"),
     [
         (BIF, "a network (BIF)"),
-        (JKL, "local scores"),
+        (JKL, "local scores, not records: put them into a file whose name ends in .jkl or .pss."),
         ("# BLIP\n" + JKL, "local scores"),
         ("VAR a\nMETA arity=2\n-1.5\n", "local scores"),
         ("META pss_version = 0.1\nVAR a\n-1\n", "local scores"),
@@ -166,6 +166,7 @@ def test_texts_that_are_no_tables_are_told(read, text, word):
         (b"<stata_dta><header>", "d.dta", ["a Stata file"]),
         (b"\x72\x02\x01\0\x05\0", "d.dta", ["a Stata file", "pandas.read_stata"]),
         (b"\0\0\0\xff", "d.sas7bdat", ["a SAS file"]),
+        (b"\x80\x04\x95\x20\0", "d.pkl", ["a Python pickle", "pandas.read_pickle"]),
     ],
 )
 def test_files_of_other_programs_are_told_with_what_to_do(read, begins, name, words):

@@ -82,6 +82,14 @@ def test_missing_values_do_not_hide_numbers(tmp_path):
     assert data.codes[:, 0].tolist() == [0] * 6 + [1] * 5 + [2]
 
 
+@pytest.mark.parametrize(("gaps", "told"), [(1, "1 of 1,500 records was"), (2, "2 of 1,500 records were")])
+def test_dropped_records_are_counted(tmp_path, gaps, told):
+    (warning,) = _read(
+        tmp_path, _column("v", ["?"] * gaps + [0, 1] * (750 - gaps) + [1] * gaps), missing="drop"
+    ).warnings
+    assert warning == f"{told} dropped because a value is missing."
+
+
 # Continuous and many-state columns
 
 
@@ -101,7 +109,7 @@ def test_more_than_256_states_are_refused_and_256_are_not(tmp_path):
     message = _refusal(tmp_path, _column("town", [f"t{i % 257}" for i in range(600)]))
     assert "'town' (257 states)" in message
     assert "identifier" not in message
-    assert "--discrete" in message
+    assert "leave it out with --drop 'town', or take it as it is with --discrete 'town'." in message
     assert _read(tmp_path, _column("town", [f"t{i % 256}" for i in range(600)])).arities[0] == 256
 
 
@@ -110,7 +118,7 @@ def test_columns_of_more_than_32_states_are_warned_of(tmp_path, states, warned):
     for values in ([f"t{i % states}" for i in range(300)], [i % states for i in range(300)]):
         data = _read(tmp_path, _column("town", values))
         assert data.arities[0] == states
-        assert ["'town'" in warning and "--discrete town" in warning for warning in data.warnings] == [True] * warned
+        assert ["'town'" in warning and "--discrete 'town'" in warning for warning in data.warnings] == [True] * warned
 
 
 def test_identifier_of_too_many_states_is_refused_as_such(tmp_path):
@@ -138,7 +146,7 @@ def test_many_refusals_are_counted(tmp_path):
 def test_identifier_that_passes_is_warned_of(tmp_path):
     data = _read(tmp_path, _column("id", [f"p{i}" for i in range(21)]))
     assert "'id' looks like an identifier" in data.warnings[0]
-    assert "--drop id" in data.warnings[0]
+    assert "--drop 'id'" in data.warnings[0]
     assert len(_read(tmp_path, _column("id", range(40))).warnings) == 1
     assert _read(tmp_path, _column("id", [f"p{i}" for i in range(20)])).warnings == ()
 
@@ -252,12 +260,12 @@ def test_a_missing_state_comes_after_the_declared_ones(tmp_path):
         ("a\n2\n", ["'a'", "state 2", "at least 3"]),
         ("c\n2\n", ["'c'", "whole numbers"]),
         ("b\n2\n", ["'b'", "whole numbers"]),
-        ("a,b\n2\n", ["2 names but 1 arities"]),
+        ("a,b\n2\n", ["2 names but 1 arity"]),
         ("a\nx\n", ["'x'"]),
         ("a\n0\n", ["'0'"]),
         ("a\n99999999\n", ["65535"]),
         ("a,a\n2,2\n", ["more than once"]),
-        ("a\n", ["1 lines"]),
+        ("a\n", ["1 line "]),
     ],
 )
 def test_arities_that_are_refused(tmp_path, declared, fragments):
@@ -269,4 +277,4 @@ def test_arities_that_are_refused(tmp_path, declared, fragments):
 def test_arities_and_intervals_exclude_each_other(tmp_path):
     message = _refusal(tmp_path, "a\n0\n", arities=_declare(tmp_path, "a\n2\n"), discretise="mean")
     assert "--arities" in message
-    assert "--discretise mean" in message
+    assert "--discretise" in message

@@ -17,6 +17,7 @@ from runs import commit, stopped
 from extbnsl.cli import main
 from extbnsl.errors import InputError
 from extbnsl.events import Committed, IncumbentFound, LayerAdvanced, LayerEnded, StageAdvanced, StageEnded, StageStarted
+from extbnsl.files.manifest import read_manifest
 from extbnsl.run import directory as directory_module
 from extbnsl.run.status import StatusFile, finished_result, read_status
 
@@ -166,6 +167,22 @@ def test_a_run_that_stopped_says_how_to_go_on(told):
     assert row(status, "state") == "stopped: memory limit"
     assert row(status, "continue") == f"extbnsl resume {told}"
     assert row(status, "doing") is None
+
+
+def test_the_disk_of_a_run_that_has_ended_is_that_of_its_checkpoint(told):
+    files = read_manifest(told).files
+    assert row(read_status(told), "disk") == f"{sum(file.bytes for file in files)}B"
+    (told / "manifest.json").unlink()  # as clean does
+    assert row(read_status(told), "disk") == "0B"
+
+
+def test_before_a_search_the_bounds_are_those_of_the_result(path):
+    commit(path, phase="counting", lower_bound=None, upper_bound=None)
+    assert row(read_status(path), "bounds") is None
+    (path / "result.json").write_text(json.dumps({"status": "time_limit", "lower_bound": 3.0, "upper_bound": 6.0}))
+    assert row(read_status(path), "bounds") == "3.000000 to 6.000000 (gap 50.00%)"
+    commit(path)
+    assert row(read_status(path), "bounds") == "10.000000 to 20.000000 (gap 50.00%)"
 
 
 def test_a_scratch_folder_that_is_not_there_gets_a_note(tmp_path):

@@ -6,6 +6,7 @@ from real import EXAMPLES, assert_proved, optima
 
 import extbnsl
 from extbnsl.data import read_csv
+from extbnsl.events import StageEnded
 
 # the rows of optima.csv that take a second or two at most
 QUICK = (
@@ -53,6 +54,16 @@ def test_learn_from_a_data_frame(file, shared_data):
 def test_example(file, optimum, lower_bound):
     result = solve(read_csv(EXAMPLES / file), lower_bound=lower_bound)
     assert_proved(result, optimum)
+
+
+def test_the_log_says_that_groups_alone_proved_a_component():
+    events = []
+    assert solve(read_csv(EXAMPLES / "asia.csv"), observer=events.append).stats["nodes_generated"] == 0
+    ended = [event for event in events if isinstance(event, StageEnded)]
+    assert [event.summary for event in ended if event.stage == "bounds"] == [
+        "component 2 of 2, 7 variables; proved before any search"
+    ]
+    assert "search" not in [event.stage for event in ended]
 
 
 def test_wdbc_whose_groups_need_a_partition():

@@ -16,6 +16,7 @@ import extbnsl.parents.exhaustive.by_level
 import extbnsl.proof.incumbents
 import extbnsl.solver.score
 from extbnsl.claims import tolerance
+from extbnsl.data import from_array
 from extbnsl.errors import InputError
 from extbnsl.events import IncumbentFound, LayerEnded, StageEnded, StageStarted, Warned
 from extbnsl.files.manifest import read_manifest
@@ -460,6 +461,16 @@ def test_warnings_are_told_and_kept():
     result = solve(warned, observer=events.append, threads=1)
     assert result.warnings == ("Look at this.",)
     assert Warned("Look at this.") in events
+
+
+def test_names_and_states_that_bif_spells_in_another_way_are_counted():
+    dataset = from_array([[0, 0], [1, 0], [2, 1], [3, 1]] * 9, ["年齢", "b"], discretise="年齢=mean")
+    events = []
+    result = solve(dataset, observer=events.append, threads=1)
+    (warning,) = result.warnings
+    assert warning.startswith("network.bif spells 3 names or states in another way")
+    assert Warned(warning) in events
+    assert [line[:2] for line in result.to_bif().splitlines()].count("//") == 3
 
 
 @pytest.mark.parametrize("n", [63, 64, 65, 70])

@@ -474,6 +474,7 @@ def test_stopped_at_any_poll_and_resumed_with_other_budgets(dataset, undisturbed
         manifest = read_manifest(folder)
         assert manifest.state["status"] == "interrupted"
         assert arrays(manifest.place(folder)) == {file.name for file in manifest.files}
+        assert stopped.stats["peak_disk_bytes"] >= sum(file.bytes for file in manifest.files)
         assert_ends_as(folder, dataset, expected, threads=1 + k % 3, memory=OPTIONS["memory"] << k % 2, disk=1 << 30)
         assert not arrays(large)
 

@@ -1,0 +1,41 @@
+"""Options in sentences that advise: so that they can be copied to the shell, and as `learn` names them.
+
+In a sentence an option is followed by a value in single quotes, by one of RULE_WORDS, or by no value.
+"""
+
+import json
+import re
+import shlex
+
+from extbnsl.data.column import NAMES_SHOWN
+
+RULE_WORDS = r"(?:refuse|drop|state|mean|paper|(?:quantile|width):\w+)\b"  # values that need no quotes
+_QUOTED = r"""'[^']*'(?:"'"'[^']*')*"""  # as `option` does it
+_OPTION = re.compile(rf"--([a-z]+(?:-[a-z]+)*)(?:[ =]({_QUOTED}|{RULE_WORDS}))?")
+
+
+def option(name: str, *texts: str) -> str:
+    """The option with these texts, such as names of columns, as it is typed in a shell: --drop 'age at entry'.
+
+    Without them if they are none, or too many for a sentence.
+    """
+    if not 0 < len(texts) <= NAMES_SHOWN:
+        return f"--{name}"
+    value = ",".join(map(_field, texts)).replace("'", "'\"'\"'")
+    return f"--{name}{'=' if value.startswith('-') else ' '}'{value}'"  # after a blank, argparse would take an option
+
+
+def in_python(sentence: str) -> str:
+    """The sentence with options as arguments of `learn`: drop="age at entry", or the bare name without a value."""
+    return _OPTION.sub(_argument, sentence)
+
+
+def _field(text: str) -> str:
+    """The text as it is among texts with commas between them; argparse drops a bare `--`."""
+    quoted = "," in text or '"' in text or text == "--"
+    return '"' + text.replace('"', '""') + '"' if quoted else text
+
+
+def _argument(found: re.Match[str]) -> str:
+    name = found[1].replace("-", "_")
+    return name if found[2] is None else f"{name}={json.dumps(shlex.split(found[2])[0], ensure_ascii=False)}"
