@@ -14,6 +14,7 @@ from cases import cost_of_order, random_families, scores_of
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from patching import shrink
+from portions import first
 
 from extbnsl.bounds.patterns import group_bound, group_families, pattern_table, static_table
 from extbnsl.files.arrays import read_arrays
@@ -191,7 +192,7 @@ def test_nodes_are_those_of_the_obvious_search(seed, n, pattern, path_extension,
         assert states[-1].least_f == math.inf
 
 
-@pytest.mark.parametrize("low_bits", [1, 2, 3, 4])
+@pytest.mark.parametrize("low_bits", first(1, [3, 1, 2, 4]))
 @pytest.mark.parametrize("sources", [1, 9])
 @pytest.mark.parametrize("path_extension", [False, True])
 def test_partitions_and_tasks_change_nothing(low_bits, sources, path_extension, monkeypatch):

@@ -19,6 +19,7 @@ import pytest
 from disk import path_of
 from flat import solve
 from patching import patch_everywhere
+from portions import first
 from survival import SharedDisk, arrays, outcome, problem, session, spill_and_commit
 
 from extbnsl.cli import main
@@ -319,7 +320,7 @@ def small_disk(tmp_path):
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount file systems")
 @pytest.mark.parametrize("budget", [(), ("--disk", "1GiB")])
-@pytest.mark.parametrize("size", [4 << 10, 60 << 10, 120 << 10, 180 << 10, 220 << 10])
+@pytest.mark.parametrize("size", first(2, [60 << 10, 180 << 10, 4 << 10, 120 << 10, 220 << 10]))
 def test_a_small_file_system_that_grows(tmp_path, capsys, small_disk, size, budget):
     data = data_file(tmp_path, problem(29))
     assert main(["solve", data, "--run-dir", f"{tmp_path / 'undisturbed'}", *FLAGS]) == 0
