@@ -16,21 +16,6 @@ TOP = str(Path(__file__).resolve().parents[1])
 sys.path.append(TOP)
 
 
-WITHOUT_KERNELS = ("data", "files", "formats", "networks", "run")  # rooms whose tests need few compiled functions
-
-
-@pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Let two processes begin with different rooms: while the first one compiles, the second needs nothing of that.
-
-    Each gets half of the tests, in order; what the first one has compiled the second one loads.
-    """
-    free = [item for item in items if item.path.parent.name in WITHOUT_KERNELS]
-    others = [item for item in items if item.path.parent.name not in WITHOUT_KERNELS]
-    middle = len(items) // 2
-    items[:] = others[:middle] + free + others[middle:]
-
-
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
     """The folder of reference data sets; the test is skipped where there is none."""
