@@ -41,6 +41,21 @@ def networks(network: "Network", dataset: "Dataset | None", cost: float) -> Iter
     yield _file(DOCUMENT, json_text(network_document(network, states, tables, cost)))
 
 
+def warnings_of_outputs(dataset: "Dataset | None") -> tuple[str, ...]:
+    """What the user should know of the files: a sentence if that of BIF cannot have the names and states of the data.
+
+    O(states of all variables).
+    """
+    from extbnsl.figures import counted
+    from extbnsl.formats.bif import other_words
+
+    replaced = 0 if dataset is None else other_words(dataset.names, dataset.states)
+    if replaced == 0:
+        return ()
+    names = counted(replaced, "name or state", "names or states")
+    return (f"{BIF} spells {names} in another way, since BIF takes few characters: its first lines tell which.",)
+
+
 def has_networks(folder: Path, document: Mapping[str, Any]) -> bool:
     """Whether the files of the network of this result are all in a run directory, not those of a result before."""
     try:

@@ -243,7 +243,7 @@ def _blocks_left(state: SearchState, problem: SearchProblem, task_bytes: int, ta
     nodes, partitions = _added([run.fence_nodes for run in runs]), _added([run.fence_partitions for run in runs])
     weights = source_weights(partitions, nodes, problem, state.layer.size)
     sources = LEAST_SOURCES if problem.bytes <= CACHE_BYTES else LEAST_SOURCES // 8
-    least = int(weights[-1]) * sources // max(sources, state.layer.nodes, 1)
+    least = int(weights[-1]) * sources // max(sources, state.layer.nodes)
     most = min(max(least, int(weights[-1]) // tasks), task_bytes)
     return plan(highs, weights, problem.high_bits, state.position, most)
 

@@ -10,8 +10,6 @@ from extbnsl.claims import OPTIMAL, tolerance
 from extbnsl.data import Dataset
 from extbnsl.errors import VerificationError
 from extbnsl.events import Warned
-from extbnsl.figures import counted
-from extbnsl.formats.bif import other_words
 from extbnsl.kernels.varsets import add, pack, unpack
 from extbnsl.networks.network import Network
 from extbnsl.networks.parameters import number_of_parameters
@@ -20,6 +18,7 @@ from extbnsl.parents.exhaustive.surviving import Survivors
 from extbnsl.proof.commits import Commits
 from extbnsl.proof.context import Context
 from extbnsl.proof.standing import Part
+from extbnsl.results.outputs import warnings_of_outputs
 from extbnsl.results.result import Result
 from extbnsl.scores.local import LocalScores
 from extbnsl.solver.families import warnings_of
@@ -67,8 +66,8 @@ def result_of(
     with context.stages.stage("verify", "scoring the network again from the data" if dataset else "") as summary:
         cost = _verified(network, cost, dataset, survivors.scores.score)
         summary.append(f"cost {cost:.6f}, acyclic")
-    of_bif = () if dataset is None else _of_bif(dataset)
-    for message in of_bif:
+    of_outputs = warnings_of_outputs(dataset)
+    for message in of_outputs:
         context.observer(Warned(message))
     return Result(
         status=status,
@@ -82,7 +81,7 @@ def result_of(
         seed=context.methods.seed,
         stats=_stats(solution, commits) | {"parameters": dataset and number_of_parameters(network, dataset)},
         options=options,
-        warnings=(*warnings_of(problem), *of_bif),
+        warnings=(*warnings_of(problem), *of_outputs),
         local_scores=survivors.scores,
         digest=problem.fingerprint,
         dataset=dataset,
@@ -139,15 +138,6 @@ def _certificate(names: tuple[str, ...], solution: Solution) -> Certificate:
         proof = CLUSTERS if passes else SEARCH
         components.append(CertifiedComponent(own, _proved_bound(part), proof, passes, least))
     return Certificate(tuple(components))
-
-
-def _of_bif(dataset: Dataset) -> tuple[str, ...]:
-    """A warning if the BIF file of a network cannot have the names and states of the data."""
-    replaced = other_words(dataset.names, dataset.states)
-    if replaced == 0:
-        return ()
-    names = counted(replaced, "name or state", "names or states")
-    return (f"network.bif spells {names} in another way, since BIF takes few characters: its first lines tell which.",)
 
 
 def _verified(network: Network, cost: float, dataset: Dataset | None, score: str) -> float:
