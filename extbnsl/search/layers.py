@@ -27,9 +27,9 @@ from extbnsl.search.state import SearchState, start_state
 from extbnsl.search.storing import stored, with_closed_stored
 from extbnsl.search.tasks import Expansion, Layer, expand_block, ready_sources, source_weights, sources_bytes
 
-TASKS_PER_THREAD = 8  # in one layer, if it is large enough
+TASKS_PER_THREAD = 4  # in one layer, at least, if it is large enough; twice as many cost a tenth more CPU time
 LEAST_SOURCES = 1 << 16  # nodes that a task expands, if there are so many
-CACHE_BYTES = 1 << 24  # of a problem's tables beyond which a node takes ten times as long, and tasks have an eighth
+CACHE_BYTES = 1 << 24  # of a problem's tables beyond which a node takes ten times as long, so that tasks are smaller
 MOST_TASK_BYTES = 64 << 20
 LEAST_TASK_BYTES = 1 << 20
 ENOUGH_TASK_BYTES = 4 << 20  # with less, tasks are so small that it is better to have fewer of them
@@ -242,7 +242,7 @@ def _blocks_left(state: SearchState, problem: SearchProblem, task_bytes: int, ta
     highs = np.concatenate([run.fence_highs for run in runs])
     nodes, partitions = _added([run.fence_nodes for run in runs]), _added([run.fence_partitions for run in runs])
     weights = source_weights(partitions, nodes, problem, state.layer.size)
-    sources = LEAST_SOURCES if problem.bytes <= CACHE_BYTES else LEAST_SOURCES // 8
+    sources, tasks = (LEAST_SOURCES, tasks) if problem.bytes <= CACHE_BYTES else (LEAST_SOURCES // 8, 2 * tasks)
     least = int(weights[-1]) * sources // max(sources, state.layer.nodes)
     most = min(max(least, int(weights[-1]) // tasks), task_bytes)
     return plan(highs, weights, problem.high_bits, state.position, most)

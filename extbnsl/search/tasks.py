@@ -198,21 +198,30 @@ def _expanded(task: _Task, block: Block) -> Iterator[_Piece]:
         np.empty(most, np.int64),
         np.empty(most, np.uint64),
     )
+    kept = _new_kept(0)
     while True:
         count, room = next_targets(streams, task.sources, low_bits, task.size, task.room, found)
         if count == 0:
             return
-        yield _piece(task, found.some(count), room)
+        if room > kept.lows.size:  # rarely: every piece uses the same memory, which stays in the cache
+            kept = _new_kept(room)
+        yield _piece(task, found.some(count), kept)
 
 
-def _piece(task: _Task, targets: Targets, room: int) -> _Piece:
-    """The nodes, `room` or fewer, of the targets."""
-    problem, counts = task.problem, np.zeros(targets.highs.size, np.int64)
-    kept = Kept(np.empty(room, np.uint16), np.empty(room), np.empty(room, np.uint8), np.empty(room, np.uint8), counts)
+def _new_kept(room: int) -> Kept:
+    """Room for so many nodes of one call of the kernel."""
+    columns = np.empty(room, np.uint16), np.empty(room), np.empty(room, np.uint8), np.empty(room, np.uint8)
+    return Kept(*columns, np.empty(CHUNK_TARGETS, np.int64))
+
+
+def _piece(task: _Task, targets: Targets, kept: Kept) -> _Piece:
+    """The nodes of the targets, which `kept` has room for."""
+    problem, counts = task.problem, kept.counts[: targets.highs.size]
+    counts[:] = 0  # of those that a halt leaves alone
     tables = None if problem.score_cache else problem.parent_graphs
     edges, end, least = expand(targets, task.sources, tables, problem.rules, kept, task.halt)
     starts = np.concatenate([np.zeros(1, np.int64), counts[counts > 0]]).cumsum()
-    # copies, because there was room for more
+    # copies, because the next piece uses the same room
     lows, leaf = kept.lows[:end].copy(), kept.leaf[:end].copy()
     g, successors = kept.g[:end].copy(), kept.successors[:end].copy()
     new = _inherited(task, targets, counts, lows)
