@@ -84,7 +84,7 @@ def _effort_rows(stats: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield "seconds", told or f"{stats['seconds']:.1f}"
     if "states" in stats:
         yield "states", f"{sum(stats['states'].values()):,}"
-        yield "trapped", _trapped(stats["trapped"], len(stats["states"]))
+        yield "trapped", _trapped(stats)
         yield "unfinished", "" if not (open_ := stats["unfinished"]) else in_full(len(open_), "variable")
     if {"nodes_kept", "nodes_generated", "parent_sets"} <= stats.keys():
         nodes, edges = counted(stats["nodes_kept"], "node"), counted(stats["nodes_generated"], "edge")
@@ -94,11 +94,14 @@ def _effort_rows(stats: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield "at most", f"{memory} of memory, {disk} of disk"
 
 
-def _trapped(trapped: list[str] | None, variables: int) -> str:
-    """For how many variables K3 was trapped; empty if that is not known, as after K3 alone."""
+def _trapped(stats: Mapping[str, Any]) -> str:
+    """At how many of the variables of which that is known K3 was trapped; empty if it is of none, as after K3 alone."""
     from extbnsl.figures import in_full
 
-    return "" if trapped is None else f"K3 at {len(trapped)} of {in_full(variables, 'variable')}"
+    if stats["trapped"] is None:
+        return ""
+    known = stats["states"].keys() - set(stats["unfinished"]) | set(stats["trapped"])
+    return f"K3 at {len(stats['trapped'])} of {in_full(len(known), 'variable')}"
 
 
 def _ordered_lines(document: Mapping[str, Any], stats: Mapping[str, Any]) -> Iterator[str]:

@@ -74,9 +74,10 @@ def choose_parents(
 ) -> tuple[list[Choice], str | None]:
     """A choice for each variable, in the order, and the reason if the search was stopped.
 
-    K3 goes over all children first, so that a stop leaves a good network; an exact method over those with the most
-    predecessors first, which take longest. A child that nothing was done for has no parents. Raises BudgetError if
-    `memory`, in bytes, does not do. Beside what the methods take, a child takes O(N log N) for each 64 bits of a row.
+    K3 goes over all children first, so that a stop leaves a good network; then an exact method does, the children with
+    the fewest predecessors first, so that as many as possible are finished. A child that nothing was done for has no
+    parents. Raises BudgetError if `memory`, in bytes, does not do. Beside what the methods take, a child takes
+    O(N log N) for each 64 bits of a row.
     """
     _check_memory(problem, workers.threads, memory)
     places = range(len(problem.order))
@@ -84,13 +85,13 @@ def choose_parents(
 
     def keep(choice: Choice) -> None:
         before = choices.get(choice.child)
-        if before is None or choice.complete or choice.cost < before.cost:
+        if before is None or choice.complete or choice.cost <= before.cost:
             choices[choice.child] = choice
 
     stopped = None
     try:
         for method in dict.fromkeys((K3, problem.methods.method)):
-            tasks = ((problem, method, place, workers.halt) for place in reversed(places))
+            tasks = ((problem, method, place, workers.halt) for place in places)
             for done, choice in enumerate(workers.stream(choose, tasks, AHEAD * workers.threads, keep), start=1):
                 keep(choice)
                 observer(StageAdvanced(STAGE, done, len(places), "variables", detail=method))
