@@ -45,50 +45,58 @@ def order_network(
     """
     for value in (claim, methods, budgets):
         value.check()
-    began, cpu = compiling.clock(), cpu_seconds()
     granted = replace(budgets, disk=0).granted(Path())
     problem = order_problem(dataset, order, claim, methods)
     stages, deadline = Stages(observer, {}), granted.deadline()
     observer(Begun())
     for message in (*dataset.warnings, *filter(None, [cache_warning()])):
         observer(Warned(message))
+    began, cpu = compiling.clock(), cpu_seconds()
     with Workers(granted.threads, lambda: stop() or (TIME_LIMIT if deadline.passed() else None)) as workers:
         lower_bound = _bound_of_all_networks(dataset, problem, claim, workers)
         with stages.stage(STAGE, f"{in_full(dataset.variables, 'variable')} under an order") as summary:
             choices, stopped = choose_parents(problem, workers, granted.memory, observer)
             summary.append(f"{in_full(sum(choice.states for choice in choices), 'state')} visited")
+    result = _result(problem, choices, lower_bound, claim, stages)
+    spent = {"seconds": compiling.clock() - began, "cpu_seconds": cpu_seconds() - cpu, "peak_rss_bytes": peak_rss()}
+    return replace(
+        result,
+        status=stopped or HEURISTIC,
+        stats={**result.stats, **spent, "peak_disk_bytes": 0},
+        options=claim.document() | methods.document() | granted.document(),
+    )
+
+
+def _result(
+    problem: OrderProblem, choices: Sequence[Choice], lower_bound: float, claim: Claim, stages: Stages
+) -> Result:
+    """The result of the choices, the network scored again; what the solve took is yet to be told."""
+    dataset = problem.dataset
     network = Network(dataset.names, tuple(c.parents for c in sorted(choices, key=lambda choice: choice.child)))
     with stages.stage("verify", "scoring the network again from the data") as summary:
         cost = verified(network, math.fsum(choice.cost for choice in choices), dataset, claim.score)
         summary.append(f"cost {cost:.6f}, acyclic")
     of_outputs = warnings_of_outputs(dataset)
     for message in of_outputs:
-        observer(Warned(message))
-    spent = {
-        "parameters": number_of_parameters(network, dataset),
-        "stages": stages.seconds,
-        "seconds": compiling.clock() - began,
-        "cpu_seconds": cpu_seconds() - cpu,
-        "peak_rss_bytes": peak_rss(),
-        "peak_disk_bytes": 0,
-    }
+        stages.observer(Warned(message))
     return Result(
-        status=stopped or HEURISTIC,
+        status=HEURISTIC,
         network=network,
         cost=cost,
         lower_bound=min(cost, lower_bound),
         upper_bound=cost,
-        order=tuple(order),
+        order=problem.order,
         score=claim.score,
         max_parents=claim.max_parents,
         seed=0,
-        stats=_found(problem, choices) | spent,
-        options=claim.document() | methods.document() | granted.document(),
+        stats=_found(problem, choices)
+        | {"parameters": number_of_parameters(network, dataset), "stages": stages.seconds},
+        options={},
         warnings=(*dataset.warnings, *of_outputs),
         local_scores=None,
         digest=dataset.fingerprint,
         dataset=dataset,
-        order_optimal=True if methods.exact and all(choice.complete for choice in choices) else None,
+        order_optimal=True if problem.methods.exact and all(choice.complete for choice in choices) else None,
     )
 
 

@@ -24,7 +24,7 @@ from extbnsl.scores.score import ParameterScore
 
 STAGE = "parents"
 AHEAD = 4  # tasks per thread
-SLOT_BYTES = 100  # of hash tables, sorted keys and the like, for each row
+SLOT_BYTES = 150  # of hash tables, counts, sorted keys and the like, for each row
 
 
 @dataclass(frozen=True)
