@@ -165,37 +165,46 @@ def _join(number, place, members, closed):
 
 
 @inlined
-def _is_new(number, place, members, closed, rule):
-    """Whether a closed set is to generate what it makes with the candidate; fills `members`.
-
-    Greedy selection generates a set when it is scored, so the set itself is closed if another one has generated it.
-    """
-    own = _join(number, place, members, closed)
-    if own == MISSING or rule.selection == SEQUENTIAL:
-        return own != MISSING
+def _earlier(number, place, own, members, guess, closed):
+    """Which member of a closed set another set, closed before it, has not, that generates the same with the candidate;
+    MISSING if there is none. members: all together, the candidate at `own`. guess: the member that is tried first."""
+    size = np.int64(closed.sizes[number])
     hash_ = closed.hashes[number] + place_hash(place)
-    size = np.int64(closed.sizes[number]) + 1
-    if rule.selection == GREEDY:
-        return find(hash_, members, size, NOBODY, closed) == MISSING
-    for k in range(size):
-        if k != own:
-            other = find(hash_ - place_hash(members[k]), members, size, k, closed)
-            if other != MISSING and other < number:
-                return False
-    return True
+    for step in range(size):
+        k = guess + step
+        k -= size if k >= size else 0
+        other = find(hash_ - place_hash(closed.members[number, k]), members, size + 1, k + (k >= own), closed)
+        if other != MISSING and other < number:
+            return k
+    return MISSING
 
 
 @inlined
 def _next_place(number, begin, end, members, candidates, closed, rule):
     """The first place in [begin, end) of a candidate with which a closed set generates a set that is not pruned; `end`
-    if there is none."""
+    if there is none.
+
+    Greedy selection generates a set when it is scored, so the set itself is closed if another one has generated it.
+    """
+    guess = np.int64(0)
     for place in range(begin, end):
         configurations = grown(closed.configurations[number], candidates.arities[place])
         penalty = family_penalty(rule.parameter, rule.arity, configurations)
         if penalty >= closed.ceilings[number]:
             return end  # all of a stream from there on have so many configurations or more
-        if penalty < closed.ceilings[1 + place] and _is_new(number, place, members, closed, rule):
-            return place
+        own = _join(number, place, members, closed)
+        if own == MISSING or penalty >= closed.ceilings[1 + place]:
+            continue
+        if rule.selection == INDEPENDENCE:
+            earlier = _earlier(number, place, own, members, guess, closed)
+            if earlier != MISSING:
+                guess = earlier  # it often is the same for the next candidate
+                continue
+        elif rule.selection == GREEDY:
+            size = np.int64(closed.sizes[number]) + 1
+            if find(closed.hashes[number] + place_hash(place), members, size, NOBODY, closed) != MISSING:
+                continue
+        return place
     return end
 
 
