@@ -12,12 +12,12 @@ the sets Π + Y that no other has generated before. They differ in which generat
 
 **The open list** need not hold what is generated. The sets that Π generates with candidates of one arity follow each
 other by the gain of the candidate, whatever Π is: M(Π) - gain(Y) + penalty(Π) r_Y is never less for a smaller gain, nor
-is it once rounded. So a *stream* for each Π and arity stands for them in the heap by its next set, and whatever comes
-out of the heap is what would come out of one with every set in it: each set is in one stream, that of the first closed
-set that generates it; equals are ordered by the number of that set, then by the candidate's place, which is the order
-within streams too. Whether another set generated Π + Y before is known when Π is closed and never changes: one of its
-subsets with one member less was closed before. A heap so has at most as many streams as sets are closed, for each
-arity. The other two selections have one stream for each Π.
+is it once rounded. So a *stream* for each Π and arity stands for them in the heap by its next set, and the sets come
+out of the heap as they would if each were in it: by key, equals by the number of Π, then by the candidate's place,
+which is the order within streams too. A set comes out once for each closed subset with one member less; that of the
+subset that was closed first counts, which generated the set, and the others are dropped. The subsets' numbers tell, and
+those never change, so this needs no list of what was generated. There are as many streams as closed sets at most, for
+each arity. The other two selections have one stream for each Π.
 
 **Pruning.** P is dominated, as all its supersets are, if its penalty alone is at least the cost of a subset, or the cap
 of a member (see Candidates): the least of these that is known is its ceiling. Theorem 2 says so of a P whose penalty is
@@ -137,79 +137,42 @@ def approximate_cost(misfit, gain, penalty):
 
 
 @inlined
+def _penalty(number, place, candidates, closed, rule):
+    """The penalty of a closed set with the candidate at a place."""
+    configurations = grown(closed.configurations[number], candidates.arities[place])
+    return family_penalty(rule.parameter, rule.arity, configurations)
+
+
+@inlined
 def _key(number, place, begun, candidates, closed, rule):
     """The key of the set that closed set `number` generates with the candidate at a place."""
     if rule.selection == SEQUENTIAL:
         return np.float64(closed.sizes[number])
     if rule.selection == GREEDY:
         return BEGUN if begun else closed.costs[number]
-    configurations = grown(closed.configurations[number], candidates.arities[place])
-    penalty = family_penalty(rule.parameter, rule.arity, configurations)
+    penalty = _penalty(number, place, candidates, closed, rule)
     return approximate_cost(closed.misfits[number], candidates.gains[place], penalty)
 
 
 @inlined
-def _join(number, place, members, closed):
-    """members = those of a closed set and one at a place; returns where it is among them, MISSING if it was there."""
-    size = closed.sizes[number]
-    at = size
-    while at > 0 and closed.members[number, at - 1] > place:
-        members[at] = closed.members[number, at - 1]
-        at -= 1
-    if at > 0 and closed.members[number, at - 1] == place:
-        return MISSING
-    members[at] = place
-    for k in range(at):
-        members[k] = closed.members[number, k]
-    return np.int64(at)
-
-
-@inlined
-def _earlier(number, place, own, members, guess, closed):
-    """Which member of a closed set another set, closed before it, has not, that generates the same with the candidate;
-    MISSING if there is none. members: all together, the candidate at `own`. guess: the member that is tried first."""
+def _next_place(number, begin, end, candidates, closed, rule):
+    """The first place in [begin, end) of a candidate that a closed set lacks and with which it is not pruned; `end` if
+    there is none."""
     size = np.int64(closed.sizes[number])
-    hash_ = closed.hashes[number] + place_hash(place)
-    for step in range(size):
-        k = guess + step
-        k -= size if k >= size else 0
-        other = find(hash_ - place_hash(closed.members[number, k]), members, size + 1, k + (k >= own), closed)
-        if other != MISSING and other < number:
-            return k
-    return MISSING
-
-
-@inlined
-def _next_place(number, begin, end, members, candidates, closed, rule):
-    """The first place in [begin, end) of a candidate with which a closed set generates a set that is not pruned; `end`
-    if there is none.
-
-    Greedy selection generates a set when it is scored, so the set itself is closed if another one has generated it.
-    """
-    guess = np.int64(0)
     for place in range(begin, end):
-        configurations = grown(closed.configurations[number], candidates.arities[place])
-        penalty = family_penalty(rule.parameter, rule.arity, configurations)
+        penalty = _penalty(number, place, candidates, closed, rule)
         if penalty >= closed.ceilings[number]:
             return end  # all of a stream from there on have so many configurations or more
-        own = _join(number, place, members, closed)
-        if own == MISSING or penalty >= closed.ceilings[1 + place]:
-            continue
-        if rule.selection == INDEPENDENCE:
-            earlier = _earlier(number, place, own, members, guess, closed)
-            if earlier != MISSING:
-                guess = earlier  # it often is the same for the next candidate
-                continue
-        elif rule.selection == GREEDY:
-            size = np.int64(closed.sizes[number]) + 1
-            if find(closed.hashes[number] + place_hash(place), members, size, NOBODY, closed) != MISSING:
-                continue
-        return place
+        k = 0
+        while k < size and closed.members[number, k] != place:
+            k += 1
+        if k == size and penalty < closed.ceilings[1 + place]:
+            return place
     return end
 
 
 @inner
-def _open(number, members, candidates, closed, streams, rule):
+def _open(number, candidates, closed, streams, rule):
     """Open the streams of a closed set that is not empty."""
     size = np.int64(closed.sizes[number])
     if size >= rule.parents:
@@ -219,17 +182,17 @@ def _open(number, members, candidates, closed, streams, rule):
         after = closed.members[number, size - 1] + 1
     for a in range(rule.first.size - 1):
         end = rule.first[a + 1]
-        place = _next_place(number, max(after, rule.first[a]), end, members, candidates, closed, rule)
+        place = _next_place(number, max(after, rule.first[a]), end, candidates, closed, rule)
         if place < end:
             _push(_key(number, place, False, candidates, closed, rule), number, place, streams)
 
 
 @inlined
-def _advance_first(members, candidates, closed, streams, rule):
+def _advance_first(candidates, closed, streams, rule):
     """Let the first stream stand for its next set, or end."""
     number, place = np.int64(streams.numbers[0]), np.int64(streams.places[0])
     end = np.int64(rule.ends[place])
-    place = _next_place(number, place + 1, end, members, candidates, closed, rule)
+    place = _next_place(number, place + 1, end, candidates, closed, rule)
     if place < end:
         _replace_first(_key(number, place, True, candidates, closed, rule), number, place, streams)
     else:
@@ -250,19 +213,41 @@ def begin(candidates, closed, streams, rule):
         closed.least[number] = min(closed.costs[number], closed.costs[0])
         closed.ceilings[number] = min(closed.least[number], candidates.caps[place])
     for number in range(1, closed.used[0]):
-        _open(number, members, candidates, closed, streams, rule)
+        _open(number, candidates, closed, streams, rule)
 
 
 @inlined
-def _ceiling(hash_, members, size, closed):
-    """The least ceiling, and the least cost that is known, of the closed subsets with one member less."""
+def _join(number, place, members, closed):
+    """members = those of a closed set and the candidate at a place, which it lacks; returns how many they are."""
+    size = np.int64(closed.sizes[number])
+    at = size
+    while at > 0 and closed.members[number, at - 1] > place:
+        members[at] = closed.members[number, at - 1]
+        at -= 1
+    members[at] = place
+    for k in range(at):
+        members[k] = closed.members[number, k]
+    return size + 1
+
+
+@inlined
+def _bounds(hash_, members, size, number, closed, rule):
+    """The least ceiling, and the least cost that is known, of the closed subsets with one member less; and whether none
+    but the closed set `number` has generated the set.
+
+    Independence selection generates sets when it closes one, so the subset that was closed first did. Greedy selection
+    scores the sets that it generates at once. Of sequential selection each set is in one stream.
+    """
     ceiling, least = np.inf, np.inf
     for k in range(size):
         other = find(hash_ - place_hash(members[k]), members, size, k, closed)
         if other != MISSING:
+            if rule.selection == INDEPENDENCE and other < number:
+                return ceiling, least, False
             ceiling = min(ceiling, closed.ceilings[other])
             least = min(least, closed.least[other])
-    return ceiling, least
+    new = rule.selection != GREEDY or find(hash_, members, size, NOBODY, closed) == MISSING
+    return ceiling, least, new
 
 
 @njit
@@ -274,23 +259,21 @@ def explore(sets, candidates, closed, streams, rule, data, splits, halt):
     scored = 0
     while scored < sets and streams.used[0] and closed.used[0] < closed.costs.size and not halt[0]:
         number, place = np.int64(streams.numbers[0]), np.int64(streams.places[0])
-        _advance_first(members, candidates, closed, streams, rule)
-        _join(number, place, members, closed)
-        size = np.int64(closed.sizes[number]) + 1
+        _advance_first(candidates, closed, streams, rule)
+        size = _join(number, place, members, closed)
         hash_ = closed.hashes[number] + place_hash(place)
-        configurations = grown(closed.configurations[number], candidates.arities[place])
-        penalty = family_penalty(rule.parameter, rule.arity, configurations)
-        ceiling, least = _ceiling(hash_, members, size, closed)
-        if penalty >= min(ceiling, closed.ceilings[1 + place]):
+        ceiling, least, new = _bounds(hash_, members, size, number, closed, rule)
+        ceiling = min(ceiling, closed.ceilings[1 + place])
+        penalty = _penalty(number, place, candidates, closed, rule)
+        if not new or penalty >= ceiling:
             continue
-        if rule.selection == GREEDY and find(hash_, members, size, NOBODY, closed) != MISSING:
-            continue  # since the stream was opened
         for k in range(size):
             parents[k] = candidates.variables[members[k]]
         own = misfit(rule.child, parents, size, data, splits)
-        new = insert(hash_, members, size, own, penalty, configurations, closed)
-        closed.least[new] = min(least, closed.costs[new])
-        closed.ceilings[new] = min(min(ceiling, closed.ceilings[1 + place]), closed.costs[new])
+        configurations = grown(closed.configurations[number], candidates.arities[place])
+        made = insert(hash_, members, size, own, penalty, configurations, closed)
+        closed.least[made] = min(least, closed.costs[made])
+        closed.ceilings[made] = min(ceiling, closed.costs[made])
         scored += 1
-        _open(new, members, candidates, closed, streams, rule)
+        _open(made, candidates, closed, streams, rule)
     return scored
