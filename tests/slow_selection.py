@@ -6,7 +6,7 @@ import math
 import numpy as np
 
 from extbnsl.parents.explored.candidates import ROUNDING
-from extbnsl.parents.explored.misfit import misfits, new_splits
+from extbnsl.parents.explored.misfit import misfits, new_splits, single_misfits
 from extbnsl.scores.score import penalty_of
 
 
@@ -22,7 +22,8 @@ class SlowSelection:
         self.misfits = {frozenset(): float(data.entropies[child])}
         self.ceilings, self.scored = {}, []
         self.close(frozenset(), math.inf)
-        singles = {v: self.measured([v]) for v in range(data.variables) if v != child}
+        self.single = single_misfits(child, data, np.zeros(1, np.uint8)).tolist()
+        singles = {v: self.single[v] for v in range(data.variables) if v != child}
         kept = [v for v in singles if self.penalty([v]) < self.cap(v)]
         self.order = sorted(kept, key=lambda v: (data.arities[v], singles[v], v))
         for v in self.order:
@@ -50,7 +51,7 @@ class SlowSelection:
 
     def close(self, parents, cap):
         if parents:
-            self.misfits[parents] = self.measured(parents)
+            self.misfits[parents] = self.measured(parents) if len(parents) > 1 else self.single[min(parents)]
         self.ceilings[parents] = min(
             [cap, self.cost(parents)] + [self.ceilings[other] for other in self.below(parents)]
         )

@@ -5,9 +5,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from extbnsl.kernels.compiler import njit
 from extbnsl.parents.explored.columns import Columns
-from extbnsl.parents.explored.misfit import misfit, new_splits
+from extbnsl.parents.explored.misfit import single_misfits
 from extbnsl.scores.score import penalty_of
 
 ROUNDING = 1e-9  # of sums of m ln m, per nat
@@ -31,22 +30,6 @@ class Candidates(NamedTuple):
     alone: float
 
 
-@njit
-def _single_misfits(child, data, splits, halt):
-    """N H(child | v) for each variable v, in nats: float64 (n,); not a number for the child and, when halt[0] is set,
-    for the rest."""
-    n = data.arities.size
-    found = np.full(n, np.nan)
-    members = np.empty(1, np.int32)
-    for v in range(n):
-        if halt[0]:
-            break
-        if v != child:
-            members[0] = v
-            found[v] = misfit(child, members, 1, data, splits)
-    return found
-
-
 def find_candidates(child: int, data: Columns, parameter: float, halt: NDArray[np.uint8]) -> Candidates:
     """The candidates of a child, by the exact cost of each as its single parent. O(n N).
 
@@ -55,7 +38,7 @@ def find_candidates(child: int, data: Columns, parameter: float, halt: NDArray[n
     supersets, whose penalties are larger: the cap of Y. None is a candidate whose cap its own penalty reaches.
     (The entropy bound of de Campos et al. 2018.) When halt[0] is set, some are missing.
     """
-    single = _single_misfits(child, data, new_splits(child, 1, data), halt)
+    single = single_misfits(child, data, halt)
     alone = float(data.entropies[child])
     arities = data.arities.astype(np.float64)
     explained = np.minimum(alone, data.entropies) * (1.0 + ROUNDING)

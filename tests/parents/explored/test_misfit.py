@@ -10,7 +10,7 @@ from naive import family_cost
 
 from extbnsl.parents.explored import misfit
 from extbnsl.parents.explored.columns import bit_columns
-from extbnsl.parents.explored.misfit import MOST_SLOTS, misfits, new_splits, splits_bytes
+from extbnsl.parents.explored.misfit import MOST_SLOTS, misfits, new_splits, single_misfits, splits_bytes
 from extbnsl.scores.score import penalty_of
 
 SETTINGS = settings(deadline=None, max_examples=60, suppress_health_check=list(HealthCheck))
@@ -44,6 +44,10 @@ def test_splits_and_records_give_the_misfit(seed, n, records, largest_arity):
         assert BY_RECORDS(child, members, members.size, data, splits) == pytest.approx(expected, abs=1e-9)
         for room in (without_slots, splits):
             assert misfits(child, members[None, :], data, room) == pytest.approx(expected, abs=1e-9)
+    single = single_misfits(child, data, np.zeros(1, np.uint8))
+    assert np.isnan(single).nonzero()[0].tolist() == [child]
+    for v in parents:
+        assert single[v] == pytest.approx(misfit_of(dataset.codes, data.arities, child, [v]), abs=1e-9)
 
 
 def test_many_states_and_many_cells():
