@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from extbnsl.kernels.bits import popcount, u64
+from extbnsl.kernels.bits import lowest, popcount, u64
 from extbnsl.kernels.compiler import inlined, inner, njit
 from extbnsl.kernels.varsets import WORD_BITS
 from extbnsl.parents.explored.columns import Columns
@@ -87,14 +87,27 @@ def _spread(counts, mlogm):
     return mlogm[records] - states
 
 
-@inlined
-def _make_column(v, data, splits):
-    """Make the columns of a variable unless they are there."""
-    if not splits.made[v]:
-        splits.made[v] = True
-        for i in range(splits.at.size):
-            bit = splits.at[i]
-            splits.columns[data.first[v] + data.codes[v, i], bit >> 6] |= u64(1) << u64(bit & 63)
+@inner
+def _make_columns(v, data, splits):
+    """Make the columns of a variable, record by record but for those of its most usual state: they are the rest."""
+    first, columns, present = data.first[v], splits.columns, splits.parts[0]
+    usual = np.int64(0)
+    for s in range(1, data.arities[v]):
+        usual = s if data.counts[first + s] > data.counts[first + usual] else usual
+    for w in range(present.size):
+        columns[first + usual, w] = present[w]
+    for s in range(data.arities[v]):
+        if s == usual or data.counts[first + s] == 0:
+            continue
+        for w in range(data.bits.shape[1]):
+            left = data.bits[first + s, w]
+            while left:
+                at = splits.at[(w << 6) + np.int64(lowest(left))]
+                left &= left - u64(1)
+                columns[first + s, at >> 6] |= u64(1) << u64(at & 63)
+        for w in range(present.size):
+            columns[first + usual, w] &= ~columns[first + s, w]
+    splits.made[v] = True
 
 
 @inlined
@@ -136,7 +149,8 @@ def _by_splits(child, members, size, data, splits):
     for t in range(counts.shape[1]):  # the walk uses them up
         counts[0, t] = data.counts[data.first[child] + t]
     for k in range(size):
-        _make_column(members[k], data, splits)
+        if not splits.made[members[k]]:
+            _make_columns(members[k], data, splits)
     total, depth = 0.0, 0
     state[0] = 0
     while depth >= 0:
