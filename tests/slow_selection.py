@@ -17,10 +17,10 @@ class SlowSelection:
     its module says: `ceilings` of closed sets. The misfits are the exploration's own, so that equals are the same.
     """
 
-    def __init__(self, data, child, parameter, max_parents):
+    def __init__(self, data, child, parameter, max_parents, whole=1):
         self.data, self.child, self.parameter, self.max_parents = data, child, parameter, max_parents
         self.misfits = {frozenset(): float(data.entropies[child])}
-        self.ceilings, self.scored = {}, []
+        self.ceilings, self.scored, self.whole = {}, [], whole
         self.close(frozenset(), math.inf)
         self.single = single_misfits(child, data, np.zeros(1, np.uint8)).tolist()
         singles = {v: self.single[v] for v in range(data.variables) if v != child}
@@ -87,7 +87,8 @@ def slow_independence(slow):
         number += 1
         for own, v in slow.generated(parents):
             if own not in open_list and own not in slow.misfits:
-                open_list[own] = (slow.approximate(parents, v), number, slow.order.index(v))
+                key = -math.inf if len(parents) < slow.whole else slow.approximate(parents, v)
+                open_list[own] = (key, number, slow.order.index(v))
 
     pruned = set()
     for v in slow.order:
@@ -104,8 +105,12 @@ def slow_greedy(slow):
     """The cheapest closed set that is not expanded generates all that it can."""
     numbers = {frozenset([v]): k for k, v in enumerate(slow.order)}
     expanded = set()
+
+    def key(own):
+        return (-math.inf if len(own) < slow.whole else slow.cost(own)), numbers[own]
+
     while waiting := numbers.keys() - expanded:
-        best = min(waiting, key=lambda own: (slow.cost(own), numbers[own]))
+        best = min(waiting, key=key)
         expanded.add(best)
         for own, _ in list(slow.generated(best)):
             if own not in slow.misfits and slow.try_next(own):

@@ -64,12 +64,13 @@ class Effort:
 @dataclass(frozen=True)
 class Exploration:
     """What is explored: the records, by one of the SELECTIONS, with parent sets of at most max_parents; parameter: what
-    a free parameter costs in nats."""
+    a free parameter costs in nats; whole: the size up to which all sets are scored before others."""
 
     data: Columns
     selection: str
     parameter: float
     max_parents: int | None
+    whole: int
 
 
 @dataclass(frozen=True)
@@ -84,15 +85,25 @@ class Explored:
 
 
 def exploration(
-    dataset: Dataset, selection: str = "independence", score: str = "mdl", max_parents: int | None = None
+    dataset: Dataset,
+    selection: str = "independence",
+    score: str = "mdl",
+    max_parents: int | None = None,
+    whole: int = 1,
 ) -> Exploration:
-    """The exploration of a data set; InputError for a selection, a score or a limit that there is not."""
+    """The exploration of a data set; InputError for a selection, a score or a size that there is not.
+
+    With `whole` 2 all pairs are scored first. Where the budget has room for them they are worth it: a search over
+    orders needs families for a child whose best parents come after it.
+    """
     if selection not in SELECTIONS:
         raise InputError(f"selection: {selection!r} is none of {', '.join(SELECTIONS)}; give one of these.")
     if max_parents is not None and max_parents < 0:
         raise InputError(f"max_parents: {max_parents} is negative; give 0 or more.")
+    if whole < 1:
+        raise InputError(f"whole: {whole} is less than 1; give the size up to which all parent sets are scored.")
     parameter = score_named(score).parameter(dataset.records)
-    return Exploration(bit_columns(dataset), selection, parameter, max_parents)
+    return Exploration(bit_columns(dataset), selection, parameter, max_parents, whole)
 
 
 def explored_families(
@@ -168,7 +179,7 @@ def _rule(child: int, problem: Exploration, candidates: Candidates) -> Rule:
     first = candidates.classes if selection == INDEPENDENCE else np.unique([0, m])
     ends = np.repeat(first[1:], np.diff(first)).astype(np.int32)
     parents = _most_parents(problem, arity, candidates)
-    return Rule(selection, parents, child, arity, problem.parameter, ends, first)
+    return Rule(selection, problem.whole, parents, child, arity, problem.parameter, ends, first)
 
 
 def _most_parents(problem: Exploration, arity: int, candidates: Candidates) -> int:

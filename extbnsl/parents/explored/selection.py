@@ -10,6 +10,8 @@ the sets Π + Y that no other has generated before. They differ in which generat
   By Theorem 1 M(P) is that less N ii(Π; Y; X), with the interaction information ii = I(Π; Y | X) - I(Π; Y), and
   |ii| <= min(H(X), H(Π), H(Y)) (Corollary 1).
 
+Before that, all sets of up to `whole` parents can be scored, by size: the paper's selections have single ones alone.
+
 **The open list** need not hold what is generated. The sets that Π generates with candidates of one arity follow each
 other by the gain of the candidate, whatever Π is: M(Π) - gain(Y) + penalty(Π) r_Y is never less for a smaller gain, nor
 is it once rounded. So a *stream* for each Π and arity stands for them in the heap by its next set, and the sets come
@@ -40,7 +42,7 @@ from extbnsl.parents.explored.misfit import misfit
 from extbnsl.scores.penalty import family_penalty, grown
 
 SEQUENTIAL, GREEDY, INDEPENDENCE = 0, 1, 2
-BEGUN = -np.inf  # the key of a stream that goes before all others
+BEGUN = -np.inf  # the key of streams that go before all others
 
 
 class Streams(NamedTuple):
@@ -57,11 +59,12 @@ class Streams(NamedTuple):
 
 
 class Rule(NamedTuple):
-    """What is explored. selection: one of the three; parents: the largest size of a set; arity of the child and
-    parameter: what the penalty takes; ends (m,) int32: the place behind the last one of a candidate's stream, first
-    int64: the first place of each stream, and m."""
+    """What is explored. selection: one of the three; whole: the size up to which all sets come first; parents: the
+    largest size of a set; arity of the child and parameter: what the penalty takes; ends (m,) int32: the place behind
+    the last one of a candidate's stream, first int64: the first place of each stream, and m."""
 
     selection: int
+    whole: int
     parents: int
     child: int
     arity: int
@@ -148,6 +151,8 @@ def _key(number, place, begun, candidates, closed, rule):
     """The key of the set that closed set `number` generates with the candidate at a place."""
     if rule.selection == SEQUENTIAL:
         return np.float64(closed.sizes[number])
+    if closed.sizes[number] < rule.whole:
+        return BEGUN
     if rule.selection == GREEDY:
         return BEGUN if begun else closed.costs[number]
     penalty = _penalty(number, place, candidates, closed, rule)

@@ -168,6 +168,7 @@ def test_what_cannot_be_asked_for(dataset):
     for options, words in (
         ({"selection": "random"}, "selection: 'random' is none of independence, greedy, sequential; give one of these"),
         ({"max_parents": -1}, "max_parents: -1 is negative"),
+        ({"whole": 0}, "whole: 0 is less than 1"),
         ({"score": "none"}, "none"),
     ):
         with pytest.raises(InputError, match=re.escape(words)):

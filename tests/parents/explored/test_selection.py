@@ -27,9 +27,9 @@ PLENTY = 1 << 28
 APPROXIMATE = called(approximate_cost)
 
 
-def scored(dataset, child, selection, max_parents=None, sets=10**6, slice_=10**6):
+def scored(dataset, child, selection, max_parents=None, sets=10**6, slice_=10**6, whole=1):
     """The parent sets that a selection scores after the single ones, in their order."""
-    problem = exploration(dataset, selection, "mdl", max_parents)
+    problem = exploration(dataset, selection, "mdl", max_parents, whole)
     candidates = find_candidates(child, problem.data, problem.parameter, GO_ON)
     rule = explore._rule(child, problem, candidates)
     closed, streams = new_closed(4096, rule.parents), new_streams(4096 * rule.first.size)
@@ -52,12 +52,12 @@ def tied_dataset(seed, n, records):
 
 @pytest.mark.parametrize("selection", SLOW)
 @SETTINGS
-@given(st.integers(0, 2**32), st.integers(1, 8), st.integers(1, 250), st.integers(1, 4), st.integers(1, 9))
-def test_sets_are_scored_in_the_order_of_the_slow_twin(selection, seed, n, records, max_parents, slice_):
+@given(st.integers(0, 2**32), st.integers(1, 8), st.integers(1, 250), st.integers(1, 4), st.integers(1, 3))
+def test_sets_are_scored_in_the_order_of_the_slow_twin(selection, seed, n, records, max_parents, whole):
     dataset = tied_dataset(seed, n, records)
     child = seed % n
-    found, problem, closed = scored(dataset, child, selection, max_parents, slice_=slice_)
-    slow = SlowSelection(problem.data, child, problem.parameter, max_parents)
+    found, problem, closed = scored(dataset, child, selection, max_parents, slice_=1 + seed % 9, whole=whole)
+    slow = SlowSelection(problem.data, child, problem.parameter, max_parents, whole)
     SLOW[selection](slow)
     assert found == slow.scored
     assert len(set(found)) == len(found)
@@ -72,6 +72,15 @@ def test_a_budget_of_sets_takes_the_first_ones(selection):
     assert len(everything) > 20
     for sets in (0, 1, 7, 20):
         assert scored(dataset, 3, selection, sets=sets)[0] == everything[:sets]
+
+
+@pytest.mark.parametrize("selection", SLOW)
+def test_all_pairs_come_first_if_asked_for(selection):
+    dataset = random_dataset(np.random.default_rng(5), 9, 400)
+    sizes = [len(own) for own in scored(dataset, 3, selection, whole=2)[0]]
+    pairs = len(scored(dataset, 3, selection, max_parents=2)[0])
+    assert set(sizes[:pairs]) == {2}
+    assert min(sizes[pairs:]) > 2
 
 
 def entropy(codes):
