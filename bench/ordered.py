@@ -1,9 +1,7 @@
 """`python -m bench.ordered`: the tables of Tian 2000 on samples of networks, beside the paper's. See README.md."""
 
 import argparse
-import gzip
 import os
-import re
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,6 +13,7 @@ import numpy as np
 from bench.table import aligned
 from extbnsl.claims import HEURISTIC
 from extbnsl.data import Dataset, read_csv
+from extbnsl.formats.bif_reader import read_bif
 from extbnsl.machine.budgets import Budgets, parse_duration
 from extbnsl.networks.network import Network
 from extbnsl.parents.ordered.methods import DFBNB, SUZUKI, OrderMethods
@@ -111,14 +110,14 @@ def read_sample(folder: Path, name: str) -> Sample:
     sampled = folder / "sampled"
     dataset = read_csv(sampled / f"{name}_{RECORDS}.csv.gz", arities=str(sampled / f"{name}.arities.txt"))
     plain = folder / "networks" / f"{name}.bif"
-    text = plain.read_text() if plain.exists() else gzip.decompress(plain.with_suffix(".bif.gz").read_bytes()).decode()
-    return Sample(name, dataset, structure(text, dataset.names))
+    truth = read_bif(plain if plain.exists() else plain.with_suffix(".bif.gz")).network
+    return Sample(name, dataset, over(dataset.names, truth))
 
 
-def structure(bif: str, names: Sequence[str]) -> Network:
-    """The network in a BIF text, over these names."""
-    families = re.findall(r"probability\s*\(\s*([^\s|)]+)\s*(?:\|([^)]*))?\)", bif)
-    return Network.from_names(names, {child: re.findall(r"[^\s,]+", parents) for child, parents in families})
+def over(names: Sequence[str], network: Network) -> Network:
+    """The network with its variables in the order of these names."""
+    parents = zip(network.names, network.parents, strict=True)
+    return Network.from_names(names, {child: [network.names[p] for p in own] for child, own in parents})
 
 
 HEAD = ["N", "states", "paper", "extra / missing", "paper", "K3 trapped", "CPU s"]

@@ -5,31 +5,22 @@ import gzip
 import numpy as np
 
 from bench import ordered
+from extbnsl.networks.network import Network
 
-BIF = """network unknown {
-}
-variable a {
-  type discrete [ 2 ] { x, y };
-}
-probability ( a ) {
-  table 0.5, 0.5;
-}
-probability ( b | a, c ) {
-  (x, x) 0.5, 0.5;
-}
-probability (c|a) {
-  (x) 0.5, 0.5;
-}
+STATES = "".join(f"variable {v} {{ type discrete [ 2 ] {{ x, y }}; }}\n" for v in "cba")
+BIF = f"""network unknown {{ }}
+{STATES}probability ( a ) {{ table 0.5, 0.5; }}
+probability ( b | a, c ) {{ default 0.5, 0.5; }}
+probability ( c | a ) {{ default 0.5, 0.5; }}
 """
+TRUTH = Network(("a", "b", "c"), ((), (0, 2), (0,)))
 
 
-def test_the_structure_of_a_network_is_read():
-    network = ordered.structure(BIF, ("a", "b", "c"))
-    assert network.parents == ((), (0, 2), (0,))
-    assert network.order() == (0, 2, 1)
-    other = ordered.structure("probability ( b | a )", ("a", "b", "c"))
-    assert ordered.arcs(other, network) == "0 / 2"
-    assert ordered.arcs(network, other) == "2 / 0"
+def test_arcs_are_compared():
+    other = ordered.over(("a", "b", "c"), Network(("b", "c", "a"), ((2,), (), ())))
+    assert other.parents == ((), (0,), ())
+    assert ordered.arcs(other, TRUTH) == "0 / 2"
+    assert ordered.arcs(TRUTH, other) == "2 / 0"
 
 
 def test_the_tables_have_a_row_for_each_number_of_records(tmp_path, capsys):
@@ -58,7 +49,6 @@ def test_a_lost_advantage_is_a_fault(tmp_path, monkeypatch):
     monkeypatch.setattr(ordered, "found", lambda *_: [])
     monkeypatch.setattr(ordered, "order_network", lambda *_, **__: None)
     monkeypatch.setattr(ordered.Sample, "first", lambda *_: None)
-    truth = ordered.structure(BIF, ("a", "b", "c"))
-    monkeypatch.setattr(ordered, "read_sample", lambda folder, name: ordered.Sample(name, None, truth))
+    monkeypatch.setattr(ordered, "read_sample", lambda folder, name: ordered.Sample(name, None, TRUTH))
     assert ordered.main(["--data", str(tmp_path), "--networks", "alarm", "--records", "500"]) == 0
     assert ordered.main(["--data", str(tmp_path), "--networks", "alarm", "--records", "500,1000"]) == 1
