@@ -21,6 +21,8 @@ from extbnsl.orders.sampling import random_order
 from extbnsl.orders.swaps import climb_by_swaps
 
 ORDERS = 8  # that are improved side by side
+FEW_ORDERS = 2  # where one takes seconds
+MANY_VARIABLES = 2000  # from which on that is so
 CLIMBS = 20  # of swaps, in a round
 NUMBER = 500  # of kicks, in a round
 
@@ -125,13 +127,14 @@ def _beginning(
     lists: ParentLists, seed: int, starts: Sequence[Sequence[int]]
 ) -> tuple[list[Order], list[NDArray[np.uint64]]]:
     """The orders to begin with, at least one of them random, and the states of their random numbers."""
-    states = list(np.random.default_rng(seed).integers(1, 2**63, size=(ORDERS, 1), dtype=np.uint64))
+    many = ORDERS if lists.variables < MANY_VARIABLES else FEW_ORDERS
+    states = list(np.random.default_rng(seed).integers(1, 2**63, size=(many, 1), dtype=np.uint64))
     orders = [random_order(state, lists) for state in states]
     if orders[0].size < lists.variables:
         raise InputError(
             "No choice of families is acyclic: give a variable that waits for others the empty parent set."
         )
-    for k, start in enumerate(starts[: ORDERS - 1]):
+    for k, start in enumerate(starts[: many - 1]):
         orders[k] = np.array(start, np.int32)
     return orders, states
 

@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from lists import cost_along, cost_of_network, random_lists
 from lists import given as as_given
+from patching import patch_everywhere
 
 from extbnsl.errors import InputError
 from extbnsl.machine.workers import Workers
@@ -79,7 +80,7 @@ def test_kicks_leave_an_order_of_the_cost_they_say(seed, n, widest, stopped):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_repeats_exactly_on_any_number_of_threads(method):
-    _, lists = random_lists(9, 12)
+    _, lists = random_lists(9, 8)
     first = search(lists, seed=4, method=method, rounds=2)
     for threads in (2, 5):
         again = search(lists, threads=threads, seed=4, method=method, rounds=2)
@@ -110,6 +111,14 @@ def test_an_order_to_begin_with_needs_no_network():
     found = search(parent_lists(as_given(families)), rounds=1, starts=[[0, 1, 2]] * 9)
     check(found, families)
     assert found.cost == 5.0
+
+
+def test_few_orders_of_many_variables_find_the_optimum_too(monkeypatch):
+    patch_everywhere(monkeypatch, "orders.population", "MANY_VARIABLES", 5)
+    families, lists = random_lists(6, 8, needy=0.5)
+    found = search(lists, rounds=6, starts=[range(8)] * 3)
+    check(found, families)
+    assert found.cost == pytest.approx(optimum(families), rel=1e-12)
 
 
 def test_without_a_network_there_is_none():
