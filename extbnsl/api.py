@@ -3,6 +3,7 @@
 Nothing heavy is imported before it is called.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any
@@ -84,6 +85,76 @@ def learn(
                 time_limit=None if time_limit is None else parse_duration(time_limit),
             ),
             Place(scratch=scratch, compress=plain(compress)),
+            observer=_observer(progress),
+        )
+    except ExtbnslError as error:
+        error.args = (in_python(str(error)),)
+        raise
+
+
+def order(
+    data: Any,
+    order: "Sequence[str]",
+    *,
+    method: str = "dfbnb-k3",
+    bound: str = "auto",
+    score: str = "mdl",
+    max_parents: int | None = None,
+    memory: int | str | None = None,
+    threads: int | None = None,
+    time_limit: float | str | None = None,
+    names: "list[str] | tuple[str, ...] | None" = None,
+    missing: str = "refuse",
+    na: "Texts" = None,
+    columns: "Texts" = None,
+    drop: "Texts" = None,
+    discrete: "Texts" = None,
+    discretise: "Texts" = None,
+    progress: "bool | Observer" = False,
+) -> "Result":
+    """The network of least cost among those that keep to an order of the variables; greedy with the method "k3".
+
+    `order`: the names of all variables, parents first. `method`: "dfbnb-k3" (Tian 2000), "suzuki" or "k3", and `bound`:
+    "auto", "own" or "fixed", see `extbnsl.parents.ordered.methods`. The other arguments are as for `learn`; but local
+    scores are no data. The status of the result is 'heuristic', and its `order_optimal` is True if no network of this
+    order costs less; its `stats` have the `states` that were visited for each variable, and the variables at which K3
+    was `trapped`. Raises InputError for what cannot be used, BudgetError if the memory does not do.
+    """
+    from extbnsl.arguments import plain
+    from extbnsl.claims import Claim
+    from extbnsl.data import Dataset
+    from extbnsl.data.advice import in_python
+    from extbnsl.errors import ExtbnslError, InputError
+    from extbnsl.machine.budgets import MINIMUM_MEMORY, Budgets, parse_duration, parse_size
+    from extbnsl.orders.given import positions
+    from extbnsl.parents.ordered.methods import OrderMethods
+    from extbnsl.solver.ordered import order_network
+
+    treated: Options = {
+        "missing": missing,
+        "na": na,
+        "columns": columns,
+        "drop": drop,
+        "discrete": discrete,
+        "discretise": discretise,
+    }
+    if isinstance(order, str):
+        raise InputError(f"order: {order!r} is a text; give a list of names.")
+    try:
+        dataset = _problem(data, names, treated)
+        if not isinstance(dataset, Dataset):
+            raise InputError("data: local scores cannot be ordered; give the data that they were computed from.")
+        given = [(f"order[{place}]", str(name)) for place, name in enumerate(order)]
+        return order_network(
+            dataset,
+            positions(given, dataset.names, "order", dataset.source),
+            Claim(score, plain(max_parents)),
+            OrderMethods(method, bound),
+            Budgets(
+                memory=None if memory is None else parse_size(memory, "memory", MINIMUM_MEMORY),
+                threads=plain(threads),
+                time_limit=None if time_limit is None else parse_duration(time_limit),
+            ),
             observer=_observer(progress),
         )
     except ExtbnslError as error:

@@ -7,6 +7,7 @@ from typing import Any
 from extbnsl.arguments import check_whole
 
 OPTIMAL = "optimal"  # no network is cheaper, but for the tolerance
+HEURISTIC = "heuristic"  # the method came to its end, and has no proof over all networks
 TIME_LIMIT = "time_limit"
 MEMORY_LIMIT = "memory_limit"
 DISK_LIMIT = "disk_limit"
@@ -14,7 +15,8 @@ INTERRUPTED = "interrupted"  # by a signal
 NOT_PROVED = "not_proved"  # there is no method that goes on
 
 STOP_REASONS = (TIME_LIMIT, MEMORY_LIMIT, DISK_LIMIT, INTERRUPTED, NOT_PROVED)
-STATUSES = (OPTIMAL, *STOP_REASONS)
+FINISHED = (OPTIMAL, HEURISTIC)  # there is nothing to go on with
+STATUSES = (*FINISHED, *STOP_REASONS)
 
 
 @dataclass(frozen=True)

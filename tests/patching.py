@@ -51,6 +51,12 @@ def as_they_stand(tables, n, *_):
     return Incumbent(order, improve_order(order, np.ones(1, np.uint64), 0, halt, tables)[1])
 
 
+def make_incumbents_poor(patch):
+    """The first network is that of the variables as they stand, and linear programs lead to none."""
+    patch.setattr("extbnsl.proof.incumbents.search_orders", as_they_stand)
+    patch.setattr("extbnsl.proof.prove.find_better_rounded", lambda *given: False)
+
+
 def make_thorough(patch):
     """Every search counts as one for which everything is worth doing."""
     patch_everywhere(patch, "proof.effort", "MANY_EDGES", 0)

@@ -8,7 +8,7 @@ import numpy as np
 from cases import dataset_of, random_dataset
 from disk import Disk
 from flat import solve
-from patching import as_they_stand, shrink
+from patching import make_incumbents_poor, shrink
 
 import extbnsl.proof.commits
 import extbnsl.proof.effort
@@ -39,7 +39,7 @@ def spill_and_commit(patch):
     shrink(patch, WIDEST=3, BESIDE_CLUSTERS=3, LOW_BITS=1, FENCE_NODES=2, LEAST_SOURCES=2, LEAST_TASK_BYTES=400)
     patch.setattr(extbnsl.proof.effort, "FEWEST_EDGES", 0)
     patch.setattr(extbnsl.proof.effort, "NODE_NS", -1e6)  # ancestral successors always seem to pay
-    patch.setattr(extbnsl.proof.incumbents, "search_orders", as_they_stand)
+    make_incumbents_poor(patch)
     patch.setattr(extbnsl.proof.incumbents, "FEWEST_NODES", 4)
     patch.setattr(extbnsl.search.layers.Room, "node_bytes", lambda room, threads: 0.0 if room.store else math.inf)
     patch.setattr(os, "fsync", lambda descriptor: None)

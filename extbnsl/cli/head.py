@@ -13,13 +13,18 @@ if TYPE_CHECKING:
     from extbnsl.claims import Claim
     from extbnsl.data import Dataset
     from extbnsl.machine.budgets import Budgets, Granted
+    from extbnsl.parents.ordered.methods import OrderMethods
     from extbnsl.proof.methods import Methods
     from extbnsl.scores.local import LocalScores
     from extbnsl.solver.place import Place
 
 
 def head(
-    problem: "Dataset | LocalScores", claim: "Claim", methods: "Methods", budgets: "Budgets", place: "Place"
+    problem: "Dataset | LocalScores",
+    claim: "Claim",
+    methods: "Methods | OrderMethods",
+    budgets: "Budgets",
+    place: "Place",
 ) -> Iterator[str]:
     """At most four lines; O(variables)."""
     from extbnsl.data.treatment import chosen

@@ -3,7 +3,7 @@
 import contextlib
 import sys
 import traceback
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -50,6 +50,16 @@ class Asked(NamedTuple):
     place: "Place"
 
 
+class Work(NamedTuple):
+    """What a session does: the first lines that it says, what gives the result, what it says at the first signal, and
+    the command and the data options, which the result remembers."""
+
+    head: Iterable[str]
+    result: "Callable[[Observer], Result]"
+    stopping: str
+    remember: Mapping[str, Any]
+
+
 def solve_in(
     run: "RunDirectory",
     problem: "Dataset | LocalScores",
@@ -58,18 +68,27 @@ def solve_in(
     telling: Telling,
 ) -> int:
     """Solve `problem` as asked, write and print the result; the exit code."""
+
+    def solved(observer: "Observer") -> "Result":
+        from extbnsl.solver.solve import solve
+
+        return solve(problem, *asked, observer=observer, stop=interrupts.stop)
+
+    work = Work(head(problem, *asked), solved, _stopping(run), asked.place.remember or {})
+    return work_in(run, work, interrupts, telling)
+
+
+def work_in(run: "RunDirectory", work: Work, interrupts: Interrupts, telling: Telling) -> int:
+    """Do the work, write and print its result; the exit code."""
     from extbnsl.data.treatment import chosen
     from extbnsl.run.status import StatusFile
 
     give_memory_back()
     status = StatusFile(run.show, seconds_before=telling.seconds_before)
-    remembered = dict(asked.place.remember or {})
-    made = {"command": remembered["command"], "data_options": chosen(remembered["data_options"])}
+    made = {"command": work.remember["command"], "data_options": chosen(work.remember["data_options"])}
     with _failures_kept(run, status):
-        from extbnsl.solver.solve import solve
-
-        with _observed(run, status, interrupts, telling, head(problem, *asked)) as observer:
-            result = solve(problem, *asked, observer=observer, stop=interrupts.stop)
+        with _observed(run, status, interrupts, telling, work) as observer:
+            result = work.result(observer)
         document = result.document(made)
         _write(document, result, run)
         status.end(result.status)
@@ -96,11 +115,11 @@ def arming(interrupts: Interrupts, sentence: str) -> "Observer":
 
 @contextlib.contextmanager
 def _observed(
-    run: "RunDirectory", status: "StatusFile", interrupts: Interrupts, telling: Telling, first: Iterable[str]
+    run: "RunDirectory", status: "StatusFile", interrupts: Interrupts, telling: Telling, work: Work
 ) -> "Iterator[Observer]":
     """An observer that reports to standard error, to the logs and to status.json, and begins the run.
 
-    `first` are the lines that both begin with. The run begins with the first event: before that there is nothing to
+    Both begin with the first lines of the work. The run begins with the first event: before that there is nothing to
     write.
     """
     from extbnsl.events import Warned
@@ -119,7 +138,7 @@ def _observed(
 
     quiet, before = telling.quiet, telling.seconds_before
     error = progress.line_writer(sys.stderr)
-    for line in first:
+    for line in work.head:
         log(wrapped(line))
         if not quiet:
             error(wrapped(line))
@@ -127,7 +146,7 @@ def _observed(
     table = progress.Table(log, seconds_before=before)
     with told_on(sys.stderr, quiet, before) as told, progress.beating(table.beat, status.beat):
         observe = progress.combine(
-            arming(interrupts, clear + fitted(_stopping(run), sys.stderr)),
+            arming(interrupts, clear + fitted(work.stopping, sys.stderr)),
             begin,
             progress.json_lines(lambda line: run.append(EVENTS_LOG, line), seconds_before=before),
             table,

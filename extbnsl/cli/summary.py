@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from extbnsl.claims import OPTIMAL
+from extbnsl.claims import FINISHED
 from extbnsl.errors import RunDirectoryError
 from extbnsl.files.names import RESULT
 from extbnsl.scores.known import SCORES
@@ -14,11 +14,13 @@ from extbnsl.scores.known import SCORES
 STOPPED = 10
 MOST_LISTED = 20  # variables whose parents are listed unasked
 LEAST_SECONDS = 0.05  # of a stage that is worth a word
+WIDEST_NAME = 30  # columns for names of variables in a table
+HELD = "\1"  # a blank that stays
 
 
 def exit_code(document: Mapping[str, Any]) -> int:
     """The exit code of a command that ended with this result."""
-    return 0 if document.get("status") == OPTIMAL else STOPPED
+    return 0 if document.get("status") in FINISHED else STOPPED
 
 
 def final_line(document: Mapping[str, Any], folder: Path) -> str:
@@ -38,18 +40,22 @@ def summary(document: Mapping[str, Any], folder: Path, network: bool = False) ->
     RunDirectoryError if the document is not a result.
     """
     with damage_told(folder):
-        listed = network or len(document["variables"]) <= MOST_LISTED
-        rows = [*_claim_rows(document, listed), *_effort_rows(document.get("stats", {}))]
-        return "\n".join(f"{subject:12} {text}" for subject, text in [*rows, *_file_rows(folder)] if text)
+        stats = document.get("stats", {})
+        listed, ordered = network or len(document["variables"]) <= MOST_LISTED, "states" in stats
+        rows = [*_claim_rows(document, listed, listed and not ordered), *_effort_rows(stats)]
+        lines = [f"{subject:12} {text}" for subject, text in [*rows, *_file_rows(folder)] if text]
+        return "\n".join([*(_ordered_lines(document, stats) if listed and ordered else ()), *lines])
 
 
-def _claim_rows(document: Mapping[str, Any], listed: bool) -> Iterator[tuple[str, str]]:
-    """What was found: status, cost, score, bounds, and the network with its parents, if these are to be listed."""
+def _claim_rows(document: Mapping[str, Any], listed: bool, here: bool) -> Iterator[tuple[str, str]]:
+    """What was found: status, cost, score, bounds, and the network; its parents are listed, perhaps `here`."""
     from extbnsl.figures import counted, format_cost, format_gap
 
     cost, lower, upper = document["cost"], document["lower_bound"], document["upper_bound"]
     score = SCORES.get(document["score"])
     yield "status", document["status"].replace("_", " ")
+    if document.get("order_optimal"):
+        yield "order", "no network that keeps to the order costs less"
     title = score.title if score else "minus the scores of the file"
     yield "cost", f"{format_cost(cost, 6)} nats ({title}, minimised)"
     if score:
@@ -61,14 +67,14 @@ def _claim_rows(document: Mapping[str, Any], listed: bool) -> Iterator[tuple[str
     if (most := document["max_parents"]) is not None:
         yield "limit", f"at most {counted(most, 'parent')} for each variable"
     yield "network", ", ".join(sizes) + ("" if listed else " (--print lists them)")
-    for name in document["variables"] if listed else ():
+    for name in document["variables"] if here else ():
         parents = document["parents"][name]
         yield "", f"{name} | {', '.join(parents)}" if parents else name
 
 
 def _effort_rows(stats: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """What it took, as far as that is known."""
-    from extbnsl.figures import counted
+    from extbnsl.figures import counted, in_full
     from extbnsl.machine.budgets import format_size
     from extbnsl.run.wording import title
 
@@ -76,12 +82,41 @@ def _effort_rows(stats: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         spent = [(title(stage), each["seconds"]) for stage, each in stats["stages"].items()]
         told = ", ".join(f"{name} {seconds:.1f}" for name, seconds in spent if seconds >= LEAST_SECONDS)
         yield "seconds", told or f"{stats['seconds']:.1f}"
+    if "states" in stats:
+        yield "states", f"{sum(stats['states'].values()):,}"
+        yield "trapped", _trapped(stats)
+        yield "unfinished", "" if not (open_ := stats["unfinished"]) else in_full(len(open_), "variable")
     if {"nodes_kept", "nodes_generated", "parent_sets"} <= stats.keys():
         nodes, edges = counted(stats["nodes_kept"], "node"), counted(stats["nodes_generated"], "edge")
         yield "search", f"{counted(stats['parent_sets'], 'parent set')}, {nodes}, {edges}"
     if {"peak_rss_bytes", "peak_disk_bytes"} <= stats.keys():
         memory, disk = format_size(stats["peak_rss_bytes"]), format_size(stats["peak_disk_bytes"])
         yield "at most", f"{memory} of memory, {disk} of disk"
+
+
+def _trapped(stats: Mapping[str, Any]) -> str:
+    """At how many of the variables of which that is known K3 was trapped; empty if it is of none, as after K3 alone."""
+    from extbnsl.figures import in_full
+
+    if stats["trapped"] is None:
+        return ""
+    known = stats["states"].keys() - set(stats["unfinished"]) | set(stats["trapped"])
+    return f"K3 at {len(stats['trapped'])} of {in_full(len(known), 'variable')}"
+
+
+def _ordered_lines(document: Mapping[str, Any], stats: Mapping[str, Any]) -> Iterator[str]:
+    """The table of what was found under an order: a line for each variable, or more if it has many parents."""
+    from extbnsl.run.wording import wrapped
+
+    trapped, unfinished, states = stats["trapped"] or [], stats["unfinished"], stats["states"]
+    width = min(WIDEST_NAME, max(map(len, [*states, "child"])))
+    yield f"{'child':{width}} {'states':>13}  trapped  parents"
+    for name in document["order"]:
+        known = "-" if stats["trapped"] is None or name in unfinished else "no"
+        cells = f"{name:{width}} {states[name]:13,}  {'yes' if name in trapped else known:7}  "
+        held = cells.replace(" ", HELD)  # blanks of the columns are no places to break a line at
+        yield wrapped(held + ", ".join(document["parents"][name]), indent=width + 25).replace(HELD, " ").rstrip()
+    yield ""
 
 
 def _file_rows(folder: Path) -> Iterator[tuple[str, str]]:

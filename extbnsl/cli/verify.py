@@ -99,9 +99,10 @@ def _unproved(document: dict[str, Any]) -> str:
     """A sentence about what was not checked of a result without a certificate."""
     if document["status"] == OPTIMAL:
         return "Optimality was not checked again (this result has no certificate)."
+    of_order = " Nor was it that no network of its order costs less." if document.get("order_optimal") else ""
     return (
         f"Optimality is not claimed (status {document['status']}), and the lower bound {document['lower_bound']:.6f} "
-        "was not checked again."
+        f"was not checked again.{of_order}"
     )
 
 

@@ -10,16 +10,23 @@ be written, nothing is kept.
 import contextlib
 import functools
 import hashlib
+import io
 import os
+import pickle
 import re
+import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import llvmlite.binding as llvm
 import numba
 import numba.core.event
-from numba.core.runtime import rtsys
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler_lock import global_compiler_lock
+from numba.core.environment import Environment, lookup_environment
+from numba.core.runtime import _nrt_python  # type: ignore[attr-defined]  # a module in C
 
 from extbnsl import compiling
 
@@ -193,18 +200,82 @@ def _make_lenient(cache: Any) -> None:
     Loads what is in it without what numba would first make ready to compile: a sixth of the time of a small solve.
     """
     load, save = cache._load_overload, cache.save_overload
+    files = cache._cache_file
+    files._load_data = lambda name: _Unpickler(io.BytesIO(Path(files._data_path(name)).read_bytes())).load()
 
     def load_or_forget(signature: Any, context: Any) -> Any:
-        try:
-            rtsys.initialize(context)  # what compiled code calls
-            return load(signature, context)
-        except Exception:  # whatever unpickling half a file raises
-            with contextlib.suppress(OSError):
-                cache.flush()
-            return None
+        _add_runtime()
+        codegen = context.codegen()
+        with global_compiler_lock:
+            codegen._library_class = _Kept  # of this one object, until it has made the library
+            try:
+                return load(signature, context)
+            except Exception:  # whatever unpickling half a file raises
+                with contextlib.suppress(OSError):
+                    cache.flush()
+                return None
+            finally:
+                del codegen._library_class
 
     def save_if_possible(*arguments: Any) -> None:
         with contextlib.suppress(OSError):  # a full disk, say: the kernel will be compiled again next time
             save(*arguments)
 
     cache.load_overload, cache.save_overload = load_or_forget, save_if_possible
+
+
+class _Unpickler(pickle.Unpickler):
+    """Reads compiled code without the modules of numba that the functions in it come from: only to compile takes them.
+
+    To import these would take a third of the time of loading.
+    """
+
+    def find_class(self, module: str, name: str) -> Any:
+        return _environment if name == "_rebuild_env" else super().find_class(module, name)
+
+
+def _environment(module: str, constants: Any, name: str) -> Environment:
+    """What a compiled function may look up: its constants. Its module is for functions that numba does not compile."""
+    found = lookup_environment(name)
+    if found is None:
+        found = Environment(vars(sys.modules[module]) if module in sys.modules else {"__name__": module})
+        found.consts[:] = constants
+        found.env_name = name
+        Environment._memo[name] = found
+    return found
+
+
+@functools.cache
+def _add_runtime() -> None:
+    """Let compiled code find the functions of numba's runtime. To compile takes more of it: numba adds that itself,
+    with 30 MiB of memory."""
+    for name, address in _nrt_python.c_helpers.items():
+        llvm.add_symbol(name if name.startswith("_") else f"NRT_{name}", address)
+
+
+class _Kept(JITCodeLibrary):
+    """Compiled code from the cache.
+
+    The form in which other kernels take it in is parsed when one of them does: it would take half the time of loading.
+    """
+
+    _bitcode: bytes | None = None
+
+    @classmethod
+    def _unserialize(cls, codegen: Any, state: Any) -> Any:
+        name, _, (code, bitcode) = state
+        library = cls(codegen, name)
+        library._bitcode = bitcode
+        library.enable_object_caching()
+        library._set_compiled_object(code)
+        library._finalize_final_module()
+        return library
+
+    def _get_module_for_linking(self) -> Any:
+        if self._bitcode is not None:
+            self._shared_module, self._bitcode = llvm.parse_bitcode(self._bitcode), None
+        return self._shared_module
+
+    def get_pointer_to_function(self, name: str) -> int:
+        """The address of a function that the code has: what else is defined, numba knows from the parsed form only."""
+        return int(self._codegen._engine.get_function_address(name))

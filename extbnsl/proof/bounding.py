@@ -19,6 +19,7 @@ from extbnsl.bounds.fixing import WORTHWHILE, fix_families, round_ns
 from extbnsl.bounds.lp.polish import EFFORT, ITERATION_NS, LACKING, ROOT, ROUND_NS, Goal, Polished, polished
 from extbnsl.bounds.lp.probing import STREAMS, Probed, choices_of, probe
 from extbnsl.bounds.lp.program import Program
+from extbnsl.bounds.lp.separation import Support
 from extbnsl.bounds.multipliers import FamilyArrays, Multipliers, families_of, multipliers_of
 from extbnsl.events import StageAdvanced
 from extbnsl.figures import in_full
@@ -100,23 +101,30 @@ class Bounding:
 
 
 OnStep = Callable[[Bounding], None]
+OnSolution = Callable[[Bounding, Support], float | None]
 
 
 def find_guide(
-    begun: Bounding, limit: float, context: Context, on_step: OnStep = lambda reached: None, thorough: bool = False
+    begun: Bounding,
+    limit: float,
+    context: Context,
+    on_step: OnStep = lambda reached: None,
+    on_solution: OnSolution = lambda reached, support: None,
+    thorough: bool = False,
 ) -> Guided:
     """Prove that no network over the piece costs less than `limit`, take it apart, or find what guides its search.
 
     thorough: whether what is dear may be done, if it saves more. on_step gets how far it is after each step and within
-    the long ones. Deterministic for a seed, whatever the threads and budgets; only the groups of pattern databases
-    alone are smaller where memory is short. Raises Stopped, and what on_step raises.
+    the long ones; on_solution some solutions of linear programs: if it makes a better network of one, it returns the
+    limit that is to hold from then on. Deterministic for a seed, whatever the threads and budgets; only the groups of
+    pattern databases alone are smaller where memory is short. Raises Stopped, and what on_step raises.
     """
     needed = multipliers_bytes(begun.left.costs, begun.left.size, context.workers.threads)
     if not context.methods.clusters or needed > context.memory_left:
         return _plain_guide(begun, limit, context, on_step)
     if begun.effort == 0 and (context.methods.polish or (thorough and may_polish(context.methods))):
         begun = replace(begun, effort=EFFORT)
-    return _Turns(limit, context, on_step, context.memory_left - needed, thorough).find(begun)
+    return _Turns(limit, context, (on_step, on_solution), context.memory_left - needed, thorough).find(begun)
 
 
 def _plain_guide(begun: Bounding, limit: float, context: Context, on_step: OnStep) -> Guided:
@@ -133,9 +141,12 @@ def _plain_guide(begun: Bounding, limit: float, context: Context, on_step: OnSte
 class _Turns:
     """The steps by which multipliers are found for a piece. room: bytes for linear programs."""
 
-    def __init__(self, limit: float, context: Context, on_step: OnStep, room: int, thorough: bool) -> None:
-        self._limit, self._context, self._on_step, self._room = limit, context, on_step, room
-        self._thorough = thorough
+    def __init__(
+        self, limit: float, context: Context, listeners: tuple[OnStep, OnSolution], room: int, thorough: bool
+    ) -> None:
+        self._limit, self._context, self._room, self._thorough = limit, context, room, thorough
+        self._on_step, self._on_solution = listeners
+        self._solutions = 0
         self._steps = {
             ASCEND: self._ascend,
             POLISH: self._polish,
@@ -191,10 +202,19 @@ class _Turns:
             gap = self._limit - (found.multipliers if share == ROOT else state.reached).root
             self._tell(0 if found.cuts is None else len(found.cuts), 0, f"cuts, gap {gap:.3f}")
             self._on_step(reached(state, found))
+            if share == ROOT and found.support is not None:
+                self._hear_solution(state, found.support, found.optimal)
 
         goal = Goal(self._limit, share, self._room)
         effort = min(EFFORT * max(1, state.rounds), state.effort)
         return polished(state.families, begun, goal, effort, self._context.workers, on_turn)
+
+    def _hear_solution(self, state: Bounding, support: Support, last: bool) -> None:
+        """Let the first, the second, the fourth ... and the last solution be made a network: most differ by little."""
+        self._solutions += 1
+        if last or self._solutions.bit_count() == 1:
+            limit = self._on_solution(state, support)
+            self._limit = self._limit if limit is None else min(self._limit, limit)
 
     def _fix(self, state: Bounding) -> Bounding | Guided:
         """Drop the families that the multipliers fix."""

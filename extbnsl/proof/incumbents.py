@@ -8,13 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.bounds.groups import WIDEST
+from extbnsl.bounds.lp.separation import Support
 from extbnsl.claims import tolerance
 from extbnsl.events import IncumbentFound, StageAdvanced
 from extbnsl.figures import counted, format_cost
 from extbnsl.files.lists import FamilyLists
 from extbnsl.kernels.varsets import add, pack
-from extbnsl.orders.local_search import BRIEF, USUAL, Effort, Incumbent, search_orders
-from extbnsl.parents.best_score import byte_tables, cheapest_families
+from extbnsl.orders.local_search import BRIEF, USUAL, Effort, Incumbent, improve_order, search_orders
+from extbnsl.orders.sinks import order_of_solution
+from extbnsl.parents.best_score import ByteTables, byte_tables, cheapest_families
 from extbnsl.parents.components import Component
 from extbnsl.proof.context import Context
 from extbnsl.proof.division import joined_part
@@ -69,12 +71,43 @@ def find_better_left(
     Those that are dropped are in no better network, and among fewer families a search is stuck less often.
     """
     seed = context.methods.seed + 1
-    if any(piece.order is None for number, piece in enumerate(search.pieces) if number != search.at):
+    if not _is_last(search):
         return find_better(component, search.component, seed, effort, context, standing)
-    piece = search.pieces[search.at]
-    if feasible_order(piece.left.parents)[1]:
+    left = search.pieces[search.at].left
+    if feasible_order(left.parents)[1]:
         return False
-    best = _best_order(piece.left, seed, effort, context)
+    return _is_better_left(_best_order(left, seed, effort, context), search, context, standing)
+
+
+def find_better_rounded(
+    search: Search, component: Component, support: Support, context: Context, standing: Standing
+) -> bool:
+    """Whether a solution of a linear program of the piece that the search is at leads to a better network, in the
+    standing then: its order, improved until no variable has a better place."""
+    piece = search.pieces[search.at]
+    order = order_of_solution(*support, piece.left.size)
+    if _is_last(search):
+        if feasible_order(piece.left.parents)[1]:
+            return False
+        return _is_better_left(_descended(piece.left, order, context), search, context, standing)
+    own, known = [piece.variables[i] for i in order.tolist()], standing.parts[search.component].order
+    place = {v: i for i, v in enumerate(known)}
+    orders = [
+        own if number == search.at else one.order or sorted(one.variables, key=lambda v: place[v])
+        for number, one in enumerate(search.pieces)
+    ]
+    best = _descended(component, np.array([v for one in orders for v in one], np.int64), context)
+    return _is_better(tuple(best.order.tolist()), best.cost, search.component, context, standing)
+
+
+def _is_last(search: Search) -> bool:
+    """Whether all pieces are solved but the one that the search is at."""
+    return all(piece.order is not None for number, piece in enumerate(search.pieces) if number != search.at)
+
+
+def _is_better_left(best: Incumbent, search: Search, context: Context, standing: Standing) -> bool:
+    """`_is_better` of an order of the last piece with the solutions of the others."""
+    piece = search.pieces[search.at]
     solved = replace(piece, lower_bound=best.cost, order=tuple(piece.variables[i] for i in best.order.tolist()))
     whole = joined_part((*search.pieces[: search.at], solved, *search.pieces[search.at + 1 :]))
     return _is_better(whole.order, whole.upper_bound, search.component, context, standing)
@@ -97,14 +130,28 @@ def _best_order(
     context: Context,
     on_better: Callable[[float], None] = lambda cost: None,
 ) -> Incumbent:
-    """A good order by BestScore, of the cheapest families only if memory has no room for all; it has a network."""
-    parents, costs, n = component.parents, component.costs, component.size
+    """A good order by BestScore; it has a network."""
+    tables, feasible = _tables(component, context)
+    return search_orders(tables, component.size, context.workers, seed, effort, on_better, feasible)
+
+
+def _descended(component: Component, order: NDArray[np.int64], context: Context) -> Incumbent:
+    """The order, improved until no variable has a better place; it costs infinity if it has no network."""
+    tables, _ = _tables(component, context)
+    state, kicks = np.ones(1, np.uint64), 0
+    missing, cost = context.workers.map(improve_order, [(order, state, kicks, context.workers.halt, tables)])[0]
+    return Incumbent(order, math.inf if missing else float(cost))
+
+
+def _tables(component: Component, context: Context) -> tuple[ByteTables, NDArray[np.int64] | None]:
+    """The tables of the families, of the cheapest only if memory has no room for all, and an order that has a network
+    if not every order has one."""
+    parents, costs = component.parents, component.costs
     free = [np.flatnonzero(~own.any(axis=1)) for own in parents]  # the rows of the empty parent set
     feasible, needed = None, [int(rows[0]) if rows.size else 0 for rows in free]
     if not all(rows.size for rows in free):
         feasible, needed = _with_network(parents)
-    tables = byte_tables(*cheapest_families(parents, costs, context.memory_left // 2, needed))
-    return search_orders(tables, n, context.workers, seed, effort, on_better, feasible)
+    return byte_tables(*cheapest_families(parents, costs, context.memory_left // 2, needed)), feasible
 
 
 def _with_network(parents: FamilyLists) -> tuple[NDArray[np.int64], list[int]]:

@@ -9,6 +9,7 @@ they are a better network than it.
 from dataclasses import replace
 from typing import Protocol
 
+from extbnsl.bounds.lp.separation import Support
 from extbnsl.bounds.multipliers import Multipliers
 from extbnsl.claims import NOT_PROVED
 from extbnsl.events import IncumbentFound
@@ -33,7 +34,7 @@ from extbnsl.proof.division import (
 )
 from extbnsl.proof.effort import MANY_EDGES, may_polish
 from extbnsl.proof.guide import Guide, Guided
-from extbnsl.proof.incumbents import find_better_left
+from extbnsl.proof.incumbents import find_better_left, find_better_rounded
 from extbnsl.proof.pieces import Piece, RootPass, Search
 from extbnsl.proof.searching import piece_sizes, searched_piece
 from extbnsl.proof.standing import Part, Standing
@@ -138,10 +139,15 @@ class _Proving:
             self._standing.search = replace(search, pieces=bounded, bounding=reached, passes=known, file=None, lists=())
             commit_if_due(self._commits)
 
+        def on_solution(reached: Bounding, support: Support) -> float | None:
+            now = replace(search, pieces=bounded_pieces(pieces, at, reached))
+            better = find_better_rounded(now, self._component, support, self._context, self._standing)
+            return piece_limit(now.pieces, at, self.part) if better else None
+
         whose = piece_sizes(pieces, at, k, self._standing)
         with self._context.stages.stage("bounds", whose) as summary:
             summary.append(whose)
-            found = find_guide(begun, search.limit, self._context, on_step, search.tried)
+            found = find_guide(begun, search.limit, self._context, on_step, on_solution, search.tried)
             known = passes.with_those_of(found.passes)
             if not found.proved:
                 pieces = guided_pieces(pieces, at, found)
@@ -149,7 +155,8 @@ class _Proving:
             summary += bounds_told(pieces, found, search.limit, self._standing)
             if found.proved:
                 return replace(search, passes=known), found
-        return replace(search, pieces=pieces, passes=known, bounding=None, file=None, lists=()), found
+        limit = search.limit if found.pieces else piece_limit(pieces, at, self.part)  # a better network may be known
+        return replace(search, pieces=pieces, limit=limit, passes=known, bounding=None, file=None, lists=()), found
 
     def prepare(self, search: Search) -> bool:
         """Look for a better network with much effort."""

@@ -30,9 +30,11 @@ class Result:
     """The outcome of a solve; all costs in nats, minimised.
 
     status: 'optimal', or why the solve ended before that was proved: 'time_limit', 'memory_limit', 'disk_limit',
-    'interrupted' or 'not_proved'. order: the variables, parents first. max_parents: the user's limit, part of the
-    claim. stats: see docs/file-formats.md. dataset is None if the local scores were given. certificate: what proves the
-    optimality again without a search, None if there is none.
+    'interrupted' or 'not_proved'; 'heuristic' where the method came to its end and proves nothing over all networks.
+    order: the variables, parents first. order_optimal: True if no network that keeps to it costs less, None if that is
+    not known. max_parents: the user's limit, part of the claim. stats: see docs/file-formats.md. local_scores is None
+    where none were computed, dataset if the local scores were given. certificate: what proves the optimality again
+    without a search, None if there is none.
     """
 
     status: str
@@ -47,10 +49,11 @@ class Result:
     stats: Mapping[str, Any]
     options: Mapping[str, Any]
     warnings: tuple[str, ...]
-    local_scores: LocalScores
+    local_scores: LocalScores | None
     digest: str
     dataset: Dataset | None
     certificate: Certificate | None = None
+    order_optimal: bool | None = None
 
     def __repr__(self) -> str:
         arcs = counted(len(self.network.arcs()), "arc")
@@ -102,6 +105,7 @@ class Result:
             "variables": list(names),
             "parents": self.network.parents_by_name(),
             "order": [names[i] for i in self.order],
+            "order_optimal": self.order_optimal,
             "certificate": None if self.certificate is None else self.certificate.to_document(),
             "stats": dict(self.stats),
             "warnings": list(self.warnings),

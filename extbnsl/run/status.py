@@ -16,7 +16,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from extbnsl.claims import OPTIMAL
+from extbnsl.claims import FINISHED
 from extbnsl.errors import InputError, RunDirectoryError
 from extbnsl.events import Committed, Event, IncumbentFound, LayerAdvanced, LayerEnded, StageEnded, StageStarted
 from extbnsl.figures import format_cost, format_count, format_gap, format_time
@@ -175,7 +175,7 @@ def finished(result: Mapping[str, Any] | None, manifest: Manifest | None) -> boo
     if result is None:
         return False
     if manifest is None or manifest.state.get("phase") != "done":
-        return bool(result.get("status") == OPTIMAL)
+        return result.get("status") in FINISHED
     return bool(result.get("status") == manifest.state.get("status"))
 
 

@@ -201,7 +201,7 @@ class _Trying:
         until = _until(Deadline.after(BOUND_SHARE * share), context.workers.stop, context)
         with contextlib.suppress(Stopped), until as limited, context.stages.stage("bounds", whose) as summary:
             summary.append(whose)
-            found = find_guide(reached[0], search.limit, limited, reached.append, search.tried)
+            found = find_guide(reached[0], search.limit, limited, reached.append, thorough=search.tried)
             pieces = pieces if found.proved else guided_pieces(pieces, at, found)
             raise_bound(self._k, lower_bound(pieces), standing)
             summary += bounds_told(pieces, found, search.limit, standing)

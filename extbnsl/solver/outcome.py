@@ -64,7 +64,7 @@ def result_of(
     network, order, cost = _network(solution)
     dataset = problem if isinstance(problem, Dataset) else None
     with context.stages.stage("verify", "scoring the network again from the data" if dataset else "") as summary:
-        cost = _verified(network, cost, dataset, survivors.scores.score)
+        cost = verified(network, cost, dataset, survivors.scores.score)
         summary.append(f"cost {cost:.6f}, acyclic")
     of_outputs = warnings_of_outputs(dataset)
     for message in of_outputs:
@@ -140,7 +140,7 @@ def _certificate(names: tuple[str, ...], solution: Solution) -> Certificate:
     return Certificate(tuple(components))
 
 
-def _verified(network: Network, cost: float, dataset: Dataset | None, score: str) -> float:
+def verified(network: Network, cost: float, dataset: Dataset | None, score: str) -> float:
     """The cost of the network, scored again from the data if there are any; VerificationError if it is another."""
     network.order()
     if dataset is None:

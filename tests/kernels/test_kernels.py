@@ -87,6 +87,45 @@ def test_a_cache_that_cannot_be_written_is_done_without(tiny, monkeypatch, numbe
     assert is_from_cache(kernel())
 
 
+CALLED = """
+import sys
+import numpy as np
+from extbnsl.kernels.compiler import njit
+
+@njit
+def doubled(values):
+    return np.sort(values * 2)
+
+@njit
+def summed(values):
+    return doubled(values).sum()
+
+values = np.array([3.0, 1.0, 2.0])
+assert doubled(values).tolist() == [2.0, 4.0, 6.0]
+if "summed" in sys.argv:
+    assert summed(values) == 12.0
+print(len(doubled.stats.cache_hits), len(summed.stats.cache_hits), "numba.np.arrayobj" in sys.modules)
+"""
+
+
+def test_what_comes_from_the_cache_runs_without_the_compiler_and_other_kernels_take_it_in(tmp_path):
+    (tmp_path / "called.py").write_text(CALLED)
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "cache"), "PYTHONPATH": os.pathsep.join(sys.path)}
+
+    def run(*arguments):
+        command = [sys.executable, str(tmp_path / "called.py"), *arguments]
+        return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
+
+    said = [run(), run(), run("summed"), run("summed")]
+    assert [one.stderr for one in said] == [""] * 4
+    assert [one.stdout.split() for one in said] == [
+        ["0", "0", "True"],
+        ["1", "0", "False"],
+        ["1", "0", "True"],
+        ["1", "1", "False"],
+    ]
+
+
 @pytest.mark.parametrize("place", ["closed", "file/cache"])
 def test_without_a_folder_for_the_cache_a_kernel_is_compiled_for_one_process(tiny, tmp_path, monkeypatch, place):
     kernel, _ = tiny

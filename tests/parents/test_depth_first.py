@@ -223,6 +223,27 @@ def test_however_often_it_is_stopped_it_finds_exactly_the_same(find, steps, tmp_
     assert varsets == sorted(varsets)
 
 
+def test_the_last_level_goes_on_from_any_moment_with_what_it_has_found(tmp_path, monkeypatch):
+    """The largest parent sets win: each of three children is the exclusive or of three others."""
+    monkeypatch.setattr(by_level, "CHUNK", 8)
+    monkeypatch.setattr(by_level, "MERGED", 2)
+    coins = np.random.default_rng(1).integers(0, 2, (400, 6))
+    sums = [coins[:, k : k + 3].sum(axis=1) % 2 for k in range(3)]
+    dataset = from_array(np.column_stack([coins, *sums]))
+    seen = []
+    whole = families(dataset, max_parents=3, seen=seen)
+    under_way = [found for found in seen if found.complete_to == 2 and found.parts]
+    assert len({found.families for found in under_way}) > 2
+    assert all(found.level.begun.joint is None for found in under_way)
+    for number, found in enumerate(under_way):
+        (tmp_path / str(number)).mkdir()
+        again = through_files(found, tmp_path / str(number))
+        again.check()
+        assert again.parts == found.parts
+        assert_identical(families(dataset, threads=2, max_parents=3, begun=again), whole)
+    assert sum(3 in np.bitwise_count(parents[:, 0]) for parents in whole.scores.parents) >= 3
+
+
 def test_a_commit_writes_again_only_what_has_changed(tmp_path, monkeypatch):
     monkeypatch.setattr(by_level, "CHUNK", 8)
     seen = []

@@ -19,7 +19,8 @@ from extbnsl.kernels.varsets import pack
 from extbnsl.machine.workers import Workers
 from extbnsl.parents.exhaustive import by_level, tasks
 from extbnsl.parents.exhaustive.by_level import enumerate_families
-from extbnsl.parents.exhaustive.lattice import mark_needed, next_alive
+from extbnsl.parents.exhaustive.last_level import judge_last
+from extbnsl.parents.exhaustive.lattice import Counts, Rules, judge_families, mark_needed, next_alive
 from extbnsl.parents.exhaustive.problem import CountingProblem
 from extbnsl.parents.exhaustive.state import start_enumeration
 from extbnsl.parents.exhaustive.surviving import surviving_families
@@ -90,6 +91,43 @@ def test_mark_needed(seed, n, variables, extended, data):
     wanted[[r - lo for r in needed if lo <= r < hi]] = True
     assert np.array_equal(marked, places_of(wanted))
     assert count == wanted.sum()
+
+
+@SETTINGS
+@given(st.integers(0, 2**32), st.sampled_from([(1, 1), (2, 1), (2, 2), (5, 3), (6, 4), (6, 6), (66, 2)]), st.data())
+def test_the_last_level_has_the_families_that_any_level_has(seed, shape, data):
+    n, size = shape
+    rng = np.random.default_rng(seed)
+
+    def counts(size):
+        """Any T that grows with the varset would do, and so does this."""
+        return Counts(places_of(np.ones(math.comb(n, size), bool)), rng.integers(0, 40, math.comb(n, size)) / 4)
+
+    below, here, above = counts(max(0, size - 2)), counts(size - 1), counts(size)
+    arities, table = np.sort(rng.integers(2, 5, n)), binomial_table(n, size)
+    rules = Rules(0.25, arities, np.full(n, n), np.zeros(n), table)
+    total, width = here.joint.size, -(-n // 64)
+    alive = np.stack([pack([x for x in range(n) if rng.random() < 0.7], n) for _ in range(total)])
+    for i, members in enumerate(sorted(itertools.combinations(range(n), size - 1), key=rank_of)):
+        alive[i] &= ~pack(members, n)
+
+    def families(judge, lo, hi, each):
+        room = (hi - lo) * each
+        found = np.empty((room, width), np.uint64), np.empty(room, np.uint16), np.empty(room)
+        written = judge(found)
+        return sorted(zip(found[0][:written].tolist(), found[1][:written], found[2][:written], strict=True))
+
+    shared = alive, (below, here, above), rules, np.empty((total, width), np.uint64)
+    wanted = families(lambda found: judge_families(0, total, size - 1, *shared, found), 0, total, n)
+    cut = data.draw(st.integers(0, above.joint.size))
+    listed = []
+    for lo, hi in ((0, cut), (cut, above.joint.size)):
+        tables = below, here, Counts(above.places, above.joint[lo:hi])
+        if lo < hi:
+            listed += families(
+                lambda f, lo=lo, hi=hi, t=tables: judge_last(lo, hi, size, alive, t, rules, f), lo, hi, size
+            )
+    assert sorted(listed) == wanted
 
 
 # ---- rules

@@ -8,12 +8,11 @@ import numpy as np
 import pytest
 from cases import dataset_of, random_dataset, random_families, scores_of, wishful
 from flat import solve
-from patching import as_they_stand, patch_everywhere, shrink
+from patching import make_incumbents_poor, patch_everywhere, shrink
 from portions import first
 
 import extbnsl.bounds.lp.program
 import extbnsl.proof.effort
-import extbnsl.proof.incumbents
 import extbnsl.proof.searching
 import extbnsl.search.layers
 from extbnsl.bounds.lp.polish import LACKING, ROOT, polished
@@ -21,6 +20,7 @@ from extbnsl.bounds.lp.probing import probe
 from extbnsl.events import StageEnded
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.networks.network import Network
+from extbnsl.proof.incumbents import find_better_rounded
 from extbnsl.proof.methods import LOWER_BOUNDS, PARENT_GRAPHS
 from extbnsl.verify.optimality import verify_optimality
 from extbnsl.verify.rescoring import score_network
@@ -51,7 +51,7 @@ def test_random_local_scores(combination, monkeypatch):
         n = int(rng.integers(3, 10))
         families = random_families(rng, n, 14)
         if number % 2:
-            monkeypatch.setattr(extbnsl.proof.incumbents, "search_orders", as_they_stand)
+            make_incumbents_poor(monkeypatch)
         optimum = naive.optimal_cost_dp(n, naive.best_scores(naive.cost_table(n, families)))
         events = []
         result = solve(scores_of(families), threads=1, observer=events.append, **COMBINATIONS[combination])
@@ -66,7 +66,7 @@ def test_random_local_scores(combination, monkeypatch):
 @pytest.mark.parametrize("fixing", [True, False])
 def test_random_local_scores_with_polish(lower_bound, fixing, monkeypatch):
     """The search is guided by what the LP found, if there are multipliers."""
-    monkeypatch.setattr(extbnsl.proof.incumbents, "search_orders", as_they_stand)
+    make_incumbents_poor(monkeypatch)
     spread = recorded_polishing(monkeypatch, LACKING)
     guided = []
     monkeypatch.setattr(
@@ -112,7 +112,7 @@ def recorded_polishing(monkeypatch, share):
 def test_everything_is_done_where_a_search_would_be_large(polish, incumbent, probings, monkeypatch):
     """Children that want many parents: clusters leave a gap, and probing is worth it. The optimum is the same."""
     if incumbent == "as it stands":
-        monkeypatch.setattr(extbnsl.proof.incumbents, "search_orders", as_they_stand)
+        make_incumbents_poor(monkeypatch)
     for seed in range(8):
         families = wishful(seed)
         optimum = naive.optimal_cost_dp(7, naive.best_scores(naive.cost_table(7, families)))
@@ -122,6 +122,33 @@ def test_everything_is_done_where_a_search_would_be_large(polish, incumbent, pro
         assert result.lower_bound <= optimum
     if incumbent == "as it stands" or polish is False:  # a good incumbent may leave nothing to probe
         assert bool(probings) == (polish is not False)
+
+
+def test_solutions_of_linear_programs_lead_to_better_networks(monkeypatch):
+    """The first network is poor, and is improved before any search; what is proved with the new limit holds."""
+    improved = []
+
+    def tried(*given):
+        improved.append(find_better_rounded(*given))
+        return improved[-1]
+
+    make_incumbents_poor(monkeypatch)
+    monkeypatch.setattr("extbnsl.proof.prove.find_better_rounded", tried)
+    for seed in range(24):
+        scores = scores_of(wishful(seed) if seed % 2 else random_families(np.random.default_rng(seed), 9, 14))
+        n = scores.variables
+        pairs = [
+            list(zip(p[:, 0].tolist(), c.tolist(), strict=True))
+            for p, c in zip(scores.parents, scores.costs, strict=True)
+        ]
+        optimum = naive.optimal_cost_dp(n, naive.best_scores(naive.cost_table(n, pairs)))
+        result = solve(scores, threads=1, polish=True)
+        assert result.status == "optimal"
+        assert result.cost == pytest.approx(optimum, abs=1e-9)
+        assert result.lower_bound <= optimum
+        with Workers(1) as workers:
+            assert verify_optimality(result.document(), scores, workers).ok
+    assert sum(improved) > 10
 
 
 def test_certificates_of_probing_hold(probings, monkeypatch):
@@ -149,7 +176,7 @@ def test_what_was_shown_until_it_is_stopped_counts(probings, monkeypatch):
 
     roots = recorded_polishing(monkeypatch, ROOT)
     monkeypatch.setattr("extbnsl.proof.bounding.probe", stopped)
-    monkeypatch.setattr(extbnsl.proof.incumbents, "search_orders", as_they_stand)
+    make_incumbents_poor(monkeypatch)
     result = solve(scores_of(wishful(1)), threads=1)
     assert result.status == "time_limit"
     assert result.stats["components"] == [7]
@@ -158,7 +185,7 @@ def test_what_was_shown_until_it_is_stopped_counts(probings, monkeypatch):
 
 @pytest.mark.parametrize("parent_graph", PARENT_GRAPHS)
 def test_few_nodes_are_made_where_room_is_short(parent_graph, monkeypatch):
-    monkeypatch.setattr(extbnsl.proof.incumbents, "search_orders", as_they_stand)
+    make_incumbents_poor(monkeypatch)
     options = {"fixing": False, "ancestral": False, "threads": 1, "parent_graph": parent_graph}
     kept = np.zeros(2, int)
     for seed in range(15):

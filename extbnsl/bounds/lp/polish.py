@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.bounds.lp.program import Program, least_sums
+from extbnsl.bounds.lp.separation import Support
 from extbnsl.bounds.multipliers import UNIT, FamilyArrays, Multipliers
 from extbnsl.machine.workers import Workers
 
@@ -35,12 +36,13 @@ class Goal:
 @dataclass(frozen=True)
 class Polished:
     """How far an LP has come: the best multipliers, the cuts of its last program (k, 3, words) if there has been one,
-    the simplex iterations that it took, and whether no multipliers are better."""
+    the simplex iterations that it took, whether no multipliers are better, and the families of its last solution."""
 
     multipliers: Multipliers
     cuts: NDArray[np.uint64] | None = None
     iterations: int = 0
     optimal: bool = False
+    support: Support | None = None
 
 
 def polished(
@@ -71,7 +73,7 @@ def polished(
         cuts, left = program.violated(left)
         optimal = left > 0 and not columns.size and not len(cuts)
         turn += 1
-        on_turn(Polished(best, program.cuts, effort - left, optimal))
+        on_turn(Polished(best, program.cuts, effort - left, optimal, program.support()))
         if optimal or (turn % WINDOW == 0 and value - mark < STALE * (goal.limit - value)):
             break
         mark = value if turn % WINDOW == 0 else mark

@@ -164,7 +164,7 @@ class Program:
     def violated(self, effort: int) -> tuple[NDArray[np.uint64], int]:
         """Cuts that the solution violates, the most violated first: clusters, ROWS at most, and if there are few, as
         many of three clusters. These take effort, counted in simplex iterations; how much is left of it."""
-        support = self._support()
+        support = self.support()
         single = np.arange(self._n)[:, None]
         grown, violations = self._grown(support, np.column_stack([single, np.full(self._n, -1)]))
         found = self._new(single_cuts(grown), violations)
@@ -182,7 +182,7 @@ class Program:
         triples, violations, self._seen, left = violated_triples(support, np.concatenate([*small, self._seen]), steps)
         return np.concatenate([found, self._new(triples, violations)]), effort - (steps - left) // STEPS
 
-    def _support(self) -> Support:
+    def support(self) -> Support:
         """The families that the solution has, those with the largest x first."""
         some = np.flatnonzero(self._x > ZERO)
         some = some[np.argsort(-self._x[some], kind="stable")]

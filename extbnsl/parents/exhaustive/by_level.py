@@ -2,7 +2,8 @@
 
 Level by level over the size of the parent sets: mark the varsets that some child still needs, count them, cost the
 families, keep the cheapest, and decide which children are still alive at the next level. The table of joint entropies
-is shared by all children. Malone et al. 2011, Section 4, counts every family within Tian's limit instead.
+is shared by all children; the last level, mostly the largest, needs none, see `last_level`. Malone et al. 2011, Section
+4, counts every family within Tian's limit instead.
 
 Every step fills a column from its first row on, task by task. What is known after each task is a value from which the
 enumeration can go on.
@@ -35,10 +36,11 @@ AHEAD = 8  # tasks per thread that wait at a time
 TOLD = 64  # tasks between two words to the observer
 TASK_BYTES = 1 << 20  # of the rows that a task may make
 JUDGED_BYTES = 8 << 20  # of the room for families that a task may find, as if all won: few do
+MERGED = 256  # tasks of the last level after which what they have found joins the families
 CANDIDATE_BYTES = 10  # of a family that is not in its child's list yet, beside its parents
 ENTRIES_PER_TASK = 40_000_000  # rows times varsets that one counting task may touch: a fraction of a second
 
-MARK, COUNT, JUDGE, READY, DROP = range(5)  # the steps of a size of parent sets; the last size has the first three
+MARK, COUNT, JUDGE, READY, DROP = range(5)  # the steps of a size of parent sets; the last size has the first two
 STEPS = (5, 40, 15, 10, 30)  # the shares of its time that they take, about: measured on wdbc and spectf
 FINENESS = 1000  # of the share that is told
 
@@ -57,10 +59,10 @@ def enumerate_families(
     """Judge parent sets level by level until none can win, or the shelf has no room for the next level.
 
     Goes on from `begun`. on_progress gets what is known, often; it may raise Stopped. What lasts lies on the shelf: 8
-    to 8 + 16 w bytes per varset that is needed of the largest two levels (w words to a varset), a quarter of a byte for
-    each, needed or not, and the families; they are read in nearly ascending order, so that they may well be on disk;
-    what does not last takes as much memory again. Time: a few hundred ns per varset that is needed, some 10 ns per
-    family, and for a varset that is not needed between 0.02 ns and some 10 ns, as its neighbours are.
+    to 8 + 16 w bytes per varset that is needed of the largest two levels but the last (w words to a varset), a quarter
+    of a byte for each, needed or not, and the families; they are read in nearly ascending order, so that they may well
+    be on disk; what does not last takes as much memory again. Time: a few hundred ns per varset that is needed, some 10
+    ns per family, and for a varset that is not needed between 0.02 ns and some 10 ns, as its neighbours are.
     """
     n = problem.limits.size
     binomials = binomial_table(n, int(problem.limits.max()) + 1)
@@ -110,20 +112,21 @@ class _Counting:
         """
         level = found.level
         assert level is not None, "an enumeration that is not done has a level to go on with"
-        last = level.size >= self.largest
-        begun = level.begun or self._begun(level, last)
-        self._need_rest(level, begun, last)
+        if level.size >= self.largest:
+            yield from self._judge_last(found)
+            return
+        begun = level.begun or self._begun(level)
+        self._need_rest(level, begun)
         found = yield from self._count(found, level, begun)
-        found = yield from self._judge(found, last)
-        if not last:
-            found = yield from self._ready(found)
-        following = None if last else self._next_level(found)
+        found = yield from self._judge(found)
+        found = yield from self._ready(found)
+        following = self._next_level(found)
         self.observer(size_judged(found.varsets, level.size, self.largest))
         yield replace(found, complete_to=level.size, level=following, done=following is None)
 
     def _tell(self, size: int, step: int, share: float, part: int = 0, parts: int = 1) -> None:
         """Tell the observer that the parent sets of `size` are at a step, of a part of which so much is done."""
-        steps = STEPS if size < self.largest else STEPS[: JUDGE + 1]
+        steps = STEPS if size < self.largest else STEPS[: COUNT + 1]
         done = (sum(steps[:step]) + (part + share) / parts * steps[step]) / sum(steps)
         detail = size_of_at_most(size, self.largest)
         self.observer(StageAdvanced("scores", int(FINENESS * done), FINENESS, "", detail=detail))
@@ -150,17 +153,17 @@ class _Counting:
         if not self.shelf.fits(size):
             raise Stopped(MEMORY_LIMIT)
 
-    def _need_rest(self, level: Level, begun: Begun, last: bool) -> None:
+    def _need_rest(self, level: Level, begun: Begun) -> None:
         """Stop unless the shelf has room for the columns of this level that are not there yet."""
         row = level.alive.shape[1] * level.alive.itemsize
-        extend = 0 if last or begun.extend is not None else level.alive.nbytes
-        following = 0 if last or begun.following is not None else row * begun.joint.column.array().size
+        extend = 0 if begun.extend is not None else level.alive.nbytes
+        following = 0 if begun.following is not None else row * _needed(begun.places)
         self._need(extend + following)
 
-    def _begun(self, level: Level, last: bool) -> Begun:
+    def _begun(self, level: Level) -> Begun:
         """The places of the varsets one larger that are needed, and a column for T of them."""
-        places = self._mark(level, last)
-        needed = int(places[-1, 1]) + int(np.bitwise_count(places[-1, 0]))
+        places = self._mark(level, last=False)
+        needed = _needed(places)
         self._need(8 * needed)
         return Begun(places, Filled(self.shelf.column((needed,), np.float64), 0))
 
@@ -180,13 +183,42 @@ class _Counting:
             self.shelf.touched(8 * size * marked + own.nbytes)
         return column.array()
 
+    def _judge_last(self, found: Enumeration) -> Iterator[Enumeration]:
+        """`found` with ever more of the largest parent sets judged; in the end it is done.
+
+        T of the varsets one larger is not kept: what a task counts it judges.
+        """
+        level, table = found.level, self.problem.table
+        assert level is not None, "the last level"
+        places = self._mark(level, last=True) if level.begun is None else level.begun.places
+        found = replace(found, level=replace(level, begun=Begun(places)))
+        size, candidate, total = level.size + 1, CANDIDATE_BYTES + 8 * level.alive.shape[1], _needed(places)
+        shared = size, places, level.alive, (level.below, level.here), self.rules, table
+        most = min(_counted_at_once(table.weights.size), JUDGED_BYTES // (candidate * size))
+        waiting: list[tasks.Candidates] = []
+        for lo, hi, candidates in self._each(
+            tasks.count_and_judge, found.parts, total, most, shared, partial(self._tell, level.size, COUNT)
+        ):
+            self.shelf.touched(32 * size * (hi - lo))
+            waiting.append(candidates)
+            held = candidate * sum(costs.size for _, _, costs in waiting)
+            if held and len(waiting) < MERGED and held <= self.shelf.memory // 4:
+                continue
+            found = replace(self._extended(found, waiting), varsets=found.varsets + hi - found.parts, parts=hi)
+            waiting = []
+            yield found
+        found = replace(self._extended(found, waiting), varsets=found.varsets + total - found.parts, parts=0)
+        self.observer(size_judged(found.varsets, level.size, self.largest))
+        yield replace(found, complete_to=level.size, level=None, done=True)
+
     def _count(self, found: Enumeration, level: Level, begun: Begun) -> Steps:
         """`found` with T of ever more of the varsets one larger that are needed."""
         size, table, joint = level.size + 1, self.problem.table, begun.joint
+        assert joint is not None, "a column to count into"
         found = replace(found, level=replace(level, begun=begun))
         before = found.varsets - joint.rows
         shared = size, begun.places, self.rules, table
-        most = min(CHUNK, max(64, ENTRIES_PER_TASK // table.weights.size))
+        most = _counted_at_once(table.weights.size)
         tell, total = partial(self._tell, level.size, COUNT), joint.column.array().size
         for lo, hi, own in self._each(tasks.count_joint, joint.rows, total, most, shared, tell):
             joint.column.fill(lo, own)
@@ -196,31 +228,28 @@ class _Counting:
             yield found
         return found
 
-    def _judge(self, found: Enumeration, last: bool) -> Steps:
+    def _judge(self, found: Enumeration) -> Steps:
         """`found` with ever more parent sets of its level judged: those that win so far are among the families, and
         `extend` has the children for which they may be extended."""
         level, begun = _under_way(found)
         total, width = level.alive.shape
-        extend = begun.extend or Filled(self.shelf.column((0 if last else total, width), np.uint64), 0)
-        counts = level.below, level.here, Counts(begun.places, begun.joint.column.array())
-        shared = level.size, level.alive, counts, self.rules
+        extend = begun.extend or Filled(self.shelf.column((total, width), np.uint64), 0)
+        shared = level.size, level.alive, (level.below, level.here, _above(begun)), self.rules
         waiting: list[tasks.Candidates] = []
         size, candidate = 0, CANDIDATE_BYTES + 8 * width
         most = min(CHUNK, JUDGED_BYTES // (candidate * self.problem.limits.size))
         tell = partial(self._tell, level.size, JUDGE)
         for lo, hi, (own, candidates) in self._each(tasks.judge, extend.rows, total, most, shared, tell):
-            if not last:
-                extend.column.fill(lo, own)
+            extend.column.fill(lo, own)
             self.shelf.touched(24 * (level.size + 1) * (hi - lo))
             waiting.append(candidates)
             size += candidate * candidates[1].size
             if size > self.shelf.memory // 4:
                 found, waiting, size = self._extended(found, waiting), [], 0
-                begun = replace(begun, extend=Filled(extend.column, 0 if last else hi))
+                begun = replace(begun, extend=Filled(extend.column, hi))
                 found = replace(found, level=replace(level, begun=begun))
-                if not last:  # there is no column that says how far the last level is: it is judged at one go
-                    yield found
-        begun = replace(begun, extend=Filled(extend.column, 0 if last else total))
+                yield found
+        begun = replace(begun, extend=Filled(extend.column, total))
         return replace(self._extended(found, waiting), level=replace(level, begun=begun))
 
     def _extended(self, found: Enumeration, candidates: list[tasks.Candidates]) -> Enumeration:
@@ -244,7 +273,7 @@ class _Counting:
         """`found` with the children alive at ever more varsets of the next level, as far as entropies tell."""
         level, begun = _under_way(found)
         assert begun.extend is not None, "all parent sets of the level are judged"
-        extend, above = begun.extend.column.array(), Counts(begun.places, begun.joint.column.array())
+        extend, above = begun.extend.column.array(), _above(begun)
         total, width = above.joint.size, extend.shape[1]
         following = begun.following or Filled(self.shelf.column((total, width), np.uint64), 0)
         shared = level.size + 1, extend, level.here, above, self.rules
@@ -266,7 +295,7 @@ class _Counting:
         following = begun.following
         if following is None:
             return None
-        size, alive, above = level.size + 1, following.column.array(), Counts(begun.places, begun.joint.column.array())
+        size, alive, above = level.size + 1, following.column.array(), _above(begun)
         groups, some = by_bytes(found.costs, self.problem.limits.size, self.shelf.memory // 2), False
         for number, children in enumerate(groups):
             tables = byte_tables([found.parents[x] for x in children], [found.costs[x] for x in children])
@@ -299,6 +328,22 @@ def _under_way(found: Enumeration) -> tuple[Level, Begun]:
     assert found.level is not None, "a level is being judged"
     assert found.level.begun is not None, "its next one is being counted"
     return found.level, found.level.begun
+
+
+def _above(begun: Begun) -> Counts:
+    """The counts of the next level, all of which are known."""
+    assert begun.joint is not None, "its varsets are counted"
+    return Counts(begun.places, begun.joint.column.array())
+
+
+def _needed(places: NDArray[np.uint64]) -> int:
+    """How many varsets are present."""
+    return int(places[-1, 1]) + int(np.bitwise_count(places[-1, 0]))
+
+
+def _counted_at_once(rows: int) -> int:
+    """How many varsets a task may count, if each looks at so many rows."""
+    return min(CHUNK, max(64, ENTRIES_PER_TASK // rows))
 
 
 def _rows(width: int) -> int:

@@ -74,7 +74,7 @@ def _any(varsets, i):
 
 
 @inlined
-def _has(varsets, i, x):
+def has_child(varsets, i, x):
     """Whether x is in varset i."""
     return (varsets[i, x >> 6] >> u64(x & 63)) & u64(1) != u64(0)
 
@@ -127,7 +127,7 @@ def _is_needed(size, walk, alive, places, extended, common):
         present = is_present(rank, places)
         if present:
             at = place_of(rank, places)
-            family = _has(alive, at, walk.members[k])
+            family = has_child(alive, at, walk.members[k])
             for q in range(words):
                 common[q] &= alive[at, q]
         k += 1

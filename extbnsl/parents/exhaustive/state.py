@@ -35,11 +35,11 @@ class Filled:
 @dataclass(frozen=True)
 class Begun:
     """What is known of the next level while one is judged: the places of its varsets, T of some of them; then the
-    children for which parent sets of this level may be extended; then those alive at the next level, unless it is
-    certain that there is none. Each is begun when the one before is complete."""
+    children for which parent sets of this level may be extended; then those alive at the next level. Each is begun when
+    the one before is complete. While the last level is judged there are only the places."""
 
     places: NDArray[np.uint64]
-    joint: Filled
+    joint: Filled | None = None
     extend: Filled | None = None
     following: Filled | None = None
 
@@ -63,6 +63,7 @@ class Level:
             assert counts.joint.size == present.sum(), "T of each varset that is present"
         assert self.alive.shape[0] == self.here.joint.size, "children of each varset that is counted"
         if self.begun is not None and self.begun.extend is not None:
+            assert self.begun.joint is not None, "families are judged when all is counted"
             assert self.begun.joint.complete, "families are judged when all is counted"
             assert self.begun.following is None or self.begun.extend.complete, "the next level follows a whole one"
 
@@ -77,7 +78,9 @@ class Level:
             f"{here}-alive": self.alive,
         }
         if self.begun is not None:
-            found |= {f"{above}-places": self.begun.places, f"{above}-joint": self.begun.joint.known}
+            found[f"{above}-places"] = self.begun.places
+            if self.begun.joint is not None:
+                found[f"{above}-joint"] = self.begun.joint.known
             if self.begun.extend is not None:
                 found[f"{here}-extend"] = self.begun.extend.known
             if self.begun.following is not None:
@@ -88,7 +91,8 @@ class Level:
         """How long each of these arrays will be."""
         lengths = {name: array.shape[0] for name, array in self.arrays().items()}
         if self.begun is not None:
-            lengths[f"{self.size + 1:02}-joint"] = _length(self.begun.joint)
+            if self.begun.joint is not None:
+                lengths[f"{self.size + 1:02}-joint"] = _length(self.begun.joint)
             if self.begun.extend is not None:
                 lengths[f"{self.size:02}-extend"] = _length(self.begun.extend)
             if self.begun.following is not None:
@@ -126,7 +130,8 @@ class Enumeration:
 
     complete_to: every parent set of at most this many variables has been judged. singles: whether every parent set of
     one variable has been costed at least. varsets, families: how many were counted and found. stopped: why the
-    enumeration ended before its time. done: no larger parent set can win. level: where the shared table goes on.
+    enumeration ended before its time. done: no larger parent set can win. level: where the shared table goes on; if it
+    is the last one, `parts` of its varsets have been judged.
 
     children: where the search child by child does, those to be judged at the next size; ahead: those that have been,
     as they will be at the size after; paired: whether the pairs of `children` are known for that size; parts: how many
@@ -161,8 +166,8 @@ class Enumeration:
             self.level.check()
         for child in (*self.children, *self.ahead):
             child.check()
-        assert self.parts == 0 or self.pairs is not None, "pairs are of parts that are over"
-        assert self.paired or not (self.parts or self.ahead), "a size begins with its pairs"
+        assert self.parts == 0 or self.pairs is not None or self.level is not None, "pairs are of parts that are over"
+        assert self.paired or self.level is not None or not (self.parts or self.ahead), "a size begins with its pairs"
 
     @property
     def known_to(self) -> int:
@@ -250,10 +255,10 @@ def _level(size: int, arrays: Mapping[str, Filled]) -> Level:
     """The level of this size of which these are the arrays."""
     below, here, above = (f"{max(0, size + k):02}" for k in (-1, 0, 1))
     begun = None
-    if f"{above}-joint" in arrays:
+    if f"{above}-places" in arrays:
         begun = Begun(
             arrays[f"{above}-places"].known,
-            arrays[f"{above}-joint"],
+            arrays.get(f"{above}-joint"),
             arrays.get(f"{here}-extend"),
             arrays.get(f"{above}-ready"),
         )

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from extbnsl.kernels.ranks import BLOCK
 from extbnsl.parents.best_score import ByteTables
+from extbnsl.parents.exhaustive.last_level import judge_last
 from extbnsl.parents.exhaustive.lattice import (
     Counts,
     Rules,
@@ -54,6 +55,26 @@ def judge(
     found = np.empty((room, width), np.uint64), np.empty(room, np.uint16), np.empty(room)
     written = judge_families(lo, hi, size, alive, counts, rules, extend, found)
     return extend, (found[0][:written].copy(), found[1][:written].copy(), found[2][:written].copy())
+
+
+def count_and_judge(
+    lo: int,
+    hi: int,
+    size: int,
+    places: NDArray[np.uint64],
+    alive: NDArray[np.uint64],
+    counts: tuple[Counts, Counts],
+    rules: Rules,
+    table: CountingTable,
+) -> Candidates:
+    """The families (X, Q - X) of the varsets Q of `size` at these places that win so far.
+
+    places: of the varsets of `size`; counts: of level size - 2 and of level size - 1, to which `alive` belongs.
+    """
+    joint, room = count_joint(lo, hi, size, places, rules, table), (hi - lo) * size
+    found = np.empty((room, alive.shape[1]), np.uint64), np.empty(room, np.uint16), np.empty(room)
+    written = judge_last(lo, hi, size, alive, (*counts, Counts(places, joint)), rules, found)
+    return found[0][:written].copy(), found[1][:written].copy(), found[2][:written].copy()
 
 
 def ready(

@@ -1,0 +1,105 @@
+"""`extbnsl order`: the best network under an order of the variables."""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from extbnsl.cli import options, session
+from extbnsl.cli.head import head
+from extbnsl.cli.reading import absolute, is_standard_input, read_problem
+from extbnsl.errors import InputError
+from extbnsl.machine.interrupts import Interrupts
+from extbnsl.parents.ordered.methods import BOUNDS, METHODS, OrderMethods
+
+EPILOG = """\
+Every variable gets its best parents among those before it, or with --method k3
+those that a greedy search finds. The status is 'heuristic', since another order
+may have a better network; 'order_optimal' in result.json says that no network
+of this order costs less. The table has the states that the method visited, as
+Tian (2000) counts them, and for which variables K3 was trapped: the parents
+that it finds cost more. Ctrl-C once: stop, and write the network so far.
+
+example:
+  extbnsl order survey.csv --order order.txt --method dfbnb-k3
+"""
+STOPPING = "Stopping; the network so far will be written (once more: end at once)."
+
+
+def add(commands: Any) -> None:
+    """Add the command to the parser's."""
+    text = "find the best network under an order of the variables"
+    parser = options.add_command(commands, "order", text, EPILOG, run)
+    parser.add_argument("data", metavar="INPUT", help="a CSV file (or .csv.gz), - for standard input")
+    parser.add_argument(
+        "--order",
+        metavar="FILE",
+        required=True,
+        help="the names of all variables, one a line, parents first; - for standard input",
+    )
+    parser.add_argument(
+        "--method",
+        choices=METHODS,
+        default=OrderMethods().method,
+        help="Tian's branch and bound, Suzuki's, or the greedy K3 (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--bound",
+        choices=BOUNDS,
+        default=OrderMethods().bound,
+        help="what dfbnb-k3 prunes by: a bound of each state's own, or one fixed bound, which is worse and cheaper "
+        "(default: %(default)s); the network is the same with each",
+    )
+    parser.add_argument(
+        "--run-dir", metavar="DIR", type=Path, help="where to write (default: INPUT's name with .run, here)"
+    )
+    parser.add_argument("--overwrite", action="store_true", help="replace the run in an existing run directory")
+    options.add_claim(parser)
+    options.add_budgets(parser, threads="the processors this process may use", memory="three quarters of what is free")
+    options.add_time_limit(parser, "default: never")
+    options.add_data(parser)
+    options.add_output(parser, json=True)
+
+
+def run(given: argparse.Namespace) -> int:
+    """Find the network, write and print it; the exit code."""
+    from extbnsl.formats.score_reader import is_score_file
+    from extbnsl.run import directory as directory_module
+
+    if is_score_file(given.data):
+        raise InputError(f"{given.data} holds local scores; give the data that they were computed from.")
+    if is_standard_input(given.data) and is_standard_input(given.order):
+        raise InputError("--order: standard input has the data already; give the order in a file.")
+    source = "stdin" if is_standard_input(given.data) else given.data
+    with (
+        Interrupts() as interrupts,
+        directory_module.create(given.run_dir, source, given.overwrite) as directory,
+    ):
+        return _run_in(directory, given, interrupts)
+
+
+def _run_in(directory: Any, given: argparse.Namespace, interrupts: Interrupts) -> int:
+    from dataclasses import replace
+
+    from extbnsl.data.text import read_text, source_name
+    from extbnsl.orders.given import places_in, positions
+    from extbnsl.solver.ordered import order_network
+    from extbnsl.solver.place import Place
+
+    file = source_name(given.order)
+    names = places_in(read_text(given.order), file)
+    budgets = replace(options.budgets_of(given), disk=0)
+    dataset, budgets = read_problem(given.data, options.data_options(given), budgets, given.quiet)
+    order = positions(names, dataset.names, file, source_name(given.data))
+    claim, methods = options.claim_of(given), OrderMethods(given.method, given.bound)
+    remember = options.input_of(given) | {"input": absolute(given.data), "command": given.shell_line}
+    work = session.Work(
+        head(dataset, claim, methods, budgets, Place(directory.path, remember=remember)),
+        lambda observer: order_network(
+            dataset, order, claim, methods, budgets, observer=observer, stop=interrupts.stop
+        ),
+        STOPPING,
+        remember,
+    )
+    return session.work_in(
+        directory, work, interrupts, session.Telling(given.quiet, given.json, budgets.spent, given.print)
+    )

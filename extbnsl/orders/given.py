@@ -1,0 +1,35 @@
+"""An order of the variables that the user gives, checked name by name."""
+
+from collections.abc import Sequence
+
+from extbnsl.errors import InputError
+
+
+def places_in(text: str, source: str) -> list[tuple[str, str]]:
+    """The names in the text of an order file, one a line, with where each stands; empty lines and blanks around a name
+    do not count. InputError if there is none."""
+    lines = enumerate(text.splitlines(), start=1)
+    found = [(f"{source}, line {number}", name) for number, line in lines if (name := line.strip())]
+    if not found:
+        raise InputError(f"{source} has no name; write those of all variables, one a line, parents first.")
+    return found
+
+
+def positions(given: Sequence[tuple[str, str]], names: Sequence[str], source: str, data: str) -> tuple[int, ...]:
+    """The positions among `names`, those of `data`, of the names that are given, each with where it stands.
+
+    Raises InputError, with that place, for a name that is unknown or repeated, and for names that `source` lacks.
+    """
+    index = {name: i for i, name in enumerate(names)}
+    seen: dict[str, str] = {}
+    for where, name in given:
+        if name not in index:
+            raise InputError(f"{where}: {name!r} is no variable of {data}; correct the name, or take it out.")
+        if name in seen:
+            raise InputError(f"{where}: {name!r} is there already, at {seen[name]}; name each variable once.")
+        seen[name] = where
+    missing = [name for name in names if name not in seen]
+    if missing:
+        more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
+        raise InputError(f"{source} lacks {missing[0]!r}{more} of the variables of {data}; name each of them once.")
+    return tuple(index[name] for _, name in given)

@@ -1,0 +1,1 @@
+"""The more promising parent sets of each child, scored exactly within a budget: for up to thousands of variables."""

@@ -1,0 +1,59 @@
+"""The possible parents of a child, in the order in which the exploration adds them."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from extbnsl.parents.explored.columns import Columns
+from extbnsl.parents.explored.misfit import single_misfits
+from extbnsl.scores.score import penalty_of
+
+ROUNDING = 1e-9  # of sums of m ln m, per nat
+
+
+class Candidates(NamedTuple):
+    """The m variables that can be in an undominated parent set of a child, by place: ascending arity, then descending
+    gain, then the variables' order.
+
+    variables (m,) int32; arities (m,) float64; misfits (m,) float64: N H(child | candidate); gains (m,) float64: N
+    times the mutual information of child and candidate; caps (m,) float64: no undominated set with the candidate has a
+    penalty so large; classes (a + 1,) int64: the first place of each arity, and m. alone: the misfit of no parents.
+    """
+
+    variables: NDArray[np.int32]
+    arities: NDArray[np.float64]
+    misfits: NDArray[np.float64]
+    gains: NDArray[np.float64]
+    caps: NDArray[np.float64]
+    classes: NDArray[np.int64]
+    alone: float
+
+
+def find_candidates(child: int, data: Columns, parameter: float, halt: NDArray[np.uint8]) -> Candidates:
+    """The candidates of a child, by the exact cost of each as its single parent. O(n N).
+
+    A variable Y explains at most N min(H(X), H(Y)) of the child X, whatever else does. A parent set with Y has
+    penalty p, and p / r_Y without Y. So it is dominated if p (1 - 1 / r_Y) is at least that much, and so are its
+    supersets, whose penalties are larger: the cap of Y. None is a candidate whose cap its own penalty reaches.
+    (The entropy bound of de Campos et al. 2018.) When halt[0] is set, some are missing.
+    """
+    single = single_misfits(child, data, halt)
+    alone = float(data.entropies[child])
+    arities = data.arities.astype(np.float64)
+    explained = np.minimum(alone, data.entropies) * (1.0 + ROUNDING)
+    caps = np.where(arities > 1, explained * arities / np.maximum(1.0, arities - 1), 0.0)
+    own = penalty_of(parameter, int(data.arities[child]), 1.0) * arities
+    possible = np.flatnonzero(~np.isnan(single) & (own < caps))
+    order = possible[np.lexsort((single[possible], arities[possible]))].astype(np.int32)
+    first = np.flatnonzero(np.diff(arities[order], prepend=0.0))
+    classes = np.append(first, order.size).astype(np.int64)
+    return Candidates(
+        variables=order,
+        arities=arities[order],
+        misfits=single[order],
+        gains=alone - single[order],
+        caps=caps[order],
+        classes=classes,
+        alone=alone,
+    )

@@ -1,0 +1,245 @@
+"""The exploration of all children: a budget for each, in parallel; what is known so far when it is stopped."""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from extbnsl.compiling import clock
+from extbnsl.data import Dataset
+from extbnsl.errors import BudgetError, InputError
+from extbnsl.events import Observer, StageAdvanced, ignore
+from extbnsl.machine.budgets import too_little_memory
+from extbnsl.machine.workers import Stopped, Workers
+from extbnsl.parents.explored.candidates import Candidates, find_candidates
+from extbnsl.parents.explored.closed import Closed, closed_bytes, new_closed, undominated
+from extbnsl.parents.explored.columns import Columns, bit_columns
+from extbnsl.parents.explored.families import NONE, FamilyList, family_list
+from extbnsl.parents.explored.misfit import new_splits, splits_bytes
+from extbnsl.parents.explored.selection import (
+    GREEDY,
+    INDEPENDENCE,
+    SEQUENTIAL,
+    Rule,
+    Streams,
+    begin,
+    explore,
+    new_streams,
+)
+from extbnsl.scores.known import score_named
+from extbnsl.scores.score import penalty_of
+
+SELECTIONS = {"independence": INDEPENDENCE, "greedy": GREEDY, "sequential": SEQUENTIAL}
+MOST_PARENTS = 16  # larger sets are not explored: each has 65,536 configurations or more
+MOST_SETS = 1 << 30  # whose numbers are int32
+STREAM_BYTES = 16
+SLICE_SECONDS = 0.05  # between two looks at the clock
+FIRST_SLICE, LONGEST_SLICE = 16, 1 << 16  # parent sets
+AHEAD = 4  # children for each thread that wait or are done
+
+ALL, SETS, SECONDS, MEMORY, STOPPED = "all", "sets", "seconds", "memory", "stopped"
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How long each child is explored. sets: parent sets of two or more that are scored; seconds of one thread; None:
+    no limit. families: how many are kept, the cheapest. A time limit makes the result depend on the machine."""
+
+    sets: int | None = None
+    seconds: float | None = None
+    families: int | None = None
+
+    def check(self) -> None:
+        """Raise InputError if this cannot be asked for."""
+        if self.sets is not None and self.sets < 0:
+            raise InputError(f"sets: {self.sets} parent sets for each child are negative; give 0 or more.")
+        if self.seconds is not None and not self.seconds >= 0:
+            raise InputError(f"seconds: {self.seconds} for each child are negative; give 0 or more.")
+        if self.families is not None and self.families < 1:
+            raise InputError(f"families: {self.families} for each child are too few; give 1 or more.")
+
+
+@dataclass(frozen=True)
+class Exploration:
+    """What is explored: the records, by one of the SELECTIONS, with parent sets of at most max_parents; parameter: what
+    a free parameter costs in nats; whole: the size up to which all sets are scored before others."""
+
+    data: Columns
+    selection: str
+    parameter: float
+    max_parents: int | None
+    whole: int
+
+
+@dataclass(frozen=True)
+class Explored:
+    """What is known of a child: its undominated families; `scored`: the parent sets that were scored exactly; ended:
+    why no more were: ALL there are, or the budget of SETS, SECONDS or MEMORY, or it was STOPPED."""
+
+    child: int
+    families: FamilyList
+    scored: int
+    ended: str
+
+
+def exploration(
+    dataset: Dataset,
+    selection: str = "independence",
+    score: str = "mdl",
+    max_parents: int | None = None,
+    whole: int = 1,
+) -> Exploration:
+    """The exploration of a data set; InputError for a selection, a score or a size that there is not.
+
+    With `whole` 2 all pairs are scored first. Where the budget has room for them they are worth it: a search over
+    orders needs families for a child whose best parents come after it.
+    """
+    if selection not in SELECTIONS:
+        raise InputError(f"selection: {selection!r} is none of {', '.join(SELECTIONS)}; give one of these.")
+    if max_parents is not None and max_parents < 0:
+        raise InputError(f"max_parents: {max_parents} is negative; give 0 or more.")
+    if whole < 1:
+        raise InputError(f"whole: {whole} is less than 1; give the size up to which all parent sets are scored.")
+    parameter = score_named(score).parameter(dataset.records)
+    return Exploration(bit_columns(dataset), selection, parameter, max_parents, whole)
+
+
+def explored_families(
+    problem: Exploration,
+    effort: Effort,
+    workers: Workers,
+    memory: int,
+    known: Mapping[int, Explored] | None = None,
+    observer: Observer = ignore,
+    on_child: Callable[[Explored], None] = lambda explored: None,
+) -> tuple[Explored, ...]:
+    """What is known of every child, in their order, after an exploration of so much effort for each.
+
+    Children that are `known` are not explored again, unless they were STOPPED. memory: bytes that the work on all
+    threads may take at a time, beside the columns and the results. on_child gets each result when it is there, in the
+    order of the children, and may raise Stopped. After that, or the workers' stop signal, the result is what is known:
+    the children that had not begun have the empty set. For an effort without seconds, what is found depends neither on
+    the threads nor, where there is enough, on the memory.
+
+    Raises BudgetError if the memory does not do for the single parents.
+    """
+    effort.check()
+    n = problem.data.variables
+    found = {child: own for child, own in (known or {}).items() if own.ended != STOPPED}
+    share = memory // workers.threads
+    _check_memory(problem, share, workers.threads)
+
+    def keep(own: Explored) -> None:
+        found[own.child] = own
+
+    tasks = ((child, problem, effort, share, workers.halt) for child in range(n) if child not in found)
+    try:
+        for own in workers.stream(explore_child, tasks, AHEAD * workers.threads, keep):
+            keep(own)
+            observer(StageAdvanced("parents", len(found), n, "variables"))
+            if own.ended != STOPPED:
+                on_child(own)
+    except Stopped:
+        pass
+    return tuple(found[child] if child in found else without_parents(child, problem) for child in range(n))
+
+
+def without_parents(child: int, problem: Exploration) -> Explored:
+    """The child with its empty parent set alone, STOPPED."""
+    data = problem.data
+    cost = float(data.entropies[child]) + penalty_of(problem.parameter, int(data.arities[child]), 1.0)
+    return Explored(child, family_list(np.empty((1, 0), np.int32), np.array([cost])), 0, STOPPED)
+
+
+def explore_child(child: int, problem: Exploration, effort: Effort, memory: int, halt: NDArray[np.uint8]) -> Explored:
+    """What is known of a child after so much effort, within so many bytes; `halt` cuts it short."""
+    if problem.max_parents == 0:
+        return replace(without_parents(child, problem), ended=ALL)
+    deadline = math.inf if effort.seconds is None else clock() + effort.seconds
+    candidates = find_candidates(child, problem.data, problem.parameter, halt)
+    rule = _rule(child, problem, candidates)
+    room = memory - splits_bytes(rule.parents, problem.data)
+    most = min(room // _set_bytes(rule.parents, rule.first.size - 1), MOST_SETS)
+    if effort.sets is not None:
+        most = min(most, 1 + candidates.variables.size + effort.sets)
+    closed, streams = new_closed(most, rule.parents), new_streams(most * (rule.first.size - 1))
+    begin(candidates, closed, streams, rule)
+    alone = int(closed.used[0])
+    ended = _explore(effort, deadline, halt, problem.data, (candidates, closed, streams, rule))
+    families = _undominated(closed, candidates, effort.families)
+    return Explored(child, families, int(closed.used[0]) - alone, ended)
+
+
+def _rule(child: int, problem: Exploration, candidates: Candidates) -> Rule:
+    """What the kernels need to know of the exploration of a child."""
+    m, arity = candidates.variables.size, int(problem.data.arities[child])
+    selection = SELECTIONS[problem.selection]
+    first = candidates.classes if selection == INDEPENDENCE else np.unique([0, m])
+    ends = np.repeat(first[1:], np.diff(first)).astype(np.int32)
+    parents = _most_parents(problem, arity, candidates)
+    return Rule(selection, problem.whole, parents, child, arity, problem.parameter, ends, first)
+
+
+def _most_parents(problem: Exploration, arity: int, candidates: Candidates) -> int:
+    """The largest size of a parent set of the child; at least 1.
+
+    A set of d parents has as many configurations as the d smallest arities make, or more; if the penalty alone is
+    then as much as the empty set costs, it is dominated.
+    """
+    limit = MOST_PARENTS if problem.max_parents is None else min(MOST_PARENTS, problem.max_parents)
+    own = penalty_of(problem.parameter, arity, 1.0)
+    penalties = own * np.cumprod(candidates.arities[:limit])
+    return max(1, int((penalties < candidates.alone + own).sum()))
+
+
+def _explore(
+    effort: Effort,
+    deadline: float,
+    halt: NDArray[np.uint8],
+    data: Columns,
+    state: tuple[Candidates, Closed, Streams, Rule],
+) -> str:
+    """Explore until the effort is spent, slice by slice; returns why it ended."""
+    candidates, closed, streams, rule = state
+    splits = new_splits(rule.child, rule.parents, data)
+    left = math.inf if effort.sets is None else effort.sets
+    sets = FIRST_SLICE
+    while streams.used[0]:
+        if halt[0]:
+            return STOPPED
+        if left == 0:
+            return SETS
+        if closed.used[0] == closed.costs.size:
+            return MEMORY
+        before = clock()
+        if before >= deadline:
+            return SECONDS
+        left -= explore(int(min(sets, left)), candidates, closed, streams, rule, data, splits, halt)
+        sets = min(LONGEST_SLICE, 2 * sets) if clock() - before < SLICE_SECONDS else max(1, sets // 2)
+    return STOPPED if halt[0] else ALL
+
+
+def _undominated(closed: Closed, candidates: Candidates, most: int | None) -> FamilyList:
+    """The closed sets that no closed subset replaces."""
+    numbers = undominated(closed)
+    width = int(closed.sizes[numbers].max())
+    present = np.arange(width) < closed.sizes[numbers, None]
+    members = np.full(present.shape, NONE, np.int32)
+    members[present] = candidates.variables[closed.members[numbers, :width][present]]
+    return family_list(members, closed.costs[numbers], most)
+
+
+def _set_bytes(parents: int, streams: int) -> int:
+    """Memory that a closed set takes with its streams and its place in the result, at most."""
+    return 2 * closed_bytes(parents) + STREAM_BYTES * max(1, streams)
+
+
+def _check_memory(problem: Exploration, share: int, threads: int) -> None:
+    """Raise BudgetError if a thread's share of the memory has no room for single parents, whatever the child."""
+    n = problem.data.variables
+    streams = np.unique(problem.data.arities).size
+    needed = (n + 2) * _set_bytes(MOST_PARENTS, streams) + splits_bytes(MOST_PARENTS, problem.data)
+    if share < needed:
+        raise BudgetError(too_little_memory("Exploring parent sets", threads * needed, threads * share, threads))
