@@ -1,0 +1,232 @@
+"""Iterated local search along an order: insertion moves, windows, and kicks whose traces are small.
+
+A kick changes a few places. Only what stands in relation to what has moved is looked at again, and a kick that ends in
+a worse order is taken back where it changed something: its time hardly grows with the number of variables.
+Three kicks: random insertions; a region, whose members stand in reverse then, which turns whole chains of arcs round;
+and a region that stands as it does in another good order, the crossover of a memetic search.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from extbnsl.kernels.bits import assign
+from extbnsl.kernels.compiler import inlined, inner, njit
+from extbnsl.kernels.random import random_below, random_share
+from extbnsl.orders.line import Line, cost_of, first_fitting, new_line, total_cost
+from extbnsl.orders.moves import best_move, forget, move, new_sweep, passes
+from extbnsl.orders.regions import flip_region, grow, neighbours, new_region, transplant
+
+
+class Kicks(NamedTuple):
+    """How many kicks, and which: of 100, so many flip a region and so many transplant one, the others insert.
+
+    widest: of how many neighbours a window has at most that moves as one. flipped, transplanted: the largest regions.
+    """
+
+    number: int
+    widest: int
+    flips: int
+    transplants: int
+    flipped: int
+    transplanted: int
+
+
+class Agenda(NamedTuple):
+    """The variables that are to be looked at: a ring of n, where `waiting` (n,) bool says who is in it.
+
+    span int64 (4,): the first in the ring, how many there are, and the range of places that have changed.
+    """
+
+    ring: NDArray[np.int32]
+    waiting: NDArray[np.bool_]
+    span: NDArray[np.int64]
+
+
+@inner
+def _new_agenda(n):
+    return Agenda(np.empty(n, np.int32), np.zeros(n, np.bool_), np.array([0, 0, n, 0]))
+
+
+@inlined
+def _put(agenda, x):
+    """Look at x, after those that wait."""
+    if not agenda.waiting[x]:
+        agenda.waiting[x] = True
+        n = agenda.ring.size
+        at = agenda.span[0] + agenda.span[1]
+        agenda.ring[at if at < n else at - n] = x
+        agenda.span[1] += 1
+
+
+@inlined
+def _take(agenda):
+    """The variable that has waited longest."""
+    x = agenda.ring[agenda.span[0]]
+    agenda.span[0] += 1
+    if agenda.span[0] == agenda.ring.size:
+        agenda.span[0] = 0
+    agenda.span[1] -= 1
+    agenda.waiting[x] = False
+    return x
+
+
+@inlined
+def _put_parents(x, line, lists, agenda):
+    """Look at the parents of x."""
+    family = lists.first[x] + line.choice[x]
+    for i in range(lists.starts[family], lists.starts[family + 1]):
+        _put(agenda, lists.parents[i])
+
+
+@inner
+def _change(window, target, line, lists, sweep, agenda):
+    """Make a move; look at those it passes that may be parents or children, and at the parents of those that change."""
+    for k in range(window[0], window[1]):
+        x = line.order[k]
+        _put_parents(x, line, lists, agenda)
+        for i in range(lists.pair_first[x], lists.pair_first[x + 1]):
+            y = lists.child[i]
+            if passes(line.place[y], window, target):
+                _put(agenda, y)
+        for i in range(lists.candidate_first[x], lists.candidate_first[x + 1]):
+            y = lists.candidates[i]
+            if passes(line.place[y], window, target):
+                _put(agenda, y)
+    for i in range(sweep.touched[0]):
+        y = sweep.passed[i]
+        if passes(line.place[y], window, target):
+            _put_parents(y, line, lists, agenda)
+    agenda.span[2] = min(agenda.span[2], window[0], target)
+    agenda.span[3] = max(agenda.span[3], window[1], target + window[1] - window[0])
+    change = move(window, target, line, lists, sweep)
+    for k in range(target, target + window[1] - window[0]):
+        _put(agenda, line.order[k])
+    return change
+
+
+@inner
+def _descend(widest, line, lists, sweep, agenda, halt):
+    """Move the variables on the agenda, and windows that begin with them, until none has a better place; returns the
+    change of the cost."""
+    n = line.order.size
+    total = 0.0
+    while agenda.span[1] and not halt[0]:
+        x = _take(agenda)
+        for size in range(1, widest + 1):
+            begin = np.int64(line.place[x])
+            if begin + size > n:
+                break
+            window = (begin, begin + size)
+            target, _ = best_move(window, line, lists, sweep)
+            if target != begin:
+                total += _change(window, target, line, lists, sweep, agenda)
+                break
+            forget(sweep)
+    return total
+
+
+@inner
+def _move_to(begin, target, line, lists, sweep, agenda):
+    """Move the variable at `begin` to `target`, for better or worse; returns the change of the cost."""
+    window = (begin, begin + 1)
+    best_move(window, line, lists, sweep)
+    return _change(window, target, line, lists, sweep, agenda)
+
+
+@inner
+def _kick_by_insertions(state, line, lists, sweep, agenda):
+    """Two to four random insertions; returns the change of the cost."""
+    n = line.order.size
+    total = 0.0
+    for _ in range(2 + random_below(state, 3)):
+        total += _move_to(random_below(state, n), random_below(state, n), line, lists, sweep, agenda)
+    return total
+
+
+@inner
+def _random_size(most, state):
+    """From 2 to about `most`, small ones more often: their logarithms are equally likely."""
+    return 2 + np.int64(np.exp(random_share(state) * np.log(most)))
+
+
+@inner
+def _follow(count, line, lists, agenda, region):
+    """Let all choose anew whose choice the members of a region may have changed; returns the change of the cost.
+
+    These are the members and those between its places that may be their parents or children; all go on the agenda,
+    which was empty.
+    """
+    first, last = region.places[0], region.places[count - 1]
+    agenda.span[2], agenda.span[3] = min(agenda.span[2], first), max(agenda.span[3], last + 1)
+    for k in range(count):
+        x = region.members[k]
+        _put(agenda, x)
+        for i in range(lists.pair_first[x], lists.pair_first[x + 1]):
+            if first <= line.place[lists.child[i]] and line.place[lists.child[i]] <= last:
+                _put(agenda, lists.child[i])
+        for i in range(lists.candidate_first[x], lists.candidate_first[x + 1]):
+            if first <= line.place[lists.candidates[i]] and line.place[lists.candidates[i]] <= last:
+                _put(agenda, lists.candidates[i])
+    change = 0.0
+    for y in agenda.ring:
+        if agenda.waiting[y]:
+            change -= cost_of(y, line.choice[y], lists)
+            line.choice[y] = first_fitting(y, np.int32(0), line.place[y], line.place, lists)
+            change += cost_of(y, line.choice[y], lists)
+    return change
+
+
+@inner
+def _copy_changed(target, source, agenda):
+    """Let one line be as the other where places have changed, and begin anew."""
+    for k in range(agenda.span[2], agenda.span[3]):
+        x = source.order[k]
+        target.order[k], target.place[x], target.choice[x] = x, k, source.choice[x]
+    agenda.span[2], agenda.span[3] = source.order.size, 0
+
+
+@inner
+def _kick(state, kicks, elsewhere, line, lists, sweep, agenda, around, region):
+    """One random kick; returns the change of the cost."""
+    drawn = random_below(state, 100)
+    if drawn >= kicks.flips + kicks.transplants:
+        return _kick_by_insertions(state, line, lists, sweep, agenda)
+    n = line.order.size
+    if drawn < kicks.flips or not elsewhere.shape[0]:
+        count = grow(min(n, _random_size(kicks.flipped, state)), state, around, region)
+        flip_region(count, line, region)
+    else:
+        count = grow(min(n, _random_size(kicks.transplanted, state)), state, around, region)
+        transplant(count, line, region, elsewhere[random_below(state, elsewhere.shape[0])])
+    return _follow(count, line, lists, agenda, region)
+
+
+@njit
+def improve_by_kicks(order, state, kicks, elsewhere, halt, lists):
+    """Iterated local search from `order` (n,) int32, which becomes the best order found; returns its cost in nats.
+
+    elsewhere: int32 (m, n), the place of each variable in m other orders, perhaps none. state: uint64 (1,), the random
+    numbers' state, carried on. Equally good orders replace each other, so that the search drifts over plateaus. halt:
+    uint8 (1,); once it is 1, from another thread, the search ends with what it has.
+    """
+    n = order.size
+    line = new_line(order, lists)
+    sweep, agenda, region, around = new_sweep(n), _new_agenda(n), new_region(n), neighbours(lists)
+    for x in order:
+        _put(agenda, x)
+    _descend(kicks.widest, line, lists, sweep, agenda, halt)
+    kept = Line(line.order.copy(), line.place.copy(), line.choice.copy())
+    agenda.span[2], agenda.span[3] = n, 0
+    for _ in range(kicks.number):
+        if halt[0]:
+            break
+        change = _kick(state, kicks, elsewhere, line, lists, sweep, agenda, around, region)
+        change += _descend(kicks.widest, line, lists, sweep, agenda, halt)
+        if change <= lists.tiny:
+            _copy_changed(kept, line, agenda)
+        else:
+            _copy_changed(line, kept, agenda)
+    assign(order, kept.order)
+    return total_cost(kept.choice, lists)

@@ -1,0 +1,174 @@
+"""The families of many variables as lists of parents, in score order, and which families a variable is a parent in.
+
+A parent set is a list of its members, because of thousands of variables it has few. Every child's list ends with the
+empty set, so that each search in it ends: where a child has none, a stand-in of a cost beyond all others takes its
+place. An order has a network if no child chooses a stand-in.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from extbnsl.errors import InputError
+from extbnsl.kernels.compiler import njit
+from extbnsl.kernels.varsets import unpacked
+from extbnsl.scores.local import LocalScores
+
+MOST_VARIABLES = 1 << 16
+RELATIVE = 1e-13  # of the largest cost: what adding up a few costs may be wrong by, and more
+
+OwnFamilies = tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]
+
+
+class ParentLists(NamedTuple):
+    """The families of n variables, ready for kernels: m families with p parents in all, q pairs of parent and child.
+
+    The families of child X are first[X] <= f < first[X + 1], by ascending cost; first (n + 1,) int64. Family f costs
+    costs[f], float64, and has the parents parents[starts[f]:starts[f + 1]], uint16, starts (m + 1,) int64. Each child's
+    last family is the empty set; stand_in (n,) bool says where it is none that may be chosen.
+
+    X may be a parent of the children child[i], pair_first[X] <= i < pair_first[X + 1]: pair_first (n + 1,) int64, child
+    (q,) uint16. The families of this child that X is a parent in are with_parent[pair_starts[i]:pair_starts[i + 1]],
+    ascending int32 numbers that count from the child's first; pair_starts (q + 1,) int64. The other way round, the
+    parents that child Y may have are candidates[candidate_first[Y]:candidate_first[Y + 1]], uint16.
+    tiny: a difference of costs that says nothing.
+
+    Memory: 16 bytes per family, 6 per parent in one, 12 per pair. While it is built, 2 more per parent.
+    """
+
+    first: NDArray[np.int64]
+    costs: NDArray[np.float64]
+    starts: NDArray[np.int64]
+    parents: NDArray[np.uint16]
+    stand_in: NDArray[np.bool_]
+    pair_first: NDArray[np.int64]
+    child: NDArray[np.uint16]
+    pair_starts: NDArray[np.int64]
+    with_parent: NDArray[np.int32]
+    candidate_first: NDArray[np.int64]
+    candidates: NDArray[np.uint16]
+    tiny: float
+
+    @property
+    def variables(self) -> int:
+        """The number n of variables."""
+        return self.first.size - 1
+
+    def chosen(self, choice: NDArray[np.int32]) -> list[tuple[int, ...]]:
+        """The parents of each child, ascending, where choice (n,) counts from its first family."""
+        bounds = zip(self.starts[self.first[:-1] + choice], self.starts[self.first[:-1] + choice + 1], strict=True)
+        return [tuple(sorted(self.parents[begin:end].tolist())) for begin, end in bounds]
+
+
+def lists_of_scores(scores: LocalScores) -> ParentLists:
+    """The families of local scores."""
+    return lists_of_varsets(scores.parents, scores.costs)
+
+
+def lists_of_varsets(parents: Sequence[NDArray[np.uint64]], costs: Sequence[NDArray[np.float64]]) -> ParentLists:
+    """The families parents[X] (m, w) varsets, costs[X] (m,), such as those of a component. O(m w + parents)."""
+    return parent_lists((own, *unpacked(varsets)) for varsets, own in zip(parents, costs, strict=True))
+
+
+def parent_lists(families: Iterable[OwnFamilies]) -> ParentLists:
+    """The families of every child, given as costs (m,), numbers of parents (m,), and the parents one after the other.
+
+    Each child's are sorted by cost, of equal costs as they were given, and what costs no less than the empty set is
+    left out. Raises InputError if there are more than MOST_VARIABLES variables. O(m log m + parents).
+    """
+    own = [_in_score_order(*given) for given in families]
+    n = len(own)
+    if not 0 < n <= MOST_VARIABLES:
+        raise InputError(f"A search over orders takes 1 to {MOST_VARIABLES:,} variables, not {n:,}.")
+    stand_in = np.array([not sizes.size or sizes[-1] > 0 for _, sizes, _ in own])
+    beyond = 1 + sum(float(costs[-1] - costs[0]) for costs, _, _ in own if costs.size)
+    for x in np.flatnonzero(stand_in).tolist():
+        costs, sizes, members = own[x]
+        own[x] = np.append(costs, costs.max(initial=0.0) + beyond), np.append(sizes, 0), members
+    counts = [costs.size for costs, _, _ in own]
+    costs = np.concatenate([costs for costs, _, _ in own])
+    first = np.cumsum([0, *counts], dtype=np.int64)
+    starts = np.concatenate(([0], np.cumsum(np.concatenate([sizes for _, sizes, _ in own])))).astype(np.int64)
+    parents = np.concatenate([members for _, _, members in own])
+    pair_first, child, pair_starts, with_parent = _pairs(first, starts, parents)
+    candidate_first, candidates = _turned(pair_first, child)
+    return ParentLists(
+        first=first,
+        costs=costs,
+        starts=starts,
+        parents=parents,
+        stand_in=stand_in,
+        pair_first=pair_first,
+        child=child,
+        pair_starts=pair_starts,
+        with_parent=with_parent,
+        candidate_first=candidate_first,
+        candidates=candidates,
+        tiny=RELATIVE * float(np.abs(costs).max()),
+    )
+
+
+def _in_score_order(
+    costs: NDArray[np.float64], sizes: NDArray[np.int64], members: NDArray[np.int64]
+) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.uint16]]:
+    """One child's families by ascending cost, up to the empty set."""
+    order = np.argsort(costs, kind="stable")
+    empty = np.flatnonzero(sizes[order] == 0)
+    order = order[: empty[0] + 1] if empty.size else order
+    ends = np.cumsum(sizes)
+    taken = sizes[order]
+    # the places of the members: those of a family follow its first
+    offsets = np.arange(taken.sum()) - np.repeat(np.cumsum(taken) - taken, taken)
+    return costs[order], taken, members[np.repeat((ends - sizes)[order], taken) + offsets].astype(np.uint16)
+
+
+@njit
+def _pairs(first, starts, parents):
+    """pair_first, child, pair_starts and with_parent of ParentLists: a counting sort of the parents. O(parents)."""
+    n = first.size - 1
+    begins = np.zeros(n + 1, np.int64)
+    for i in range(parents.size):
+        begins[parents[i] + 1] += 1
+    for x in range(n):
+        begins[x + 1] += begins[x]
+    filled = begins.copy()
+    whose, with_parent = np.empty(parents.size, np.uint16), np.empty(parents.size, np.int32)
+    for y in range(n):
+        for f in range(first[y], first[y + 1]):
+            for i in range(starts[f], starts[f + 1]):
+                at = filled[parents[i]]
+                filled[parents[i]] += 1
+                whose[at], with_parent[at] = y, f - first[y]
+    pair_first = np.zeros(n + 1, np.int64)
+    for x in range(n):
+        pair_first[x + 1] = pair_first[x]
+        for i in range(begins[x], begins[x + 1]):
+            pair_first[x + 1] += i == begins[x] or whose[i] != whose[i - 1]
+    child, pair_starts = np.empty(pair_first[n], np.uint16), np.empty(pair_first[n] + 1, np.int64)
+    pair = 0
+    for x in range(n):
+        for i in range(begins[x], begins[x + 1]):
+            if i == begins[x] or whose[i] != whose[i - 1]:
+                child[pair], pair_starts[pair] = whose[i], i
+                pair += 1
+    pair_starts[pair] = parents.size
+    return pair_first, child, pair_starts, with_parent
+
+
+@njit
+def _turned(pair_first, child):
+    """candidate_first and candidates of ParentLists: the pairs by their children. O(pairs)."""
+    n = pair_first.size - 1
+    candidate_first = np.zeros(n + 1, np.int64)
+    for i in range(child.size):
+        candidate_first[child[i] + 1] += 1
+    for y in range(n):
+        candidate_first[y + 1] += candidate_first[y]
+    filled, candidates = candidate_first.copy(), np.empty(child.size, np.uint16)
+    for x in range(n):
+        for i in range(pair_first[x], pair_first[x + 1]):
+            candidates[filled[child[i]]] = x
+            filled[child[i]] += 1
+    return candidate_first, candidates

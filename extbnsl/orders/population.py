@@ -1,0 +1,169 @@
+"""The search over orders of thousands of variables: some orders that are improved side by side, until told to stop.
+
+Rounds go over all orders; each round improves each order once, by a kernel with a share of the effort, and then by
+acyclic selection. Every order has random numbers of its own and learns of the others only between rounds, so what is
+found after so many rounds is the same on any number of threads.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from extbnsl.errors import InputError
+from extbnsl.machine.workers import Stopped, Workers
+from extbnsl.orders.acyclic import settle
+from extbnsl.orders.kicks import Kicks, improve_by_kicks
+from extbnsl.orders.line import choices_along, cost_along
+from extbnsl.orders.parent_lists import ParentLists
+from extbnsl.orders.sampling import random_order
+from extbnsl.orders.swaps import climb_by_swaps
+
+ORDERS = 8  # that are improved side by side
+FEW_ORDERS = 2  # where one takes seconds
+MANY_VARIABLES = 2000  # from which on that is so
+CLIMBS = 20  # of swaps, in a round
+NUMBER = 500  # of kicks, in a round
+
+Order = NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class OrderedNetwork:
+    """An order of the variables, int32 (n,), the best network along it, and what that costs in nats."""
+
+    order: Order
+    parents: tuple[tuple[int, ...], ...]
+    cost: float
+
+
+@dataclass(frozen=True, eq=False)
+class Improver:
+    """One order of the population: a state of random numbers, uint64 (1,), and where the variables stand in the others,
+    int32 (m, n)."""
+
+    order: Order
+    state: NDArray[np.uint64]
+    elsewhere: NDArray[np.int32]
+
+    def climb(self, halt: NDArray[np.uint8], lists: ParentLists, acyclic: bool) -> None:
+        """Swaps from random orders, and acyclic selection where that is asked for; the best one is kept."""
+        cost = cost_along(self.order, lists)
+        for _ in range(CLIMBS):
+            trial = random_order(self.state, lists)
+            climb_by_swaps(trial, halt, lists)
+            found = settle(trial, lists) if acyclic else cost_along(trial, lists)
+            if found < cost:
+                cost = found
+                self.order[:] = trial
+            if halt[0]:
+                break
+
+    def kick(self, halt: NDArray[np.uint8], lists: ParentLists, kicks: Kicks) -> None:
+        """Iterated local search, and acyclic selection at its end."""
+        improve_by_kicks(self.order, self.state, kicks, self.elsewhere, halt, lists)
+        settle(self.order, lists)
+
+
+Method = Callable[[Improver, NDArray[np.uint8], ParentLists], None]
+
+
+def _kicking(widest: int, flips: int, transplants: int) -> Method:
+    kicks = Kicks(NUMBER, widest, flips, transplants, flipped=10, transplanted=100)
+    return lambda improver, halt, lists: improver.kick(halt, lists, kicks)
+
+
+METHODS: dict[str, Method] = {
+    "obs": lambda improver, halt, lists: improver.climb(halt, lists, acyclic=False),
+    "asobs": lambda improver, halt, lists: improver.climb(halt, lists, acyclic=True),
+    "insertion": _kicking(1, 0, 0),
+    "windows": _kicking(4, 0, 0),
+    "regions": _kicking(1, 60, 0),
+    "memetic": _kicking(1, 50, 20),
+}
+DEFAULT = "memetic"
+
+
+def search_lists(
+    lists: ParentLists,
+    workers: Workers,
+    seed: int,
+    on_better: Callable[[float], None],
+    *,
+    method: str = DEFAULT,
+    rounds: int | None = None,
+    starts: Sequence[Sequence[int]] = (),
+) -> OrderedNetwork:
+    """The best network found along orders, until `workers` are told to stop, or after so many rounds.
+
+    method: one of METHODS. starts: orders of all variables to begin with, such as others have found; they need no
+    network. on_better: hears of each lower cost. One variable ends at once. A stop keeps the best; then a round takes
+    only as long as the kernels in flight need to notice it.
+    Raises InputError if there is no network. Memory: that of `lists`, n^2 / 8 bytes for each thread, and
+    about 100 bytes per variable and order.
+    """
+    orders, states = _beginning(lists, seed, starts)
+    best, done = _best_of(orders, lists), 0
+    on_better(best.cost)
+    while lists.variables > 1 and (rounds is None or done < rounds):
+        try:
+            _improve(orders, states, METHODS[method], workers, lists)
+            stopped = False
+        except Stopped:
+            stopped = True
+        found = _best_of(orders, lists)
+        if found.cost < best.cost - lists.tiny:
+            best = found
+            on_better(best.cost)
+        if stopped:
+            break
+        _begin_twins_anew(orders, states, lists)
+        done += 1
+    return best
+
+
+def _beginning(
+    lists: ParentLists, seed: int, starts: Sequence[Sequence[int]]
+) -> tuple[list[Order], list[NDArray[np.uint64]]]:
+    """The orders to begin with, at least one of them random, and the states of their random numbers."""
+    many = ORDERS if lists.variables < MANY_VARIABLES else FEW_ORDERS
+    states = list(np.random.default_rng(seed).integers(1, 2**63, size=(many, 1), dtype=np.uint64))
+    orders = [random_order(state, lists) for state in states]
+    if orders[0].size < lists.variables:
+        raise InputError(
+            "No choice of families is acyclic: give a variable that waits for others the empty parent set."
+        )
+    for k, start in enumerate(starts[: many - 1]):
+        orders[k] = np.array(start, np.int32)
+    return orders, states
+
+
+def _improve(
+    orders: list[Order], states: list[NDArray[np.uint64]], method: Method, workers: Workers, lists: ParentLists
+) -> None:
+    """One round: each order, in place, by what the others were before it."""
+    places = np.argsort(np.stack(orders), axis=1).astype(np.int32)
+    improvers = [
+        Improver(order, state, np.delete(places, k, axis=0))
+        for k, (order, state) in enumerate(zip(orders, states, strict=True))
+    ]
+    workers.map(lambda improver: method(improver, workers.halt, lists), [(improver,) for improver in improvers])
+
+
+def _best_of(orders: list[Order], lists: ParentLists) -> OrderedNetwork:
+    """The best of some orders, of equal ones the first."""
+    costs = [cost_along(order, lists) for order in orders]
+    order = orders[int(np.argmin(costs))].copy()
+    return OrderedNetwork(order, tuple(lists.chosen(choices_along(order, lists))), min(costs))
+
+
+def _begin_twins_anew(orders: list[Order], states: list[NDArray[np.uint64]], lists: ParentLists) -> None:
+    """Let all but the first of orders with the same cost be random again: they would only learn from themselves."""
+    seen: list[float] = []
+    for k, order in enumerate(orders):
+        cost = cost_along(order, lists)
+        if any(abs(cost - other) <= lists.tiny for other in seen):
+            order[:] = random_order(states[k], lists)
+        else:
+            seen.append(cost)

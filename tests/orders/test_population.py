@@ -1,0 +1,143 @@
+"""The search over many orders: the optimum of small problems, the same on any threads, feasible, told to stop."""
+
+import itertools
+import math
+
+import naive
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from lists import cost_along, cost_of_network, random_lists
+from lists import given as as_given
+from patching import patch_everywhere
+
+from extbnsl.errors import InputError
+from extbnsl.machine.workers import Workers
+from extbnsl.orders.kicks import Kicks, improve_by_kicks
+from extbnsl.orders.parent_lists import parent_lists
+from extbnsl.orders.population import METHODS, search_lists
+
+SETTINGS = settings(deadline=None, max_examples=40, suppress_health_check=list(HealthCheck))
+GO_ON = np.zeros(1, np.uint8)
+
+
+def search(lists, threads=1, seed=0, stop=None, **how):
+    told = []
+    with Workers(threads, **({} if stop is None else {"stop": stop})) as workers:
+        found = search_lists(lists, workers, seed, told.append, **how)
+    assert told[-1] == pytest.approx(found.cost, rel=1e-12)
+    assert all(later < earlier for earlier, later in itertools.pairwise(told))
+    return found
+
+
+def optimum(families):
+    n = len(families)
+    return naive.optimal_cost_dp(n, naive.best_scores(naive.cost_table(n, families)))
+
+
+def check(found, families):
+    """What a search returns is one network, along its order, of its cost."""
+    assert sorted(found.order.tolist()) == list(range(len(families)))
+    assert found.cost == pytest.approx(cost_along(found.order, families), rel=1e-12)
+    assert found.cost == pytest.approx(cost_of_network(found.parents, families), rel=1e-12)
+    before = {int(x): set(found.order[:k].tolist()) for k, x in enumerate(found.order)}
+    assert all(set(own) <= before[x] for x, own in enumerate(found.parents))
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("seed", range(4))
+def test_the_optimum_of_small_problems(method, seed):
+    families, lists = random_lists(seed, 3 + seed)
+    found = search(lists, method=method, rounds=3)
+    check(found, families)
+    assert found.cost == pytest.approx(optimum(families), rel=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_children_that_need_a_parent(seed):
+    families, lists = random_lists(seed, 7, needy=0.8)
+    found = search(lists, rounds=3)
+    check(found, families)
+    assert found.cost == pytest.approx(optimum(families), rel=1e-12)
+
+
+@SETTINGS
+@given(st.integers(0, 2**32), st.integers(1, 9), st.integers(1, 3), st.booleans())
+def test_kicks_leave_an_order_of_the_cost_they_say(seed, n, widest, stopped):
+    families, lists = random_lists(seed, n)
+    rng = np.random.default_rng(seed)
+    order = rng.permutation(n).astype(np.int32)
+    elsewhere = np.stack([rng.permutation(n) for _ in range(2)]).astype(np.int32)
+    kicks = Kicks(40, widest, flips=40, transplants=30, flipped=4, transplanted=6)
+    before = cost_along(order, families)
+    halt = np.full(1, stopped, np.uint8)
+    cost = improve_by_kicks(order, np.array([seed + 1], np.uint64), kicks, elsewhere, halt, lists)
+    assert sorted(order.tolist()) == list(range(n))
+    assert cost == pytest.approx(cost_along(order, families), rel=1e-12)
+    assert cost <= before + 1e-9
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_repeats_exactly_on_any_number_of_threads(method):
+    _, lists = random_lists(9, 8)
+    first = search(lists, seed=4, method=method, rounds=2)
+    for threads in (2, 5):
+        again = search(lists, threads=threads, seed=4, method=method, rounds=2)
+        assert again.cost == first.cost
+        assert again.order.tolist() == first.order.tolist()
+        assert again.parents == first.parents
+
+
+@pytest.mark.parametrize("polls", [0, 1, 5])
+def test_a_stop_keeps_the_best(polls):
+    families, lists = random_lists(11, 10)
+    asked = itertools.count()
+    found = search(lists, stop=lambda: "interrupted" if next(asked) >= polls else None)
+    check(found, families)
+
+
+def test_a_good_order_to_begin_with_is_kept():
+    _, lists = random_lists(5, 8)
+    best = search(lists, rounds=3)
+    asked = itertools.count()
+    again = search(lists, seed=8, stop=lambda: "interrupted" if next(asked) >= 0 else None, starts=[best.order])
+    assert again.cost == best.cost
+
+
+def test_an_order_to_begin_with_needs_no_network():
+    families = [[(0b10, 1.0)], [(0, 3.0)], [(0b01, 1.0), (0, 9.0)]]
+    assert math.isinf(cost_along([0, 1, 2], families))
+    found = search(parent_lists(as_given(families)), rounds=1, starts=[[0, 1, 2]] * 9)
+    check(found, families)
+    assert found.cost == 5.0
+
+
+def test_few_orders_of_many_variables_find_the_optimum_too(monkeypatch):
+    patch_everywhere(monkeypatch, "orders.population", "MANY_VARIABLES", 5)
+    families, lists = random_lists(6, 8, needy=0.5)
+    found = search(lists, rounds=6, starts=[range(8)] * 3)
+    check(found, families)
+    assert found.cost == pytest.approx(optimum(families), rel=1e-12)
+
+
+def test_without_a_network_there_is_none():
+    lists = parent_lists(as_given([[(0b10, 1.0)], [(0b01, 1.0)]]))
+    with pytest.raises(InputError, match="No choice of families is acyclic"):
+        search(lists, rounds=1)
+
+
+@pytest.mark.parametrize("n", [1, 3])
+def test_children_with_the_empty_set_alone(n):
+    found = search(parent_lists(as_given([[(0, 2.5)]] * n)), rounds=2)
+    assert found.cost == 2.5 * n
+    assert found.parents == ((),) * n
+
+
+def test_a_chain_of_more_variables_than_a_word_has_bits():
+    """The first of a chain costs 2, who follows another 1: the optimum has no break."""
+    n = 150
+    wish = [[(0, 2.0), *[(1 << p, 1.0) for p in (x - 1, x + 1) if 0 <= p < n]] for x in range(n)]
+    found = search(parent_lists(as_given(wish)), rounds=3)
+    check(found, wish)
+    assert found.cost == n + 1
