@@ -162,6 +162,66 @@ def order(
         raise
 
 
+def approximate(
+    data: Any,
+    *,
+    time: float | str = "1m",
+    selection: str = "independence",
+    search: str = "memetic",
+    seed: int = 0,
+    score: str = "mdl",
+    max_parents: int | None = None,
+    memory: int | str | None = None,
+    threads: int | None = None,
+    names: "list[str] | tuple[str, ...] | None" = None,
+    missing: str = "refuse",
+    na: "Texts" = None,
+    columns: "Texts" = None,
+    drop: "Texts" = None,
+    discrete: "Texts" = None,
+    discretise: "Texts" = None,
+    progress: "bool | Observer" = False,
+) -> "Result":
+    """A network of up to thousands of variables that is as good as `time` allows: seconds or text such as "10m".
+
+    `selection`: which parent sets are scored first, and `search`: how orders are searched, see
+    `extbnsl.solver.methods`. The other arguments are as for `learn`. The status of the result is 'heuristic', and its
+    `lower_bound` holds for every network. Raises InputError for what cannot be used, BudgetError if the memory does not
+    do.
+    """
+    from extbnsl.arguments import plain
+    from extbnsl.claims import Claim
+    from extbnsl.data.advice import in_python
+    from extbnsl.errors import ExtbnslError
+    from extbnsl.machine.budgets import MINIMUM_MEMORY, Budgets, parse_duration, parse_size
+    from extbnsl.solver.approximate import approximate_network
+    from extbnsl.solver.methods import ApproximateMethods
+
+    treated: Options = {
+        "missing": missing,
+        "na": na,
+        "columns": columns,
+        "drop": drop,
+        "discrete": discrete,
+        "discretise": discretise,
+    }
+    try:
+        return approximate_network(
+            _problem(data, names, treated),
+            Claim(score, plain(max_parents)),
+            ApproximateMethods(selection, search, plain(seed)),
+            Budgets(
+                memory=None if memory is None else parse_size(memory, "memory", MINIMUM_MEMORY),
+                threads=plain(threads),
+                time_limit=parse_duration(time, "time"),
+            ),
+            observer=_observer(progress),
+        )
+    except ExtbnslError as error:
+        error.args = (in_python(str(error)),)
+        raise
+
+
 def _problem(data: Any, names: "list[str] | tuple[str, ...] | None", options: "Options") -> "Dataset | LocalScores":
     """`data` as a problem to solve; options that its kind has no use for are an InputError."""
     from extbnsl.data import Dataset, from_array, from_dataframe

@@ -16,13 +16,14 @@ if TYPE_CHECKING:
     from extbnsl.parents.ordered.methods import OrderMethods
     from extbnsl.proof.methods import Methods
     from extbnsl.scores.local import LocalScores
+    from extbnsl.solver.methods import ApproximateMethods
     from extbnsl.solver.place import Place
 
 
 def head(
     problem: "Dataset | LocalScores",
     claim: "Claim",
-    methods: "Methods | OrderMethods",
+    methods: "Methods | OrderMethods | ApproximateMethods",
     budgets: "Budgets",
     place: "Place",
 ) -> Iterator[str]:

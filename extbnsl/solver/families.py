@@ -52,9 +52,9 @@ def warnings_of(problem: Dataset | LocalScores) -> tuple[str, ...]:
 
 def _found_survivors(problem: Dataset | LocalScores, claim: Claim, context: Context, commits: Commits) -> Survivors:
     if isinstance(problem, LocalScores):
-        _check_no_score(claim)
+        given = given_scores(problem, claim)
         with context.stages.stage("parents", "pruning the given parent sets") as summary:
-            scores = prune(_limited(problem, claim.max_parents))
+            scores = prune(given)
             summary.append(f"{scores.families:,} of {in_full(problem.families, 'parent set')} kept")
         return Survivors(scores, np.array([c[0] for c in scores.costs]), None, 0)
     detail = f"{in_full(problem.variables, 'variable')}, {in_full(problem.records, 'record')}"
@@ -78,14 +78,14 @@ def _counted(dataset: Dataset, claim: Claim, context: Context, commits: Commits)
     return surviving_families(dataset, claim, workers, shelf, observer, standing.enumeration, on_progress)
 
 
-def _check_no_score(claim: Claim) -> None:
-    """Raise InputError if the claim names a score for local scores, which are costs already."""
+def given_scores(scores: LocalScores, claim: Claim) -> LocalScores:
+    """The local scores without parent sets of more than the claim's parents.
+
+    InputError if a child loses all, or if the claim names a score for local scores, which are costs already.
+    """
     if claim.score != Claim().score:
         raise InputError(f"score: {claim.score!r} is for data, but local scores are given; leave it out.")
-
-
-def _limited(scores: LocalScores, max_parents: int | None) -> LocalScores:
-    """The local scores without parent sets of more than `max_parents`; InputError if a child loses all."""
+    max_parents = claim.max_parents
     if max_parents is None:
         return scores
     keep = [sizes(p) <= max_parents for p in scores.parents]

@@ -6,23 +6,19 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from extbnsl import compiling
 from extbnsl.claims import HEURISTIC, TIME_LIMIT, Claim
 from extbnsl.data import Dataset
 from extbnsl.events import Begun, Observer, Warned, ignore
 from extbnsl.figures import in_full
 from extbnsl.kernels.compiler import cache_warning
-from extbnsl.machine.budgets import Budgets, cpu_seconds, peak_rss
-from extbnsl.machine.workers import Stopped, StopSignal, Workers, never
+from extbnsl.machine.budgets import Budgets
+from extbnsl.machine.workers import StopSignal, Workers, never
 from extbnsl.networks.network import Network
-from extbnsl.networks.parameters import number_of_parameters
-from extbnsl.parents.exhaustive.problem import alone, counting_problem, varying, with_floors
 from extbnsl.parents.ordered.choosing import STAGE, Choice, OrderProblem, choose_parents, order_problem
 from extbnsl.parents.ordered.methods import DFBNB, FIXED, OWN, OrderMethods
 from extbnsl.proof.stages import Stages
-from extbnsl.results.outputs import warnings_of_outputs
 from extbnsl.results.result import Result
-from extbnsl.solver.outcome import verified
+from extbnsl.solver.found import FoundNetwork, Spent, bound_of_all_networks, result_of_found
 
 
 def order_network(
@@ -51,70 +47,31 @@ def order_network(
     observer(Begun())
     for message in (*dataset.warnings, *filter(None, [cache_warning()])):
         observer(Warned(message))
-    began, cpu = compiling.clock(), cpu_seconds()
+    spent = Spent.from_now()
     with Workers(granted.threads, lambda: stop() or (TIME_LIMIT if deadline.passed() else None)) as workers:
-        lower_bound = _bound_of_all_networks(dataset, problem, claim, workers)
+        lower_bound = bound_of_all_networks(dataset, claim, workers)
         with stages.stage(STAGE, f"{in_full(dataset.variables, 'variable')} under an order") as summary:
             choices, stopped = choose_parents(problem, workers, granted.memory, observer)
             summary.append(f"{in_full(sum(choice.states for choice in choices), 'state')} visited")
-    result = _result(problem, choices, lower_bound, claim, stages)
-    spent = {"seconds": compiling.clock() - began, "cpu_seconds": cpu_seconds() - cpu, "peak_rss_bytes": peak_rss()}
+    result = result_of_found(dataset, _found(problem, choices, lower_bound), claim, stages)
+    exact = methods.exact and all(choice.complete for choice in choices)
     return replace(
         result,
         status=stopped or HEURISTIC,
-        stats={**result.stats, **spent, "peak_disk_bytes": 0},
+        stats={**result.stats, **_told(problem, choices), **spent.so_far()},
         options=claim.document() | methods.document() | granted.document(),
+        order_optimal=True if exact else None,
     )
 
 
-def _result(
-    problem: OrderProblem, choices: Sequence[Choice], lower_bound: float, claim: Claim, stages: Stages
-) -> Result:
-    """The result of the choices, the network scored again; what the solve took is yet to be told."""
-    dataset = problem.dataset
-    network = Network(dataset.names, tuple(c.parents for c in sorted(choices, key=lambda choice: choice.child)))
-    with stages.stage("verify", "scoring the network again from the data") as summary:
-        cost = verified(network, math.fsum(choice.cost for choice in choices), dataset, claim.score)
-        summary.append(f"cost {cost:.6f}, acyclic")
-    of_outputs = warnings_of_outputs(dataset)
-    for message in of_outputs:
-        stages.observer(Warned(message))
-    return Result(
-        status=HEURISTIC,
-        network=network,
-        cost=cost,
-        lower_bound=min(cost, lower_bound),
-        upper_bound=cost,
-        order=problem.order,
-        score=claim.score,
-        max_parents=claim.max_parents,
-        seed=0,
-        stats=_found(problem, choices)
-        | {"parameters": number_of_parameters(network, dataset), "stages": stages.seconds},
-        options={},
-        warnings=(*dataset.warnings, *of_outputs),
-        local_scores=None,
-        digest=dataset.fingerprint,
-        dataset=dataset,
-        order_optimal=True if problem.methods.exact and all(choice.complete for choice in choices) else None,
-    )
+def _found(problem: OrderProblem, choices: Sequence[Choice], lower_bound: float) -> FoundNetwork:
+    """The network of the choices."""
+    parents = tuple(choice.parents for choice in sorted(choices, key=lambda choice: choice.child))
+    cost = math.fsum(choice.cost for choice in choices)
+    return FoundNetwork(Network(problem.dataset.names, parents), problem.order, cost, lower_bound)
 
 
-def _bound_of_all_networks(dataset: Dataset, problem: OrderProblem, claim: Claim, workers: Workers) -> float:
-    """What a network costs at least, whatever its order, in nats: the misfit that all other variables leave of each
-    child, and the penalty of no parents. A stop leaves zero of the misfit."""
-    floors = dict.fromkeys(range(dataset.variables), 0.0)
-    order = varying(dataset)
-    if order.size:
-        try:
-            found = with_floors(counting_problem(dataset, order, claim), workers).floors
-            floors |= dict(zip(order.tolist(), found.tolist(), strict=True))
-        except Stopped:
-            pass
-    return math.fsum(problem.score.least(alone(dataset, child), floor) for child, floor in floors.items())
-
-
-def _found(problem: OrderProblem, choices: Sequence[Choice]) -> dict[str, Any]:
+def _told(problem: OrderProblem, choices: Sequence[Choice]) -> dict[str, Any]:
     """What was found for each variable, by names, as JSON values."""
     names, exact = problem.dataset.names, problem.methods.exact
     return {

@@ -1,0 +1,97 @@
+"""`extbnsl approximate`: a network of thousands of variables, as good as a time allows."""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from extbnsl.cli import options, session
+from extbnsl.cli.head import head
+from extbnsl.cli.reading import absolute, read_problem
+from extbnsl.machine.budgets import parse_duration
+from extbnsl.machine.interrupts import Interrupts
+from extbnsl.solver.methods import SEARCHES, SELECTIONS, ApproximateMethods
+
+EPILOG = """\
+Half of the time goes to parent sets, the more promising ones first, and the
+other half to a search over orders; from local scores the search has it all.
+The status is 'heuristic': nothing proves the network, but the lower bound holds
+for every network. Ctrl-C once: stop, and write the best network so far. A run
+that is killed cannot be resumed.
+
+example:
+  extbnsl approximate genes.csv --time 10m --max-parents 4
+"""
+STOPPING = "Stopping; the best network so far will be written (once more: end at once)."
+
+
+def add(commands: Any) -> None:
+    """Add the command to the parser's."""
+    text = "find a good network of many variables in a given time"
+    parser = options.add_command(commands, "approximate", text, EPILOG, run)
+    parser.add_argument("data", metavar="INPUT", help="a CSV file (or .csv.gz), - for standard input, or local scores")
+    parser.add_argument(
+        "--time",
+        metavar="T",
+        type=lambda text: parse_duration(text, "--time"),
+        default="1m",
+        help="how long: 90 (seconds), 45m, 1h30m, 2d (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--selection",
+        choices=SELECTIONS,
+        default=ApproximateMethods().selection,
+        help="which parent sets are scored first: by an approximate score, or greedily, or all in turn "
+        "(default: %(default)s)",
+    )
+    parser.add_argument(
+        "--search",
+        choices=SEARCHES,
+        default=ApproximateMethods().search,
+        help="how orders are searched: obs, asobs, insertion, windows, regions or memetic (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--seed", metavar="S", type=options.whole, default=0, help="seed of the randomised steps (default: 0)"
+    )
+    parser.add_argument(
+        "--run-dir", metavar="DIR", type=Path, help="where to write (default: INPUT's name with .run, here)"
+    )
+    parser.add_argument("--overwrite", action="store_true", help="replace the run in an existing run directory")
+    options.add_claim(parser)
+    options.add_budgets(parser, threads="the processors this process may use", memory="three quarters of what is free")
+    options.add_data(parser)
+    options.add_output(parser, json=True)
+
+
+def run(given: argparse.Namespace) -> int:
+    """Find the network, write and print it; the exit code."""
+    from extbnsl.cli.reading import is_standard_input
+    from extbnsl.run import directory as directory_module
+
+    source = "stdin" if is_standard_input(given.data) else given.data
+    with (
+        Interrupts() as interrupts,
+        directory_module.create(given.run_dir, source, given.overwrite) as directory,
+    ):
+        return _run_in(directory, given, interrupts)
+
+
+def _run_in(directory: Any, given: argparse.Namespace, interrupts: Interrupts) -> int:
+    from dataclasses import replace
+
+    from extbnsl.solver.approximate import approximate_network
+    from extbnsl.solver.place import Place
+
+    claim, methods = options.claim_of(given), ApproximateMethods(given.selection, given.search, given.seed)
+    methods.check()
+    budgets = replace(options.budgets_of(given), disk=0, time_limit=given.time)
+    problem, budgets = read_problem(given.data, options.data_options(given), budgets, given.quiet)
+    remember = options.input_of(given) | {"input": absolute(given.data), "command": given.shell_line}
+    work = session.Work(
+        head(problem, claim, methods, budgets, Place(directory.path, remember=remember)),
+        lambda observer: approximate_network(problem, claim, methods, budgets, observer=observer, stop=interrupts.stop),
+        STOPPING,
+        remember,
+    )
+    return session.work_in(
+        directory, work, interrupts, session.Telling(given.quiet, given.json, budgets.spent, given.print)
+    )

@@ -1,0 +1,93 @@
+"""A network that was found without a proof: the bound of all networks, and the result."""
+
+import math
+from dataclasses import dataclass
+
+from extbnsl.claims import HEURISTIC, Claim
+from extbnsl.compiling import clock
+from extbnsl.data import Dataset
+from extbnsl.events import Warned
+from extbnsl.machine.budgets import cpu_seconds, peak_rss
+from extbnsl.machine.workers import Stopped, Workers
+from extbnsl.networks.network import Network
+from extbnsl.networks.parameters import number_of_parameters
+from extbnsl.parents.exhaustive.problem import alone, counting_problem, varying, with_floors
+from extbnsl.proof.stages import Stages
+from extbnsl.results.outputs import warnings_of_outputs
+from extbnsl.results.result import Result
+from extbnsl.scores.known import score_named
+from extbnsl.scores.local import LocalScores
+from extbnsl.solver.families import warnings_of
+from extbnsl.solver.outcome import verified
+
+
+@dataclass(frozen=True)
+class FoundNetwork:
+    """A network, its variables with the parents first, its cost, and what every network costs at least, in nats."""
+
+    network: Network
+    order: tuple[int, ...]
+    cost: float
+    lower_bound: float
+
+
+@dataclass(frozen=True)
+class Spent:
+    """The clock and the processor seconds at which work began."""
+
+    began: float
+    cpu: float
+
+    @classmethod
+    def from_now(cls) -> "Spent":
+        return cls(clock(), cpu_seconds())
+
+    def so_far(self) -> dict[str, float]:
+        """What the work has taken, for the statistics of a result; none of it disk."""
+        seconds, cpu = clock() - self.began, cpu_seconds() - self.cpu
+        return {"seconds": seconds, "cpu_seconds": cpu, "peak_rss_bytes": peak_rss(), "peak_disk_bytes": 0}
+
+
+def bound_of_all_networks(dataset: Dataset, claim: Claim, workers: Workers) -> float:
+    """What a network costs at least, whatever its order, in nats: the misfit that all other variables leave of each
+    child, and the penalty of no parents. A stop leaves zero of the misfit. Some ten ns per record and variable."""
+    floors = dict.fromkeys(range(dataset.variables), 0.0)
+    order = varying(dataset)
+    if order.size:
+        try:
+            found = with_floors(counting_problem(dataset, order, claim), workers).floors
+            floors |= dict(zip(order.tolist(), found.tolist(), strict=True))
+        except Stopped:
+            pass
+    score = score_named(claim.score)
+    return math.fsum(score.least(alone(dataset, child), floor) for child, floor in floors.items())
+
+
+def result_of_found(problem: Dataset | LocalScores, found: FoundNetwork, claim: Claim, stages: Stages) -> Result:
+    """The result of a network, 'heuristic', scored again if there are data. What it took, the options and what the
+    method has to tell are yet to be added."""
+    dataset, scores = (problem, None) if isinstance(problem, Dataset) else (None, problem)
+    score = claim.score if scores is None else scores.score
+    with stages.stage("verify", "scoring the network again from the data" if dataset else "") as summary:
+        cost = verified(found.network, found.cost, dataset, score)
+        summary.append(f"cost {cost:.6f}, acyclic")
+    of_outputs = warnings_of_outputs(dataset)
+    for message in of_outputs:
+        stages.observer(Warned(message))
+    return Result(
+        status=HEURISTIC,
+        network=found.network,
+        cost=cost,
+        lower_bound=min(cost, found.lower_bound),
+        upper_bound=cost,
+        order=found.order,
+        score=score,
+        max_parents=claim.max_parents if scores is None else scores.max_parents,
+        seed=0,
+        stats={"parameters": dataset and number_of_parameters(found.network, dataset), "stages": stages.seconds},
+        options={},
+        warnings=(*warnings_of(problem), *of_outputs),
+        local_scores=scores,
+        digest=problem.fingerprint,
+        dataset=dataset,
+    )

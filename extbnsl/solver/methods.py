@@ -1,0 +1,30 @@
+"""How networks of thousands of variables are looked for. Light: the command line imports this for the words."""
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from extbnsl.arguments import check_whole
+from extbnsl.errors import InputError
+
+SELECTIONS = ("independence", "greedy", "sequential")
+SEARCHES = ("obs", "asobs", "insertion", "windows", "regions", "memetic")
+
+
+@dataclass(frozen=True)
+class ApproximateMethods:
+    """Which parent sets are scored first, what searches for an order (`extbnsl.orders.population`), and the seed."""
+
+    selection: str = "independence"
+    search: str = "memetic"
+    seed: int = 0
+
+    def check(self) -> None:
+        """Raise InputError for words that are not known, and for a seed that cannot be."""
+        for name, word, known in (("selection", self.selection, SELECTIONS), ("search", self.search, SEARCHES)):
+            if word not in known:
+                raise InputError(f"{name}: {word!r} is not known; use one of {', '.join(known)}.")
+        check_whole("seed", self.seed, 0, 2**32 - 1)
+
+    def document(self) -> dict[str, Any]:
+        """The fields as JSON values."""
+        return asdict(self)

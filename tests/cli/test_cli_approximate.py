@@ -1,0 +1,107 @@
+"""`extbnsl approximate` and `extbnsl.approximate`: what is printed and written, and what cannot be used."""
+
+import json
+import os
+import signal
+from pathlib import Path
+
+import pytest
+from commands import a_table, fails, run
+
+import extbnsl
+from extbnsl.data import read_csv
+from extbnsl.errors import InputError
+from extbnsl.verify.verdict import verify
+
+TIME = ("--time", "2s")
+
+
+@pytest.fixture(autouse=True)
+def there(here):
+    pass
+
+
+def document(folder="data.run"):
+    return json.loads((Path(folder) / "result.json").read_text())
+
+
+def test_the_summary_and_the_files(capsys):
+    code, out, err = run(capsys, "approximate", "data.csv", *TIME, "--threads", 1, "--seed", 3)
+    assert code == 0, err
+    found = document()
+    assert (found["status"], found["order_optimal"], found["certificate"]) == ("heuristic", None, None)
+    assert found["lower_bound"] <= found["cost"] == found["upper_bound"]
+    assert found["cost"] == pytest.approx(extbnsl.learn(read_csv("data.csv"), threads=1).cost, rel=1e-9)
+    assert verify(found, read_csv("data.csv")).findings == ()
+    assert out.startswith("status       heuristic\n")
+    assert all(len(line) <= 80 for line in (out + err).splitlines())
+    assert {"result.json", "network.bif", "network.json", "network.dot"} <= set(os.listdir("data.run"))
+    options = found["provenance"]["options"]
+    assert (options["selection"], options["search"], options["seed"]) == ("independence", "memetic", 3)
+    code, out, _ = run(capsys, "verify", "data.run", "data.csv")
+    assert (code, "Optimality is not claimed (status heuristic)" in out) == (0, True)
+    assert "\nstate        done: heuristic\n" in run(capsys, "status", "data.run")[1]
+
+
+@pytest.mark.parametrize("name", ["own.jkl", "own.jaa"])
+def test_local_scores_give_the_same_cost(capsys, name):
+    assert run(capsys, "approximate", "data.csv", *TIME, "--quiet")[0] == 0
+    assert run(capsys, "score", "data.csv", "-o", name, "--quiet")[0] == 0
+    code, out, err = run(capsys, "approximate", name, *TIME, "--json", "--run-dir", "own")
+    assert code == 0, err
+    assert json.loads(out)["cost"] == pytest.approx(document()["cost"], rel=1e-6)
+
+
+def test_local_scores_of_urlearning_are_read(capsys):
+    Path("x.pss").write_text("VAR a\n-3 b\n-9\nVAR b\n-4 a\n-6\n")
+    code, _, err = run(capsys, "approximate", "x.pss", *TIME)
+    assert code == 0, err
+    found = document("x.run")
+    assert (found["cost"], found["lower_bound"], found["order"]) == (9.0, 7.0, ["b", "a"])
+
+
+def test_a_signal_ends_it_with_the_best_network(capsys, monkeypatch):
+    from extbnsl.solver import approximate
+
+    def interrupted(*given, **how):
+        os.kill(os.getpid(), signal.SIGINT)
+        return search(*given, **how)
+
+    search = approximate.search_lists
+    monkeypatch.setattr(approximate, "search_lists", interrupted)
+    code, out, err = run(capsys, "approximate", "data.csv", "--time", "10m", "--quiet")
+    assert code == 10, err
+    assert document()["status"] == "interrupted"
+    assert out.startswith("interrupted: cost ")
+    assert verify(document(), read_csv("data.csv")).findings == ()
+
+
+def test_a_run_that_was_killed_is_not_resumed(capsys, monkeypatch):
+    from extbnsl.solver import approximate
+
+    def killed(*given):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(approximate, "_searched", killed)
+    assert run(capsys, "approximate", "data.csv", *TIME)[0] == 130
+    assert "data.run" in fails(capsys, "resume", "data.run", code=31)
+
+
+def test_bad_arguments_are_told_in_one_sentence(capsys):
+    assert "'soon' is not a duration" in fails(capsys, "approximate", "data.csv", "--time", "soon")
+    assert "did you mean memetic?" in fails(capsys, "approximate", "data.csv", "--search", "mimetic")
+    assert "seed" in fails(capsys, "approximate", "data.csv", "--seed", 2**32, "--quiet")
+    assert "none.csv" in fails(capsys, "approximate", "none.csv", "--quiet")
+    Path("x.jkl").write_text("1\na 1\n-1 0\n")
+    assert "is for data" in fails(capsys, "approximate", "x.jkl", "--missing", "drop", "--quiet")
+
+
+def test_from_python():
+    names = ["a", "b", "c", "d"]
+    result = extbnsl.approximate(a_table(), time=2, names=names, threads=1)
+    assert (result.status, result.optimal) == ("heuristic", False)
+    assert result.cost == pytest.approx(extbnsl.learn(a_table(), names=names, threads=1).cost, rel=1e-9)
+    assert extbnsl.approximate({"a": {(): 1.0}}, time="1s").cost == 1.0
+    for given, words in (({"time": 0}, "time"), ({"search": "k2"}, "search: 'k2'"), ({"seed": -1}, "seed")):
+        with pytest.raises(InputError, match=words):
+            extbnsl.approximate(a_table(), names=names, **given)

@@ -1,0 +1,93 @@
+"""Approximate networks: their cost, their bound, their status, from data and from local scores."""
+
+import itertools
+
+import naive
+import numpy as np
+import pytest
+from cases import dataset_of, random_dataset, random_families, scores_of
+
+from extbnsl import events
+from extbnsl.claims import Claim
+from extbnsl.errors import BudgetError, InputError
+from extbnsl.machine.budgets import Budgets
+from extbnsl.orders.population import DEFAULT, METHODS
+from extbnsl.parents.explored.explore import SELECTIONS as EXPLORED
+from extbnsl.solver.approximate import approximate_network
+from extbnsl.solver.methods import SEARCHES, SELECTIONS, ApproximateMethods
+from extbnsl.verify.rescoring import score_network
+from extbnsl.verify.verdict import verify
+
+SHORT = Budgets(threads=1, time_limit=2.0)
+
+
+def test_the_words_are_those_of_what_searches():
+    assert tuple(METHODS) == SEARCHES
+    assert tuple(EXPLORED) == SELECTIONS
+    assert ApproximateMethods().search == DEFAULT
+
+
+@pytest.mark.parametrize(("n", "score", "most"), [(1, "mdl", None), (5, "aic", None), (6, "mdl", 1), (8, "mdl", None)])
+def test_the_optimum_of_few_variables_with_a_bound_below_it(n, score, most):
+    dataset = random_dataset(np.random.default_rng(n), n, 120)
+    result = approximate_network(dataset, Claim(score, most), budgets=SHORT)
+    best = naive.optimal_cost_dp(
+        n, naive.best_scores(naive.all_local_scores(dataset.codes, dataset.arities, most, score))
+    )
+    assert result.status == "heuristic"
+    assert result.cost == pytest.approx(best, rel=1e-9)
+    assert result.cost == pytest.approx(score_network(dataset, result.network, score), rel=1e-12)
+    assert result.lower_bound <= best + 1e-9
+    assert sorted(result.order) == list(range(n))
+    assert verify(result.document(), dataset).findings == ()
+
+
+@pytest.mark.parametrize("selection", SELECTIONS)
+def test_what_is_told_gets_better_and_ends_with_the_network(selection):
+    dataset, told = random_dataset(np.random.default_rng(3), 20, 200), []
+    budgets = Budgets(threads=2, time_limit=1.0)
+    result = approximate_network(dataset, methods=ApproximateMethods(selection), budgets=budgets, observer=told.append)
+    costs = [event.cost for event in told if isinstance(event, events.IncumbentFound)]
+    assert all(later < earlier for earlier, later in itertools.pairwise(costs))
+    assert costs[-1] == pytest.approx(result.cost, rel=1e-9)
+    assert any(isinstance(event, events.StageAdvanced) for event in told)
+    assert result.lower_bound <= result.cost
+    assert verify(result.document(), dataset).findings == ()
+
+
+@pytest.mark.parametrize("most", [None, 2])
+def test_local_scores_have_their_optimum_and_the_sum_of_the_cheapest_as_bound(most):
+    families = random_families(np.random.default_rng(5), 7)
+    scores = scores_of(families)
+    result = approximate_network(scores, Claim(max_parents=most), budgets=SHORT)
+    allowed = [[(own, cost) for own, cost in each if most is None or own.bit_count() <= most] for each in families]
+    best = naive.optimal_cost_dp(7, naive.best_scores(naive.cost_table(7, allowed)))
+    assert result.cost == pytest.approx(best, rel=1e-12)
+    assert result.lower_bound == pytest.approx(sum(min(cost for _, cost in each) for each in allowed), rel=1e-12)
+    assert verify(result.document(), scores).findings == ()
+
+
+def test_constant_columns_alone_have_a_network():
+    result = approximate_network(dataset_of(np.zeros((4, 2)), [1, 2]), budgets=SHORT)
+    assert result.parents == {"v0": [], "v1": []}
+    assert result.lower_bound == result.cost == pytest.approx(np.log(4) / 2)
+
+
+def test_a_stop_at_once_leaves_a_network_and_a_bound():
+    dataset = random_dataset(np.random.default_rng(6), 30, 300)
+    result = approximate_network(dataset, budgets=SHORT, stop=lambda: "interrupted")
+    assert result.status == "interrupted"
+    assert result.lower_bound <= result.cost
+    assert verify(result.document(), dataset).findings == ()
+
+
+def test_what_cannot_be_is_refused():
+    dataset = random_dataset(np.random.default_rng(7), 4, 30)
+    with pytest.raises(InputError, match="selection: 'best' is not known"):
+        approximate_network(dataset, methods=ApproximateMethods("best"))
+    with pytest.raises(InputError, match="search: 'k3' is not known"):
+        approximate_network(dataset, methods=ApproximateMethods(search="k3"))
+    with pytest.raises(InputError, match="is for data, but local scores are given"):
+        approximate_network(scores_of(random_families(np.random.default_rng(1), 3)), Claim("aic"))
+    with pytest.raises(BudgetError, match="Exploring parent sets needs at least"):
+        approximate_network(dataset, budgets=Budgets(memory=1000, time_limit=1.0))
