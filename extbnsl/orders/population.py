@@ -93,9 +93,11 @@ def search_lists(
     *,
     method: str = DEFAULT,
     rounds: int | None = None,
+    patience: int | None = None,
     starts: Sequence[Sequence[int]] = (),
 ) -> OrderedNetwork:
-    """The best network found along orders, until `workers` are told to stop, or after so many rounds.
+    """The best network found along orders, until `workers` are told to stop, or after so many rounds, or when
+    `patience` rounds in turn have found nothing better.
 
     method: one of METHODS. starts: orders of all variables to begin with, such as others have found; they need no
     network. on_better: hears of each lower cost. One variable ends at once. A stop keeps the best; then a round takes
@@ -104,23 +106,33 @@ def search_lists(
     about 100 bytes per variable and order.
     """
     orders, states = _beginning(lists, seed, starts)
-    best, done = _best_of(orders, lists), 0
+    best, done, stale = _best_of(orders, lists), 0, 0
     on_better(best.cost)
-    while lists.variables > 1 and (rounds is None or done < rounds):
+    while lists.variables > 1 and done != rounds and stale != patience:
         try:
             _improve(orders, states, METHODS[method], workers, lists)
             stopped = False
         except Stopped:
             stopped = True
         found = _best_of(orders, lists)
+        stale += 1
         if found.cost < best.cost - lists.tiny:
-            best = found
+            best, stale = found, 0
             on_better(best.cost)
         if stopped:
             break
         _begin_twins_anew(orders, states, lists)
         done += 1
     return best
+
+
+def improve_network(order: Sequence[int], lists: ParentLists, workers: Workers) -> OrderedNetwork:
+    """The best network that a round of insertions and acyclic selection finds from an order of all variables, which
+    needs no network."""
+    own, state = np.array(order, np.int32), np.ones(1, np.uint64)
+    improver = Improver(own, state, np.zeros((0, own.size), np.int32))
+    workers.map(METHODS["insertion"], [(improver, workers.halt, lists)])
+    return _best_of([own], lists)
 
 
 def _beginning(

@@ -1,8 +1,9 @@
 """Networks of low cost over a component."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +15,7 @@ from extbnsl.events import IncumbentFound, StageAdvanced
 from extbnsl.figures import counted, format_cost
 from extbnsl.files.lists import FamilyLists
 from extbnsl.kernels.varsets import add, pack
-from extbnsl.orders.local_search import BRIEF, USUAL, Effort, Incumbent, improve_order, search_orders
+from extbnsl.orders.local_search import BRIEF, QUICK, USUAL, Effort, Incumbent, improve_order, search_orders
 from extbnsl.orders.sinks import order_of_solution
 from extbnsl.parents.best_score import ByteTables, byte_tables, cheapest_families
 from extbnsl.parents.components import Component
@@ -23,6 +24,8 @@ from extbnsl.proof.division import joined_part
 from extbnsl.proof.pieces import Search
 from extbnsl.proof.standing import Part, Standing
 from extbnsl.scores.local import feasible_order
+
+Lists = Sequence[NDArray[Any]]  # an array for each child
 
 FEWEST_NODES = 1 << 20  # kept by a search before it looks for a better network
 FACTOR = 4  # by which it grows before it looks again
@@ -131,27 +134,61 @@ def _best_order(
     on_better: Callable[[float], None] = lambda cost: None,
 ) -> Incumbent:
     """A good order by BestScore; it has a network."""
+    if component.size > QUICK:
+        return _best_order_of_many(component, seed, effort, context, on_better)
     tables, feasible = _tables(component, context)
     return search_orders(tables, component.size, context.workers, seed, effort, on_better, feasible)
 
 
 def _descended(component: Component, order: NDArray[np.int64], context: Context) -> Incumbent:
     """The order, improved until no variable has a better place; it costs infinity if it has no network."""
+    if component.size > QUICK:
+        return _descended_of_many(component, order, context)
     tables, _ = _tables(component, context)
     state, kicks = np.ones(1, np.uint64), 0
     missing, cost = context.workers.map(improve_order, [(order, state, kicks, context.workers.halt, tables)])[0]
     return Incumbent(order, math.inf if missing else float(cost))
 
 
+def _best_order_of_many(
+    component: Component, seed: int, effort: Effort, context: Context, on_better: Callable[[float], None]
+) -> Incumbent:
+    """`_best_order` where tables would be wide: by lists of parents, which a small solve need not load."""
+    from extbnsl.orders.parent_lists import lists_of_varsets
+    from extbnsl.orders.population import search_lists
+
+    lists = lists_of_varsets(*_families(component, context)[0])
+    patience = max(1, effort.patience // 2)  # a round has many kicks
+    found = search_lists(lists, context.workers, seed, on_better, patience=patience)
+    return Incumbent(found.order.astype(np.int64), found.cost)
+
+
+def _descended_of_many(component: Component, order: NDArray[np.int64], context: Context) -> Incumbent:
+    """`_descended` by lists of parents."""
+    from extbnsl.orders.parent_lists import lists_of_varsets
+    from extbnsl.orders.population import improve_network
+
+    lists = lists_of_varsets(*_families(component, context)[0])
+    found = improve_network(order.tolist(), lists, context.workers)
+    return Incumbent(found.order.astype(np.int64), found.cost)
+
+
 def _tables(component: Component, context: Context) -> tuple[ByteTables, NDArray[np.int64] | None]:
     """The tables of the families, of the cheapest only if memory has no room for all, and an order that has a network
     if not every order has one."""
+    families, feasible = _families(component, context)
+    return byte_tables(*families), feasible
+
+
+def _families(component: Component, context: Context) -> tuple[tuple[Lists, Lists], NDArray[np.int64] | None]:
+    """The families, or the cheapest that tables in half of the memory have room for, with a network; and an order that
+    has one if not every order has."""
     parents, costs = component.parents, component.costs
     free = [np.flatnonzero(~own.any(axis=1)) for own in parents]  # the rows of the empty parent set
     feasible, needed = None, [int(rows[0]) if rows.size else 0 for rows in free]
     if not all(rows.size for rows in free):
         feasible, needed = _with_network(parents)
-    return byte_tables(*cheapest_families(parents, costs, context.memory_left // 2, needed)), feasible
+    return cheapest_families(parents, costs, context.memory_left // 2, needed), feasible
 
 
 def _with_network(parents: FamilyLists) -> tuple[NDArray[np.int64], list[int]]:

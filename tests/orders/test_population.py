@@ -14,9 +14,10 @@ from patching import patch_everywhere
 
 from extbnsl.errors import InputError
 from extbnsl.machine.workers import Workers
+from extbnsl.orders import population
 from extbnsl.orders.kicks import Kicks, improve_by_kicks
 from extbnsl.orders.parent_lists import parent_lists
-from extbnsl.orders.population import METHODS, search_lists
+from extbnsl.orders.population import METHODS, improve_network, search_lists
 
 SETTINGS = settings(deadline=None, max_examples=40, suppress_health_check=list(HealthCheck))
 GO_ON = np.zeros(1, np.uint8)
@@ -52,6 +53,31 @@ def test_the_optimum_of_small_problems(method, seed):
     found = search(lists, method=method, rounds=3)
     check(found, families)
     assert found.cost == pytest.approx(optimum(families), rel=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_patience_is_for_rounds_in_turn(seed, monkeypatch):
+    """As if each round had been asked for: it ends when so many more would have found nothing."""
+    rounds = []
+    patch_everywhere(monkeypatch, "orders.population", "NUMBER", 1)
+    again = population._improve
+    monkeypatch.setattr(population, "_improve", lambda *given: rounds.append(0) or again(*given))
+    _, lists = random_lists(seed, 12)
+    found = search(lists, patience=3)
+    done = len(rounds)
+    costs = [search(lists, rounds=k).cost for k in range(done + 1)]
+    assert costs[-1] == found.cost == costs[done - 3]
+    assert all(costs[k] < costs[k - 3] for k in range(3, done))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_network_is_improved_from_its_order(seed):
+    families, lists = random_lists(seed, 9)
+    order = np.random.default_rng(seed).permutation(9).tolist()
+    with Workers(1) as workers:
+        found = improve_network(order, lists, workers)
+    check(found, families)
+    assert found.cost < cost_along(np.array(order), families)
 
 
 @pytest.mark.parametrize("seed", range(6))

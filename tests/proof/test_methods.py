@@ -20,6 +20,8 @@ from extbnsl.bounds.lp.probing import probe
 from extbnsl.events import StageEnded
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.networks.network import Network
+from extbnsl.orders.line import cost_along
+from extbnsl.orders.population import OrderedNetwork
 from extbnsl.proof.incumbents import find_better_rounded
 from extbnsl.proof.methods import LOWER_BOUNDS, PARENT_GRAPHS
 from extbnsl.verify.optimality import verify_optimality
@@ -149,6 +151,33 @@ def test_solutions_of_linear_programs_lead_to_better_networks(monkeypatch):
         with Workers(1) as workers:
             assert verify_optimality(result.document(), scores, workers).ok
     assert sum(improved) > 10
+
+
+@pytest.mark.parametrize("poor", [True, False])
+def test_many_variables_have_lists_of_parents(poor, monkeypatch):
+    """As if two were many: the same optimum, whatever the first network, also from solutions of linear programs."""
+    monkeypatch.setattr("extbnsl.proof.incumbents.QUICK", 1)
+    improved = []
+    if poor:
+        monkeypatch.setattr("extbnsl.orders.population.search_lists", as_they_stand_in_lists)
+    monkeypatch.setattr(
+        "extbnsl.proof.prove.find_better_rounded",
+        lambda *given: improved.append(find_better_rounded(*given)) or improved[-1],
+    )
+    for seed in range(12):
+        families = random_families(np.random.default_rng(seed), 9, 14)
+        optimum = naive.optimal_cost_dp(9, naive.best_scores(naive.cost_table(9, families)))
+        result = solve(scores_of(families), threads=1, polish=True)
+        assert result.status == "optimal"
+        assert result.cost == pytest.approx(optimum, abs=1e-9)
+        assert result.lower_bound <= optimum
+    assert any(improved) == poor
+
+
+def as_they_stand_in_lists(lists, *_, **__):
+    """In place of `search_lists`: the variables in their order."""
+    order = np.arange(lists.variables, dtype=np.int32)
+    return OrderedNetwork(order, (), cost_along(order, lists))
 
 
 def test_certificates_of_probing_hold(probings, monkeypatch):
