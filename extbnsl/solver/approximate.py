@@ -17,12 +17,21 @@ from extbnsl.machine.workers import StopSignal, Workers, never
 from extbnsl.networks.network import Network
 from extbnsl.orders.parent_lists import OwnFamilies, ParentLists, lists_of_scores, parent_lists
 from extbnsl.orders.population import OrderedNetwork, search_lists
-from extbnsl.parents.explored.explore import ALL, Effort, Explored, exploration, explored_families
+from extbnsl.parents.explored.explore import (
+    ALL,
+    MOST_PARENTS,
+    Effort,
+    Exploration,
+    Explored,
+    exploration,
+    explored_families,
+)
 from extbnsl.proof.stages import Stages
 from extbnsl.results.result import Result
 from extbnsl.scores.local import LocalScores
+from extbnsl.scores.score import penalty_of
 from extbnsl.solver.families import given_scores, warnings_of
-from extbnsl.solver.found import FoundNetwork, Spent, bound_of_all_networks, result_of_found
+from extbnsl.solver.found import FoundNetwork, Spent, bounds_of_children, result_of_found
 from extbnsl.solver.methods import ApproximateMethods
 
 TIME = 60.0  # seconds, unless others are given
@@ -103,7 +112,7 @@ def _explored(
     granted, deadline, workers = means
     n, threads = dataset.variables, granted.threads
     seconds = EXPLORING * deadline.remaining() * threads / n
-    lower_bound = _lower_bound(dataset, claim, deadline, workers)
+    bounds = _bounds(dataset, claim, deadline, workers)
     whole = 2 if _has_time_for_pairs(dataset, claim, seconds) else 1
     problem = exploration(dataset, selection, claim.score, claim.max_parents, whole)
     room = (granted.memory - sum(array.nbytes for array in problem.data)) // 2
@@ -118,6 +127,7 @@ def _explored(
         summary.append(
             f"{in_full(scored, 'set')} scored, {lists.costs.size:,} kept; all for {in_full(whole, 'child', 'children')}"
         )
+    lower_bound = math.fsum(max(least, _proved(own, problem)) for least, own in zip(bounds, explored, strict=True))
     return Families(lists, lower_bound, whole)
 
 
@@ -126,12 +136,24 @@ def _own_families(explored: Explored) -> OwnFamilies:
     return own.costs, np.diff(own.starts), own.parents.astype(np.int64)
 
 
-def _lower_bound(dataset: Dataset, claim: Claim, deadline: Deadline, workers: Workers) -> float:
-    """What every network costs at least, as good as a small share of the time affords."""
+def _proved(own: Explored, problem: Exploration) -> float:
+    """What a family of the child costs at least, in nats, as its exploration proves; zero if it did not end.
+
+    Larger sets than any that are explored cost at least their penalty: of constants, which have one state, nothing is
+    gained.
+    """
+    if own.ended != ALL:
+        return 0.0
+    beyond = penalty_of(problem.parameter, int(problem.data.arities[own.child]), 2.0 ** (MOST_PARENTS + 1))
+    return min(float(own.families.costs[0]), beyond)
+
+
+def _bounds(dataset: Dataset, claim: Claim, deadline: Deadline, workers: Workers) -> list[float]:
+    """What a family of each child costs at least, as good as a small share of the time affords."""
     estimated = BOUND_SECONDS * dataset.records * dataset.variables / workers.threads
     if estimated <= BOUNDING * deadline.remaining():
-        return bound_of_all_networks(dataset, claim, workers)
-    return 0.0
+        return bounds_of_children(dataset, claim, workers)
+    return [0.0] * dataset.variables
 
 
 def _has_time_for_pairs(dataset: Dataset, claim: Claim, seconds: float) -> bool:

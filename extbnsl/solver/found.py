@@ -1,6 +1,5 @@
-"""A network that was found without a proof: the bound of all networks, and the result."""
+"""A network that was found without a proof: the bounds of all families, and the result."""
 
-import math
 from dataclasses import dataclass
 
 from extbnsl.claims import HEURISTIC, Claim
@@ -48,9 +47,9 @@ class Spent:
         return {"seconds": seconds, "cpu_seconds": cpu, "peak_rss_bytes": peak_rss(), "peak_disk_bytes": 0}
 
 
-def bound_of_all_networks(dataset: Dataset, claim: Claim, workers: Workers) -> float:
-    """What a network costs at least, whatever its order, in nats: the misfit that all other variables leave of each
-    child, and the penalty of no parents. A stop leaves zero of the misfit. Some ten ns per record and variable."""
+def bounds_of_children(dataset: Dataset, claim: Claim, workers: Workers) -> list[float]:
+    """What a family of each child costs at least, whatever the order, in nats: the misfit that all other variables
+    leave, and the penalty of no parents. A stop leaves zero of the misfit. Some ten ns per record and variable."""
     floors = dict.fromkeys(range(dataset.variables), 0.0)
     order = varying(dataset)
     if order.size:
@@ -60,7 +59,7 @@ def bound_of_all_networks(dataset: Dataset, claim: Claim, workers: Workers) -> f
         except Stopped:
             pass
     score = score_named(claim.score)
-    return math.fsum(score.least(alone(dataset, child), floor) for child, floor in floors.items())
+    return [score.least(alone(dataset, child), floor) for child, floor in floors.items()]
 
 
 def result_of_found(problem: Dataset | LocalScores, found: FoundNetwork, claim: Claim, stages: Stages) -> Result:

@@ -18,7 +18,7 @@ from extbnsl.parents.ordered.choosing import STAGE, Choice, OrderProblem, choose
 from extbnsl.parents.ordered.methods import DFBNB, FIXED, OWN, OrderMethods
 from extbnsl.proof.stages import Stages
 from extbnsl.results.result import Result
-from extbnsl.solver.found import FoundNetwork, Spent, bound_of_all_networks, result_of_found
+from extbnsl.solver.found import FoundNetwork, Spent, bounds_of_children, result_of_found
 
 
 def order_network(
@@ -49,7 +49,7 @@ def order_network(
         observer(Warned(message))
     spent = Spent.from_now()
     with Workers(granted.threads, lambda: stop() or (TIME_LIMIT if deadline.passed() else None)) as workers:
-        lower_bound = bound_of_all_networks(dataset, claim, workers)
+        lower_bound = math.fsum(bounds_of_children(dataset, claim, workers))
         with stages.stage(STAGE, f"{in_full(dataset.variables, 'variable')} under an order") as summary:
             choices, stopped = choose_parents(problem, workers, granted.memory, observer)
             summary.append(f"{in_full(sum(choice.states for choice in choices), 'state')} visited")
