@@ -45,6 +45,7 @@ def add(commands: Any) -> None:
     )
     parser.add_argument(
         "--search",
+        metavar="NAME",
         choices=SEARCHES,
         default=ApproximateMethods().search,
         help="how orders are searched: obs, asobs, insertion, windows, regions or memetic (default: %(default)s)",

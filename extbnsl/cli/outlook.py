@@ -119,7 +119,7 @@ def advice(estimate: Estimate) -> str:
         return "Give --max-parents to have less to count, or a longer --effort to see more of it."
     if any(trial.unknown for trial in estimate.trials):
         if any(trial.variables > WORD_BITS for trial in estimate.trials):
-            return "A solve finds a network with bounds, but no proof; a smaller --max-parents may split the component."
+            return "A solve finds a network and bounds, maybe no proof; a smaller --max-parents may split it."
         return "Give a longer --effort, so that the search can be looked at."
     if budgets.memory < estimate.least_memory:
         return f"Give --memory {format_size(estimate.least_memory)} or more."
