@@ -39,6 +39,16 @@ class OrderedNetwork:
 
 
 @dataclass(frozen=True, eq=False)
+class Population:
+    """Where a search stands between two rounds, to go on from: the orders, int32 (m, n), the states of their random
+    numbers, uint64 (m, 1), and the best network so far."""
+
+    orders: NDArray[np.int32]
+    states: NDArray[np.uint64]
+    best: OrderedNetwork
+
+
+@dataclass(frozen=True, eq=False)
 class Improver:
     """One order of the population: a state of random numbers, uint64 (1,), and where the variables stand in the others,
     int32 (m, n)."""
@@ -53,7 +63,7 @@ class Improver:
         for _ in range(CLIMBS):
             trial = random_order(self.state, lists)
             climb_by_swaps(trial, halt, lists)
-            found = settle(trial, lists) if acyclic else cost_along(trial, lists)
+            found = settle(trial, halt, lists) if acyclic else cost_along(trial, lists)
             if found < cost:
                 cost = found
                 self.order[:] = trial
@@ -63,7 +73,7 @@ class Improver:
     def kick(self, halt: NDArray[np.uint8], lists: ParentLists, kicks: Kicks) -> None:
         """Iterated local search, and acyclic selection at its end."""
         improve_by_kicks(self.order, self.state, kicks, self.elsewhere, halt, lists)
-        settle(self.order, lists)
+        settle(self.order, halt, lists)
 
 
 Method = Callable[[Improver, NDArray[np.uint8], ParentLists], None]
@@ -88,26 +98,34 @@ DEFAULT = "memetic"
 def search_lists(
     lists: ParentLists,
     workers: Workers,
-    seed: int,
+    seed: int | Population,
     on_better: Callable[[float], None],
     *,
     method: str = DEFAULT,
     rounds: int | None = None,
     patience: int | None = None,
     starts: Sequence[Sequence[int]] = (),
+    on_round: Callable[[Population], None] = lambda population: None,
 ) -> OrderedNetwork:
     """The best network found along orders, until `workers` are told to stop, or after so many rounds, or when
     `patience` rounds in turn have found nothing better.
 
-    method: one of METHODS. starts: orders of all variables to begin with, such as others have found; they need no
-    network. on_better: hears of each lower cost. One variable ends at once. A stop keeps the best; then a round takes
-    only as long as the kernels in flight need to notice it.
+    seed: of the random numbers, or the population to go on with as if nothing had happened. method: one of METHODS.
+    starts: orders of all variables to begin with, such as others have found; they need no network. on_better: hears of
+    each lower cost; on_round: of the population before the first round and after each one, and after a stop. One
+    variable ends at once. A stop keeps the best; then a round takes only as long as the kernels in flight need to
+    notice it.
     Raises InputError if there is no network. Memory: that of `lists`, n^2 / 8 bytes for each thread, and
     about 100 bytes per variable and order.
     """
-    orders, states = _beginning(lists, seed, starts)
-    best, done, stale = _best_of(orders, lists), 0, 0
+    if isinstance(seed, Population):
+        orders, states, best = [order.copy() for order in seed.orders], list(seed.states.copy()), seed.best
+    else:
+        orders, states = _beginning(lists, seed, starts)
+        best = _best_of(orders, lists)
+    done = stale = 0
     on_better(best.cost)
+    on_round(_population(orders, states, best))
     while lists.variables > 1 and done != rounds and stale != patience:
         try:
             _improve(orders, states, METHODS[method], workers, lists)
@@ -119,11 +137,18 @@ def search_lists(
         if found.cost < best.cost - lists.tiny:
             best, stale = found, 0
             on_better(best.cost)
+        if not stopped:
+            _begin_twins_anew(orders, states, lists)
+            done += 1
+        on_round(_population(orders, states, best))
         if stopped:
             break
-        _begin_twins_anew(orders, states, lists)
-        done += 1
     return best
+
+
+def _population(orders: list[Order], states: list[NDArray[np.uint64]], best: OrderedNetwork) -> Population:
+    """What the search has now: a copy."""
+    return Population(np.stack(orders), np.stack(states), best)
 
 
 def improve_network(order: Sequence[int], lists: ParentLists, workers: Workers) -> OrderedNetwork:
