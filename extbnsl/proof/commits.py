@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, Protocol, TypeVar
 
 from extbnsl.claims import DISK_LIMIT
 from extbnsl.errors import BudgetError, ExtbnslError
@@ -37,9 +37,107 @@ class Record:
     files: tuple[StoredFile, ...] = ()
 
 
-class Commits:
-    """The standing, and its commits by one process of a run; without a record there are none, and nothing else changes.
-    Without disk one is tried at the end alone.
+class Kept(Protocol):
+    """A standing: what a run has so far, and what it has taken in all its sessions."""
+
+    seconds: float
+    cpu_seconds: float
+    peak_rss: int
+    peak_disk: int
+
+    def document(self) -> dict[str, Any]:
+        """The JSON values that a manifest keeps."""
+
+    def ended(self) -> dict[str, Any]:
+        """Those of a run that is over, which needs no files."""
+
+
+K = TypeVar("K", bound=Kept)
+
+
+class Checkpoints(Generic[K]):
+    """A standing, and its commits by one process of a run; without a record there are none, and nothing else changes.
+    Without disk one is tried at the end alone. `stored` is for those who know what the standing has to put into files.
+    """
+
+    def __init__(self, standing: K, store: Store, record: Record | None = None, observer: Observer = ignore) -> None:
+        self.store = store
+        self.standing = standing
+        self.observer = observer
+        self._record = record
+        self._started = self._last = time.monotonic()
+        self._possible = record is not None and store.disk > 0
+        self._spent = 0.0  # seconds that the last commit took
+        self._committed = store.files if record is None else record.files  # those of others stay
+        self._before = standing.seconds, standing.cpu_seconds, standing.peak_rss
+
+    def pause(self) -> float:
+        """After how many seconds so much work would be lost that a commit is worth its time."""
+        return COMMIT_SECONDS
+
+    def due(self) -> bool:
+        """Whether it is time for a commit."""
+        pause = max(self.pause(), self._spent / COMMIT_SHARE)
+        return self._possible and time.monotonic() - self._last > pause
+
+    def stored(self) -> tuple[StoredFile, ...]:
+        """The files that the standing needs, those among them that were not there before having been written."""
+        raise NotImplementedError
+
+    def commit(self, status: str | None = None) -> None:
+        """Commit the standing; `status` says why the process ends, if it does.
+
+        Raises BudgetError if the disk is full; then the commit before stands.
+        """
+        if self._record is None:
+            return
+        began = time.monotonic()
+        names = {file.name for file in self.stored()}
+        files = tuple(file for file in self.store.files if file.name in names)
+        self._write(self.standing.document(), files, status)
+        self._last = time.monotonic()
+        self._spent = self._last - began
+        self.observer(Committed(self._spent, self.store.used))
+
+    def last_commit(self, status: str) -> None:
+        """Commit at the end of the process; if that fails, warn that the commit before stands, and keep its files."""
+        try:
+            self.commit(status)
+        except (ExtbnslError, MemoryError) as error:
+            self.observer(Warned(f"{sentence(error)} What was done since the last checkpoint is lost."))
+            with contextlib.suppress(ExtbnslError):
+                self.store.keep_only(self._committed)
+
+    def finish(self, status: str) -> None:
+        """Say that the run is over, and delete what it needed; if that fails, warn that it stays."""
+        try:
+            if self._record is not None:
+                self._write(self.standing.ended(), (), status)
+            self.store.clear()
+        except (ExtbnslError, MemoryError) as error:
+            self.observer(Warned(f"{sentence(error)} The last checkpoint stays; 'extbnsl clean' deletes it."))
+
+    def add_up(self) -> None:
+        """Bring the standing's times and peaks up to date."""
+        seconds, cpu, rss = self._before
+        self.standing.seconds = seconds + time.monotonic() - self._started
+        self.standing.cpu_seconds = cpu + cpu_seconds()
+        self.standing.peak_rss = max(rss, peak_rss())
+        self.standing.peak_disk = max(self.standing.peak_disk, self.store.peak)
+
+    def _write(self, standing: dict[str, Any], files: tuple[StoredFile, ...], status: str | None) -> None:
+        assert self._record is not None, "there is a run directory"
+        self.add_up()
+        folder, about = self._record.folder, self._record.about
+        times = {name: getattr(self.standing, name) for name in ("seconds", "cpu_seconds", "peak_rss", "peak_disk")}
+        manifest = Manifest({**about, "status": status, **standing, **times}, files, self.store.scratch)
+        self._committed = (*self._committed, *files)  # if this fails, either may be the checkpoint
+        commit(folder, self.store, manifest)
+        self._committed = files
+
+
+class Commits(Checkpoints[Standing]):
+    """Those of a solve.
 
     unsaved: how many bytes of the search may be in memory alone. stop: when it gives a reason, commits get short.
     touched: of the shelf that holds what is committed.
@@ -54,32 +152,13 @@ class Commits:
         stop: StopSignal = never,
         touched: Callable[[int], None] = lambda size: None,
     ) -> None:
-        self.store = store
-        self.standing = standing
-        self._record = record
-        self._observer = observer
+        super().__init__(standing, store, record, observer)
         self._stop = stop
         self._touched = touched
-        self._started = self._last = time.monotonic()
-        self._possible = record is not None and store.disk > 0
         self.unsaved = UNSAVED_BYTES if self._possible else math.inf
-        self._spent = 0.0  # seconds that the last commit took
-        self._committed = store.files if record is None else record.files  # those of others stay
-        self._before = standing.seconds, standing.cpu_seconds, standing.peak_rss
 
-    def due(self) -> bool:
-        """Whether so much work would be lost that a commit is worth its time."""
-        pause = max(COMMIT_SECONDS, self._spent / COMMIT_SHARE)
-        return self._possible and time.monotonic() - self._last > pause
-
-    def commit(self, status: str | None = None) -> None:
-        """Commit the standing; `status` says why the process ends, if it does.
-
-        Raises BudgetError if the disk is full; then the commit before stands.
-        """
-        if self._record is None:
-            return
-        began = time.monotonic()
+    def stored(self) -> tuple[StoredFile, ...]:
+        """The files of scores, counting and the search."""
         standing = self.standing
         if standing.survivors is not None and not standing.scores:
             standing.scores = write_survivors(standing.survivors, self.store)
@@ -88,11 +167,7 @@ class Commits:
             standing.version += 1
             standing.search = write_search(standing.search, standing.version, self.store)
         search = () if standing.search is None else standing.search.files
-        names = {file.name for file in (*standing.scores, *counting, *search)}
-        self._write(standing.document(), tuple(file for file in self.store.files if file.name in names), status)
-        self._last = time.monotonic()
-        self._spent = self._last - began
-        self._observer(Committed(self._spent, self.store.used))
+        return (*standing.scores, *counting, *search)
 
     def _store_counting(self) -> tuple[StoredFile, ...]:
         """Put the enumeration into files, and return those to be kept for it.
@@ -112,52 +187,13 @@ class Commits:
         self.standing.counting = stored
         return stored.files
 
-    def last_commit(self, status: str) -> None:
-        """Commit at the end of the process; if that fails, warn that the commit before stands, and keep its files."""
-        try:
-            self.commit(status)
-        except (ExtbnslError, MemoryError) as error:
-            self._observer(Warned(f"{_sentence(error)} What was done since the last checkpoint is lost."))
-            with contextlib.suppress(ExtbnslError):
-                self.store.keep_only(self._committed)
-
-    def finish(self, status: str) -> None:
-        """Say that the run is over, and delete what it needed; if that fails, warn that it stays."""
-        try:
-            if self._record is not None:
-                self._write(
-                    {**self.standing.document(), "phase": "done", "search": None, "scores": None, "counting": None},
-                    (),
-                    status,
-                )
-            self.store.clear()
-        except (ExtbnslError, MemoryError) as error:
-            self._observer(Warned(f"{_sentence(error)} The last checkpoint stays; 'extbnsl clean' deletes it."))
-
     def layer_ended(self, state: SearchState) -> None:
         """Delete what neither `state` nor the last commit needs; no task may be at work."""
         self.store.keep_only((*self._committed, *state.files))
 
-    def _write(self, standing: dict[str, Any], files: tuple[StoredFile, ...], status: str | None) -> None:
-        assert self._record is not None, "there is a run directory"
-        self.add_up()
-        folder, about = self._record.folder, self._record.about
-        times = {name: getattr(self.standing, name) for name in ("seconds", "cpu_seconds", "peak_rss", "peak_disk")}
-        manifest = Manifest({**about, "status": status, **standing, **times}, files, self.store.scratch)
-        self._committed = (*self._committed, *files)  # if this fails, either may be the checkpoint
-        commit(folder, self.store, manifest)
-        self._committed = files
 
-    def add_up(self) -> None:
-        """Bring the standing's times and peaks up to date."""
-        seconds, cpu, rss = self._before
-        self.standing.seconds = seconds + time.monotonic() - self._started
-        self.standing.cpu_seconds = cpu + cpu_seconds()
-        self.standing.peak_rss = max(rss, peak_rss())
-        self.standing.peak_disk = max(self.standing.peak_disk, self.store.peak)
-
-
-def _sentence(error: ExtbnslError | MemoryError) -> str:
+def sentence(error: ExtbnslError | MemoryError) -> str:
+    """What to say of a commit that fails."""
     return "There is no memory to write a checkpoint." if isinstance(error, MemoryError) else str(error)
 
 

@@ -25,13 +25,13 @@ from extbnsl.files.lock import holder
 from extbnsl.files.manifest import Manifest, read_manifest
 from extbnsl.files.names import MANIFEST, RESULT, STATUS
 from extbnsl.machine.budgets import current_rss, format_size, peak_rss
-from extbnsl.proof.document import read_state
 from extbnsl.results.outputs import has_networks
 from extbnsl.results.reading import read_result
 from extbnsl.run.directory import resume_command
 from extbnsl.run.progress import Clock, Writer
 from extbnsl.run.remains import check_run
 from extbnsl.run.wording import activity, compiling_told, utc_now
+from extbnsl.solver.states import read_state
 
 WRITE_SECONDS = 1.0  # advances and the like are written at this distance
 END_SECONDS = 0.1  # what starts or ends is written at this one: small components have many layers
@@ -239,7 +239,7 @@ def _remarks(path: Path, manifest: Manifest | None, state: str, age: float | Non
     if state == "running" and age is not None and age > STALE_SECONDS:
         yield "The process lives but has not written for a while: it is suspended, or cannot write."
     if state not in ("running", "done") and not (path / MANIFEST).exists():
-        yield "There is no checkpoint to resume the run from; start it again with solve."
+        yield "There is no checkpoint to resume the run from; start it again."
     scratch = None if manifest is None or state == "done" else manifest.scratch
     if scratch is not None and not scratch.folder.is_dir():
         yield f"The run's scratch folder {scratch.path} is not there; bring it back before resuming."

@@ -255,10 +255,14 @@ def _set_bytes(parents: int, streams: int) -> int:
     return 2 * closed_bytes(parents) + STREAM_BYTES * max(1, streams)
 
 
+def thread_bytes(data: Columns) -> int:
+    """Memory that a thread takes at least, for single parents, whatever the child."""
+    streams = np.unique(data.arities).size
+    return (data.variables + 2) * _set_bytes(MOST_PARENTS, streams) + splits_bytes(MOST_PARENTS, data)
+
+
 def _check_memory(problem: Exploration, share: int, threads: int) -> None:
-    """Raise BudgetError if a thread's share of the memory has no room for single parents, whatever the child."""
-    n = problem.data.variables
-    streams = np.unique(problem.data.arities).size
-    needed = (n + 2) * _set_bytes(MOST_PARENTS, streams) + splits_bytes(MOST_PARENTS, problem.data)
+    """Raise BudgetError if a thread's share of the memory does not do."""
+    needed = thread_bytes(problem.data)
     if share < needed:
         raise BudgetError(too_little_memory("Exploring parent sets", threads * needed, threads * share, threads))
