@@ -163,7 +163,7 @@ def family_score(child: NDArray, parents: NDArray, arity: int, configurations: i
     """
     records, r, q = child.size, arity, configurations
     if parents.shape[1] == 0:
-        n = np.unique(child, return_counts=True)[1].astype(np.float64)
+        _, n = np.unique(child, return_counts=True)
         fit = float(n @ np.log((n + 1 / r) / (records + 1)))
         return fit - math.log(records) * (r - 1) / 2
     _, m = np.unique(parents, axis=0, return_counts=True)

@@ -85,7 +85,7 @@ def test_rows_stand_beside_what_is_published(tmp_path, runs, capsys):
     text = capsys.readouterr().out
     rows = [line.split() for line in text.splitlines() if line.startswith("bbc")]
     assert rows[0][:8] == ["bbc.train", "3", "90s", "-14", "-422,139", "-418,164", "-417,891", "-"]
-    assert rows[0][8:11] == ["+417,876", "-", "9.500"]
+    assert rows[0][8:11] == ["+417,877", "-", "9.500"]
     assert text.endswith("better than OBS, ASOBS, ASOBS-ENT: 2 of 2; than GOBNILP: 1\n")
 
 
