@@ -11,8 +11,9 @@ from extbnsl.machine.interrupts import Interrupts
 from extbnsl.solver.methods import SEARCHES, SELECTIONS, ApproximateMethods
 
 EPILOG = """\
-Half of the time goes to parent sets, the more promising ones first, and the
-other half to a search over orders; from local scores the search has it all.
+A fifth of the time goes to parent sets, the more promising ones first, and the
+rest to a search over orders, which scores more of them beside those that its
+networks have; from local scores the search has it all.
 The status is 'heuristic': nothing proves the network, but the lower bound holds
 for every network. Ctrl-C once: stop, and write the best network so far. A run
 that is stopped or killed goes on by 'extbnsl resume' for the time it has left.

@@ -5,8 +5,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
-
 from extbnsl.claims import HEURISTIC, TIME_LIMIT, Claim
 from extbnsl.compiling import clock
 from extbnsl.data import Dataset
@@ -19,7 +17,8 @@ from extbnsl.kernels.compiler import cache_warning
 from extbnsl.machine.budgets import Budgets, Deadline, Granted, too_little_memory
 from extbnsl.machine.workers import StopSignal, Workers, never
 from extbnsl.networks.network import Network
-from extbnsl.orders.parent_lists import OwnFamilies, ParentLists, lists_of_scores, parent_lists
+from extbnsl.orders.growing import GrowingLists
+from extbnsl.orders.parent_lists import ParentLists, lists_of_scores
 from extbnsl.orders.population import Population, search_lists
 from extbnsl.parents.explored.explore import (
     ALL,
@@ -51,6 +50,7 @@ BOUNDING = 0.05  # of the time, for the lower bound, where that does
 BOUND_SECONDS = 50e-9  # for each record and variable, at most
 CELL_SECONDS, VARIABLE_SECONDS = 150e-9, 1e-3  # to score the network again, each record and variable, and to write it
 RESERVE = 0.25  # of the time, at most, for that
+LISTED, LISTED_IN_ALL = 200, 20_000  # families of a child to begin with: so many, more if there are fewer in all
 FAMILY_BYTES = 256  # that a family takes as it is found, in the lists, and while these are made
 GRACE = 2.0  # seconds of searching where a stop came before it, for more than a random order
 FEW_VARIABLES, FEW_ROUNDS = 12, 5  # whose best order is found in so many rounds
@@ -170,24 +170,24 @@ def _result(problem: Dataset | LocalScores, status: str, session: Session) -> Re
     )
 
 
-def _families(problem: Dataset | LocalScores, session: Session) -> ParentLists:
-    """The families to be searched; the standing gets what every network costs at least, and for how many of the
-    children there are no others that could win."""
+def _families(problem: Dataset | LocalScores, session: Session) -> ParentLists | GrowingLists:
+    """The families to be searched, which grow if there are data; the standing gets what every network costs at least,
+    and for how many of the children there are no others that could win."""
     standing = session.standing
     if isinstance(problem, Dataset):
         explored, setting = _explored(problem, session)
-        lists = parent_lists(map(_own_families, explored))
+        most = _room(problem, setting, session.granted) // FAMILY_BYTES
         whole = sum(own.ended == ALL for own in explored)
         floors = standing.floors or [0.0] * problem.variables
         proved = [max(floor, _proved(own, setting)) for floor, own in zip(floors, explored, strict=True)]
         standing.lower_bound = math.fsum(proved)
-    else:
-        lists, whole = lists_of_scores(problem), problem.variables
-        standing.lower_bound = math.fsum(float(costs[0]) for costs in problem.costs)
-        standing.searching = True
-    standing.counted = {"parent_sets": lists.costs.size, "explored_whole": whole}
-    standing.known.clear()  # the lists have it, and the files
-    return lists
+        standing.counted["explored_whole"] = whole
+        standing.known.clear()  # the lists have it, and the files
+        return GrowingLists(setting, [own.families for own in explored], most)
+    standing.lower_bound = math.fsum(float(costs[0]) for costs in problem.costs)
+    standing.counted["explored_whole"] = problem.variables
+    standing.searching = True
+    return lists_of_scores(problem)
 
 
 def _explored(dataset: Dataset, session: Session) -> tuple[tuple[Explored, ...], Exploration]:
@@ -222,7 +222,8 @@ def _explored_by(workers: Workers, setting: Exploration, session: Session, room:
         standing.keep(own)
         session.commits.commit_if_due()
 
-    effort = Effort(families=room // (n * FAMILY_BYTES), until=times.explored)
+    most = min(room // FAMILY_BYTES // n, max(LISTED, LISTED_IN_ALL // n))
+    effort = Effort(families=most, until=times.explored)
     detail = f"exploring those of {in_full(n, 'variable')}"
     with session.stages.stage("parents", detail, times.searched) as summary:
         explored = explored_families(setting, effort, workers, room, dict(standing.known), observer, keep)
@@ -241,11 +242,6 @@ def _room(dataset: Dataset, setting: Exploration, granted: Granted) -> int:
     if room < needed:
         raise BudgetError(too_little_memory("Exploring parent sets", data + 2 * needed, granted.memory, threads))
     return room
-
-
-def _own_families(explored: Explored) -> OwnFamilies:
-    own = explored.families
-    return own.costs, np.diff(own.starts), own.parents.astype(np.int64)
 
 
 def _proved(own: Explored, setting: Exploration) -> float:
@@ -275,7 +271,7 @@ def _has_time_for_pairs(dataset: Dataset, claim: Claim, seconds: float) -> bool:
     return claim.max_parents not in (0, 1) and needed <= PAIRS * seconds
 
 
-def _searched(lists: ParentLists, session: Session) -> None:
+def _searched(lists: ParentLists | GrowingLists, session: Session) -> None:
     """Search orders until the time is over or the caller says stop; the standing gets the best network."""
     standing, methods, stages = session.standing, session.methods, session.stages
     rounds = FEW_ROUNDS if lists.variables <= FEW_VARIABLES else None
@@ -302,4 +298,6 @@ def _searched(lists: ParentLists, session: Session) -> None:
             rounds=rounds,
             on_round=keep,
         )
+        searched = lists.lists if isinstance(lists, GrowingLists) else lists
+        standing.counted["parent_sets"] = searched.costs.size
         summary.append(f"cost {best.cost:.6f}, gap {format_gap(standing.lower_bound, best.cost)}")

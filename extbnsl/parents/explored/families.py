@@ -65,6 +65,32 @@ def family_list(members: NDArray[np.int32], costs: NDArray[np.float64], most: in
     return FamilyList(starts, chosen[chosen != NONE].astype(np.int32, copy=False), costs[order] + 0.0)
 
 
+def merged(own: FamilyList, more: Sequence[tuple[NDArray[np.int32], NDArray[np.float64]]]) -> FamilyList:
+    """The families of a list and more of them, as parent sets (m, d) of variables, NONE beyond, with their costs; each
+    is there once. O(m d log m)."""
+    if not more:
+        return own
+    tables = [(_table(own), own.costs), *more]
+    width = max(sets.shape[1] for sets, _ in tables)
+    rows = np.concatenate(
+        [np.pad(sets, ((0, 0), (0, width - sets.shape[1])), constant_values=NONE) for sets, _ in tables]
+    )
+    costs = np.concatenate([costs for _, costs in tables])
+    rows.sort(axis=1)
+    order = np.lexsort(rows.T)
+    first = np.append(True, (np.diff(rows[order], axis=0) != 0).any(axis=1))
+    return family_list(rows[order[first]], costs[order[first]])
+
+
+def _table(own: FamilyList) -> NDArray[np.int32]:
+    """The parent sets of a list, one a row and NONE beyond."""
+    sizes = np.diff(own.starts)
+    present = np.arange(int(sizes.max())) < sizes[:, None]
+    table = np.full(present.shape, NONE, np.int32)
+    table[present] = own.parents
+    return table
+
+
 def as_local_scores(
     names: Sequence[str], lists: Sequence[FamilyList], score: str, max_parents: int | None = None
 ) -> LocalScores:
