@@ -11,12 +11,13 @@ from extbnsl.machine.interrupts import Interrupts
 from extbnsl.solver.methods import SEARCHES, SELECTIONS, ApproximateMethods
 
 EPILOG = """\
-A fifth of the time goes to parent sets, the more promising ones first, and the
-rest to a search over orders, which scores more of them beside those that its
-networks have; from local scores the search has it all.
-The status is 'heuristic': nothing proves the network, but the lower bound holds
-for every network. Ctrl-C once: stop, and write the best network so far. A run
-that is stopped or killed goes on by 'extbnsl resume' for the time it has left.
+Up to a fifth of the time goes to parent sets, all or the more promising ones,
+and the rest to a search over orders, which scores more of them beside those
+that its networks have; from local scores the search has it all. The status is
+'heuristic', but the lower bound holds for every network: the command ends early
+if the network costs no more. Ctrl-C once: stop, and write the best network so
+far. A run that is stopped or killed goes on by 'extbnsl resume' for the time it
+has left.
 
 example:
   extbnsl approximate genes.csv --time 10m --max-parents 4
@@ -39,7 +40,8 @@ def add(commands: Any) -> None:
         "--selection",
         choices=SELECTIONS,
         default=ApproximateMethods().selection,
-        help="which parent sets are scored first: by an approximate score, or greedily, or all in turn "
+        help="which parent sets are scored: all of few variables, or the more promising ones first, by an "
+        "approximate score or greedily, or all in turn "
         "(default: %(default)s)",
     )
     parser.add_argument(

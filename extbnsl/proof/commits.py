@@ -16,7 +16,8 @@ from extbnsl.files.manifest import Manifest, commit
 from extbnsl.files.store import Store
 from extbnsl.machine.budgets import cpu_seconds, peak_rss
 from extbnsl.machine.workers import Patience, Stopped, StopSignal, never
-from extbnsl.parents.exhaustive.stored import files_begun, write_enumeration
+from extbnsl.parents.exhaustive.state import Enumeration
+from extbnsl.parents.exhaustive.stored import StoredEnumeration, files_begun, write_enumeration
 from extbnsl.proof.standing import Standing, write_survivors
 from extbnsl.proof.stored import write_search
 from extbnsl.search.state import SearchState
@@ -136,12 +137,54 @@ class Checkpoints(Generic[K]):
         self._committed = files
 
 
-class Commits(Checkpoints[Standing]):
-    """Those of a solve.
+class Counting(Kept, Protocol):
+    """A standing that an enumeration of parent sets belongs to; it may be ahead of `counting`, the one in files."""
 
-    unsaved: how many bytes of the search may be in memory alone. stop: when it gives a reason, commits get short.
-    touched: of the shelf that holds what is committed.
+    enumeration: Enumeration | None
+    counting: StoredEnumeration | None
+
+
+C = TypeVar("C", bound=Counting)
+
+
+class CountingCheckpoints(Checkpoints[C]):
+    """Those of a run that counts.
+
+    stop: when it gives a reason, commits get short. touched: of the shelf that holds what is committed.
     """
+
+    def __init__(
+        self,
+        standing: C,
+        store: Store,
+        record: Record | None = None,
+        observer: Observer = ignore,
+        stop: StopSignal = never,
+        touched: Callable[[int], None] = lambda size: None,
+    ) -> None:
+        super().__init__(standing, store, record, observer)
+        self._stop = stop
+        self._touched = touched
+
+    def stored_counting(self) -> tuple[StoredFile, ...]:
+        """Put the enumeration into files, and return those to be kept for it.
+
+        Where that cannot be, or would make a stop wait, the enumeration of before stays; with the files that are begun,
+        or else a process that is always stopped before such a commit ends would never get further.
+        """
+        enumeration, before = self.standing.enumeration, self.standing.counting
+        if enumeration is None or (before is not None and before.counters == enumeration.document()):
+            return self._committed
+        patience = Patience(self._stop, STOP_SECONDS)
+        stored = write_enumeration(enumeration, self.store, patience.over, self._touched)
+        if stored is None:
+            return (*(() if before is None else before.files), *files_begun(enumeration, self.store))
+        self.standing.counting = stored
+        return stored.files
+
+
+class Commits(CountingCheckpoints[Standing]):
+    """Those of a solve. unsaved: how many bytes of the search may be in memory alone."""
 
     def __init__(
         self,
@@ -152,9 +195,7 @@ class Commits(Checkpoints[Standing]):
         stop: StopSignal = never,
         touched: Callable[[int], None] = lambda size: None,
     ) -> None:
-        super().__init__(standing, store, record, observer)
-        self._stop = stop
-        self._touched = touched
+        super().__init__(standing, store, record, observer, stop, touched)
         self.unsaved = UNSAVED_BYTES if self._possible else math.inf
 
     def stored(self) -> tuple[StoredFile, ...]:
@@ -162,30 +203,12 @@ class Commits(Checkpoints[Standing]):
         standing = self.standing
         if standing.survivors is not None and not standing.scores:
             standing.scores = write_survivors(standing.survivors, self.store)
-        counting = self._store_counting()
+        counting = self.stored_counting() if standing.survivors is None else ()
         if standing.search is not None and standing.search.file is None:
             standing.version += 1
             standing.search = write_search(standing.search, standing.version, self.store)
         search = () if standing.search is None else standing.search.files
         return (*standing.scores, *counting, *search)
-
-    def _store_counting(self) -> tuple[StoredFile, ...]:
-        """Put the enumeration into files, and return those to be kept for it.
-
-        Where that cannot be, or would make a stop wait, the enumeration of before stays; with the files that are begun,
-        or else a process that is always stopped before such a commit ends would never get further.
-        """
-        enumeration, before = self.standing.enumeration, self.standing.counting
-        if self.standing.survivors is not None:
-            return ()
-        if enumeration is None or (before is not None and before.counters == enumeration.document()):
-            return self._committed
-        patience = Patience(self._stop, STOP_SECONDS)
-        stored = write_enumeration(enumeration, self.store, patience.over, self._touched)
-        if stored is None:
-            return (*(() if before is None else before.files), *files_begun(enumeration, self.store))
-        self.standing.counting = stored
-        return stored.files
 
     def layer_ended(self, state: SearchState) -> None:
         """Delete what neither `state` nor the last commit needs; no task may be at work."""

@@ -93,7 +93,7 @@ _SCORES = record(
         "files": _FILES,
     }
 )
-_COUNTING = record(
+COUNTING = record(
     {
         "enumeration": by_name(either(truth, whole(least=-1))),
         **dict.fromkeys(("families", "arrays"), _FILES),
@@ -129,7 +129,7 @@ _SHAPE: Shape = record(
     {
         **OF_EVERY_RUN,
         "phase": one_of(*PHASES),
-        "counting": maybe(_COUNTING),
+        "counting": maybe(COUNTING),
         "scores": maybe(_SCORES),
         "parts": every(_PART),
         "search": maybe(_SEARCH),

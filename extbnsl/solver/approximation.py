@@ -1,7 +1,7 @@
 """What an approximation has so far, and when its time is over: what a commit holds and a resume starts from."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -9,17 +9,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from extbnsl.claims import tolerance
 from extbnsl.compiling import clock
 from extbnsl.errors import ExtbnslError, RunDirectoryError
 from extbnsl.events import Observer, Warned
 from extbnsl.files import names
 from extbnsl.files.arrays import StoredFile, read_arrays
 from extbnsl.files.manifest import Manifest
+from extbnsl.files.shelf import Shelf
 from extbnsl.files.store import Store
+from extbnsl.machine.workers import StopSignal
 from extbnsl.orders.population import OrderedNetwork, Population
+from extbnsl.parents.exhaustive.state import Enumeration
+from extbnsl.parents.exhaustive.stored import StoredEnumeration, read_enumeration, stored_from
 from extbnsl.parents.explored.explore import ALL, MEMORY, SECONDS, SETS, STOPPED, Explored
 from extbnsl.parents.explored.families import FamilyList
-from extbnsl.proof.commits import Checkpoints, Record, sentence
+from extbnsl.proof.commits import CountingCheckpoints, Record, sentence
 from extbnsl.solver.states import DONE, EXPLORING, SEARCHING, START
 
 EXPLORED = 0.2  # of the time, after which the exploration is to end
@@ -65,14 +70,18 @@ class Times:
 class Approximation:
     """What is known so far.
 
+    enumeration: how far the families are counted, while that goes on; it may be ahead of `counting`, the one in files.
     floors: what a family of each child costs at least, in nats, once that is known. known: the children whose
     exploration has ended, as long as they are needed; fresh: those of them that are in none of `files`. searching:
     whether the exploration is over; a child that is not known then has the empty set alone. population: where the
-    search stands; orders: the file that has one. best: the best network. counted: for the statistics. version: of the
+    search stands; orders: the file that has one. best: the best network. bounded: whether the lower bound
+    is as good as it gets. counted: for the statistics. version: of the
     file that was written last. done: whether the network is final. The others as in a Standing.
     """
 
     times: Times
+    enumeration: Enumeration | None = None
+    counting: StoredEnumeration | None = None
     floors: tuple[float, ...] | None = None
     known: dict[int, Explored] = field(default_factory=dict)
     fresh: list[Explored] = field(default_factory=list)
@@ -82,6 +91,7 @@ class Approximation:
     orders: StoredFile | None = None
     best: OrderedNetwork | None = None
     lower_bound: float = -math.inf
+    bounded: bool = False
     counted: dict[str, int] = field(default_factory=dict)
     version: int = 0
     done: bool = False
@@ -95,7 +105,12 @@ class Approximation:
     def phase(self) -> str:
         if self.done:
             return DONE
-        return SEARCHING if self.searching else START if self.floors is None else EXPLORING
+        return SEARCHING if self.searching else START if self.floors is None and self.counting is None else EXPLORING
+
+    @property
+    def proved(self) -> bool:
+        """Whether no network can be better than the best."""
+        return self.best is not None and self.best.cost <= self.lower_bound + tolerance(self.best.cost)
 
     def keep(self, own: Explored) -> None:
         """Know a child."""
@@ -116,6 +131,8 @@ class Approximation:
             "used": self.times.used,
             "upper_bound": math.inf if best is None else best.cost,
             "lower_bound": self.lower_bound,
+            "bounded": self.bounded,
+            "counting": self.counting and self.counting.document(),
             "floors": self.floors,
             "explored": [file.name for file in self.files],
             "orders": self.orders and self.orders.name,
@@ -131,14 +148,22 @@ class Approximation:
 
     def ended(self) -> dict[str, Any]:
         """Those of a run that is over, which needs no files: the network is among them."""
-        return {**self.document(), "phase": DONE, "explored": [], "orders": None}
+        return {**self.document(), "phase": DONE, "counting": None, "explored": [], "orders": None}
 
 
-class ApproximateCommits(Checkpoints[Approximation]):
+class ApproximateCommits(CountingCheckpoints[Approximation]):
     """The commits of an approximation. One that fails costs the checkpoints, not the network."""
 
-    def __init__(self, standing: Approximation, store: Store, record: Record | None, observer: Observer) -> None:
-        super().__init__(standing, store, record, observer)
+    def __init__(
+        self,
+        standing: Approximation,
+        store: Store,
+        record: Record | None,
+        observer: Observer,
+        stop: StopSignal,
+        touched: Callable[[int], None],
+    ) -> None:
+        super().__init__(standing, store, record, observer, stop, touched)
         self._written = standing.population  # the one in the file of orders
 
     def pause(self) -> float:
@@ -147,8 +172,9 @@ class ApproximateCommits(Checkpoints[Approximation]):
         return max(COMMIT_SECONDS, COMMIT_PART * self.standing.seconds)
 
     def stored(self) -> tuple[StoredFile, ...]:
-        """The files of the children that are known, and of the orders."""
+        """The files of counting, of the children that are known, and of the orders."""
         standing = self.standing
+        counting = self.stored_counting() if standing.floors is None else ()
         if standing.fresh:
             standing.version += 1
             file = self.store.write(names.explored(standing.version), explored_arrays(standing.fresh))
@@ -158,7 +184,7 @@ class ApproximateCommits(Checkpoints[Approximation]):
             standing.version += 1
             arrays: Arrays = {"orders": population.orders, "states": population.states}
             standing.orders, self._written = self.store.write(names.orders(standing.version), arrays), population
-        return (*standing.files, *([] if standing.orders is None else [standing.orders]))
+        return (*counting, *standing.files, *([] if standing.orders is None else [standing.orders]))
 
     def commit_if_due(self) -> None:
         """Commit if it is time."""
@@ -176,7 +202,7 @@ class ApproximateCommits(Checkpoints[Approximation]):
             self.observer(Warned(f"{sentence(error)} The run goes on, but writes no more checkpoints."))
 
 
-def read_approximation(resume: Manifest, times: Times, folder: Path, variables: int) -> Approximation:
+def read_approximation(resume: Manifest, times: Times, shelf: Shelf, folder: Path, variables: int) -> Approximation:
     """What the checkpoint of a run with so many variables keeps; RunDirectoryError if a file is damaged or holds what
     no run writes."""
     state, files = resume.state, {file.name: file for file in resume.files}
@@ -191,8 +217,11 @@ def read_approximation(resume: Manifest, times: Times, folder: Path, variables: 
     orders = None if state["orders"] is None else files[state["orders"]]
     population = None if orders is None or best is None else read_population(folder, orders, best)
     known = {own.child: own for file in explored for own in read_explored(folder, file, variables)}
+    counting = None if state["counting"] is None else stored_from(state["counting"], files)
     return Approximation(
         times=times,
+        enumeration=None if counting is None else read_enumeration(counting, folder, shelf),
+        counting=counting,
         floors=None if floors is None else tuple(map(float, floors)),
         known=known,
         files=explored,
@@ -201,6 +230,7 @@ def read_approximation(resume: Manifest, times: Times, folder: Path, variables: 
         orders=orders,
         best=best,
         lower_bound=-math.inf if state["lower_bound"] is None else float(state["lower_bound"]),
+        bounded=state["bounded"],
         counted=dict(state["counted"]),
         version=state["version"],
         done=state["phase"] == DONE,

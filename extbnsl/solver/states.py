@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from extbnsl.files.manifest import Manifest, malformed, read_manifest
-from extbnsl.files.shapes import Shape, by_name, every, maybe, misfit, number, one_of, record, text, whole
+from extbnsl.files.shapes import Shape, by_name, every, maybe, misfit, number, one_of, record, text, truth, whole
 from extbnsl.proof import document as solve
-from extbnsl.proof.document import OF_EVERY_RUN, is_order
+from extbnsl.proof.document import COUNTING, OF_EVERY_RUN, is_order
 from extbnsl.solver.methods import SEARCHES, SELECTIONS
 
 APPROXIMATE = "approximate"  # the kind of run; a solve names none
@@ -22,6 +22,8 @@ _SHAPE: Shape = record(
         "phase": one_of(*PHASES),
         **dict.fromkeys(("time", "used"), number),
         "floors": maybe(every(number)),
+        "bounded": truth,
+        "counting": maybe(COUNTING),
         "explored": every(text),
         "orders": maybe(text),
         "network": maybe(record({"order": _VARIABLES, "parents": every(_VARIABLES), "cost": number})),
@@ -54,7 +56,9 @@ def _wrong_place(manifest: Manifest) -> str | None:
 def _contradictions(manifest: Manifest) -> Iterator[str]:
     """Places of a state of the right shape that do not go with others."""
     state = manifest.state
-    named = [*state["explored"], *([] if state["orders"] is None else [state["orders"]])]
+    counting = state["counting"] or {"families": [], "arrays": []}
+    orders = [] if state["orders"] is None else [state["orders"]]
+    named = [*state["explored"], *orders, *counting["families"], *counting["arrays"]]
     if len(set(named)) < len(named) or not {file.name for file in manifest.files}.issuperset(named):
         yield "files"
     if state["network"] is not None and not _is_network(state["network"]):

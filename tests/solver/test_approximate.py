@@ -17,7 +17,7 @@ from extbnsl.parents.explored import explore
 from extbnsl.parents.explored.explore import SELECTIONS as EXPLORED
 from extbnsl.solver import approximate, approximation
 from extbnsl.solver.approximate import approximate_network
-from extbnsl.solver.methods import SEARCHES, SELECTIONS, ApproximateMethods
+from extbnsl.solver.methods import AUTO, SEARCHES, SELECTIONS, ApproximateMethods
 from extbnsl.verify.rescoring import score_network
 from extbnsl.verify.verdict import verify
 
@@ -26,7 +26,7 @@ SHORT = Budgets(threads=1, time_limit=30.0)  # few variables end long before
 
 def test_the_words_are_those_of_what_searches():
     assert tuple(METHODS) == SEARCHES
-    assert tuple(EXPLORED) == SELECTIONS
+    assert (AUTO, *EXPLORED) == SELECTIONS
     assert ApproximateMethods().search == DEFAULT
 
 
@@ -59,14 +59,15 @@ def test_what_is_told_gets_better_and_ends_with_the_network(selection):
 
 
 @pytest.mark.parametrize("most", [None, 2])
-def test_local_scores_have_their_optimum_and_the_sum_of_the_cheapest_as_bound(most):
+def test_local_scores_have_their_optimum_and_a_bound_by_linear_programs(most):
     families = random_families(np.random.default_rng(5), 7)
     scores = scores_of(families)
     result = approximate_network(scores, Claim(max_parents=most), budgets=SHORT)
     allowed = [[(own, cost) for own, cost in each if most is None or own.bit_count() <= most] for each in families]
     best = naive.optimal_cost_dp(7, naive.best_scores(naive.cost_table(7, allowed)))
     assert result.cost == pytest.approx(best, rel=1e-12)
-    assert result.lower_bound == pytest.approx(sum(min(cost for _, cost in each) for each in allowed), rel=1e-12)
+    assert sum(min(cost for _, cost in each) for each in allowed) <= result.lower_bound <= result.cost
+    assert result.lower_bound == pytest.approx(best, rel=1e-9)
     assert verify(result.document(), scores).findings == ()
 
 
@@ -124,7 +125,7 @@ def test_what_scoring_and_writing_will_take_is_kept_of_the_time(monkeypatch):
 def test_the_times_of_a_run():
     times = approximation.Times(100.0, compiling.clock() + 60.0, 5.0)
     assert times.used == pytest.approx(40.0, abs=1)
-    assert [times.end - at for at in (times.explored, times.latest, times.searched)] == pytest.approx([50.0, 25.0, 5.0])
+    assert times.end - 100.0 < times.explored < times.latest < times.searched == times.end - 5.0
 
 
 def test_what_cannot_be_is_refused():
@@ -137,4 +138,6 @@ def test_what_cannot_be_is_refused():
         approximate_network(scores_of(random_families(np.random.default_rng(1), 3)), Claim("aic"))
     needs = "Exploring parent sets needs at least .* with 1 threads for this problem, and --memory grants 1000B"
     with pytest.raises(BudgetError, match=needs):
-        approximate_network(dataset, budgets=Budgets(memory=1000, threads=1, time_limit=1.0))
+        approximate_network(
+            dataset, methods=ApproximateMethods("greedy"), budgets=Budgets(memory=1000, threads=1, time_limit=1.0)
+        )

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from extbnsl.kernels.varsets import WORD_BITS, words
-from extbnsl.scores.local import LocalScores, local_scores
+from extbnsl.kernels.varsets import WORD_BITS, unpacked, words
+from extbnsl.scores.local import LocalScores, canonical_order, local_scores
 
 NONE = -1  # in place of a member that a set does not have
 
@@ -91,15 +91,32 @@ def _table(own: FamilyList) -> NDArray[np.int32]:
     return table
 
 
+def list_of_varsets(varsets: NDArray[np.uint64], costs: NDArray[np.float64]) -> FamilyList:
+    """The list of parent sets (m, words) with costs (m,), in canonical order already."""
+    sizes, members = unpacked(varsets)
+    starts = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
+    return FamilyList(starts, members.astype(np.int32), costs)
+
+
+def joined(one: FamilyList, other: FamilyList, variables: int) -> FamilyList:
+    """The parent sets that are in one of two lists over so many variables. Memory: 8 words(n) bytes for each."""
+    varsets = np.concatenate([varsets_of(one, variables), varsets_of(other, variables)])
+    _, rows = np.unique(varsets, axis=0, return_index=True)
+    costs = np.concatenate([one.costs, other.costs])[rows]
+    order = canonical_order(varsets[rows], costs)
+    return list_of_varsets(varsets[rows][order], costs[order])
+
+
 def as_local_scores(
     names: Sequence[str], lists: Sequence[FamilyList], score: str, max_parents: int | None = None
 ) -> LocalScores:
     """The same families as bitmasks, checked. Memory: 8 words(n) bytes for each family."""
     n = len(names)
-    return local_scores(names, [(_varsets(own, n), own.costs) for own in lists], score, max_parents)
+    return local_scores(names, [(varsets_of(own, n), own.costs) for own in lists], score, max_parents)
 
 
-def _varsets(own: FamilyList, variables: int) -> NDArray[np.uint64]:
+def varsets_of(own: FamilyList, variables: int) -> NDArray[np.uint64]:
+    """The parent sets as bitmasks, (m, words)."""
     varsets = np.zeros((own.families, words(variables)), np.uint64)
     family = np.repeat(np.arange(own.families), np.diff(own.starts))
     bits = np.uint64(1) << (own.parents % WORD_BITS).astype(np.uint64)
