@@ -12,11 +12,12 @@ from extbnsl.solver.methods import SEARCHES, SELECTIONS, ApproximateMethods
 
 EPILOG = """\
 Up to half of the time goes to parent sets, all or the more promising ones, and
-the rest to a search over orders; from local scores the search has it all. The
-status is 'heuristic', but the lower bound holds for every network: the command
-ends early if the network costs no more. Ctrl-C once: stop, and write the best
-network so far. A run that is stopped or killed goes on by 'extbnsl resume' for
-the time it has left.
+the rest to a search over orders, which scores more of them beside those that
+its networks have; from local scores the search has it all. The status is
+'heuristic', but the lower bound holds for every network: the command ends early
+if the network costs no more. Ctrl-C once: stop, and write the best network so
+far. A run that is stopped or killed goes on by 'extbnsl resume' for the time it
+has left.
 
 example:
   extbnsl approximate genes.csv --time 10m --max-parents 4

@@ -15,6 +15,7 @@ from extbnsl.kernels.compiler import cache_warning
 from extbnsl.machine.budgets import Budgets, Deadline, Granted
 from extbnsl.machine.workers import StopSignal, never
 from extbnsl.networks.network import Network
+from extbnsl.orders.growing import GrowingLists
 from extbnsl.orders.parent_lists import ParentLists
 from extbnsl.orders.population import Population, search_lists
 from extbnsl.proof.commits import Record
@@ -33,7 +34,7 @@ from extbnsl.solver.states import APPROXIMATE
 
 TIME = 60.0  # seconds, unless others are given
 BOUNDING = 0.2  # of the time that is left, for the lower bound, where all families are known
-CELL_SECONDS, VARIABLE_SECONDS = 150e-9, 0.6e-3  # to score the network again, each record and variable, and to write it
+CELL_SECONDS, VARIABLE_SECONDS = 150e-9, 1e-3  # to score the network again, each record and variable, and to write it
 RESERVE = 0.25  # of the time, at most, for that
 GRACE = 2.0  # seconds of searching where a stop came before it, for more than a random order
 FEW_VARIABLES, FEW_ROUNDS = 12, 5  # whose best order is found in so many rounds
@@ -152,7 +153,7 @@ def _searched(gathered: Gathered, session: Session) -> None:
         _search(lists, rounds, end, session)
 
 
-def _search(lists: ParentLists, rounds: int | None, end: float, session: Session) -> None:
+def _search(lists: ParentLists | GrowingLists, rounds: int | None, end: float, session: Session) -> None:
     """Search orders by so many rounds, or until the moment `end`."""
     standing, methods, stages = session.standing, session.methods, session.stages
 
@@ -176,6 +177,8 @@ def _search(lists: ParentLists, rounds: int | None, end: float, session: Session
             rounds=rounds,
             on_round=keep,
         )
+        searched = lists.lists if isinstance(lists, GrowingLists) else lists
+        standing.counted["parent_sets"] = searched.costs.size
         summary.append(f"cost {best.cost:.6f}, gap {format_gap(standing.lower_bound, best.cost)}")
 
 

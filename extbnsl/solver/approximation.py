@@ -27,8 +27,8 @@ from extbnsl.parents.explored.families import FamilyList
 from extbnsl.proof.commits import CountingCheckpoints, Record, sentence
 from extbnsl.solver.states import DONE, EXPLORING, SEARCHING, START
 
-EXPLORED = 0.5  # of the time, after which the exploration is to end
-LATEST = 0.75  # of the time, after which it ends even if some children have had no turn
+EXPLORED = 0.2  # of the time, after which the exploration is to end
+LATEST = 0.5  # of the time, after which it ends even if some children have had no turn
 COMMIT_SECONDS = 5.0
 COMMIT_PART = 1 / 200  # of the seconds so far, that may be lost where this is more
 ENDED = (ALL, SETS, SECONDS, MEMORY, STOPPED)  # numbered in files

@@ -87,6 +87,8 @@ def test_a_run_that_was_killed_is_resumed_with_the_time_that_is_left(capsys, mon
         assert run(capsys, "approximate", "data.csv", "--time", "9m", "--threads", 1, "--seed", 5)[0] == 130
     told = run(capsys, "status", "data.run")[1]
     assert "\ncontinue     extbnsl resume data.run\n" in told
+    assert "\nleft         0:08:5" in told
+    assert 500 < json.loads(run(capsys, "status", "data.run", "--json")[1])["seconds_left"] < 540
     code, out, err = run(capsys, "resume", "data.run")
     assert code == 0, err
     assert "resuming data.run: orders, after 0:00:0" in err
@@ -97,6 +99,7 @@ def test_a_run_that_was_killed_is_resumed_with_the_time_that_is_left(capsys, mon
     assert out.startswith("status       heuristic\n")
     assert verify(found, read_csv("data.csv")).findings == ()
     assert "is finished; there is nothing left to do" in run(capsys, "resume", "data.run")[2]
+    assert "\nleft " not in run(capsys, "status", "data.run")[1]
     assert "holds a run; go on with it by 'extbnsl resume data.run'" in fails(
         capsys, "approximate", "data.csv", "--run-dir", "data.run"
     )

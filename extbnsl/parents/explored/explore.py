@@ -196,11 +196,11 @@ def _rule(child: int, problem: Exploration, candidates: Candidates) -> Rule:
     selection = SELECTIONS[problem.selection]
     first = candidates.classes if selection == INDEPENDENCE else np.unique([0, m])
     ends = np.repeat(first[1:], np.diff(first)).astype(np.int32)
-    parents = _most_parents(problem, arity, candidates)
+    parents = most_parents(problem, arity, candidates)
     return Rule(selection, problem.whole, parents, child, arity, problem.parameter, ends, first)
 
 
-def _most_parents(problem: Exploration, arity: int, candidates: Candidates) -> int:
+def most_parents(problem: Exploration, arity: int, candidates: Candidates) -> int:
     """The largest size of a parent set of the child; at least 1.
 
     A set of d parents has as many configurations as the d smallest arities make, or more; if the penalty alone is
