@@ -15,6 +15,7 @@ from extbnsl.parents.explored.families import FamilyList
 from extbnsl.parents.explored.neighbours import Chosen, Family, extended
 
 AHEAD = 4  # children for each thread that wait or are done
+SETS = 500_000  # neighbours that are scored at a time, about: some seconds
 
 Parents = Sequence[Family]  # of each child, in a network
 
@@ -22,13 +23,15 @@ Parents = Sequence[Family]  # of each child, in a network
 @dataclass(eq=False)
 class GrowingLists:
     """The families of each child of an exploration, and the lists that a search takes; `most` families at most, or a
-    few more. expanded: which families of each child have been expanded."""
+    few more. expanded: which families of each child have been expanded; turns: how many children have had their turn,
+    each again and again."""
 
     problem: Exploration
     families: list[FamilyList]
     most: int
     lists: ParentLists = field(init=False)
     expanded: list[set[Family]] = field(init=False)
+    turns: int = field(default=0, init=False)
 
     def __post_init__(self) -> None:
         self.lists = lists_of_families(self.families)
@@ -40,21 +43,20 @@ class GrowingLists:
         return len(self.families)
 
     def grow(self, networks: Sequence[Parents], workers: Workers) -> bool:
-        """Expand what networks choose, the first of them alone the first time: what it finds is much of what the others
-        lack. Returns whether there are more families now; then `lists` are others. Raises Stopped when the workers are
-        stopped, with what was found until then.
+        """Expand what networks choose for the next children, at most all and as many as take some seconds; the first
+        network alone when it is their first turn: what it finds is much of what the others lack. Returns whether there
+        are more families now; then `lists` are others. Raises Stopped when the workers are stopped, with what was found
+        until then.
 
         What is found does not depend on the number of threads. Memory: n^2 / 8 bytes for each network.
         """
         before = self.lists.costs.size
         if before >= self.most:
             return False
-        some = networks if any(self.expanded) else networks[:1]
-        below = [descendants(parents) for parents in some]
+        some = networks if self.turns >= self.variables else networks[:1]
         tasks = (
             (child, self.families[child], chosen, self.expanded[child], self.problem, workers.halt)
-            for child in range(len(self.families))
-            if (chosen := self._to_expand(child, some, below))
+            for child, chosen in self._next_to_expand(some)
         )
         try:
             for found in workers.stream(_extended, tasks, AHEAD * workers.threads, self._keep):
@@ -65,6 +67,18 @@ class GrowingLists:
 
     def _keep(self, found: tuple[int, FamilyList, set[Family]]) -> None:
         child, self.families[child], self.expanded[child] = found
+
+    def _next_to_expand(self, networks: Sequence[Parents]) -> list[tuple[int, list[Chosen]]]:
+        """The next children with what is to be expanded of them, until it is enough or each had a turn."""
+        below, n = [descendants(parents) for parents in networks], self.variables
+        wanted, sets, last = [], 0, self.turns + n
+        while self.turns < last and sets < SETS:
+            child = self.turns % n
+            self.turns += 1
+            if chosen := self._to_expand(child, networks, below):
+                wanted.append((child, chosen))
+                sets += sum(n * (len(one.family) + 1) for one in chosen)
+        return wanted
 
     def _to_expand(self, child: int, networks: Sequence[Parents], below: Sequence[NDArray[np.uint64]]) -> list[Chosen]:
         """What networks choose for a child, if it is not expanded."""

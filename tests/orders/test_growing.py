@@ -76,6 +76,20 @@ def test_lists_grow_up_to_a_limit(dataset):
     assert free.variables == 9
 
 
+def test_children_take_turns_where_all_at_once_would_take_long(dataset, monkeypatch):
+    monkeypatch.setattr("extbnsl.orders.growing.SETS", 27)  # of nine for an empty set: three children
+    lists = growing(dataset)
+    networks = [((),) * 9, tuple((x - 1,) if x else () for x in range(9))]
+    with Workers(2) as workers:
+        for turn in range(3):
+            lists.grow(networks, workers)
+            assert [bool(own) for own in lists.expanded] == [x < 3 * turn + 3 for x in range(9)]
+        for _ in range(9):
+            lists.grow(networks, workers)
+    assert all((x - 1,) in lists.expanded[x] for x in range(1, 9))
+    assert search(lists).cost == search(growing(dataset)).cost
+
+
 def test_the_best_network_alone_is_expanded_first(dataset):
     lists = growing(dataset)
     networks = [((),) * 9, tuple((x - 1,) if x else () for x in range(9))]

@@ -19,6 +19,7 @@ from extbnsl.parents.explored.families import NONE, FamilyList, merged
 from extbnsl.parents.explored.misfit import misfit, new_splits
 from extbnsl.scores.penalty import family_penalty, grown
 
+TRIED = 1000  # candidates, those with the largest gains: of thousands of variables the others hardly ever count
 EXCHANGED = 4  # sets that are kept for each parent that is exchanged, though they cost more than the family
 
 Family = tuple[int, ...]
@@ -68,11 +69,12 @@ def _join(base, size, place, joined):
 
 
 @njit
-def neighbour_costs(family, child, candidates, data, splits, halt):
+def neighbour_costs(family, tried, child, candidates, data, splits, halt):
     """What the neighbours of a family cost, given as d ascending places of m candidates, int32: float64 (d + 1, m + 1).
 
     Row j is without its j-th parent, row d with all; column v is with candidate v in addition, column m with none.
-    Infinity: it is no other set, or too large, or costs no less than without v for certain; or halt[0] was set.
+    Infinity: v is not among the places `tried`, or it is no other set, or too large, or costs no less than without v
+    for certain; or halt[0] was set.
     """
     size, m = family.size, candidates.variables.size
     costs = np.full((size + 1, m + 1), np.inf)
@@ -86,7 +88,7 @@ def neighbour_costs(family, child, candidates, data, splits, halt):
                 configurations = grown(configurations, candidates.arities[family[k]])
                 left += 1
         costs[j, m] = _cost(base, left, child, candidates, data, splits, members)
-        for v in range(m if left < child.parents else 0):
+        for v in tried[: tried.size if left < child.parents else 0]:
             least = family_penalty(child.parameter, child.arity, grown(configurations, candidates.arities[v]))
             if halt[0] or least >= costs[j, m] or least >= candidates.caps[v] or (j < size and v == family[j]):
                 continue
@@ -115,6 +117,7 @@ def extended(
     arity = int(problem.data.arities[child])
     rule = Child(child, arity, problem.parameter, most_parents(problem, arity, candidates))
     splits = new_splits(child, rule.parents, problem.data)
+    tried = np.sort(np.argsort(-candidates.gains, kind="stable")[:TRIED])
     place_of = {variable: place for place, variable in enumerate(candidates.variables.tolist())}
     variables = np.append(candidates.variables, np.int32(NONE))
     found: list[tuple[NDArray[np.int32], NDArray[np.float64]]] = []
@@ -126,7 +129,7 @@ def extended(
         while family not in done and not halt[0]:
             done.add(family)
             places = np.array(sorted(place_of[p] for p in family), np.int32)
-            costs = neighbour_costs(places, rule, candidates, problem.data, splits, halt)
+            costs = neighbour_costs(places, tried, rule, candidates, problem.data, splits, halt)
             sets, own = _useful(places, costs)
             found.append((variables[sets], own))
             j, v = np.unravel_index(np.argmin(np.where(can, costs, np.inf)), costs.shape)

@@ -59,8 +59,9 @@ def test_neighbours_cost_what_the_formula_says(dataset, family, name, cost):
     place = {int(v): k for k, v in enumerate(candidates.variables)}
     rule = Child(child, ARITIES[child], problem.parameter, 6)
     places = np.array(sorted(place[p] for p in family), np.int32)
-    found = neighbour_costs(places, rule, candidates, problem.data, new_splits(child, 6, problem.data), GO_ON)
     m = candidates.variables.size
+    splits = new_splits(child, 6, problem.data)
+    found = neighbour_costs(places, np.arange(m), rule, candidates, problem.data, splits, GO_ON)
     seen = set()
     for j, v in itertools.product(range(len(family) + 1), range(m + 1)):
         own = {int(candidates.variables[p]) for k, p in enumerate(places) if k != j}
@@ -127,6 +128,17 @@ def test_no_set_is_larger_than_allowed(dataset):
         problem, families = begin(dataset, 6, max_parents=most)
         after, _ = extended(6, families, [Chosen((), FREE)], set(), problem, GO_ON)
         assert max(map(len, costs_of(after))) == most
+
+
+def test_of_many_candidates_those_that_tell_most_are_tried(dataset, monkeypatch):
+    """One that is not tried can be kept all the same, as one of the family."""
+    monkeypatch.setattr(neighbours, "TRIED", 2)
+    child, family = 4, (6,)
+    problem, families = begin(dataset, child)
+    alone = [mdl(dataset.codes, ARITIES, child, [v]) if v != child else np.inf for v in range(N)]
+    after, _ = extended(child, families, [Chosen(family, FREE)], set(), problem, GO_ON)
+    larger = {p for own in costs_of(after) if len(own) > 1 for p in own}
+    assert {2, 3} < larger <= {*np.argsort(alone)[:2].tolist(), *family}
 
 
 def test_a_stop_keeps_what_is_known(dataset):
