@@ -54,5 +54,5 @@ def probed():
     """Results that took polishing and, where that is not enough, probing, by single clusters."""
     with pytest.MonkeyPatch.context() as patch:
         make_thorough(patch)
-        patch.setattr("extbnsl.bounds.lp.program.FEW", 0)  # no cuts of three, which leave little to do
+        patch.setattr("extbnsl.bounds.lp.program.TRIPLES", 0)  # no cuts of three, which leave little to do
         return [solve(random_dataset(np.random.default_rng(seed), 7, 200), threads=1) for seed in range(24, 33)]

@@ -11,9 +11,9 @@ from extbnsl.machine.interrupts import Interrupts
 from extbnsl.solver.methods import SEARCHES, SELECTIONS, ApproximateMethods
 
 EPILOG = """\
-Up to a fifth of the time goes to parent sets, all or the more promising ones,
-and the rest to a search over orders, which scores more of them beside those
-that its networks have; from local scores the search has it all. The status is
+Up to half of the time goes to parent sets, all or the more promising ones, and
+the rest to a search over orders, which scores more of them beside those that
+its networks have; from local scores the search has it all. The status is
 'heuristic', but the lower bound holds for every network: the command ends early
 if the network costs no more. Ctrl-C once: stop, and write the best network so
 far. A run that is stopped or killed goes on by 'extbnsl resume' for the time it

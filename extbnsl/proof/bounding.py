@@ -23,6 +23,7 @@ from extbnsl.bounds.lp.separation import Support
 from extbnsl.bounds.multipliers import FamilyArrays, Multipliers, families_of, multipliers_of
 from extbnsl.events import StageAdvanced
 from extbnsl.figures import in_full
+from extbnsl.kernels.varsets import WORD_BITS
 from extbnsl.parents.components import Component, split
 from extbnsl.proof.context import Context
 from extbnsl.proof.effort import (
@@ -42,6 +43,7 @@ CHUNK_NS = 2e9  # of improvement, of one thread, after which a run may be stoppe
 LOOK_NS = 2e7  # what it costs to see what a round has brought, by another trial
 FEWEST_ROUNDS, STALE = 8, 0.99  # so many rounds that leave such a share of the gap are not followed by twice as many
 PROBE_ITERATIONS = 60  # about how many a probe takes
+MOST_LEFT = 0.5  # of the families, that a program for a piece that cannot be searched goes on with
 MOST_ITERATIONS = 1 << 30  # of the simplex method
 FAMILY_NS = 3e3  # that a linear program takes for each family before its first iteration
 FEWEST_ITERATIONS = 600  # that pay before there is a linear program: a search of about a second
@@ -205,8 +207,11 @@ class _Turns:
             if share == ROOT and found.support is not None:
                 self._hear_solution(state, found.support, found.optimal)
 
-        goal = Goal(self._limit, share, self._room)
-        effort = min(EFFORT * max(1, state.rounds), state.effort)
+        if _may_be_searched(state):
+            goal, effort = Goal(self._limit, share, self._room), min(EFFORT * max(1, state.rounds), state.effort)
+        else:  # the program goes on until it is worth its while to begin another one with fewer families
+            few = MOST_LEFT if self._context.methods.fixing else 0.0
+            goal, effort = Goal(self._limit, share, self._room, few), state.effort
         return polished(state.families, begun, goal, effort, self._context.workers, on_turn)
 
     def _hear_solution(self, state: Bounding, support: Support, last: bool) -> None:
@@ -236,11 +241,14 @@ class _Turns:
         self._on_step(state)
         edges = self._edges(guide)
         gap = self._limit - guide.root
-        stale = state.rounds >= FEWEST_ROUNDS and gap > STALE * state.gap
+        searchable = _may_be_searched(state)
+        stale = (state.rounds >= FEWEST_ROUNDS or not searchable) and gap > STALE * state.gap
         state = replace(state, gap=gap, spent=0)
         polishing, worthwhile = state.effort > 0, worthwhile_ns(edges, self._context.methods)
         effort = effort_of(worthwhile, state.families.costs.size)
         if not polishing and effort >= FEWEST_ITERATIONS and may_polish(self._context.methods):
+            return replace(state, step=POLISH, effort=effort)
+        if polishing and not searchable and not stale and not state.optimal:
             return replace(state, step=POLISH, effort=effort)
         more = max(1, 2 * state.rounds)
         turn_ns = round_ns(state.left.costs, state.reached) + (ROUND_NS if polishing else 0.0)
@@ -265,8 +273,8 @@ class _Turns:
         """The state with what a search would have by now, and whether its multipliers are the best for that."""
         left, multipliers = state.left, state.reached
         guide = Guide(left.parents, left.costs, multipliers, weighed_grouping(left, self._context))
-        optimal = False
-        if state.effort > 0:
+        optimal = guide.grouping is None
+        if state.effort > 0 and guide.grouping is not None:
             begun = Polished(state.spread or multipliers, state.spread_cuts, state.spent)
             found = self._polished(begun, LACKING, state, self._reached_spread)
             state, optimal = self._reached_spread(state, found), found.optimal
@@ -315,6 +323,11 @@ class _Turns:
 def effort_of(worth: float, families: int) -> int:
     """How many simplex iterations a linear program of so many families may take, if it may take so many nanoseconds."""
     return int(max(0.0, min(MOST_ITERATIONS, (worth - FAMILY_NS * families) / ITERATION_NS)))
+
+
+def _may_be_searched(state: Bounding) -> bool:
+    """Whether the piece is small enough for a search; otherwise bounds at the root are all that there is."""
+    return state.left.size <= WORD_BITS
 
 
 def _with(state: Bounding, multipliers: Multipliers, spent: int = 0) -> Bounding:

@@ -1,12 +1,12 @@
 """The families that a search over orders is given: all of local scores, and those of data that can be found in time.
 
-Of few variables all parent sets are counted, size by size. Where that does not come to its end, and of many variables,
-each child is explored on its own, the more promising parent sets first.
+Of few variables all parent sets are counted, size by size. Of many, each child is explored on its own, the more
+promising parent sets first. Where others could win, the lists grow while they are searched.
 """
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from extbnsl.compiling import clock
 from extbnsl.data import Dataset
@@ -31,7 +31,7 @@ from extbnsl.parents.explored.explore import (
     thread_bytes,
     without_parents,
 )
-from extbnsl.parents.explored.families import as_local_scores, joined, list_of_varsets
+from extbnsl.parents.explored.families import FamilyList, as_local_scores, cheapest, list_of_varsets
 from extbnsl.scores.local import LocalScores
 from extbnsl.scores.score import penalty_of
 from extbnsl.solver.counting_time import CountingTime
@@ -58,12 +58,10 @@ class Gathered:
 
 @dataclass(frozen=True)
 class Known:
-    """What is known of all children, and what a family of each costs at least, in nats; the exploration, if it came to
-    that."""
+    """What is known of all children, and what a family of each costs at least, in nats."""
 
     children: Sequence[Explored]
     least: Sequence[float]
-    setting: Exploration | None = None
 
     @property
     def whole(self) -> int:
@@ -74,54 +72,49 @@ class Known:
 def gathered_families(problem: Dataset | LocalScores, session: Session) -> Gathered:
     """The families to be searched; the standing gets what every network costs at least, and for how many of the
     children there are no others that could win."""
-    standing = session.standing
     if isinstance(problem, Dataset):
-        known = _known(problem, session)
-        lists, whole = _lists(problem, known, session), known.whole
-        lower_bound = math.fsum(known.least)
-        scores = _scores(problem, known, session)
-    else:
-        lists, whole, scores = lists_of_scores(problem), problem.variables, problem
-        lower_bound = math.fsum(float(costs[0]) for costs in problem.costs)
-        standing.searching = True
-    standing.lower_bound = max(standing.lower_bound, lower_bound)
-    standing.counted["explored_whole"] = whole
-    standing.known.clear()  # the lists have it, and the files
-    return Gathered(lists, scores)
+        return _of_data(problem, session)
+    session.standing.searching = True
+    _note([float(costs[0]) for costs in problem.costs], problem.variables, session)
+    return Gathered(lists_of_scores(problem), problem)
 
 
-def _scores(dataset: Dataset, known: Known, session: Session) -> LocalScores | None:
-    """The families as bitmasks, if they are all and take little of the memory."""
-    n = dataset.variables
-    size = sum(own.families.families for own in known.children) * 8 * (2 + n // WORD_BITS)
-    if known.whole < n or size > session.granted.memory // 8:
-        return None
-    lists = [own.families for own in known.children]
-    return as_local_scores(dataset.names, lists, session.claim.score, session.claim.max_parents)
-
-
-def _lists(dataset: Dataset, known: Known, session: Session) -> ParentLists | GrowingLists:
-    """The lists of the families, which grow unless they are all."""
-    families = [own.families for own in known.children]
-    if known.setting is None or known.whole == dataset.variables:
-        return lists_of_families(families)
-    return GrowingLists(known.setting, families, _room(dataset, known.setting, session.granted) // FAMILY_BYTES)
-
-
-def _known(dataset: Dataset, session: Session) -> Known:
-    """What counting and an exploration find in their share of the time, or have found."""
+def _of_data(dataset: Dataset, session: Session) -> Gathered:
     standing, n = session.standing, dataset.variables
-    if standing.floors is None and (standing.enumeration is not None or _has_time_to_count(dataset, session)):
-        known = _counted(dataset, session)
-        if session.stop() is not None or known.whole == n:
-            return known
     selection = INDEPENDENCE if session.methods.selection == AUTO else session.methods.selection
     whole = 2 if _has_time_for_pairs(dataset, session) else 1
     setting = exploration(dataset, selection, session.claim.score, session.claim.max_parents, whole)
+    known = _known(dataset, setting, session)
+    _note(known.least, known.whole, session)
+    standing.known.clear()  # the lists have it, and the files
+    families = [own.families for own in known.children]
+    if known.whole == n:
+        return Gathered(lists_of_families(families), _scores(dataset, families, session))
+    return Gathered(GrowingLists(setting, families, _room(dataset, setting, session.granted) // FAMILY_BYTES), None)
+
+
+def _note(least: Iterable[float], whole: int, session: Session) -> None:
+    """Let the standing know what families cost at least, and of how many children all are known."""
+    session.standing.lower_bound = max(session.standing.lower_bound, math.fsum(least))
+    session.standing.counted["explored_whole"] = whole
+
+
+def _scores(dataset: Dataset, families: Sequence[FamilyList], session: Session) -> LocalScores | None:
+    """The families as bitmasks, if these take little of the memory."""
+    size = sum(own.families for own in families) * 8 * (2 + dataset.variables // WORD_BITS)
+    if size > session.granted.memory // 8:
+        return None
+    return as_local_scores(dataset.names, families, session.claim.score, session.claim.max_parents)
+
+
+def _known(dataset: Dataset, setting: Exploration, session: Session) -> Known:
+    """What counting or an exploration finds in its share of the time, or has found."""
+    standing, n = session.standing, dataset.variables
+    if standing.floors is None and (standing.enumeration is not None or _has_time_to_count(dataset, session)):
+        return _counted(dataset, session)
     explored = _before(setting, session) if standing.searching else _explored(dataset, setting, session)
     floors = standing.floors or [0.0] * n
-    least = [max(least, _proved(own, setting)) for least, own in zip(floors, explored, strict=True)]
-    return Known(explored, least, setting)
+    return Known(explored, [max(least, _proved(own, setting)) for least, own in zip(floors, explored, strict=True)])
 
 
 def _before(setting: Exploration, session: Session) -> list[Explored]:
@@ -131,9 +124,9 @@ def _before(setting: Exploration, session: Session) -> list[Explored]:
 
 
 def _counted(dataset: Dataset, session: Session) -> Known:
-    """What counting finds until the exploration is to be over; the standing gets it, if the caller has not said stop.
-    A child of which not all was counted is STOPPED."""
-    standing, end = session.standing, session.standing.times.explored
+    """What counting finds in its share of the time; the standing gets it, if the caller has not said stop. A child of
+    which not all was counted is STOPPED, and has the cheapest families."""
+    standing, times = session.standing, session.standing.times
 
     def on_progress(enumeration: Enumeration) -> None:
         if not enumeration.done:
@@ -141,9 +134,9 @@ def _counted(dataset: Dataset, session: Session) -> Known:
             session.commits.commit_if_due()
 
     detail = f"{in_full(dataset.variables, 'variable')}, {in_full(dataset.records, 'record')}"
-    with session.stages.stage("scores", detail, standing.times.searched) as summary:
-        time = CountingTime(end, session.stages.observer)
-        with session.workers(end, time.over) as workers:
+    with session.stages.stage("scores", detail, times.searched) as summary:
+        time = CountingTime(times.latest, session.stages.observer)
+        with session.workers(times.latest, time.over) as workers:
             found = surviving_families(
                 dataset, session.claim, workers, session.shelf, time.observe, standing.enumeration, on_progress
             )
@@ -155,18 +148,26 @@ def _counted(dataset: Dataset, session: Session) -> Known:
         for own in known.children:
             standing.keep(own)
         standing.floors, standing.enumeration, standing.counting = tuple(known.least), None, None
-        standing.searching = known.whole == dataset.variables
+        standing.searching = True
         session.commits.commit_or_warn()
     return known
 
 
 def _known_of(found: Survivors) -> Known:
-    ended = ALL if found.stopped is None else STOPPED
-    lists = map(list_of_varsets, found.scores.parents, found.scores.costs)
+    ended, most = (ALL, None) if found.stopped is None else (STOPPED, _listed(found.scores.variables))
+    lists = [
+        cheapest(list_of_varsets(varsets, costs), most)
+        for varsets, costs in zip(found.scores.parents, found.scores.costs, strict=True)
+    ]
     return Known([Explored(x, own, own.families, ended) for x, own in enumerate(lists)], found.least.tolist())
 
 
-def _explored(dataset: Dataset, setting: Exploration, session: Session) -> list[Explored]:
+def _listed(n: int) -> int:
+    """How many families of a child lists begin with, if they grow."""
+    return max(LISTED, LISTED_IN_ALL // n)
+
+
+def _explored(dataset: Dataset, setting: Exploration, session: Session) -> Sequence[Explored]:
     """What an exploration finds in its share of the time."""
     standing, times = session.standing, session.standing.times
     with session.workers(times.latest) as workers:
@@ -176,34 +177,26 @@ def _explored(dataset: Dataset, setting: Exploration, session: Session) -> list[
         explored = _explored_by(workers, setting, session, _room(dataset, setting, session.granted))
     if session.stop() is None:  # what is known of children that were cut short is all that will be known
         for own in explored:
-            if own.families.families > 1 and standing.known.get(own.child) is not own:
+            if own.child not in standing.known and own.families.families > 1:
                 standing.keep(own)
         standing.searching = True
         session.commits.commit_or_warn()
     return explored
 
 
-def _explored_by(workers: Workers, setting: Exploration, session: Session, room: int) -> list[Explored]:
+def _explored_by(workers: Workers, setting: Exploration, session: Session, room: int) -> Sequence[Explored]:
     """What is known of all children after the exploration within so many bytes, or when the workers are stopped."""
-    standing, n = session.standing, setting.data.variables
+    standing, times, n = session.standing, session.standing.times, setting.data.variables
     observer = session.stages.observer
 
-    def with_counted(own: Explored) -> Explored:
-        counted = standing.known.get(own.child)
-        if counted is None or counted.ended != STOPPED:
-            return counted or own
-        return replace(own, families=joined(counted.families, own.families, n))
-
     def keep(own: Explored) -> None:
-        standing.keep(with_counted(own))
+        standing.keep(own)
         session.commits.commit_if_due()
 
-    most = min(room // FAMILY_BYTES // n, max(LISTED, LISTED_IN_ALL // n))
-    effort = Effort(families=most, until=standing.times.explored)
+    effort = Effort(families=min(room // FAMILY_BYTES // n, _listed(n)), until=times.explored)
     detail = f"exploring those of {in_full(n, 'variable')}"
-    with session.stages.stage("parents", detail, standing.times.searched) as summary:
-        found = explored_families(setting, effort, workers, room, dict(standing.known), observer, keep)
-        explored = [with_counted(own) for own in found]
+    with session.stages.stage("parents", detail, times.searched) as summary:
+        explored = explored_families(setting, effort, workers, room, dict(standing.known), observer, keep)
         scored, kept = sum(own.scored for own in explored), sum(own.families.families for own in explored)
         whole = in_full(sum(own.ended == ALL for own in explored), "child", "children")
         summary.append(f"{in_full(scored, 'set')} scored, {kept:,} kept; all for {whole}")

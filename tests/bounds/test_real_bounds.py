@@ -85,7 +85,7 @@ def assert_consistent(h, best):
 def test_cluster_bounds(projected, kind, monkeypatch):
     """h1 and its maximum with pattern databases: admissible and consistent, exact at the goal, the same by kernels."""
     if kind == "clusters alone":
-        monkeypatch.setattr(extbnsl.bounds.lp.program, "FEW", 0)
+        monkeypatch.setattr(extbnsl.bounds.lp.program, "TRIPLES", 0)
     scores, best, rest = projection(*projected)
     families = families_of(scores.parents, scores.costs)
     multipliers = multipliers_for(kind, families)

@@ -26,11 +26,13 @@ WINDOW, STALE = 20, 0.02  # so many turns that gain less than such a share of th
 @dataclass(frozen=True)
 class Goal:
     """What an LP is for: the largest bound in the mean over nodes that lack each variable with probability `share`. It
-    ends when the bound at the root reaches `limit` nats, and where it would take more than `room` bytes."""
+    ends when the bound at the root reaches `limit` nats, when no more than the share `left` of the families are in
+    networks below that, and where it would take more than `room` bytes."""
 
     limit: float
     share: float
     room: int
+    left: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -55,7 +57,7 @@ def polished(
 ) -> Polished:
     """Multipliers for the goal, or on the way to it, at least as good as those at the start, whose iterations count.
 
-    Goes on until `effort` simplex iterations are used up, or the bound reaches the limit or hardly moves; on_turn gets
+    Goes on until `effort` simplex iterations are used up, the goal is reached or the bound hardly moves; on_turn gets
     what there is after each turn. The families may be fewer from call to call, by fixing: that leaves multipliers that
     are optimal at the root optimal. Deterministic. Raises Stopped, and what on_turn raises.
     """
@@ -70,11 +72,12 @@ def polished(
         if mean_value(found, goal.share) > value:
             best, value = found, mean_value(found, goal.share)
         columns = program.missing_columns(found)
-        cuts, left = program.violated(left)
+        cuts, left = program.violated(left, workers)
         optimal = left > 0 and not columns.size and not len(cuts)
         turn += 1
         on_turn(Polished(best, program.cuts, effort - left, optimal, program.support()))
-        if optimal or (turn % WINDOW == 0 and value - mark < STALE * (goal.limit - value)):
+        few = int((best.root + best.reduced < goal.limit).sum()) <= goal.left * families.costs.size
+        if optimal or few or (turn % WINDOW == 0 and value - mark < STALE * (goal.limit - value)):
             break
         mark = value if turn % WINDOW == 0 else mark
         program.drop_slack()

@@ -8,8 +8,8 @@ reduced cost turns out to be negative, and cuts that the solution violates; cuts
 are multipliers, so that what the LP does in floating point need not be trusted: the bound is made from them as from any
 others.
 
-Where a solution violates no cluster any more, it may still violate cuts of three clusters. One in which half of
-everything is chosen often violates many by as much as can be: 0.5 of 2.
+Clusters alone leave a gap that cuts of three clusters close for the most part: both are looked for at once. Small ones
+are better, violated by as much: fewer families count for them, so that they ask for more and make the LP less dense.
 
 With share ** (|C| - 1) in place of 1 for each cluster, the optimum is the largest bound in the mean over nodes that
 lack each variable with probability `share`, divided by it: such a node lacks all of C with probability share ** |C|.
@@ -22,29 +22,33 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.bounds.ascent import MOST_CUTS
-from extbnsl.bounds.cuts import no_cuts, single_cuts, unions
+from extbnsl.bounds.cuts import MEMBERS, no_cuts, single_cuts, unions
 from extbnsl.bounds.lp.separation import (
+    Solution,
     Support,
     arcs_of,
     counting_families,
     grow_clusters,
     joined_threes,
-    varsets_of,
-    violated_triples,
+    shrink_clusters,
+    solution_of,
 )
+from extbnsl.bounds.lp.triples import grow_triples, ordered
 from extbnsl.bounds.multipliers import FamilyArrays, Multipliers, multipliers_of, whole_units
 from extbnsl.machine.workers import Workers
 
 if TYPE_CHECKING:
     from highspy import Highs
 
-COLUMNS = 50  # families of a child that are added at a time
+COLUMNS = 25  # families of a child that are added at a time
 SLACK = 3  # times as many cuts as bind before the others are dropped
 FEWEST = 100  # cuts that are never dropped for that
-ROWS = 100  # cuts that are added at a time
-FEW = 3  # clusters that are violated, so that triples are looked for as well
-STEPS = 4000  # of looking for three that take as long as a simplex iteration
-MOST_STEPS = 20_000_000  # of looking for three at a time
+ROWS = 100  # clusters that are added at a time
+TRIPLES = 200  # cuts of three clusters that are added at a time
+SHRUNK = 100  # clusters that are made smaller at a time
+BEGINNINGS = 1000  # of three clusters at a time, at most
+LOOKS = 50_000  # at families, in looking for three clusters, that take as long as a simplex iteration
+STREAMS = 4  # in which cuts are looked for side by side
 ZERO = 1e-6  # nats: a reduced cost below minus this is negative; and x below this is zero
 VIOLATION = 1e-4  # of a cut that is worth adding
 ENTRY_BYTES = 64  # of the matrix, with all that HiGHS makes of it
@@ -81,7 +85,7 @@ class Program:
         self._highs.addCols(1, dear, np.zeros(1), np.array([np.inf]), 0, *_no_entries(1))
         self._columns = np.zeros(0, np.int64)
         self.cuts = no_cuts(families.parents.shape[0])
-        self._seen = self.cuts[:, 0]  # clusters that were violated, or nearly, at some time
+        self._turn = 0
         self._x, self._weights = np.zeros(0), np.zeros(0)
         self.add_columns(self._cheapest(start.reduced, np.ones(start.reduced.size, bool)))
         known = start.cuts if pool is None else np.unique(np.concatenate([start.cuts, pool]), axis=0)
@@ -161,26 +165,54 @@ class Program:
         np.minimum.at(least, self._child[self._columns], found.reduced[self._columns])
         return self._cheapest(found.reduced, found.reduced < least[self._child] - ZERO)
 
-    def violated(self, effort: int) -> tuple[NDArray[np.uint64], int]:
-        """Cuts that the solution violates, the most violated first: clusters, ROWS at most, and if there are few, as
-        many of three clusters. These take effort, counted in simplex iterations; how much is left of it."""
-        support = self.support()
-        single = np.arange(self._n)[:, None]
-        grown, violations = self._grown(support, np.column_stack([single, np.full(self._n, -1)]))
-        found = self._new(single_cuts(grown), violations)
-        if len(found) >= self._n / 4:
+    def violated(self, effort: int, workers: Workers) -> tuple[NDArray[np.uint64], int]:
+        """Cuts that the solution violates: clusters, ROWS at most, and TRIPLES of three clusters at most. These take
+        effort, counted in simplex iterations; how much is left of it. Raises Stopped."""
+        self._turn += 1
+        solution, arcs = solution_of(self.support(), self._n), arcs_of(self.support())
+        clusters, violations = self._clusters(solution, arcs, workers)
+        found = self._new(single_cuts(clusters), violations, ROWS)
+        if self._share < 1.0:
             return found, effort
-        # few are found from single variables: then from the arcs of the solution too
-        arcs = arcs_of(support)
-        from_arcs, more = self._grown(support, arcs)
-        grown, violations = np.concatenate([grown, from_arcs]), np.concatenate([violations, more])
-        found = self._new(single_cuts(grown), violations)
-        if len(found) >= FEW or self._share < 1.0:
-            return found, effort
-        small = [varsets_of(members, self.cuts.shape[2]) for members in (single, arcs, joined_threes(arcs, self._n))]
-        steps = min(MOST_STEPS, effort * STEPS)
-        triples, violations, self._seen, left = violated_triples(support, np.concatenate([*small, self._seen]), steps)
-        return np.concatenate([found, self._new(triples, violations)]), effort - (steps - left) // STEPS
+        triples, violations, looks = self._triples(solution, arcs, workers)
+        return np.concatenate([found, self._new(triples, violations, TRIPLES)]), max(1, effort - looks // LOOKS)
+
+    def _clusters(
+        self, solution: Solution, arcs: NDArray[np.int64], workers: Workers
+    ) -> tuple[NDArray[np.uint64], NDArray[np.float64]]:
+        """Clusters and how much the solution violates them, or less than nothing: those that nobody counts for, those
+        grown from single variables, and if few of them are violated, those grown from the arcs."""
+        shrunk = np.zeros((SHRUNK, self.cuts.shape[2]), np.uint64)
+        if self._share < 1.0 or not workers.map(shrink_clusters, [(solution, self._turn, shrunk)])[0]:
+            shrunk = shrunk[:0]
+        single = np.arange(self._n)
+        found = [self._grown(solution, np.column_stack([single, np.full(self._n, -1)]), workers)]
+        if (found[0][1] > VIOLATION).sum() < self._n / 4:
+            found.append(self._grown(solution, arcs, workers))
+        found.append((shrunk, np.ones(len(shrunk))))
+        return np.concatenate([clusters for clusters, _ in found]), np.concatenate([by for _, by in found])
+
+    def _grown(
+        self, solution: Solution, starts: NDArray[np.int64], workers: Workers
+    ) -> tuple[NDArray[np.uint64], NDArray[np.float64]]:
+        """From each of the starts the cluster that is violated most, and by how much."""
+        clusters, violations = np.zeros((len(starts), self.cuts.shape[2]), np.uint64), np.empty(len(starts))
+        parts = [slice(i, None, STREAMS) for i in range(STREAMS)]
+        workers.map(grow_clusters, [(solution, self._share, starts[p], clusters[p], violations[p]) for p in parts])
+        return clusters, violations
+
+    def _triples(
+        self, solution: Solution, arcs: NDArray[np.int64], workers: Workers
+    ) -> tuple[NDArray[np.uint64], NDArray[np.float64], int]:
+        """Cuts of three clusters, how much the solution violates them, or less than nothing, and the families looked
+        at."""
+        threes = joined_threes(arcs, self._n)
+        threes = threes[np.random.default_rng(self._turn).permutation(len(threes))[:BEGINNINGS]]
+        cuts = np.zeros((len(threes), MEMBERS, self.cuts.shape[2]), np.uint64)
+        violations = np.empty(len(threes))
+        parts = [slice(i, None, STREAMS) for i in range(STREAMS)]
+        looks = workers.map(grow_triples, [(solution, threes[p], cuts[p], violations[p]) for p in parts])
+        return ordered(cuts), violations, sum(looks)
 
     def support(self) -> Support:
         """The families that the solution has, those with the largest x first."""
@@ -189,21 +221,17 @@ class Program:
         columns = self._columns[some]
         return np.ascontiguousarray(self.families.parents[:, columns]), self._child[columns], self._x[some]
 
-    def _grown(self, support: Support, starts: NDArray[np.int64]) -> tuple[NDArray[np.uint64], NDArray[np.float64]]:
-        """From each of the starts the cluster that is violated most, and by how much."""
-        clusters, violations = np.zeros((len(starts), self.cuts.shape[2]), np.uint64), np.empty(len(starts))
-        grow_clusters(*support, self._n, self._share, starts, clusters, violations)
-        if self._share == 1.0:
-            self._seen = np.unique(np.concatenate([self._seen, clusters]), axis=0)
-        return clusters, violations
-
-    def _new(self, cuts: NDArray[np.uint64], violations: NDArray[np.float64]) -> NDArray[np.uint64]:
-        """The cuts that are violated and not known yet, the most violated first, ROWS at most."""
-        cuts = cuts[np.argsort(-violations, kind="stable")[: (violations > VIOLATION).sum()]]
+    def _new(self, cuts: NDArray[np.uint64], violations: NDArray[np.float64], most: int) -> NDArray[np.uint64]:
+        """The cuts that are violated and not known yet, `most` at most: first those that are violated most for their
+        size."""
+        some = violations > VIOLATION
+        cuts, violations = cuts[some], violations[some]
+        size = np.bitwise_count(cuts).sum(axis=(1, 2), dtype=np.int64)
+        cuts = cuts[np.argsort(-violations / size, kind="stable")]
         _, firsts = np.unique(cuts, axis=0, return_index=True)
         cuts = cuts[np.sort(firsts)]
         known = {cut.tobytes() for cut in self.cuts}
-        return cuts[np.array([cut.tobytes() not in known for cut in cuts], bool)][:ROWS]
+        return cuts[np.array([cut.tobytes() not in known for cut in cuts], bool)][:most]
 
     def drop_slack(self) -> None:
         """Drop the cuts that do not bind, if they are most."""
@@ -245,7 +273,6 @@ class Program:
         least, most = least_sums(cuts, self._share), np.full(k, np.inf)
         self._highs.addRows(k, least, most, index.size, starts, index, values)
         self.cuts = np.concatenate([self.cuts, cuts])
-        self._seen = np.unique(np.concatenate([self._seen, cuts[cuts.any(axis=2)]]), axis=0)
 
     def _cheapest(self, reduced: NDArray[np.float64], allowed: NDArray[np.bool_]) -> NDArray[np.int64]:
         """The COLUMNS families of each child, among those allowed, that are cheapest by reduced cost."""

@@ -1,23 +1,62 @@
-"""For the LP over cuts: the families that count for a cut, and cuts that a solution violates.
+"""For the LP over cuts: the families that count for a cut, and clusters that a solution violates.
 
 A solution x(X, P) >= 0, for each child X summing to 1, violates the cluster C if the x(X, P) with X in C and P disjoint
-from C sum to less than share ** (|C| - 1); share is 1 for the bound at the root. For three clusters, of which the sums
-are s1, s2, s3, and with odd the sum of the x(X, P) that count for one of them or for all, the left side of the cut is
-(s1 + s2 + s3 + odd) / 2: what the solution puts on families that count for two of them is worth less than it seems.
+from C sum to less than share ** (|C| - 1); share is 1 for the bound at the root.
+
+Clusters are grown from one or two variables, by what makes the sum least. That finds small ones. Where many families
+are chosen whole, the clusters are large ones for which no family counts at all: what is left of all variables when
+those go that need nobody of the rest, again and again. Each of these is made smaller in random order.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from extbnsl.bounds.cuts import MEMBERS, count_times, single_cuts
-from extbnsl.kernels.bits import lowest, u64
-from extbnsl.kernels.compiler import inlined, inner, njit
-from extbnsl.kernels.varsets import WORD_BITS, words
+from extbnsl.bounds.cuts import count_times
+from extbnsl.kernels.bits import assign, u64
+from extbnsl.kernels.compiler import inner, njit
+from extbnsl.kernels.random import new_state, random_below
 
 ROUNDING = 1e-9  # of the sums
-CANDIDATES = 4000  # clusters that may be three of a cut
 
 Support = tuple[NDArray[np.uint64], NDArray[np.int64], NDArray[np.float64]]  # parents (words, m), child and x (m,)
+
+
+class Solution(NamedTuple):
+    """The m families that a solution over n variables has, for kernels: child (m,) int64 and x (m,) float64 of each.
+
+    The parents of family j are parents[parents_first[j]:parents_first[j + 1]]; the families of child v are
+    own[own_first[v]:own_first[v + 1]], and those with parent v having[having_first[v]:having_first[v + 1]]: int64.
+    """
+
+    child: NDArray[np.int64]
+    x: NDArray[np.float64]
+    parents: NDArray[np.int64]
+    parents_first: NDArray[np.int64]
+    own: NDArray[np.int64]
+    own_first: NDArray[np.int64]
+    having: NDArray[np.int64]
+    having_first: NDArray[np.int64]
+
+
+def solution_of(support: Support, n: int) -> Solution:
+    """The families of a solution over n variables, for kernels; O(families times n)."""
+    varsets, child, x = support
+    bits = np.unpackbits(np.ascontiguousarray(varsets.T).view(np.uint8), axis=1, bitorder="little")
+    family, parents = np.nonzero(bits)
+    own, having = np.argsort(child, kind="stable"), np.argsort(parents, kind="stable")
+    each, everyone = np.arange(x.size + 1), np.arange(n + 1)
+    return Solution(
+        child,
+        x,
+        parents,
+        np.searchsorted(family, each),
+        own,
+        np.searchsorted(child[own], everyone),
+        family[having],
+        np.searchsorted(parents[having], everyone),
+    )
 
 
 @njit
@@ -48,128 +87,188 @@ def counting_families(parents, child, cuts):
     return begins, found, counts
 
 
-@njit
-def grow_clusters(parents, child, x, n, share, starts, clusters, violations):
-    """From each of the starts, one or two variables of the n, a cluster is grown; the one on its way that is violated
-    most goes into clusters (k, words), and by how much, which may be negative, into violations (k,).
+class _Growing(NamedTuple):
+    """A cluster that grows: members (n,), hits (m,) of each family's parents, change (n,) of the sum if a variable is
+    added, near (n,) the variables that share a family with a member, in the order in which they came, of which `seen`
+    (n,) tells; nearby (1,): how many they are."""
 
-    parents (words, m), child (m,), x (m,): the families that the solution has; starts (k, 2), the second -1 if there is
-    none. What is added is always what makes the sum least. O(n times the families' parents) for each start.
+    members: NDArray[np.uint8]
+    hits: NDArray[np.int64]
+    change: NDArray[np.float64]
+    near: NDArray[np.int64]
+    seen: NDArray[np.uint8]
+    nearby: NDArray[np.int64]
+
+
+@njit
+def grow_clusters(solution, share, starts, clusters, violations):
+    """From each of the starts, one or two variables, a cluster is grown; the one on its way that is violated most goes
+    into clusters (k, words), and by how much, which may be negative, into violations (k,): minus infinity if nobody
+    shares a family with the start.
+
+    starts (k, 2) int64, the second -1 if there is none. What is added is always what makes the sum least, of those that
+    share a family with a member: nobody else could make the cluster more violated. O(n^2) for each start at worst.
     """
-    members = np.empty(n, np.uint8)
-    hits = np.empty(x.size, np.int64)  # parents in the cluster
-    change = np.empty(n)  # of the sum, if the variable is added
+    n, m = solution.own_first.size - 1, solution.x.size
+    growing = _Growing(
+        np.empty(n, np.uint8),
+        np.empty(m, np.int64),
+        np.empty(n),
+        np.empty(n, np.int64),
+        np.empty(n, np.uint8),
+        np.empty(1, np.int64),
+    )
+    order = np.empty(n, np.int64)
     for k in range(starts.shape[0]):
-        members[:] = 0
-        hits[:] = 0
-        violations[k] = -np.inf
+        _begin(solution, growing)
+        value, best, violations[k] = 0.0, 0, -np.inf
         for size in range(1, n + 1):
             added = starts[k, size - 1] if size <= 2 else -1
             if added < 0:
-                for y in range(n):
-                    if not members[y] and (added < 0 or change[y] < change[added]):
-                        added = y
-            members[added] = 1
-            for j in range(x.size):
-                hits[j] += np.int64((parents[added >> 6, j] >> u64(added & 63)) & u64(1))
-            violation = share ** (size - 1) - _sum_and_changes(parents, child, x, members, hits, change)
+                added = _least_change(growing)
+            if added < 0:
+                break
+            value += _add(solution, growing, added)
+            order[size - 1] = added
+            violation = share ** (size - 1) - value
             if size > 1 and violation > violations[k] + ROUNDING:
-                violations[k] = violation
-                clusters[k] = 0
-                for y in range(n):
-                    clusters[k, y >> 6] |= u64(members[y]) << u64(y & 63)
+                violations[k], best = violation, size
+        clusters[k] = 0
+        for i in range(best):
+            clusters[k, order[i] >> 6] |= u64(1) << u64(order[i] & 63)
 
 
 @inner
-def _sum_and_changes(parents, child, x, members, hits, change):
-    """The sum of the cluster of these members; how adding a variable would change it into `change`."""
-    value = 0.0
-    change[:] = 0.0
-    for j in range(x.size):
-        if hits[j]:
+def _begin(solution, growing):
+    """A cluster without members."""
+    growing.members[:] = 0
+    growing.hits[:] = 0
+    growing.seen[:] = 0
+    growing.nearby[0] = 0
+    growing.change[:] = 0.0
+    for j in range(solution.x.size):
+        growing.change[solution.child[j]] += solution.x[j]
+
+
+@inner
+def _least_change(growing):
+    """The variable near the members that makes the sum least, -1 if there is none; members are near no more."""
+    found, count = np.int64(-1), np.int64(0)
+    for i in range(growing.nearby[0]):
+        v = growing.near[i]
+        if growing.members[v]:
             continue
-        if members[child[j]]:
+        growing.near[count] = v
+        count += 1
+        if found < 0 or growing.change[v] < growing.change[found]:
+            found = v
+    growing.nearby[0] = count
+    return found
+
+
+@inner
+def _see(growing, v):
+    """Note that v is near."""
+    if not growing.seen[v]:
+        growing.seen[v] = 1
+        growing.near[growing.nearby[0]] = v
+        growing.nearby[0] += 1
+
+
+@inner
+def _add(solution, growing, v):
+    """Add v to the cluster; by how much its sum changes."""
+    x, members, hits, change = solution.x, growing.members, growing.hits, growing.change
+    value = 0.0
+    members[v] = 1
+    for a in range(solution.own_first[v], solution.own_first[v + 1]):
+        j = solution.own[a]
+        if hits[j] == 0:
             value += x[j]
-            for w in range(parents.shape[0]):
-                rest = parents[w, j]
-                while rest:
-                    change[(w << 6) + np.int64(lowest(rest))] -= x[j]
-                    rest &= rest - u64(1)
-        else:
-            change[child[j]] += x[j]
+            for b in range(solution.parents_first[j], solution.parents_first[j + 1]):
+                change[solution.parents[b]] -= x[j]
+                _see(growing, solution.parents[b])
+    for a in range(solution.having_first[v], solution.having_first[v + 1]):
+        j = solution.having[a]
+        if hits[j] == 0:
+            if members[solution.child[j]]:
+                value -= x[j]
+                for b in range(solution.parents_first[j], solution.parents_first[j + 1]):
+                    change[solution.parents[b]] += x[j]
+            else:
+                change[solution.child[j]] -= x[j]
+                _see(growing, solution.child[j])
+        hits[j] += 1
     return value
 
 
-@inner
-def weight_tables(x, words):
-    """For each byte of a row of so many words the sum of the x of its bits: float64 (words, 8, 256)."""
-    tables = np.zeros((words, 8, 256))
-    for j in range(x.size):
-        for value in range(256):
-            if value >> (j & 7) & 1:
-                tables[j >> 6, (j >> 3) & 7, value] += x[j]
-    return tables
-
-
-@inlined
-def _apart(pair, patterns, row, tables, most):
-    """The sum of the x of the families that are in one of two patterns, or what shows that it is `most` or more.
-
-    The largest x come first, so that it shows soon. Inlined: a call would cost more than the sum.
-    """
-    total = 0.0
-    for w in range(pair.size):
-        odd = pair[w] ^ patterns[row, w]
-        for b in range(8):
-            total += tables[w, b, odd & u64(255)]
-            odd >>= u64(8)
-        if total >= most:
-            break
-    return total
-
-
 @njit
-def find_triples(patterns, sums, x, steps, found, violations):
-    """Triples of clusters whose cut is violated at the root, for each as first member the one that is violated most.
+def shrink_clusters(solution, seed, clusters):
+    """Clusters (k, words) for which no family of the solution counts, by inclusion minimal, each made of the largest
+    one in another random order; whether there are any.
 
-    patterns (k, words) uint64: bit j of row i tells whether the family with x[j] counts for cluster i; x descending;
-    sums (k,) ascending: of the x that count for each cluster. found (k, 3) int64 and violations (k,): the triples, and
-    by how much, not above zero if there is none. Ends after about so many steps, some 10 ns each; returns how many are
-    left. O(k^3) at worst, but a first member is done with as soon as no third one could do better, and so is a pair
-    that is apart by too much, or too little, for any third one.
+    O(n) trials for each, each of at most the families' parents.
     """
-    size, words = patterns.shape
-    tables = weight_tables(x, words)
-    pair = np.empty(words, np.uint64)
-    violations[:] = 0.0
-    for a in range(size):
-        if steps <= 0:
-            break
-        for b in range(a + 1, size):
-            most = 4.0 - sums[a] - sums[b] - 2.0 * violations[a]  # what the third and the odd ones must stay below
-            if most - sums[b] <= ROUNDING:
-                break
-            steps -= 1
-            for w in range(words):
-                pair[w] = patterns[a, w]
-            apart = _apart(pair, patterns, b, tables, most)
-            if (
-                apart >= most or 2.0 * sums[b] - apart >= most
-            ):  # the third's sum differs from it by the odd ones at most
-                continue
-            for w in range(words):
-                pair[w] ^= patterns[b, w]
-            for c in range(b + 1, size):
-                room = most - sums[c]
-                if room <= ROUNDING or 2.0 * sums[c] - apart >= most:
-                    break
-                steps -= 1
-                room -= _apart(pair, patterns, c, tables, room)
-                if room > ROUNDING:
-                    violations[a] += room / 2.0
-                    most -= room
-                    found[a, 0], found[a, 1], found[a, 2] = a, b, c
-    return max(0, steps)
+    n, m = solution.own_first.size - 1, solution.x.size
+    members, hits = np.ones(n, np.uint8), np.empty(m, np.int64)
+    queue, count = np.empty(n, np.int64), np.int64(0)
+    for j in range(m):
+        hits[j] = solution.parents_first[j + 1] - solution.parents_first[j]
+        if hits[j] == 0 and members[solution.child[j]]:
+            members[solution.child[j]] = 0
+            queue[count] = solution.child[j]
+            count += 1
+    most = n - _peel(solution, members, hits, queue, count)
+    if most == 0:
+        return False
+    trial, own_hits = np.empty_like(members), np.empty_like(hits)
+    order, state = np.arange(n), new_state(seed)
+    for k in range(clusters.shape[0]):
+        assign(trial, members)
+        assign(own_hits, hits)
+        left = most
+        for i in range(n):
+            other = i + random_below(state, n - i)
+            order[i], order[other] = order[other], order[i]
+            if trial[order[i]]:
+                left -= _peel_or_restore(solution, trial, own_hits, queue, order[i], left)
+        clusters[k] = 0
+        for v in range(n):
+            clusters[k, v >> 6] |= u64(trial[v]) << u64(v & 63)
+    return True
+
+
+@inner
+def _peel(solution, members, hits, queue, count):
+    """Take those away that have a family without parents among the members, again and again, when the first `count` of
+    the queue have been taken; how many the queue has then."""
+    done = np.int64(0)
+    while done < count:
+        v = queue[done]
+        done += 1
+        for a in range(solution.having_first[v], solution.having_first[v + 1]):
+            j = solution.having[a]
+            hits[j] -= 1
+            if hits[j] == 0 and members[solution.child[j]]:
+                members[solution.child[j]] = 0
+                queue[count] = solution.child[j]
+                count += 1
+    return count
+
+
+@inner
+def _peel_or_restore(solution, members, hits, queue, v, left):
+    """Take member v away, and what goes with it, unless nobody of the `left` members would be left; how many went."""
+    members[v] = 0
+    queue[0] = v
+    count = _peel(solution, members, hits, queue, np.int64(1))
+    if count < left:
+        return count
+    for i in range(count):
+        members[queue[i]] = 1
+        for a in range(solution.having_first[queue[i]], solution.having_first[queue[i] + 1]):
+            hits[solution.having[a]] += 1
+    return np.int64(0)
 
 
 def arcs_of(support: Support) -> NDArray[np.int64]:
@@ -187,44 +286,3 @@ def joined_threes(arcs: NDArray[np.int64], n: int) -> NDArray[np.int64]:
     arc, third = np.nonzero(joined[arcs[:, 0]] | joined[arcs[:, 1]])
     threes = np.column_stack([arcs[arc], third])
     return threes[(threes[:, 0] != third) & (threes[:, 1] != third)]
-
-
-def varsets_of(members: NDArray[np.int64], words: int) -> NDArray[np.uint64]:
-    """The varsets (k, words) of these members (k, some)."""
-    varsets = np.zeros((len(members), words), np.uint64)
-    for column in members.T:
-        varsets[np.arange(len(members)), column >> 6] |= np.uint64(1) << (column & 63).astype(np.uint64)
-    return varsets
-
-
-def _nearest(
-    support: Support, clusters: NDArray[np.uint64]
-) -> tuple[NDArray[np.uint64], NDArray[np.uint8], NDArray[np.float64]]:
-    """Of the clusters those that a solution satisfies with the least to spare, CANDIDATES at most, ascending: with 1
-    for each family of the solution that counts (k, m), and the sum of their x (k,)."""
-    parents, child, x = support
-    order = np.argsort(child, kind="stable")
-    begins, found, _ = counting_families(np.ascontiguousarray(parents[:, order]), child[order], single_cuts(clusters))
-    counts = np.zeros((len(clusters), x.size), np.uint8)
-    counts[np.repeat(np.arange(len(clusters)), np.diff(begins)), order[found]] = 1
-    sums = counts @ x
-    near = np.argsort(sums, kind="stable")[:CANDIDATES]
-    return clusters[near], counts[near], sums[near]
-
-
-def violated_triples(
-    support: Support, clusters: NDArray[np.uint64], steps: int
-) -> tuple[NDArray[np.uint64], NDArray[np.float64], NDArray[np.uint64], int]:
-    """Cuts of three of the clusters that a solution violates, and by how much, one for each at most; those of the
-    clusters that were tried; and how many of the steps of `find_triples` are left."""
-    x = support[2]
-    clusters, counts, sums = _nearest(support, np.unique(clusters, axis=0))
-    room = np.zeros((len(clusters), WORD_BITS * words(x.size)), np.uint8)
-    room[:, : x.size] = counts
-    patterns, firsts = np.unique(np.packbits(room, axis=1, bitorder="little"), axis=0, return_index=True)
-    order = np.argsort(firsts)
-    patterns, different = patterns[order], firsts[order]
-    triples, violations = np.zeros((order.size, MEMBERS), np.int64), np.empty(order.size)
-    left = find_triples(patterns.view(np.uint64), sums[different], x, steps, triples, violations)
-    some = violations > 0.0
-    return clusters[different[triples[some]]], violations[some], clusters, left

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.kernels.varsets import WORD_BITS, unpacked, words
-from extbnsl.scores.local import LocalScores, canonical_order, local_scores
+from extbnsl.scores.local import LocalScores, local_scores
 
 NONE = -1  # in place of a member that a set does not have
 
@@ -65,6 +65,23 @@ def family_list(members: NDArray[np.int32], costs: NDArray[np.float64], most: in
     return FamilyList(starts, chosen[chosen != NONE].astype(np.int32, copy=False), costs[order] + 0.0)
 
 
+def list_of_varsets(varsets: NDArray[np.uint64], costs: NDArray[np.float64]) -> FamilyList:
+    """The list of parent sets (m, words) with costs (m,), in canonical order already."""
+    sizes, members = unpacked(varsets)
+    starts = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
+    return FamilyList(starts, members.astype(np.int32), costs)
+
+
+def cheapest(own: FamilyList, most: int | None) -> FamilyList:
+    """Of more than `most` families the cheapest, and the empty set."""
+    if most is None or own.families <= most:
+        return own
+    kept = [*range(most), *(np.flatnonzero(np.diff(own.starts)[most:] == 0) + most).tolist()]
+    sizes = np.diff(own.starts)[kept]
+    parents = np.concatenate([own.parents[own.starts[i] : own.starts[i + 1]] for i in kept])
+    return FamilyList(np.concatenate(([0], np.cumsum(sizes))).astype(np.int64), parents, own.costs[kept])
+
+
 def merged(own: FamilyList, more: Sequence[tuple[NDArray[np.int32], NDArray[np.float64]]]) -> FamilyList:
     """The families of a list and more of them, as parent sets (m, d) of variables, NONE beyond, with their costs; each
     is there once. O(m d log m)."""
@@ -89,22 +106,6 @@ def _table(own: FamilyList) -> NDArray[np.int32]:
     table = np.full(present.shape, NONE, np.int32)
     table[present] = own.parents
     return table
-
-
-def list_of_varsets(varsets: NDArray[np.uint64], costs: NDArray[np.float64]) -> FamilyList:
-    """The list of parent sets (m, words) with costs (m,), in canonical order already."""
-    sizes, members = unpacked(varsets)
-    starts = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
-    return FamilyList(starts, members.astype(np.int32), costs)
-
-
-def joined(one: FamilyList, other: FamilyList, variables: int) -> FamilyList:
-    """The parent sets that are in one of two lists over so many variables. Memory: 8 words(n) bytes for each."""
-    varsets = np.concatenate([varsets_of(one, variables), varsets_of(other, variables)])
-    _, rows = np.unique(varsets, axis=0, return_index=True)
-    costs = np.concatenate([one.costs, other.costs])[rows]
-    order = canonical_order(varsets[rows], costs)
-    return list_of_varsets(varsets[rows][order], costs[order])
 
 
 def as_local_scores(
