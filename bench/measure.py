@@ -40,15 +40,16 @@ def solve(path: Path, options: list[str]) -> Run:
 
     A run that had to compile is done once more: what is compiled now lies in a cache.
     """
-    run = _solved(path, options)
+    run = run_once("solve", path, options)
     compiled = run.document is not None and "kernels" in run.document["stats"]["stages"]
-    return _solved(path, options) if compiled else run
+    return run_once("solve", path, options) if compiled else run
 
 
-def _solved(path: Path, options: list[str]) -> Run:
+def run_once(word: str, path: Path, options: list[str]) -> Run:
+    """Let a command of the command line, such as 'solve', run once on `path`."""
     with tempfile.TemporaryDirectory(prefix="bench-") as folder:
         run = Path(folder, "run")
-        command = [sys.executable, "-m", "extbnsl", "solve", str(path), "--run-dir", str(run), "--quiet", *options]
+        command = [sys.executable, "-m", "extbnsl", word, str(path), "--run-dir", str(run), "--quiet", *options]
         with Path(folder, "errors").open("w+") as errors:
             started = time.perf_counter()
             process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=errors)

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import extbnsl.proof.commits
 import extbnsl.search.layers
+import extbnsl.solver.approximation
 from extbnsl.cli import main
 from extbnsl.events import Event, LayerEnded, StageAdvanced, StageStarted
 from extbnsl.run import progress
@@ -26,12 +27,13 @@ POINTS = ("scores", "incumbent", "bounds", "search", "commit")
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run the command of extbnsl that follows the options; its exit code."""
     parser = argparse.ArgumentParser(prog="python -m bench.often")
-    parser.add_argument("--term", choices=POINTS, help="where to send SIGTERM to itself")
+    parser.add_argument("--term", choices=(*POINTS, "parents"), help="where to send SIGTERM to itself")
     parser.add_argument("--twice", action="store_true", help="and once more at once")
     parser.add_argument("--spare", metavar="BYTES", type=int, help="address space left when a search begins")
     parser.add_argument("command", nargs=argparse.REMAINDER, help="a command of extbnsl with its arguments")
     given = parser.parse_args(arguments)
     extbnsl.proof.commits.COMMIT_SECONDS, extbnsl.proof.commits.COMMIT_SHARE = COMMIT_SECONDS, 1.0
+    extbnsl.solver.approximation.COMMIT_SECONDS = COMMIT_SECONDS
     if given.term == "commit":
         _before_commits(lambda: _terminate(given.twice))
     elif given.term:

@@ -166,7 +166,7 @@ def approximate(
     data: Any,
     *,
     time: float | str = "1m",
-    selection: str = "independence",
+    selection: str = "auto",
     search: str = "memetic",
     seed: int = 0,
     score: str = "mdl",

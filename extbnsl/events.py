@@ -15,10 +15,14 @@ class Begun:
 
 @dataclass(frozen=True)
 class StageStarted:
-    """A stage of the solve begins: 'scores', 'parents', 'incumbent', 'components', 'bounds', 'search' or 'verify'."""
+    """A stage of the solve begins: 'scores', 'parents', 'incumbent', 'components', 'bounds', 'search' or 'verify'.
+
+    seconds: how much time is left from there on, but for compiling, if an end is given.
+    """
 
     stage: str
     detail: str
+    seconds: float | None = None
 
 
 @dataclass(frozen=True)
@@ -51,9 +55,11 @@ class StageEnded:
 
 @dataclass(frozen=True)
 class IncumbentFound:
-    """A cheaper network is in hand; `cost` in nats, of the whole problem."""
+    """A cheaper network is in hand; `cost` in nats, of the whole problem; lower_bound: what every network costs at
+    least, if that is worth a word."""
 
     cost: float
+    lower_bound: float | None = None
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ import extbnsl.proof.incumbents
 import extbnsl.search.layers
 import extbnsl.solver.score
 from extbnsl.files.names import MANIFEST
-from extbnsl.proof.document import read_state
+from extbnsl.solver.states import read_state
 
 OPTIONS = {"threads": 1, "memory": 16 << 20, "lower_bound": "pattern", "path_extension": False}
 COUNTERS = ("nodes_expanded", "nodes_generated", "nodes_kept", "peak_layer", "varsets_counted", "parent_sets")

@@ -5,23 +5,23 @@ from pathlib import Path
 from typing import Any
 
 from extbnsl.cli import options, session
-from extbnsl.cli.head import head
-from extbnsl.cli.reading import absolute, read_problem
+from extbnsl.cli.reading import read_problem
 from extbnsl.machine.budgets import parse_duration
 from extbnsl.machine.interrupts import Interrupts
 from extbnsl.solver.methods import SEARCHES, SELECTIONS, ApproximateMethods
 
 EPILOG = """\
-Half of the time goes to parent sets, the more promising ones first, and the
-other half to a search over orders; from local scores the search has it all.
-The status is 'heuristic': nothing proves the network, but the lower bound holds
-for every network. Ctrl-C once: stop, and write the best network so far. A run
-that is killed cannot be resumed.
+Up to half of the time goes to parent sets, all or the more promising ones, and
+the rest to a search over orders, which scores more of them beside those that
+its networks have; from local scores the search has it all. The status is
+'heuristic', but the lower bound holds for every network: the command ends early
+if the network costs no more. Ctrl-C once: stop, and write the best network so
+far. A run that is stopped or killed goes on by 'extbnsl resume' for the time it
+has left.
 
 example:
   extbnsl approximate genes.csv --time 10m --max-parents 4
 """
-STOPPING = "Stopping; the best network so far will be written (once more: end at once)."
 
 
 def add(commands: Any) -> None:
@@ -40,7 +40,8 @@ def add(commands: Any) -> None:
         "--selection",
         choices=SELECTIONS,
         default=ApproximateMethods().selection,
-        help="which parent sets are scored first: by an approximate score, or greedily, or all in turn "
+        help="which parent sets are scored: all of few variables, or the more promising ones first, by an "
+        "approximate score or greedily, or all in turn "
         "(default: %(default)s)",
     )
     parser.add_argument(
@@ -79,20 +80,12 @@ def run(given: argparse.Namespace) -> int:
 def _run_in(directory: Any, given: argparse.Namespace, interrupts: Interrupts) -> int:
     from dataclasses import replace
 
-    from extbnsl.solver.approximate import approximate_network
     from extbnsl.solver.place import Place
 
     claim, methods = options.claim_of(given), ApproximateMethods(given.selection, given.search, given.seed)
     methods.check()
-    budgets = replace(options.budgets_of(given), disk=0, time_limit=given.time)
+    budgets = replace(options.budgets_of(given), time_limit=given.time)
     problem, budgets = read_problem(given.data, options.data_options(given), budgets, given.quiet)
-    remember = options.input_of(given) | {"input": absolute(given.data), "command": given.shell_line}
-    work = session.Work(
-        head(problem, claim, methods, budgets, Place(directory.path, remember=remember)),
-        lambda observer: approximate_network(problem, claim, methods, budgets, observer=observer, stop=interrupts.stop),
-        STOPPING,
-        remember,
-    )
-    return session.work_in(
-        directory, work, interrupts, session.Telling(given.quiet, given.json, budgets.spent, given.print)
-    )
+    asked = session.Asked(claim, methods, budgets, Place(directory.path, remember=options.remembered(given)))
+    telling = session.Telling(given.quiet, given.json, budgets.spent, given.print)
+    return session.solve_in(directory, problem, asked, interrupts, telling)

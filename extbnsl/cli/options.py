@@ -10,10 +10,12 @@ from typing import Any, NoReturn
 
 from extbnsl.claims import Claim
 from extbnsl.cli.console import fitted
+from extbnsl.cli.reading import absolute
 from extbnsl.errors import InputError
 from extbnsl.machine.budgets import MAXIMUM_THREADS, MINIMUM_MEMORY, Budgets, format_size, parse_duration, parse_size
 from extbnsl.proof.methods import LOWER_BOUNDS, PARENT_GRAPHS, Methods
 from extbnsl.scores.known import CHOICES, SCORES
+from extbnsl.version import __version__
 
 DATA_OPTIONS = ("header", "delimiter", "missing", "na", "columns", "drop", "discrete", "discretise", "arities")
 CLOSE = 0.75  # how alike a word and the one that may have been meant are, at least: not bic and aic
@@ -243,6 +245,20 @@ def data_options(options: argparse.Namespace) -> dict[str, Any]:
     of options that were repeated, one text with commas."""
     given = {key: getattr(options, key) for key in DATA_OPTIONS}
     return {key: ",".join(value) if isinstance(value, list) else value for key, value in given.items()}
+
+
+def remembered(given: argparse.Namespace) -> dict[str, Any]:
+    """What `resume` needs to read the input again and to have the same budgets, as JSON values."""
+    data = data_options(given)
+    if data["arities"] is not None:
+        data["arities"] = os.path.abspath(data["arities"])
+    return {
+        "input": absolute(given.data),
+        "data_options": data,
+        "budgets": {name: getattr(given, name, None) for name in ("memory", "disk", "threads", "compress")},
+        "command": given.shell_line,
+        "version": __version__,
+    }
 
 
 def input_of(given: argparse.Namespace) -> dict[str, Any]:

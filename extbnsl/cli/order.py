@@ -17,7 +17,8 @@ those that a greedy search finds. The status is 'heuristic', since another order
 may have a better network; 'order_optimal' in result.json says that no network
 of this order costs less. The table has the states that the method visited, as
 Tian (2000) counts them, and for which variables K3 was trapped: the parents
-that it finds cost more. Ctrl-C once: stop, and write the network so far.
+that it finds cost more. Ctrl-C once: stop, and write the network so far; there
+are no checkpoints, so that a run that is stopped or killed starts again.
 
 example:
   extbnsl order survey.csv --order order.txt --method dfbnb-k3

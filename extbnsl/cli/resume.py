@@ -3,6 +3,7 @@
 import argparse
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,17 +21,21 @@ from extbnsl.proof.methods import Methods
 if TYPE_CHECKING:
     from extbnsl.files.manifest import Manifest
     from extbnsl.run.directory import RunDirectory
+    from extbnsl.solver.methods import ApproximateMethods
 
 EPILOG = """\
-Resumes a run that was stopped or killed where it stopped; the network and the
-proof will be what an undisturbed run finds. Budgets default to those of the
-previous session. The time limit counts this session alone, and there is none
-unless it is given. Logs are appended to; the result is replaced at the end.
+Resumes a run of solve or approximate that was stopped or killed where it
+stopped; of solve, the network and the proof will be what an undisturbed run
+finds. Budgets default to those of the previous session. The time limit counts
+this session alone; unless it is given there is none, and a run of approximate
+has the time that it has left. Logs are appended to; the result is replaced at
+the end.
 
 example:
   extbnsl resume wdbc.run --memory 16GiB --time-limit 12h
 """
 REMEMBERED = "as in the previous session"
+LEAST_SECONDS = 1e-3  # of time that is left: none is no time limit
 
 
 def add(commands: Any) -> None:
@@ -39,18 +44,18 @@ def add(commands: Any) -> None:
     options.add_run(parser)
     options.add_budgets(parser, threads=REMEMBERED, memory=REMEMBERED, disk=REMEMBERED)
     options.add_compress(parser)
-    options.add_time_limit(parser, "of this session; default: never")
+    options.add_time_limit(parser, "of this session; default: never, of approximate the time that is left")
     parser.add_argument(
-        "--data", metavar="FILE", type=Path, help="where the same data are now (default: where they were for solve)"
+        "--data", metavar="FILE", type=Path, help="where the same data are now (default: where they were)"
     )
     options.add_output(parser, json=True)
 
 
 def run(given: argparse.Namespace) -> int:
     """Go on with a run and write what comes of it; the exit code."""
-    from extbnsl.proof.document import read_state
     from extbnsl.run import directory as directory_module
     from extbnsl.run.status import finished_result
+    from extbnsl.solver.states import read_state
 
     with Interrupts() as interrupts, directory_module.reopen(given.run) as run:
         document = finished_result(run.path)
@@ -66,9 +71,9 @@ def run(given: argparse.Namespace) -> int:
 
 def _finish(run: "RunDirectory", document: Mapping[str, Any], given: argparse.Namespace) -> None:
     """Do what a process that was killed at the very end of a run has left to do."""
-    from extbnsl.proof.document import read_state
     from extbnsl.results.outputs import has_networks
     from extbnsl.run.remains import tidy
+    from extbnsl.solver.states import read_state
 
     if (run.path / MANIFEST).exists() and not has_networks(run.path, document):
         remembered = read_state(run.path).state["run"]
@@ -102,23 +107,38 @@ def _go_on(run: "RunDirectory", manifest: "Manifest", given: argparse.Namespace,
 
     remembered = manifest.state["run"]
     if remembered is None:
-        raise RunDirectoryError(f"The run in {run.path} was not begun by 'extbnsl solve'; resume it as it was begun.")
+        raise RunDirectoryError(
+            f"The run in {run.path} was not begun by extbnsl's commands; resume it as it was begun."
+        )
     _check_scratch(run.path, manifest)
     data = _data(run.path, given.data, remembered["input"])
     before = remembered["budgets"]
     problem, budgets = read_problem(data, remembered["data_options"], options.budgets_of(given, before), given.quiet)
+    methods, budgets = _methods(manifest, budgets)
     compress = bool(before["compress"] if given.compress is None else given.compress)
     kept = {"memory": budgets.memory, "disk": budgets.disk, "threads": budgets.threads, "compress": compress}
     remember = remembered | {"input": absolute(data), "budgets": kept}
     asked = session.Asked(
         Claim(**manifest.state["claim"]),
-        Methods(**manifest.state["methods"]),
+        methods,
         budgets,
         Place(run.path, None, compress, manifest, remember),
     )
     _say_where(run, manifest, given.quiet)
     telling = session.Telling(given.quiet, given.json, manifest.state["seconds"] + budgets.spent, given.print)
     return session.solve_in(run, problem, asked, interrupts, telling)
+
+
+def _methods(manifest: "Manifest", budgets: Budgets) -> "tuple[Methods | ApproximateMethods, Budgets]":
+    """How the run goes on, and its budgets: an approximation has the time that it has left unless another is given."""
+    from extbnsl.solver.methods import ApproximateMethods
+    from extbnsl.solver.states import is_approximate
+
+    state = manifest.state
+    if not is_approximate(manifest):
+        return Methods(**state["methods"]), budgets
+    left = max(LEAST_SECONDS, state["time"] - state["used"])
+    return ApproximateMethods(**state["methods"]), replace(budgets, time_limit=budgets.time_limit or left)
 
 
 def _check_scratch(path: Path, manifest: "Manifest") -> None:

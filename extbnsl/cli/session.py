@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from extbnsl.run.directory import RunDirectory
     from extbnsl.run.status import StatusFile
     from extbnsl.scores.local import LocalScores
+    from extbnsl.solver.methods import ApproximateMethods
     from extbnsl.solver.place import Place
 
 
@@ -42,10 +43,10 @@ class Telling:
 
 
 class Asked(NamedTuple):
-    """What is asked of a session of `solve`."""
+    """What is asked of a session of `solve` or of `approximate`, as the methods are."""
 
     claim: "Claim"
-    methods: "Methods"
+    methods: "Methods | ApproximateMethods"
     budgets: "Budgets"
     place: "Place"
 
@@ -67,12 +68,19 @@ def solve_in(
     interrupts: Interrupts,
     telling: Telling,
 ) -> int:
-    """Solve `problem` as asked, write and print the result; the exit code."""
+    """Solve `problem`, or approximate its solution, as asked, write and print the result; the exit code."""
 
     def solved(observer: "Observer") -> "Result":
+        from extbnsl.solver.methods import ApproximateMethods
+
+        claim, methods, budgets, place = asked
+        if isinstance(methods, ApproximateMethods):
+            from extbnsl.solver.approximate import approximate_network
+
+            return approximate_network(problem, claim, methods, budgets, place, observer=observer, stop=interrupts.stop)
         from extbnsl.solver.solve import solve
 
-        return solve(problem, *asked, observer=observer, stop=interrupts.stop)
+        return solve(problem, claim, methods, budgets, place, observer=observer, stop=interrupts.stop)
 
     work = Work(head(problem, *asked), solved, _stopping(run), asked.place.remember or {})
     return work_in(run, work, interrupts, telling)

@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from extbnsl.cli import options, session
-from extbnsl.cli.reading import absolute, is_standard_input, read_problem
+from extbnsl.cli.reading import is_standard_input, read_problem
 from extbnsl.machine.interrupts import Interrupts
-from extbnsl.version import __version__
 
 EPILOG = """\
 Writes a run directory with result.json, network.bif (for data only),
@@ -66,7 +65,7 @@ def run(given: argparse.Namespace) -> int:
             run.warnings += _stopped_before(run.path, given.data)
         budgets = options.budgets_of(given)
         problem, budgets = read_problem(given.data, options.data_options(given), budgets, given.quiet)
-        place = Place(run.path, given.scratch_dir, bool(given.compress), None, _to_remember(given))
+        place = Place(run.path, given.scratch_dir, bool(given.compress), None, options.remembered(given))
         asked = session.Asked(options.claim_of(given), options.methods_of(given), budgets, place)
         telling = session.Telling(given.quiet, given.json, budgets.spent, given.print)
         return session.solve_in(run, problem, asked, interrupts, telling)
@@ -75,8 +74,8 @@ def run(given: argparse.Namespace) -> int:
 def _stopped_before(path: Path, source: str) -> tuple[str, ...]:
     """A sentence if an earlier run of this input can be resumed: one whose name differs from `path` by its number."""
     from extbnsl.errors import ExtbnslError
-    from extbnsl.proof.document import read_state
     from extbnsl.run.status import read_status
+    from extbnsl.solver.states import read_state
 
     numbered = re.fullmatch(r"(.+)-(\d+)\.run", path.name)
     if numbered is None:
@@ -88,22 +87,3 @@ def _stopped_before(path: Path, source: str) -> tuple[str, ...]:
             if status.resume and remembered and remembered["input"] == os.path.abspath(source):
                 return (f"{before} holds a stopped run of {source}: '{status.resume}' resumes it; this one is new.",)
     return ()
-
-
-def _to_remember(given: argparse.Namespace) -> dict[str, Any]:
-    """What `resume` needs to read the input again and to have the same budgets, as JSON values."""
-    data = options.data_options(given)
-    if data["arities"] is not None:
-        data["arities"] = os.path.abspath(data["arities"])
-    return {
-        "input": absolute(given.data),
-        "data_options": data,
-        "budgets": {
-            "memory": given.memory,
-            "disk": given.disk,
-            "threads": given.threads,
-            "compress": given.compress,
-        },
-        "command": given.shell_line,
-        "version": __version__,
-    }

@@ -8,8 +8,8 @@ from extbnsl.cli.console import say
 
 EPILOG = """\
 Tells at once, and without disturbing the run, what it is doing or how it
-ended: the state, the layer, bounds, memory, disk, time, and the command that
-goes on with it, if it can be resumed.
+ended: the state, the layer, bounds, memory, disk, time, what approximate has
+left of its time, and the command that goes on with it, if it can be resumed.
 
 example:
   extbnsl status wdbc.run

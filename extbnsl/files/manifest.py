@@ -173,8 +173,8 @@ def _read(path: Path) -> bytes:
         return read_regular(path, MOST_BYTES)
     except FileNotFoundError:
         raise RunDirectoryError(
-            f"{path.parent} has no {MANIFEST}: it is no run directory, or its run ended before the first checkpoint; "
-            "start the run again."
+            f"{path.parent} has no {MANIFEST}: it is no run directory, its run ended before the first checkpoint, or "
+            "its command writes none; start the run again."
         ) from None
     except OSError as error:
         raise InputError(f"{path} cannot be read ({error.strerror}); make it a file that you may read.") from error

@@ -6,6 +6,7 @@
     bounds-K-S-V.h5  bounds-K-S-V-P[-N].h5  what guides search S of component K, and the families of its pieces P
     pieces-K-S-V.h5  pieces-K-S-V-P[-N].h5  the same before that search; V counts what was written
     families-K-S[-N].h5                     the score cache of layered parent graphs
+    explored-V.h5  orders-V.h5              what is known of some children, and the orders, of an approximation
     layers/cK-S-L-H[-N].h5                  varsets and leaves of some nodes of layer L, from the high part H on
     runs/cK-S-L-H[-N].h5                    their costs
     runs/counting-L-WHAT-V-N[-R].h5         of an enumeration of parent sets: what belongs to size L, in version V,
@@ -36,6 +37,7 @@ _WHOLE = (MANIFEST, STATUS, DRAWING, *OUTPUTS)
 _NODES = r"c\d+-\d+-\d{2,}-[0-9a-f]{12,16}(-\d+)?"
 _ARRAYS = re.compile(
     rf"({SCORES}(-\d+)?|(bounds|pieces)-\d+-\d+-\d+(-\d+){{0,2}}|families-\d+-\d+(-\d+)?"
+    r"|(explored|orders)-\d+"
     rf"|{LAYERS}/{_NODES}|{RUNS}/{_NODES}|{RUNS}/counting-\d{{2,}}-[a-z]+-\d+-\d+(-\d+)?)\.h5",
     re.ASCII,
 )
@@ -61,6 +63,16 @@ def pieces(of: str, version: int) -> str:
 def families(of: str) -> str:
     """The stem of the score cache of a search, as `search` names it."""
     return f"families-{of}"
+
+
+def explored(version: int) -> str:
+    """The file for what an exploration knows of some children; no version is written twice."""
+    return f"explored-{version}.h5"
+
+
+def orders(version: int) -> str:
+    """The file for the orders of an approximation; no version is written twice."""
+    return f"orders-{version}.h5"
 
 
 def piece(stem: str, number: int) -> str:

@@ -50,9 +50,10 @@ def _tell_ancestors(x, choice, descendants, waiting, lists):
 
 
 @njit
-def acyclic_choices(order, lists):
+def acyclic_choices(order, halt, lists):
     """What each child chooses by acyclic selection along an order (n,) int32: int32 (n,), of an acyclic network.
 
+    halt: uint8 (1,); once it is 1, from another thread, the others stay UNDECIDED.
     O(C k + k n^2) for C families of at most k parents, where most of n^2 is done 64 at a time. Memory: n^2 / 8 bytes.
     """
     n = order.size
@@ -60,6 +61,8 @@ def acyclic_choices(order, lists):
     descendants = np.zeros((n, (n + 63) >> 6), np.uint64)
     waiting = np.empty(n + 1, np.int32)
     for k in range(n - 1, -1, -1):
+        if halt[0]:
+            break
         x = order[k]
         family = lists.first[x]
         while not _closes_no_cycle(family, x, descendants, lists):
@@ -99,13 +102,17 @@ def topological_order(order, choice, lists):
 
 
 @njit
-def settle(order, lists):
-    """Acyclic selection along `order`, then along a topological order of its network, until that gains nothing; `order`
-    (n,) int32 becomes the last. Returns the cost of the best network along it, in nats: never higher than before."""
+def settle(order, halt, lists):
+    """Acyclic selection along `order`, then along a topological order of its network, until that gains nothing or
+    halt[0] is 1; `order` (n,) int32 becomes the last. Returns the cost of the best network along it, in nats: never
+    higher than before."""
     line = new_line(order, lists)
     cost = total_cost(line.choice, lists)
     while True:
-        after = topological_order(line.order, acyclic_choices(line.order, lists), lists)
+        choice = acyclic_choices(line.order, halt, lists)
+        if halt[0]:
+            return cost
+        after = topological_order(line.order, choice, lists)
         set_line(line, after, lists)
         lower = total_cost(line.choice, lists)
         if lower >= cost - lists.tiny:

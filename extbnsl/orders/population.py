@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from extbnsl.errors import InputError
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.orders.acyclic import settle
+from extbnsl.orders.growing import GrowingLists
 from extbnsl.orders.kicks import Kicks, improve_by_kicks
 from extbnsl.orders.line import choices_along, cost_along
 from extbnsl.orders.parent_lists import ParentLists
@@ -25,6 +26,7 @@ FEW_ORDERS = 2  # where one takes seconds
 MANY_VARIABLES = 2000  # from which on that is so
 CLIMBS = 20  # of swaps, in a round
 NUMBER = 500  # of kicks, in a round
+FEW = 50  # by which they become more from round to round while lists grow, from none at first
 
 Order = NDArray[np.int32]
 
@@ -39,13 +41,24 @@ class OrderedNetwork:
 
 
 @dataclass(frozen=True, eq=False)
+class Population:
+    """Where a search stands between two rounds, to go on from: the orders, int32 (m, n), the states of their random
+    numbers, uint64 (m, 1), and the best network so far."""
+
+    orders: NDArray[np.int32]
+    states: NDArray[np.uint64]
+    best: OrderedNetwork
+
+
+@dataclass(frozen=True, eq=False)
 class Improver:
-    """One order of the population: a state of random numbers, uint64 (1,), and where the variables stand in the others,
-    int32 (m, n)."""
+    """One order of the population: a state of random numbers, uint64 (1,); where the variables stand in the others,
+    int32 (m, n); and how many kicks a round has."""
 
     order: Order
     state: NDArray[np.uint64]
     elsewhere: NDArray[np.int32]
+    kicks: int
 
     def climb(self, halt: NDArray[np.uint8], lists: ParentLists, acyclic: bool) -> None:
         """Swaps from random orders, and acyclic selection where that is asked for; the best one is kept."""
@@ -53,7 +66,7 @@ class Improver:
         for _ in range(CLIMBS):
             trial = random_order(self.state, lists)
             climb_by_swaps(trial, halt, lists)
-            found = settle(trial, lists) if acyclic else cost_along(trial, lists)
+            found = settle(trial, halt, lists) if acyclic else cost_along(trial, lists)
             if found < cost:
                 cost = found
                 self.order[:] = trial
@@ -63,15 +76,17 @@ class Improver:
     def kick(self, halt: NDArray[np.uint8], lists: ParentLists, kicks: Kicks) -> None:
         """Iterated local search, and acyclic selection at its end."""
         improve_by_kicks(self.order, self.state, kicks, self.elsewhere, halt, lists)
-        settle(self.order, lists)
+        settle(self.order, halt, lists)
 
 
 Method = Callable[[Improver, NDArray[np.uint8], ParentLists], None]
 
 
 def _kicking(widest: int, flips: int, transplants: int) -> Method:
-    kicks = Kicks(NUMBER, widest, flips, transplants, flipped=10, transplanted=100)
-    return lambda improver, halt, lists: improver.kick(halt, lists, kicks)
+    def improve(improver: Improver, halt: NDArray[np.uint8], lists: ParentLists) -> None:
+        improver.kick(halt, lists, Kicks(improver.kicks, widest, flips, transplants, flipped=10, transplanted=100))
+
+    return improve
 
 
 METHODS: dict[str, Method] = {
@@ -86,51 +101,85 @@ DEFAULT = "memetic"
 
 
 def search_lists(
-    lists: ParentLists,
+    lists: ParentLists | GrowingLists,
     workers: Workers,
-    seed: int,
+    seed: int | Population,
     on_better: Callable[[float], None],
     *,
     method: str = DEFAULT,
     rounds: int | None = None,
     patience: int | None = None,
     starts: Sequence[Sequence[int]] = (),
+    on_round: Callable[[Population], None] = lambda population: None,
 ) -> OrderedNetwork:
     """The best network found along orders, until `workers` are told to stop, or after so many rounds, or when
     `patience` rounds in turn have found nothing better.
 
-    method: one of METHODS. starts: orders of all variables to begin with, such as others have found; they need no
-    network. on_better: hears of each lower cost. One variable ends at once. A stop keeps the best; then a round takes
-    only as long as the kernels in flight need to notice it.
+    lists: those of growing lists grow between rounds by what the orders' networks choose.
+    seed: of the random numbers, or the population to go on with as if nothing had happened. method: one of METHODS.
+    starts: orders of all variables to begin with, such as others have found; they need no network. on_better: hears of
+    each lower cost; on_round: of the population before the first round and after each one, and after a stop. One
+    variable ends at once. A stop keeps the best; then a round takes only as long as the kernels in flight need to
+    notice it.
     Raises InputError if there is no network. Memory: that of `lists`, n^2 / 8 bytes for each thread, and
     about 100 bytes per variable and order.
     """
-    orders, states = _beginning(lists, seed, starts)
-    best, done, stale = _best_of(orders, lists), 0, 0
+    growing, grown = (lists, True) if isinstance(lists, GrowingLists) else (None, False)
+    lists = lists.lists if isinstance(lists, GrowingLists) else lists
+    if isinstance(seed, Population):
+        orders, states, best = [order.copy() for order in seed.orders], list(seed.states.copy()), seed.best
+    else:
+        orders, states = _beginning(lists, seed, starts)
+        best = _best_of(orders, lists)
+    done = stale = 0
     on_better(best.cost)
+    on_round(_population(orders, states, best))
     while lists.variables > 1 and done != rounds and stale != patience:
         try:
-            _improve(orders, states, METHODS[method], workers, lists)
+            _improve(orders, states, METHODS[method], min(NUMBER, FEW * done) if grown else NUMBER, workers, lists)
+            if growing is not None:
+                grown = growing.grow(_networks(orders, best, lists), workers)
+                _settle(orders, workers, growing.lists)
             stopped = False
         except Stopped:
             stopped = True
+        lists = lists if growing is None else growing.lists
         found = _best_of(orders, lists)
         stale += 1
         if found.cost < best.cost - lists.tiny:
             best, stale = found, 0
             on_better(best.cost)
+        if not stopped:
+            _begin_twins_anew(orders, states, lists)
+            done += 1
+        on_round(_population(orders, states, best))
         if stopped:
             break
-        _begin_twins_anew(orders, states, lists)
-        done += 1
     return best
+
+
+def _networks(orders: list[Order], best: OrderedNetwork, lists: ParentLists) -> list[tuple[tuple[int, ...], ...]]:
+    """The best networks along the orders and the best so far, which may have families that are not in the lists; the
+    best of all comes first."""
+    found = [(cost_along(order, lists), tuple(lists.chosen(choices_along(order, lists)))) for order in orders]
+    return [parents for _, parents in sorted([*found, (best.cost, best.parents)], key=lambda one: one[0])]
+
+
+def _settle(orders: list[Order], workers: Workers, lists: ParentLists) -> None:
+    """Acyclic selection along each order, in place."""
+    workers.map(settle, [(order, workers.halt, lists) for order in orders])
+
+
+def _population(orders: list[Order], states: list[NDArray[np.uint64]], best: OrderedNetwork) -> Population:
+    """What the search has now: a copy."""
+    return Population(np.stack(orders), np.stack(states), best)
 
 
 def improve_network(order: Sequence[int], lists: ParentLists, workers: Workers) -> OrderedNetwork:
     """The best network that a round of insertions and acyclic selection finds from an order of all variables, which
     needs no network."""
     own, state = np.array(order, np.int32), np.ones(1, np.uint64)
-    improver = Improver(own, state, np.zeros((0, own.size), np.int32))
+    improver = Improver(own, state, np.zeros((0, own.size), np.int32), NUMBER)
     workers.map(METHODS["insertion"], [(improver, workers.halt, lists)])
     return _best_of([own], lists)
 
@@ -152,12 +201,17 @@ def _beginning(
 
 
 def _improve(
-    orders: list[Order], states: list[NDArray[np.uint64]], method: Method, workers: Workers, lists: ParentLists
+    orders: list[Order],
+    states: list[NDArray[np.uint64]],
+    method: Method,
+    kicks: int,
+    workers: Workers,
+    lists: ParentLists,
 ) -> None:
     """One round: each order, in place, by what the others were before it."""
     places = np.argsort(np.stack(orders), axis=1).astype(np.int32)
     improvers = [
-        Improver(order, state, np.delete(places, k, axis=0))
+        Improver(order, state, np.delete(places, k, axis=0), kicks)
         for k, (order, state) in enumerate(zip(orders, states, strict=True))
     ]
     workers.map(lambda improver: method(improver, workers.halt, lists), [(improver,) for improver in improvers])

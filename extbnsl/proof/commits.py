@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, Protocol, TypeVar
 
 from extbnsl.claims import DISK_LIMIT
 from extbnsl.errors import BudgetError, ExtbnslError
@@ -16,7 +16,8 @@ from extbnsl.files.manifest import Manifest, commit
 from extbnsl.files.store import Store
 from extbnsl.machine.budgets import cpu_seconds, peak_rss
 from extbnsl.machine.workers import Patience, Stopped, StopSignal, never
-from extbnsl.parents.exhaustive.stored import files_begun, write_enumeration
+from extbnsl.parents.exhaustive.state import Enumeration
+from extbnsl.parents.exhaustive.stored import StoredEnumeration, files_begun, write_enumeration
 from extbnsl.proof.standing import Standing, write_survivors
 from extbnsl.proof.stored import write_search
 from extbnsl.search.state import SearchState
@@ -37,40 +38,52 @@ class Record:
     files: tuple[StoredFile, ...] = ()
 
 
-class Commits:
-    """The standing, and its commits by one process of a run; without a record there are none, and nothing else changes.
-    Without disk one is tried at the end alone.
+class Kept(Protocol):
+    """A standing: what a run has so far, and what it has taken in all its sessions."""
 
-    unsaved: how many bytes of the search may be in memory alone. stop: when it gives a reason, commits get short.
-    touched: of the shelf that holds what is committed.
+    seconds: float
+    cpu_seconds: float
+    peak_rss: int
+    peak_disk: int
+
+    def document(self) -> dict[str, Any]:
+        """The JSON values that a manifest keeps."""
+
+    def ended(self) -> dict[str, Any]:
+        """Those of a run that is over, which needs no files."""
+
+
+K = TypeVar("K", bound=Kept)
+
+
+class Checkpoints(Generic[K]):
+    """A standing, and its commits by one process of a run; without a record there are none, and nothing else changes.
+    Without disk one is tried at the end alone. `stored` is for those who know what the standing has to put into files.
     """
 
-    def __init__(
-        self,
-        standing: Standing,
-        store: Store,
-        record: Record | None = None,
-        observer: Observer = ignore,
-        stop: StopSignal = never,
-        touched: Callable[[int], None] = lambda size: None,
-    ) -> None:
+    def __init__(self, standing: K, store: Store, record: Record | None = None, observer: Observer = ignore) -> None:
         self.store = store
         self.standing = standing
+        self.observer = observer
         self._record = record
-        self._observer = observer
-        self._stop = stop
-        self._touched = touched
         self._started = self._last = time.monotonic()
         self._possible = record is not None and store.disk > 0
-        self.unsaved = UNSAVED_BYTES if self._possible else math.inf
         self._spent = 0.0  # seconds that the last commit took
         self._committed = store.files if record is None else record.files  # those of others stay
         self._before = standing.seconds, standing.cpu_seconds, standing.peak_rss
 
+    def pause(self) -> float:
+        """After how many seconds so much work would be lost that a commit is worth its time."""
+        return COMMIT_SECONDS
+
     def due(self) -> bool:
-        """Whether so much work would be lost that a commit is worth its time."""
-        pause = max(COMMIT_SECONDS, self._spent / COMMIT_SHARE)
+        """Whether it is time for a commit."""
+        pause = max(self.pause(), self._spent / COMMIT_SHARE)
         return self._possible and time.monotonic() - self._last > pause
+
+    def stored(self) -> tuple[StoredFile, ...]:
+        """The files that the standing needs, those among them that were not there before having been written."""
+        raise NotImplementedError
 
     def commit(self, status: str | None = None) -> None:
         """Commit the standing; `status` says why the process ends, if it does.
@@ -80,44 +93,19 @@ class Commits:
         if self._record is None:
             return
         began = time.monotonic()
-        standing = self.standing
-        if standing.survivors is not None and not standing.scores:
-            standing.scores = write_survivors(standing.survivors, self.store)
-        counting = self._store_counting()
-        if standing.search is not None and standing.search.file is None:
-            standing.version += 1
-            standing.search = write_search(standing.search, standing.version, self.store)
-        search = () if standing.search is None else standing.search.files
-        names = {file.name for file in (*standing.scores, *counting, *search)}
-        self._write(standing.document(), tuple(file for file in self.store.files if file.name in names), status)
+        names = {file.name for file in self.stored()}
+        files = tuple(file for file in self.store.files if file.name in names)
+        self._write(self.standing.document(), files, status)
         self._last = time.monotonic()
         self._spent = self._last - began
-        self._observer(Committed(self._spent, self.store.used))
-
-    def _store_counting(self) -> tuple[StoredFile, ...]:
-        """Put the enumeration into files, and return those to be kept for it.
-
-        Where that cannot be, or would make a stop wait, the enumeration of before stays; with the files that are begun,
-        or else a process that is always stopped before such a commit ends would never get further.
-        """
-        enumeration, before = self.standing.enumeration, self.standing.counting
-        if self.standing.survivors is not None:
-            return ()
-        if enumeration is None or (before is not None and before.counters == enumeration.document()):
-            return self._committed
-        patience = Patience(self._stop, STOP_SECONDS)
-        stored = write_enumeration(enumeration, self.store, patience.over, self._touched)
-        if stored is None:
-            return (*(() if before is None else before.files), *files_begun(enumeration, self.store))
-        self.standing.counting = stored
-        return stored.files
+        self.observer(Committed(self._spent, self.store.used))
 
     def last_commit(self, status: str) -> None:
         """Commit at the end of the process; if that fails, warn that the commit before stands, and keep its files."""
         try:
             self.commit(status)
         except (ExtbnslError, MemoryError) as error:
-            self._observer(Warned(f"{_sentence(error)} What was done since the last checkpoint is lost."))
+            self.observer(Warned(f"{sentence(error)} What was done since the last checkpoint is lost."))
             with contextlib.suppress(ExtbnslError):
                 self.store.keep_only(self._committed)
 
@@ -125,18 +113,18 @@ class Commits:
         """Say that the run is over, and delete what it needed; if that fails, warn that it stays."""
         try:
             if self._record is not None:
-                self._write(
-                    {**self.standing.document(), "phase": "done", "search": None, "scores": None, "counting": None},
-                    (),
-                    status,
-                )
+                self._write(self.standing.ended(), (), status)
             self.store.clear()
         except (ExtbnslError, MemoryError) as error:
-            self._observer(Warned(f"{_sentence(error)} The last checkpoint stays; 'extbnsl clean' deletes it."))
+            self.observer(Warned(f"{sentence(error)} The last checkpoint stays; 'extbnsl clean' deletes it."))
 
-    def layer_ended(self, state: SearchState) -> None:
-        """Delete what neither `state` nor the last commit needs; no task may be at work."""
-        self.store.keep_only((*self._committed, *state.files))
+    def add_up(self) -> None:
+        """Bring the standing's times and peaks up to date."""
+        seconds, cpu, rss = self._before
+        self.standing.seconds = seconds + time.monotonic() - self._started
+        self.standing.cpu_seconds = cpu + cpu_seconds()
+        self.standing.peak_rss = max(rss, peak_rss())
+        self.standing.peak_disk = max(self.standing.peak_disk, self.store.peak)
 
     def _write(self, standing: dict[str, Any], files: tuple[StoredFile, ...], status: str | None) -> None:
         assert self._record is not None, "there is a run directory"
@@ -148,16 +136,87 @@ class Commits:
         commit(folder, self.store, manifest)
         self._committed = files
 
-    def add_up(self) -> None:
-        """Bring the standing's times and peaks up to date."""
-        seconds, cpu, rss = self._before
-        self.standing.seconds = seconds + time.monotonic() - self._started
-        self.standing.cpu_seconds = cpu + cpu_seconds()
-        self.standing.peak_rss = max(rss, peak_rss())
-        self.standing.peak_disk = max(self.standing.peak_disk, self.store.peak)
+
+class Counting(Kept, Protocol):
+    """A standing that an enumeration of parent sets belongs to; it may be ahead of `counting`, the one in files."""
+
+    enumeration: Enumeration | None
+    counting: StoredEnumeration | None
 
 
-def _sentence(error: ExtbnslError | MemoryError) -> str:
+C = TypeVar("C", bound=Counting)
+
+
+class CountingCheckpoints(Checkpoints[C]):
+    """Those of a run that counts.
+
+    stop: when it gives a reason, commits get short. touched: of the shelf that holds what is committed.
+    """
+
+    def __init__(
+        self,
+        standing: C,
+        store: Store,
+        record: Record | None = None,
+        observer: Observer = ignore,
+        stop: StopSignal = never,
+        touched: Callable[[int], None] = lambda size: None,
+    ) -> None:
+        super().__init__(standing, store, record, observer)
+        self._stop = stop
+        self._touched = touched
+
+    def stored_counting(self) -> tuple[StoredFile, ...]:
+        """Put the enumeration into files, and return those to be kept for it.
+
+        Where that cannot be, or would make a stop wait, the enumeration of before stays; with the files that are begun,
+        or else a process that is always stopped before such a commit ends would never get further.
+        """
+        enumeration, before = self.standing.enumeration, self.standing.counting
+        if enumeration is None or (before is not None and before.counters == enumeration.document()):
+            return self._committed
+        patience = Patience(self._stop, STOP_SECONDS)
+        stored = write_enumeration(enumeration, self.store, patience.over, self._touched)
+        if stored is None:
+            return (*(() if before is None else before.files), *files_begun(enumeration, self.store))
+        self.standing.counting = stored
+        return stored.files
+
+
+class Commits(CountingCheckpoints[Standing]):
+    """Those of a solve. unsaved: how many bytes of the search may be in memory alone."""
+
+    def __init__(
+        self,
+        standing: Standing,
+        store: Store,
+        record: Record | None = None,
+        observer: Observer = ignore,
+        stop: StopSignal = never,
+        touched: Callable[[int], None] = lambda size: None,
+    ) -> None:
+        super().__init__(standing, store, record, observer, stop, touched)
+        self.unsaved = UNSAVED_BYTES if self._possible else math.inf
+
+    def stored(self) -> tuple[StoredFile, ...]:
+        """The files of scores, counting and the search."""
+        standing = self.standing
+        if standing.survivors is not None and not standing.scores:
+            standing.scores = write_survivors(standing.survivors, self.store)
+        counting = self.stored_counting() if standing.survivors is None else ()
+        if standing.search is not None and standing.search.file is None:
+            standing.version += 1
+            standing.search = write_search(standing.search, standing.version, self.store)
+        search = () if standing.search is None else standing.search.files
+        return (*standing.scores, *counting, *search)
+
+    def layer_ended(self, state: SearchState) -> None:
+        """Delete what neither `state` nor the last commit needs; no task may be at work."""
+        self.store.keep_only((*self._committed, *state.files))
+
+
+def sentence(error: ExtbnslError | MemoryError) -> str:
+    """What to say of a commit that fails."""
     return "There is no memory to write a checkpoint." if isinstance(error, MemoryError) else str(error)
 
 

@@ -1,12 +1,11 @@
-"""What the state in a manifest looks like. A manifest may come from anyone: all of it is looked at before any of it is
-believed. The values are those of `standing`, `stored` and `search.state`."""
+"""What the state of a solve in a manifest looks like. A manifest may come from anyone: all of it is looked at before
+any of it is believed. The values are those of `standing`, `stored` and `search.state`."""
 
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 from extbnsl.claims import STATUSES, STOP_REASONS
-from extbnsl.files.manifest import Manifest, malformed, read_manifest
+from extbnsl.files.manifest import Manifest
 from extbnsl.files.shapes import (
     Shape,
     by_name,
@@ -94,7 +93,7 @@ _SCORES = record(
         "files": _FILES,
     }
 )
-_COUNTING = record(
+COUNTING = record(
     {
         "enumeration": by_name(either(truth, whole(least=-1))),
         **dict.fromkeys(("families", "arrays"), _FILES),
@@ -115,37 +114,33 @@ _REMEMBERED = record(
         ),
     }
 )
+OF_EVERY_RUN: Mapping[str, Shape] = {
+    "digest": such(lambda digest: len(digest) == 64),
+    **dict.fromkeys(("claim", "methods"), _SCALARS),
+    "run": maybe(_REMEMBERED),
+    "status": one_of(None, *STATUSES),
+    **dict.fromkeys(("upper_bound", "lower_bound"), maybe(number)),
+    "version": whole(),
+    "stages": by_name(by_name(number)),
+    **dict.fromkeys(("seconds", "cpu_seconds"), number),
+    **dict.fromkeys(("peak_rss", "peak_disk"), whole()),
+}
 _SHAPE: Shape = record(
     {
-        "digest": such(lambda digest: len(digest) == 64),
-        **dict.fromkeys(("claim", "methods"), _SCALARS),
-        "run": maybe(_REMEMBERED),
-        "status": one_of(None, *STATUSES),
+        **OF_EVERY_RUN,
         "phase": one_of(*PHASES),
-        **dict.fromkeys(("upper_bound", "lower_bound"), maybe(number)),
-        "counting": maybe(_COUNTING),
+        "counting": maybe(COUNTING),
         "scores": maybe(_SCORES),
         "parts": every(_PART),
         "search": maybe(_SEARCH),
-        "version": whole(),
         "counters": by_name(whole()),
-        "stages": by_name(by_name(number)),
-        **dict.fromkeys(("seconds", "cpu_seconds"), number),
-        **dict.fromkeys(("peak_rss", "peak_disk"), whole()),
     }
 )
 
 
-def read_state(folder: Path) -> Manifest:
-    """The manifest of the run directory `folder`, with a state that a run may have written.
-
-    Raises as `read_manifest` does.
-    """
-    manifest = read_manifest(folder)
-    place = misfit(manifest.state, _SHAPE) or next(_contradictions(manifest), None)
-    if place is not None:
-        raise malformed(folder, f"state.{place}")
-    return manifest
+def wrong_place(manifest: Manifest) -> str | None:
+    """Where the state in a manifest is none that a solve may have written; None if it may have."""
+    return misfit(manifest.state, _SHAPE) or next(_contradictions(manifest), None)
 
 
 def _contradictions(manifest: Manifest) -> Iterator[str]:
@@ -153,7 +148,7 @@ def _contradictions(manifest: Manifest) -> Iterator[str]:
     state, files = manifest.state, {file.name for file in manifest.files}
     if not files.issuperset(_named(state)):
         yield "files"
-    if any(not _is_order(part["order"], range(len(part["order"]))) for part in state["parts"]):
+    if any(not is_order(part["order"], range(len(part["order"]))) for part in state["parts"]):
         yield "parts"
     if state["search"] is not None and not _is_search(state["search"], state["parts"]):
         yield "search"
@@ -166,10 +161,11 @@ def _is_search(search: Mapping[str, Any], parts: list[Mapping[str, Any]]) -> boo
         return False
     variables = [variable for piece in pieces for variable in piece["variables"]]
     orders = [(piece["order"], piece["variables"]) for piece in pieces if piece["order"] is not None]
-    return _is_order(parts[search["component"]]["order"], variables) and all(_is_order(*one) for one in orders)
+    return is_order(parts[search["component"]]["order"], variables) and all(is_order(*one) for one in orders)
 
 
-def _is_order(order: list[int], variables: Any) -> bool:
+def is_order(order: list[int], variables: Any) -> bool:
+    """Whether each of the variables is in the order once, and nothing else."""
     return sorted(order) == sorted(variables)
 
 

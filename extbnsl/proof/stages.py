@@ -25,9 +25,10 @@ class Stages:
         return Stages(_without_steps(self.observer), self.seconds)
 
     @contextlib.contextmanager
-    def stage(self, name: str, detail: str = "") -> Iterator[list[str]]:
-        """Time a block; what it appends to the list it gets is the summary."""
-        self.observer(StageStarted(name, detail))
+    def stage(self, name: str, detail: str = "", end: float | None = None) -> Iterator[list[str]]:
+        """Time a block; what it appends to the list it gets is the summary. end: the moment of `compiling.clock` when
+        the time for it is over, if that is known."""
+        self.observer(StageStarted(name, detail, None if end is None else max(0.0, end - compiling.clock())))
         summary: list[str] = []
         before, wall, cpu = compiling.so_far(), compiling.clock(), time.process_time()
         try:

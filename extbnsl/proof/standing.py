@@ -127,6 +127,10 @@ class Standing:
             "peak_disk": self.peak_disk,
         }  # fmt: skip
 
+    def ended(self) -> dict[str, Any]:
+        """Those of a run that is over, which needs no files."""
+        return {**self.document(), "phase": "done", "search": None, "scores": None, "counting": None}
+
 
 def read_standing(document: Mapping[str, Any], files: Mapping[str, StoredFile], folder: Path, shelf: Shelf) -> Standing:
     """The standing that a manifest keeps, long arrays on the shelf; RunDirectoryError if a file is damaged."""

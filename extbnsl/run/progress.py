@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TextIO
 
+from extbnsl import compiling
 from extbnsl.events import (
     Committed,
     Event,
@@ -217,13 +218,15 @@ class Table:
 
 @dataclass(frozen=True)
 class Doing:
-    """What goes on: a text, the clock when its part of the work began, and the shares of that part then and now."""
+    """What goes on: a text, the clock when its part of the work began, and the shares of that part then and now; end:
+    the moment of `compiling.clock` when the time of its stage is over, if it has one."""
 
     text: str
     began: float
     part: tuple[object, ...] = ()
     first: float = 0.0
     share: float | None = None
+    end: float | None = None
 
     def after(self, event: Event, now: float) -> "Doing":
         """What goes on once `event` has been told."""
@@ -231,12 +234,20 @@ class Doing:
         if text is None:
             return self
         part = (getattr(event, "stage", ""), getattr(event, "detail", ""), getattr(event, "layer", 0))
+        end = self.end
+        if isinstance(event, StageStarted):
+            end = None if event.seconds is None else compiling.clock() + event.seconds
+        elif isinstance(event, StageEnded):
+            end = None
         if done is None or part != self.part or done < self.first:
-            return Doing(text, now, part, done or 0.0, done)
-        return Doing(text, self.began, part, self.first, done)
+            return Doing(text, now, part, done or 0.0, done, end)
+        return Doing(text, self.began, part, self.first, done, end)
 
     def seconds_left(self, now: float) -> float | None:
-        """About how long the part will take, by its pace so far; None until that is known well enough."""
+        """How long the stage may take, or about how long the part will take, by its pace so far; None until that is
+        known well enough."""
+        if self.end is not None:
+            return max(0.0, self.end - compiling.clock())
         gone = now - self.began
         if self.share is None or gone < SILENCE_SECONDS or self.share - self.first < LEAST_SHARE:
             return None

@@ -25,13 +25,13 @@ from extbnsl.files.lock import holder
 from extbnsl.files.manifest import Manifest, read_manifest
 from extbnsl.files.names import MANIFEST, RESULT, STATUS
 from extbnsl.machine.budgets import current_rss, format_size, peak_rss
-from extbnsl.proof.document import read_state
 from extbnsl.results.outputs import has_networks
 from extbnsl.results.reading import read_result
 from extbnsl.run.directory import resume_command
 from extbnsl.run.progress import Clock, Writer
 from extbnsl.run.remains import check_run
 from extbnsl.run.wording import activity, compiling_told, utc_now
+from extbnsl.solver.states import is_approximate, read_state
 
 WRITE_SECONDS = 1.0  # advances and the like are written at this distance
 END_SECONDS = 0.1  # what starts or ends is written at this one: small components have many layers
@@ -107,8 +107,8 @@ class Status:
     """What can be told of a run from its directory.
 
     state: 'running', 'done', 'stopped' (in good order), 'killed' or 'unknown'. resume: the command that goes on with
-    it, None if none does. age: seconds since `told`, the content of status.json, was written. notes: sentences on what
-    is damaged or odd.
+    it, None if none does. age: seconds since `told`, the content of status.json, was written. left: seconds that a run
+    of `approximate` had at its last checkpoint. notes: sentences on what is damaged or odd.
     """
 
     path: Path
@@ -118,13 +118,15 @@ class Status:
     resume: str | None
     phase: str | None
     age: float | None
+    left: float | None
     told: Mapping[str, Any]
     notes: tuple[str, ...]
 
     def document(self) -> dict[str, Any]:
         """All of it as JSON values."""
         own = {"run": str(self.path), "state": self.state, "process": self.process, "ended": self.ended}
-        more = {"resume": self.resume, "phase": self.phase, "age_seconds": self.age, "notes": list(self.notes)}
+        times = {"age_seconds": self.age, "seconds_left": self.left}
+        more = times | {"resume": self.resume, "phase": self.phase, "notes": list(self.notes)}
         return own | more | {key: value for key, value in self.told.items() if key not in own}
 
     def lines(self) -> Iterator[str]:
@@ -165,9 +167,16 @@ def read_status(path: Path, now: Callable[[], float] = time.time) -> Status:
         resume=resume_command(path) if manifest is not None and state not in ("running", "done") else None,
         phase=None if manifest is None else manifest.state.get("phase"),
         age=age,
+        left=None if done else _left(manifest),
         told=known,
         notes=tuple(notes),
     )
+
+
+def _left(manifest: Manifest | None) -> float | None:
+    if manifest is None or not is_approximate(manifest):
+        return None
+    return float(max(0.0, manifest.state["time"] - manifest.state["used"]))
 
 
 def finished(result: Mapping[str, Any] | None, manifest: Manifest | None) -> bool:
@@ -239,7 +248,7 @@ def _remarks(path: Path, manifest: Manifest | None, state: str, age: float | Non
     if state == "running" and age is not None and age > STALE_SECONDS:
         yield "The process lives but has not written for a while: it is suspended, or cannot write."
     if state not in ("running", "done") and not (path / MANIFEST).exists():
-        yield "There is no checkpoint to resume the run from; start it again with solve."
+        yield "There is no checkpoint to resume the run from; start it again."
     scratch = None if manifest is None or state == "done" else manifest.scratch
     if scratch is not None and not scratch.folder.is_dir():
         yield f"The run's scratch folder {scratch.path} is not there; bring it back before resuming."
@@ -277,6 +286,7 @@ def _rows(status: Status) -> Iterator[tuple[str, str | None]]:
     yield "memory", _memory_text(told)
     yield "disk", None if told["disk"] is None else format_size(told["disk"])
     yield "elapsed", None if told["elapsed"] is None else format_time(told["elapsed"])
+    yield "left", None if status.left is None else f"{format_time(status.left)}, at the last checkpoint"
     yield "checkpoint", None if told["committed"] is None else f"at {format_time(told['committed'])}"
     yield "updated", None if status.age is None else f"{_age_text(status.age)} ago"
     for note in status.notes:

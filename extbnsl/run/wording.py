@@ -14,7 +14,7 @@ from extbnsl.events import (
     StageEnded,
     StageStarted,
 )
-from extbnsl.figures import counted, format_cost, format_count
+from extbnsl.figures import counted, format_cost, format_count, format_gap
 from extbnsl.machine.budgets import format_size
 
 WIDTH = 80  # of a terminal, at least
@@ -38,7 +38,8 @@ def activity(event: Event) -> str | None:
         case StageEnded():
             return f"{title(event.stage)}: done"
         case IncumbentFound():
-            return f"network: best so far {format_cost(event.cost)}"
+            gap = "" if event.lower_bound is None else f", gap {format_gap(event.lower_bound, event.cost)}"
+            return f"network: best so far {format_cost(event.cost)}{gap}"
         case LayerAdvanced():
             counts = f"{format_count(event.generated)} edges, {counted(event.kept, 'node')} so far"
             return f"search: {layer_name(event.layer, event)}, {event.done:.0%}, {counts}"

@@ -1,57 +1,43 @@
 """A network of low cost, of thousands of variables, within a time: parent sets are explored, then orders searched."""
 
-import math
-from dataclasses import dataclass, replace
-from pathlib import Path
+import contextlib
+from dataclasses import replace
 
-import numpy as np
-
-from extbnsl.claims import HEURISTIC, TIME_LIMIT, Claim
+from extbnsl.claims import HEURISTIC, Claim
+from extbnsl.compiling import clock
 from extbnsl.data import Dataset
-from extbnsl.errors import BudgetError
 from extbnsl.events import Begun, IncumbentFound, Observer, Warned, ignore
-from extbnsl.figures import in_full
+from extbnsl.figures import format_cost, format_gap, in_full
+from extbnsl.files.arrays import load_hdf5
+from extbnsl.files.shelf import Shelf
+from extbnsl.files.store import Store
 from extbnsl.kernels.compiler import cache_warning
-from extbnsl.machine.budgets import Budgets, Deadline, Granted, too_little_memory
-from extbnsl.machine.workers import StopSignal, Workers, never
+from extbnsl.machine.budgets import Budgets, Deadline, Granted
+from extbnsl.machine.workers import StopSignal, never
 from extbnsl.networks.network import Network
-from extbnsl.orders.parent_lists import OwnFamilies, ParentLists, lists_of_scores, parent_lists
-from extbnsl.orders.population import OrderedNetwork, search_lists
-from extbnsl.parents.explored.explore import (
-    ALL,
-    MOST_PARENTS,
-    Effort,
-    Exploration,
-    Explored,
-    exploration,
-    explored_families,
-)
+from extbnsl.orders.growing import GrowingLists
+from extbnsl.orders.parent_lists import ParentLists
+from extbnsl.orders.population import Population, search_lists
+from extbnsl.proof.commits import Record
 from extbnsl.proof.stages import Stages
 from extbnsl.results.result import Result
 from extbnsl.scores.local import LocalScores
-from extbnsl.scores.score import penalty_of
+from extbnsl.solver.approximation import ApproximateCommits, Approximation, Times, read_approximation
 from extbnsl.solver.families import given_scores, warnings_of
-from extbnsl.solver.found import FoundNetwork, Spent, bounds_of_children, result_of_found
+from extbnsl.solver.found import FoundNetwork, result_of_found
+from extbnsl.solver.gathered import Gathered, gathered_families
+from extbnsl.solver.lower_bound import raised_bound
 from extbnsl.solver.methods import ApproximateMethods
+from extbnsl.solver.place import Place, check_same, store_at
+from extbnsl.solver.session import Session
+from extbnsl.solver.states import APPROXIMATE
 
 TIME = 60.0  # seconds, unless others are given
-EXPLORING = 0.5  # of the time, for parent sets
-PAIRS = 0.25  # of what a child gets, for all pairs of parents, where that does
-SET_SECONDS, RECORD_SECONDS = 2e-6, 2e-9  # to score a pair: for each, and for each record
-BOUNDING = 0.05  # of the time, for the lower bound, where that does
-BOUND_SECONDS = 50e-9  # for each record and variable, at most
-FAMILY_BYTES = 256  # that a family takes as it is found, in the lists, and while these are made
+BOUNDING = 0.2  # of the time that is left, for the lower bound, where all families are known
+CELL_SECONDS, VARIABLE_SECONDS = 150e-9, 1e-3  # to score the network again, each record and variable, and to write it
+RESERVE = 0.25  # of the time, at most, for that
+GRACE = 2.0  # seconds of searching where a stop came before it, for more than a random order
 FEW_VARIABLES, FEW_ROUNDS = 12, 5  # whose best order is found in so many rounds
-
-
-@dataclass(frozen=True)
-class Families:
-    """What is searched: the families, what every network costs at least, and for how many of the children there are no
-    others that could win."""
-
-    lists: ParentLists
-    lower_bound: float
-    complete: int
 
 
 def approximate_network(
@@ -59,6 +45,7 @@ def approximate_network(
     claim: Claim = Claim(),
     methods: ApproximateMethods = ApproximateMethods(),
     budgets: Budgets = Budgets(time_limit=TIME),
+    place: Place = Place(),
     *,
     observer: Observer = ignore,
     stop: StopSignal = never,
@@ -67,113 +54,142 @@ def approximate_network(
 
     The status is 'heuristic' when the time is used, or for few variables after some rounds. `stop` is polled; a reason
     other than None ends the search with that status and the best network so far. The lower bound holds for every
-    network. The observer hears of each child that is explored, and of each better network. Raises InputError for
-    unusable arguments, BudgetError if the memory does not do.
+    network. In a run directory what is known is committed every few seconds; a state that is resumed must be of the
+    same problem, claim and methods, and the time limit is then what is left for the run. The observer hears of each
+    child that is explored, and of each better network. Raises InputError for unusable arguments, BudgetError if the
+    memory does not do, RunDirectoryError if the state does not belong to the problem or is damaged.
     """
-    for value in (claim, methods, budgets):
+    for value in (claim, methods, budgets, place):
         value.check()
-    granted = replace(budgets, disk=0, time_limit=budgets.time_limit or TIME).granted(Path())
     given = problem if isinstance(problem, Dataset) else given_scores(problem, claim)
-    stages, deadline, spent = Stages(observer, {}), granted.deadline(), Spent.from_now()
-    observer(Begun())
-    for message in (*warnings_of(given), *filter(None, [cache_warning()])):
-        observer(Warned(message))
-    with Workers(granted.threads, lambda: stop() or (TIME_LIMIT if deadline.passed() else None)) as workers:
-        if isinstance(given, Dataset):
-            families = _explored(given, claim, methods.selection, (granted, deadline, workers), stages)
-        else:
-            families = _given(given)
-        best = _searched(families.lists, methods, workers, stages)
+    about = {
+        "kind": APPROXIMATE,
+        "digest": problem.fingerprint,  # not that of what --max-parents leaves of local scores
+        "claim": claim.document(),
+        "methods": methods.document(),
+        "run": place.remember,
+    }
+    check_same(about, place.resume)
+    granted = replace(budgets, time_limit=budgets.time_limit or TIME).granted(place.folder, place.held)
+    with contextlib.ExitStack() as stack:
+        store = stack.enter_context(store_at(place, granted))
+        if place.run_folder is not None:
+            load_hdf5()
+        shelf = Shelf(granted.memory // 2, store)
+        standing = _standing(place, store, shelf, given, granted)
+        stages = Stages(observer, standing.stages)
+        held = () if place.resume is None else place.resume.files
+        record = None if place.run_folder is None else Record(place.run_folder, about, held)
+        commits = ApproximateCommits(standing, store, record, observer, stop, shelf.touched)
+        session = Session(claim, methods, granted, stages, commits, shelf, stop)
+        observer(Begun())
+        for message in (*warnings_of(given), *filter(None, [cache_warning()])):
+            observer(Warned(message))
+        if standing.best is not None:
+            observer(IncumbentFound(standing.best.cost, standing.lower_bound))
+        commits.commit_or_warn()
+        if not standing.done:
+            _searched(gathered_families(given, session), session)
         interrupted = stop()
-    network, order = Network(given.names, best.parents), tuple(best.order.tolist())
-    found = FoundNetwork(network, order, best.cost, families.lower_bound)
-    result = result_of_found(given, found, claim, stages)
-    counted = {"parent_sets": families.lists.costs.size, "explored_whole": families.complete}
+        if interrupted is not None:
+            commits.last_commit(interrupted)
+        result = _result(given, interrupted or HEURISTIC, session)
+        if interrupted is None:
+            commits.finish(HEURISTIC)
+    return replace(result, digest=problem.fingerprint)
+
+
+def _standing(
+    place: Place, store: Store, shelf: Shelf, problem: Dataset | LocalScores, granted: Granted
+) -> Approximation:
+    """What is known at the beginning, and the times of the run."""
+    assert granted.time_limit is not None, "there is one by default"
+    used = 0.0 if place.resume is None else float(place.resume.state["used"])
+    whole = used + granted.time_limit
+    records = problem.records if isinstance(problem, Dataset) else 0
+    reserve = problem.variables * (records * CELL_SECONDS + VARIABLE_SECONDS)
+    times = Times(whole, granted.deadline().at, min(reserve, RESERVE * whole))
+    if place.resume is None:
+        return Approximation(times)
+    return read_approximation(place.resume, times, shelf, store.folder, problem.variables)
+
+
+def _result(problem: Dataset | LocalScores, status: str, session: Session) -> Result:
+    """The result of the best network, scored again."""
+    standing, best = session.standing, session.standing.best
+    assert best is not None, "a search has one"
+    network, order = Network(problem.names, best.parents), tuple(best.order.tolist())
+    found = FoundNetwork(network, order, best.cost, standing.lower_bound)
+    result = result_of_found(problem, found, session.claim, session.stages)
+    session.commits.add_up()
+    spent = {
+        "seconds": standing.seconds,
+        "cpu_seconds": standing.cpu_seconds,
+        "peak_rss_bytes": standing.peak_rss,
+        "peak_disk_bytes": standing.peak_disk,
+    }
     return replace(
         result,
-        status=interrupted or HEURISTIC,
-        seed=methods.seed,
-        digest=problem.fingerprint,  # not that of what --max-parents leaves of local scores
-        stats={**result.stats, **counted, **spent.so_far()},
-        options=claim.document() | methods.document() | granted.document(),
+        status=status,
+        seed=session.methods.seed,
+        stats={**result.stats, **standing.counted, **spent},
+        options=session.claim.document() | session.methods.document() | session.granted.document(),
     )
 
 
-def _given(scores: LocalScores) -> Families:
-    """The families of local scores, which are all that there are."""
-    least = math.fsum(float(costs[0]) for costs in scores.costs)
-    return Families(lists_of_scores(scores), least, scores.variables)
-
-
-def _explored(
-    dataset: Dataset, claim: Claim, selection: str, means: tuple[Granted, Deadline, Workers], stages: Stages
-) -> Families:
-    """The families that an exploration finds in its share of the time."""
-    granted, deadline, workers = means
-    n, threads = dataset.variables, granted.threads
-    seconds = EXPLORING * deadline.remaining() * threads / n
-    bounds = _bounds(dataset, claim, deadline, workers)
-    whole = 2 if _has_time_for_pairs(dataset, claim, seconds) else 1
-    problem = exploration(dataset, selection, claim.score, claim.max_parents, whole)
-    room = (granted.memory - sum(array.nbytes for array in problem.data)) // 2
-    if room < n * FAMILY_BYTES:
-        raise BudgetError(too_little_memory("Exploring parent sets", 4 * n * FAMILY_BYTES, granted.memory, threads))
-    effort = Effort(seconds=seconds, families=room // (n * FAMILY_BYTES))
-    detail = f"exploring those of {in_full(n, 'variable')}"
-    with stages.stage("parents", detail) as summary:
-        explored = explored_families(problem, effort, workers, room, observer=stages.observer)
-        scored, whole = sum(own.scored for own in explored), sum(own.ended == ALL for own in explored)
-        lists = parent_lists(map(_own_families, explored))
-        summary.append(
-            f"{in_full(scored, 'set')} scored, {lists.costs.size:,} kept; all for {in_full(whole, 'child', 'children')}"
-        )
-    lower_bound = math.fsum(max(least, _proved(own, problem)) for least, own in zip(bounds, explored, strict=True))
-    return Families(lists, lower_bound, whole)
-
-
-def _own_families(explored: Explored) -> OwnFamilies:
-    own = explored.families
-    return own.costs, np.diff(own.starts), own.parents.astype(np.int64)
-
-
-def _proved(own: Explored, problem: Exploration) -> float:
-    """What a family of the child costs at least, in nats, as its exploration proves; zero if it did not end.
-
-    Larger sets than any that are explored cost at least their penalty: of constants, which have one state, nothing is
-    gained.
-    """
-    if own.ended != ALL:
-        return 0.0
-    beyond = penalty_of(problem.parameter, int(problem.data.arities[own.child]), 2.0 ** (MOST_PARENTS + 1))
-    return min(float(own.families.costs[0]), beyond)
-
-
-def _bounds(dataset: Dataset, claim: Claim, deadline: Deadline, workers: Workers) -> list[float]:
-    """What a family of each child costs at least, as good as a small share of the time affords."""
-    estimated = BOUND_SECONDS * dataset.records * dataset.variables / workers.threads
-    if estimated <= BOUNDING * deadline.remaining():
-        return bounds_of_children(dataset, claim, workers)
-    return [0.0] * dataset.variables
-
-
-def _has_time_for_pairs(dataset: Dataset, claim: Claim, seconds: float) -> bool:
-    """Whether all pairs of parents of a child can be scored in a share of its time."""
-    pairs = dataset.variables**2 / 2
-    needed = pairs * (SET_SECONDS + RECORD_SECONDS * dataset.records)
-    return claim.max_parents not in (0, 1) and needed <= PAIRS * seconds
-
-
-def _searched(lists: ParentLists, methods: ApproximateMethods, workers: Workers, stages: Stages) -> OrderedNetwork:
-    """The best network that the search over orders finds until the workers are told to stop."""
+def _searched(gathered: Gathered, session: Session) -> None:
+    """Search orders until the time is over, the caller says stop, or the network is proved to be optimal; the standing
+    gets the best network."""
+    lists, standing = gathered.lists, session.standing
     rounds = FEW_ROUNDS if lists.variables <= FEW_VARIABLES else None
-    with stages.stage("incumbent", f"searching orders of {in_full(lists.variables, 'variable')}") as summary:
+    end = standing.times.searched
+    if session.stop() is not None:
+        session, end = replace(session, stop=never), min(end, clock() + GRACE)
+    elif gathered.scores is not None and not standing.bounded:
+        if standing.best is None:
+            _search(lists, 1, end, session)
+        _raise_bound(gathered.scores, session)
+    if standing.best is None or (session.stop() is None and not standing.proved):
+        _search(lists, rounds, end, session)
+
+
+def _search(lists: ParentLists | GrowingLists, rounds: int | None, end: float, session: Session) -> None:
+    """Search orders by so many rounds, or until the moment `end`."""
+    standing, methods, stages = session.standing, session.methods, session.stages
+
+    def keep(population: Population) -> None:
+        standing.improve(population.best)
+        if standing.searching:
+            standing.population = population
+            session.commits.commit_if_due()
+
+    detail = f"searching orders of {in_full(lists.variables, 'variable')}"
+    with (
+        session.workers(end, lambda: standing.proved) as workers,
+        stages.stage("incumbent", detail, end) as summary,
+    ):
         best = search_lists(
             lists,
             workers,
-            methods.seed,
-            lambda cost: stages.observer(IncumbentFound(cost)),
+            standing.population or methods.seed,
+            session.tell,
             method=methods.search,
             rounds=rounds,
+            on_round=keep,
         )
-        summary.append(f"cost {best.cost:.6f}")
-    return best
+        searched = lists.lists if isinstance(lists, GrowingLists) else lists
+        standing.counted["parent_sets"] = searched.costs.size
+        summary.append(f"cost {best.cost:.6f}, gap {format_gap(standing.lower_bound, best.cost)}")
+
+
+def _raise_bound(scores: LocalScores, session: Session) -> None:
+    """Raise the lower bound, below what the best network costs, in a share of the time that is left."""
+    standing, granted = session.standing, session.granted
+    assert standing.best is not None, "a search came before"
+    end = clock() + BOUNDING * Deadline(standing.times.searched).remaining()
+    with session.workers(end) as workers, session.stages.stage("bounds", "", end) as summary:
+        bound = raised_bound(scores, standing.best.cost, granted.memory // 4, workers, session.methods.seed)
+        standing.lower_bound = max(standing.lower_bound, bound)
+        standing.bounded = session.stop() is None
+        gap = format_gap(standing.lower_bound, standing.best.cost)
+        summary.append(f"best bound {format_cost(standing.lower_bound)}, gap {gap}")

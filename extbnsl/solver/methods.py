@@ -6,7 +6,9 @@ from typing import Any
 from extbnsl.arguments import check_whole
 from extbnsl.errors import InputError
 
-SELECTIONS = ("independence", "greedy", "sequential")
+AUTO = "auto"  # counting where that comes to its end, or else independence
+INDEPENDENCE = "independence"
+SELECTIONS = (AUTO, INDEPENDENCE, "greedy", "sequential")
 SEARCHES = ("obs", "asobs", "insertion", "windows", "regions", "memetic")
 
 
@@ -14,7 +16,7 @@ SEARCHES = ("obs", "asobs", "insertion", "windows", "regions", "memetic")
 class ApproximateMethods:
     """Which parent sets are scored first, what searches for an order (`extbnsl.orders.population`), and the seed."""
 
-    selection: str = "independence"
+    selection: str = AUTO
     search: str = "memetic"
     seed: int = 0
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from extbnsl.arguments import check_switch
-from extbnsl.errors import InputError
+from extbnsl.errors import InputError, RunDirectoryError
 from extbnsl.files.manifest import Manifest
 from extbnsl.files.recovery import recover
 from extbnsl.files.scratch import new_scratch
@@ -53,6 +53,22 @@ class Place:
     def held(self) -> int:
         """Bytes of the run's files that are there already."""
         return 0 if self.resume is None else sum(file.bytes for file in self.resume.files)
+
+
+def check_same(about: Mapping[str, Any], resume: Manifest | None) -> None:
+    """Raise RunDirectoryError unless the state that is resumed is of the same problem."""
+    if resume is None:
+        return
+    if resume.state["digest"] != about["digest"]:
+        raise RunDirectoryError("The data are not those that the run was begun with; restore them, or start a new run.")
+    for kind in ("claim", "methods"):
+        begun = resume.state[kind]
+        for name, value in about[kind].items():
+            if begun.get(name) != value:
+                raise RunDirectoryError(
+                    f"The run was begun with {name} = {begun.get(name)}, not {value}; "
+                    "resume it with the options that it was begun with, or start a new run."
+                )
 
 
 @contextlib.contextmanager

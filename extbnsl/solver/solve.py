@@ -1,12 +1,9 @@
 """The one composition of everything: from a data set or local scores to a network with its proof."""
 
 import contextlib
-from collections.abc import Mapping
-from typing import Any
 
 from extbnsl.claims import TIME_LIMIT, Claim
 from extbnsl.data import Dataset
-from extbnsl.errors import RunDirectoryError
 from extbnsl.events import Begun, Observer, ignore
 from extbnsl.files.arrays import load_compression, load_hdf5
 from extbnsl.files.manifest import Manifest
@@ -25,7 +22,7 @@ from extbnsl.scores.local import LocalScores
 from extbnsl.solver.components import solve_components
 from extbnsl.solver.families import find_survivors
 from extbnsl.solver.outcome import Solution, result_of
-from extbnsl.solver.place import Place, store_at
+from extbnsl.solver.place import Place, check_same, store_at
 
 SMALL = 16  # variables of a problem that is solved before there is anything to put into files
 
@@ -58,7 +55,7 @@ def solve(
         "methods": methods.document(),
         "run": place.remember,
     }
-    _check_same(about, place.resume)
+    check_same(about, place.resume)
     granted = budgets.granted(place.folder, place.held)
     with contextlib.ExitStack() as stack:
         store = stack.enter_context(store_at(place, granted))
@@ -95,24 +92,6 @@ def _solved(
     found = components(survivors.scores, context.shelf.put)
     parts, stopped = solve_components(survivors, found, context, commits)
     return Solution(survivors, found, tuple(parts)), stopped
-
-
-def _check_same(about: Mapping[str, Any], resume: Manifest | None) -> None:
-    """Raise RunDirectoryError unless the state that is resumed is of the same problem."""
-    if resume is None:
-        return
-    if resume.state["digest"] != about["digest"]:
-        raise RunDirectoryError(
-            "The data are not those that the run was begun with; restore them, or start a new run with solve."
-        )
-    for kind in ("claim", "methods"):
-        begun = resume.state[kind]
-        for name, value in about[kind].items():
-            if begun.get(name) != value:
-                raise RunDirectoryError(
-                    f"The run was begun with {name} = {begun.get(name)}, not {value}; "
-                    "resume it with the options that it was begun with, or start a new run with solve."
-                )
 
 
 def _standing(resume: Manifest | None, store: Store, shelf: Shelf) -> Standing:

@@ -37,7 +37,7 @@ def test_the_summary_and_the_files(capsys):
     assert all(len(line) <= 80 for line in (out + err).splitlines())
     assert {"result.json", "network.bif", "network.json", "network.dot"} <= set(os.listdir("data.run"))
     options = found["provenance"]["options"]
-    assert (options["selection"], options["search"], options["seed"]) == ("independence", "memetic", 3)
+    assert (options["selection"], options["search"], options["seed"]) == ("auto", "memetic", 3)
     code, out, _ = run(capsys, "verify", "data.run", "data.csv")
     assert (code, "Optimality is not claimed (status heuristic)" in out) == (0, True)
     assert "\nstate        done: heuristic\n" in run(capsys, "status", "data.run")[1]
@@ -57,7 +57,7 @@ def test_local_scores_of_urlearning_are_read(capsys):
     code, _, err = run(capsys, "approximate", "x.pss", *TIME)
     assert code == 0, err
     found = document("x.run")
-    assert (found["cost"], found["lower_bound"], found["order"]) == (9.0, 7.0, ["b", "a"])
+    assert (found["cost"], found["lower_bound"], found["order"]) == (9.0, 9.0, ["b", "a"])
 
 
 def test_a_signal_ends_it_with_the_best_network(capsys, monkeypatch):
@@ -76,15 +76,69 @@ def test_a_signal_ends_it_with_the_best_network(capsys, monkeypatch):
     assert verify(document(), read_csv("data.csv")).findings == ()
 
 
-def test_a_run_that_was_killed_is_not_resumed(capsys, monkeypatch):
+def test_a_run_that_was_killed_is_resumed_with_the_time_that_is_left(capsys, monkeypatch):
     from extbnsl.solver import approximate
 
     def killed(*given):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(approximate, "_searched", killed)
-    assert run(capsys, "approximate", "data.csv", *TIME)[0] == 130
-    assert "data.run" in fails(capsys, "resume", "data.run", code=31)
+    with monkeypatch.context() as patch:
+        patch.setattr(approximate, "_searched", killed)
+        assert run(capsys, "approximate", "data.csv", "--time", "9m", "--threads", 1, "--seed", 5)[0] == 130
+    told = run(capsys, "status", "data.run")[1]
+    assert "\ncontinue     extbnsl resume data.run\n" in told
+    assert "\nleft         0:08:5" in told
+    assert 500 < json.loads(run(capsys, "status", "data.run", "--json")[1])["seconds_left"] < 540
+    code, out, err = run(capsys, "resume", "data.run")
+    assert code == 0, err
+    assert "resuming data.run: orders, after 0:00:0" in err
+    assert "1 thread, " in err
+    assert "time limit 0:08:5" in err
+    found = document()
+    assert (found["status"], found["provenance"]["options"]["seed"]) == ("heuristic", 5)
+    assert out.startswith("status       heuristic\n")
+    assert verify(found, read_csv("data.csv")).findings == ()
+    assert "is finished; there is nothing left to do" in run(capsys, "resume", "data.run")[2]
+    assert "\nleft " not in run(capsys, "status", "data.run")[1]
+    assert "holds a run; go on with it by 'extbnsl resume data.run'" in fails(
+        capsys, "approximate", "data.csv", "--run-dir", "data.run"
+    )
+
+
+def test_a_run_that_was_killed_before_its_result_was_written_has_it_all_the_same(capsys, monkeypatch):
+    from extbnsl.cli import session
+
+    def killed(*given):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(session, "_write", killed)
+        assert run(capsys, "approximate", "data.csv", *TIME)[0] == 130
+    assert not Path("data.run/result.json").exists()
+    code, out, err = run(capsys, "resume", "data.run", "--json")
+    assert code == 0, err
+    assert json.loads(out) == document()
+    assert document()["cost"] == pytest.approx(extbnsl.learn(read_csv("data.csv"), threads=1).cost, rel=1e-9)
+    assert verify(document(), read_csv("data.csv")).findings == ()
+
+
+def test_a_stopped_run_goes_on_for_a_time_that_is_given(capsys, monkeypatch):
+    from extbnsl.solver import approximate
+
+    def interrupted(*given, **how):
+        os.kill(os.getpid(), signal.SIGTERM)
+        return search(*given, **how)
+
+    search = approximate.search_lists
+    with monkeypatch.context() as patch:
+        patch.setattr(approximate, "search_lists", interrupted)
+        code, out, _ = run(capsys, "approximate", "data.csv", "--time", "10m")
+    assert (code, document()["status"]) == (10, "interrupted")
+    assert "continue     extbnsl resume data.run\n" in out
+    code, _, err = run(capsys, "resume", "data.run", "--time-limit", "30s", "--threads", 2)
+    assert (code, document()["status"]) == (0, "heuristic")
+    assert "2 threads, " in err
+    assert "time limit 0:00:30" in err
 
 
 def test_bad_arguments_are_told_in_one_sentence(capsys):

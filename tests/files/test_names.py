@@ -24,6 +24,8 @@ ARRAYS = st.one_of(
     PARTS.map(names.costs_file),
     st.builds(names.numbered, STEMS, COUNT),
     COUNTING,
+    st.builds(names.explored, COUNT),
+    st.builds(names.orders, COUNT),
     st.builds(names.counting, st.just("03-alive"), COUNT, COUNT, COUNT),
 )
 

@@ -12,6 +12,7 @@ from extbnsl.orders.acyclic import acyclic_choices, settle, topological_order
 from extbnsl.orders.parent_lists import parent_lists
 
 SETTINGS = settings(deadline=None, max_examples=60, suppress_health_check=list(HealthCheck))
+GO_ON, STOP = np.zeros(1, np.uint8), np.ones(1, np.uint8)
 
 
 @SETTINGS
@@ -22,7 +23,7 @@ def test_acyclic_selection_is_acyclic_and_never_worse(seed, n):
     families = distinct_costs(families, rng)
     lists = parent_lists(as_given(families))
     order = rng.permutation(n).astype(np.int32)
-    choice = acyclic_choices(order, lists)
+    choice = acyclic_choices(order, GO_ON, lists)
     parents = lists.chosen(choice)
     varsets = [sum(1 << p for p in own) for own in parents]
     assert varsets == acyclic_choice(order, families)
@@ -45,7 +46,7 @@ def test_of_more_variables_than_a_word_has_bits(seed):
     families = [[(0, 10.0), (1 << p, 1.0)] for p in wanted]
     lists = parent_lists(as_given(families))
     order = rng.permutation(n).astype(np.int32)
-    parents = lists.chosen(acyclic_choices(order, lists))
+    parents = lists.chosen(acyclic_choices(order, GO_ON, lists))
     varsets = [sum(1 << p for p in own) for own in parents]
     assert naive.is_acyclic(varsets)
     # one child of each cycle of wishes goes without
@@ -71,9 +72,20 @@ def test_settling_is_never_worse_and_says_the_cost(seed, n, needy):
     families, lists = random_lists(seed, n, needy)
     order = np.random.default_rng(seed).permutation(n).astype(np.int32)
     before = cost_along(order, families)
-    cost = settle(order, lists)
+    cost = settle(order, GO_ON, lists)
     after = cost_along(order, families)
     assert after <= before
     if after < np.inf:
         assert cost == pytest.approx(after, rel=1e-12)
-    assert settle(order.copy(), lists) == cost
+    assert settle(order.copy(), GO_ON, lists) == cost
+
+
+def test_settling_looks_at_halt_before_it_changes_anything():
+    families, lists = random_lists(3, 9)
+    for drawn in range(20):
+        order = np.random.default_rng(drawn).permutation(9).astype(np.int32)
+        settled, halted = order.copy(), order.copy()
+        if settle(settled, GO_ON, lists) < cost_along(order, families) - 1e-9:
+            break
+    assert settle(halted, STOP, lists) == pytest.approx(cost_along(order, families), rel=1e-12)
+    assert halted.tolist() == order.tolist() != settled.tolist()

@@ -115,6 +115,30 @@ def test_repeats_exactly_on_any_number_of_threads(method):
         assert again.parents == first.parents
 
 
+@pytest.mark.parametrize("method", METHODS)
+def test_a_population_goes_on_as_if_nothing_had_happened(method, monkeypatch):
+    patch_everywhere(monkeypatch, "orders.population", "NUMBER", 2)
+    _, lists = random_lists(4, 25)
+    populations, again = [], []
+    whole = search(lists, seed=6, method=method, rounds=4, on_round=populations.append)
+    assert len(populations) == 5
+    rest = search(lists, seed=populations[2], method=method, rounds=2, on_round=again.append)
+    assert (rest.cost, rest.order.tolist()) == (whole.cost, whole.order.tolist())
+    for one, other in zip(populations[2:], again, strict=True):
+        assert one.orders.tolist() == other.orders.tolist()
+        assert one.states.tolist() == other.states.tolist()
+        assert one.best.cost == other.best.cost
+
+
+def test_a_stop_tells_the_population_that_has_the_best():
+    _, lists = random_lists(11, 10)
+    asked, populations = itertools.count(), []
+    stop = lambda: "interrupted" if next(asked) >= 3 else None  # noqa: E731
+    found = search(lists, stop=stop, on_round=populations.append)
+    assert populations[-1].best.cost == found.cost
+    assert min(cost_along(order, random_lists(11, 10)[0]) for order in populations[-1].orders) <= found.cost + 1e-9
+
+
 @pytest.mark.parametrize("polls", [0, 1, 5])
 def test_a_stop_keeps_the_best(polls):
     families, lists = random_lists(11, 10)

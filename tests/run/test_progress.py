@@ -145,6 +145,24 @@ def test_the_part_that_is_done_tells_when_it_will_end(clock):
     assert lines[-1].startswith("scores: parent sets of size 6 of at most 7: 50%, 0:00:10 left (memory ")
 
 
+def test_a_stage_with_an_end_says_what_is_left_until_then_and_the_gap(clock, monkeypatch):
+    lines = []
+    monkeypatch.setattr(progress.compiling, "clock", lambda: clock.now)
+    table = progress.Table(lines.append, clock)
+    table(StageStarted("incumbent", "searching orders of 20 variables", 60.0))
+    clock.now += 6.0
+    table(IncumbentFound(1000.0, 900.0))
+    assert lines[-1].startswith("network: best so far 1000.000, gap 10.00%, 0:00:54 left (memory ")
+    clock.now += 24.0
+    table(StageAdvanced("incumbent", 1, 100, "orders"))  # whatever its pace
+    assert ", 0:00:30 left (memory " in " ".join(lines[-1].split())
+    table(StageEnded("incumbent", 30.0, "done"))
+    table(StageStarted("verify", "scoring the network again"))
+    clock.now += 6.0
+    table.beat()
+    assert lines[-1].startswith("verify: scoring the network again (memory ")
+
+
 def test_a_screen_shows_in_place_what_a_file_gets_as_lines(clock, monkeypatch):
     monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.setenv("COLUMNS", "40")

@@ -35,7 +35,9 @@ SELECTIONS = {"independence": INDEPENDENCE, "greedy": GREEDY, "sequential": SEQU
 MOST_PARENTS = 16  # larger sets are not explored: each has 65,536 configurations or more
 MOST_SETS = 1 << 30  # whose numbers are int32
 STREAM_BYTES = 16
-SLICE_SECONDS = 0.05  # between two looks at the clock
+SLICE_SECONDS = 0.05  # between two looks at the clock, at most
+SLICES = 16  # in the time of a child, at least
+FASTEST = 4_000_000  # parent sets that a thread could score in a second: no room for more need be made
 FIRST_SLICE, LONGEST_SLICE = 16, 1 << 16  # parent sets
 AHEAD = 4  # children for each thread that wait or are done
 
@@ -45,11 +47,13 @@ ALL, SETS, SECONDS, MEMORY, STOPPED = "all", "sets", "seconds", "memory", "stopp
 @dataclass(frozen=True)
 class Effort:
     """How long each child is explored. sets: parent sets of two or more that are scored; seconds of one thread; None:
-    no limit. families: how many are kept, the cheapest. A time limit makes the result depend on the machine."""
+    no limit. families: how many are kept, the cheapest. until: a moment of `compiling.clock`; the children that are
+    left share what is left until then. A time limit makes the result depend on the machine."""
 
     sets: int | None = None
     seconds: float | None = None
     families: int | None = None
+    until: float | None = None
 
     def check(self) -> None:
         """Raise InputError if this cannot be asked for."""
@@ -134,9 +138,11 @@ def explored_families(
     def keep(own: Explored) -> None:
         found[own.child] = own
 
-    tasks = ((child, problem, effort, share, workers.halt) for child in range(n) if child not in found)
+    left = [child for child in range(n) if child not in found]
+    turns = (max(1.0, (len(left) - k) / workers.threads) for k in range(len(left)))
+    tasks = ((child, problem, effort, share, workers.halt, turn) for child, turn in zip(left, turns, strict=True))
     try:
-        for own in workers.stream(explore_child, tasks, AHEAD * workers.threads, keep):
+        for own in workers.stream(_explore_in_turn, tasks, AHEAD * workers.threads, keep):
             keep(own)
             observer(StageAdvanced("parents", len(found), n, "variables"))
             if own.ended != STOPPED:
@@ -153,6 +159,16 @@ def without_parents(child: int, problem: Exploration) -> Explored:
     return Explored(child, family_list(np.empty((1, 0), np.int32), np.array([cost])), 0, STOPPED)
 
 
+def _explore_in_turn(
+    child: int, problem: Exploration, effort: Effort, memory: int, halt: NDArray[np.uint8], turns: float
+) -> Explored:
+    """`explore_child`, when a thread has so many turns left with this one, and this one its part of what is left of the
+    time: what some children take beyond theirs, or do not take, is shared by those that follow."""
+    if effort.until is not None:
+        effort = replace(effort, seconds=max(0.0, effort.until - clock()) / turns)
+    return explore_child(child, problem, effort, memory, halt)
+
+
 def explore_child(child: int, problem: Exploration, effort: Effort, memory: int, halt: NDArray[np.uint8]) -> Explored:
     """What is known of a child after so much effort, within so many bytes; `halt` cuts it short."""
     if problem.max_parents == 0:
@@ -164,6 +180,8 @@ def explore_child(child: int, problem: Exploration, effort: Effort, memory: int,
     most = min(room // _set_bytes(rule.parents, rule.first.size - 1), MOST_SETS)
     if effort.sets is not None:
         most = min(most, 1 + candidates.variables.size + effort.sets)
+    if effort.seconds is not None:  # a table of all that memory has room for would take longer than a short exploration
+        most = min(most, 1 + candidates.variables.size + max(FIRST_SLICE, int(FASTEST * effort.seconds)))
     closed, streams = new_closed(most, rule.parents), new_streams(most * (rule.first.size - 1))
     begin(candidates, closed, streams, rule)
     alone = int(closed.used[0])
@@ -178,11 +196,11 @@ def _rule(child: int, problem: Exploration, candidates: Candidates) -> Rule:
     selection = SELECTIONS[problem.selection]
     first = candidates.classes if selection == INDEPENDENCE else np.unique([0, m])
     ends = np.repeat(first[1:], np.diff(first)).astype(np.int32)
-    parents = _most_parents(problem, arity, candidates)
+    parents = most_parents(problem, arity, candidates)
     return Rule(selection, problem.whole, parents, child, arity, problem.parameter, ends, first)
 
 
-def _most_parents(problem: Exploration, arity: int, candidates: Candidates) -> int:
+def most_parents(problem: Exploration, arity: int, candidates: Candidates) -> int:
     """The largest size of a parent set of the child; at least 1.
 
     A set of d parents has as many configurations as the d smallest arities make, or more; if the penalty alone is
@@ -205,6 +223,7 @@ def _explore(
     candidates, closed, streams, rule = state
     splits = new_splits(rule.child, rule.parents, data)
     left = math.inf if effort.sets is None else effort.sets
+    pace = SLICE_SECONDS if effort.seconds is None else min(SLICE_SECONDS, effort.seconds / SLICES)
     sets = FIRST_SLICE
     while streams.used[0]:
         if halt[0]:
@@ -217,7 +236,7 @@ def _explore(
         if before >= deadline:
             return SECONDS
         left -= explore(int(min(sets, left)), candidates, closed, streams, rule, data, splits, halt)
-        sets = min(LONGEST_SLICE, 2 * sets) if clock() - before < SLICE_SECONDS else max(1, sets // 2)
+        sets = min(LONGEST_SLICE, 2 * sets) if clock() - before < pace else max(1, sets // 2)
     return STOPPED if halt[0] else ALL
 
 
@@ -236,10 +255,14 @@ def _set_bytes(parents: int, streams: int) -> int:
     return 2 * closed_bytes(parents) + STREAM_BYTES * max(1, streams)
 
 
+def thread_bytes(data: Columns) -> int:
+    """Memory that a thread takes at least, for single parents, whatever the child."""
+    streams = np.unique(data.arities).size
+    return (data.variables + 2) * _set_bytes(MOST_PARENTS, streams) + splits_bytes(MOST_PARENTS, data)
+
+
 def _check_memory(problem: Exploration, share: int, threads: int) -> None:
-    """Raise BudgetError if a thread's share of the memory has no room for single parents, whatever the child."""
-    n = problem.data.variables
-    streams = np.unique(problem.data.arities).size
-    needed = (n + 2) * _set_bytes(MOST_PARENTS, streams) + splits_bytes(MOST_PARENTS, problem.data)
+    """Raise BudgetError if a thread's share of the memory does not do."""
+    needed = thread_bytes(problem.data)
     if share < needed:
         raise BudgetError(too_little_memory("Exploring parent sets", threads * needed, threads * share, threads))

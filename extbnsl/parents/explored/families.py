@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from extbnsl.kernels.varsets import WORD_BITS, words
+from extbnsl.kernels.varsets import WORD_BITS, unpacked, words
 from extbnsl.scores.local import LocalScores, local_scores
 
 NONE = -1  # in place of a member that a set does not have
@@ -65,15 +65,59 @@ def family_list(members: NDArray[np.int32], costs: NDArray[np.float64], most: in
     return FamilyList(starts, chosen[chosen != NONE].astype(np.int32, copy=False), costs[order] + 0.0)
 
 
+def list_of_varsets(varsets: NDArray[np.uint64], costs: NDArray[np.float64]) -> FamilyList:
+    """The list of parent sets (m, words) with costs (m,), in canonical order already."""
+    sizes, members = unpacked(varsets)
+    starts = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
+    return FamilyList(starts, members.astype(np.int32), costs)
+
+
+def cheapest(own: FamilyList, most: int | None) -> FamilyList:
+    """Of more than `most` families the cheapest, and the empty set."""
+    if most is None or own.families <= most:
+        return own
+    kept = [*range(most), *(np.flatnonzero(np.diff(own.starts)[most:] == 0) + most).tolist()]
+    sizes = np.diff(own.starts)[kept]
+    parents = np.concatenate([own.parents[own.starts[i] : own.starts[i + 1]] for i in kept])
+    return FamilyList(np.concatenate(([0], np.cumsum(sizes))).astype(np.int64), parents, own.costs[kept])
+
+
+def merged(own: FamilyList, more: Sequence[tuple[NDArray[np.int32], NDArray[np.float64]]]) -> FamilyList:
+    """The families of a list and more of them, as parent sets (m, d) of variables, NONE beyond, with their costs; each
+    is there once. O(m d log m)."""
+    if not more:
+        return own
+    tables = [(_table(own), own.costs), *more]
+    width = max(sets.shape[1] for sets, _ in tables)
+    rows = np.concatenate(
+        [np.pad(sets, ((0, 0), (0, width - sets.shape[1])), constant_values=NONE) for sets, _ in tables]
+    )
+    costs = np.concatenate([costs for _, costs in tables])
+    rows.sort(axis=1)
+    order = np.lexsort(rows.T)
+    first = np.append(True, (np.diff(rows[order], axis=0) != 0).any(axis=1))
+    return family_list(rows[order[first]], costs[order[first]])
+
+
+def _table(own: FamilyList) -> NDArray[np.int32]:
+    """The parent sets of a list, one a row and NONE beyond."""
+    sizes = np.diff(own.starts)
+    present = np.arange(int(sizes.max())) < sizes[:, None]
+    table = np.full(present.shape, NONE, np.int32)
+    table[present] = own.parents
+    return table
+
+
 def as_local_scores(
     names: Sequence[str], lists: Sequence[FamilyList], score: str, max_parents: int | None = None
 ) -> LocalScores:
     """The same families as bitmasks, checked. Memory: 8 words(n) bytes for each family."""
     n = len(names)
-    return local_scores(names, [(_varsets(own, n), own.costs) for own in lists], score, max_parents)
+    return local_scores(names, [(varsets_of(own, n), own.costs) for own in lists], score, max_parents)
 
 
-def _varsets(own: FamilyList, variables: int) -> NDArray[np.uint64]:
+def varsets_of(own: FamilyList, variables: int) -> NDArray[np.uint64]:
+    """The parent sets as bitmasks, (m, words)."""
     varsets = np.zeros((own.families, words(variables)), np.uint64)
     family = np.repeat(np.arange(own.families), np.diff(own.starts))
     bits = np.uint64(1) << (own.parents % WORD_BITS).astype(np.uint64)

@@ -144,6 +144,30 @@ def test_a_time_for_each_child_is_kept(dataset):
     assert none.families.families > 1  # the single parents are there
 
 
+def test_what_some_children_overrun_is_taken_from_those_that_follow(dataset, monkeypatch):
+    now, parts = [0.0], []
+
+    def slow(child, problem, effort, memory, halt):
+        parts.append(effort.seconds)
+        now[0] += effort.seconds * (3 if len(parts) <= 20 else 0.5 if len(parts) <= 40 else 1)
+        return without_parents(child, problem)
+
+    monkeypatch.setattr(explore, "clock", lambda: now[0])
+    monkeypatch.setattr(explore, "explore_child", slow)
+    found(exploration(dataset), Effort(until=90.0))
+    assert parts[0] == pytest.approx(1.0)
+    assert parts[20] < 0.6 < parts[-1] < 1.0
+    assert now[0] == pytest.approx(90.0)
+
+
+def test_a_short_exploration_makes_no_room_for_a_long_one(dataset, monkeypatch):
+    rooms, new_closed = [], explore.new_closed
+    monkeypatch.setattr(explore, "new_closed", lambda most, parents: rooms.append(most) or new_closed(most, parents))
+    own = explore.explore_child(4, exploration(dataset), Effort(seconds=0.001), 1 << 34, NOTHING)
+    assert own.ended == SECONDS
+    assert rooms[0] < 90 + explore.FASTEST / 500
+
+
 def test_progress_is_told_child_by_child(dataset):
     told = []
     found(exploration(dataset), Effort(sets=2), observer=told.append)

@@ -246,6 +246,6 @@ def test_the_largest_size_is_what_a_penalty_allows():
     problem = exploration(dataset)
     candidates = find_candidates(0, problem.data, problem.parameter, GO_ON)
     empty = candidates.alone + problem.parameter
-    limit = explore._most_parents(problem, 2, candidates)
+    limit = explore.most_parents(problem, 2, candidates)
     assert problem.parameter * 2**limit < empty <= problem.parameter * 2 ** (limit + 1)
-    assert explore._most_parents(replace(problem, max_parents=3), 2, candidates) == 3
+    assert explore.most_parents(replace(problem, max_parents=3), 2, candidates) == 3

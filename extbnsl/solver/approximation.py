@@ -1,0 +1,320 @@
+"""What an approximation has so far, and when its time is over: what a commit holds and a resume starts from."""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from extbnsl.claims import tolerance
+from extbnsl.compiling import clock
+from extbnsl.errors import ExtbnslError, RunDirectoryError
+from extbnsl.events import Observer, Warned
+from extbnsl.files import names
+from extbnsl.files.arrays import StoredFile, read_arrays
+from extbnsl.files.manifest import Manifest
+from extbnsl.files.shelf import Shelf
+from extbnsl.files.store import Store
+from extbnsl.machine.workers import StopSignal
+from extbnsl.orders.population import OrderedNetwork, Population
+from extbnsl.parents.exhaustive.state import Enumeration
+from extbnsl.parents.exhaustive.stored import StoredEnumeration, read_enumeration, stored_from
+from extbnsl.parents.explored.explore import ALL, MEMORY, SECONDS, SETS, STOPPED, Explored
+from extbnsl.parents.explored.families import FamilyList
+from extbnsl.proof.commits import CountingCheckpoints, Record, sentence
+from extbnsl.solver.states import DONE, EXPLORING, SEARCHING, START
+
+EXPLORED = 0.2  # of the time, after which the exploration is to end
+LATEST = 0.5  # of the time, after which it ends even if some children have had no turn
+COMMIT_SECONDS = 5.0
+COMMIT_PART = 1 / 200  # of the seconds so far, that may be lost where this is more
+ENDED = (ALL, SETS, SECONDS, MEMORY, STOPPED)  # numbered in files
+
+Arrays = Mapping[str, NDArray[Any]]
+
+
+@dataclass(frozen=True)
+class Times:
+    """whole: the seconds that the run may take in all its sessions; end: the moment of `compiling.clock` when they are
+    over; reserve: what scoring and writing the network take of them."""
+
+    whole: float
+    end: float
+    reserve: float = 0.0
+
+    @property
+    def explored(self) -> float:
+        """The moment when the exploration is to be over."""
+        return self.end - (1.0 - EXPLORED) * self.whole
+
+    @property
+    def latest(self) -> float:
+        """The moment when the exploration ends at the latest."""
+        return self.end - (1.0 - LATEST) * self.whole
+
+    @property
+    def searched(self) -> float:
+        """The moment when the search ends."""
+        return self.end - self.reserve
+
+    @property
+    def used(self) -> float:
+        """Seconds that the run has taken so far."""
+        return self.whole - (self.end - clock())
+
+
+@dataclass
+class Approximation:
+    """What is known so far.
+
+    enumeration: how far the families are counted, while that goes on; it may be ahead of `counting`, the one in files.
+    floors: what a family of each child costs at least, in nats, once that is known. known: the children whose
+    exploration has ended, as long as they are needed; fresh: those of them that are in none of `files`. searching:
+    whether the exploration is over; a child that is not known then has the empty set alone. population: where the
+    search stands; orders: the file that has one. best: the best network. bounded: whether the lower bound
+    is as good as it gets. counted: for the statistics. version: of the
+    file that was written last. done: whether the network is final. The others as in a Standing.
+    """
+
+    times: Times
+    enumeration: Enumeration | None = None
+    counting: StoredEnumeration | None = None
+    floors: tuple[float, ...] | None = None
+    known: dict[int, Explored] = field(default_factory=dict)
+    fresh: list[Explored] = field(default_factory=list)
+    files: tuple[StoredFile, ...] = ()
+    searching: bool = False
+    population: Population | None = None
+    orders: StoredFile | None = None
+    best: OrderedNetwork | None = None
+    lower_bound: float = -math.inf
+    bounded: bool = False
+    counted: dict[str, int] = field(default_factory=dict)
+    version: int = 0
+    done: bool = False
+    stages: dict[str, dict[str, float]] = field(default_factory=dict)
+    seconds: float = 0.0
+    cpu_seconds: float = 0.0
+    peak_rss: int = 0
+    peak_disk: int = 0
+
+    @property
+    def phase(self) -> str:
+        if self.done:
+            return DONE
+        return SEARCHING if self.searching else START if self.floors is None and self.counting is None else EXPLORING
+
+    @property
+    def proved(self) -> bool:
+        """Whether no network can be better than the best."""
+        return self.best is not None and self.best.cost <= self.lower_bound + tolerance(self.best.cost)
+
+    def keep(self, own: Explored) -> None:
+        """Know a child."""
+        self.known[own.child] = own
+        self.fresh.append(own)
+
+    def improve(self, network: OrderedNetwork) -> None:
+        """Take the network if it is better."""
+        if self.best is None or network.cost < self.best.cost:
+            self.best = network
+
+    def document(self) -> dict[str, Any]:
+        """The JSON values that a manifest keeps."""
+        best = self.best
+        return {
+            "phase": self.phase,
+            "time": self.times.whole,
+            "used": self.times.used,
+            "upper_bound": math.inf if best is None else best.cost,
+            "lower_bound": self.lower_bound,
+            "bounded": self.bounded,
+            "counting": self.counting and self.counting.document(),
+            "floors": self.floors,
+            "explored": [file.name for file in self.files],
+            "orders": self.orders and self.orders.name,
+            "network": best and {"order": best.order, "parents": best.parents, "cost": best.cost},
+            "counted": self.counted,
+            "version": self.version,
+            "stages": self.stages,
+            "seconds": self.seconds,
+            "cpu_seconds": self.cpu_seconds,
+            "peak_rss": self.peak_rss,
+            "peak_disk": self.peak_disk,
+        }
+
+    def ended(self) -> dict[str, Any]:
+        """Those of a run that is over, which needs no files: the network is among them."""
+        return {**self.document(), "phase": DONE, "counting": None, "explored": [], "orders": None}
+
+
+class ApproximateCommits(CountingCheckpoints[Approximation]):
+    """The commits of an approximation. One that fails costs the checkpoints, not the network."""
+
+    def __init__(
+        self,
+        standing: Approximation,
+        store: Store,
+        record: Record | None,
+        observer: Observer,
+        stop: StopSignal,
+        touched: Callable[[int], None],
+    ) -> None:
+        super().__init__(standing, store, record, observer, stop, touched)
+        self._written = standing.population  # the one in the file of orders
+
+    def pause(self) -> float:
+        """The longer the run, the less a few minutes are: else it would have thousands of files."""
+        self.add_up()
+        return max(COMMIT_SECONDS, COMMIT_PART * self.standing.seconds)
+
+    def stored(self) -> tuple[StoredFile, ...]:
+        """The files of counting, of the children that are known, and of the orders."""
+        standing = self.standing
+        counting = self.stored_counting() if standing.floors is None else ()
+        if standing.fresh:
+            standing.version += 1
+            file = self.store.write(names.explored(standing.version), explored_arrays(standing.fresh))
+            standing.files, standing.fresh = (*standing.files, file), []
+        population = standing.population
+        if population is not None and population is not self._written:
+            standing.version += 1
+            arrays: Arrays = {"orders": population.orders, "states": population.states}
+            standing.orders, self._written = self.store.write(names.orders(standing.version), arrays), population
+        return (*counting, *standing.files, *([] if standing.orders is None else [standing.orders]))
+
+    def commit_if_due(self) -> None:
+        """Commit if it is time."""
+        if self.due():
+            self.commit_or_warn()
+
+    def commit_or_warn(self) -> None:
+        """Commit; if that fails, warn, and go on without commits until the end."""
+        if not self._possible:
+            return
+        try:
+            self.commit()
+        except (ExtbnslError, MemoryError) as error:
+            self._possible = False
+            self.observer(Warned(f"{sentence(error)} The run goes on, but writes no more checkpoints."))
+
+
+def read_approximation(resume: Manifest, times: Times, shelf: Shelf, folder: Path, variables: int) -> Approximation:
+    """What the checkpoint of a run with so many variables keeps; RunDirectoryError if a file is damaged or holds what
+    no run writes."""
+    state, files = resume.state, {file.name: file for file in resume.files}
+    network, floors = state["network"], state["floors"]
+    explored = tuple(files[name] for name in state["explored"])
+    best = None
+    if network is not None:
+        parents = tuple(map(tuple, network["parents"]))
+        best = OrderedNetwork(np.array(network["order"], np.int32), parents, float(network["cost"]))
+    if any(own is not None and len(own) != variables for own in (floors, network and network["order"])):
+        raise _foreign(folder / names.MANIFEST)
+    orders = None if state["orders"] is None else files[state["orders"]]
+    population = None if orders is None or best is None else read_population(folder, orders, best)
+    known = {own.child: own for file in explored for own in read_explored(folder, file, variables)}
+    counting = None if state["counting"] is None else stored_from(state["counting"], files)
+    return Approximation(
+        times=times,
+        enumeration=None if counting is None else read_enumeration(counting, folder, shelf),
+        counting=counting,
+        floors=None if floors is None else tuple(map(float, floors)),
+        known=known,
+        files=explored,
+        searching=state["phase"] in (SEARCHING, DONE),
+        population=population,
+        orders=orders,
+        best=best,
+        lower_bound=-math.inf if state["lower_bound"] is None else float(state["lower_bound"]),
+        bounded=state["bounded"],
+        counted=dict(state["counted"]),
+        version=state["version"],
+        done=state["phase"] == DONE,
+        stages={name: dict(seconds) for name, seconds in state["stages"].items()},
+        **{name: state[name] for name in ("seconds", "cpu_seconds", "peak_rss", "peak_disk")},
+    )
+
+
+def explored_arrays(some: list[Explored]) -> dict[str, NDArray[Any]]:
+    """What is known of some children, one after the other: children int32, ended int8, scored int64 and families int64
+    for each; of each family its size, uint8, and its cost; and all parents, int32."""
+    lists = [own.families for own in some]
+    return {
+        "children": np.array([own.child for own in some], np.int32),
+        "ended": np.array([ENDED.index(own.ended) for own in some], np.int8),
+        "scored": np.array([own.scored for own in some], np.int64),
+        "families": np.array([own.families for own in lists], np.int64),
+        "sizes": np.concatenate([np.diff(own.starts) for own in lists]).astype(np.uint8),
+        "costs": np.concatenate([own.costs for own in lists]),
+        "parents": np.concatenate([own.parents for own in lists]),
+    }
+
+
+def read_explored(folder: Path, file: StoredFile, variables: int) -> list[Explored]:
+    """What a file knows of some of the children; RunDirectoryError if it holds what no run writes."""
+    arrays = read_arrays(folder, file)
+    try:
+        sound = _is_sound(arrays, variables)
+    except (KeyError, TypeError, ValueError):
+        sound = False
+    if not sound:
+        raise _foreign(folder / file.name)
+    firsts = np.concatenate(([0], np.cumsum(arrays["families"])))
+    starts = np.concatenate(([0], np.cumsum(arrays["sizes"], dtype=np.int64)))
+    found = []
+    for k, (child, ended, scored) in enumerate(zip(*(arrays[name].tolist() for name in _OF_CHILD), strict=True)):
+        first, last = firsts[k], firsts[k + 1]
+        own = starts[first : last + 1]
+        families = FamilyList(own - own[0], arrays["parents"][own[0] : own[-1]], arrays["costs"][first:last])
+        found.append(Explored(child, families, scored, ENDED[ended]))
+    return found
+
+
+_OF_CHILD = ("children", "ended", "scored")
+
+
+def _is_sound(arrays: Arrays, variables: int) -> bool:
+    """Whether kernels can take the arrays of a file of explored children."""
+    children, ended, counts = arrays["children"], arrays["ended"], arrays["families"]
+    sizes, costs, parents = arrays["sizes"], arrays["costs"], arrays["parents"]
+    kinds = (children.dtype, ended.dtype, counts.dtype, sizes.dtype, costs.dtype, parents.dtype)
+    return (
+        kinds == (np.int32, np.int8, np.int64, np.uint8, np.float64, np.int32)
+        and children.shape == ended.shape == counts.shape == arrays["scored"].shape == (children.size,)
+        and costs.shape == sizes.shape == (int(counts.sum()),)
+        and parents.shape == (int(sizes.sum(dtype=np.int64)),)
+        and bool((counts >= 1).all() and np.isfinite(costs).all())
+        and _are_below(children, variables)
+        and _are_below(ended, len(ENDED))
+        and _are_below(parents, variables)
+        and not (np.repeat(np.repeat(children, counts), sizes) == parents).any()
+    )
+
+
+def _are_below(numbers: NDArray[Any], most: int) -> bool:
+    return not numbers.size or bool(numbers.min() >= 0 and numbers.max() < most)
+
+
+def read_population(folder: Path, file: StoredFile, best: OrderedNetwork) -> Population:
+    """The population in a file of orders; RunDirectoryError if it holds what no run writes."""
+    arrays, n = read_arrays(folder, file), best.order.size
+    orders, states = arrays.get("orders"), arrays.get("states")
+    if (
+        orders is None
+        or states is None
+        or (orders.dtype, states.dtype) != (np.int32, np.uint64)
+        or orders.shape != (states.size, n)
+        or states.shape != (states.size, 1)
+        or not states.size
+        or not (np.sort(orders, axis=1) == np.arange(n)).all()
+    ):
+        raise _foreign(folder / file.name)
+    return Population(orders, states, best)
+
+
+def _foreign(path: Path) -> RunDirectoryError:
+    return RunDirectoryError(f"{path} does not hold what a run of extbnsl writes; start the run again.")

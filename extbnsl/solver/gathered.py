@@ -1,0 +1,248 @@
+"""The families that a search over orders is given: all of local scores, and those of data that can be found in time.
+
+Of few variables all parent sets are counted, size by size. Of many, each child is explored on its own, the more
+promising parent sets first. Where others could win, the lists grow while they are searched.
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from extbnsl.compiling import clock
+from extbnsl.data import Dataset
+from extbnsl.errors import BudgetError
+from extbnsl.figures import in_full
+from extbnsl.kernels.varsets import WORD_BITS
+from extbnsl.machine.budgets import Deadline, Granted, too_little_memory
+from extbnsl.machine.workers import Workers
+from extbnsl.orders.growing import GrowingLists, lists_of_families
+from extbnsl.orders.parent_lists import ParentLists, lists_of_scores
+from extbnsl.parents.exhaustive.state import Enumeration
+from extbnsl.parents.exhaustive.surviving import Survivors, surviving_families
+from extbnsl.parents.explored.explore import (
+    ALL,
+    MOST_PARENTS,
+    STOPPED,
+    Effort,
+    Exploration,
+    Explored,
+    exploration,
+    explored_families,
+    thread_bytes,
+    without_parents,
+)
+from extbnsl.parents.explored.families import FamilyList, as_local_scores, cheapest, list_of_varsets
+from extbnsl.scores.local import LocalScores
+from extbnsl.scores.score import penalty_of
+from extbnsl.solver.counting_time import CountingTime
+from extbnsl.solver.found import bounds_of_children
+from extbnsl.solver.methods import AUTO, INDEPENDENCE
+from extbnsl.solver.session import Session
+
+PAIRS = 0.25  # of what a child gets, for all pairs of parents, where that does
+SET_SECONDS, RECORD_SECONDS = 2e-6, 2e-9  # to score a pair: for each, and for each record
+FEW_PARENTS = 2  # which can be counted of many variables
+FLOORS = 0.05  # of the time, for what a family of each child costs at least, where that does
+FLOOR_SECONDS = 50e-9  # for each record and variable, at most
+LISTED, LISTED_IN_ALL = 200, 20_000  # families of a child to begin with: so many, more if there are fewer in all
+FAMILY_BYTES = 256  # that a family takes as it is found, in the lists, and while these are made
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """lists: what is to be searched; they grow if others could win. scores: the same families, if no others could."""
+
+    lists: ParentLists | GrowingLists
+    scores: LocalScores | None
+
+
+@dataclass(frozen=True)
+class Known:
+    """What is known of all children, and what a family of each costs at least, in nats."""
+
+    children: Sequence[Explored]
+    least: Sequence[float]
+
+    @property
+    def whole(self) -> int:
+        """The number of children of which no other family could win."""
+        return sum(own.ended == ALL for own in self.children)
+
+
+def gathered_families(problem: Dataset | LocalScores, session: Session) -> Gathered:
+    """The families to be searched; the standing gets what every network costs at least, and for how many of the
+    children there are no others that could win."""
+    if isinstance(problem, Dataset):
+        return _of_data(problem, session)
+    session.standing.searching = True
+    _note([float(costs[0]) for costs in problem.costs], problem.variables, session)
+    return Gathered(lists_of_scores(problem), problem)
+
+
+def _of_data(dataset: Dataset, session: Session) -> Gathered:
+    standing, n = session.standing, dataset.variables
+    selection = INDEPENDENCE if session.methods.selection == AUTO else session.methods.selection
+    whole = 2 if _has_time_for_pairs(dataset, session) else 1
+    setting = exploration(dataset, selection, session.claim.score, session.claim.max_parents, whole)
+    known = _known(dataset, setting, session)
+    _note(known.least, known.whole, session)
+    standing.known.clear()  # the lists have it, and the files
+    families = [own.families for own in known.children]
+    if known.whole == n:
+        return Gathered(lists_of_families(families), _scores(dataset, families, session))
+    return Gathered(GrowingLists(setting, families, _room(dataset, setting, session.granted) // FAMILY_BYTES), None)
+
+
+def _note(least: Iterable[float], whole: int, session: Session) -> None:
+    """Let the standing know what families cost at least, and of how many children all are known."""
+    session.standing.lower_bound = max(session.standing.lower_bound, math.fsum(least))
+    session.standing.counted["explored_whole"] = whole
+
+
+def _scores(dataset: Dataset, families: Sequence[FamilyList], session: Session) -> LocalScores | None:
+    """The families as bitmasks, if these take little of the memory."""
+    size = sum(own.families for own in families) * 8 * (2 + dataset.variables // WORD_BITS)
+    if size > session.granted.memory // 8:
+        return None
+    return as_local_scores(dataset.names, families, session.claim.score, session.claim.max_parents)
+
+
+def _known(dataset: Dataset, setting: Exploration, session: Session) -> Known:
+    """What counting or an exploration finds in its share of the time, or has found."""
+    standing, n = session.standing, dataset.variables
+    if standing.floors is None and (standing.enumeration is not None or _has_time_to_count(dataset, session)):
+        return _counted(dataset, session)
+    explored = _before(setting, session) if standing.searching else _explored(dataset, setting, session)
+    floors = standing.floors or [0.0] * n
+    return Known(explored, [max(least, _proved(own, setting)) for least, own in zip(floors, explored, strict=True)])
+
+
+def _before(setting: Exploration, session: Session) -> list[Explored]:
+    """What was known of all children when the exploration ended."""
+    known = session.standing.known
+    return [known[x] if x in known else without_parents(x, setting) for x in range(setting.data.variables)]
+
+
+def _counted(dataset: Dataset, session: Session) -> Known:
+    """What counting finds in its share of the time; the standing gets it, if the caller has not said stop. A child of
+    which not all was counted is STOPPED, and has the cheapest families."""
+    standing, times = session.standing, session.standing.times
+
+    def on_progress(enumeration: Enumeration) -> None:
+        if not enumeration.done:
+            standing.enumeration = enumeration
+            session.commits.commit_if_due()
+
+    detail = f"{in_full(dataset.variables, 'variable')}, {in_full(dataset.records, 'record')}"
+    with session.stages.stage("scores", detail, times.searched) as summary:
+        time = CountingTime(times.latest, session.stages.observer)
+        with session.workers(times.latest, time.over) as workers:
+            found = surviving_families(
+                dataset, session.claim, workers, session.shelf, time.observe, standing.enumeration, on_progress
+            )
+        kept = in_full(found.scores.families, "parent set")
+        ended = "all" if found.stopped is None else "not all"
+        summary.append(f"{kept} kept, of {found.varsets:,} sets of variables counted, {ended} that there are")
+    known = _known_of(found)
+    if session.stop() is None:
+        for own in known.children:
+            standing.keep(own)
+        standing.floors, standing.enumeration, standing.counting = tuple(known.least), None, None
+        standing.searching = True
+        session.commits.commit_or_warn()
+    return known
+
+
+def _known_of(found: Survivors) -> Known:
+    ended, most = (ALL, None) if found.stopped is None else (STOPPED, _listed(found.scores.variables))
+    lists = [
+        cheapest(list_of_varsets(varsets, costs), most)
+        for varsets, costs in zip(found.scores.parents, found.scores.costs, strict=True)
+    ]
+    return Known([Explored(x, own, own.families, ended) for x, own in enumerate(lists)], found.least.tolist())
+
+
+def _listed(n: int) -> int:
+    """How many families of a child lists begin with, if they grow."""
+    return max(LISTED, LISTED_IN_ALL // n)
+
+
+def _explored(dataset: Dataset, setting: Exploration, session: Session) -> Sequence[Explored]:
+    """What an exploration finds in its share of the time."""
+    standing, times = session.standing, session.standing.times
+    with session.workers(times.latest) as workers:
+        if standing.floors is None:
+            floors = tuple(_floors(dataset, session, workers))
+            standing.floors = floors if session.stop() is None else None  # which may have kept them from being good
+        explored = _explored_by(workers, setting, session, _room(dataset, setting, session.granted))
+    if session.stop() is None:  # what is known of children that were cut short is all that will be known
+        for own in explored:
+            if own.child not in standing.known and own.families.families > 1:
+                standing.keep(own)
+        standing.searching = True
+        session.commits.commit_or_warn()
+    return explored
+
+
+def _explored_by(workers: Workers, setting: Exploration, session: Session, room: int) -> Sequence[Explored]:
+    """What is known of all children after the exploration within so many bytes, or when the workers are stopped."""
+    standing, times, n = session.standing, session.standing.times, setting.data.variables
+    observer = session.stages.observer
+
+    def keep(own: Explored) -> None:
+        standing.keep(own)
+        session.commits.commit_if_due()
+
+    effort = Effort(families=min(room // FAMILY_BYTES // n, _listed(n)), until=times.explored)
+    detail = f"exploring those of {in_full(n, 'variable')}"
+    with session.stages.stage("parents", detail, times.searched) as summary:
+        explored = explored_families(setting, effort, workers, room, dict(standing.known), observer, keep)
+        scored, kept = sum(own.scored for own in explored), sum(own.families.families for own in explored)
+        whole = in_full(sum(own.ended == ALL for own in explored), "child", "children")
+        summary.append(f"{in_full(scored, 'set')} scored, {kept:,} kept; all for {whole}")
+    return explored
+
+
+def _room(dataset: Dataset, setting: Exploration, granted: Granted) -> int:
+    """Bytes for what the threads work on, and as many for the families; BudgetError if they do not do."""
+    n, threads = dataset.variables, granted.threads
+    data = dataset.codes.nbytes + sum(array.nbytes for array in setting.data)
+    needed = max(n * FAMILY_BYTES, threads * max(thread_bytes(setting.data), n * n // 8))
+    room = (granted.memory - data) // 2
+    if room < needed:
+        raise BudgetError(too_little_memory("Exploring parent sets", data + 2 * needed, granted.memory, threads))
+    return room
+
+
+def _proved(own: Explored, setting: Exploration) -> float:
+    """What a family of the child costs at least, in nats, as its exploration proves; zero if it did not end.
+
+    Larger sets than any that are explored cost at least their penalty: of constants, which have one state, nothing is
+    gained.
+    """
+    if own.ended != ALL:
+        return 0.0
+    beyond = penalty_of(setting.parameter, int(setting.data.arities[own.child]), 2.0 ** (MOST_PARENTS + 1))
+    return min(float(own.families.costs[0]), beyond)
+
+
+def _floors(dataset: Dataset, session: Session, workers: Workers) -> Sequence[float]:
+    """What a family of each child costs at least, as good as a small share of the time affords."""
+    estimated = FLOOR_SECONDS * dataset.records * dataset.variables / workers.threads
+    if estimated <= FLOORS * Deadline(session.standing.times.end).remaining():
+        return bounds_of_children(dataset, session.claim, workers)
+    return [0.0] * dataset.variables
+
+
+def _has_time_to_count(dataset: Dataset, session: Session) -> bool:
+    """Whether counting is worth being tried: of few variables, or where few parents are allowed."""
+    most = session.claim.max_parents
+    few = dataset.variables <= WORD_BITS or (most is not None and most <= FEW_PARENTS)
+    return session.methods.selection == AUTO and few and _has_time_for_pairs(dataset, session)
+
+
+def _has_time_for_pairs(dataset: Dataset, session: Session) -> bool:
+    """Whether all pairs of parents of a child can be scored in a share of its time."""
+    left = max(0.0, session.standing.times.explored - clock())
+    needed = dataset.variables**2 / 2 * (SET_SECONDS + RECORD_SECONDS * dataset.records)
+    return needed <= PAIRS * left * session.granted.threads / dataset.variables

@@ -1,0 +1,361 @@
+"""An approximation that is killed, stopped or loses its files at any moment: it goes on from its last commit."""
+
+import json
+import math
+import os
+import random
+from dataclasses import replace
+
+import naive
+import numpy as np
+import pytest
+from cases import random_dataset, random_families, scores_of
+from disk import Killed
+from patching import patch_everywhere
+from survival import SharedDisk, arrays
+
+import extbnsl.proof.commits
+from extbnsl.claims import Claim
+from extbnsl.errors import BudgetError, RunDirectoryError
+from extbnsl.events import Committed, IncumbentFound, StageAdvanced, StageStarted, Warned
+from extbnsl.files import manifest as manifests
+from extbnsl.files.names import MANIFEST
+from extbnsl.machine.budgets import Budgets
+from extbnsl.solver import approximate, approximation
+from extbnsl.solver.approximate import approximate_network
+from extbnsl.solver.counting_time import CountingTime
+from extbnsl.solver.methods import ApproximateMethods
+from extbnsl.solver.place import Place
+from extbnsl.solver.states import read_state
+from extbnsl.verify.verdict import verify
+
+LONG = 600.0
+EXPLORING, COUNTING = ApproximateMethods("independence"), ApproximateMethods("auto")
+
+
+@pytest.fixture(autouse=True)
+def _often(monkeypatch):
+    """A commit at every chance, rounds that find little, and no waiting for the disk."""
+    monkeypatch.setattr(approximation, "COMMIT_SECONDS", -1.0)
+    monkeypatch.setattr(approximation, "COMMIT_PART", 0.0)
+    monkeypatch.setattr(extbnsl.proof.commits, "COMMIT_SHARE", math.inf)
+    monkeypatch.setattr(os, "fsync", lambda descriptor: None)
+    patch_everywhere(monkeypatch, "orders.population", "NUMBER", 2)
+
+
+@pytest.fixture(scope="module")
+def dataset():
+    return random_dataset(np.random.default_rng(12), 9, 150)
+
+
+def session(folder, problem, time=LONG, methods=EXPLORING, **how):
+    """Go on from the checkpoint in `folder`, or begin if there is none."""
+    resume = read_state(folder) if (folder / MANIFEST).exists() else None
+    budgets = Budgets(threads=1, time_limit=time, memory=1 << 30)
+    return approximate_network(problem, methods=methods, budgets=budgets, place=Place(folder, resume=resume), **how)
+
+
+def state(folder):
+    return json.loads((folder / MANIFEST).read_text())["state"]
+
+
+def committed(folder):
+    """What the best network costs of which the checkpoint knows."""
+    known = state(folder)["upper_bound"] if (folder / MANIFEST).exists() else None
+    return math.inf if known is None else known
+
+
+@pytest.fixture(scope="module", params=[EXPLORING, COUNTING], ids=lambda methods: methods.selection)
+def methods(request):
+    """Both ways of finding families."""
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def undisturbed(dataset, methods, tmp_path_factory):
+    """The result, and how often it writes, of a run that nothing happens to."""
+    disk = SharedDisk(tmp_path_factory.mktemp("undisturbed"))
+    with pytest.MonkeyPatch.context() as patch, disk.watch():
+        patch.setattr(approximation, "COMMIT_SECONDS", -1.0)
+        patch.setattr(extbnsl.proof.commits, "COMMIT_SHARE", math.inf)
+        result = session(disk.root, dataset, methods=methods)
+    assert not arrays(disk.root)
+    assert state(disk.root)["phase"] == "done"
+    return result, disk.calls
+
+
+def assert_ends_well(folder, dataset, methods, whole):
+    """A session ends with a network that costs no more than the one in the checkpoint, and leaves nothing behind."""
+    before = committed(folder)
+    result = session(folder, dataset, methods=methods)
+    assert result.status == "heuristic"
+    assert result.cost <= before + 1e-9
+    assert result.cost == pytest.approx(whole.cost, rel=1e-9)
+    assert result.lower_bound == pytest.approx(whole.lower_bound, rel=1e-9)
+    assert result.stats["explored_whole"] == whole.stats["explored_whole"]
+    assert verify(result.document(), dataset).findings == ()
+    assert not arrays(folder)
+    assert state(folder)["phase"] == "done"
+
+
+@pytest.mark.parametrize("after", [False, True])
+@pytest.mark.parametrize("step", [7, pytest.param(1, marks=pytest.mark.slow)])
+def test_killed_at_any_call(dataset, methods, undisturbed, tmp_path, after, step):
+    whole, calls = undisturbed
+    for call in range(1, calls + 1, step):
+        disk = SharedDisk(tmp_path / str(call))
+        disk.root.mkdir()
+        with pytest.raises(Killed), disk.crash_at(call, after):
+            session(disk.root, dataset, methods=methods)
+        assert_ends_well(disk.root, dataset, methods, whole)
+
+
+@pytest.mark.parametrize("step", [11, pytest.param(2, marks=pytest.mark.slow)])
+def test_power_lost_at_any_call(dataset, methods, undisturbed, tmp_path, step):
+    whole, calls = undisturbed
+    rng = random.Random(step)
+    for call in range(2, calls + 1, step):
+        disk = SharedDisk(tmp_path / str(call))
+        disk.root.mkdir()
+        with pytest.raises(Killed), disk.crash_at(call):
+            session(disk.root, dataset, methods=methods)
+        disk.lose_power(rng)
+        assert_ends_well(disk.root, dataset, methods, whole)
+
+
+def kill_when(reached):
+    """An observer that kills the process at the first commit after something is reached."""
+    seen = []
+
+    def observe(event):
+        if reached(event):
+            seen.append(event)
+        if seen and isinstance(event, Committed):
+            raise Killed
+
+    return observe
+
+
+def test_children_that_are_known_are_not_explored_again(dataset, tmp_path):
+    some = lambda event: isinstance(event, StageAdvanced) and event.stage == "parents" and event.done == 4  # noqa: E731
+    with pytest.raises(Killed):
+        session(tmp_path, dataset, observer=kill_when(some))
+    assert state(tmp_path)["phase"] == "parents"
+    told = []
+    session(tmp_path, dataset, observer=told.append)
+    assert [event.done for event in told if isinstance(event, StageAdvanced)] == list(range(5, 10))
+
+
+def test_counting_goes_on_from_where_it_was(dataset, tmp_path):
+    deep = lambda event: isinstance(event, StageAdvanced) and event.level == 2  # noqa: E731
+    told = []
+    with pytest.raises(Killed):
+        session(tmp_path, dataset, methods=COUNTING, observer=kill_when(deep))
+    assert state(tmp_path)["phase"] == "parents"
+    assert state(tmp_path)["counting"]["enumeration"]["complete_to"] >= 1
+    result = session(tmp_path, dataset, methods=COUNTING, observer=told.append)
+    assert min(event.level for event in told if isinstance(event, StageAdvanced) and event.level is not None) >= 2
+    assert result.stats["explored_whole"] == dataset.variables
+
+
+def test_where_counting_is_given_up_the_lists_grow(dataset, tmp_path, monkeypatch):
+    """From what was counted, also in the next session."""
+    monkeypatch.setattr(CountingTime, "over", lambda time: True)
+    stopped(tmp_path, dataset, COUNTING)
+    assert state(tmp_path)["counting"] is None
+    told = []
+    result = session(tmp_path, dataset, methods=COUNTING, observer=told.append)
+    assert not arrays(tmp_path)
+    assert "scores" not in [event.stage for event in told if isinstance(event, StageStarted)]
+    assert result.stats["explored_whole"] == 0
+    best = naive.optimal_cost_dp(9, naive.best_scores(naive.all_local_scores(dataset.codes, dataset.arities)))
+    assert result.cost == pytest.approx(best, rel=1e-9)
+    assert result.lower_bound < best
+
+
+def test_a_search_goes_on_from_its_orders_and_its_time(dataset, tmp_path, monkeypatch):
+    seeds, search = [], approximate.search_lists
+    searching = lambda event: isinstance(event, StageStarted) and event.stage == "incumbent"  # noqa: E731
+    with pytest.raises(Killed):
+        session(tmp_path, dataset, time=100.0, observer=kill_when(searching))
+    before = state(tmp_path)
+    assert (before["phase"], before["time"]) == ("orders", 100.0)
+    assert 0 < before["used"] < 50
+    monkeypatch.setattr(
+        approximate, "search_lists", lambda *given, **how: seeds.append(given[2]) or search(*given, **how)
+    )
+    told = []
+    result = session(tmp_path, dataset, time=100.0 - before["used"], observer=told.append)
+    assert seeds[0].orders.shape == (8, 9)
+    assert seeds[0].best.cost == before["upper_bound"]
+    assert not [event for event in told if isinstance(event, StageAdvanced)]
+    assert state(tmp_path)["time"] == pytest.approx(100.0)
+    assert result.stats["seconds"] > before["seconds"]
+
+
+def test_a_stop_commits_and_the_rest_of_the_time_is_used_later(dataset, methods, undisturbed, tmp_path, monkeypatch):
+    monkeypatch.setattr(approximate, "GRACE", 0.3)
+    told = []
+    stop = lambda: "interrupted" if sum(isinstance(e, StageAdvanced) for e in told) >= 3 else None  # noqa: E731
+    first = session(tmp_path, dataset, methods=methods, observer=told.append, stop=stop)
+    assert first.status == "interrupted"
+    assert verify(first.document(), dataset).findings == ()
+    assert (state(tmp_path)["status"], state(tmp_path)["phase"]) == ("interrupted", "parents")
+    assert committed(tmp_path) == pytest.approx(first.cost, rel=1e-9)
+    assert arrays(tmp_path)
+    assert_ends_well(tmp_path, dataset, methods, undisturbed[0])
+
+
+def test_a_better_network_of_before_is_kept(dataset, tmp_path):
+    """Whatever a later session finds: here it begins with random orders and has no time to improve them."""
+    costs = []
+    better = lambda event: isinstance(event, IncumbentFound) and len(costs.append(event.cost) or costs) > 1  # noqa: E731
+    with pytest.raises(Killed):
+        session(tmp_path, dataset, observer=kill_when(better))
+    before = committed(tmp_path)
+    assert before == costs[-1] < costs[0]
+    rewritten(tmp_path, orders=None)
+    told = []
+    result = session(tmp_path, dataset, time=1e-9, observer=told.append)
+    assert [event.cost for event in told if isinstance(event, IncumbentFound)] == [before]
+    assert result.cost == pytest.approx(before, rel=1e-12)
+    assert verify(result.document(), dataset).findings == ()
+
+
+@pytest.mark.parametrize("call", range(1, 30, 4))
+def test_local_scores_survive_too(tmp_path, call):
+    scores = scores_of(random_families(np.random.default_rng(5), 7))
+    (tmp_path / "whole").mkdir()
+    (tmp_path / "killed").mkdir()
+    whole = session(tmp_path / "whole", scores)
+    disk = SharedDisk(tmp_path / "killed")
+    with pytest.raises(Killed), disk.crash_at(call):
+        session(disk.root, scores)
+    again = session(disk.root, scores)
+    assert (again.cost, again.lower_bound) == (whole.cost, whole.lower_bound)
+    assert not arrays(disk.root)
+
+
+def test_a_full_disk_costs_the_checkpoints_and_not_the_network(dataset, methods, undisturbed, tmp_path, monkeypatch):
+    told = []
+
+    def full(folder, name, arrays, **how):
+        raise BudgetError("The disk is full.")
+
+    monkeypatch.setattr(extbnsl.files.store, "write_arrays", full)
+    result = session(tmp_path, dataset, methods=methods, observer=told.append)
+    assert result.cost == pytest.approx(undisturbed[0].cost, rel=1e-9)
+    assert [event.message for event in told if isinstance(event, Warned)] == [
+        "The disk is full. The run goes on, but writes no more checkpoints."
+    ]
+    assert state(tmp_path)["phase"] == "done"
+
+
+def stopped(folder, dataset, methods=EXPLORING):
+    """A run that was killed while it searched."""
+    searching = lambda event: isinstance(event, StageStarted) and event.stage == "incumbent"  # noqa: E731
+    with pytest.raises(Killed):
+        session(folder, dataset, methods=methods, observer=kill_when(searching))
+
+
+def test_another_problem_or_method_is_refused(dataset, tmp_path):
+    stopped(tmp_path, dataset)
+    with pytest.raises(RunDirectoryError, match="The data are not those"):
+        session(tmp_path, random_dataset(np.random.default_rng(1), 9, 150))
+    with pytest.raises(RunDirectoryError, match="max_parents = None, not 2"):
+        session(tmp_path, dataset, claim=Claim(max_parents=2))
+    with pytest.raises(RunDirectoryError, match="search = memetic, not obs"):
+        session(tmp_path, dataset, methods=replace(EXPLORING, search="obs"))
+
+
+@pytest.mark.parametrize("name", ["explored-", "orders-"])
+def test_a_damaged_file_is_refused(dataset, tmp_path, name):
+    stopped(tmp_path, dataset)
+    file = min(path for path in tmp_path.iterdir() if path.name.startswith(name))
+    data = bytearray(file.read_bytes())
+    data[len(data) // 2] ^= 1
+    file.write_bytes(data)
+    with pytest.raises(RunDirectoryError, match="is damaged"):
+        session(tmp_path, dataset)
+
+
+def rewritten(folder, **changes):
+    """Another state in its place, with a checksum that holds."""
+    document = json.loads((folder / MANIFEST).read_text())
+    del document["checksum"]
+    document["state"] |= changes
+    (folder / MANIFEST).write_bytes(manifests._sealed(document))
+
+
+@pytest.mark.parametrize(
+    ("changes", "place"),
+    [
+        ({"explored": ["../secret.h5"]}, "files"),
+        ({"explored": ["explored-99.h5"]}, "files"),
+        ({"orders": "scores.h5"}, "files"),
+        ({"counting": {"enumeration": {}, "families": ["../x.h5"], "arrays": [], "lengths": {}}}, "files"),
+        ({"bounded": 1}, "bounded"),
+        ({"phase": "search"}, "phase"),
+        ({"time": None}, "time"),
+        ({"used": "0"}, "used"),
+        ({"floors": [0.0, None]}, "floors.1"),
+        ({"network": {"order": [0]}}, "network.parents"),
+        ({"network": {"order": [0, 0], "parents": [[], []], "cost": 1.0}}, "network"),
+        ({"network": {"order": [0, 1], "parents": [[1], []], "cost": 1.0}}, "network"),
+        ({"network": {"order": [0, 1], "parents": [[], [2]], "cost": 1.0}}, "network"),
+        ({"network": {"order": [0, 1], "parents": [[]], "cost": 1.0}}, "network"),
+        ({"methods": {"selection": "independence", "search": "memetic", "seed": 0, "more": 1}}, "methods.more"),
+        ({"methods": {"selection": "best", "search": "memetic", "seed": 0}}, "methods.selection"),
+        ({"counted": {"parent_sets": -1}}, "counted.parent_sets"),
+        ({"search": None}, "search"),
+        ({"kind": "other"}, "search"),
+    ],
+)
+def test_a_manifest_that_no_run_writes_is_refused_at_the_place(dataset, tmp_path, changes, place):
+    stopped(tmp_path, dataset)
+    rewritten(tmp_path, **changes)
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    with pytest.raises(RunDirectoryError) as failure:
+        session(tmp_path, dataset)
+    if changes != {"kind": "other"}:
+        assert f"(at 'state.{place}')" in str(failure.value)
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+
+
+def test_a_network_of_other_variables_is_refused(dataset, tmp_path):
+    stopped(tmp_path, dataset)
+    rewritten(tmp_path, network={"order": [0, 1], "parents": [[], []], "cost": 1.0})
+    with pytest.raises(RunDirectoryError, match=r"manifest\.json does not hold what a run of extbnsl writes"):
+        session(tmp_path, dataset)
+
+
+@pytest.mark.parametrize(
+    ("kind", "change"),
+    [
+        ("explored", lambda arrays: arrays | {"parents": arrays["parents"] + np.int32(9)}),
+        ("explored", lambda arrays: arrays | {"parents": arrays["parents"][:-1]}),
+        ("explored", lambda arrays: arrays | {"parents": arrays["parents"] * 0 + arrays["children"][0]}),
+        ("explored", lambda arrays: arrays | {"children": arrays["children"] - np.int32(9)}),
+        ("explored", lambda arrays: arrays | {"ended": arrays["ended"] + np.int8(9)}),
+        ("explored", lambda arrays: arrays | {"costs": arrays["costs"] * np.nan}),
+        ("explored", lambda arrays: arrays | {"families": arrays["families"] + 1}),
+        ("explored", lambda arrays: {name: array for name, array in arrays.items() if name != "sizes"}),
+        ("explored", lambda arrays: arrays | {"costs": arrays["costs"].astype(np.float32)}),
+        ("orders", lambda arrays: arrays | {"orders": arrays["orders"] * 0}),
+        ("orders", lambda arrays: arrays | {"orders": arrays["orders"][:, :-1]}),
+        ("orders", lambda arrays: arrays | {"states": arrays["states"][:0]}),
+        ("orders", lambda arrays: {"orders": arrays["orders"]}),
+    ],
+)
+def test_arrays_that_no_run_writes_are_refused_before_kernels_take_them(dataset, tmp_path, monkeypatch, kind, change):
+    """The checksum of a forged file may well be right."""
+    stopped(tmp_path, dataset)
+    read = approximation.read_arrays
+
+    def forged(folder, file):
+        arrays = read(folder, file)
+        return change(arrays) if file.name.startswith(kind) else arrays
+
+    monkeypatch.setattr(approximation, "read_arrays", forged)
+    with pytest.raises(RunDirectoryError, match=rf"{kind}-\d+\.h5 does not hold what a run of extbnsl writes"):
+        session(tmp_path, dataset)
