@@ -118,7 +118,7 @@ def _standing(
     whole = used + granted.time_limit
     records = problem.records if isinstance(problem, Dataset) else 0
     reserve = problem.variables * (records * CELL_SECONDS + VARIABLE_SECONDS)
-    times = Times(whole, granted.deadline().at, min(reserve, RESERVE * whole))
+    times = Times(whole, granted.deadline().at, min(reserve, RESERVE * whole), min(granted.spent, granted.time_limit))
     if place.resume is None:
         return Approximation(times)
     return read_approximation(place.resume, times, shelf, store.folder, problem.variables)
