@@ -43,6 +43,7 @@ CHUNK_NS = 2e9  # of improvement, of one thread, after which a run may be stoppe
 LOOK_NS = 2e7  # what it costs to see what a round has brought, by another trial
 FEWEST_ROUNDS, STALE = 8, 0.99  # so many rounds that leave such a share of the gap are not followed by twice as many
 PROBE_ITERATIONS = 60  # about how many a probe takes
+SOLUTIONS = 8  # of a program, of which one is made a network
 MOST_LEFT = 0.5  # of the families, that a program for a piece that cannot be searched goes on with
 MOST_ITERATIONS = 1 << 30  # of the simplex method
 FAMILY_NS = 3e3  # that a linear program takes for each family before its first iteration
@@ -215,9 +216,13 @@ class _Turns:
         return polished(state.families, begun, goal, effort, self._context.workers, on_turn)
 
     def _hear_solution(self, state: Bounding, support: Support, last: bool) -> None:
-        """Let the first, the second, the fourth ... and the last solution be made a network: most differ by little."""
+        """Let the first, the second, the fourth ... and the last solution be made a network: most differ by little.
+
+        Where no search follows that finds one, every few of them.
+        """
         self._solutions += 1
-        if last or self._solutions.bit_count() == 1:
+        often = self._solutions % SOLUTIONS == 0 and not _may_be_searched(state)
+        if last or often or self._solutions.bit_count() == 1:
             limit = self._on_solution(state, support)
             self._limit = self._limit if limit is None else min(self._limit, limit)
 

@@ -80,3 +80,19 @@ def test_where_no_search_is_possible_bounds_go_on_at_the_root(monkeypatch):
     assert large
     assert all(goal.share == ROOT != LACKING and goal.left > 0.0 for goal in large)
     assert all(some == 0 for n, some in rounds if n > 64)
+
+
+def test_where_no_search_is_possible_more_solutions_are_made_networks(monkeypatch):
+    make_incumbents_poor(monkeypatch)
+    heard = []
+
+    def record(*given):
+        heard[-1] += 1
+        return False
+
+    monkeypatch.setattr("extbnsl.proof.prove.find_better_rounded", record)
+    for every in (1, 1 << 30):
+        monkeypatch.setattr("extbnsl.proof.bounding.SOLUTIONS", every)
+        heard.append(0)
+        solve(unsearchable(range(10)), threads=1)
+    assert heard[0] > heard[1] > 0
