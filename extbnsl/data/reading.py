@@ -40,7 +40,7 @@ class Reading:
     def check_time(self, path: str | PathLike[str]) -> None:
         """Raise BudgetError if the time is up."""
         if self.deadline.passed():
-            raise BudgetError(f"The time limit passed while {path} was read: give a longer --time-limit.")
+            raise BudgetError(f"The time limit passed while {path} was read: give a longer one.")
 
     def check_memory(self, path: str | PathLike[str], needed: int, so_far: str) -> None:
         """Raise BudgetError if what has been read so far is certain to need more bytes than the memory has."""

@@ -102,7 +102,7 @@ class Bounding:
         assert all(costs.size for costs in self.left.costs), "otherwise it is proved"
 
 
-OnStep = Callable[[Bounding], None]
+OnStep = Callable[[Bounding], float]
 OnSolution = Callable[[Bounding, Support], float | None]
 
 
@@ -110,15 +110,16 @@ def find_guide(
     begun: Bounding,
     limit: float,
     context: Context,
-    on_step: OnStep = lambda reached: None,
+    on_step: OnStep = lambda reached: math.inf,
     on_solution: OnSolution = lambda reached, support: None,
     thorough: bool = False,
 ) -> Guided:
     """Prove that no network over the piece costs less than `limit`, take it apart, or find what guides its search.
 
     thorough: whether what is dear may be done, if it saves more. on_step gets how far it is after each step and within
-    the long ones; on_solution some solutions of linear programs: if it makes a better network of one, it returns the
-    limit that is to hold from then on. Deterministic for a seed, whatever the threads and budgets; only the groups of
+    the long ones, and returns the gap of the whole problem that is proved then, in nats; on_solution gets some
+    solutions of linear programs: if it makes a better network of one, it returns the limit that is to hold from then
+    on. Deterministic for a seed, whatever the threads and budgets; only the groups of
     pattern databases alone are smaller where memory is short. Raises Stopped, and what on_step raises.
     """
     needed = multipliers_bytes(begun.left.costs, begun.left.size, context.workers.threads)
@@ -201,9 +202,8 @@ class _Turns:
         """What a linear program makes of the multipliers, with the effort of the turn; each turn of it is a step."""
 
         def on_turn(found: Polished) -> None:
-            gap = self._limit - (found.multipliers if share == ROOT else state.reached).root
+            gap = self._on_step(reached(state, found))  # what is told is what a stop leaves
             self._tell(0 if found.cuts is None else len(found.cuts), 0, f"cuts, gap {gap:.3f}")
-            self._on_step(reached(state, found))
             if share == ROOT and found.support is not None:
                 self._hear_solution(state, found.support, found.optimal)
 

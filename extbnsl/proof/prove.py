@@ -132,12 +132,13 @@ class _Proving:
         begun = search.bounding or Bounding(piece.left, piece.multipliers)
         passes = _Passes(search)
 
-        def on_step(reached: Bounding) -> None:
+        def on_step(reached: Bounding) -> float:
             bounded = bounded_pieces(pieces, at, reached)
             raise_bound(k, lower_bound(bounded), self._standing)
             known = passes.with_those_of(reached.passes)
             self._standing.search = replace(search, pieces=bounded, bounding=reached, passes=known, file=None, lists=())
             commit_if_due(self._commits)
+            return self._standing.upper_bound - self._standing.lower_bound
 
         def on_solution(reached: Bounding, support: Support) -> float | None:
             now = replace(search, pieces=bounded_pieces(pieces, at, reached))

@@ -15,8 +15,6 @@ from extbnsl.kernels.compiler import cache_warning
 from extbnsl.machine.budgets import Budgets, Deadline, Granted
 from extbnsl.machine.workers import StopSignal, never
 from extbnsl.networks.network import Network
-from extbnsl.orders.growing import GrowingLists
-from extbnsl.orders.parent_lists import ParentLists
 from extbnsl.orders.population import Population, search_lists
 from extbnsl.proof.commits import Record
 from extbnsl.proof.stages import Stages
@@ -140,20 +138,20 @@ def _result(problem: Dataset | LocalScores, status: str, session: Session) -> Re
 def _searched(gathered: Gathered, session: Session) -> None:
     """Search orders until the time is over, the caller says stop, or the network is proved to be optimal; the standing
     gets the best network."""
-    lists, standing = gathered.lists, session.standing
-    rounds = FEW_ROUNDS if lists.variables <= FEW_VARIABLES else None
+    standing = session.standing
+    rounds = FEW_ROUNDS if gathered.lists.variables <= FEW_VARIABLES else None
     end = standing.times.searched
     if session.stop() is not None:
         session, end = replace(session, stop=never), min(end, clock() + GRACE)
     elif gathered.scores is not None and not standing.bounded:
         if standing.best is None:
-            _search(lists, 1, end, session)
+            _search(gathered, 1, end, session)
         _raise_bound(gathered.scores, session)
     if standing.best is None or (session.stop() is None and not standing.proved):
-        _search(lists, rounds, end, session)
+        _search(gathered, rounds, end, session)
 
 
-def _search(lists: ParentLists | GrowingLists, rounds: int | None, end: float, session: Session) -> None:
+def _search(gathered: Gathered, rounds: int | None, end: float, session: Session) -> None:
     """Search orders by so many rounds, or until the moment `end`."""
     standing, methods, stages = session.standing, session.methods, session.stages
 
@@ -161,15 +159,16 @@ def _search(lists: ParentLists | GrowingLists, rounds: int | None, end: float, s
         standing.improve(population.best)
         if standing.searching:
             standing.population = population
+            standing.fresh |= gathered.grown()
             session.commits.commit_if_due()
 
-    detail = f"searching orders of {in_full(lists.variables, 'variable')}"
+    detail = f"searching orders of {in_full(gathered.lists.variables, 'variable')}"
     with (
         session.workers(end, lambda: standing.proved) as workers,
         stages.stage("incumbent", detail, end) as summary,
     ):
         best = search_lists(
-            lists,
+            gathered.lists,
             workers,
             standing.population or methods.seed,
             session.tell,
@@ -177,8 +176,7 @@ def _search(lists: ParentLists | GrowingLists, rounds: int | None, end: float, s
             rounds=rounds,
             on_round=keep,
         )
-        searched = lists.lists if isinstance(lists, GrowingLists) else lists
-        standing.counted["parent_sets"] = searched.costs.size
+        standing.counted["parent_sets"] = gathered.searched.costs.size
         summary.append(f"cost {best.cost:.6f}, gap {format_gap(standing.lower_bound, best.cost)}")
 
 

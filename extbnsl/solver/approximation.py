@@ -72,11 +72,11 @@ class Approximation:
 
     enumeration: how far the families are counted, while that goes on; it may be ahead of `counting`, the one in files.
     floors: what a family of each child costs at least, in nats, once that is known. known: the children whose
-    exploration has ended, as long as they are needed; fresh: those of them that are in none of `files`. searching:
-    whether the exploration is over; a child that is not known then has the empty set alone. population: where the
-    search stands; orders: the file that has one. best: the best network. bounded: whether the lower bound
-    is as good as it gets. counted: for the statistics. version: of the
-    file that was written last. done: whether the network is final. The others as in a Standing.
+    exploration has ended, as long as they are needed; fresh: what is known of children and in none of the files yet;
+    files: where each child is, those in earlier files first. searching: whether the exploration is over; a child that
+    is not known then has the empty set alone. population: where the search stands; orders: the file that has one. best:
+    the best network. bounded: whether the lower bound is as good as it gets. counted: for the statistics. version: of
+    the file that was written last. done: whether the network is final. The others as in a Standing.
     """
 
     times: Times
@@ -84,8 +84,8 @@ class Approximation:
     counting: StoredEnumeration | None = None
     floors: tuple[float, ...] | None = None
     known: dict[int, Explored] = field(default_factory=dict)
-    fresh: list[Explored] = field(default_factory=list)
-    files: tuple[StoredFile, ...] = ()
+    fresh: dict[int, Explored] = field(default_factory=dict)
+    files: dict[int, StoredFile] = field(default_factory=dict)
     searching: bool = False
     population: Population | None = None
     orders: StoredFile | None = None
@@ -112,10 +112,14 @@ class Approximation:
         """Whether no network can be better than the best."""
         return self.best is not None and self.best.cost <= self.lower_bound + tolerance(self.best.cost)
 
+    @property
+    def explored(self) -> tuple[StoredFile, ...]:
+        """The files of children, without those of which all children are in later ones."""
+        return tuple({file.name: file for file in self.files.values()}.values())
+
     def keep(self, own: Explored) -> None:
         """Know a child."""
-        self.known[own.child] = own
-        self.fresh.append(own)
+        self.known[own.child] = self.fresh[own.child] = own
 
     def improve(self, network: OrderedNetwork) -> None:
         """Take the network if it is better."""
@@ -134,7 +138,7 @@ class Approximation:
             "bounded": self.bounded,
             "counting": self.counting and self.counting.document(),
             "floors": self.floors,
-            "explored": [file.name for file in self.files],
+            "explored": [file.name for file in self.explored],
             "orders": self.orders and self.orders.name,
             "network": best and {"order": best.order, "parents": best.parents, "cost": best.cost},
             "counted": self.counted,
@@ -177,14 +181,16 @@ class ApproximateCommits(CountingCheckpoints[Approximation]):
         counting = self.stored_counting() if standing.floors is None else ()
         if standing.fresh:
             standing.version += 1
-            file = self.store.write(names.explored(standing.version), explored_arrays(standing.fresh))
-            standing.files, standing.fresh = (*standing.files, file), []
+            fresh = list(standing.fresh.values())
+            file = self.store.write(names.explored(standing.version), explored_arrays(fresh))
+            before = {child: held for child, held in standing.files.items() if child not in standing.fresh}
+            standing.files, standing.fresh = before | dict.fromkeys(standing.fresh, file), {}
         population = standing.population
         if population is not None and population is not self._written:
             standing.version += 1
             arrays: Arrays = {"orders": population.orders, "states": population.states}
             standing.orders, self._written = self.store.write(names.orders(standing.version), arrays), population
-        return (*counting, *standing.files, *([] if standing.orders is None else [standing.orders]))
+        return (*counting, *standing.explored, *([] if standing.orders is None else [standing.orders]))
 
     def commit_if_due(self) -> None:
         """Commit if it is time."""
@@ -216,7 +222,12 @@ def read_approximation(resume: Manifest, times: Times, shelf: Shelf, folder: Pat
         raise _foreign(folder / names.MANIFEST)
     orders = None if state["orders"] is None else files[state["orders"]]
     population = None if orders is None or best is None else read_population(folder, orders, best)
-    known = {own.child: own for file in explored for own in read_explored(folder, file, variables)}
+    known: dict[int, Explored] = {}
+    held: dict[int, StoredFile] = {}
+    for file in explored:
+        for own in read_explored(folder, file, variables):
+            held.pop(own.child, None)
+            known[own.child], held[own.child] = own, file
     counting = None if state["counting"] is None else stored_from(state["counting"], files)
     return Approximation(
         times=times,
@@ -224,7 +235,7 @@ def read_approximation(resume: Manifest, times: Times, shelf: Shelf, folder: Pat
         counting=counting,
         floors=None if floors is None else tuple(map(float, floors)),
         known=known,
-        files=explored,
+        files=held,
         searching=state["phase"] in (SEARCHING, DONE),
         population=population,
         orders=orders,

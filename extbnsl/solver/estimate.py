@@ -198,10 +198,15 @@ class _Trying:
         reached = [Bounding(pieces[at].left, pieces[at].multipliers)]
         found, standing = None, self._commits.standing
         whose = piece_sizes(pieces, at, self._k, standing)
+
+        def on_step(bounding: Bounding) -> float:
+            reached.append(bounding)
+            return math.inf  # an estimate tells nobody
+
         until = _until(Deadline.after(BOUND_SHARE * share), context.workers.stop, context)
         with contextlib.suppress(Stopped), until as limited, context.stages.stage("bounds", whose) as summary:
             summary.append(whose)
-            found = find_guide(reached[0], search.limit, limited, reached.append, thorough=search.tried)
+            found = find_guide(reached[0], search.limit, limited, on_step, thorough=search.tried)
             pieces = pieces if found.proved else guided_pieces(pieces, at, found)
             raise_bound(self._k, lower_bound(pieces), standing)
             summary += bounds_told(pieces, found, search.limit, standing)

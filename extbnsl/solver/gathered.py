@@ -6,7 +6,7 @@ promising parent sets first. Where others could win, the lists grow while they a
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from extbnsl.compiling import clock
 from extbnsl.data import Dataset
@@ -48,12 +48,29 @@ LISTED, LISTED_IN_ALL = 200, 20_000  # families of a child to begin with: so man
 FAMILY_BYTES = 256  # that a family takes as it is found, in the lists, and while these are made
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class Gathered:
-    """lists: what is to be searched; they grow if others could win. scores: the same families, if no others could."""
+    """lists: what is to be searched; they grow if others could win. scores: the same families, if no others could.
+    children: of lists that grow, what was told of each child at last."""
 
     lists: ParentLists | GrowingLists
     scores: LocalScores | None
+    children: Sequence[Explored] = ()
+
+    @property
+    def searched(self) -> ParentLists:
+        """What is searched now."""
+        return self.lists.lists if isinstance(self.lists, GrowingLists) else self.lists
+
+    def grown(self) -> dict[int, Explored]:
+        """What is known now of the children whose families have grown since this was asked for."""
+        if not isinstance(self.lists, GrowingLists):
+            return {}
+        before, families = self.children, self.lists.families
+        self.children = [
+            own if own.families is families[own.child] else replace(own, families=families[own.child]) for own in before
+        ]
+        return {own.child: own for own, old in zip(self.children, before, strict=True) if own is not old}
 
 
 @dataclass(frozen=True)
@@ -90,7 +107,8 @@ def _of_data(dataset: Dataset, session: Session) -> Gathered:
     families = [own.families for own in known.children]
     if known.whole == n:
         return Gathered(lists_of_families(families), _scores(dataset, families, session))
-    return Gathered(GrowingLists(setting, families, _room(dataset, setting, session.granted) // FAMILY_BYTES), None)
+    lists = GrowingLists(setting, families, _room(dataset, setting, session.granted) // FAMILY_BYTES)
+    return Gathered(lists, None, known.children)
 
 
 def _note(least: Iterable[float], whole: int, session: Session) -> None:

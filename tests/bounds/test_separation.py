@@ -13,7 +13,7 @@ from test_clusters import families_in, random_cuts
 from extbnsl.bounds.cuts import single_cuts
 from extbnsl.bounds.lp.program import least_sums
 from extbnsl.bounds.lp.separation import counting_families, grow_clusters, shrink_clusters, solution_of
-from extbnsl.bounds.lp.triples import MOVES, WORSE, grow_triples, ordered
+from extbnsl.bounds.lp.triples import MOVES, WORSE, grow_triples, ordered, violated_triples
 from extbnsl.kernels.varsets import pack
 from extbnsl.parents.pruning import prune
 
@@ -187,3 +187,22 @@ def naively_grown_three(three, support):
 def test_equal_cuts_look_equal():
     cuts = np.array([[5, 3, 9], [9, 5, 3], [1, 2, 2]], np.uint64)[:, :, None]
     assert ordered(cuts)[:, :, 0].tolist() == [[9, 5, 3], [9, 5, 3], [2, 2, 1]]
+
+
+@SETTINGS
+@given(st.integers(0, 2**32), st.integers(2, 7), st.integers(3, 12))
+def test_the_triples_found_are_those_violated_most(seed, n, size):
+    parents, child, x = random_solution(seed, n)
+    rng = np.random.default_rng(seed)
+    clusters = np.unique(rng.integers(1, 1 << n, (size, 1)).astype(np.uint64), axis=0)
+    cuts, violations, left = violated_triples((parents, child, x), clusters, 10**9)
+    assert 0 < left <= 10**9
+    few, _, none = violated_triples((parents, child, x), clusters, 1)
+    assert none == max(0, 1 - (10**9 - left))
+    assert len(few) <= 1
+    best = 0.0
+    for three in itertools.combinations(clusters, 3):
+        best = max(best, 2.0 - value_of(np.array(three), parents, child, x)[1])
+    assert violations.max(initial=0.0) == pytest.approx(best, abs=1e-6)
+    for cut, violation in zip(cuts, violations, strict=True):
+        assert violation == pytest.approx(2.0 - value_of(cut, parents, child, x)[1], abs=1e-9)

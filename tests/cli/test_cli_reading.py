@@ -47,7 +47,7 @@ def test_too_little_memory_to_read_is_said(capsys, command):
 def test_a_time_limit_that_passes_while_reading_is_said(capsys):
     code, said = failure(capsys, "solve", "data.csv", "--time-limit", "0.001")
     assert code == 20
-    assert said == "extbnsl: The time limit passed while data.csv was read: give a longer --time-limit.\n"
+    assert said == "extbnsl: The time limit passed while data.csv was read: give a longer one.\n"
 
 
 def test_reading_is_in_the_time_limit():

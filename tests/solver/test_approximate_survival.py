@@ -9,7 +9,7 @@ from dataclasses import replace
 import naive
 import numpy as np
 import pytest
-from cases import random_dataset, random_families, scores_of
+from cases import dataset_of, random_dataset, random_families, scores_of
 from disk import Killed
 from patching import patch_everywhere
 from survival import SharedDisk, arrays
@@ -264,6 +264,35 @@ def stopped(folder, dataset, methods=EXPLORING):
     searching = lambda event: isinstance(event, StageStarted) and event.stage == "incumbent"  # noqa: E731
     with pytest.raises(Killed):
         session(folder, dataset, methods=methods, observer=kill_when(searching))
+
+
+def test_families_that_were_found_while_searching_are_there_again(tmp_path, monkeypatch):
+    """Those of a child that grow again and again lie in the file that was written last, and earlier ones go."""
+    wide = dataset_of(np.random.default_rng(5).integers(0, 2, (200, 70)).cumsum(axis=1) // 2 % 2)
+    told, lists, names = [], [], []
+    search = approximate.search_lists
+    monkeypatch.setattr(
+        approximate, "search_lists", lambda *given, **how: lists.append(given[0]) or search(*given, **how)
+    )
+
+    def kill(event):
+        told.extend([event] if isinstance(event, Committed) and state(tmp_path)["phase"] == "orders" else [])
+        names.append(state(tmp_path)["explored"] if told else [])
+        if len(told) == 5:
+            raise Killed
+
+    options = {"methods": ApproximateMethods("sequential"), "time": 20.0}
+    with pytest.raises(Killed):
+        session(tmp_path, wide, observer=kill, **options)
+    grown = [own.costs.tolist() for own in lists[0].families]
+    assert len(lists[0].families[5].costs) > 1
+    assert not set(names[-1]) >= {name for some in names for name in some}  # those that nobody needs are gone
+    assert arrays(tmp_path) == {*names[-1], state(tmp_path)["orders"]}
+    before = committed(tmp_path)
+    monkeypatch.setattr(approximate, "search_lists", lambda *given, **how: lists.append(given[0]) or given[2].best)
+    result = session(tmp_path, wide, **options)
+    assert [own.costs.tolist() for own in lists[1].families] == grown
+    assert result.cost == pytest.approx(before, rel=1e-12)
 
 
 def test_another_problem_or_method_is_refused(dataset, tmp_path):

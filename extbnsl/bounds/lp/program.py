@@ -16,6 +16,7 @@ lack each variable with probability `share`, divided by it: such a node lacks al
 """
 
 import copy
+from collections import deque
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,7 +34,7 @@ from extbnsl.bounds.lp.separation import (
     shrink_clusters,
     solution_of,
 )
-from extbnsl.bounds.lp.triples import grow_triples, ordered
+from extbnsl.bounds.lp.triples import grow_triples, ordered, varsets_of, violated_triples
 from extbnsl.bounds.multipliers import FamilyArrays, Multipliers, multipliers_of, whole_units
 from extbnsl.machine.workers import Workers
 
@@ -46,8 +47,12 @@ FEWEST = 100  # cuts that are never dropped for that
 ROWS = 100  # clusters that are added at a time
 TRIPLES = 200  # cuts of three clusters that are added at a time
 SHRUNK = 100  # clusters that are made smaller at a time
-BEGINNINGS = 1000  # of three clusters at a time, at most
+BEGINNINGS = 3  # of three clusters for each variable at a time, at most
 LOOKS = 50_000  # at families, in looking for three clusters, that take as long as a simplex iteration
+FEW = 3  # cuts that are found so, and three clusters are looked for among the known ones too
+STEPS = 4000  # of that which take as long as a simplex iteration
+MOST_STEPS = 10_000_000  # of that at a time
+NEAR_TURNS = 20  # whose clusters are known for that
 STREAMS = 4  # in which cuts are looked for side by side
 ZERO = 1e-6  # nats: a reduced cost below minus this is negative; and x below this is zero
 VIOLATION = 1e-4  # of a cut that is worth adding
@@ -86,6 +91,7 @@ class Program:
         self._columns = np.zeros(0, np.int64)
         self.cuts = no_cuts(families.parents.shape[0])
         self._turn = 0
+        self._near: deque[NDArray[np.uint64]] = deque(maxlen=NEAR_TURNS)  # clusters that were violated, or nearly
         self._x, self._weights = np.zeros(0), np.zeros(0)
         self.add_columns(self._cheapest(start.reduced, np.ones(start.reduced.size, bool)))
         known = start.cuts if pool is None else np.unique(np.concatenate([start.cuts, pool]), axis=0)
@@ -174,8 +180,20 @@ class Program:
         found = self._new(single_cuts(clusters), violations, ROWS)
         if self._share < 1.0:
             return found, effort
-        triples, violations, looks = self._triples(solution, arcs, workers)
-        return np.concatenate([found, self._new(triples, violations, TRIPLES)]), max(1, effort - looks // LOOKS)
+        self._near.append(clusters)
+        grown, by, looks = self._triples(solution, arcs, workers)
+        effort = max(1, effort - looks // LOOKS)
+        triples = self._new(grown, by, TRIPLES)
+        if len(found) + len(triples) >= FEW:
+            return np.concatenate([found, triples]), effort
+        small = [varsets_of(members, self.cuts.shape[2]) for members in (np.arange(self._n)[:, None], arcs)]
+        known = np.concatenate(
+            [*small, *self._near, self.cuts[self.cuts.any(axis=2)], grown.reshape(-1, grown.shape[2])]
+        )
+        steps = min(MOST_STEPS, effort * STEPS)
+        others, violations, left = violated_triples(self.support(), known, steps)
+        others = self._new(np.concatenate([grown, ordered(others)]), np.concatenate([by, violations]), TRIPLES)
+        return np.concatenate([found, others]), max(1, effort - (steps - left) // STEPS)
 
     def _clusters(
         self, solution: Solution, arcs: NDArray[np.int64], workers: Workers
@@ -207,7 +225,7 @@ class Program:
         """Cuts of three clusters, how much the solution violates them, or less than nothing, and the families looked
         at."""
         threes = joined_threes(arcs, self._n)
-        threes = threes[np.random.default_rng(self._turn).permutation(len(threes))[:BEGINNINGS]]
+        threes = threes[np.random.default_rng(self._turn).permutation(len(threes))[: BEGINNINGS * self._n]]
         cuts = np.zeros((len(threes), MEMBERS, self.cuts.shape[2]), np.uint64)
         violations = np.empty(len(threes))
         parts = [slice(i, None, STREAMS) for i in range(STREAMS)]

@@ -4,6 +4,9 @@ For three clusters, with k(X, P) of them that a family counts for, the left side
 ceil(k(X, P) / 2) x(X, P); a solution violates it if that is below 2. Three variables whose families join them are a
 beginning: the three pairs of them. From there one variable at a time goes into one of the clusters or out of it, the
 one that makes the left side least, also if it grows by that; none moves twice.
+
+That finds many at once, but misses some. Where it finds hardly any, all threes of the clusters that are nearly violated
+are gone through.
 """
 
 from typing import NamedTuple
@@ -11,12 +14,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from extbnsl.bounds.cuts import MEMBERS
-from extbnsl.bounds.lp.separation import ROUNDING
+from extbnsl.bounds.cuts import MEMBERS, single_cuts
+from extbnsl.bounds.lp.separation import ROUNDING, Support, counting_families
 from extbnsl.kernels.bits import assign, u64
 from extbnsl.kernels.compiler import inlined, inner, njit
+from extbnsl.kernels.varsets import WORD_BITS, words
 
 MOVES = 30  # from a beginning, at most
+CANDIDATES = 4000  # clusters that may be three of a cut
 WORSE = 0.7  # than the best on the way, and no better one is to be expected
 
 
@@ -176,3 +181,116 @@ def ordered(cuts: NDArray[np.uint64]) -> NDArray[np.uint64]:
     _, ranks = np.unique(cuts.reshape(-1, cuts.shape[2]), axis=0, return_inverse=True)
     order = np.argsort(-ranks.reshape(-1, MEMBERS), axis=1, kind="stable")
     return np.take_along_axis(cuts, order[:, :, None], axis=1)
+
+
+@inner
+def weight_tables(x, words):
+    """For each byte of a row of so many words the sum of the x of its bits: float64 (words, 8, 256)."""
+    tables = np.zeros((words, 8, 256))
+    for j in range(x.size):
+        for value in range(256):
+            if value >> (j & 7) & 1:
+                tables[j >> 6, (j >> 3) & 7, value] += x[j]
+    return tables
+
+
+@inlined
+def _apart(pair, patterns, row, tables, most):
+    """The sum of the x of the families that are in one of two patterns, or what shows that it is `most` or more.
+
+    The largest x come first, so that it shows soon. Inlined: a call would cost more than the sum.
+    """
+    total = 0.0
+    for w in range(pair.size):
+        odd = pair[w] ^ patterns[row, w]
+        for b in range(8):
+            total += tables[w, b, odd & u64(255)]
+            odd >>= u64(8)
+        if total >= most:
+            break
+    return total
+
+
+@njit
+def find_triples(patterns, sums, x, steps, found, violations):
+    """Triples of clusters whose cut is violated at the root, for each as first member the one that is violated most.
+
+    patterns (k, words) uint64: bit j of row i tells whether the family with x[j] counts for cluster i; x descending;
+    sums (k,) ascending: of the x that count for each cluster. found (k, 3) int64 and violations (k,): the triples, and
+    by how much, not above zero if there is none. Ends after about so many steps, some 10 ns each; returns how many are
+    left. O(k^3) at worst, but a first member is done with as soon as no third one could do better, and so is a pair
+    that is apart by too much, or too little, for any third one.
+    """
+    size, words = patterns.shape
+    tables = weight_tables(x, words)
+    pair = np.empty(words, np.uint64)
+    violations[:] = 0.0
+    for a in range(size):
+        if steps <= 0:
+            break
+        for b in range(a + 1, size):
+            most = 4.0 - sums[a] - sums[b] - 2.0 * violations[a]  # what the third and the odd ones must stay below
+            if most - sums[b] <= ROUNDING:
+                break
+            steps -= 1
+            for w in range(words):
+                pair[w] = patterns[a, w]
+            apart = _apart(pair, patterns, b, tables, most)
+            if (
+                apart >= most or 2.0 * sums[b] - apart >= most
+            ):  # the third's sum differs from it by the odd ones at most
+                continue
+            for w in range(words):
+                pair[w] ^= patterns[b, w]
+            for c in range(b + 1, size):
+                room = most - sums[c]
+                if room <= ROUNDING or 2.0 * sums[c] - apart >= most:
+                    break
+                steps -= 1
+                room -= _apart(pair, patterns, c, tables, room)
+                if room > ROUNDING:
+                    violations[a] += room / 2.0
+                    most -= room
+                    found[a, 0], found[a, 1], found[a, 2] = a, b, c
+    return max(0, steps)
+
+
+def varsets_of(members: NDArray[np.int64], words: int) -> NDArray[np.uint64]:
+    """The varsets (k, words) of these members (k, some)."""
+    varsets = np.zeros((len(members), words), np.uint64)
+    for column in members.T:
+        varsets[np.arange(len(members)), column >> 6] |= np.uint64(1) << (column & 63).astype(np.uint64)
+    return varsets
+
+
+def _nearest(
+    support: Support, clusters: NDArray[np.uint64]
+) -> tuple[NDArray[np.uint64], NDArray[np.uint8], NDArray[np.float64]]:
+    """Of the clusters those that a solution satisfies with the least to spare, CANDIDATES at most, ascending: with 1
+    for each family of the solution that counts (k, m), and the sum of their x (k,)."""
+    parents, child, x = support
+    order = np.argsort(child, kind="stable")
+    begins, found, _ = counting_families(np.ascontiguousarray(parents[:, order]), child[order], single_cuts(clusters))
+    counts = np.zeros((len(clusters), x.size), np.uint8)
+    counts[np.repeat(np.arange(len(clusters)), np.diff(begins)), order[found]] = 1
+    sums = counts @ x
+    near = np.argsort(sums, kind="stable")[:CANDIDATES]
+    return clusters[near], counts[near], sums[near]
+
+
+def violated_triples(
+    support: Support, clusters: NDArray[np.uint64], steps: int
+) -> tuple[NDArray[np.uint64], NDArray[np.float64], int]:
+    """Cuts of three of the clusters that a solution violates, and by how much, one for each at most; and how many of
+    the steps of `find_triples` are left."""
+    x = support[2]
+    clusters, counts, sums = _nearest(support, np.unique(clusters, axis=0))
+    room = np.zeros((len(clusters), WORD_BITS * words(x.size)), np.uint8)
+    room[:, : x.size] = counts
+    patterns, firsts = np.unique(np.packbits(room, axis=1, bitorder="little"), axis=0, return_index=True)
+    order = np.argsort(firsts)
+    patterns, different = patterns[order], firsts[order]
+    triples, violations = np.zeros((order.size, MEMBERS), np.int64), np.empty(order.size)
+    left = find_triples(patterns.view(np.uint64), sums[different], x, steps, triples, violations)
+    some = violations > 0.0
+    return clusters[different[triples[some]]], violations[some], left
