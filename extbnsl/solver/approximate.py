@@ -115,7 +115,7 @@ def _standing(
     """What is known at the beginning, and the times of the run."""
     assert granted.time_limit is not None, "there is one by default"
     used = 0.0 if place.resume is None else float(place.resume.state["used"])
-    whole = used + granted.time_limit
+    whole = used + max(0.0, granted.time_limit - granted.spent)  # its shares are of what reading has left
     records = problem.records if isinstance(problem, Dataset) else 0
     reserve = problem.variables * (records * CELL_SECONDS + VARIABLE_SECONDS)
     times = Times(whole, granted.deadline().at, min(reserve, RESERVE * whole), min(granted.spent, granted.time_limit))
