@@ -118,7 +118,7 @@ def _standing(
     whole = used + max(0.0, granted.time_limit - granted.spent)  # its shares are of what reading has left
     records = problem.records if isinstance(problem, Dataset) else 0
     reserve = problem.variables * (records * CELL_SECONDS + VARIABLE_SECONDS)
-    times = Times(whole, granted.deadline().at, min(reserve, RESERVE * whole), min(granted.spent, granted.time_limit))
+    times = Times(whole, granted.deadline().at, min(reserve, RESERVE * whole))
     if place.resume is None:
         return Approximation(times)
     return read_approximation(place.resume, times, shelf, store.folder, problem.variables)

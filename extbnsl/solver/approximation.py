@@ -38,23 +38,22 @@ Arrays = Mapping[str, NDArray[Any]]
 
 @dataclass(frozen=True)
 class Times:
-    """whole: the seconds that the run may take in all its sessions; end: the moment of `compiling.clock` when they are
-    over; reserve, read: what scoring and writing the network take of them, and what reading the input has taken."""
+    """whole: the seconds that the run may take in all its sessions, but for reading; end: the moment of
+    `compiling.clock` when they are over; reserve: what scoring and writing the network take of them."""
 
     whole: float
     end: float
     reserve: float = 0.0
-    read: float = 0.0
 
     @property
     def explored(self) -> float:
         """The moment when the exploration is to be over."""
-        return self.end - (1.0 - EXPLORED) * (self.whole - self.read)
+        return self.end - (1.0 - EXPLORED) * self.whole
 
     @property
     def latest(self) -> float:
         """The moment when the exploration ends at the latest."""
-        return self.end - (1.0 - LATEST) * (self.whole - self.read)
+        return self.end - (1.0 - LATEST) * self.whole
 
     @property
     def searched(self) -> float:
