@@ -74,6 +74,8 @@ def run(given: argparse.Namespace) -> int:
         Interrupts() as interrupts,
         directory_module.create(given.run_dir, source, given.overwrite) as directory,
     ):
+        if given.run_dir is None:
+            directory.warnings += session.stopped_before(directory.path, given.data)
         return _run_in(directory, given, interrupts)
 
 

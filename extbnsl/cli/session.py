@@ -1,6 +1,8 @@
 """One session of a run, from its beginning or its last checkpoint to a result: what is said and what is written."""
 
 import contextlib
+import os
+import re
 import sys
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -114,6 +116,24 @@ def tell(document: Mapping[str, Any], folder: Path, telling: Telling) -> None:
         say(final_line(document, folder))
     else:
         say(summary(document, folder, telling.network))
+
+
+def stopped_before(path: Path, source: str) -> tuple[str, ...]:
+    """A sentence if an earlier run of this input can be resumed: one whose name differs from `path` by its number."""
+    from extbnsl.errors import ExtbnslError
+    from extbnsl.run.status import read_status
+    from extbnsl.solver.states import read_state
+
+    numbered = re.fullmatch(r"(.+)-(\d+)\.run", path.name)
+    if numbered is None:
+        return ()
+    stem, numbers = numbered[1], range(int(numbered[2]) - 1, 0, -1)
+    for before in (path.with_name(f"{stem}.run" if number == 1 else f"{stem}-{number}.run") for number in numbers):
+        with contextlib.suppress(ExtbnslError):
+            status, remembered = read_status(before), read_state(before).state["run"]
+            if status.resume and remembered and remembered["input"] == os.path.abspath(source):
+                return (f"{before} holds a stopped run of {source}: '{status.resume}' resumes it; this one is new.",)
+    return ()
 
 
 def arming(interrupts: Interrupts, sentence: str) -> "Observer":

@@ -1,9 +1,6 @@
 """`extbnsl solve`: begin a run."""
 
 import argparse
-import contextlib
-import os
-import re
 from pathlib import Path
 from typing import Any
 
@@ -62,28 +59,10 @@ def run(given: argparse.Namespace) -> int:
         directory_module.create(given.run_dir, source, given.overwrite, given.scratch_dir) as run,
     ):
         if given.run_dir is None:
-            run.warnings += _stopped_before(run.path, given.data)
+            run.warnings += session.stopped_before(run.path, given.data)
         budgets = options.budgets_of(given)
         problem, budgets = read_problem(given.data, options.data_options(given), budgets, given.quiet)
         place = Place(run.path, given.scratch_dir, bool(given.compress), None, options.remembered(given))
         asked = session.Asked(options.claim_of(given), options.methods_of(given), budgets, place)
         telling = session.Telling(given.quiet, given.json, budgets.spent, given.print)
         return session.solve_in(run, problem, asked, interrupts, telling)
-
-
-def _stopped_before(path: Path, source: str) -> tuple[str, ...]:
-    """A sentence if an earlier run of this input can be resumed: one whose name differs from `path` by its number."""
-    from extbnsl.errors import ExtbnslError
-    from extbnsl.run.status import read_status
-    from extbnsl.solver.states import read_state
-
-    numbered = re.fullmatch(r"(.+)-(\d+)\.run", path.name)
-    if numbered is None:
-        return ()
-    stem, numbers = numbered[1], range(int(numbered[2]) - 1, 0, -1)
-    for before in (path.with_name(f"{stem}.run" if number == 1 else f"{stem}-{number}.run") for number in numbers):
-        with contextlib.suppress(ExtbnslError):
-            status, remembered = read_status(before), read_state(before).state["run"]
-            if status.resume and remembered and remembered["input"] == os.path.abspath(source):
-                return (f"{before} holds a stopped run of {source}: '{status.resume}' resumes it; this one is new.",)
-    return ()

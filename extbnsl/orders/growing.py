@@ -12,10 +12,10 @@ from extbnsl.machine.workers import Workers
 from extbnsl.orders.parent_lists import ParentLists, parent_lists
 from extbnsl.parents.explored.explore import Exploration
 from extbnsl.parents.explored.families import FamilyList
-from extbnsl.parents.explored.neighbours import Chosen, Family, extended
+from extbnsl.parents.explored.neighbours import TRIED, Chosen, Family, extended
 
 AHEAD = 4  # children for each thread that wait or are done
-SETS = 500_000  # neighbours that are scored at a time, about: some seconds
+SETS = 2_000_000  # neighbours that are scored at a time, about: some seconds
 
 Parents = Sequence[Family]  # of each child, in a network
 
@@ -77,7 +77,7 @@ class GrowingLists:
             self.turns += 1
             if chosen := self._to_expand(child, networks, below):
                 wanted.append((child, chosen))
-                sets += sum(n * (len(one.family) + 1) for one in chosen)
+                sets += sum(min(n, TRIED) * (len(one.family) + 1) for one in chosen)
         return wanted
 
     def _to_expand(self, child: int, networks: Sequence[Parents], below: Sequence[NDArray[np.uint64]]) -> list[Chosen]:

@@ -2,6 +2,7 @@
 
 import contextlib
 from dataclasses import replace
+from typing import Any
 
 from extbnsl.claims import HEURISTIC, Claim
 from extbnsl.compiling import clock
@@ -60,13 +61,7 @@ def approximate_network(
     for value in (claim, methods, budgets, place):
         value.check()
     given = problem if isinstance(problem, Dataset) else given_scores(problem, claim)
-    about = {
-        "kind": APPROXIMATE,
-        "digest": problem.fingerprint,  # not that of what --max-parents leaves of local scores
-        "claim": claim.document(),
-        "methods": methods.document(),
-        "run": place.remember,
-    }
+    about = _about(problem, claim, methods, place)
     check_same(about, place.resume)
     granted = replace(budgets, time_limit=budgets.time_limit or TIME).granted(place.folder, place.held)
     with contextlib.ExitStack() as stack:
@@ -88,13 +83,30 @@ def approximate_network(
         commits.commit_or_warn()
         if not standing.done:
             _searched(gathered_families(given, session), session)
-        interrupted = stop()
-        if interrupted is not None:
-            commits.last_commit(interrupted)
-        result = _result(given, interrupted or HEURISTIC, session)
-        if interrupted is None:
-            commits.finish(HEURISTIC)
+        result = _concluded(given, session)
     return replace(result, digest=problem.fingerprint)
+
+
+def _about(problem: Dataset | LocalScores, claim: Claim, methods: ApproximateMethods, place: Place) -> dict[str, Any]:
+    """What every manifest of the run says besides what is known."""
+    return {
+        "kind": APPROXIMATE,
+        "digest": problem.fingerprint,  # not that of what --max-parents leaves of local scores
+        "claim": claim.document(),
+        "methods": methods.document(),
+        "run": place.remember,
+    }
+
+
+def _concluded(problem: Dataset | LocalScores, session: Session) -> Result:
+    """The result, and the last commit: of a run that the caller has stopped before that of the result."""
+    interrupted, commits = session.stop(), session.commits
+    if interrupted is not None:
+        commits.last_commit(interrupted)
+        return _result(problem, interrupted, session)
+    result = _result(problem, HEURISTIC, session)
+    commits.finish(HEURISTIC)  # not before the network is verified
+    return result
 
 
 def _standing(
@@ -103,10 +115,10 @@ def _standing(
     """What is known at the beginning, and the times of the run."""
     assert granted.time_limit is not None, "there is one by default"
     used = 0.0 if place.resume is None else float(place.resume.state["used"])
-    whole = used + granted.time_limit
+    whole = used + max(0.0, granted.time_limit - granted.spent)  # its shares are of what reading has left
     records = problem.records if isinstance(problem, Dataset) else 0
     reserve = problem.variables * (records * CELL_SECONDS + VARIABLE_SECONDS)
-    times = Times(whole, granted.deadline().at, min(reserve, RESERVE * whole))
+    times = Times(whole, granted.deadline().at, min(reserve, RESERVE * whole), min(granted.spent, granted.time_limit))
     if place.resume is None:
         return Approximation(times)
     return read_approximation(place.resume, times, shelf, store.folder, problem.variables)

@@ -27,8 +27,8 @@ from extbnsl.parents.explored.families import FamilyList
 from extbnsl.proof.commits import CountingCheckpoints, Record, sentence
 from extbnsl.solver.states import DONE, EXPLORING, SEARCHING, START
 
-EXPLORED = 0.2  # of the time, after which the exploration is to end
-LATEST = 0.5  # of the time, after which it ends even if some children have had no turn
+EXPLORED = 0.2  # of the time after reading, after which the exploration is to end
+LATEST = 0.5  # of the same, after which it ends even if some children have had no turn
 COMMIT_SECONDS = 5.0
 COMMIT_PART = 1 / 200  # of the seconds so far, that may be lost where this is more
 ENDED = (ALL, SETS, SECONDS, MEMORY, STOPPED)  # numbered in files
@@ -39,21 +39,22 @@ Arrays = Mapping[str, NDArray[Any]]
 @dataclass(frozen=True)
 class Times:
     """whole: the seconds that the run may take in all its sessions; end: the moment of `compiling.clock` when they are
-    over; reserve: what scoring and writing the network take of them."""
+    over; reserve, read: what scoring and writing the network take of them, and what reading the input has taken."""
 
     whole: float
     end: float
     reserve: float = 0.0
+    read: float = 0.0
 
     @property
     def explored(self) -> float:
         """The moment when the exploration is to be over."""
-        return self.end - (1.0 - EXPLORED) * self.whole
+        return self.end - (1.0 - EXPLORED) * (self.whole - self.read)
 
     @property
     def latest(self) -> float:
         """The moment when the exploration ends at the latest."""
-        return self.end - (1.0 - LATEST) * self.whole
+        return self.end - (1.0 - LATEST) * (self.whole - self.read)
 
     @property
     def searched(self) -> float:

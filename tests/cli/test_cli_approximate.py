@@ -135,6 +135,8 @@ def test_a_stopped_run_goes_on_for_a_time_that_is_given(capsys, monkeypatch):
         code, out, _ = run(capsys, "approximate", "data.csv", "--time", "10m")
     assert (code, document()["status"]) == (10, "interrupted")
     assert "continue     extbnsl resume data.run\n" in out
+    _, _, err = run(capsys, "approximate", "data.csv", *TIME)
+    assert "data.run holds a stopped run of data.csv: 'extbnsl resume data.run' resumes it" in " ".join(err.split())
     code, _, err = run(capsys, "resume", "data.run", "--time-limit", "30s", "--threads", 2)
     assert (code, document()["status"]) == (0, "heuristic")
     assert "2 threads, " in err

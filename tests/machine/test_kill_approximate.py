@@ -76,10 +76,12 @@ def test_killed_at_random_times_it_ends_no_worse_than_what_was_committed(data, t
     check(run, data, known[0])
 
 
-@pytest.mark.parametrize("point", ["parents", "incumbent"])
-def test_a_signal_stops_it_in_good_order_and_resume_goes_on(data, tmp_path, point):
+@pytest.mark.parametrize(
+    ("point", "selection"), [("scores", "auto"), ("parents", "independence"), ("incumbent", "independence")]
+)
+def test_a_signal_stops_it_in_good_order_and_resume_goes_on(data, tmp_path, point, selection):
     run = tmp_path / "r"
-    stopped = often("--term", point, *command(data, run)[len(OFTEN) :])
+    stopped = often("--term", point, *command(data, run)[len(OFTEN) :], "--selection", selection)
     assert stopped.returncode == 10, stopped.stderr
     assert stopped.stderr.count("Stopping; ") == 1
     first = json.loads((run / "result.json").read_text())

@@ -128,6 +128,13 @@ def test_the_times_of_a_run():
     assert [times.end - at for at in (times.explored, times.latest, times.searched)] == pytest.approx([80.0, 50.0, 5.0])
 
 
+def test_what_reading_takes_is_not_taken_from_the_exploration_alone():
+    now = compiling.clock()
+    times = approximation.Times(100.0, now + 10.0, 1.0, read=90.0)
+    assert now + 1.0 < times.explored < times.latest < times.searched
+    assert times.used == pytest.approx(90.0, abs=1)
+
+
 def test_what_cannot_be_is_refused():
     dataset = random_dataset(np.random.default_rng(7), 4, 30)
     with pytest.raises(InputError, match="selection: 'best' is not known"):

@@ -173,6 +173,14 @@ def test_where_counting_is_given_up_the_lists_grow(dataset, tmp_path, monkeypatc
     assert result.lower_bound < best
 
 
+def test_the_exploration_has_its_share_of_the_time_that_reading_left(dataset, monkeypatch):
+    times = []
+    times_of = approximate.Times
+    monkeypatch.setattr(approximate, "Times", lambda *given: times.append(times_of(*given)) or times[-1])
+    approximate_network(dataset, budgets=Budgets(time_limit=4.0, spent=3.0))
+    assert times[0].end - times[0].explored == pytest.approx(1.0 - approximation.EXPLORED)
+
+
 def test_a_search_goes_on_from_its_orders_and_its_time(dataset, tmp_path, monkeypatch):
     seeds, search = [], approximate.search_lists
     searching = lambda event: isinstance(event, StageStarted) and event.stage == "incumbent"  # noqa: E731
