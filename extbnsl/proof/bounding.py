@@ -246,14 +246,14 @@ class _Turns:
         self._on_step(state)
         edges = self._edges(guide)
         gap = self._limit - guide.root
-        searchable = _may_be_searched(state)
-        stale = (state.rounds >= FEWEST_ROUNDS or not searchable) and gap > STALE * state.gap
-        state = replace(state, gap=gap, spent=0)
         polishing, worthwhile = state.effort > 0, worthwhile_ns(edges, self._context.methods)
+        at_root = polishing and not _may_be_searched(state)  # programs for the root are all that there is
+        stale = (at_root or state.rounds >= FEWEST_ROUNDS) and gap > STALE * state.gap
+        state = replace(state, gap=gap, spent=0)
         effort = effort_of(worthwhile, state.families.costs.size)
         if not polishing and effort >= FEWEST_ITERATIONS and may_polish(self._context.methods):
             return replace(state, step=POLISH, effort=effort)
-        if polishing and not searchable and not stale and not state.optimal:
+        if at_root and not stale and not state.optimal:
             return replace(state, step=POLISH, effort=effort)
         more = max(1, 2 * state.rounds)
         turn_ns = round_ns(state.left.costs, state.reached) + (ROUND_NS if polishing else 0.0)

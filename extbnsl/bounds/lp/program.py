@@ -186,14 +186,21 @@ class Program:
         triples = self._new(grown, by, TRIPLES)
         if len(found) + len(triples) >= FEW:
             return np.concatenate([found, triples]), effort
+        others, violations, effort = self._among_known(arcs, grown, effort)
+        some = self._new(np.concatenate([grown, others]), np.concatenate([by, violations]), TRIPLES)
+        return np.concatenate([found, some]), effort
+
+    def _among_known(
+        self, arcs: NDArray[np.int64], grown: NDArray[np.uint64], effort: int
+    ) -> tuple[NDArray[np.uint64], NDArray[np.float64], int]:
+        """Violated cuts of three clusters that are known, of the cuts and of the last turns, or small, and by how much;
+        and the effort that is left."""
         small = [varsets_of(members, self.cuts.shape[2]) for members in (np.arange(self._n)[:, None], arcs)]
-        known = np.concatenate(
-            [*small, *self._near, self.cuts[self.cuts.any(axis=2)], grown.reshape(-1, grown.shape[2])]
-        )
+        of_cuts = [cuts[cuts.any(axis=2)] for cuts in (self.cuts, grown)]
         steps = min(MOST_STEPS, effort * STEPS)
-        others, violations, left = violated_triples(self.support(), known, steps)
-        others = self._new(np.concatenate([grown, ordered(others)]), np.concatenate([by, violations]), TRIPLES)
-        return np.concatenate([found, others]), max(1, effort - (steps - left) // STEPS)
+        known = np.concatenate([*small, *of_cuts, *self._near])
+        found, violations, left = violated_triples(self.support(), known, steps)
+        return ordered(found), violations, max(1, effort - (steps - left) // STEPS)
 
     def _clusters(
         self, solution: Solution, arcs: NDArray[np.int64], workers: Workers
