@@ -15,6 +15,7 @@ STOPPED = 10
 MOST_LISTED = 20  # variables whose parents are listed unasked
 LEAST_SECONDS = 0.05  # of a stage that is worth a word
 WIDEST_NAME = 30  # columns for names of variables in a table
+OLD = 0.5  # of the seconds: a network from before that is probably the best, or nearly so
 HELD = "\1"  # a blank that stays
 
 
@@ -61,6 +62,7 @@ def _claim_rows(document: Mapping[str, Any], listed: bool, here: bool) -> Iterat
     if score:
         yield score.maximised, f"{format_cost(-cost, 6)} (minus the cost, as in bnlearn)"
     yield "bounds", f"{format_cost(lower, 6)} to {format_cost(upper, 6)} (gap {format_gap(lower, upper)})"
+    yield "gap", "" if document["status"] in FINISHED else _left_by(document)
     parameters = document.get("stats", {}).get("parameters")
     sizes = [counted(len(document["variables"]), "variable"), counted(_arcs(document), "arc")]
     sizes += [] if parameters is None else [counted(parameters, "parameter")]
@@ -70,6 +72,20 @@ def _claim_rows(document: Mapping[str, Any], listed: bool, here: bool) -> Iterat
     for name in document["variables"] if here else ():
         parents = document["parents"][name]
         yield "", f"{name} | {', '.join(parents)}" if parents else name
+
+
+def _left_by(document: Mapping[str, Any]) -> str:
+    """Which of bound and network has moved last, so that more time may be worth it; empty if that is not known."""
+    from extbnsl.figures import format_cost
+
+    stats = document["stats"]
+    if (improved := stats.get("improved")) is None:
+        return ""
+    since, seconds, risen = improved["seconds"], stats["seconds"], document["lower_bound"] - improved["lower_bound"]
+    told = f"the network stands since second {since:.0f} of {seconds:.0f}, the bound rose by {format_cost(risen)} since"
+    if since > OLD * seconds:
+        return f"left by both, it seems: {told}"
+    return f"left by the bound, it seems: {told}"
 
 
 def _effort_rows(stats: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

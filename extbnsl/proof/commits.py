@@ -118,10 +118,14 @@ class Checkpoints(Generic[K]):
         except (ExtbnslError, MemoryError) as error:
             self.observer(Warned(f"{sentence(error)} The last checkpoint stays; 'extbnsl clean' deletes it."))
 
+    def elapsed(self) -> float:
+        """Seconds of all processes of the run so far."""
+        return self._before[0] + time.monotonic() - self._started
+
     def add_up(self) -> None:
         """Bring the standing's times and peaks up to date."""
-        seconds, cpu, rss = self._before
-        self.standing.seconds = seconds + time.monotonic() - self._started
+        _, cpu, rss = self._before
+        self.standing.seconds = self.elapsed()
         self.standing.cpu_seconds = cpu + cpu_seconds()
         self.standing.peak_rss = max(rss, peak_rss())
         self.standing.peak_disk = max(self.standing.peak_disk, self.store.peak)
@@ -210,8 +214,13 @@ class Commits(CountingCheckpoints[Standing]):
         search = () if standing.search is None else standing.search.files
         return (*standing.scores, *counting, *search)
 
+    def look(self) -> None:
+        """Notice a better network in the standing."""
+        self.standing.look(self.elapsed())
+
     def layer_ended(self, state: SearchState) -> None:
         """Delete what neither `state` nor the last commit needs; no task may be at work."""
+        self.look()
         self.store.keep_only((*self._committed, *state.files))
 
 
@@ -221,7 +230,8 @@ def sentence(error: ExtbnslError | MemoryError) -> str:
 
 
 def commit_if_due(commits: Commits) -> None:
-    """Commit if it is time; when the disk is full, the work is over for now: Stopped."""
+    """Commit if it is time, and notice a better network; when the disk is full, the work is over for now: Stopped."""
+    commits.look()
     if commits.due():
         commit_or_stop(commits)
 

@@ -40,15 +40,25 @@ class Part:
     stopped: str | None = None
 
 
+@dataclass(frozen=True)
+class Improvement:
+    """When the best network became the best, as far as this process knows: its cost, the seconds of the run by then,
+    and the lower bound by then."""
+
+    cost: float
+    seconds: float
+    lower_bound: float
+
+
 @dataclass
 class Standing:
     """What is known so far: local scores, a part per component, and the search that is going on.
 
     enumeration: how far the families are enumerated, while that goes on; it may be ahead of `counting`, the one in
     files. scores: the files of the survivors, once they are written. version: of the files of `search`. latest: the
-    search's state, which may be ahead of the one in `search` and is not committed. counters: nodes of the searches that
-    are over; stages: seconds per stage; cpu_seconds, seconds: of all processes of the run; peak_rss, peak_disk: the
-    most bytes that one of them had in memory and in files.
+    search's state, which may be ahead of the one in `search` and is not committed; nor is `improved`, when there was a
+    better network. counters: nodes of the searches that are over; stages: seconds per stage; cpu_seconds, seconds: of
+    all processes of the run; peak_rss, peak_disk: the most bytes that one of them had in memory and in files.
     """
 
     enumeration: Enumeration | None = None
@@ -59,6 +69,7 @@ class Standing:
     search: Search | None = None
     version: int = 0
     latest: SearchState | None = None
+    improved: Improvement | None = None
     counters: dict[str, int] = field(default_factory=dict)
     stages: dict[str, dict[str, float]] = field(default_factory=dict)
     seconds: float = 0.0
@@ -81,6 +92,11 @@ class Standing:
     def lower_bound(self) -> float:
         """What every network costs at least, in nats; minus infinity before that is known."""
         return math.fsum(part.lower_bound for part in self.parts) if self.parts else -math.inf
+
+    def look(self, seconds: float) -> None:
+        """Notice a better network, so many seconds after the run began."""
+        if self.parts and (self.improved is None or self.upper_bound < self.improved.cost):
+            self.improved = Improvement(self.upper_bound, seconds, self.lower_bound)
 
     def bounds_told(self) -> str:
         """The bounds of the whole problem, for a person."""

@@ -1,7 +1,7 @@
 """The result of a solve: one network from the parts, scored again, and its certificate."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -111,9 +111,11 @@ def _network(solution: Solution) -> tuple[Network, tuple[int, ...], float]:
 
 def _stats(solution: Solution, commits: Commits) -> dict[str, Any]:
     """The statistics of all sessions of the run."""
+    commits.look()
     commits.add_up()
     standing = commits.standing
     return standing.counted() | {
+        "improved": standing.improved and asdict(standing.improved),
         "varsets_counted": solution.survivors.varsets,
         "parent_sets": solution.survivors.scores.families,
         "stages": standing.stages,

@@ -402,6 +402,21 @@ def test_a_stopped_solve_is_written_and_ends_with_10(capsys, monkeypatch, solved
     assert f"stopped: {status.replace('_', ' ')}" in run(capsys, "status", "data.run")[1]
 
 
+@pytest.mark.parametrize(("since", "whom"), [(40.0, "the bound"), (60.0, "both")])
+def test_a_stopped_solve_says_what_leaves_the_gap(capsys, monkeypatch, solved, since, whom):
+    improved = {"cost": solved.cost, "seconds": since, "lower_bound": solved.cost - 3.5}
+    stats = {**solved.stats, "improved": improved, "seconds": 100.0}
+    stopped = dataclasses.replace(solved, status="time_limit", lower_bound=solved.cost - 1, stats=stats)
+    monkeypatch.setattr("extbnsl.solver.solve.solve", lambda *_, **__: stopped)
+    out = run(capsys, "solve", "data.csv")[1]
+    told = f"the network stands since second {since:.0f} of 100, the bound rose by 2.500 since"
+    assert f"\ngap          left by {whom}, it seems: {told}\n" in out
+
+
+def test_a_proved_network_leaves_no_gap(capsys):
+    assert "\ngap" not in run(capsys, "solve", "data.csv")[1]
+
+
 @pytest.mark.parametrize(("phase", "continues"), [("search", True), ("done", False)])
 def test_a_stopped_solve_says_how_to_go_on_if_one_can(capsys, monkeypatch, solved, phase, continues):
     def stop(*given, observer, **__):

@@ -352,6 +352,19 @@ def test_lower_bounds_rise_with_the_work_done():
     assert bounds[-1] > bounds[0]
 
 
+def test_a_stopped_solve_knows_since_when_it_has_its_network():
+    dataset, _ = stoppable()
+    total = polls(dataset, lower_bound="static")
+    stops = range(0, total, max(1, total // 20))
+    results = [solve(dataset, lower_bound="static", stop=StopAt(k), threads=1) for k in stops]
+    known = [(result, result.stats["improved"]) for result in results if result.stats["improved"]]
+    assert known
+    for result, improved in known:
+        assert improved["cost"] == pytest.approx(result.cost)
+        assert 0.0 <= improved["seconds"] <= result.stats["seconds"]
+        assert improved["lower_bound"] <= result.lower_bound + tolerance(result.cost)
+
+
 @pytest.mark.parametrize("time_limit", [1e-9, 1e-3])
 def test_a_tiny_time_limit(time_limit):
     dataset, optimum = stoppable()
