@@ -126,7 +126,7 @@ def order(
     from extbnsl.data.advice import in_python
     from extbnsl.errors import ExtbnslError, InputError
     from extbnsl.machine.budgets import MINIMUM_MEMORY, Budgets, parse_duration, parse_size
-    from extbnsl.orders.given import positions
+    from extbnsl.orders.given import places_of, positions
     from extbnsl.parents.ordered.methods import OrderMethods
     from extbnsl.solver.ordered import order_network
 
@@ -138,16 +138,13 @@ def order(
         "discrete": discrete,
         "discretise": discretise,
     }
-    if isinstance(order, str):
-        raise InputError(f"order: {order!r} is a text; give a list of names.")
     try:
         dataset = _problem(data, names, treated)
         if not isinstance(dataset, Dataset):
             raise InputError("data: local scores cannot be ordered; give the data that they were computed from.")
-        given = [(f"order[{place}]", str(name)) for place, name in enumerate(order)]
         return order_network(
             dataset,
-            positions(given, dataset.names, "order", dataset.source),
+            positions(places_of(order), dataset.names, "order", dataset.source),
             Claim(score, plain(max_parents)),
             OrderMethods(method, bound),
             Budgets(

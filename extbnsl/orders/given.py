@@ -1,6 +1,6 @@
 """An order of the variables that the user gives, checked name by name."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from extbnsl.errors import InputError
 
@@ -13,6 +13,18 @@ def places_in(text: str, source: str) -> list[tuple[str, str]]:
     if not found:
         raise InputError(f"{source} has no name; write those of all variables, one a line, parents first.")
     return found
+
+
+def places_of(order: object) -> list[tuple[str, str]]:
+    """The names of an order that a caller gives, with where each stands. InputError for a text, which is no list, for a
+    set, whose order is by chance, and for what has no names at all."""
+    if isinstance(order, str | bytes):
+        raise InputError(f"order: {order!r} is a text; give a list of names.")
+    if isinstance(order, set | frozenset):
+        raise InputError("order: a set has no order; give a list of names.")
+    if not isinstance(order, Iterable):
+        raise InputError(f"order: {order!r} is no list of names; give those of all variables, parents first.")
+    return [(f"order[{place}]", str(name)) for place, name in enumerate(order)]
 
 
 def positions(given: Sequence[tuple[str, str]], names: Sequence[str], source: str, data: str) -> tuple[int, ...]:

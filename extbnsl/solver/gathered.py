@@ -216,8 +216,8 @@ def _explored_by(workers: Workers, setting: Exploration, session: Session, room:
     with session.stages.stage("parents", detail, times.searched) as summary:
         explored = explored_families(setting, effort, workers, room, dict(standing.known), observer, keep)
         scored, kept = sum(own.scored for own in explored), sum(own.families.families for own in explored)
-        whole = in_full(sum(own.ended == ALL for own in explored), "child", "children")
-        summary.append(f"{in_full(scored, 'set')} scored, {kept:,} kept; all for {whole}")
+        whole = f"{sum(own.ended == ALL for own in explored):,} of {in_full(n, 'variable')}"
+        summary.append(f"{in_full(scored, 'set')} of two or more scored, {kept:,} of any size kept; all for {whole}")
     return explored
 
 

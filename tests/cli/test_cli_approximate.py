@@ -43,6 +43,15 @@ def test_the_summary_and_the_files(capsys):
     assert "\nstate        done: heuristic\n" in run(capsys, "status", "data.run")[1]
 
 
+def test_the_line_of_exploration_tells_which_sets_are_counted(capsys):
+    options = ("--selection", "independence", "--max-parents", 1, "--threads", 1)
+    code, _, err = run(capsys, "approximate", "data.csv", *TIME, *options)
+    assert code == 0, err
+    words = " ".join(err.split())
+    kept = document()["stats"]["parent_sets"]
+    assert f"parents: 0 sets of two or more scored, {kept} of any size kept; all for 4 of 4 variables" in words
+
+
 @pytest.mark.parametrize("name", ["own.jkl", "own.jaa"])
 def test_local_scores_give_the_same_cost(capsys, name):
     assert run(capsys, "approximate", "data.csv", *TIME, "--quiet")[0] == 0

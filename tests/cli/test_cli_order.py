@@ -154,6 +154,8 @@ def test_from_python():
         (["a", "b", "c", "d", "a"], r"order\[4\]: 'a' is there already, at order\[0\]"),
         (["a", "b", "c", 4], r"order\[3\]: '4' is no variable"),
         ("abcd", "give a list of names"),
+        (set("abcd"), "a set has no order"),
+        (None, "order: None is no list of names"),
     ):
         with pytest.raises(InputError, match=words):
             extbnsl.order(a_table(), given, names=["a", "b", "c", "d"])
