@@ -30,6 +30,7 @@ from extbnsl.proof.division import (
     proved_part,
     raise_bound,
     root_pass,
+    solved_piece,
     whole_component,
 )
 from extbnsl.proof.effort import MANY_EDGES, may_polish
@@ -73,7 +74,12 @@ def solve_pieces(search: Search, steps: Steps) -> Part:
             search = replace(search, tried=True)
             if steps.prepare(search):  # the bounds are to have the best limit
                 continue
-        answer = None if found.proves(search.limit) else steps.solve(search, found.guide)
+        if found.proves(search.limit):
+            answer = None
+        elif found.solved is not None:
+            answer = solved_piece(search.pieces[search.at], found.solved)
+        else:
+            answer = steps.solve(search, found.guide)
         if answer is None:
             return proved_part(steps.part, search.pieces, ())
         search = with_answer(search, answer)
@@ -205,6 +211,8 @@ class _Passes:
 
 def bounds_told(pieces: tuple[Piece, ...], found: Guided, limit: float, standing: Standing) -> list[str]:
     """What a piece's guide, or its falling apart, has brought below a limit: `pieces` as they are with it."""
+    if found.solved is not None:
+        return ["solved by branching"]
     if found.proves(limit):
         return ["proved before any search"]
     return [_left(pieces, found), standing.bounds_told()]
