@@ -23,9 +23,10 @@ from extbnsl.bounds.lp.program import Program
 from extbnsl.bounds.lp.separation import Support
 from extbnsl.bounds.multipliers import FamilyArrays, Multipliers, families_of, multipliers_of
 from extbnsl.claims import MEMORY_LIMIT
-from extbnsl.events import StageAdvanced
+from extbnsl.events import StageAdvanced, Warned
 from extbnsl.figures import in_full
 from extbnsl.kernels.varsets import WORD_BITS
+from extbnsl.machine.budgets import too_little_memory
 from extbnsl.machine.workers import Stopped
 from extbnsl.parents.components import Component, split
 from extbnsl.proof.context import Context
@@ -127,11 +128,18 @@ def find_guide(
     the long ones, and returns the gap of the whole problem that is proved then, in nats; on_solution gets some
     solutions of linear programs: if it makes a better network of one, it returns the limit that is to hold from then
     on. Deterministic for a seed, whatever the threads and budgets; only the groups of
-    pattern databases alone are smaller where memory is short. Raises Stopped, and what on_step raises.
+    pattern databases alone are smaller where memory is short. Raises Stopped, also where a piece that no search can
+    take has too little of it, and what on_step raises.
     """
     needed = multipliers_bytes(begun.left.costs, begun.left.size, context.workers.threads)
     if not context.methods.clusters or needed > context.memory_left:
-        return _plain_guide(begun, limit, context, on_step)
+        guided = _plain_guide(begun, limit, context, on_step)
+        if context.methods.clusters and not _may_be_searched(begun) and not guided.proves(limit):
+            held = needed + context.shelf.held
+            warning = too_little_memory("Bounding", held, context.memory, context.workers.threads)
+            context.observer(Warned(warning))
+            raise Stopped(MEMORY_LIMIT)
+        return guided
     if begun.effort == 0 and (context.methods.polish or (thorough and may_polish(context.methods))):
         begun = replace(begun, effort=EFFORT)
     return _Turns(limit, context, (on_step, on_solution), context.memory_left - needed, thorough).find(begun)
@@ -344,6 +352,8 @@ class _Turns:
         if self._limit < limit:
             return replace(state, step=FIX)
         self._on_step(state)
+        nodes = f"{in_full(len(tree.open), 'open node')} of branching"
+        self._context.observer(Warned(f"There is no memory for more than {nodes}; go on with a larger --memory."))
         raise Stopped(MEMORY_LIMIT)
 
     def _ended(self, state: Bounding, proved: bool) -> Guided | None:

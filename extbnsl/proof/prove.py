@@ -12,7 +12,7 @@ from typing import Protocol
 from extbnsl.bounds.lp.separation import Support
 from extbnsl.bounds.multipliers import Multipliers
 from extbnsl.claims import NOT_PROVED
-from extbnsl.events import IncumbentFound
+from extbnsl.events import IncumbentFound, Warned
 from extbnsl.figures import in_full
 from extbnsl.orders.local_search import LONG
 from extbnsl.parents.components import Component
@@ -174,8 +174,12 @@ class _Proving:
         return may_polish(self._context.methods) or better
 
     def solve(self, search: Search, guide: Guide) -> Piece | None:
-        """Search a piece, if it can be searched."""
+        """Search a piece, if it can be searched; otherwise there was nothing that goes on with it but linear programs,
+        which the methods do without."""
         if guide.grouping is None:
+            what = f"A part of {in_full(len(guide.costs), 'variable')} is too large for a search"
+            how = "solve it without --no-polish, by --lower-bound clusters or auto"
+            self._context.observer(Warned(f"{what}, and without linear programs nothing else can prove it: {how}."))
             return replace(search.pieces[search.at], given_up=True)
         return self.searched(
             replace(search, groups=guide.grouping.groups, multipliers=guide.multipliers, sets=guide.sets, file=None)

@@ -7,7 +7,7 @@ from cases import wishful
 from flat import solve
 from patching import make_incumbents_poor
 
-from extbnsl.events import StageAdvanced
+from extbnsl.events import StageAdvanced, Warned
 from extbnsl.files.manifest import read_manifest
 from extbnsl.kernels.varsets import pack
 from extbnsl.machine.workers import Workers
@@ -47,11 +47,13 @@ class Watch:
     """What is told of branching, and a signal to stop after so many nodes."""
 
     def __init__(self, most=None):
-        self.told, self._most = [], most
+        self.told, self.warnings, self._most = [], [], most
 
     def __call__(self, event):
         if isinstance(event, StageAdvanced) and event.unit.startswith("nodes"):
             self.told.append(event)
+        if isinstance(event, Warned):
+            self.warnings.append(event.message)
 
     def stop(self):
         return "time_limit" if self._most is not None and len(self.told) >= self._most else None
@@ -105,9 +107,23 @@ def test_a_run_that_was_stopped_goes_on(nodes, tmp_path):
 def test_a_run_for_whose_nodes_memory_is_too_short_has_bounds(monkeypatch):
     monkeypatch.setattr("extbnsl.bounds.lp.branching.NODE_BYTES", 1 << 50)
     scores, optimum = hard()
-    result = solved(scores, Watch())
+    watch = Watch()
+    result = solved(scores, watch)
     assert result.status == "memory_limit"
     assert result.lower_bound < optimum
+    (warning,) = watch.warnings
+    assert warning.startswith("There is no memory for more than 1 open node of branching")
+
+
+def test_a_run_without_memory_for_multipliers_says_so(monkeypatch):
+    monkeypatch.setattr("extbnsl.proof.bounding.multipliers_bytes", lambda *given: 1 << 50)
+    scores, optimum = hard()
+    watch = Watch()
+    result = solved(scores, watch)
+    assert result.status == "memory_limit"
+    assert result.lower_bound < optimum
+    (warning,) = watch.warnings
+    assert "Bounding needs at least 1.0PiB of memory" in warning
 
 
 def test_without_linear_programs_nothing_goes_on():
@@ -116,3 +132,5 @@ def test_without_linear_programs_nothing_goes_on():
     result = solved(scores, watch, polish=False)
     assert (result.status, watch.told) == ("not_proved", [])
     assert result.lower_bound < optimum
+    (warning,) = watch.warnings
+    assert warning.startswith("A part of 66 variables is too large for a search, and without linear programs")
