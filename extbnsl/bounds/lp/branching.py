@@ -253,7 +253,7 @@ class _Branching:
         np.add.at(part, child, x[:, None] * bits[:, : self._n])
         open_ones = np.flatnonzero((part > PART) & (part < 1.0 - PART))
         parts = part.ravel()[open_ones]
-        scores = [self._score(self._expected(2 * int(i), p)) for i, p in zip(open_ones, parts, strict=True)]
+        scores = [_score(self._expected(2 * int(i), p)) for i, p in zip(open_ones, parts, strict=True)]
         best = np.argsort(-np.array(scores), kind="stable")[:CANDIDATES]
         return [(2 * int(open_ones[i]), float(parts[i])) for i in best]
 
@@ -265,9 +265,6 @@ class _Branching:
         """By how much the LP of a choice rises for what its solution lacks, as far as that is known."""
         total, times = self._known.get(number) or self._known.get(-1 - number % 2) or (1.0, 1)
         return total / times
-
-    def _score(self, rises: tuple[float, float]) -> float:
-        return max(rises[0], LEAST_RISE) * max(rises[1], LEAST_RISE)
 
     def _best(self, candidates: list[tuple[int, float]], left: NDArray[np.bool_]) -> tuple[int, tuple[float, float]]:
         """The best of some choices, and the bounds of its two sides, as far as they are known."""
@@ -284,7 +281,7 @@ class _Branching:
             for number, part, own_rises, own_bounds in tried:
                 rises[number], bounds[number] = own_rises, own_bounds
                 self._note_rises(number, part, own_rises)
-        number = max(rises, key=lambda number: (self._score(rises[number]), -number))
+        number = max(rises, key=lambda number: (_score(rises[number]), -number))
         return number, bounds[number]
 
     def _note_rises(self, number: int, part: float, rises: tuple[float, float]) -> None:
@@ -315,6 +312,11 @@ class _Branching:
                 bounds.append(_bound_among(stream.multipliers(), lo + np.flatnonzero(own)) if solved else -math.inf)
             found.append((number, part, (rises[0], rises[1]), (bounds[0], bounds[1])))
         return found
+
+
+def _score(rises: tuple[float, float]) -> float:
+    """How good a choice is whose LPs rise so much: on both sides, or little is gained."""
+    return max(rises[0], LEAST_RISE) * max(rises[1], LEAST_RISE)
 
 
 def _bound_among(found: Multipliers, families: NDArray[np.int64]) -> float:
