@@ -118,7 +118,7 @@ def _told(optimality: "Optimality") -> str:
     if optimality.searched:
         told.append(
             f"The optimality of {_components(optimality.searched)}{among} was proved by pattern "
-            "databases or by search; verify cannot repeat that, only another solve can."
+            "databases, search or branching; verify cannot repeat that, only another solve can."
         )
     if optimality.unchecked:
         told.append(f"The optimality of {_components(optimality.unchecked)} was not checked: {_why(optimality)}.")

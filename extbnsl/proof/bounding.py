@@ -16,14 +16,18 @@ from numpy.typing import NDArray
 
 from extbnsl.bounds.ascent import find_multipliers, multipliers_bytes
 from extbnsl.bounds.fixing import WORTHWHILE, fix_families, round_ns
+from extbnsl.bounds.lp.branching import Tree, branch
 from extbnsl.bounds.lp.polish import EFFORT, ITERATION_NS, LACKING, ROOT, ROUND_NS, Goal, Polished, polished
 from extbnsl.bounds.lp.probing import STREAMS, Probed, choices_of, probe
 from extbnsl.bounds.lp.program import Program
 from extbnsl.bounds.lp.separation import Support
 from extbnsl.bounds.multipliers import FamilyArrays, Multipliers, families_of, multipliers_of
-from extbnsl.events import StageAdvanced
+from extbnsl.claims import MEMORY_LIMIT
+from extbnsl.events import StageAdvanced, Warned
 from extbnsl.figures import in_full
 from extbnsl.kernels.varsets import WORD_BITS
+from extbnsl.machine.budgets import too_little_memory
+from extbnsl.machine.workers import Stopped
 from extbnsl.parents.components import Component, split
 from extbnsl.proof.context import Context
 from extbnsl.proof.effort import (
@@ -35,10 +39,10 @@ from extbnsl.proof.effort import (
     with_ancestors,
     worthwhile_ns,
 )
-from extbnsl.proof.guide import Guide, Guided
+from extbnsl.proof.guide import Guide, Guided, Solved
 
-ASCEND, POLISH, FIX, TRY, PROBE = "ascend", "polish", "fix", "try", "probe"
-STEPS = (ASCEND, POLISH, FIX, TRY, PROBE)
+ASCEND, POLISH, FIX, TRY, PROBE, BRANCH = "ascend", "polish", "fix", "try", "probe", "branch"
+STEPS = (ASCEND, POLISH, FIX, TRY, PROBE, BRANCH)
 CHUNK_NS = 2e9  # of improvement, of one thread, after which a run may be stopped
 LOOK_NS = 2e7  # what it costs to see what a round has brought, by another trial
 FEWEST_ROUNDS, STALE = 8, 0.99  # so many rounds that leave such a share of the gap are not followed by twice as many
@@ -61,8 +65,8 @@ class Bounding:
     step: what comes next, of STEPS; rounds: of improvement in this turn; spent: of the step already, in rounds or
     simplex iterations; effort: of linear programs, in iterations for each, or for all of probing; 0 before there are
     any. gap: after the turn before. optimal: whether no multipliers are better at the root. probing: whether it may
-    drop more; tried: the choices probed of `before` families. cuts, spread_cuts: of the last linear programs. guide:
-    what a search would have by now.
+    drop more; tried: the choices probed of `before` families. cuts, spread_cuts: of the last linear programs. tree: of
+    branching, if that has begun. guide: what a search would have by now.
     """
 
     left: Component
@@ -81,6 +85,7 @@ class Bounding:
     before: int = 0
     cuts: NDArray[np.uint64] | None = None
     spread_cuts: NDArray[np.uint64] | None = None
+    tree: Tree | None = None
     guide: Guide | None = None
 
     @property
@@ -101,6 +106,8 @@ class Bounding:
         assert min(self.rounds, self.spent, self.effort, self.before) >= 0, "nothing is negative"
         assert self.multipliers is None or self.multipliers.root <= self.root, "the bound is the best so far"
         assert all(costs.size for costs in self.left.costs), "otherwise it is proved"
+        if self.tree is not None:
+            self.tree.check(self.left.size)
 
 
 OnStep = Callable[[Bounding], float]
@@ -121,11 +128,18 @@ def find_guide(
     the long ones, and returns the gap of the whole problem that is proved then, in nats; on_solution gets some
     solutions of linear programs: if it makes a better network of one, it returns the limit that is to hold from then
     on. Deterministic for a seed, whatever the threads and budgets; only the groups of
-    pattern databases alone are smaller where memory is short. Raises Stopped, and what on_step raises.
+    pattern databases alone are smaller where memory is short. Raises Stopped, also where a piece that no search can
+    take has too little of it, and what on_step raises.
     """
     needed = multipliers_bytes(begun.left.costs, begun.left.size, context.workers.threads)
     if not context.methods.clusters or needed > context.memory_left:
-        return _plain_guide(begun, limit, context, on_step)
+        guided = _plain_guide(begun, limit, context, on_step)
+        if context.methods.clusters and not _may_be_searched(begun) and not guided.proves(limit):
+            held = needed + context.shelf.held
+            warning = too_little_memory("Bounding", held, context.memory, context.workers.threads)
+            context.observer(Warned(warning))
+            raise Stopped(MEMORY_LIMIT)
+        return guided
     if begun.effort == 0 and (context.methods.polish or (thorough and may_polish(context.methods))):
         begun = replace(begun, effort=EFFORT)
     return _Turns(limit, context, (on_step, on_solution), context.memory_left - needed, thorough).find(begun)
@@ -157,6 +171,7 @@ class _Turns:
             FIX: self._fix,
             TRY: self._try,
             PROBE: self._probe,
+            BRANCH: self._branch,
         }
 
     def find(self, state: Bounding) -> Guided:
@@ -263,6 +278,8 @@ class _Turns:
         if polishing and self._is_worth_probing(state, worthwhile):
             before = state.families.costs.size
             return replace(state, step=PROBE, effort=effort, before=before, tried=frozenset())
+        if at_root and self._thorough:
+            return replace(state, step=BRANCH)
         guide = with_ancestors(guide, self._limit, edges, self._context)
         return Guided(guide, passes=state.passes, edges=edges)
 
@@ -313,6 +330,32 @@ class _Turns:
         state = replace(state, probing=worked, optimal=False, step=ASCEND, spent=0, tried=frozenset())
         return self._ended(state, False) or state
 
+    def _branch(self, state: Bounding) -> Bounding | Guided:
+        """Prove the piece or find its best network by branching; with a better limit, fix families before it goes on.
+
+        Raises Stopped where memory is too short for the programs or for the nodes that are open.
+        """
+        limit, nodes_room = self._limit, self._room // 2
+        program = Program(state.families, state.reached, state.cuts, ROOT, nodes_room // (1 + STREAMS))
+
+        def on_turn(tree: Tree, support: Support) -> bool:
+            gap = self._on_step(_branched(state, tree, program, limit))
+            self._tell(tree.looked, 0, f"nodes, {in_full(len(tree.open), 'node')} open, gap {gap:.3f}")
+            self._hear_solution(state, support, last=False)
+            return self._limit >= limit
+
+        tree = branch(program, state.tree or Tree(), limit, nodes_room, self._context.workers, on_turn)
+        state = _branched(state, tree, program, limit)
+        if not tree.open:
+            guide = Guide(state.left.parents, state.left.costs, state.multipliers, None)
+            return Guided(guide, solved=Solved(tree.order if tree.cost < self._limit else None, tree.cost))
+        if self._limit < limit:
+            return replace(state, step=FIX)
+        self._on_step(state)
+        nodes = f"{in_full(len(tree.open), 'open node')} of branching"
+        self._context.observer(Warned(f"There is no memory for more than {nodes}; go on with a larger --memory."))
+        raise Stopped(MEMORY_LIMIT)
+
     def _ended(self, state: Bounding, proved: bool) -> Guided | None:
         """What has come of the piece, if it is proved or in pieces."""
         guide = Guide(state.left.parents, state.left.costs, state.multipliers, None)
@@ -338,6 +381,11 @@ def _may_be_searched(state: Bounding) -> bool:
 def _with(state: Bounding, multipliers: Multipliers, spent: int = 0) -> Bounding:
     """The state with other multipliers for the families that are left."""
     return replace(state, multipliers=multipliers, root=max(state.root, multipliers.root), spent=spent)
+
+
+def _branched(state: Bounding, tree: Tree, program: Program, limit: float) -> Bounding:
+    """The state with what branching below a limit has found."""
+    return replace(state, tree=tree, cuts=program.cuts, root=max(state.root, min(tree.bound, limit)))
 
 
 def _probed(state: Bounding, families: FamilyArrays, found: Probed) -> Bounding:

@@ -12,7 +12,7 @@ from extbnsl.claims import tolerance
 from extbnsl.kernels.varsets import pack, unpack
 from extbnsl.parents.components import Component
 from extbnsl.proof.bounding import Bounding
-from extbnsl.proof.guide import Guide, Guided
+from extbnsl.proof.guide import Guide, Guided, Solved
 from extbnsl.proof.pieces import Cut, Piece, RootPass
 from extbnsl.proof.standing import Part, Standing
 
@@ -60,6 +60,12 @@ def bounded_pieces(pieces: tuple[Piece, ...], at: int, reached: Bounding) -> tup
     bound = max(piece.lower_bound, reached.root)
     piece = replace(piece, lower_bound=bound, families=reached.left, multipliers=reached.multipliers)
     return (*pieces[:at], piece, *pieces[at + 1 :])
+
+
+def solved_piece(piece: Piece, solved: Solved) -> Piece:
+    """The piece with the network that it was solved by."""
+    assert solved.order is not None, "it has a network below its limit"
+    return Piece(piece.variables, solved.cost, tuple(piece.variables[i] for i in solved.order))
 
 
 def _part_of(whole: Piece, guide: Guide, part: Component) -> Piece:

@@ -50,11 +50,20 @@ class Guide:
 
 
 @dataclass(frozen=True)
+class Solved:
+    """What branching has shown of a piece, which no pass repeats: its cheapest network, by an order of the positions,
+    and what that costs, in nats; no order if no network costs less than the limit."""
+
+    order: tuple[int, ...] | None
+    cost: float
+
+
+@dataclass(frozen=True)
 class Guided:
     """What came of a piece: its guide, and the pieces that it fell into, if it did.
 
     proved: multipliers prove that no network costs less than the limit, by the passes (see `Fixed`). edges: about how
-    many its search will generate, infinity if it is too large.
+    many its search will generate, infinity if it is too large. solved: if no search has to.
     """
 
     guide: Guide
@@ -62,9 +71,12 @@ class Guided:
     pieces: tuple[Component, ...] = ()
     passes: tuple[Multipliers, ...] = ()
     edges: float = 0.0
+    solved: Solved | None = None
 
     def proves(self, limit: float) -> bool:
         """Whether no network costs less than the limit; groups may prove it too, which no pass repeats."""
+        if self.solved is not None:
+            return self.solved.order is None
         return self.proved or (not self.pieces and self.guide.root >= limit)
 
 

@@ -12,7 +12,7 @@ from typing import Protocol
 from extbnsl.bounds.lp.separation import Support
 from extbnsl.bounds.multipliers import Multipliers
 from extbnsl.claims import NOT_PROVED
-from extbnsl.events import IncumbentFound
+from extbnsl.events import IncumbentFound, Warned
 from extbnsl.figures import in_full
 from extbnsl.orders.local_search import LONG
 from extbnsl.parents.components import Component
@@ -30,6 +30,7 @@ from extbnsl.proof.division import (
     proved_part,
     raise_bound,
     root_pass,
+    solved_piece,
     whole_component,
 )
 from extbnsl.proof.effort import MANY_EDGES, may_polish
@@ -73,7 +74,12 @@ def solve_pieces(search: Search, steps: Steps) -> Part:
             search = replace(search, tried=True)
             if steps.prepare(search):  # the bounds are to have the best limit
                 continue
-        answer = None if found.proves(search.limit) else steps.solve(search, found.guide)
+        if found.proves(search.limit):
+            answer = None
+        elif found.solved is not None:
+            answer = solved_piece(search.pieces[search.at], found.solved)
+        else:
+            answer = steps.solve(search, found.guide)
         if answer is None:
             return proved_part(steps.part, search.pieces, ())
         search = with_answer(search, answer)
@@ -168,8 +174,12 @@ class _Proving:
         return may_polish(self._context.methods) or better
 
     def solve(self, search: Search, guide: Guide) -> Piece | None:
-        """Search a piece, if it can be searched."""
+        """Search a piece, if it can be searched; otherwise there was nothing that goes on with it but linear programs,
+        which the methods do without."""
         if guide.grouping is None:
+            what = f"A part of {in_full(len(guide.costs), 'variable')} is too large for a search"
+            how = "solve it without --no-polish, by --lower-bound clusters or auto"
+            self._context.observer(Warned(f"{what}, and without linear programs nothing else can prove it: {how}."))
             return replace(search.pieces[search.at], given_up=True)
         return self.searched(
             replace(search, groups=guide.grouping.groups, multipliers=guide.multipliers, sets=guide.sets, file=None)
@@ -205,6 +215,8 @@ class _Passes:
 
 def bounds_told(pieces: tuple[Piece, ...], found: Guided, limit: float, standing: Standing) -> list[str]:
     """What a piece's guide, or its falling apart, has brought below a limit: `pieces` as they are with it."""
+    if found.solved is not None:
+        return ["solved by branching"]
     if found.proves(limit):
         return ["proved before any search"]
     return [_left(pieces, found), standing.bounds_told()]

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.bounds.cuts import MEMBERS
+from extbnsl.bounds.lp.branching import Node, Tree
 from extbnsl.bounds.multipliers import Multipliers, families_of, multipliers_of
 from extbnsl.files import names
 from extbnsl.files.arrays import StoredFile, read_arrays
@@ -63,6 +64,7 @@ def write_search(search: Search, version: int, store: Store) -> Search:
     if search.bounding is not None:
         _keep(search.bounding.spread, SPREAD, arrays)
         arrays |= {name: cuts for name in CUTS if (cuts := getattr(search.bounding, name)) is not None}
+        arrays |= {} if search.bounding.tree is None else _tree_arrays(search.bounding.tree)
     arrays |= _passes_arrays(search.passes, sum(len(piece.variables) for piece in search.pieces))
     file = store.write(names.numbered(stem, 0), arrays)
     return replace(search, file=file, lists=tuple(lists))
@@ -125,8 +127,32 @@ def _read_bounding(document: Mapping[str, Any], piece: Piece, arrays: Arrays) ->
         tried=frozenset(document["tried"]),
         cuts=arrays.get("cuts"),
         spread_cuts=arrays.get("spread_cuts"),
+        tree=_read_tree(arrays) if "tree-bounds" in arrays else None,
         **{name: document[name] for name in COUNTS},
     )
+
+
+def _tree_arrays(tree: Tree) -> dict[str, NDArray[Any]]:
+    """A tree as arrays: of its open nodes the bounds (k,), all choices, and where those of each begin (k + 1,); of its
+    network the order (n,), or (0,) without one, and the cost (1,); looked (1,)."""
+    return {
+        "tree-bounds": np.array([node.bound for node in tree.open], np.float64),
+        "tree-choices": np.array([number for node in tree.open for number in node.choices], np.int64),
+        "tree-first": np.cumsum([0] + [len(node.choices) for node in tree.open], dtype=np.int64),
+        "tree-order": np.array(tree.order or (), np.int64),
+        "tree-cost": np.array([tree.cost]),
+        "tree-looked": np.array([tree.looked], np.int64),
+    }
+
+
+def _read_tree(arrays: Arrays) -> Tree:
+    first, choices, bounds, order = (
+        arrays[f"tree-{name}"].tolist() for name in ("first", "choices", "bounds", "order")
+    )
+    nodes = tuple(
+        Node(bound, tuple(choices[lo:hi])) for bound, lo, hi in zip(bounds, first[:-1], first[1:], strict=True)
+    )
+    return Tree(nodes, int(arrays["tree-looked"][0]), tuple(order) or None, float(arrays["tree-cost"][0]))
 
 
 def _keep(multipliers: Multipliers | None, name: str, arrays: dict[str, NDArray[Any]]) -> None:

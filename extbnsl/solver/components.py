@@ -7,6 +7,7 @@ from extbnsl.claims import DISK_LIMIT, MEMORY_LIMIT
 from extbnsl.errors import BudgetError
 from extbnsl.events import Observer, StageAdvanced, ignore
 from extbnsl.figures import in_full
+from extbnsl.kernels.varsets import WORD_BITS
 from extbnsl.machine.workers import Stopped
 from extbnsl.parents.components import Component
 from extbnsl.parents.exhaustive.surviving import Survivors
@@ -62,7 +63,7 @@ def _prove_all(found: tuple[Component, ...], context: Context, commits: Commits)
     try:
         _prove_each([] if search is None else [search.component], found, context, commits)
         _prove_small(found, context, commits)
-        _prove_each(range(len(found)), found, context, commits)
+        _prove_each(_largest_last(found), found, context, commits)
     except Stopped as stop:
         return stop.reason
     except MemoryError:
@@ -70,6 +71,11 @@ def _prove_all(found: tuple[Component, ...], context: Context, commits: Commits)
     except BudgetError:  # of what memory has no room for
         return DISK_LIMIT
     return None
+
+
+def _largest_last(found: tuple[Component, ...]) -> list[int]:
+    """The components, last those that are too large for a search: they may take all the time that there is."""
+    return sorted(range(len(found)), key=lambda k: found[k].size > WORD_BITS)
 
 
 def _prove_each(

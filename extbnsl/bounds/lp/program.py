@@ -154,6 +154,11 @@ class Program:
         most = np.full(columns.size, np.inf if allowed else 0.0)
         self._highs.changeColsBounds(columns.size, columns, np.zeros(columns.size), most)
 
+    @property
+    def value(self) -> float:
+        """What the objective has come to, in nats above the cheapest families; a part of it if that has ended early."""
+        return float(self._highs.getInfo().objective_function_value)
+
     def values(self) -> NDArray[np.float64]:
         """The solution: the x of each family."""
         values = np.zeros(self._child.size)
