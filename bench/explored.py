@@ -15,6 +15,7 @@ import numpy as np
 
 from bench.published import PUBLISHED
 from bench.table import aligned
+from extbnsl.compiling import so_far
 from extbnsl.data import Dataset, read_csv
 from extbnsl.machine.workers import Workers
 from extbnsl.orders.acyclic import settle
@@ -24,11 +25,12 @@ from extbnsl.orders.parent_lists import ParentLists
 from extbnsl.orders.population import METHODS, search_lists
 from extbnsl.orders.sampling import random_order
 from extbnsl.orders.swaps import climb_by_swaps
-from extbnsl.parents.explored.explore import SELECTIONS, Effort, exploration, explored_families
+from extbnsl.parents.explored.explore import Effort, exploration, explored_families, seconds_for_pairs
 
 INDEPENDENCE, GREEDY, SEQUENTIAL = "independence", "greedy", "sequential"
-OBS, ASOBS = "obs", "asobs"
-SHORT = {INDEPENDENCE: "IS", GREEDY: "GS", SEQUENTIAL: "SQ"}
+PAIRED = "paired"  # independence selection when all pairs are scored, if these take at most a share PAIRS of the time
+SHORT = {INDEPENDENCE: "IS", PAIRED: "IS+", GREEDY: "GS", SEQUENTIAL: "SQ"}
+PAIRS = 0.25
 MEMORY = 2 << 30
 LEAST_SECONDS = 1.0  # of a search
 SAME_ORDERS = 2  # from which both OBS and ASOBS begin, for each list of parent sets
@@ -49,10 +51,11 @@ Costs = Mapping[tuple[str, str], float]  # of a network in nats, by selection an
 
 @dataclass(frozen=True)
 class Options:
-    """exploring, searching: seconds for each variable, of each of the threads; a search has LEAST_SECONDS at least.
-    searches: their names. max_parents: of a child."""
+    """exploring, searching: seconds for each variable, of each of the threads; all variables of a data set are explored
+    `most` seconds at most, and a search has LEAST_SECONDS at least. searches: their names. max_parents: of a child."""
 
     exploring: float
+    most: float
     searching: float
     searches: Sequence[str]
     max_parents: int
@@ -70,19 +73,22 @@ class Case:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What the searches find in the lists of each selection, and how often ASOBS was not worse than OBS from the same
-    order, of how many times."""
+    """What the searches find in the lists of each selection, how often ASOBS was not worse than OBS from the same
+    order, of how many times, and the processor seconds of each selection and of all searches."""
 
     costs: Costs
     kept: int
     tried: int
+    exploring: Mapping[str, float]
+    searching: float
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Exit code 1 if acyclic selection was worse than OBS from the same order."""
     given = _parser().parse_args(arguments)
-    options = Options(given.exploring, given.searching, given.searches.split(","), given.max_parents, given.threads)
-    keys = [(selection, search) for selection in SELECTIONS for search in options.searches]
+    searches, times = given.searches.split(","), (given.exploring, given.most, given.searching)
+    options = Options(*times, searches, given.max_parents, given.threads)
+    keys = [(selection, search) for selection in SHORT for search in options.searches]
     print("BIC of", ", ".join(f"{SHORT[selection]}-{search}" for selection, search in keys), flush=True)
     outcomes = []
     for case in cases(given.data, given.names.split(","), given.splits, given.seed):
@@ -92,8 +98,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"{case.name}, {case.dataset.variables} x {case.dataset.records}: {figures}", flush=True)
     for text in tables([outcome.costs for outcome in outcomes], options.searches):
         print(f"\n{text}")
+    exploring = {SHORT[own]: sum(one.exploring.get(own, 0.0) for one in outcomes) for own in SHORT}
+    each = ", ".join(f"{name} {seconds:.0f}" for name, seconds in exploring.items())
+    print(f"\nprocessor seconds: {each}, searching {sum(one.searching for one in outcomes):.0f}")
     kept, tried = sum(outcome.kept for outcome in outcomes), sum(outcome.tried for outcome in outcomes)
-    print(f"\nASOBS is not worse than OBS from the same order: {kept} of {tried}")
+    print(f"ASOBS is not worse than OBS from the same order: {kept} of {tried}")
     return int(kept < tried)
 
 
@@ -102,11 +111,12 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m bench.explored", description=text)
     parser.add_argument("--data", metavar="DIR", type=Path, default=os.environ.get("EXTBNSL_DATA"))
     parser.add_argument("--names", metavar="LIST", default=",".join(PUBLISHED))
-    parser.add_argument("--exploring", metavar="S", type=float, default=0.01, help="seconds a variable and thread")
+    parser.add_argument("--exploring", metavar="S", type=float, default=1.0, help="seconds a variable and thread")
+    parser.add_argument("--most", metavar="S", type=float, default=40.0, help="seconds that all variables are explored")
     parser.add_argument("--searching", metavar="S", type=float, default=0.004, help="seconds a variable and thread")
-    parser.add_argument("--searches", metavar="LIST", default="obs,asobs,memetic", help=f"of {', '.join(METHODS)}")
+    parser.add_argument("--searches", metavar="LIST", default="obs,asobs,insertion", help=f"of {', '.join(METHODS)}")
     parser.add_argument("--max-parents", metavar="K", type=int, default=6)
-    parser.add_argument("--splits", metavar="K", type=int, default=3, help="random parts of the records of each")
+    parser.add_argument("--splits", metavar="K", type=int, default=1, help="random parts of the records of each")
     parser.add_argument("--seed", metavar="S", type=int, default=0)
     parser.add_argument("--threads", metavar="T", type=int, default=2)
     return parser
@@ -125,30 +135,54 @@ def cases(folder: Path, names: Sequence[str], splits: int, seed: int) -> Iterato
 
 
 def compare(case: Case, options: Options) -> Outcome:
-    """Each search in the lists of each selection, all with the same time."""
-    costs, kept, tried = {}, 0, 0
-    for selection in SELECTIONS:
+    """Each search in the lists of each selection, all with the same time; where pairs would take too much of it, what
+    is found without them."""
+    costs: dict[tuple[str, str], float] = {}
+    exploring: dict[str, float] = {}
+    kept, begun = 0, processor_seconds()
+    for selection in SHORT:
+        if selection == PAIRED and not has_time_for_pairs(case.dataset, options):
+            costs |= {(PAIRED, search): costs[INDEPENDENCE, search] for search in options.searches}
+            continue
+        before = processor_seconds()
         lists = explored(case.dataset, selection, options)
+        exploring[selection] = processor_seconds() - before
         for search in options.searches:
             costs[selection, search] = searched(lists, search, case.seed, options)
         kept += sum(is_kept(lists, seed) for seed in range(case.seed, case.seed + SAME_ORDERS))
-        tried += SAME_ORDERS
-    return Outcome(costs, kept, tried)
+    searching = processor_seconds() - begun - sum(exploring.values())
+    return Outcome(costs, kept, SAME_ORDERS * len(exploring), exploring, searching)
+
+
+def exploring_seconds(dataset: Dataset, options: Options) -> float:
+    """How long each variable is explored."""
+    return min(options.exploring, options.most * options.threads / dataset.variables)
+
+
+def has_time_for_pairs(dataset: Dataset, options: Options) -> bool:
+    """Whether all pairs of parents take a small share of the exploration."""
+    return seconds_for_pairs(dataset) <= PAIRS * exploring_seconds(dataset, options) * dataset.variables
 
 
 def explored(dataset: Dataset, selection: str, options: Options) -> ParentLists:
     """The parent sets that a selection finds in its time."""
-    problem = exploration(dataset, selection, "mdl", options.max_parents)
+    rule, whole = (INDEPENDENCE, 2) if selection == PAIRED else (selection, 1)
+    problem = exploration(dataset, rule, "mdl", options.max_parents, whole)
     with Workers(options.threads) as workers:
-        found = explored_families(problem, Effort(seconds=options.exploring), workers, MEMORY)
+        found = explored_families(problem, Effort(seconds=exploring_seconds(dataset, options)), workers, MEMORY)
     return lists_of_families(own.families for own in found)
 
 
 def searched(lists: ParentLists, search: str, seed: int, options: Options) -> float:
     """The cost that a search reaches in its time: processor seconds, so that other work does not count."""
-    end = time.process_time() + options.threads * max(LEAST_SECONDS, options.searching * lists.variables)
-    with Workers(options.threads, lambda: "time" if time.process_time() >= end else None) as workers:
+    end = processor_seconds() + options.threads * max(LEAST_SECONDS, options.searching * lists.variables)
+    with Workers(options.threads, lambda: "time" if processor_seconds() >= end else None) as workers:
         return search_lists(lists, workers, seed, lambda cost: None, method=search).cost
+
+
+def processor_seconds() -> float:
+    """Those of this process, without those of compiling kernels."""
+    return time.process_time() - so_far().cpu_seconds
 
 
 def is_kept(lists: ParentLists, seed: int) -> bool:
@@ -161,21 +195,26 @@ def is_kept(lists: ParentLists, seed: int) -> bool:
 
 
 def tables(costs: Sequence[Costs], searches: Sequence[str]) -> Iterator[str]:
-    """Independence selection against the others for each search, and each search against the one named before it for
-    each selection: how many differences of BIC are in each category, and the p-value of the sign test."""
-    columns = {
-        f"{search.upper()}: IS vs {SHORT[other]}": [one[other, search] - one[INDEPENDENCE, search] for one in costs]
-        for search in searches
-        for other in (GREEDY, SEQUENTIAL)
-    }
-    yield counted(columns)
+    """Independence selection against the others for each search, without and with all pairs at first, and each search
+    against the one named before it for each selection: how many differences of BIC are in each category, and the
+    p-value of the sign test."""
+    for own in (INDEPENDENCE, PAIRED):
+        yield counted(
+            {
+                f"{search.upper()}: {SHORT[own]} vs {SHORT[other]}": [
+                    one[other, search] - one[own, search] for one in costs
+                ]
+                for search in searches
+                for other in (GREEDY, SEQUENTIAL)
+            }
+        )
     for before, search in itertools.pairwise(searches):
         yield counted(
             {
                 f"{SHORT[selection]}: {search.upper()} vs {before.upper()}": [
                     one[selection, before] - one[selection, search] for one in costs
                 ]
-                for selection in SELECTIONS
+                for selection in SHORT
             }
         )
 

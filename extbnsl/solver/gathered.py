@@ -28,6 +28,7 @@ from extbnsl.parents.explored.explore import (
     Explored,
     exploration,
     explored_families,
+    seconds_for_pairs,
     thread_bytes,
     without_parents,
 )
@@ -39,8 +40,8 @@ from extbnsl.solver.found import bounds_of_children
 from extbnsl.solver.methods import AUTO, INDEPENDENCE
 from extbnsl.solver.session import Session
 
-PAIRS = 0.25  # of what a child gets, for all pairs of parents, where that does
-SET_SECONDS, RECORD_SECONDS = 2e-6, 2e-9  # to score a pair: for each, and for each record
+PAIRS = 0.25  # of the exploration, for all pairs of parents, where that does
+SET_SECONDS, RECORD_SECONDS = 2e-6, 2e-9  # to count a pair: for each, and for each record
 FEW_PARENTS = 2  # which can be counted of many variables
 FLOORS = 0.05  # of the time, for what a family of each child costs at least, where that does
 FLOOR_SECONDS = 50e-9  # for each record and variable, at most
@@ -99,7 +100,7 @@ def gathered_families(problem: Dataset | LocalScores, session: Session) -> Gathe
 def _of_data(dataset: Dataset, session: Session) -> Gathered:
     standing, n = session.standing, dataset.variables
     selection = INDEPENDENCE if session.methods.selection == AUTO else session.methods.selection
-    whole = 2 if _has_time_for_pairs(dataset, session) else 1
+    whole = 2 if seconds_for_pairs(dataset) <= _for_pairs(session) else 1
     setting = exploration(dataset, selection, session.claim.score, session.claim.max_parents, whole)
     known = _known(dataset, setting, session)
     _note(known.least, known.whole, session)
@@ -256,11 +257,11 @@ def _has_time_to_count(dataset: Dataset, session: Session) -> bool:
     """Whether counting is worth being tried: of few variables, or where few parents are allowed."""
     most = session.claim.max_parents
     few = dataset.variables <= WORD_BITS or (most is not None and most <= FEW_PARENTS)
-    return session.methods.selection == AUTO and few and _has_time_for_pairs(dataset, session)
+    needed = dataset.variables**3 / 2 * (SET_SECONDS + RECORD_SECONDS * dataset.records)
+    return session.methods.selection == AUTO and few and needed <= _for_pairs(session)
 
 
-def _has_time_for_pairs(dataset: Dataset, session: Session) -> bool:
-    """Whether all pairs of parents of a child can be scored in a share of its time."""
+def _for_pairs(session: Session) -> float:
+    """The seconds of all threads that pairs of parents may take."""
     left = max(0.0, session.standing.times.explored - clock())
-    needed = dataset.variables**2 / 2 * (SET_SECONDS + RECORD_SECONDS * dataset.records)
-    return needed <= PAIRS * left * session.granted.threads / dataset.variables
+    return PAIRS * left * session.granted.threads

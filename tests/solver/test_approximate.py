@@ -15,7 +15,7 @@ from extbnsl.machine.budgets import Budgets
 from extbnsl.orders.population import DEFAULT, METHODS
 from extbnsl.parents.explored import explore
 from extbnsl.parents.explored.explore import SELECTIONS as EXPLORED
-from extbnsl.solver import approximate, approximation
+from extbnsl.solver import approximate, approximation, gathered
 from extbnsl.solver.approximate import approximate_network
 from extbnsl.solver.methods import AUTO, SEARCHES, SELECTIONS, ApproximateMethods
 from extbnsl.verify.rescoring import score_network
@@ -110,6 +110,22 @@ def test_the_exploration_ends_with_its_part_of_the_time(monkeypatch):
     searched = [event for event in told if isinstance(event, events.StageStarted) and event.stage == "incumbent"]
     assert 0 < searched[0].seconds <= 4 * (1 - approximation.LATEST)
     assert verify(result.document(), dataset).findings == ()
+
+
+@pytest.mark.parametrize(("seconds", "whole"), [(0.19, 2), (0.21, 1)])
+def test_pairs_come_first_where_they_take_little_of_the_exploration(monkeypatch, seconds, whole):
+    dataset, asked = random_dataset(np.random.default_rng(6), 6, 300), []
+
+    def known(dataset, setting, session):
+        asked.append(setting.whole)
+        return found(dataset, setting, session)
+
+    found = gathered._known
+    monkeypatch.setattr(gathered, "_known", known)
+    monkeypatch.setattr(gathered, "_for_pairs", lambda session: 0.2)
+    monkeypatch.setattr(gathered, "seconds_for_pairs", lambda dataset: seconds)
+    approximate_network(dataset, budgets=Budgets(threads=1, time_limit=4.0))
+    assert asked == [whole]
 
 
 def test_what_scoring_and_writing_will_take_is_kept_of_the_time(monkeypatch):

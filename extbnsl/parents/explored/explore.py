@@ -17,7 +17,7 @@ from extbnsl.parents.explored.candidates import Candidates, find_candidates
 from extbnsl.parents.explored.closed import Closed, closed_bytes, new_closed, undominated
 from extbnsl.parents.explored.columns import Columns, bit_columns
 from extbnsl.parents.explored.families import NONE, FamilyList, family_list
-from extbnsl.parents.explored.misfit import new_splits, splits_bytes
+from extbnsl.parents.explored.misfit import misfit_nanoseconds, new_splits, splits_bytes
 from extbnsl.parents.explored.selection import (
     GREEDY,
     INDEPENDENCE,
@@ -39,6 +39,7 @@ SLICE_SECONDS = 0.05  # between two looks at the clock, at most
 SLICES = 16  # in the time of a child, at least
 FASTEST = 4_000_000  # parent sets that a thread could score in a second: no room for more need be made
 FIRST_SLICE, LONGEST_SLICE = 16, 1 << 16  # parent sets
+SET_SECONDS = 2e-6  # to score a parent set, beside its misfit
 AHEAD = 4  # children for each thread that wait or are done
 
 ALL, SETS, SECONDS, MEMORY, STOPPED = "all", "sets", "seconds", "memory", "stopped"
@@ -108,6 +109,13 @@ def exploration(
         raise InputError(f"whole: {whole} is less than 1; give the size up to which all parent sets are scored.")
     parameter = score_named(score).parameter(dataset.records)
     return Exploration(bit_columns(dataset), selection, parameter, max_parents, whole)
+
+
+def seconds_for_pairs(dataset: Dataset) -> float:
+    """About how long a thread scores all pairs of parents of all children."""
+    n = dataset.variables
+    each = SET_SECONDS + 1e-9 * misfit_nanoseconds(2, float(dataset.arities.mean()), dataset.records)
+    return n**3 / 2 * each
 
 
 def explored_families(
