@@ -561,7 +561,10 @@ def chain_without_empty_sets(n, cost=1.0):
 @pytest.mark.parametrize("cost", [1.0, 1e11])
 @pytest.mark.parametrize("polls", [0, 1, 5, None])
 def test_children_without_the_empty_set_always_get_a_network(n, cost, polls):
-    """However early it is stopped: then with a network and bounds, each of which holds."""
+    """However early it is stopped: then with a network and bounds, each of which holds.
+
+    Its cheapest families may be found in the moment that a stop takes: they are a proof.
+    """
     scores = chain_without_empty_sets(n, cost)
     seen = itertools.count()
     stop = never if polls is None else lambda: "interrupted" if next(seen) >= polls else None
@@ -569,11 +572,9 @@ def test_children_without_the_empty_set_always_get_a_network(n, cost, polls):
     assert result.network.order() is not None
     assert result.cost >= n * cost
     assert result.lower_bound <= n * cost
-    if polls is None:
+    if polls is None or result.status != "interrupted":
         assert result.status == "optimal"
         assert result.cost == pytest.approx(n * cost, rel=1e-9)
-    elif polls == 0:
-        assert result.status == "interrupted"
 
 
 def test_the_bound_of_several_components_is_what_they_prove():
