@@ -188,19 +188,12 @@ class CountingCheckpoints(Checkpoints[C]):
 
 
 class Commits(CountingCheckpoints[Standing]):
-    """Those of a solve. unsaved: how many bytes of the search may be in memory alone."""
+    """Those of a solve."""
 
-    def __init__(
-        self,
-        standing: Standing,
-        store: Store,
-        record: Record | None = None,
-        observer: Observer = ignore,
-        stop: StopSignal = never,
-        touched: Callable[[int], None] = lambda size: None,
-    ) -> None:
-        super().__init__(standing, store, record, observer, stop, touched)
-        self.unsaved = UNSAVED_BYTES if self._possible else math.inf
+    @property
+    def unsaved(self) -> float:
+        """How many bytes of the search may be in memory alone; infinity if nothing is ever committed."""
+        return UNSAVED_BYTES if self._possible else math.inf
 
     def stored(self) -> tuple[StoredFile, ...]:
         """The files of scores, counting and the search."""

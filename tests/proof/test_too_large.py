@@ -104,26 +104,23 @@ def test_a_run_that_was_stopped_goes_on(nodes, tmp_path):
     assert again.told[0].done == watch.told[-1].done + 1
 
 
-def test_a_run_for_whose_nodes_memory_is_too_short_has_bounds(monkeypatch):
-    monkeypatch.setattr("extbnsl.bounds.lp.branching.NODE_BYTES", 1 << 50)
+@pytest.mark.parametrize(
+    ("name", "value", "told"),
+    [
+        ("bounds.lp.branching.NODE_BYTES", 1 << 50, "There is no memory for more than 1 open node of branching"),
+        ("proof.bounding.multipliers_bytes", lambda *given: 1 << 50, "Bounding needs at least 1024.0TiB of memory"),
+    ],
+    ids=["for nodes", "for multipliers"],
+)
+def test_a_run_that_is_short_of_memory_has_bounds_and_says_so(monkeypatch, name, value, told):
+    monkeypatch.setattr(f"extbnsl.{name}", value)
     scores, optimum = hard()
     watch = Watch()
     result = solved(scores, watch)
     assert result.status == "memory_limit"
     assert result.lower_bound < optimum
     (warning,) = watch.warnings
-    assert warning.startswith("There is no memory for more than 1 open node of branching")
-
-
-def test_a_run_without_memory_for_multipliers_says_so(monkeypatch):
-    monkeypatch.setattr("extbnsl.proof.bounding.multipliers_bytes", lambda *given: 1 << 50)
-    scores, optimum = hard()
-    watch = Watch()
-    result = solved(scores, watch)
-    assert result.status == "memory_limit"
-    assert result.lower_bound < optimum
-    (warning,) = watch.warnings
-    assert warning.startswith("Bounding needs at least 1024.0TiB of memory")
+    assert warning.startswith(told)
 
 
 def test_without_linear_programs_nothing_goes_on():

@@ -229,9 +229,7 @@ class _Branching:
     def _children(self, node: Node, left: NDArray[np.bool_], solved: bool) -> list[Node]:
         """The children of a node that may have a network below the limit."""
         candidates = self._candidates(left) if solved else []
-        number, bounds = (
-            self._best(candidates, left) if candidates else (self._any_choice(left), (-math.inf, -math.inf))
-        )
+        number, bounds = self._best(candidates, left) if candidates else (self._any_choice(left), UNKNOWN)
         children = [Node(max(node.bound, bounds[k]), (*node.choices, number + k)) for k in (0, 1)]
         return [child for child in children if child.bound < self._cutoff]
 
@@ -239,9 +237,8 @@ class _Branching:
         """A choice that parts the families left of a child."""
         sizes = np.add.reduceat(left, self._families.first[:-1], dtype=np.int64)
         x = int(np.argmax(sizes))
-        counts = [
-            int((_having(self._families, x, y) & left[self._child == x]).sum()) for y in range(self._n)
-        ]  # of the families with y
+        own = left[self._child == x]
+        counts = [int((_having(self._families, x, y) & own).sum()) for y in range(self._n)]  # of the families with y
         y = min(range(self._n), key=lambda y: abs(2 * counts[y] - int(sizes[x])))
         return 2 * (x * self._n + y)
 
