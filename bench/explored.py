@@ -25,12 +25,12 @@ from extbnsl.orders.parent_lists import ParentLists
 from extbnsl.orders.population import METHODS, search_lists
 from extbnsl.orders.sampling import random_order
 from extbnsl.orders.swaps import climb_by_swaps
-from extbnsl.parents.explored.explore import Effort, exploration, explored_families, seconds_for_pairs
+from extbnsl.parents.explored.explore import Effort, exploration, explored_families
+from extbnsl.solver.gathered import FIRST
 
 INDEPENDENCE, GREEDY, SEQUENTIAL = "independence", "greedy", "sequential"
-PAIRED = "paired"  # independence selection when all pairs are scored, if these take at most a share PAIRS of the time
-SHORT = {INDEPENDENCE: "IS", PAIRED: "IS+", GREEDY: "GS", SEQUENTIAL: "SQ"}
-PAIRS = 0.25
+SMALL_FIRST = "small first"  # independence selection after a share FIRST of the time for small sets
+SHORT = {INDEPENDENCE: "IS", SMALL_FIRST: "IS+", GREEDY: "GS", SEQUENTIAL: "SQ"}
 MEMORY = 2 << 30
 LEAST_SECONDS = 1.0  # of a search
 SAME_ORDERS = 2  # from which both OBS and ASOBS begin, for each list of parent sets
@@ -98,7 +98,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"{case.name}, {case.dataset.variables} x {case.dataset.records}: {figures}", flush=True)
     for text in tables([outcome.costs for outcome in outcomes], options.searches):
         print(f"\n{text}")
-    exploring = {SHORT[own]: sum(one.exploring.get(own, 0.0) for one in outcomes) for own in SHORT}
+    exploring = {SHORT[own]: sum(one.exploring[own] for one in outcomes) for own in SHORT}
     each = ", ".join(f"{name} {seconds:.0f}" for name, seconds in exploring.items())
     print(f"\nprocessor seconds: {each}, searching {sum(one.searching for one in outcomes):.0f}")
     kept, tried = sum(outcome.kept for outcome in outcomes), sum(outcome.tried for outcome in outcomes)
@@ -135,15 +135,11 @@ def cases(folder: Path, names: Sequence[str], splits: int, seed: int) -> Iterato
 
 
 def compare(case: Case, options: Options) -> Outcome:
-    """Each search in the lists of each selection, all with the same time; where pairs would take too much of it, what
-    is found without them."""
+    """Each search in the lists of each selection, all with the same time."""
     costs: dict[tuple[str, str], float] = {}
     exploring: dict[str, float] = {}
     kept, begun = 0, processor_seconds()
     for selection in SHORT:
-        if selection == PAIRED and not has_time_for_pairs(case.dataset, options):
-            costs |= {(PAIRED, search): costs[INDEPENDENCE, search] for search in options.searches}
-            continue
         before = processor_seconds()
         lists = explored(case.dataset, selection, options)
         exploring[selection] = processor_seconds() - before
@@ -159,15 +155,10 @@ def exploring_seconds(dataset: Dataset, options: Options) -> float:
     return min(options.exploring, options.most * options.threads / dataset.variables)
 
 
-def has_time_for_pairs(dataset: Dataset, options: Options) -> bool:
-    """Whether all pairs of parents take a small share of the exploration."""
-    return seconds_for_pairs(dataset) <= PAIRS * exploring_seconds(dataset, options) * dataset.variables
-
-
 def explored(dataset: Dataset, selection: str, options: Options) -> ParentLists:
     """The parent sets that a selection finds in its time."""
-    rule, whole = (INDEPENDENCE, 2) if selection == PAIRED else (selection, 1)
-    problem = exploration(dataset, rule, "mdl", options.max_parents, whole)
+    rule, first = (INDEPENDENCE, FIRST) if selection == SMALL_FIRST else (selection, 0.0)
+    problem = exploration(dataset, rule, "mdl", options.max_parents, first)
     with Workers(options.threads) as workers:
         found = explored_families(problem, Effort(seconds=exploring_seconds(dataset, options)), workers, MEMORY)
     return lists_of_families(own.families for own in found)
@@ -195,10 +186,10 @@ def is_kept(lists: ParentLists, seed: int) -> bool:
 
 
 def tables(costs: Sequence[Costs], searches: Sequence[str]) -> Iterator[str]:
-    """Independence selection against the others for each search, without and with all pairs at first, and each search
+    """Independence selection against the others for each search, without and with small sets first, and each search
     against the one named before it for each selection: how many differences of BIC are in each category, and the
     p-value of the sign test."""
-    for own in (INDEPENDENCE, PAIRED):
+    for own in (INDEPENDENCE, SMALL_FIRST):
         yield counted(
             {
                 f"{search.upper()}: {SHORT[own]} vs {SHORT[other]}": [

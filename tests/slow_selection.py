@@ -13,14 +13,16 @@ from extbnsl.scores.score import penalty_of
 class SlowSelection:
     """The parent sets that a selection scores after the single ones, in their order: `scored`, frozensets of variables.
 
+    Sets of up to `whole` parents come first, until so many are scored as `first` says.
+
     Places, and with them the order of equals, are as the exploration's: ascending arity, descending gain. Pruning is as
     its module says: `ceilings` of closed sets. The misfits are the exploration's own, so that equals are the same.
     """
 
-    def __init__(self, data, child, parameter, max_parents, whole=1):
+    def __init__(self, data, child, parameter, max_parents, whole=1, first=math.inf):
         self.data, self.child, self.parameter, self.max_parents = data, child, parameter, max_parents
         self.misfits = {frozenset(): float(data.entropies[child])}
-        self.ceilings, self.scored, self.whole = {}, [], whole
+        self.ceilings, self.scored, self.whole, self.first = {}, [], whole, first
         self.close(frozenset(), math.inf)
         self.single = single_misfits(child, data, np.zeros(1, np.uint8)).tolist()
         singles = {v: self.single[v] for v in range(data.variables) if v != child}
@@ -60,6 +62,10 @@ class SlowSelection:
         gain = self.misfits[frozenset()] - self.misfits[frozenset([v])]
         return self.misfits[parents] - gain + self.penalty(parents | {v})
 
+    def goes_first(self, parents):
+        """Whether what a closed set generates goes before all else."""
+        return len(parents) < self.whole and len(self.scored) < self.first
+
     def generated(self, parents):
         """What a closed set generates, in the order of places."""
         if len(parents) < self.max_parents:
@@ -79,7 +85,7 @@ class SlowSelection:
 
 
 def slow_independence(slow):
-    """Everything that is generated is in the open list, once, with the approximate cost it got first."""
+    """Everything that is generated is in the open list, once, by the closed set that generated it first."""
     open_list, number = {}, 0
 
     def generate(parents):
@@ -87,14 +93,17 @@ def slow_independence(slow):
         number += 1
         for own, v in slow.generated(parents):
             if own not in open_list and own not in slow.misfits:
-                key = -math.inf if len(parents) < slow.whole else slow.approximate(parents, v)
-                open_list[own] = (key, number, slow.order.index(v))
+                open_list[own] = (parents, v, number)
+
+    def key(own):
+        parents, v, number = open_list[own]
+        return (-math.inf if slow.goes_first(parents) else slow.approximate(parents, v)), number, slow.order.index(v)
 
     pruned = set()
     for v in slow.order:
         generate(frozenset([v]))
     while waiting := [own for own in open_list if own not in pruned and own not in slow.misfits]:
-        best = min(waiting, key=open_list.__getitem__)
+        best = min(waiting, key=key)
         if slow.try_next(best):
             generate(best)
         else:
@@ -107,7 +116,7 @@ def slow_greedy(slow):
     expanded = set()
 
     def key(own):
-        return (-math.inf if len(own) < slow.whole else slow.cost(own)), numbers[own]
+        return (-math.inf if slow.goes_first(own) else slow.cost(own)), numbers[own]
 
     while waiting := numbers.keys() - expanded:
         best = min(waiting, key=key)
@@ -115,6 +124,9 @@ def slow_greedy(slow):
         for own, _ in list(slow.generated(best)):
             if own not in slow.misfits and slow.try_next(own):
                 numbers[own] = len(numbers)
+                if len(slow.scored) == slow.first:
+                    expanded.discard(best)  # others may be cheaper now
+                    break
 
 
 def slow_sequential(slow):

@@ -28,7 +28,6 @@ from extbnsl.parents.explored.explore import (
     Explored,
     exploration,
     explored_families,
-    seconds_for_pairs,
     thread_bytes,
     without_parents,
 )
@@ -40,7 +39,8 @@ from extbnsl.solver.found import bounds_of_children
 from extbnsl.solver.methods import AUTO, INDEPENDENCE
 from extbnsl.solver.session import Session
 
-PAIRS = 0.25  # of the exploration, for all pairs of parents, where that does
+FIRST = 0.5  # of a child's exploration, for small sets
+PAIRS = 0.25  # of the exploration, to count all pairs of parents, where that does
 SET_SECONDS, RECORD_SECONDS = 2e-6, 2e-9  # to count a pair: for each, and for each record
 FEW_PARENTS = 2  # which can be counted of many variables
 FLOORS = 0.05  # of the time, for what a family of each child costs at least, where that does
@@ -100,8 +100,7 @@ def gathered_families(problem: Dataset | LocalScores, session: Session) -> Gathe
 def _of_data(dataset: Dataset, session: Session) -> Gathered:
     standing, n = session.standing, dataset.variables
     selection = INDEPENDENCE if session.methods.selection == AUTO else session.methods.selection
-    whole = 2 if seconds_for_pairs(dataset) <= _for_pairs(session) else 1
-    setting = exploration(dataset, selection, session.claim.score, session.claim.max_parents, whole)
+    setting = exploration(dataset, selection, session.claim.score, session.claim.max_parents, FIRST)
     known = _known(dataset, setting, session)
     _note(known.least, known.whole, session)
     standing.known.clear()  # the lists have it, and the files
@@ -258,10 +257,5 @@ def _has_time_to_count(dataset: Dataset, session: Session) -> bool:
     most = session.claim.max_parents
     few = dataset.variables <= WORD_BITS or (most is not None and most <= FEW_PARENTS)
     needed = dataset.variables**3 / 2 * (SET_SECONDS + RECORD_SECONDS * dataset.records)
-    return session.methods.selection == AUTO and few and needed <= _for_pairs(session)
-
-
-def _for_pairs(session: Session) -> float:
-    """The seconds of all threads that pairs of parents may take."""
-    left = max(0.0, session.standing.times.explored - clock())
-    return PAIRS * left * session.granted.threads
+    left = max(0.0, session.standing.times.explored - clock()) * session.granted.threads
+    return session.methods.selection == AUTO and few and needed <= PAIRS * left

@@ -112,20 +112,18 @@ def test_the_exploration_ends_with_its_part_of_the_time(monkeypatch):
     assert verify(result.document(), dataset).findings == ()
 
 
-@pytest.mark.parametrize(("seconds", "whole"), [(0.19, 2), (0.21, 1)])
-def test_pairs_come_first_where_they_take_little_of_the_exploration(monkeypatch, seconds, whole):
+def test_small_sets_come_first_in_a_share_of_the_exploration(monkeypatch):
     dataset, asked = random_dataset(np.random.default_rng(6), 6, 300), []
 
     def known(dataset, setting, session):
-        asked.append(setting.whole)
+        asked.append((setting.selection, setting.first))
         return found(dataset, setting, session)
 
     found = gathered._known
     monkeypatch.setattr(gathered, "_known", known)
-    monkeypatch.setattr(gathered, "_for_pairs", lambda session: 0.2)
-    monkeypatch.setattr(gathered, "seconds_for_pairs", lambda dataset: seconds)
-    approximate_network(dataset, budgets=Budgets(threads=1, time_limit=4.0))
-    assert asked == [whole]
+    for selection in ("auto", "greedy"):
+        approximate_network(dataset, methods=ApproximateMethods(selection), budgets=Budgets(threads=1, time_limit=4.0))
+    assert asked == [("independence", 0.5), ("greedy", 0.5)]
 
 
 def test_what_scoring_and_writing_will_take_is_kept_of_the_time(monkeypatch):

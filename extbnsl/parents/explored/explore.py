@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +18,7 @@ from extbnsl.parents.explored.candidates import Candidates, find_candidates
 from extbnsl.parents.explored.closed import Closed, closed_bytes, new_closed, undominated
 from extbnsl.parents.explored.columns import Columns, bit_columns
 from extbnsl.parents.explored.families import NONE, FamilyList, family_list
-from extbnsl.parents.explored.misfit import misfit_nanoseconds, new_splits, splits_bytes
+from extbnsl.parents.explored.misfit import Splits, new_splits, splits_bytes
 from extbnsl.parents.explored.selection import (
     GREEDY,
     INDEPENDENCE,
@@ -27,19 +28,20 @@ from extbnsl.parents.explored.selection import (
     begin,
     explore,
     new_streams,
+    select,
 )
 from extbnsl.scores.known import score_named
 from extbnsl.scores.score import penalty_of
 
 SELECTIONS = {"independence": INDEPENDENCE, "greedy": GREEDY, "sequential": SEQUENTIAL}
 MOST_PARENTS = 16  # larger sets are not explored: each has 65,536 configurations or more
+SMALL = 3  # parents of the sets that can go before others
 MOST_SETS = 1 << 30  # whose numbers are int32
 STREAM_BYTES = 16
 SLICE_SECONDS = 0.05  # between two looks at the clock, at most
 SLICES = 16  # in the time of a child, at least
 FASTEST = 4_000_000  # parent sets that a thread could score in a second: no room for more need be made
 FIRST_SLICE, LONGEST_SLICE = 16, 1 << 16  # parent sets
-SET_SECONDS = 2e-6  # to score a parent set, beside its misfit
 AHEAD = 4  # children for each thread that wait or are done
 
 ALL, SETS, SECONDS, MEMORY, STOPPED = "all", "sets", "seconds", "memory", "stopped"
@@ -69,13 +71,13 @@ class Effort:
 @dataclass(frozen=True)
 class Exploration:
     """What is explored: the records, by one of the SELECTIONS, with parent sets of at most max_parents; parameter: what
-    a free parameter costs in nats; whole: the size up to which all sets are scored before others."""
+    a free parameter costs in nats; first: the share of a child's effort in which sets of up to SMALL come by size."""
 
     data: Columns
     selection: str
     parameter: float
     max_parents: int | None
-    whole: int
+    first: float
 
 
 @dataclass(frozen=True)
@@ -89,33 +91,36 @@ class Explored:
     ended: str
 
 
+class Exploring(NamedTuple):
+    """The records, and what the kernels know of a child and work on."""
+
+    data: Columns
+    candidates: Candidates
+    closed: Closed
+    streams: Streams
+    splits: Splits
+
+
 def exploration(
     dataset: Dataset,
     selection: str = "independence",
     score: str = "mdl",
     max_parents: int | None = None,
-    whole: int = 1,
+    first: float = 0.0,
 ) -> Exploration:
-    """The exploration of a data set; InputError for a selection, a score or a size that there is not.
+    """The exploration of a data set; InputError for a selection, a score, a size or a share that there is not.
 
-    With `whole` 2 all pairs are scored first. Where the budget has room for them they are worth it: a search over
-    orders needs families for a child whose best parents come after it.
+    The paper's selections have `first` 0. A search over orders is better off with small sets of all kinds: it needs
+    families for a child whose best parents come after it.
     """
     if selection not in SELECTIONS:
         raise InputError(f"selection: {selection!r} is none of {', '.join(SELECTIONS)}; give one of these.")
     if max_parents is not None and max_parents < 0:
         raise InputError(f"max_parents: {max_parents} is negative; give 0 or more.")
-    if whole < 1:
-        raise InputError(f"whole: {whole} is less than 1; give the size up to which all parent sets are scored.")
+    if not 0.0 <= first <= 1.0:
+        raise InputError(f"first: {first} is not a share; give 0 to 1.")
     parameter = score_named(score).parameter(dataset.records)
-    return Exploration(bit_columns(dataset), selection, parameter, max_parents, whole)
-
-
-def seconds_for_pairs(dataset: Dataset) -> float:
-    """About how long a thread scores all pairs of parents of all children."""
-    n = dataset.variables
-    each = SET_SECONDS + 1e-9 * misfit_nanoseconds(2, float(dataset.arities.mean()), dataset.records)
-    return n**3 / 2 * each
+    return Exploration(bit_columns(dataset), selection, parameter, max_parents, first)
 
 
 def explored_families(
@@ -193,9 +198,12 @@ def explore_child(child: int, problem: Exploration, effort: Effort, memory: int,
     closed, streams = new_closed(most, rule.parents), new_streams(most * (rule.first.size - 1))
     begin(candidates, closed, streams, rule)
     alone = int(closed.used[0])
-    ended = _explore(effort, deadline, halt, problem.data, (candidates, closed, streams, rule))
-    families = _undominated(closed, candidates, effort.families)
-    return Explored(child, families, int(closed.used[0]) - alone, ended)
+    exploring = Exploring(problem.data, candidates, closed, streams, new_splits(child, rule.parents, problem.data))
+    ended = _explore_in_parts(problem.first, deadline, halt, exploring, rule)
+    scored = int(closed.used[0]) - alone
+    if ended == SETS and scored != effort.sets:
+        ended = MEMORY
+    return Explored(child, _undominated(closed, candidates, effort.families), scored, ended)
 
 
 def _rule(child: int, problem: Exploration, candidates: Candidates) -> Rule:
@@ -205,7 +213,7 @@ def _rule(child: int, problem: Exploration, candidates: Candidates) -> Rule:
     first = candidates.classes if selection == INDEPENDENCE else np.unique([0, m])
     ends = np.repeat(first[1:], np.diff(first)).astype(np.int32)
     parents = most_parents(problem, arity, candidates)
-    return Rule(selection, problem.whole, parents, child, arity, problem.parameter, ends, first)
+    return Rule(selection, SMALL if problem.first else 1, parents, child, arity, problem.parameter, ends, first)
 
 
 def most_parents(problem: Exploration, arity: int, candidates: Candidates) -> int:
@@ -220,30 +228,35 @@ def most_parents(problem: Exploration, arity: int, candidates: Candidates) -> in
     return max(1, int((penalties < candidates.alone + own).sum()))
 
 
-def _explore(
-    effort: Effort,
-    deadline: float,
-    halt: NDArray[np.uint8],
-    data: Columns,
-    state: tuple[Candidates, Closed, Streams, Rule],
-) -> str:
-    """Explore until the effort is spent, slice by slice; returns why it ended."""
-    candidates, closed, streams, rule = state
-    splits = new_splits(rule.child, rule.parents, data)
-    left = math.inf if effort.sets is None else effort.sets
-    pace = SLICE_SECONDS if effort.seconds is None else min(SLICE_SECONDS, effort.seconds / SLICES)
+def _explore_in_parts(first: float, deadline: float, halt: NDArray[np.uint8], exploring: Exploring, rule: Rule) -> str:
+    """Explore small sets by size for the first share of what is left of time and room, then by the rule; returns why it
+    ended."""
+    closed = exploring.closed
+    if first:
+        now, used, most = clock(), int(closed.used[0]), closed.costs.size
+        until = deadline if math.isinf(deadline) else now + first * (deadline - now)
+        ended = _explore(used + int(first * (most - used)), until, halt, exploring, rule)
+        if ended in (ALL, STOPPED):
+            return ended
+        rule = rule._replace(whole=1)
+        select(exploring.candidates, closed, exploring.streams, rule)
+    return _explore(closed.costs.size, deadline, halt, exploring, rule)
+
+
+def _explore(most: int, deadline: float, halt: NDArray[np.uint8], exploring: Exploring, rule: Rule) -> str:
+    """Explore slice by slice until so many sets are closed; returns why it ended: SETS if it is that."""
+    data, candidates, closed, streams, splits = exploring
+    pace = min(SLICE_SECONDS, (deadline - clock()) / SLICES)
     sets = FIRST_SLICE
     while streams.used[0]:
         if halt[0]:
             return STOPPED
-        if left == 0:
+        if closed.used[0] >= most:
             return SETS
-        if closed.used[0] == closed.costs.size:
-            return MEMORY
         before = clock()
         if before >= deadline:
             return SECONDS
-        left -= explore(int(min(sets, left)), candidates, closed, streams, rule, data, splits, halt)
+        explore(int(min(sets, most - closed.used[0])), candidates, closed, streams, rule, data, splits, halt)
         sets = min(LONGEST_SLICE, 2 * sets) if clock() - before < pace else max(1, sets // 2)
     return STOPPED if halt[0] else ALL
 

@@ -23,15 +23,6 @@ SPLIT, SPLIT_WORD = 10.0, 0.3  # nanoseconds of a split, and of it for each word
 RECORD, RECORD_PARENT = 1.5, 0.1  # nanoseconds of a record, and of it for each parent
 
 
-def misfit_nanoseconds(size: int, arity: float, records: int) -> float:
-    """About what the misfit of so many parents takes, all with so many states: by splits, or by records."""
-    work = arity - 1.0
-    for _ in range(size - 1):
-        work = arity * (1.0 + work)
-    by_splits = work * (SPLIT + SPLIT_WORD * records / WORD_BITS)
-    return min(by_splits, records * (RECORD + RECORD_PARENT * size))
-
-
 class Splits(NamedTuple):
     """Working space for the parent sets of one child; d parents at most, r states of the child, w words.
 

@@ -10,7 +10,8 @@ the sets Π + Y that no other has generated before. They differ in which generat
   By Theorem 1 M(P) is that less N ii(Π; Y; X), with the interaction information ii = I(Π; Y | X) - I(Π; Y), and
   |ii| <= min(H(X), H(Π), H(Y)) (Corollary 1).
 
-Before that, all sets of up to `whole` parents can be scored, by size: the paper's selections have single ones alone.
+Before that, sets of up to `whole` parents can be scored, by size: the paper's selections have single ones alone. Where
+this ends early, `select` gives all that is open the selection's own keys.
 
 **The open list** need not hold what is generated. The sets that Π generates with candidates of one arity follow each
 other by the gain of the candidate, whatever Π is: M(Π) - gain(Y) + penalty(Π) r_Y is never less for a smaller gain, nor
@@ -108,9 +109,9 @@ def _push(key, number, place, streams):
 
 
 @inlined
-def _replace_first(key, number, place, streams):
-    """Put a stream in the place of the first one."""
-    at, below, used = 0, 1, streams.used[0]
+def _sink(key, number, place, at, streams):
+    """Put a stream in a place of the heap below which all is in order, or below that."""
+    below, used = 2 * at + 1, streams.used[0]
     while below < used:
         if below + 1 < used and _goes_before(
             streams.keys[below + 1], streams.numbers[below + 1], streams.places[below + 1], below, streams
@@ -129,7 +130,7 @@ def _drop_first(streams):
     streams.used[0] -= 1
     last = streams.used[0]
     if last:
-        _replace_first(streams.keys[last], streams.numbers[last], streams.places[last], streams)
+        _sink(streams.keys[last], streams.numbers[last], streams.places[last], 0, streams)
 
 
 @inlined
@@ -199,7 +200,7 @@ def _advance_first(candidates, closed, streams, rule):
     end = np.int64(rule.ends[place])
     place = _next_place(number, place + 1, end, candidates, closed, rule)
     if place < end:
-        _replace_first(_key(number, place, True, candidates, closed, rule), number, place, streams)
+        _sink(_key(number, place, True, candidates, closed, rule), number, place, 0, streams)
     else:
         _drop_first(streams)
 
@@ -219,6 +220,14 @@ def begin(candidates, closed, streams, rule):
         closed.ceilings[number] = min(closed.least[number], candidates.caps[place])
     for number in range(1, closed.used[0]):
         _open(number, candidates, closed, streams, rule)
+
+
+@njit
+def select(candidates, closed, streams, rule):
+    """Order the streams as a rule does that is another than the one they were opened by. O(streams)."""
+    for at in range(streams.used[0] - 1, -1, -1):
+        number, place = np.int64(streams.numbers[at]), np.int64(streams.places[at])
+        _sink(_key(number, place, False, candidates, closed, rule), number, place, at, streams)
 
 
 @inlined

@@ -52,7 +52,7 @@ def dataset():
 
 @pytest.mark.parametrize("selection", explore.SELECTIONS)
 def test_threads_change_nothing(dataset, selection):
-    problem = exploration(dataset, selection)
+    problem = exploration(dataset, selection, first=0.5)
     one, three = (found(problem, Effort(sets=60), threads) for threads in (1, 3))
     assert all(map(same, one, three))
     assert [own.child for own in one] == list(range(90))
@@ -192,7 +192,8 @@ def test_what_cannot_be_asked_for(dataset):
     for options, words in (
         ({"selection": "random"}, "selection: 'random' is none of independence, greedy, sequential; give one of these"),
         ({"max_parents": -1}, "max_parents: -1 is negative"),
-        ({"whole": 0}, "whole: 0 is less than 1"),
+        ({"first": -0.1}, "first: -0.1 is not a share; give 0 to 1."),
+        ({"first": 1.1}, "first: 1.1 is not a share; give 0 to 1."),
         ({"score": "none"}, "none"),
     ):
         with pytest.raises(InputError, match=re.escape(words)):

@@ -12,7 +12,6 @@ from extbnsl.parents.explored import misfit
 from extbnsl.parents.explored.columns import bit_columns
 from extbnsl.parents.explored.misfit import (
     MOST_SLOTS,
-    misfit_nanoseconds,
     misfits,
     new_splits,
     single_misfits,
@@ -94,19 +93,6 @@ def test_few_parents_of_many_records_are_split_and_many_counted_by_records(monke
     assert [cheaper(members, size, data, splits) for size in (1, 3, 11)] == [True, True, False]
     assert not cheaper(members, 11, data, splits._replace(slots=np.zeros(MOST_SLOTS, np.int32)))
     assert cheaper(members, 11, data, splits._replace(slots=np.zeros(100, np.int32)))
-
-
-def test_the_time_that_is_foreseen_is_that_by_which_the_cheaper_way_is_chosen():
-    data = bit_columns(dataset_of(np.random.default_rng(0).integers(0, 2, (20_000, 12))))
-    splits = new_splits(0, 11, data)
-    cheaper = called(misfit._splits_are_cheaper)
-    members = np.arange(1, 12, dtype=np.int32)
-    for size in range(1, 12):
-        by_records = data.records * (misfit.RECORD + misfit.RECORD_PARENT * size)
-        foreseen = misfit_nanoseconds(size, 2.0, data.records)
-        assert cheaper(members, size, data, splits) == (foreseen < by_records)
-        assert foreseen <= by_records
-    assert misfit_nanoseconds(2, 2.0, 6400) == pytest.approx(4 * (misfit.SPLIT + 100 * misfit.SPLIT_WORD))
 
 
 def test_the_working_space_is_what_is_said():

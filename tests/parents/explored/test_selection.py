@@ -18,7 +18,7 @@ from extbnsl.parents.explored.candidates import find_candidates
 from extbnsl.parents.explored.closed import new_closed, undominated
 from extbnsl.parents.explored.explore import MEMORY, SETS, Effort, exploration, explore_child
 from extbnsl.parents.explored.misfit import new_splits
-from extbnsl.parents.explored.selection import Streams, approximate_cost, begin, new_streams
+from extbnsl.parents.explored.selection import Streams, approximate_cost, begin, new_streams, select
 from extbnsl.parents.explored.selection import explore as explore_sets
 
 SETTINGS = settings(deadline=None, max_examples=40, suppress_health_check=list(HealthCheck))
@@ -27,18 +27,21 @@ PLENTY = 1 << 28
 APPROXIMATE = called(approximate_cost)
 
 
-def scored(dataset, child, selection, max_parents=None, sets=10**6, slice_=10**6, whole=1):
+def scored(dataset, child, selection, max_parents=None, sets=10**6, slice_=10**6, whole=1, first=10**6):
     """The parent sets that a selection scores after the single ones, in their order."""
-    problem = exploration(dataset, selection, "mdl", max_parents, whole)
+    problem = exploration(dataset, selection, "mdl", max_parents)
     candidates = find_candidates(child, problem.data, problem.parameter, GO_ON)
-    rule = explore._rule(child, problem, candidates)
+    rule = explore._rule(child, problem, candidates)._replace(whole=whole)
     closed, streams = new_closed(4096, rule.parents), new_streams(4096 * rule.first.size)
     begin(candidates, closed, streams, rule)
-    first, left = int(closed.used[0]), sets
     splits = new_splits(child, rule.parents, problem.data)
-    while left and streams.used[0]:
-        left -= explore_sets(min(left, slice_), candidates, closed, streams, rule, problem.data, splits, GO_ON)
-    rows = [closed.members[i, : closed.sizes[i]] for i in range(first, int(closed.used[0]))]
+    alone = int(closed.used[0])
+    for part in (min(first, sets), sets - min(first, sets)):
+        while part and streams.used[0]:
+            part -= explore_sets(min(part, slice_), candidates, closed, streams, rule, problem.data, splits, GO_ON)
+        rule = rule._replace(whole=1)
+        select(candidates, closed, streams, rule)
+    rows = [closed.members[i, : closed.sizes[i]] for i in range(alone, int(closed.used[0]))]
     return [frozenset(candidates.variables[row].tolist()) for row in rows], problem, closed
 
 
@@ -52,12 +55,12 @@ def tied_dataset(seed, n, records):
 
 @pytest.mark.parametrize("selection", SLOW)
 @SETTINGS
-@given(st.integers(0, 2**32), st.integers(1, 8), st.integers(1, 250), st.integers(1, 4), st.integers(1, 3))
-def test_sets_are_scored_in_the_order_of_the_slow_twin(selection, seed, n, records, max_parents, whole):
+@given(st.integers(0, 2**32), st.integers(1, 8), st.integers(1, 250), st.integers(1, 4), st.data())
+def test_sets_are_scored_in_the_order_of_the_slow_twin(selection, seed, n, records, max_parents, data):
     dataset = tied_dataset(seed, n, records)
-    child = seed % n
-    found, problem, closed = scored(dataset, child, selection, max_parents, slice_=1 + seed % 9, whole=whole)
-    slow = SlowSelection(problem.data, child, problem.parameter, max_parents, whole)
+    child, small = seed % n, {"whole": data.draw(st.integers(1, 3)), "first": data.draw(st.integers(1, 30))}
+    found, problem, closed = scored(dataset, child, selection, max_parents, slice_=1 + seed % 9, **small)
+    slow = SlowSelection(problem.data, child, problem.parameter, max_parents, **small)
     SLOW[selection](slow)
     assert found == slow.scored
     assert len(set(found)) == len(found)
@@ -75,12 +78,30 @@ def test_a_budget_of_sets_takes_the_first_ones(selection):
 
 
 @pytest.mark.parametrize("selection", SLOW)
-def test_all_pairs_come_first_if_asked_for(selection):
+def test_small_sets_come_first_by_size_if_asked_for(selection):
     dataset = random_dataset(np.random.default_rng(5), 9, 400)
-    sizes = [len(own) for own in scored(dataset, 3, selection, whole=2)[0]]
-    pairs = len(scored(dataset, 3, selection, max_parents=2)[0])
-    assert set(sizes[:pairs]) == {2}
-    assert min(sizes[pairs:]) > 2
+    sizes = [len(own) for own in scored(dataset, 3, selection, whole=3)[0]]
+    pairs, small = (len(scored(dataset, 3, selection, max_parents=d)[0]) for d in (2, 3))
+    assert 0 < pairs < small < len(sizes)
+    assert sizes[:small] == sorted(sizes[:small])
+    assert sizes[small - 1] == 3 < min(sizes[small:])
+
+
+@pytest.mark.parametrize("selection", ["independence", "greedy"])
+def test_small_sets_come_first_for_a_share_of_the_sets(selection):
+    dataset = random_dataset(np.random.default_rng(5), 12, 400)
+    by_size, *_ = scored(dataset, 3, selection, whole=3)
+    problem, orders = exploration(dataset, selection, first=0.5), []
+    candidates = find_candidates(3, problem.data, problem.parameter, GO_ON)
+    for sets in (1, 7, 60, len(by_size) - 1):
+        found = explore_child(3, problem, Effort(sets=sets), PLENTY, GO_ON)
+        assert (found.scored, found.ended) == (sets, SETS)
+        expected, _, closed = scored(dataset, 3, selection, whole=3, first=sets // 2, sets=sets)
+        families = explore._undominated(closed, candidates, None)
+        assert found.families.costs.tolist() == families.costs.tolist()
+        assert expected[: sets // 2] == by_size[: sets // 2]
+        orders.append(expected == by_size[:sets])
+    assert not all(orders)
 
 
 def entropy(codes):
