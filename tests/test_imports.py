@@ -28,6 +28,7 @@ FLOORS = (
     ("verify",),
     ("results",),
     ("proof",),
+    ("kbest",),
     ("solver",),
     ("run",),
     ("api",),

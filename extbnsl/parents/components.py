@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from extbnsl.files.lists import FamilyLists, Put
 from extbnsl.kernels.varsets import renumber, unpack
-from extbnsl.parents.pruning import undominated
+from extbnsl.parents.pruning import undominated, within_slack
 from extbnsl.scores.local import LocalScores, canonical_order
 
 
@@ -21,12 +21,15 @@ from extbnsl.scores.local import LocalScores, canonical_order
 class Component:
     """A part of the problem: `variables` (k,) of the whole, and their families cut down to the component.
 
-    parents[i] (m, words(k)) uint64 over positions in `variables`, costs[i] (m,) in score order, undominated.
+    parents[i] (m, words(k)) uint64 over positions in `variables`, costs[i] (m,) in score order. Those that cost more
+    than their best subset by `slack` nats or more are left out; without slack, of equal ones all but the first. With
+    slack, families that differ outside the component alone are all there.
     """
 
     variables: tuple[int, ...]
     parents: FamilyLists
     costs: FamilyLists
+    slack: float = 0.0
 
     @property
     def size(self) -> int:
@@ -39,16 +42,14 @@ def components(scores: LocalScores, put: Put) -> tuple[Component, ...]:
     return split(scores.parents, scores.costs, put)
 
 
-def split(parents: Sequence[NDArray], costs: Sequence[NDArray], put: Put) -> tuple[Component, ...]:
-    """The components of the families parents[X] (m, w), costs[X] (m,), each after all from which it may have parents.
-
-    O(families).
-    """
+def split(parents: Sequence[NDArray], costs: Sequence[NDArray], put: Put, slack: float = 0.0) -> tuple[Component, ...]:
+    """The components of the families parents[X] (m, w), costs[X] (m,), which have this slack, each after all from which
+    it may have parents. O(families)."""
     candidates = [unpack(np.bitwise_or.reduce(p, axis=0)) for p in parents]
     members = [tuple(sorted(own)) for own in _strongly_connected(candidates)]
     if len(members) == 1:
-        return (Component(members[0], tuple(parents), tuple(costs)),)
-    return tuple(_component(own, parents, costs, put) for own in members)
+        return (Component(members[0], tuple(parents), tuple(costs), slack),)
+    return tuple(_component(own, parents, costs, put, slack) for own in members)
 
 
 def _strongly_connected(candidates: list[tuple[int, ...]]) -> list[list[int]]:
@@ -87,23 +88,27 @@ def _strongly_connected(candidates: list[tuple[int, ...]]) -> list[list[int]]:
     return found
 
 
-def _component(variables: tuple[int, ...], parents: Sequence[NDArray], costs: Sequence[NDArray], put: Put) -> Component:
-    if len(variables) == 1:  # all of its parents come before it: it takes its cheapest family
+def _component(
+    variables: tuple[int, ...], parents: Sequence[NDArray], costs: Sequence[NDArray], put: Put, slack: float
+) -> Component:
+    if len(variables) == 1 and not slack:  # all of its parents come before it: it takes its cheapest family
         return Component(variables, (np.zeros((1, 1), np.uint64),), (costs[variables[0]][:1],))
     position = np.full(len(parents), -1, dtype=np.int64)
     position[list(variables)] = np.arange(len(variables))
-    cut = [[put(array) for array in _projected(parents[x], costs[x], position, len(variables))] for x in variables]
-    return Component(variables, tuple(own[0] for own in cut), tuple(own[1] for own in cut))
+    cut = [
+        [put(array) for array in _projected(parents[x], costs[x], position, len(variables), slack)] for x in variables
+    ]
+    return Component(variables, tuple(own[0] for own in cut), tuple(own[1] for own in cut), slack)
 
 
 def _projected(
-    parents: NDArray[np.uint64], costs: NDArray[np.float64], position: NDArray[np.int64], size: int
+    parents: NDArray[np.uint64], costs: NDArray[np.float64], position: NDArray[np.int64], size: int, slack: float
 ) -> tuple[NDArray[np.uint64], NDArray[np.float64]]:
-    """One child's families with the parents that have no position taken as given, the undominated ones."""
+    """One child's families with the parents that have no position taken as given, those within the slack."""
     cut = renumber(parents, position, size)
     order = canonical_order(cut, costs)
     cut, costs = np.ascontiguousarray(cut[order]), costs[order]
     if (position[list(unpack(np.bitwise_or.reduce(parents, axis=0)))] >= 0).all():
         return cut, costs  # nothing was cut off: they are pruned as before
-    keep = undominated(cut, costs)  # of equal ones the cheapest
+    keep = within_slack(cut, costs, slack) if slack else undominated(cut, costs)  # of equal ones the cheapest
     return np.ascontiguousarray(cut[keep]), costs[keep]

@@ -20,6 +20,15 @@ def undominated(parents: NDArray[np.uint64], costs: NDArray[np.float64]) -> NDAr
     return first_inside_each(0, as_bytes(parents), tables) == np.arange(costs.size)
 
 
+def within_slack(parents: NDArray[np.uint64], costs: NDArray[np.float64], slack: float) -> NDArray[np.bool_]:
+    """Of one child's families in score order, (m, words) and (m,), those that cost at most `slack` nats more than the
+    best that is inside them, themselves included."""
+    if costs.size == 0:
+        return np.zeros(0, dtype=np.bool_)
+    tables = byte_tables((parents,), (costs,))
+    return costs <= costs[first_inside_each(0, as_bytes(parents), tables)] + slack
+
+
 def merged(
     old: tuple[NDArray[np.uint64], NDArray[np.float64]], new: tuple[NDArray[np.uint64], NDArray[np.float64]]
 ) -> tuple[NDArray[np.uint64], NDArray[np.float64]]:

@@ -361,7 +361,7 @@ class _Turns:
         guide = Guide(state.left.parents, state.left.costs, state.multipliers, None)
         if proved:
             return Guided(guide, proved=True, passes=state.passes)
-        pieces = split(guide.parents, guide.costs, self._context.shelf.put)
+        pieces = split(guide.parents, guide.costs, self._context.shelf.put, state.left.slack)
         return Guided(guide, pieces=pieces, passes=state.passes) if len(pieces) > 1 else None
 
     def _tell(self, done: int, total: int, unit: str) -> None:

@@ -214,7 +214,7 @@ class _LayerSearch:
 
     def _finish(self) -> None:
         """Close the layer and go on to the next one."""
-        state, store = self._state.next_layer(), self._room.store
+        state, store = self._state.next_layer(self._problem.keeps_costs), self._room.store
         if store is not None and state.memory > self._node_bytes / 2:
             state = with_closed_stored(state, store, self._room.name, self._run_nodes)
         if state.memory + state.layer.memory <= self._node_bytes:

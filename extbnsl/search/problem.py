@@ -24,7 +24,7 @@ class SearchProblem:
     rows that the nodes carry, and the score cache that they are made from. unmet (bytes, 256) uint64: for each byte of
     a varset and its value the children whose best parents of all have a member there that is missing; a node with
     f >= limit is pruned. ancestry: which successors of a node are enough. families: for dual ascents at nodes, if there
-    are clusters.
+    are clusters. keeps_costs: whether g of closed layers is kept.
     """
 
     variables: int
@@ -37,6 +37,7 @@ class SearchProblem:
     path_extension: bool
     ancestry: Ancestry
     families: FamilyArrays | None
+    keeps_costs: bool = False
 
     @property
     def high_bits(self) -> int:

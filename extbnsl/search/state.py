@@ -20,11 +20,11 @@ class SearchState:
     """How far a search has come.
 
     layer is being expanded: the targets below the high part `position` are done, and `following` holds what they got.
-    closed: the runs of all earlier layers, without costs. expanded: nodes of the closed layers; generated: edges in
-    all; edges_in: those that led to `layer`, edges_out: those that led to `following`. kept: nodes in all complete
-    layers, peak: those of the largest. least_f: the least f of a node in `layer`, least_following of one in
-    `following`. cache: the files of the score cache of layered parent graphs. to_commit: every run is in files, and
-    this is a good moment to commit.
+    closed: the runs of all earlier layers, without costs unless the problem keeps them. expanded: nodes of the closed
+    layers; generated: edges in all; edges_in: those that led to `layer`, edges_out: those that led to `following`.
+    kept: nodes in all complete layers, peak: those of the largest. least_f: the least f of a node in `layer`,
+    least_following of one in `following`. cache: the files of the score cache of layered parent graphs. to_commit:
+    every run is in files, and this is a good moment to commit.
     """
 
     layer: Layer
@@ -81,9 +81,11 @@ class SearchState:
             to_commit=False,
         )
 
-    def next_layer(self) -> "SearchState":
+    def next_layer(self, keeps_costs: bool) -> "SearchState":
         """The state when all blocks have been done: the layer is closed, the following one is to be expanded."""
-        closed = tuple(without_costs(in_files_only(run)) for run in self.layer.runs)
+        closed = _filed(self.layer.runs)
+        if not keeps_costs:
+            closed = tuple(without_costs(run) for run in closed)
         return SearchState(
             layer=Layer(self.layer.size + 1, self.following),
             closed=(*self.closed, closed),
@@ -105,7 +107,7 @@ class SearchState:
             for run in runs:
                 run.check()
             assert all(a.last < b.first for a, b in itertools.pairwise(runs)), "runs follow each other"
-        assert all(run.costs is None for runs in self.closed for run in runs), "closed layers have no costs"
+        assert len({_has_costs(run) for runs in self.closed for run in runs}) <= 1, "all closed layers alike"
         assert all(run.last < self.position for run in self.following), "what follows lies below the position"
         nodes = [sum(run.size for run in runs) for runs in (*self.closed, self.layer.runs)]
         assert self.kept == sum(nodes), "kept: all complete layers"
@@ -136,6 +138,10 @@ class SearchState:
             "position": self.position,
             "cache": [file.name for file in self.cache],
         } | {name: getattr(self, name) for name in _COUNTERS}
+
+
+def _has_costs(run: Run) -> bool:
+    return run.costs is not None if run.nodes is None else run.nodes.g.size > 0
 
 
 def _filed(runs: tuple[Run, ...]) -> tuple[Run, ...]:

@@ -1,0 +1,168 @@
+"""All networks over a component that cost less than a limit, or the cheapest of them.
+
+As in a proof, multipliers bound what every network costs, and drop the families that no network below the limit has;
+what is left may fall into pieces, each of which is a problem of its own below what the others leave of the limit.
+Unlike there, the limit lies above the optimum, and nothing may be used that keeps only one of several networks.
+
+A piece is searched layer by layer, and then a walk lists its networks. The layers hold every varset that a network
+below the limit can have begun with. Of a sparse network these may be far too many, since its ends can come in any
+order. Then the piece is taken apart by the families of one variable: with each of them alone it is another piece, for
+which the bounds drop more, and which mostly falls apart. Every network has one of them, so each is found once.
+"""
+
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from extbnsl.kbest.networks import Cheapest, Networks, joined, no_networks, numbers_in
+from extbnsl.kbest.rest import Rest, rest_of
+from extbnsl.kbest.walk import new_walk, walk_families, walk_on
+from extbnsl.kernels.varsets import WORD_BITS, unpack
+from extbnsl.parents.components import Component, split
+from extbnsl.proof.bounding import Bounding, find_guide
+from extbnsl.proof.context import Context
+from extbnsl.proof.guide import Guided, guided_problem, labelled_families, labels
+from extbnsl.search.layers import Room, search_layers
+from extbnsl.search.runs import load_sources
+from extbnsl.search.state import SearchState
+
+MOST_EDGES = 3e7  # that a search is expected to have: a second or two; a piece with more is taken apart
+MOST_NODES = 2_000_000  # that it may have, after which it is given up, and the piece taken apart
+CHUNK = 1 << 14  # networks that a walk finds at a time
+STEPS = 1 << 22  # of a walk, between two looks at the stop signal
+
+
+def networks_below(component: Component, limit: float, most: int | None, context: Context) -> Networks:
+    """The networks over a component that cost less than `limit`, in nats, each once; `most` of the cheapest, if there
+    are more.
+
+    Raises Stopped. Deterministic, whatever the threads; memory decides nothing but whether it does.
+    """
+    if component.size == 1:
+        kept = int(np.searchsorted(component.costs[0], limit))
+        kept = kept if most is None else min(kept, most)
+        return Networks(np.arange(kept, dtype=np.int32)[:, None], component.costs[0][:kept])
+    context.workers.check()
+    found = find_guide(Bounding(component), limit, context)
+    if found.proves(limit):
+        return no_networks(component.size)
+    if found.pieces:
+        return _of_pieces(component, found.pieces, limit, most, context)
+    left = replace(
+        component, variables=tuple(range(component.size)), parents=found.guide.parents, costs=found.guide.costs
+    )
+    if all(costs.size == 1 for costs in left.costs):
+        own = _the_one(left, limit)
+    else:
+        own = _searched(found, limit, most, context) or _of_choices(left, limit, most, context)
+    return own.with_numbers(numbers_in(component, left))
+
+
+def _of_pieces(
+    component: Component, pieces: tuple[Component, ...], limit: float, most: int | None, context: Context
+) -> Networks:
+    """The networks that are put together from pieces; the smallest come first, so that the others have better limits.
+
+    The cheapest families of a piece bound what it costs until its cheapest network is known.
+    """
+    least = [float(sum(costs[0] for costs in piece.costs)) for piece in pieces]
+    lists: dict[int, Networks] = {}
+    for at in sorted(range(len(pieces)), key=lambda at: pieces[at].size):
+        others = sum(bound for number, bound in enumerate(least) if number != at)
+        found = networks_below(pieces[at], limit - others, most, context)
+        if found.costs.size == 0:
+            return no_networks(component.size)
+        least[at] = float(found.costs[0])
+        lists[at] = found.with_numbers(numbers_in(component, pieces[at]))
+    places = [piece.variables for piece in pieces]
+    return joined([lists[at] for at in range(len(pieces))], places, limit, most)
+
+
+def _the_one(left: Component, limit: float) -> Networks:
+    """The only network that the families make, if it is acyclic."""
+    cost = float(sum(costs[0] for costs in left.costs))
+    acyclic = len(split(left.parents, left.costs, lambda array: array)) == left.size
+    return (
+        Networks(np.zeros((1, left.size), np.int32), np.array([cost]))
+        if acyclic and cost < limit
+        else no_networks(left.size)
+    )
+
+
+def _of_choices(left: Component, limit: float, most: int | None, context: Context) -> Networks:
+    """The networks with each family of one variable."""
+    child = _crossroad(left)
+    cheapest = Cheapest(left.size, limit, most)
+    for row in range(left.costs[child].size):
+        chosen = _with_choice(left, child, row)
+        if chosen is None:
+            continue
+        found = networks_below(chosen, cheapest.limit, most, context)
+        numbers = numbers_in(left, chosen)
+        numbers[child] = np.array([row], np.int32)  # another may cost the same
+        cheapest.add(found.with_numbers(numbers).rows, found.costs)
+    return cheapest.networks()
+
+
+def _crossroad(left: Component) -> int:
+    """The variable with the most neighbours, as parents or as children, among those with several families."""
+    adjacent = np.zeros((left.size, left.size), np.bool_)
+    for x, own in enumerate(left.parents):
+        adjacent[x, list(unpack(np.bitwise_or.reduce(own, axis=0)))] = True
+    several = np.array([costs.size > 1 for costs in left.costs])
+    return int(np.argmax((adjacent | adjacent.T).sum(axis=1) * several))
+
+
+def _with_choice(left: Component, child: int, row: int) -> Component | None:
+    """The component with one family of a child, and without the families of its parents that would close a cycle; None
+    if a parent has no other."""
+    parents, costs = list(left.parents), list(left.costs)
+    parents[child], costs[child] = parents[child][row : row + 1], costs[child][row : row + 1]
+    for p in unpack(parents[child][0]):
+        keep = (parents[p][:, child // WORD_BITS] >> np.uint64(child % WORD_BITS)) & np.uint64(1) == 0
+        parents[p], costs[p] = np.ascontiguousarray(parents[p][keep]), costs[p][keep]
+        if costs[p].size == 0:
+            return None
+    return replace(left, parents=tuple(parents), costs=tuple(costs))
+
+
+def _searched(found: Guided, limit: float, most: int | None, context: Context) -> Networks | None:
+    """The networks of a piece, if it can be searched, by the families of its guide."""
+    guide = found.guide
+    if guide.grouping is None or found.edges > MOST_EDGES:
+        return None
+    problem = replace(guided_problem(guide, limit, context), keeps_costs=True)
+    room = Room(context.memory_left // 2)
+    (state,) = deque(search_layers(problem, context.workers, room, most_nodes_kept=MOST_NODES), maxlen=1)
+    order = labels(guide.grouping)
+    if state.layer.nodes == 0:
+        return no_networks(len(order))
+    if state.layer.size < len(order):
+        return None
+    rest = rest_of(_nodes(state, problem.low_bits), state.kept)
+    own = _walked(labelled_families(guide, context), rest, Cheapest(len(order), limit, most), context)
+    rows = np.empty_like(own.rows)
+    rows[:, order] = own.rows
+    return Networks(rows, own.costs)
+
+
+def _nodes(state: SearchState, low_bits: int) -> Iterator[tuple[NDArray[np.uint64], NDArray[np.float64]]]:
+    """Varsets and g of all layers, run by run."""
+    for run in state.runs:
+        nodes = load_sources(run, run.first, run.last + 1, None)
+        yield nodes.varsets(low_bits), nodes.g
+
+
+def _walked(families: tuple, rest: Rest, cheapest: Cheapest, context: Context) -> Networks:
+    """What a walk finds, of labelled families in score order."""
+    own, n = walk_families(*families), len(families[0])
+    walk = new_walk(n)
+    rows, costs = np.empty((CHUNK, n), np.int32), np.empty(CHUNK)
+    while walk.depth[0] >= 0:
+        written = walk_on(walk, own, rest, cheapest.limit, STEPS, rows, costs, context.workers.halt)
+        context.workers.check()
+        cheapest.add(rows[:written] - own.first[:-1].astype(np.int32), costs[:written].copy())
+    return cheapest.networks()

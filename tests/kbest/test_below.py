@@ -1,0 +1,141 @@
+"""All networks below a limit, or the cheapest of them, against brute force: searched, in pieces, and by choices."""
+
+import contextlib
+import math
+import tempfile
+from pathlib import Path
+
+import naive
+import numpy as np
+import pytest
+from cases import random_dataset, shelf_of
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from twins import all_networks, component_within, cost_of, parents_of
+
+from extbnsl.claims import INTERRUPTED
+from extbnsl.events import ignore
+from extbnsl.files.store import Store
+from extbnsl.kbest import below
+from extbnsl.kbest.below import networks_below
+from extbnsl.machine.workers import Stopped, Workers
+from extbnsl.parents.components import Component
+from extbnsl.proof.context import Context
+from extbnsl.proof.methods import Methods
+from extbnsl.proof.stages import Stages
+
+SETTINGS = settings(deadline=None, max_examples=25, suppress_health_check=list(HealthCheck))
+METHODS = Methods(path_extension=False, ancestral=False, polish=False)
+
+
+@contextlib.contextmanager
+def context_of(threads=1, stop=lambda: None):
+    with tempfile.TemporaryDirectory() as folder, Workers(threads, stop) as workers:
+        yield Context(workers, Stages(ignore, {}), 1 << 30, METHODS, Store(Path(folder), 0), shelf_of(1 << 28))
+
+
+def found_below(component, limit, most=None, threads=1, **patched):
+    with context_of(threads) as context, pytest.MonkeyPatch.context() as patch:
+        for name, value in patched.items():
+            patch.setattr(below, name, value)
+        found = networks_below(component, limit, most, context)
+    found.check()
+    rows = found.rows.tolist()
+    assert len(set(map(tuple, rows))) == len(rows)
+    for row, cost in zip(rows, found.costs, strict=True):
+        assert cost_of(component, row) == pytest.approx(cost, abs=1e-8)
+        assert naive.is_acyclic(parents_of(component, row))
+    return found
+
+
+def table_of(seed, n, independent=0):
+    """Local scores of random data, some variables with no arc to the others that could pay."""
+    rng = np.random.default_rng(seed)
+    dataset = random_dataset(rng, n, int(rng.integers(2, 60)), 3)
+    return naive.all_local_scores(dataset.codes, dataset.arities)
+
+
+WAYS = ({}, {"MOST_EDGES": -1.0}, {"MOST_NODES": 3}, {"CHUNK": 5, "STEPS": 11})
+
+
+@SETTINGS
+@given(st.integers(0, 2**32), st.integers(1, 5), st.floats(0.0, 6.0), st.sampled_from(WAYS))
+def test_all_networks_within_a_slack(seed, n, slack, way):
+    table = table_of(seed, n)
+    every = all_networks(table)
+    limit = every[0] + slack + 1e-7
+    found = found_below(component_within(table, slack), limit, **way)
+    assert found.costs.tolist() == pytest.approx(every[every < limit].tolist(), abs=1e-8)
+
+
+@SETTINGS
+@given(st.integers(0, 2**32), st.integers(2, 5), st.integers(1, 60), st.sampled_from(WAYS))
+def test_the_cheapest_networks(seed, n, most, way):
+    table = table_of(seed, n)
+    every = all_networks(table)
+    slack = every[min(most, every.size) - 1] - every[0]
+    found = found_below(component_within(table, slack + 1e-7), every[0] + slack + 1e-6, most, **way)
+    assert found.costs.tolist() == pytest.approx(every[:most].tolist(), abs=1e-8)
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("n", [3, 4, 5])
+def test_every_network_there_is(n, way):
+    table = table_of(n, n)
+    every = all_networks(table)
+    found = found_below(component_within(table, math.inf), every[-1] + 1.0, **way)
+    assert found.costs.size == len(naive.all_dags(n))
+    assert found.costs.tolist() == pytest.approx(every.tolist(), abs=1e-8)
+
+
+@SETTINGS
+@given(st.integers(0, 2**32), st.floats(0.0, 4.0), st.sampled_from(WAYS))
+def test_parts_that_do_not_touch_are_put_together(seed, slack, way):
+    """Two blocks of variables that have no families across."""
+    first, second = table_of(seed, 3), table_of(seed + 1, 2)
+    table = np.full((5, 32), np.inf)
+    for varset in range(8):
+        table[:3, varset] = first[:, varset]
+    for varset in range(4):
+        table[3:, varset << 3] = second[:, varset]
+    every = all_networks(table)
+    limit = every[0] + slack + 1e-7
+    found = found_below(component_within(table, slack), limit, **way)
+    assert found.costs.tolist() == pytest.approx(every[every < limit].tolist(), abs=1e-8)
+    assert every[every < limit].size <= 25 * 3
+
+
+def test_threads_change_nothing():
+    component = component_within(table_of(11, 5), 5.0)
+    limit = float(sum(costs[-1] for costs in component.costs))
+    one, three = found_below(component, limit, 500), found_below(component, limit, 500, 3)
+    assert one.rows.tolist() == three.rows.tolist()
+
+
+def test_below_the_optimum_there_is_nothing():
+    table = table_of(5, 4)
+    component = component_within(table, 2.0)
+    assert found_below(component, all_networks(table)[0] - 1e-6).costs.size == 0
+
+
+def test_a_component_too_large_for_a_search_is_taken_apart():
+    """A path of 70 variables, each of which prefers its neighbour on one side: 71 orientations without a collider."""
+    n = 70
+    parents, costs = [], []
+    for x in range(n):
+        near = [y for y in (x - 1, x + 1) if 0 <= y < n]
+        varsets = np.zeros((len(near) + 1, 2), np.uint64)
+        for row, y in enumerate(near):
+            varsets[row, y // 64] = np.uint64(1) << np.uint64(y % 64)
+        parents.append(varsets)
+        costs.append(np.array([1.0] * len(near) + [3.0]))
+    component = Component(tuple(range(n)), tuple(parents), tuple(costs), 1.0)
+    with context_of() as context:
+        found = networks_below(component, n - 1 + 3.0 + 0.5, None, context)
+    assert found.costs.tolist() == pytest.approx([n - 1 + 3.0] * n)
+    assert len(set(map(tuple, found.rows.tolist()))) == n
+
+
+def test_a_stop_is_heard():
+    with context_of(stop=lambda: INTERRUPTED) as context, pytest.raises(Stopped):
+        networks_below(component_within(table_of(3, 4), 3.0), 1e6, None, context)

@@ -1,0 +1,103 @@
+"""Lists of networks: the cheapest of them, lists that are put together, families that are found again."""
+
+import itertools
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from twins import component_within
+
+from extbnsl.kbest import networks
+from extbnsl.kbest.networks import Cheapest, Networks, joined, no_networks, numbers_in
+from extbnsl.parents.components import split
+
+SETTINGS = settings(deadline=None, max_examples=80, suppress_health_check=list(HealthCheck))
+
+
+def random_list(rng, most, variables):
+    """Costs with ties; rows that tell the networks apart."""
+    m = int(rng.integers(0, most + 1))
+    costs = np.sort(rng.integers(0, 8, m) / 4.0)
+    return Networks(rng.permutation(1000)[: m * variables].reshape(m, variables).astype(np.int32), costs)
+
+
+@SETTINGS
+@given(st.integers(0, 2**32), st.one_of(st.none(), st.integers(1, 9)))
+def test_the_cheapest_are_kept_in_whatever_parts_they_come(seed, most):
+    rng = np.random.default_rng(seed)
+    rows, costs = rng.integers(0, 99, (40, 2)).astype(np.int32), rng.integers(0, 12, 40) / 4.0
+    cheapest, at = Cheapest(2, 2.5, most), 0
+    while at < 40:
+        size = int(rng.integers(1, 12))
+        cheapest.add(rows[at : at + size], costs[at : at + size])
+        at += size
+    found = cheapest.networks()
+    found.check()
+    expected = np.sort(costs[costs < 2.5])[:most]
+    assert found.costs.tolist() == expected.tolist()
+    assert {(*row, cost) for row, cost in zip(map(tuple, found.rows), found.costs, strict=True)} <= {
+        (*row, cost) for row, cost in zip(map(tuple, rows), costs, strict=True)
+    }
+    assert cheapest.limit == (expected[-1] if expected.size == most else 2.5)
+
+
+@SETTINGS
+@given(st.integers(0, 2**32), st.one_of(st.none(), st.integers(1, 30)), st.floats(0.0, 8.0), st.integers(1, 50))
+def test_lists_are_put_together_as_their_product(seed, most, limit, pairs):
+    rng = np.random.default_rng(seed)
+    places = [[1], [0, 3], [2]]
+    lists = [random_list(rng, 6, len(own)) for own in places]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(networks, "PAIRS", pairs)
+        found = joined(lists, places, limit, most)
+    found.check()
+    product = []
+    for chosen in itertools.product(*(range(own.costs.size) for own in lists)):
+        row = np.zeros(4, np.int32)
+        for own, i, at in zip(lists, chosen, places, strict=True):
+            row[at] = own.rows[i]
+        product.append((sum(own.costs[i] for own, i in zip(lists, chosen, strict=True)), tuple(row.tolist())))
+    below = sorted(one for one in product if one[0] < limit)
+    assert found.costs.tolist() == pytest.approx([cost for cost, _ in below][:most])
+    rows = list(map(tuple, found.rows.tolist()))
+    assert len(rows) == len(set(rows))
+    assert {(round(cost, 9), row) for cost, row in zip(found.costs.tolist(), rows, strict=True)} <= {
+        (round(cost, 9), row) for cost, row in below
+    }
+
+
+def test_of_no_list_there_is_one_network_without_variables():
+    found = joined([], [], 1.0, None)
+    assert found.rows.shape == (1, 0)
+    assert found.costs.tolist() == [0.0]
+    assert joined([no_networks(1)], [[0]], 1.0, None).costs.size == 0
+
+
+def test_families_of_a_part_are_found_in_the_whole_though_they_look_alike_there():
+    """Child 1 has families that differ outside the part alone, two of which cost the same."""
+    table = np.full((3, 8), np.inf)
+    table[0, [0, 2]] = 3.0, 2.0
+    table[1, [0, 1, 4, 5]] = 5.0, 4.0, 4.0, 4.0
+    table[2, 0] = 1.0
+    whole = component_within(table, 10.0)
+    parts = split(whole.parents, whole.costs, lambda array: array, 10.0)
+    assert [part.variables for part in parts] == [(2,), (0, 1)]
+    numbers = numbers_in(whole, parts[1])
+    masks = [[int(p[0]) for p in own] for own in parts[1].parents]
+    assert masks == [[2, 0], [0, 1, 1, 0]]
+    found = [[int(whole.parents[child][i][0]) for i in own] for child, own in zip((0, 1), numbers, strict=True)]
+    assert found[0] == [2, 0]
+    assert found[1][0] == 4
+    assert sorted(found[1][1:3]) == [1, 5]
+    assert found[1][3] == 0
+    alone = numbers_in(whole, replace(parts[0]))
+    assert alone[0].tolist() == [0]
+
+
+def test_numbers_are_given_again():
+    own = Networks(np.array([[0, 1], [1, 0]], np.int32), np.array([1.0, 2.0]))
+    again = own.with_numbers([np.array([7, 3], np.int32), np.array([5, 4], np.int32)])
+    assert again.rows.tolist() == [[7, 4], [3, 5]]
+    assert again.costs.tolist() == [1.0, 2.0]
