@@ -1,0 +1,71 @@
+"""What ranked networks say together: ranks, ties, probabilities, classes, arcs.
+
+The probability of a network given the data is proportional to exp(-cost) where the cost is minus the logarithm of its
+score, as BIC approximates it, with all networks as likely before. So a factor K between two networks is a difference of
+ln K nats.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from extbnsl.claims import tolerance
+from extbnsl.kbest.networks import Networks
+
+CHUNK = 1 << 16  # networks whose parents are looked at together
+
+
+def ranks(costs: NDArray[np.float64]) -> NDArray[np.int64]:
+    """The ranks (m,) of networks with ascending costs: one more than there are cheaper ones. Those that cost the same,
+    within the tolerance of a proof of the first of them, have the same rank."""
+    if costs.size == 0:
+        return np.zeros(0, np.int64)
+    found, first = np.empty(costs.size, np.int64), 0
+    near = tolerance(float(costs[-1]))
+    steps = np.flatnonzero(np.diff(costs) > near) + 1  # what is further from its neighbour is no tie
+    for begin, end in zip([0, *steps.tolist()], [*steps.tolist(), costs.size], strict=True):
+        first = begin
+        while first < end:  # costs that are near each other one by one may go far
+            last = int(np.searchsorted(costs[first:end], costs[first] + near, side="right")) + first
+            found[first:last] = first + 1
+            first = last
+    return found
+
+
+def probabilities(costs: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The probabilities (m,) of networks with these costs, which add up to one: as if there were no others."""
+    weights = np.exp(costs.min(initial=np.inf) - costs)
+    return weights / weights.sum()
+
+
+def family_probabilities(
+    networks: Networks, families: Sequence[int], weights: NDArray[np.float64]
+) -> list[NDArray[np.float64]]:
+    """Of each child the sum of the weights (m,) of the networks that have each of its so many families."""
+    return [np.bincount(networks.rows[:, x], weights=weights, minlength=count) for x, count in enumerate(families)]
+
+
+def arc_probabilities(
+    parents: Sequence[NDArray[np.uint64]], probability: Sequence[NDArray[np.float64]]
+) -> NDArray[np.float64]:
+    """The probability (n, n) of each arc, parent by child, from those of each child's families with parents[x] (m,
+    words)."""
+    n = len(parents)
+    found = np.zeros((n, n))
+    for x, (varsets, own) in enumerate(zip(parents, probability, strict=True)):
+        likely = np.flatnonzero(own)
+        bits = np.unpackbits(varsets[likely].astype("<u8").view(np.uint8), axis=1, count=n, bitorder="little")
+        found[:, x] = own[likely] @ bits
+    return found
+
+
+def parents_of(
+    networks: Networks, parents: Sequence[NDArray[np.uint64]], some: slice = slice(None)
+) -> NDArray[np.uint64]:
+    """The parents of each child of some of the networks: (m, n, words)."""
+    rows = networks.rows[some]
+    found = np.empty((rows.shape[0], rows.shape[1], parents[0].shape[1]), np.uint64)
+    for x, varsets in enumerate(parents):
+        found[:, x] = varsets[rows[:, x]]
+    return found
