@@ -43,7 +43,10 @@ def family_probabilities(
     networks: Networks, families: Sequence[int], weights: NDArray[np.float64]
 ) -> list[NDArray[np.float64]]:
     """Of each child the sum of the weights (m,) of the networks that have each of its so many families."""
-    return [np.bincount(networks.rows[:, x], weights=weights, minlength=count) for x, count in enumerate(families)]
+    return [
+        np.bincount(networks.rows[:, x], weights=weights, minlength=count).astype(np.float64, copy=False)
+        for x, count in enumerate(families)
+    ]
 
 
 def arc_probabilities(
