@@ -1,0 +1,116 @@
+"""Variables of one state in the data, as parents and as children.
+
+A solve leaves them alone: as parents they tell nothing, as children they need nothing. But a network with an arc from
+or to such a variable is another network. It costs the same, or more by the penalty alone where states are declared that
+do not occur. So these networks stand beside each other in a ranking.
+"""
+
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from extbnsl.data import Dataset
+from extbnsl.errors import BudgetError
+from extbnsl.kernels.varsets import WORD_BITS, pack, sizes
+from extbnsl.scores.known import score_named
+from extbnsl.scores.local import LocalScores, canonical_order
+from extbnsl.scores.score import penalty_of
+
+MOST_FAMILIES = 1 << 22  # of a child
+
+Families = tuple[NDArray[np.uint64], NDArray[np.float64]]  # of one child: varsets (m, w), costs (m,)
+
+
+def constants(dataset: Dataset) -> tuple[int, ...]:
+    """The variables that have one state in the data."""
+    same = dataset.codes.min(axis=0) == dataset.codes.max(axis=0)
+    return tuple(np.flatnonzero(same).tolist())
+
+
+def with_constants(scores: LocalScores, dataset: Dataset, slack: float, k: int | None) -> LocalScores:
+    """The families within a slack of their best subsets, when `scores` has those of the variables that vary; or enough
+    of them for the k best networks.
+
+    A variable X with one state costs nothing with any parents. At the end of an optimal network it can have any of
+    them, so if there are k such sets, the k best networks cost as much as the optimum, and those with k sets of X are
+    among them; nothing else is needed. Raises BudgetError, naming the variable, if a child has too many families.
+    """
+    still = constants(dataset)
+    if not still:
+        return scores
+    n = dataset.variables
+    most = n - 1 if scores.max_parents is None else min(n - 1, scores.max_parents)
+    free = [x for x in still if dataset.arities[x] == 1]
+    if k is not None and free and k <= sum(math.comb(n - 1, size) for size in range(most + 1)):
+        few = np.array([pack(own, n) for own in itertools.islice(_subsets(free[0], n, most), k)])
+        return _replaced(scores, {free[0]: (few, np.zeros(len(few)))})
+    parameter = score_named(scores.score).parameter(dataset.records)
+    return _replaced(
+        scores,
+        {
+            x: _of_constant(x, dataset, most, parameter, slack)
+            if x in still
+            else _with_parents((scores.parents[x], scores.costs[x]), x, still, dataset, most, parameter, slack)
+            for x in range(n)
+        },
+    )
+
+
+def _replaced(scores: LocalScores, families: dict[int, Families]) -> LocalScores:
+    """The scores with other families of some children, in any order."""
+    parents, costs = list(scores.parents), list(scores.costs)
+    for x, (varsets, own) in families.items():
+        order = canonical_order(varsets, own)
+        parents[x], costs[x] = np.ascontiguousarray(varsets[order]), own[order]
+    return LocalScores(scores.names, tuple(parents), tuple(costs), scores.score, scores.max_parents)
+
+
+def _subsets(x: int, n: int, most: int) -> Iterator[tuple[int, ...]]:
+    """The sets of at most so many of the other variables, by size."""
+    others = [v for v in range(n) if v != x]
+    for size in range(most + 1):
+        yield from itertools.combinations(others, size)
+
+
+def _of_constant(x: int, dataset: Dataset, most: int, parameter: float, slack: float) -> Families:
+    """Those of a constant child: its parents cost their penalty."""
+    n, arity, states = dataset.variables, int(dataset.arities[x]), dataset.arities.astype(float)
+    alone = penalty_of(parameter, arity, 1.0)
+    kept = []
+    for own in _subsets(x, n, most):
+        cost = penalty_of(parameter, arity, math.prod(states[list(own)].tolist()))
+        if cost <= alone + slack:
+            kept.append((own, cost))
+            _check(len(kept), dataset.names[x])
+    return np.array([pack(own, n) for own, _ in kept]), np.array([cost for _, cost in kept])
+
+
+def _with_parents(
+    families: Families, x: int, still: Sequence[int], dataset: Dataset, most: int, parameter: float, slack: float
+) -> Families:
+    """Those of a child that varies, with any of the constants as further parents."""
+    varsets, costs = families
+    penalties = np.full(costs.size, penalty_of(parameter, int(dataset.arities[x]), 1.0))
+    for v, arity in enumerate(dataset.arities.tolist()):
+        has = (varsets[:, v // WORD_BITS] >> np.uint64(v % WORD_BITS)) & np.uint64(1) != 0
+        penalties[has] *= arity
+    found = [(varsets, costs)]
+    for size in range(1, len(still) + 1):
+        for own in itertools.combinations(still, size):
+            more = penalties * (math.prod(dataset.arities[list(own)].tolist()) - 1.0)
+            kept = (more <= slack) & (sizes(varsets) + size <= most)
+            found.append((varsets[kept] | pack(own, dataset.variables), costs[kept] + more[kept]))
+            _check(sum(len(costs) for _, costs in found), dataset.names[x])
+    return np.concatenate([one for one, _ in found]), np.concatenate([one for _, one in found])
+
+
+def _check(families: int, name: str) -> None:
+    """Raise BudgetError if a child has too many families."""
+    if families > MOST_FAMILIES:
+        raise BudgetError(
+            f"{name!r} has more than {MOST_FAMILIES:,} parent sets that cost the same, since some columns never vary; "
+            "leave these columns out."
+        )

@@ -1,0 +1,39 @@
+"""Which networks are asked for. Light: the command line imports this for the words."""
+
+import math
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from extbnsl.arguments import check_switch, check_whole
+from extbnsl.errors import InputError
+
+LARGEST_FACTOR = 1e300
+
+
+@dataclass(frozen=True)
+class Scope:
+    """The k best networks, or all whose probability is at least that of the best over `within_factor`, or the k best of
+    these. classes: equivalence classes in the place of networks, each by one of its members."""
+
+    k: int | None = None
+    within_factor: float | None = None
+    classes: bool = False
+
+    @property
+    def slack(self) -> float | None:
+        """How much more than the best a network may cost, in nats; None if that is open."""
+        return None if self.within_factor is None else math.log(self.within_factor)
+
+    def check(self) -> None:
+        """Raise InputError for values that cannot be."""
+        if self.k is None and self.within_factor is None:
+            raise InputError("k: say how many networks are wanted, or within which factor of the best.")
+        if self.k is not None:
+            check_whole("k", self.k, 1)
+        if self.within_factor is not None and not 1.0 <= self.within_factor <= LARGEST_FACTOR:
+            raise InputError(f"within_factor: {self.within_factor} is not a factor; give 1 or more.")
+        check_switch("classes", self.classes)
+
+    def document(self) -> dict[str, Any]:
+        """The fields as JSON values."""
+        return asdict(self)
