@@ -46,6 +46,9 @@ def networks_below(component: Component, limit: float, most: int | None, context
         kept = kept if most is None else min(kept, most)
         return Networks(np.arange(kept, dtype=np.int32)[:, None], component.costs[0][:kept])
     context.workers.check()
+    parts = split(component.parents, component.costs, context.shelf.put, component.slack)
+    if len(parts) > 1:
+        return _of_pieces(component, parts, limit, most, context)
     found = find_guide(Bounding(component), limit, context)
     if found.proves(limit):
         return no_networks(component.size)

@@ -1,4 +1,8 @@
-"""Which families can never be chosen, whatever the varset: those dominated by a subset of their parents."""
+"""Which families can never be chosen, whatever the varset: those dominated by a subset of their parents.
+
+Nor can a family be in a network that costs less than the optimum and a slack, in nats, if one of its subsets costs less
+by the slack or more: with the subset in its place, the network would cost less than the optimum.
+"""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -7,8 +11,9 @@ from extbnsl.parents.best_score import as_bytes, byte_tables, first_inside_each
 from extbnsl.scores.local import LocalScores, canonical_order
 
 
-def undominated(parents: NDArray[np.uint64], costs: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Of one child's families in score order, (m, words) and (m,), those that no cheaper or equal subset replaces.
+def undominated(parents: NDArray[np.uint64], costs: NDArray[np.float64], slack: float = 0.0) -> NDArray[np.bool_]:
+    """Of one child's families in score order, (m, words) and (m,), those that no cheaper or equal subset replaces; with
+    a slack, those that cost less than the best of their subsets and the slack.
 
     Malone et al. 2011, Theorem 2: a parent set that is not better than one of its subsets is never needed. Families
     in score order precede their equally good supersets, so a family survives exactly if it is the first one inside
@@ -16,34 +21,30 @@ def undominated(parents: NDArray[np.uint64], costs: NDArray[np.float64]) -> NDAr
     """
     if costs.size == 0:
         return np.zeros(0, dtype=np.bool_)
-    tables = byte_tables((parents,), (costs,))
-    return first_inside_each(0, as_bytes(parents), tables) == np.arange(costs.size)
-
-
-def within_slack(parents: NDArray[np.uint64], costs: NDArray[np.float64], slack: float) -> NDArray[np.bool_]:
-    """Of one child's families in score order, (m, words) and (m,), those that cost at most `slack` nats more than the
-    best that is inside them, themselves included."""
-    if costs.size == 0:
-        return np.zeros(0, dtype=np.bool_)
-    tables = byte_tables((parents,), (costs,))
-    return costs <= costs[first_inside_each(0, as_bytes(parents), tables)] + slack
+    first = first_inside_each(0, as_bytes(parents), byte_tables((parents,), (costs,)))
+    return costs < costs[first] + slack if slack else first == np.arange(costs.size)
 
 
 def merged(
-    old: tuple[NDArray[np.uint64], NDArray[np.float64]], new: tuple[NDArray[np.uint64], NDArray[np.float64]]
+    old: tuple[NDArray[np.uint64], NDArray[np.float64]],
+    new: tuple[NDArray[np.uint64], NDArray[np.float64]],
+    slack: float = 0.0,
 ) -> tuple[NDArray[np.uint64], NDArray[np.float64]]:
-    """The undominated families of two lists of one child, in canonical order."""
+    """The families of two lists of one child that are undominated, or within a slack, each once, in canonical order."""
     parents = np.concatenate((old[0], new[0]))
     costs = np.concatenate((old[1], new[1]))
     order = canonical_order(parents, costs)
+    if slack:  # otherwise the first dominates the second
+        order = order[np.sort(np.unique(parents[order], axis=0, return_index=True)[1])]
     parents, costs = np.ascontiguousarray(parents[order]), costs[order]
-    keep = undominated(parents, costs)
+    keep = undominated(parents, costs, slack)
     return np.ascontiguousarray(parents[keep]), costs[keep]
 
 
-def prune(scores: LocalScores) -> LocalScores:
-    """The same local scores without dominated families; BestScore(X | U) is the same for every U."""
-    kept = [undominated(p, c) for p, c in zip(scores.parents, scores.costs, strict=True)]
+def prune(scores: LocalScores, slack: float = 0.0) -> LocalScores:
+    """The same local scores without dominated families, or those beyond a slack; BestScore(X | U) is the same for every
+    U."""
+    kept = [undominated(p, c, slack) for p, c in zip(scores.parents, scores.costs, strict=True)]
     return LocalScores(
         names=scores.names,
         parents=tuple(np.ascontiguousarray(p[k]) for p, k in zip(scores.parents, kept, strict=True)),

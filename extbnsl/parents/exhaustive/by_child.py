@@ -4,12 +4,12 @@ Iterative deepening over the size of parent sets; for each child X and size k a 
 exactly k variables. A node Q holds its rows cell by cell (a cell is a joint state of Q), those of a cell in the order
 of the states of X. Cells in which X has one state only are dropped: they add nothing to N H(X | P) for any P >= Q.
 
-P of size k is dominated unless every Y in P gains more than it adds to the penalty, N I(X; Y | P - Y) >
-penalty(X | P) (1 - 1 / r_Y). For every Q inside P - Y the gain is at most the sum over the cells of Q of
-min(N H(X), N H(Y)) within the cell: the entropy bound of de Campos et al. 2018, cell by cell. The penalty of P is known
-up to the arities of the variables still to come, so the bound bites near the root. Other bounds: floors[X] +
-penalty(X | P) must stay below BestScore(X | Q); and each P must consist of sets that were alive at size k - 1, which is
-remembered for pairs.
+P of size k is dominated unless every Y in P gains more than it adds to the penalty, N I(X; Y | P - Y) > penalty(X | P)
+(1 - 1 / r_Y); or more than that less the slack, where families within a slack are wanted. For every Q inside P - Y the
+gain is at most the sum over the cells of Q of min(N H(X), N H(Y)) within the cell: the entropy bound of de Campos et
+al. 2018, cell by cell. The penalty of P is known up to the arities of the variables still to come, so the bound bites
+near the root. Other bounds: floors[X] + penalty(X | P) must stay below BestScore(X | Q); and each P must consist of
+sets that were alive at size k - 1, which is remembered for pairs.
 
 Counts of all candidates Y at once: per row and Y a column for each state but the first, holding the row's weight; sums
 of rows are then vector additions. Time: about 2 ns per row of a node and 50 bytes of columns, and some ns per cell and
@@ -145,9 +145,9 @@ def _judge_size(
         for number in range(found.parts, parts):
             waiting.append(next(results))
             if len(waiting) == JOINED and number + 1 < parts:
-                found, waiting = _with_parts(found, waiting, shelf), []
+                found, waiting = _with_parts(found, waiting, problem.slack, shelf), []
                 yield found
-        found = _with_child(_with_parts(found, waiting, shelf), size, problem)
+        found = _with_child(_with_parts(found, waiting, problem.slack, shelf), size, problem)
         yield found
     left = found.ahead
     yield replace(found, complete_to=size, children=left, ahead=(), paired=False, done=not left)
@@ -177,14 +177,14 @@ def _arguments(size: int, problem: CountingProblem, found: Enumeration, workers:
         done = 0
 
 
-def _with_parts(found: Enumeration, results: list[Found], shelf: Shelf) -> Enumeration:
+def _with_parts(found: Enumeration, results: list[Found], slack: float, shelf: Shelf) -> Enumeration:
     """`found` with what the next tasks of the first child have found."""
     child = found.children[0]
     x = child.index
     parents, costs = list(found.parents), list(found.costs)
     if results:
         varsets, own = (np.concatenate([getattr(r, name) for r in results]) for name in ("varsets", "costs"))
-        parents[x], costs[x] = map(shelf.put, merged((parents[x], costs[x]), (varsets, own)))
+        parents[x], costs[x] = map(shelf.put, merged((parents[x], costs[x]), (varsets, own), slack))
     before = np.zeros_like(child.pairs) if found.pairs is None else found.pairs
     return replace(
         found,
@@ -220,7 +220,7 @@ def pair_variables(size: int, child: Child, problem: CountingProblem) -> Child:
         return child
     rows = _rows(child, problem.table)
     pairs = child.pairs.copy()
-    kept = np.flatnonzero(pair(size, rows, _stack(size, child, rows, problem), pairs))
+    kept = np.flatnonzero(pair(size, rows, _stack(size, child, rows, problem), pairs, problem.slack))
     return Child(child.index, child.variables[kept], np.ascontiguousarray(pairs[np.ix_(kept, kept)]))
 
 
@@ -241,7 +241,7 @@ def search_part(
     stack = _stack(size, child, rows, problem)
     open_root(stack)
     stack.cursor[0] = hi - 1
-    task = Task(size, lo, child.variables, float(problem.floors[child.index]), tables)
+    task = Task(size, lo, child.variables, float(problem.floors[child.index]), tables, problem.slack)
     room = np.empty((ROOM + child.variables.size, stack.varset.size), np.uint8), np.empty(ROOM + child.variables.size)
     alive = np.zeros_like(child.pairs)
     varsets, costs = [np.zeros((0, stack.varset.size), np.uint8)], [np.zeros(0)]

@@ -66,7 +66,7 @@ def enumerate_families(
     """
     n = problem.limits.size
     binomials = binomial_table(n, int(problem.limits.max()) + 1)
-    rules = Rules(problem.parameter, problem.table.arities, problem.limits, problem.floors, binomials)
+    rules = Rules(problem.parameter, problem.table.arities, problem.limits, problem.floors, binomials, problem.slack)
     counting = _Counting(problem, rules, workers, shelf, observer)
     found = begun or start_enumeration(n)
     if found.level is None:
@@ -261,7 +261,7 @@ class _Counting:
         children = np.unique(owners).tolist()
         chosen = (owners == child for child in children)
         arguments = (
-            ((parents[child], all_costs[child]), varsets[own], costs[own])
+            ((parents[child], all_costs[child]), varsets[own], costs[own], self.problem.slack)
             for child, own in zip(children, chosen, strict=True)
         )
         joined = self.workers.stream(tasks.join, arguments, self.workers.threads, lambda families: None)

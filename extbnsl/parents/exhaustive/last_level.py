@@ -18,11 +18,12 @@ def judge_last(first, last, size, alive, tables, rules, found):
     """Cost the alive families (X, Q - X) of the varsets Q of `size` members, first <= place < last.
 
     alive: of level size - 1. tables: the counts of level size - 2 and of size - 1; of the varsets Q their places, and T
-    from place `first` on. A family cheaper than each of its subsets with one parent less is written to found = (varset
-    (m, w), child, cost) arrays; there is room for (last - first) size of them. Returns how many were found.
+    from place `first` on. A family cheaper than each of its subsets with one parent less, and the slack, is written to
+    found = (varset (m, w), child, cost) arrays; there is room for (last - first) size of them. Returns how many were
+    found.
     """
     (places_below, below), (places_here, here), (places, above) = tables
-    parameter, arities, binomials = rules.parameter, rules.arities, rules.binomials
+    parameter, arities, binomials, slack = rules.parameter, rules.arities, rules.binomials, rules.slack
     varsets, owners, costs = found
     walk = start_walk(size, binomials)
     members = walk.members
@@ -50,7 +51,7 @@ def judge_last(first, last, size, alive, tables, rules, found):
             while k < size:
                 if k != j:
                     without = below[place_of(_rank_without_two(min(j, k), max(j, k), walk, twice), places_below)]
-                    if without - here[facets[k]] + shrunk(penalty, arities[members[k]]) <= cost:
+                    if without - here[facets[k]] + shrunk(penalty, arities[members[k]]) <= cost - slack:
                         break
                 k += 1
             if k == size:

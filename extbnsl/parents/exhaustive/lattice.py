@@ -9,7 +9,9 @@ Whatever is counted, all its subsets are: X is alive at P only if it is so at ea
 where X is alive at P.
 
 A family that a rule drops is never cheaper than one of its subsets, and no superset is either; so no rule changes
-BestScore(X | U) for any U.
+BestScore(X | U) for any U. With a slack, it and all its supersets cost at least the slack more than one of their
+subsets: what a parent may gain is compared with what it adds to the penalty less the slack. Both bounds of a gain fall
+and what is added grows from a set to its supersets, so what is dropped for one is dropped for all.
 """
 
 from typing import NamedTuple
@@ -45,7 +47,7 @@ class Rules(NamedTuple):
     """What decides which families can win; of n variables in ascending arity.
 
     parameter: the cost of a free parameter; arities, limits (n,) int64: states, and most parents that a child may have;
-    floors (n,) float64: lower bounds of N H(X | anything); binomials: see ranks.py.
+    floors (n,) float64: lower bounds of N H(X | anything); binomials: see ranks.py; slack: see CountingProblem.
     """
 
     parameter: float
@@ -53,6 +55,7 @@ class Rules(NamedTuple):
     limits: NDArray[np.int64]
     floors: NDArray[np.float64]
     binomials: NDArray[np.int64]
+    slack: float = 0.0
 
 
 @inlined
@@ -157,12 +160,13 @@ def judge_families(first, last, size, alive, tables, rules, extend, found):
     """Cost the alive families (X, P), P at first <= place < last of level `size`.
 
     tables: the counts of level size - 1, of size, of size + 1. A family cheaper than each of its subsets with one
-    parent less is written to found = (varset (m, w), child, cost) arrays; extend[place - first] (w,) gets the children
-    for which a superset of P may still win: those with N H(X | P) > penalty(X | P) (r_Y - 1) for the least arity r_Y
-    outside (de Campos et al. 2018, the bound of the gain by H(X | P)). Returns how many were found.
+    parent less, and the slack, is written to found = (varset (m, w), child, cost) arrays; extend[place - first] (w,)
+    gets the children for which a superset of P may still win: those with N H(X | P) + slack > penalty(X | P) (r_Y - 1)
+    for the least arity r_Y outside (de Campos et al. 2018, the bound of the gain by H(X | P)). Returns how many were
+    found.
     """
     (places_below, below), (places, here), (places_above, above) = tables
-    parameter, arities, binomials = rules.parameter, rules.arities, rules.binomials
+    parameter, arities, binomials, slack = rules.parameter, rules.arities, rules.binomials, rules.slack
     varsets, owners, costs = found
     n, words = arities.size, alive.shape[1]
     walk = start_walk(size, binomials)
@@ -199,7 +203,7 @@ def judge_families(first, last, size, alive, tables, rules, extend, found):
                     if without[k] < 0.0:
                         without[k] = below[place_of(rank_without(k, walk), places_below)]
                     subset = here[place_of(rank_swapped(k, x, j, walk, binomials), places)]
-                    if without[k] - subset + shrunk(penalty, arities[members[k]]) <= cost:
+                    if without[k] - subset + shrunk(penalty, arities[members[k]]) <= cost - slack:
                         break
                     k += 1
                 if k == size:
@@ -207,7 +211,7 @@ def judge_families(first, last, size, alive, tables, rules, extend, found):
                     owners[written], costs[written] = x, cost
                     written += 1
                 other = second if least == x else least
-                if other < n and entropy > added(penalty, arities[other]):
+                if other < n and entropy + slack > added(penalty, arities[other]):
                     grown |= u64(1) << u64(x & 63)
             extend[i - first, q] = grown
     return written
@@ -239,7 +243,7 @@ def _gains(size, walk, states, own, rules, here, facets, gain, left):
     while some and k < size:
         r = arities[walk.members[k]]
         gain[k] = added(shrunk(family_penalty(parameter, 2, states), r), r)
-        bound = (here[facets[k]] - own) / gain[k]
+        bound = (here[facets[k]] - own + rules.slack) / gain[k]
         if arities[n - 1] - 1 >= bound:  # arities ascend
             count = 0
             while arities[count] - 1 < bound:
@@ -254,11 +258,11 @@ def next_alive(first, last, size, extend, below, level, rules, alive):
     """alive[place - first] (w,) of the varsets Q of `size` members, places first..last, as far as entropies tell.
 
     X is alive at Q if Q is within its limit, if X is extended at every Q - Y, and if neither bound of its gain by Y,
-    H(X | Q - Y) and H(Y | Q - Y), is at most what Y adds to the penalty (de Campos et al. 2018). extend and the
-    counts `below` belong to level size - 1, those of `level` to level size.
+    H(X | Q - Y) and H(Y | Q - Y), is at most what Y adds to the penalty less the slack (de Campos et al. 2018). extend
+    and the counts `below` belong to level size - 1, those of `level` to level size.
     """
     (places_here, here), (places, above) = below, level
-    arities, limits, binomials = rules.arities, rules.limits, rules.binomials
+    arities, limits, binomials, slack = rules.arities, rules.limits, rules.binomials, rules.slack
     words = extend.shape[1]
     walk = start_walk(size, binomials)
     members = walk.members
@@ -304,7 +308,7 @@ def next_alive(first, last, size, extend, below, level, rules, alive):
                     j += 1
                 for k in range(larger, size):
                     joint = above[place_of(rank_swapped(k, x, j, walk, binomials), places)]
-                    if here[facets[k]] - joint <= gain[k] * (arities[x] - 1):
+                    if here[facets[k]] - joint + slack <= gain[k] * (arities[x] - 1):
                         alive[i - first, q] ^= bit
                         break
 
@@ -314,10 +318,10 @@ def drop_hopeless(first, last, size, children, places, rules, tables, alive):
     """Clear each X of `children` from alive[place - first] of Q, places first..last, where its penalty alone is too
     much.
 
-    floors[X] is a lower bound of N H(X | anything); if floors[X] + penalty(X | Q) is at least BestScore(X | Q), no
-    superset of Q can win. `tables` (byte tables of these children) hold all families of smaller parent sets. Child by
-    child, so that a child's tables stay in cache; neighbouring varsets differ in their low byte alone most of the time,
-    so the AND over the other bytes is kept.
+    floors[X] is a lower bound of N H(X | anything); if floors[X] + penalty(X | Q) is at least BestScore(X | Q) and the
+    slack, no superset of Q can win. `tables` (byte tables of these children) hold all families of smaller parent sets.
+    Child by child, so that a child's tables stay in cache; neighbouring varsets differ in their low byte alone most of
+    the time, so the AND over the other bytes is kept.
     """
     costs, bits, width, byte, block_first = tables.costs, tables.bits, tables.width, tables.byte, tables.block_first
     parameter, arities, floors = rules.parameter, rules.arities, rules.floors
@@ -335,7 +339,7 @@ def drop_hopeless(first, last, size, children, places, rules, tables, alive):
         ready = 0
         for p in range(first_of[x], first_of[x + 1]):
             i = own[p]
-            bound = floors[x] + family_penalty(parameter, arities[x], states[i])
+            bound = floors[x] + family_penalty(parameter, arities[x], states[i]) - rules.slack
             if high_of[i] != high:
                 high = high_of[i]
                 ready = 0

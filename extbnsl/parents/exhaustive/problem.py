@@ -25,13 +25,15 @@ class CountingProblem:
     """What the enumeration works on: n variables in ascending arity, none constant.
 
     limits (n,) int64: largest parent set per child; floors (n,) float64: lower bounds of N H(X | anything);
-    parameter: what the score takes for one free parameter, in nats.
+    parameter: what the score takes for one free parameter, in nats. slack: how much more than the best of its subsets a
+    family may cost that is wanted, less than so many nats; 0 for those that cost less than all their subsets.
     """
 
     table: CountingTable
     limits: NDArray[np.int64]
     floors: NDArray[np.float64]
     parameter: float
+    slack: float = 0.0
 
     def check(self) -> None:
         """Raise AssertionError if this cannot be."""
@@ -41,6 +43,7 @@ class CountingProblem:
         assert (self.table.arities >= 2).all(), "no variable is constant"
         assert (self.limits >= 0).all(), "limits are sizes"
         assert self.parameter >= 0.0, "penalties do not fall"
+        assert self.slack >= 0.0, "a slack lets more families in"
 
 
 def varying(dataset: Dataset) -> NDArray[np.int64]:
@@ -54,14 +57,14 @@ def alone(dataset: Dataset, variable: int) -> Cells:
     return Cells(np.bincount(dataset.codes[:, variable])[None, :], len(dataset.states[variable]), 1.0)
 
 
-def counting_problem(dataset: Dataset, order: NDArray[np.int64], claim: Claim) -> CountingProblem:
+def counting_problem(dataset: Dataset, order: NDArray[np.int64], claim: Claim, slack: float = 0.0) -> CountingProblem:
     """The problem of the varying variables, in ascending `order` of their arities, before anything is known of it: no
     floors, and the claim's limit alone. O(n N log N); InputError if there is no such score."""
     rows, weights = distinct_rows(np.ascontiguousarray(dataset.codes[:, order]))
     n = order.size
     limits = np.full(n, n - 1 if claim.max_parents is None else min(claim.max_parents, n - 1))
     table = counting_table(rows, weights, dataset.arities[order])
-    return CountingProblem(table, limits, np.zeros(n), score_named(claim.score).parameter(dataset.records))
+    return CountingProblem(table, limits, np.zeros(n), score_named(claim.score).parameter(dataset.records), slack)
 
 
 def with_limits(
@@ -73,7 +76,8 @@ def with_limits(
         if x % LIMITS_AT_A_TIME == 0:
             workers.check()
         others = (arity for y, arity in enumerate(arities) if y != x)
-        limits[x] = min(limits[x], most_parents(score, alone(dataset, variable), problem.floors[x], others))
+        own = most_parents(score, alone(dataset, variable), problem.floors[x], others, problem.slack)
+        limits[x] = min(limits[x], own)
     return replace(problem, limits=limits)
 
 

@@ -59,7 +59,7 @@ class Task(NamedTuple):
     """What one search is for: parent sets of `size` with a first parent at a place from `first` on.
 
     variables (m,) int64: the candidates' numbers; floor: a lower bound of N H(X | anything); tables: BestScore of the
-    child over the families of smaller sets.
+    child over the families of smaller sets; slack: see CountingProblem.
     """
 
     size: int
@@ -67,6 +67,7 @@ class Task(NamedTuple):
     variables: NDArray[np.int64]
     floor: float
     tables: Any
+    slack: float = 0.0
 
 
 class Space(NamedTuple):
@@ -231,7 +232,7 @@ def open_root(stack):
 
 
 @njit
-def pair(size, rows, stack, pairs):
+def pair(size, rows, stack, pairs, slack):
     """Clear pairs[Y, Z] that no winning parent set of `size` variables has; returns 1 for the variables left."""
     arities = rows.arities
     m = arities.size
@@ -243,7 +244,7 @@ def pair(size, rows, stack, pairs):
     penalty = stack.penalty[0]
     others = _fewest_states(everyone, size - 1, arities)
     for v in range(m):
-        singles[v] = bound[v] > grown(added(penalty, arities[v]), others)
+        singles[v] = bound[v] + slack > grown(added(penalty, arities[v]), others)
     if size == 1:
         return singles
     others = _fewest_states(everyone, size - 2, arities)
@@ -252,7 +253,7 @@ def pair(size, rows, stack, pairs):
             _refine(np.int64(0), v, rows, stack, space.place)
             _count(np.int64(1), everyone, rows, stack, space)
             for w in range(m):
-                if bound[w] <= grown(added(grown(penalty, arities[v]), arities[w]), others) or not singles[w]:
+                if bound[w] + slack <= grown(added(grown(penalty, arities[v]), arities[w]), others) or not singles[w]:
                     pairs[v, w] = 0
                     pairs[w, v] = 0
         else:
@@ -303,7 +304,7 @@ def _ask(v, own, stack, space):
 
 
 @inner
-def _narrow(v, own, more, count, rows, stack, space):
+def _narrow(v, own, more, count, task, rows, stack, space):
     """Keep, of the listed candidates of the next node, those that the bounds counted leave; how many."""
     top = stack.top[0]
     asked, bound, arities, rank = space.asked, space.bound, rows.arities, stack.rank[top]
@@ -314,8 +315,8 @@ def _narrow(v, own, more, count, rows, stack, space):
     for k in range(count):
         i = asked[k]
         if rank[i] < rank[v]:
-            stack.pairs[top, v, i] = bound[k] > added(others, arities[i])
-        elif bound[k] > added(needed, arities[i]):
+            stack.pairs[top, v, i] = bound[k] + task.slack > added(others, arities[i])
+        elif bound[k] + task.slack > added(needed, arities[i]):
             listed[kept] = i
             bound[kept] = bound[k]
             kept += 1
@@ -328,7 +329,7 @@ def _open(v, task, rows, stack, space):
     top = stack.top[0]
     more = task.size - top - 1
     arities, listed = rows.arities, stack.listed
-    best = _best(stack.varset, task.tables, space)
+    best = _best(stack.varset, task.tables, space) + task.slack
     penalty = grown(stack.penalty[top], arities[v])
     above = listed[top, : stack.length[top]]
     dead = task.floor + grown(penalty, _fewest_states(above, more, arities)) >= best
@@ -336,7 +337,7 @@ def _open(v, task, rows, stack, space):
     if dead or own < more:
         return False
     _refine(top, v, rows, stack, space.place)
-    if stack.cells[top + 1] == 0:
+    if stack.cells[top + 1] == 0 and task.slack == 0.0:  # more parents gain nothing
         if top > 0 and more > 1:
             stack.pairs[top, v] = 0
         return False
@@ -346,7 +347,7 @@ def _open(v, task, rows, stack, space):
         return True
     count = _ask(v, own, stack, space)
     _count(top + 1, space.asked[:count], rows, stack, space)
-    own = _narrow(v, own, more, count, rows, stack, space)
+    own = _narrow(v, own, more, count, task, rows, stack, space)
     least = task.floor + grown(penalty, _fewest_states(listed[top + 1, :own], more, arities))
     if own < more or least >= best:
         return False
@@ -358,7 +359,7 @@ def _open(v, task, rows, stack, space):
 @inner
 def _leaves(task, rows, stack, space, found, written, alive):
     """Cost the families of the top node's varset and one candidate more; returns how many are `found` then."""
-    arities, entropy, floor = rows.arities, space.entropy, task.floor
+    arities, entropy, floor, slack = rows.arities, space.entropy, task.floor, task.slack
     path, varset, top = stack.path, stack.varset, stack.top[0]
     best = _best(varset, task.tables, space)
     marked = False
@@ -367,15 +368,16 @@ def _leaves(task, rows, stack, space, found, written, alive):
         penalty = grown(stack.penalty[top], arities[v])
         cost = entropy[k] + penalty
         limit = best
-        if cost < best:
+        if cost < best + slack:
             flip(varset, task.variables[v])
             limit = _best(varset, task.tables, space)
-            if cost < limit:
+            if cost < limit + slack:
                 found[0][written] = varset
                 found[1][written] = cost
                 written += 1
             flip(varset, task.variables[v])
-        if entropy[k] - floor > added(penalty, arities[0]) and floor + grown(penalty, arities[0]) < min(cost, limit):
+        least = floor + grown(penalty, arities[0])
+        if entropy[k] - floor + slack > added(penalty, arities[0]) and least < min(cost, limit) + slack:
             marked = True
             alive[v, v] = 1
             for j in range(1, top + 1):

@@ -57,8 +57,10 @@ def surviving_families(
     observer: Observer,
     begun: Enumeration | None = None,
     on_progress: OnProgress = lambda found: None,
+    slack: float = 0.0,
 ) -> Survivors:
-    """The families of `dataset` that can be in an optimal network by the claim's score and within its limit.
+    """The families of `dataset` that can be in an optimal network by the claim's score and within its limit; or in one
+    that costs less than the optimum and the slack, in nats.
 
     Goes on from `begun`, which is what on_progress got in a call before: what is known after each task. A begun
     enumeration without a level goes on child by child. on_progress may raise Stopped.
@@ -69,7 +71,7 @@ def surviving_families(
     if order.size == 0:
         found = Enumeration((), (), complete_to=0, done=True)
         return _named(dataset, order, found, np.zeros(0), claim, shelf)
-    problem = counting_problem(dataset, order, claim)
+    problem = counting_problem(dataset, order, claim, slack)
     found = begun or start_enumeration(order.size)
     by_level = begun is None or begun.level is not None
     try:

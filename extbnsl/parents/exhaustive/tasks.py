@@ -102,6 +102,6 @@ def drop(
     return own
 
 
-def join(old: Families, varsets: NDArray[np.uint64], costs: NDArray[np.float64]) -> Families:
-    """The undominated families of one child among the old ones and these."""
-    return merged(old, (varsets, costs))
+def join(old: Families, varsets: NDArray[np.uint64], costs: NDArray[np.float64], slack: float) -> Families:
+    """The families of one child among the old ones and these that are undominated, or within the slack."""
+    return merged(old, (varsets, costs), slack)
