@@ -6,6 +6,8 @@ from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
+from extbnsl.bounds.ascent import find_multipliers, multipliers_bytes
+from extbnsl.bounds.multipliers import families_of
 from extbnsl.claims import MEMORY_LIMIT, OPTIMAL, TIME_LIMIT, Claim, tolerance
 from extbnsl.data import Dataset
 from extbnsl.errors import InputError
@@ -43,7 +45,8 @@ from extbnsl.solver.place import temporary_store
 
 ALL = Methods(path_extension=False, ancestral=False)  # that keep every network
 KEEPS_ONE = ("path_extension", "ancestral")
-COUNTED = 4.0  # nats of slack of the families that are counted at first: hardly more work than those without
+COUNTED = 8.0  # nats of slack of the families that are counted at first: little more work than those without
+SHARE_OF_GAP = 0.02
 FURTHER = 4.0  # by which it grows when that is not enough
 
 
@@ -102,6 +105,13 @@ def check_methods(methods: Methods) -> None:
 
 
 @dataclass(frozen=True)
+class Counted(Survivors):
+    """The families within a slack of the best of their subsets, in nats."""
+
+    slack: float = 0.0
+
+
+@dataclass(frozen=True)
 class _Asked:
     """The problem, and what is asked of it."""
 
@@ -114,14 +124,15 @@ def _solved(asked: _Asked, context: Context) -> tuple[Solution, Found | None, st
     """The best network with what is proved of it, what is known of the others, if anything is, and the status."""
     slack = COUNTED if asked.scope.slack is None else asked.scope.slack
     counted = _counted(asked, slack, context)
-    survivors = replace(counted, scores=prune(counted.scores))
+    survivors = Survivors(prune(counted.scores), counted.least, counted.stopped, counted.varsets)
     parts = components(survivors.scores, context.shelf.put)
     solution = Solution(survivors, parts, tuple(find_parts(survivors, parts, context)))
     status, found = survivors.stopped or context.workers.stop() or OPTIMAL, None
     if status == OPTIMAL:
         upper = math.fsum(part.upper_bound for part in solution.parts)
         try:
-            for known in _rounds(asked, (counted.scores, slack), upper, context):
+            first = _first_slack(survivors.scores, upper, context)
+            for known in _rounds(asked, counted, upper, first, context):
                 found = known
         except Stopped as stop:
             status = stop.reason
@@ -145,23 +156,30 @@ def _proved_parts(found: Found, parts: tuple[Component, ...]) -> tuple[Part, ...
     return tuple(proved)
 
 
-def _rounds(asked: _Asked, counted: tuple[LocalScores, float], upper: float, context: Context) -> Iterator[Found]:
-    """What is known of the best networks within ever more slack, until it is enough; upper: what a network costs."""
-    scope = asked.scope
-    (scores, known), slack = counted, FIRST if scope.slack is None else scope.slack
+def _rounds(asked: _Asked, counted: Counted, upper: float, first: float, context: Context) -> Iterator[Found]:
+    """What is known of the best networks within ever more slack, until it is enough; upper: what a network costs,
+    first: a guess of the slack."""
+    scope, slack = asked.scope, first if asked.scope.slack is None else asked.scope.slack
     while True:
-        if slack > known:
-            known = max(slack, FURTHER * known)
-            more = _counted(asked, known, context)
-            if more.stopped is not None:
-                raise Stopped(more.stopped)
-            scores = more.scores
-        found = _within(asked, scores, upper, slack, context)
+        if slack > counted.slack:
+            counted = _counted(asked, max(slack, FURTHER * counted.slack), context)
+            if counted.stopped is not None:
+                raise Stopped(counted.stopped)
+        found = _within(asked, counted, upper, slack, context)
         yield found
         if scope.slack is not None or scope.k is None or found.within == math.inf or _many(scope, found) >= scope.k:
             return
         costs = found.networks.costs
         upper, slack = min(upper, float(costs[0])), next_slack(slack, costs - costs[0], scope.k)
+
+
+def _first_slack(scores: LocalScores, upper: float, context: Context) -> float:
+    """The first guess: more where the bounds leave a gap beside which it makes no difference to the search."""
+    families = families_of(scores.parents, scores.costs)
+    if multipliers_bytes(scores.costs, scores.variables, context.workers.threads) > context.memory_left:
+        return FIRST
+    bound = find_multipliers(families, None, 0, context.methods.seed, context.workers).root
+    return min(COUNTED, max(FIRST, SHARE_OF_GAP * (upper - bound)))
 
 
 def _many(scope: Scope, found: Found) -> int:
@@ -171,7 +189,7 @@ def _many(scope: Scope, found: Found) -> int:
     return int(numbered(class_keys(parents_of(found.networks, found.scores.parents))).max()) + 1
 
 
-def _within(asked: _Asked, counted: LocalScores, upper: float, slack: float, context: Context) -> Found:
+def _within(asked: _Asked, counted: Counted, upper: float, slack: float, context: Context) -> Found:
     """The networks that cost at most `slack` nats more than the optimum, or the cheapest of them; all there are, if all
     families are within the slack.
 
@@ -181,7 +199,7 @@ def _within(asked: _Asked, counted: LocalScores, upper: float, slack: float, con
     scope, problem = asked.scope, asked.problem
     with context.stages.stage("networks", f"that cost up to {slack:.3g} nats more than the best") as summary:
         wide = slack + 2.0 * tolerance(upper)
-        scores = prune(counted, wide)
+        scores = counted.scores if slack == counted.slack else prune(counted.scores, wide)
         if isinstance(problem, Dataset):
             scores = with_constants(scores, problem, wide, scope.k)
         limit, within = upper + wide, slack
@@ -203,20 +221,20 @@ def _families_in_all(asked: _Asked) -> int:
     return n * sum(math.comb(n - 1, size) for size in range(n if most is None else min(n, most + 1)))
 
 
-def _counted(asked: _Asked, slack: float, context: Context) -> Survivors:
+def _counted(asked: _Asked, slack: float, context: Context) -> Counted:
     """The families that cost at most `slack` nats more than the best of their subsets, of the variables that vary."""
     problem = asked.problem
     if isinstance(problem, LocalScores):
         scores = given_scores(problem, asked.claim)
-        return Survivors(scores, np.array([costs[0] for costs in scores.costs]), None, 0)
+        return Counted(scores, np.array([costs[0] for costs in scores.costs]), None, 0, math.inf)
     detail = f"{in_full(problem.variables, 'variable')}, {in_full(problem.records, 'record')}"
     with context.stages.stage("scores", detail) as summary:
         at_most = problem.records * float(np.log(problem.arities).sum())  # that the data cost without any arc
-        wide = slack + 3.0 * tolerance(at_most)
-        found = surviving_families(problem, asked.claim, context.workers, context.shelf, context.observer, slack=wide)
+        wide, workers, shelf = slack + 3.0 * tolerance(at_most), context.workers, context.shelf
+        found = surviving_families(problem, asked.claim, workers, shelf, context.observer, slack=wide)
         kept = in_full(found.scores.families, "parent set")
         summary.append(f"{kept} kept, of {in_full(found.varsets, *VARSETS)} counted")
-    return found
+    return Counted(found.scores, found.least, found.stopped, found.varsets, slack)
 
 
 def _alone(result: Result) -> Found:
