@@ -204,7 +204,7 @@ def _within(asked: _Asked, counted: Counted, upper: float, slack: float, context
             scores = with_constants(scores, problem, wide, scope.k)
         limit, within = upper + wide, slack
         if scope.slack is None and scores.families == _families_in_all(asked):
-            limit, within = math.fsum(float(costs[-1]) for costs in scores.costs) + 1.0, math.inf
+            limit, wide, within = math.fsum(float(costs[-1]) for costs in scores.costs) + 1.0, math.inf, math.inf
         whole = Component(tuple(range(scores.variables)), scores.parents, scores.costs, wide)
         networks = networks_below(whole, limit, None if scope.classes else scope.k, context)
         kept = int(np.searchsorted(networks.costs, networks.costs[0] + within + tolerance(upper), side="right"))
@@ -265,8 +265,8 @@ def _ranked(result: Result, found: Found, scope: Scope) -> KBestResult:
 
 
 def _in_order(found: Found) -> Networks:
-    """The networks with their costs added up in the order of the variables, so that equal ones are equal; of those with
-    the same rank the ones with the fewest arcs first."""
+    """The networks with their costs added up in the order of the variables, so that equal ones are equal; of those that
+    cost the same the ones with the fewest arcs first."""
     networks, scores = found.networks, found.scores
     if networks.costs.size == 1:
         return networks
@@ -274,6 +274,5 @@ def _in_order(found: Found) -> Networks:
     for x, (varsets, own) in enumerate(zip(scores.parents, scores.costs, strict=True)):
         costs += own[networks.rows[:, x]]
         arcs += sizes(varsets)[networks.rows[:, x]]
-    order = np.argsort(costs, kind="stable")
-    order = order[np.lexsort((arcs[order], ranks(costs[order])))]
+    order = np.lexsort((arcs, costs))
     return Networks(networks.rows[order], costs[order])

@@ -1,0 +1,225 @@
+"""The k best networks: ranked as brute force ranks them, and what they say together."""
+
+import math
+
+import naive
+import numpy as np
+import pytest
+from cases import dataset_of, random_dataset, random_families, scores_of
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from extbnsl.claims import INTERRUPTED, OPTIMAL, TIME_LIMIT, Claim
+from extbnsl.data import read_csv
+from extbnsl.errors import BudgetError, InputError
+from extbnsl.kbest import below, constants
+from extbnsl.kbest.scope import Scope
+from extbnsl.machine.budgets import Budgets
+from extbnsl.networks.equivalence import cpdag
+from extbnsl.proof.methods import Methods
+from extbnsl.solver import k_best
+from extbnsl.solver.k_best import ALL, k_best_networks
+from extbnsl.solver.solve import solve
+from extbnsl.verify.rescoring import score_network
+
+SETTINGS = settings(deadline=None, max_examples=15, suppress_health_check=list(HealthCheck))
+ONE = Budgets(threads=1, memory=1 << 30)
+
+
+def all_costs(table):
+    """The costs of all networks with these families, ascending."""
+    costs = np.array([sum(table[x][p] for x, p in enumerate(dag)) for dag in naive.all_dags(len(table))])
+    return np.sort(costs[np.isfinite(costs)])
+
+
+def table_of(dataset, max_parents=None, score="mdl"):
+    return naive.all_local_scores(dataset.codes, dataset.arities, max_parents, score)
+
+
+def check(result, expected, dataset=None):
+    """The networks are distinct and acyclic, cost what is expected, are ranked, and are as likely as they are cheap."""
+    networks = result.networks
+    assert [one.cost for one in networks] == pytest.approx(expected.tolist(), abs=1e-7)
+    assert len({one.network.parents for one in networks}) == len(networks)
+    for one in networks[:: max(1, len(networks) // 50)]:
+        one.network.order()
+        if dataset is not None:
+            assert score_network(dataset, one.network, result.score) == pytest.approx(one.cost, abs=1e-7)
+    assert (np.diff(networks.costs) >= 0).all()
+    assert networks.ranks.tolist() == [1 + int((expected < cost - 1e-6).sum()) for cost in expected]
+    weights = np.exp(expected[0] - expected)
+    assert networks.probabilities == pytest.approx(weights / weights.sum(), abs=1e-6)
+    assert result.network.parents == networks[0].network.parents
+    assert result.cost == pytest.approx(expected[0], abs=1e-7)
+    n = len(result.network.names)
+    arcs = np.zeros((n, n))
+    for one in networks:
+        for p, x in one.network.arcs():
+            arcs[p, x] += one.probability
+    assert result.arcs == pytest.approx(arcs, abs=1e-9)
+
+
+@SETTINGS
+@given(st.integers(0, 2**32), st.integers(1, 5), st.sampled_from([1, 2, 10, 300]), st.sampled_from(["mdl", "aic"]))
+def test_the_k_best_are_those_of_brute_force(seed, n, k, score):
+    rng = np.random.default_rng(seed)
+    dataset = random_dataset(rng, n, int(rng.integers(1, 80)), 3)
+    limit = [None, 0, 1, 2][seed % 4]
+    every = all_costs(table_of(dataset, limit, score))
+    result = k_best_networks(dataset, Scope(k=k), Claim(score, limit), budgets=ONE)
+    assert result.status == OPTIMAL
+    check(result, every[:k], dataset)
+    assert (result.within == math.inf) == (every.size < k) or result.within == math.inf
+
+
+@pytest.mark.parametrize(("n", "networks"), [(1, 1), (2, 3), (3, 25), (4, 543), (5, 29_281)])
+def test_all_networks_are_ranked(n, networks):
+    dataset = random_dataset(np.random.default_rng(n), n, 50, 3)
+    result = k_best_networks(dataset, Scope(k=10**6), budgets=ONE)
+    assert len(result.networks) == networks
+    assert result.within == math.inf
+    assert math.fsum(result.networks.probabilities) == pytest.approx(1.0)
+    check(result, all_costs(table_of(dataset)), dataset)
+
+
+@SETTINGS
+@given(st.integers(0, 2**32), st.integers(1, 5), st.sampled_from([1.0, 3.0, 20.0, 1e4]), st.sampled_from([None, 7]))
+def test_all_networks_within_a_factor(seed, n, factor, k):
+    rng = np.random.default_rng(seed)
+    dataset = random_dataset(rng, n, int(rng.integers(1, 80)), 3)
+    every = all_costs(table_of(dataset))
+    result = k_best_networks(dataset, Scope(k, factor), budgets=ONE)
+    check(result, every[every <= every[0] + math.log(factor) + 1e-7][:k], dataset)
+    assert result.within == pytest.approx(math.log(factor))
+
+
+@SETTINGS
+@given(st.integers(0, 2**32), st.integers(1, 5), st.sampled_from([1, 10, 1000]))
+def test_local_scores_are_ranked(seed, n, k):
+    families = random_families(np.random.default_rng(seed), n)
+    every = all_costs(naive.cost_table(n, families))
+    check(k_best_networks(scores_of(families), Scope(k=k), budgets=ONE), every[:k])
+
+
+@pytest.mark.parametrize("k", [1, 5, 40])
+def test_classes_are_ranked_by_one_member_each(k):
+    dataset = random_dataset(np.random.default_rng(3), 4, 60, 3)
+    table, least = table_of(dataset), {}
+    for dag in naive.all_dags(4):
+        names = dataset.names
+        graph = cpdag(k_best.Network(names, tuple(tuple(naive.members(p)) for p in dag)))
+        cost = sum(table[x][p] for x, p in enumerate(dag))
+        assert least.setdefault(graph, cost) == pytest.approx(cost)
+    result = k_best_networks(dataset, Scope(k=k, classes=True), budgets=ONE)
+    expected = np.sort(np.array(list(least.values())))[:k]
+    check(result, expected, dataset)
+    assert [one.equivalence_class for one in result.networks] == list(range(1, k + 1))
+    assert len({cpdag(one.network) for one in result.networks}) == k
+
+
+def test_networks_of_one_class_have_one_number():
+    dataset = random_dataset(np.random.default_rng(8), 4, 60, 3)
+    result = k_best_networks(dataset, Scope(k=200), budgets=ONE)
+    graphs = {}
+    for one in result.networks:
+        assert graphs.setdefault(one.equivalence_class, cpdag(one.network)) == cpdag(one.network)
+    assert len(set(graphs.values())) == len(graphs) == int(result.networks.classes.max())
+    assert list(graphs) == list(range(1, len(graphs) + 1))
+
+
+def test_of_networks_that_cost_the_same_those_with_the_fewest_arcs_come_first():
+    still = dataset_of(np.column_stack([np.zeros(30), np.random.default_rng(0).integers(0, 2, (30, 3))]))
+    networks = k_best_networks(still, Scope(k=60), budgets=ONE).networks
+    first = [len(one.network.arcs()) for one in networks if one.rank == 1]
+    assert len(first) > 5
+    assert first == sorted(first)
+
+
+def test_columns_that_never_vary_make_too_many_networks(monkeypatch):
+    monkeypatch.setattr(constants, "MOST_FAMILIES", 50)
+    still = dataset_of(np.column_stack([np.zeros(30), np.random.default_rng(0).integers(0, 2, (30, 8))]))
+    with pytest.raises(BudgetError, match="leave these columns out"):
+        k_best_networks(still, Scope(within_factor=2.0), budgets=ONE)
+    assert k_best_networks(still, Scope(k=40), budgets=ONE).networks.ranks.tolist() == [1] * 40
+
+
+@pytest.mark.parametrize("way", [{"MOST_EDGES": -1.0}, {"MOST_NODES": 10}])
+def test_what_is_taken_apart_gives_the_same(monkeypatch, way):
+    dataset = random_dataset(np.random.default_rng(21), 7, 100, 3)
+    plain = k_best_networks(dataset, Scope(k=100), budgets=ONE)
+    for name, value in way.items():
+        monkeypatch.setattr(below, name, value)
+    apart = k_best_networks(dataset, Scope(k=100), budgets=Budgets(threads=3))
+    assert apart.networks.costs == pytest.approx(plain.networks.costs, abs=1e-8)
+
+
+def test_the_best_is_that_of_solve_and_has_its_proof():
+    dataset = read_csv("examples/asia.csv")
+    optimum, result = solve(dataset, budgets=ONE), k_best_networks(dataset, Scope(k=100), budgets=ONE)
+    assert result.status == OPTIMAL
+    assert result.cost == pytest.approx(optimum.cost, abs=1e-8)
+    assert result.lower_bound == pytest.approx(optimum.lower_bound, abs=1e-4)
+    document = result.document()
+    assert len(document["networks"]) == 100
+    assert set(document["networks"][0]) == {"cost", "probability", "rank", "equivalence_class", "parents"}
+    assert document["parents"] == document["networks"][0]["parents"]
+    assert document["provenance"]["options"]["k"] == 100
+
+
+def test_a_stop_leaves_what_is_known():
+    dataset = random_dataset(np.random.default_rng(5), 8, 200, 3)
+    begun = []
+
+    def stop():
+        return INTERRUPTED if begun else None
+
+    def listen(event):
+        if getattr(event, "stage", None) == "networks":
+            begun.append(event)
+
+    result = k_best_networks(dataset, Scope(k=1000), budgets=ONE, observer=listen, stop=stop)
+    assert result.status == INTERRUPTED
+    assert len(result.networks) == 1
+    assert result.within is None
+    assert result.networks.probabilities.tolist() == [1.0]
+    assert result.lower_bound <= solve(dataset, budgets=ONE).cost <= result.cost + 1e-9
+
+
+def test_a_stop_after_a_round_leaves_its_networks(monkeypatch):
+    dataset, told = random_dataset(np.random.default_rng(5), 6, 200, 3), []
+
+    def within(*arguments):
+        told.append(arguments)
+        if len(told) == 2:
+            raise k_best.Stopped(TIME_LIMIT)
+        return found(*arguments)
+
+    found = k_best._within
+    monkeypatch.setattr(k_best, "_within", within)
+    result = k_best_networks(dataset, Scope(k=5000), budgets=ONE)
+    assert result.status == TIME_LIMIT
+    assert result.cost - result.lower_bound < 1e-4  # the optimum is known
+    every = [one.cost for one in k_best_networks(dataset, Scope(within_factor=math.exp(result.within))).networks]
+    assert [one.cost for one in result.networks] == pytest.approx(every)
+
+
+def test_methods_that_keep_one_network_are_refused():
+    dataset = random_dataset(np.random.default_rng(5), 3, 20)
+    for name in ("path_extension", "ancestral"):
+        with pytest.raises(InputError, match=f"{name}: it keeps one of several networks"):
+            k_best_networks(
+                dataset, Scope(k=2), methods=Methods(**{"path_extension": False, "ancestral": False, name: True})
+            )
+    assert not ALL.path_extension
+    assert not ALL.ancestral
+
+
+def test_networks_are_a_sequence():
+    networks = k_best_networks(random_dataset(np.random.default_rng(5), 3, 20), Scope(k=9), budgets=ONE).networks
+    assert len(networks) == 9
+    assert networks[-1].cost == networks[8].cost
+    assert [one.rank for one in networks[2:5]] == [networks[i].rank for i in (2, 3, 4)]
+    assert networks[0].parents.keys() == {"v0", "v1", "v2"}
+    assert repr(networks) == "<RankedNetworks: 9>"
+    with pytest.raises(IndexError):
+        networks[9]
