@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from extbnsl.files.lists import FamilyLists, Put
 from extbnsl.kernels.varsets import renumber, unpack
-from extbnsl.parents.pruning import undominated
+from extbnsl.parents.pruning import undominated, within
 from extbnsl.scores.local import LocalScores, canonical_order
 
 
@@ -110,5 +110,5 @@ def _projected(
     cut, costs = np.ascontiguousarray(cut[order]), costs[order]
     if (position[list(unpack(np.bitwise_or.reduce(parents, axis=0)))] >= 0).all():
         return cut, costs  # nothing was cut off: they are pruned as before
-    keep = undominated(cut, costs, slack)  # of equal ones the cheapest
+    keep = within(cut, costs, slack) if slack else undominated(cut, costs)  # of equal ones the cheapest
     return np.ascontiguousarray(cut[keep]), costs[keep]

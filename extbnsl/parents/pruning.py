@@ -1,28 +1,52 @@
 """Which families can never be chosen, whatever the varset: those dominated by a subset of their parents.
 
-Nor can a family be in a network that costs less than the optimum and a slack, in nats, if one of its subsets costs less
-by the slack or more: with the subset in its place, the network would cost less than the optimum.
+Where all networks within a slack of the best are wanted, and not one of the best, the subset must cost less by more
+than the slack: put in the place of the parent set it closes no cycle, so a network that has the family costs more than
+the optimum plus the slack.
 """
 
 import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.parents.best_score import as_bytes, byte_tables, first_inside_each
-from extbnsl.scores.local import LocalScores, canonical_order
+from extbnsl.scores.local import LocalScores, canonical_order, repeated
+
+ROUNDING = 1e-12  # of sums, per nat of the largest number in them
+
+
+def with_rounding(slack: float, largest: float) -> float:
+    """A slack in nats with room for what rounding does to sums of numbers up to `largest`. None stays none."""
+    assert slack >= 0.0, "a slack is not negative"
+    return slack + ROUNDING * (1.0 + slack + largest) if slack > 0.0 else 0.0
 
 
 def undominated(parents: NDArray[np.uint64], costs: NDArray[np.float64], slack: float = 0.0) -> NDArray[np.bool_]:
-    """Of one child's families in score order, (m, words) and (m,), those that no cheaper or equal subset replaces; with
-    a slack, those that cost less than the best of their subsets and the slack.
+    """Of one child's families in score order, (m, words) and (m,), those that no subset replaces.
 
-    Malone et al. 2011, Theorem 2: a parent set that is not better than one of its subsets is never needed. Families
-    in score order precede their equally good supersets, so a family survives exactly if it is the first one inside
-    its own parent set. O(m^2 / 64) at worst, much less where good families are small.
+    Without slack none that is cheaper or equal (Malone et al. 2011, Theorem 2: a parent set that is not better than one
+    of its subsets is never needed). Families in score order precede their equally good supersets, so a family survives
+    exactly if it is the first one inside its own parent set. With slack, in nats and as `with_rounding` makes it, it
+    also does if it costs less than that one and the slack together. Of equal parent sets the first survives alone.
+    O(m^2 / 64) at worst, much less where good families are small.
     """
     if costs.size == 0:
         return np.zeros(0, dtype=np.bool_)
-    first = first_inside_each(0, as_bytes(parents), byte_tables((parents,), (costs,)))
-    return costs < costs[first] + slack if slack else first == np.arange(costs.size)
+    best = _best_inside(parents, costs)
+    kept = best == np.arange(costs.size)
+    if slack > 0.0:  # else none costs less than the best
+        kept |= (costs < costs[best] + slack) & ~repeated(parents)
+    return kept
+
+
+def within(parents: NDArray[np.uint64], costs: NDArray[np.float64], slack: float) -> NDArray[np.bool_]:
+    """Of one child's families in score order, (m, words) and (m,), those that cost less than the best inside their
+    parents and the slack, nats; equal parent sets count, which differ in what is not looked at here."""
+    return costs < costs[_best_inside(parents, costs)] + slack
+
+
+def _best_inside(parents: NDArray[np.uint64], costs: NDArray[np.float64]) -> NDArray[np.int64]:
+    """The number of the cheapest of the families inside each of these (m,) parent sets."""
+    return first_inside_each(0, as_bytes(parents), byte_tables((parents,), (costs,)))
 
 
 def merged(
@@ -30,21 +54,24 @@ def merged(
     new: tuple[NDArray[np.uint64], NDArray[np.float64]],
     slack: float = 0.0,
 ) -> tuple[NDArray[np.uint64], NDArray[np.float64]]:
-    """The families of two lists of one child that are undominated, or within a slack, each once, in canonical order."""
+    """The undominated families of two lists of one child, in canonical order; slack as in `undominated`."""
     parents = np.concatenate((old[0], new[0]))
     costs = np.concatenate((old[1], new[1]))
     order = canonical_order(parents, costs)
-    if slack:  # otherwise the first dominates the second
-        order = order[np.sort(np.unique(parents[order], axis=0, return_index=True)[1])]
     parents, costs = np.ascontiguousarray(parents[order]), costs[order]
     keep = undominated(parents, costs, slack)
     return np.ascontiguousarray(parents[keep]), costs[keep]
 
 
 def prune(scores: LocalScores, slack: float = 0.0) -> LocalScores:
-    """The same local scores without dominated families, or those beyond a slack; BestScore(X | U) is the same for every
-    U."""
-    kept = [undominated(p, c, slack) for p, c in zip(scores.parents, scores.costs, strict=True)]
+    """The same local scores without dominated families; BestScore(X | U) is the same for every U.
+
+    With slack, in nats, without those that cost more by more than that than the cheapest of their subsets.
+    """
+    kept = [
+        undominated(p, c, with_rounding(slack, float(np.abs(c).max())))
+        for p, c in zip(scores.parents, scores.costs, strict=True)
+    ]
     return LocalScores(
         names=scores.names,
         parents=tuple(np.ascontiguousarray(p[k]) for p, k in zip(scores.parents, kept, strict=True)),

@@ -162,8 +162,16 @@ def _check_families(scores: LocalScores, child: int) -> None:
 
 def has_duplicates(varsets: NDArray[np.uint64]) -> bool:
     """Whether two rows of (m, words) are the same varset; O(m log m)."""
-    ordered = varsets[np.lexsort(tuple(varsets.T))]
-    return bool((ordered[1:] == ordered[:-1]).all(axis=1).any())
+    return bool(repeated(varsets).any())
+
+
+def repeated(varsets: NDArray[np.uint64]) -> NDArray[np.bool_]:
+    """Which rows of (m, words) are the same varset as a row before; O(m log m)."""
+    order = np.lexsort(tuple(varsets.T))
+    ordered = varsets[order]
+    again = np.zeros(len(varsets), np.bool_)
+    again[order[1:]] = (ordered[1:] == ordered[:-1]).all(axis=1)
+    return again
 
 
 def feasible_order(parents: Sequence[NDArray[np.uint64]]) -> tuple[list[int], list[int]]:

@@ -27,11 +27,11 @@ from extbnsl.parents.pruning import merged
 PLENTY = 1 << 30
 
 
-def families(dataset, threads=1, max_parents=None, stop=lambda: None, memory=PLENTY, begun=None, seen=None):
+def families(dataset, threads=1, max_parents=None, stop=lambda: None, memory=PLENTY, begun=None, seen=None, slack=0.0):
     on_progress = (lambda enumeration: None) if seen is None else seen.append
     with Workers(threads, stop) as workers:
         return surviving_families(
-            dataset, Claim(max_parents=max_parents), workers, shelf_of(memory), ignore, begun, on_progress
+            dataset, Claim(max_parents=max_parents), workers, shelf_of(memory), ignore, begun, on_progress, slack
         )
 
 
@@ -192,6 +192,39 @@ def test_whoever_goes_on_from_any_moment_finds_exactly_the_same(
 
 
 @pytest.mark.parametrize("find", [families, child_by_child])
+@pytest.mark.parametrize(("variables", "records"), [(10, 200), (66, 20)])
+def test_with_slack_whoever_goes_on_finds_exactly_the_same(find, variables, records, tmp_path, monkeypatch):
+    """The slack is not among what is stored: whoever goes on gives it."""
+    monkeypatch.setattr(by_level, "CHUNK", 8 if variables == 10 else 256)
+    dataset, options = random_data(2, variables, records), {"slack": 3.0, "max_parents": 4 if variables == 10 else 2}
+    seen = []
+    whole = find(dataset, seen=seen, **options)
+    assert whole.scores.families > 1.5 * families(dataset, max_parents=options["max_parents"]).scores.families
+    assert seen.pop().done
+    for number, found in enumerate(seen[:: max(1, len(seen) // 4)]):
+        found.check()
+        (tmp_path / str(number)).mkdir()
+        again = through_files(found, tmp_path / str(number))
+        assert_identical(families(dataset, threads=2, begun=again, **options), whole)
+
+
+@pytest.mark.parametrize("find", [families, child_by_child])
+@pytest.mark.parametrize("polls", [2, 6, 20])
+def test_with_slack_a_stop_leaves_a_bound(find, polls):
+    dataset = random_data(1, 9, 300)
+    whole, left = families(dataset), [polls]
+
+    def stop():
+        left[0] -= 1
+        return "interrupted" if left[0] < 0 else None
+
+    partial = find(dataset, stop=stop, slack=5.0)
+    for least, costs, best in zip(partial.least, partial.scores.costs, whole.scores.costs, strict=True):
+        assert least <= best[0] + 1e-9
+        assert least <= costs[0] + 1e-9
+
+
+@pytest.mark.parametrize("find", [families, child_by_child])
 @pytest.mark.parametrize("steps", [1, 3, 10])
 def test_however_often_it_is_stopped_it_finds_exactly_the_same(find, steps, tmp_path, monkeypatch):
     """Stopped after every few tasks, and resumed from files."""
@@ -308,10 +341,10 @@ def test_more_than_64_variables():
 def test_a_stop_does_not_wait_until_the_families_of_all_children_are_merged(find, module, monkeypatch):
     calls = []
 
-    def slow(old, new):
+    def slow(*families):
         calls.append(1)
         time.sleep(0.3)
-        return merged(old, new)
+        return merged(*families)
 
     monkeypatch.setattr(module, "merged", slow)
     partial = find(random_data(1, 9, 400), threads=1, stop=lambda: "interrupted" if calls else None)

@@ -4,12 +4,16 @@ Iterative deepening over the size of parent sets; for each child X and size k a 
 exactly k variables. A node Q holds its rows cell by cell (a cell is a joint state of Q), those of a cell in the order
 of the states of X. Cells in which X has one state only are dropped: they add nothing to N H(X | P) for any P >= Q.
 
-P of size k is dominated unless every Y in P gains more than it adds to the penalty, N I(X; Y | P - Y) > penalty(X | P)
-(1 - 1 / r_Y); or more than that less the slack, where families within a slack are wanted. For every Q inside P - Y the
-gain is at most the sum over the cells of Q of min(N H(X), N H(Y)) within the cell: the entropy bound of de Campos et
-al. 2018, cell by cell. The penalty of P is known up to the arities of the variables still to come, so the bound bites
-near the root. Other bounds: floors[X] + penalty(X | P) must stay below BestScore(X | Q); and each P must consist of
-sets that were alive at size k - 1, which is remembered for pairs.
+P of size k is dominated unless every Y in P gains more than it adds to the penalty, N I(X; Y | P - Y) + slack >
+penalty(X | P) (1 - 1 / r_Y); see CountingProblem for the slack, which is 0 if the best networks alone are of interest.
+For every Q inside P - Y the gain is at most the sum over the cells of Q of min(N H(X), N H(Y)) within the cell: the
+entropy bound of de Campos et al. 2018, cell by cell. The penalty of P is known up to the arities of the variables still
+to come, so the bound bites near the root. Where Q leaves no cell nothing can be gained, and what P adds to the penalty
+must be below the slack. Other bounds: floors[X] + penalty(X | P) must stay below BestScore(X | Q) + slack; and each P
+must consist of sets that were alive at size k - 1, which is remembered for pairs.
+
+A bound that drops P speaks of its supersets too: the gain of Y has the same bound there, and Y adds no less to the
+penalty. So a larger set that is wanted consists of sets that were alive, whether these are wanted or not.
 
 Counts of all candidates Y at once: per row and Y a column for each state but the first, holding the row's weight; sums
 of rows are then vector additions. Time: about 2 ns per row of a node and 50 bytes of columns, and some ns per cell and
@@ -67,7 +71,7 @@ def enumerate_depth_first(
 ) -> Enumeration:
     """Judge the parent sets of more than `found.complete_to` variables, size by size until none can win.
 
-    `found` holds the undominated families of all smaller parent sets. on_progress gets what is known, often; it may
+    `found` holds the wanted families of all smaller parent sets. on_progress gets what is known, often; it may
     raise Stopped. When the stop signal comes, the result is what was known then; so it is, with a warning, if the next
     size needs more memory than the shelf has, on which the families lie.
     """
@@ -215,12 +219,12 @@ def _remaining(size: int, child: Child, alive: NDArray[np.uint8]) -> Child:
 
 
 def pair_variables(size: int, child: Child, problem: CountingProblem) -> Child:
-    """The child without the variables and pairs that cannot be in a parent set of `size` that wins. A pure function."""
+    """The child without the variables and pairs that cannot be in a wanted parent set of `size`. A pure function."""
     if child.variables.size == 0:
         return child
     rows = _rows(child, problem.table)
     pairs = child.pairs.copy()
-    kept = np.flatnonzero(pair(size, rows, _stack(size, child, rows, problem), pairs, problem.slack))
+    kept = np.flatnonzero(pair(size, rows, _stack(size, child, rows, problem), problem.slack, pairs))
     return Child(child.index, child.variables[kept], np.ascontiguousarray(pairs[np.ix_(kept, kept)]))
 
 
@@ -233,7 +237,7 @@ def search_part(
     tables: ByteTables,
     halt: NDArray[np.uint8],
 ) -> Found:
-    """All families of the child with `size` parents that win so far, the first parent at places [lo, hi).
+    """All families of the child with `size` parents that are wanted so far, the first parent at places [lo, hi).
 
     A pure function of values, but for `halt`, which cuts it short.
     """
@@ -241,7 +245,7 @@ def search_part(
     stack = _stack(size, child, rows, problem)
     open_root(stack)
     stack.cursor[0] = hi - 1
-    task = Task(size, lo, child.variables, float(problem.floors[child.index]), tables, problem.slack)
+    task = Task(size, lo, child.variables, float(problem.floors[child.index]), problem.slack, tables)
     room = np.empty((ROOM + child.variables.size, stack.varset.size), np.uint8), np.empty(ROOM + child.variables.size)
     alive = np.zeros_like(child.pairs)
     varsets, costs = [np.zeros((0, stack.varset.size), np.uint8)], [np.zeros(0)]

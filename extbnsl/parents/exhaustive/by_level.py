@@ -1,4 +1,4 @@
-"""The surviving families of a data set: every parent set that could win, and no other.
+"""The surviving families of a data set: every parent set that could win, or is within the slack, and no other.
 
 Level by level over the size of the parent sets: mark the varsets that some child still needs, count them, cost the
 families, keep the cheapest, and decide which children are still alive at the next level. The table of joint entropies
@@ -253,7 +253,7 @@ class _Counting:
         return replace(self._extended(found, waiting), level=replace(level, begun=begun))
 
     def _extended(self, found: Enumeration, candidates: list[tasks.Candidates]) -> Enumeration:
-        """`found` with the candidates merged in, dominated ones dropped."""
+        """`found` with the candidates merged in; those that are not wanted are dropped."""
         if not candidates:
             return found
         varsets, owners, costs = (np.concatenate([c[k] for c in candidates]) for k in range(3))
@@ -261,7 +261,7 @@ class _Counting:
         children = np.unique(owners).tolist()
         chosen = (owners == child for child in children)
         arguments = (
-            ((parents[child], all_costs[child]), varsets[own], costs[own], self.problem.slack)
+            ((parents[child], all_costs[child]), varsets[own], costs[own], self.rules.slack)
             for child, own in zip(children, chosen, strict=True)
         )
         joined = self.workers.stream(tasks.join, arguments, self.workers.threads, lambda families: None)

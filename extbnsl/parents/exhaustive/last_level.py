@@ -18,8 +18,8 @@ def judge_last(first, last, size, alive, tables, rules, found):
     """Cost the alive families (X, Q - X) of the varsets Q of `size` members, first <= place < last.
 
     alive: of level size - 1. tables: the counts of level size - 2 and of size - 1; of the varsets Q their places, and T
-    from place `first` on. A family cheaper than each of its subsets with one parent less, and the slack, is written to
-    found = (varset (m, w), child, cost) arrays; there is room for (last - first) size of them. Returns how many were
+    from place `first` on. A family cheaper than each of its subsets with one parent less, the slack added, is written
+    to found = (varset (m, w), child, cost) arrays; there is room for (last - first) size of them. Returns how many were
     found.
     """
     (places_below, below), (places_here, here), (places, above) = tables
@@ -47,11 +47,12 @@ def judge_last(first, last, size, alive, tables, rules, found):
                 states *= arities[members[k]] if k != j else 1
             penalty = family_penalty(parameter, arities[x], states)
             cost = here[facets[j]] - above[i - first] + penalty
+            replaced = cost - slack  # by a subset that costs no more
             k = np.int64(0)
             while k < size:
                 if k != j:
                     without = below[place_of(_rank_without_two(min(j, k), max(j, k), walk, twice), places_below)]
-                    if without - here[facets[k]] + shrunk(penalty, arities[members[k]]) <= cost - slack:
+                    if without - here[facets[k]] + shrunk(penalty, arities[members[k]]) <= replaced:
                         break
                 k += 1
             if k == size:

@@ -1,17 +1,19 @@
 """Kernels over the lattice of varsets, level by level: which varsets to count, which families can still win.
 
 Level s holds the varsets P of s variables that are counted, in numeric order; `places` (ranks.py) tell where. alive (m,
-w) uint64 holds the varsets of the children X for which (X, P) or a superset of P may be the cheapest choice. T is the
+w) uint64 holds the varsets of the children X for which (X, P) or a superset of P may be wanted: a family that costs
+less than each of its subsets, or than each and the slack together where there is one (CountingProblem). T is the
 table of sums of m ln m (scores/counting.py), so N H(X | P) = T(P) - T(P + X). Costs in nats; `parameter` is that of one
 free parameter (scores/penalty.py).
 
 Whatever is counted, all its subsets are: X is alive at P only if it is so at each subset of P, and P + X is counted
 where X is alive at P.
 
-A family that a rule drops is never cheaper than one of its subsets, and no superset is either; so no rule changes
-BestScore(X | U) for any U. With a slack, it and all its supersets cost at least the slack more than one of their
-subsets: what a parent may gain is compared with what it adds to the penalty less the slack. Both bounds of a gain fall
-and what is added grows from a set to its supersets, so what is dropped for one is dropped for all.
+A rule that drops X at P shows of P and of each superset R that R is not wanted: it names a subset on which R gains at
+most so much that this and the slack are no more than what R adds to the penalty. So no wanted family is dropped. Its
+subsets need not be wanted, but they are alive: a rule that dropped one would show that the family is not wanted. And no
+rule changes BestScore(X | U) for any U: the cheapest subset of U, of several the smallest, costs less than each of its
+own, and is wanted whatever the slack.
 """
 
 from typing import NamedTuple
@@ -44,7 +46,7 @@ class Counts(NamedTuple):
 
 
 class Rules(NamedTuple):
-    """What decides which families can win; of n variables in ascending arity.
+    """What decides which families are wanted; of n variables in ascending arity.
 
     parameter: the cost of a free parameter; arities, limits (n,) int64: states, and most parents that a child may have;
     floors (n,) float64: lower bounds of N H(X | anything); binomials: see ranks.py; slack: see CountingProblem.
@@ -160,10 +162,11 @@ def judge_families(first, last, size, alive, tables, rules, extend, found):
     """Cost the alive families (X, P), P at first <= place < last of level `size`.
 
     tables: the counts of level size - 1, of size, of size + 1. A family cheaper than each of its subsets with one
-    parent less, and the slack, is written to found = (varset (m, w), child, cost) arrays; extend[place - first] (w,)
-    gets the children for which a superset of P may still win: those with N H(X | P) + slack > penalty(X | P) (r_Y - 1)
-    for the least arity r_Y outside (de Campos et al. 2018, the bound of the gain by H(X | P)). Returns how many were
-    found.
+    parent less, the slack added, is written to found = (varset (m, w), child, cost) arrays; those that larger subsets
+    leave too dear are dropped when it joins the others. extend[place - first] (w,) gets the children for which a
+    superset of P may still be wanted: those with N H(X | P) + slack > penalty(X | P) (r_Y - 1) for the least arity r_Y
+    outside (de Campos et al. 2018, the bound of the gain by H(X | P)). Each superset gains N H(X | P) on P at most, and
+    adds so much to its penalty at least. Returns how many were found.
     """
     (places_below, below), (places, here), (places_above, above) = tables
     parameter, arities, binomials, slack = rules.parameter, rules.arities, rules.binomials, rules.slack
@@ -198,12 +201,13 @@ def judge_families(first, last, size, alive, tables, rules, extend, found):
                 entropy = here[i] - above[place_of(rank_with(x, j, walk, binomials), places_above)]
                 penalty = family_penalty(parameter, arities[x], states)
                 cost = entropy + penalty
+                replaced = cost - slack  # by a subset that costs no more
                 k = np.int64(0)
                 while k < size:
                     if without[k] < 0.0:
                         without[k] = below[place_of(rank_without(k, walk), places_below)]
                     subset = here[place_of(rank_swapped(k, x, j, walk, binomials), places)]
-                    if without[k] - subset + shrunk(penalty, arities[members[k]]) <= cost - slack:
+                    if without[k] - subset + shrunk(penalty, arities[members[k]]) <= replaced:
                         break
                     k += 1
                 if k == size:
@@ -233,17 +237,17 @@ def _keep_below(count, varset):
 def _gains(size, walk, states, own, rules, here, facets, gain, left):
     """Drop from `left` (w,) the children X with H(Y | Q - Y) too small for some Y of the walk's varset Q.
 
-    states: of Q jointly; own: T(Q). gain[k] gets what the k-th member must gain, per (r_X - 1), up to the first that
-    leaves no child. Returns whether any child is left.
+    states: of Q jointly; own: T(Q). gain[k] gets what the k-th member adds to the penalty, per (r_X - 1), up to the
+    first that leaves no child. Returns whether any child is left.
     """
-    parameter, arities = rules.parameter, rules.arities
+    parameter, arities, slack = rules.parameter, rules.arities, rules.slack
     n = arities.size
     some = True
     k = np.int64(0)
     while some and k < size:
         r = arities[walk.members[k]]
         gain[k] = added(shrunk(family_penalty(parameter, 2, states), r), r)
-        bound = (here[facets[k]] - own + rules.slack) / gain[k]
+        bound = (here[facets[k]] - own + slack) / gain[k]
         if arities[n - 1] - 1 >= bound:  # arities ascend
             count = 0
             while arities[count] - 1 < bound:
@@ -258,8 +262,9 @@ def next_alive(first, last, size, extend, below, level, rules, alive):
     """alive[place - first] (w,) of the varsets Q of `size` members, places first..last, as far as entropies tell.
 
     X is alive at Q if Q is within its limit, if X is extended at every Q - Y, and if neither bound of its gain by Y,
-    H(X | Q - Y) and H(Y | Q - Y), is at most what Y adds to the penalty less the slack (de Campos et al. 2018). extend
-    and the counts `below` belong to level size - 1, those of `level` to level size.
+    H(X | Q - Y) and H(Y | Q - Y), with the slack is at most what Y adds to the penalty (de Campos et al. 2018). For a
+    superset R neither bound of the gain by Y on R - Y is larger, and Y adds no less. extend and the counts `below`
+    belong to level size - 1, those of `level` to level size.
     """
     (places_here, here), (places, above) = below, level
     arities, limits, binomials, slack = rules.arities, rules.limits, rules.binomials, rules.slack
@@ -318,13 +323,14 @@ def drop_hopeless(first, last, size, children, places, rules, tables, alive):
     """Clear each X of `children` from alive[place - first] of Q, places first..last, where its penalty alone is too
     much.
 
-    floors[X] is a lower bound of N H(X | anything); if floors[X] + penalty(X | Q) is at least BestScore(X | Q) and the
-    slack, no superset of Q can win. `tables` (byte tables of these children) hold all families of smaller parent sets.
-    Child by child, so that a child's tables stay in cache; neighbouring varsets differ in their low byte alone most of
-    the time, so the AND over the other bytes is kept.
+    floors[X] is a lower bound of N H(X | anything); if floors[X] + penalty(X | Q) is at least BestScore(X | Q) + slack,
+    no superset of Q is wanted: BestScore never rises and the penalty never falls from Q to it. `tables` (byte tables of
+    these children) hold all families of smaller parent sets. Child by
+    child, so that a child's tables stay in cache; neighbouring varsets differ in their low byte alone most of the time,
+    so the AND over the other bytes is kept.
     """
     costs, bits, width, byte, block_first = tables.costs, tables.bits, tables.width, tables.byte, tables.block_first
-    parameter, arities, floors = rules.parameter, rules.arities, rules.floors
+    parameter, arities, floors, slack = rules.parameter, rules.arities, rules.floors, rules.slack
     kept = np.empty(max(1, width.max()), np.uint64)
     rows, varsets, states, high_of = _written_out(first, last, size, places, arities, rules.binomials, alive)
     first_of, own = _by_child(rows, alive, arities.size)
@@ -339,7 +345,7 @@ def drop_hopeless(first, last, size, children, places, rules, tables, alive):
         ready = 0
         for p in range(first_of[x], first_of[x + 1]):
             i = own[p]
-            bound = floors[x] + family_penalty(parameter, arities[x], states[i]) - rules.slack
+            bound = floors[x] + family_penalty(parameter, arities[x], states[i]) - slack
             if high_of[i] != high:
                 high = high_of[i]
                 ready = 0

@@ -10,6 +10,7 @@ from extbnsl.data import Dataset, distinct_rows
 from extbnsl.kernels.bits import u64
 from extbnsl.kernels.compiler import inlined, njit
 from extbnsl.machine.workers import Workers, chunks
+from extbnsl.parents.pruning import ROUNDING, with_rounding
 from extbnsl.scores.cells import Cells
 from extbnsl.scores.counting import CountingTable, counting_table
 from extbnsl.scores.known import score_named
@@ -17,7 +18,6 @@ from extbnsl.scores.score import most_parents
 
 CELLS_PER_TASK = 2_000_000  # rows times variables that one task looks at: some hundredths of a second
 LIMITS_AT_A_TIME = 100  # between two looks at the stop signal
-ROUNDING = 1e-12  # of sums of m ln m, per nat
 
 
 @dataclass(frozen=True)
@@ -25,8 +25,9 @@ class CountingProblem:
     """What the enumeration works on: n variables in ascending arity, none constant.
 
     limits (n,) int64: largest parent set per child; floors (n,) float64: lower bounds of N H(X | anything);
-    parameter: what the score takes for one free parameter, in nats. slack: how much more than the best of its subsets a
-    family may cost that is wanted, less than so many nats; 0 for those that cost less than all their subsets.
+    parameter: what the score takes for one free parameter, in nats. slack: a family is wanted if it costs less than the
+    cheapest of its subsets and this together, in nats; as `with_rounding` makes it, so that what costs exactly so much
+    more is wanted too. Without slack it must cost less than each of its subsets.
     """
 
     table: CountingTable
@@ -43,7 +44,7 @@ class CountingProblem:
         assert (self.table.arities >= 2).all(), "no variable is constant"
         assert (self.limits >= 0).all(), "limits are sizes"
         assert self.parameter >= 0.0, "penalties do not fall"
-        assert self.slack >= 0.0, "a slack lets more families in"
+        assert self.slack >= 0.0, "a slack is not negative"
 
 
 def varying(dataset: Dataset) -> NDArray[np.int64]:
@@ -59,25 +60,29 @@ def alone(dataset: Dataset, variable: int) -> Cells:
 
 def counting_problem(dataset: Dataset, order: NDArray[np.int64], claim: Claim, slack: float = 0.0) -> CountingProblem:
     """The problem of the varying variables, in ascending `order` of their arities, before anything is known of it: no
-    floors, and the claim's limit alone. O(n N log N); InputError if there is no such score."""
+    floors, and the claim's limit alone. O(n N log N); InputError if there is no such score.
+
+    slack: how much more than the cheapest of its subsets a family may cost, in nats; no more is what none may.
+    """
     rows, weights = distinct_rows(np.ascontiguousarray(dataset.codes[:, order]))
     n = order.size
     limits = np.full(n, n - 1 if claim.max_parents is None else min(claim.max_parents, n - 1))
     table = counting_table(rows, weights, dataset.arities[order])
-    return CountingProblem(table, limits, np.zeros(n), score_named(claim.score).parameter(dataset.records), slack)
+    parameter = score_named(claim.score).parameter(dataset.records)
+    return CountingProblem(table, limits, np.zeros(n), parameter, with_rounding(slack, float(table.mlogm[-1])))
 
 
 def with_limits(
     problem: CountingProblem, dataset: Dataset, order: NDArray[np.int64], claim: Claim, workers: Workers
 ) -> CountingProblem:
-    """The problem with the limits that follow from its floors; Stopped if the workers are stopped."""
+    """The problem with the limits that follow from its floors and its slack; Stopped if the workers are stopped."""
     limits, arities, score = problem.limits.copy(), problem.table.arities.tolist(), score_named(claim.score)
     for x, variable in enumerate(order.tolist()):
         if x % LIMITS_AT_A_TIME == 0:
             workers.check()
         others = (arity for y, arity in enumerate(arities) if y != x)
-        own = most_parents(score, alone(dataset, variable), problem.floors[x], others, problem.slack)
-        limits[x] = min(limits[x], own)
+        most = most_parents(score, alone(dataset, variable), problem.floors[x], others, problem.slack)
+        limits[x] = min(limits[x], most)
     return replace(problem, limits=limits)
 
 
@@ -95,8 +100,8 @@ def with_floors(problem: CountingProblem, workers: Workers) -> CountingProblem:
     table = problem.table
     tasks = [(lo, hi, rows, table.weights, hashes, table.mlogm) for lo, hi in chunks(n, max(1, CELLS_PER_TASK // d))]
     floors = np.concatenate(workers.map(_unexplained, tasks))
-    slack = ROUNDING * (1.0 + float(table.mlogm[-1]))
-    return replace(problem, floors=np.maximum(0.0, floors - slack))
+    rounding = ROUNDING * (1.0 + float(table.mlogm[-1]))
+    return replace(problem, floors=np.maximum(0.0, floors - rounding))
 
 
 @inlined

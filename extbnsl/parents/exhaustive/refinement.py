@@ -58,16 +58,16 @@ class Stack(NamedTuple):
 class Task(NamedTuple):
     """What one search is for: parent sets of `size` with a first parent at a place from `first` on.
 
-    variables (m,) int64: the candidates' numbers; floor: a lower bound of N H(X | anything); tables: BestScore of the
-    child over the families of smaller sets; slack: see CountingProblem.
+    variables (m,) int64: the candidates' numbers; floor: a lower bound of N H(X | anything); slack: see
+    CountingProblem; tables: BestScore of the child over the families of smaller sets.
     """
 
     size: int
     first: int
     variables: NDArray[np.int64]
     floor: float
+    slack: float
     tables: Any
-    slack: float = 0.0
 
 
 class Space(NamedTuple):
@@ -232,8 +232,8 @@ def open_root(stack):
 
 
 @njit
-def pair(size, rows, stack, pairs, slack):
-    """Clear pairs[Y, Z] that no winning parent set of `size` variables has; returns 1 for the variables left."""
+def pair(size, rows, stack, slack, pairs):
+    """Clear pairs[Y, Z] that no wanted parent set of `size` variables has; returns 1 for the variables left."""
     arities = rows.arities
     m = arities.size
     space = _space(rows, np.int64(0))
@@ -253,7 +253,8 @@ def pair(size, rows, stack, pairs, slack):
             _refine(np.int64(0), v, rows, stack, space.place)
             _count(np.int64(1), everyone, rows, stack, space)
             for w in range(m):
-                if bound[w] + slack <= grown(added(grown(penalty, arities[v]), arities[w]), others) or not singles[w]:
+                least = grown(added(grown(penalty, arities[v]), arities[w]), others)
+                if bound[w] + slack <= least or not singles[w]:
                     pairs[v, w] = 0
                     pairs[w, v] = 0
         else:
@@ -304,7 +305,7 @@ def _ask(v, own, stack, space):
 
 
 @inner
-def _narrow(v, own, more, count, task, rows, stack, space):
+def _narrow(v, own, more, count, slack, rows, stack, space):
     """Keep, of the listed candidates of the next node, those that the bounds counted leave; how many."""
     top = stack.top[0]
     asked, bound, arities, rank = space.asked, space.bound, rows.arities, stack.rank[top]
@@ -315,8 +316,8 @@ def _narrow(v, own, more, count, task, rows, stack, space):
     for k in range(count):
         i = asked[k]
         if rank[i] < rank[v]:
-            stack.pairs[top, v, i] = bound[k] + task.slack > added(others, arities[i])
-        elif bound[k] + task.slack > added(needed, arities[i]):
+            stack.pairs[top, v, i] = bound[k] + slack > added(others, arities[i])
+        elif bound[k] + slack > added(needed, arities[i]):
             listed[kept] = i
             bound[kept] = bound[k]
             kept += 1
@@ -329,15 +330,15 @@ def _open(v, task, rows, stack, space):
     top = stack.top[0]
     more = task.size - top - 1
     arities, listed = rows.arities, stack.listed
-    best = _best(stack.varset, task.tables, space) + task.slack
+    most = _best(stack.varset, task.tables, space) + task.slack
     penalty = grown(stack.penalty[top], arities[v])
-    above = listed[top, : stack.length[top]]
-    dead = task.floor + grown(penalty, _fewest_states(above, more, arities)) >= best
+    states = _fewest_states(listed[top, : stack.length[top]], more, arities)
+    dead = task.floor + grown(penalty, states) >= most
     own = _admit(v, more, dead, stack)
     if dead or own < more:
         return False
     _refine(top, v, rows, stack, space.place)
-    if stack.cells[top + 1] == 0 and task.slack == 0.0:  # more parents gain nothing
+    if stack.cells[top + 1] == 0 and added(penalty, states) >= task.slack:
         if top > 0 and more > 1:
             stack.pairs[top, v] = 0
         return False
@@ -347,9 +348,9 @@ def _open(v, task, rows, stack, space):
         return True
     count = _ask(v, own, stack, space)
     _count(top + 1, space.asked[:count], rows, stack, space)
-    own = _narrow(v, own, more, count, task, rows, stack, space)
+    own = _narrow(v, own, more, count, task.slack, rows, stack, space)
     least = task.floor + grown(penalty, _fewest_states(listed[top + 1, :own], more, arities))
-    if own < more or least >= best:
+    if own < more or least >= most:
         return False
     _set_order(top + 1, own, stack, space.bound)
     stack.cursor[top + 1] = own - 1
@@ -376,8 +377,8 @@ def _leaves(task, rows, stack, space, found, written, alive):
                 found[1][written] = cost
                 written += 1
             flip(varset, task.variables[v])
-        least = floor + grown(penalty, arities[0])
-        if entropy[k] - floor + slack > added(penalty, arities[0]) and least < min(cost, limit) + slack:
+        gains = entropy[k] - floor + slack > added(penalty, arities[0])
+        if gains and floor + grown(penalty, arities[0]) < min(cost, limit) + slack:
             marked = True
             alive[v, v] = 1
             for j in range(1, top + 1):

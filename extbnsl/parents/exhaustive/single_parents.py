@@ -22,8 +22,9 @@ SHARE = 1 / 8  # of the shelf's memory that they may take
 def with_single_parents(problem: CountingProblem, workers: Workers, shelf: Shelf) -> Enumeration:
     """An enumeration at its beginning that holds the empty set of each child and its cheapest single parents.
 
-    If the workers are stopped, it says so and holds those of some children. Time: about a nanosecond per row and pair
-    of variables.
+    The problem's slack makes no difference: these are for a network and a bound, and those that are within the slack
+    are found with all others. If the workers are stopped, it says so and holds those of some children. Time: about a
+    nanosecond per row and pair of variables.
     """
     table = problem.table
     n = problem.limits.size

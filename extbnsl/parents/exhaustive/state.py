@@ -126,7 +126,10 @@ class Child:
 
 @dataclass(frozen=True)
 class Enumeration:
-    """Families found so far: per child parents (m, w) uint64 and costs (m,), undominated, in score order.
+    """Families found so far: per child parents (m, w) uint64 and costs (m,), those that are wanted, in score order.
+
+    Which families are wanted, the problem says (CountingProblem: its slack, its limits); whoever goes on from this does
+    so with the same problem.
 
     complete_to: every parent set of at most this many variables has been judged. singles: whether every parent set of
     one variable has been costed at least. varsets, families: how many were counted and found. stopped: why the

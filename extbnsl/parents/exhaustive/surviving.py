@@ -37,7 +37,7 @@ MOST_ALIVE = 20_000_000  # words of a level that are looked through when countin
 
 @dataclass(frozen=True)
 class Survivors:
-    """The families that can win, as far as they are known.
+    """The families that can win, or are within the slack that was asked for, as far as they are known.
 
     least (n,) float64: a lower bound of the cost of any family of each child. stopped: why the enumeration ended
     early, None if every parent set has been judged. varsets: how many were counted.
@@ -59,13 +59,17 @@ def surviving_families(
     on_progress: OnProgress = lambda found: None,
     slack: float = 0.0,
 ) -> Survivors:
-    """The families of `dataset` that can be in an optimal network by the claim's score and within its limit; or in one
-    that costs less than the optimum and the slack, in nats.
+    """The families of `dataset` that can be in an optimal network by the claim's score and within its limit.
 
-    Goes on from `begun`, which is what on_progress got in a call before: what is known after each task. A begun
-    enumeration without a level goes on child by child. on_progress may raise Stopped.
+    With a slack, in nats, all that can be in a network that costs at most so much more: the families that cost at most
+    so much more than the cheapest of their subsets. One that costs as much more as the slack is among them, and up to
+    rounding (`with_rounding`) one that costs a little more.
 
-    A variable that never varies takes no parents and is none: as a parent it adds to the penalty and tells nothing.
+    Goes on from `begun`, which is what on_progress got in a call before, of the same slack: what is known after each
+    task. A begun enumeration without a level goes on child by child. on_progress may raise Stopped.
+
+    A variable that never varies takes no parents and is none, whatever the slack: it tells nothing. (As a parent it may
+    cost nothing either; whoever wants all networks must add it.)
     """
     order = varying(dataset)
     if order.size == 0:
@@ -103,7 +107,7 @@ def _enumerated(
     on_progress: OnProgress,
     by_level: bool,
 ) -> Enumeration:
-    """All families that can win: by the shared table of joint entropies while the shelf has room, then child by
+    """All families that are wanted: by the shared table of joint entropies while the shelf has room, then child by
     child."""
     if by_level:
         found = enumerate_families(problem, workers, shelf, observer, found, on_progress)

@@ -103,5 +103,5 @@ def drop(
 
 
 def join(old: Families, varsets: NDArray[np.uint64], costs: NDArray[np.float64], slack: float) -> Families:
-    """The families of one child among the old ones and these that are undominated, or within the slack."""
+    """The wanted families of one child among the old ones and these."""
     return merged(old, (varsets, costs), slack)
