@@ -39,9 +39,9 @@ def undominated(parents: NDArray[np.uint64], costs: NDArray[np.float64], slack: 
 
 
 def within(parents: NDArray[np.uint64], costs: NDArray[np.float64], slack: float) -> NDArray[np.bool_]:
-    """Of one child's families in score order, (m, words) and (m,), those that cost less than the best inside their
-    parents and the slack, nats; equal parent sets count, which differ in what is not looked at here."""
-    return costs < costs[_best_inside(parents, costs)] + slack
+    """Of one child's families in score order, (m, words) and (m,), those that cost no more than the best inside
+    their parents and the slack, nats; equal parent sets count, which differ in what is not looked at here."""
+    return costs <= costs[_best_inside(parents, costs)] + slack
 
 
 def _best_inside(parents: NDArray[np.uint64], costs: NDArray[np.float64]) -> NDArray[np.int64]:
