@@ -47,7 +47,7 @@ ALL = Methods(path_extension=False, ancestral=False)  # that keep every network
 KEEPS_ONE = ("path_extension", "ancestral")
 COUNTED = 8.0  # nats of slack of the families that are counted at first: little more work than those without
 SHARE_OF_GAP = 0.02
-FURTHER = 4.0  # by which it grows when that is not enough
+FURTHER = 1.5  # by which it grows when that is not enough
 
 
 @dataclass(frozen=True)
