@@ -324,10 +324,10 @@ def drop_hopeless(first, last, size, children, places, rules, tables, alive):
     much.
 
     floors[X] is a lower bound of N H(X | anything); if floors[X] + penalty(X | Q) is at least BestScore(X | Q) + slack,
-    no superset of Q is wanted: BestScore never rises and the penalty never falls from Q to it. `tables` (byte tables of
-    these children) hold all families of smaller parent sets. Child by
-    child, so that a child's tables stay in cache; neighbouring varsets differ in their low byte alone most of the time,
-    so the AND over the other bytes is kept.
+    neither Q nor a superset is wanted: from Q to it BestScore never rises and the penalty never falls. `tables` (byte
+    tables of these children) hold all wanted families of smaller parent sets. Child by child, so that a child's tables
+    stay in cache; neighbouring varsets differ in their low byte alone most of the time, so the AND over the other bytes
+    is kept.
     """
     costs, bits, width, byte, block_first = tables.costs, tables.bits, tables.width, tables.byte, tables.block_first
     parameter, arities, floors, slack = rules.parameter, rules.arities, rules.floors, rules.slack

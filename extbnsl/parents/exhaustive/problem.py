@@ -26,8 +26,8 @@ class CountingProblem:
 
     limits (n,) int64: largest parent set per child; floors (n,) float64: lower bounds of N H(X | anything);
     parameter: what the score takes for one free parameter, in nats. slack: a family is wanted if it costs less than the
-    cheapest of its subsets and this together, in nats; as `with_rounding` makes it, so that what costs exactly so much
-    more is wanted too. Without slack it must cost less than each of its subsets.
+    cheapest of its proper subsets and this together, in nats; as `with_rounding` makes it, so that what costs exactly
+    so much more as was asked for is wanted too. Without slack it must cost less than each of its subsets.
     """
 
     table: CountingTable
@@ -62,7 +62,7 @@ def counting_problem(dataset: Dataset, order: NDArray[np.int64], claim: Claim, s
     """The problem of the varying variables, in ascending `order` of their arities, before anything is known of it: no
     floors, and the claim's limit alone. O(n N log N); InputError if there is no such score.
 
-    slack: how much more than the cheapest of its subsets a family may cost, in nats; no more is what none may.
+    slack: how much more than the cheapest of its subsets a family may cost, in nats; with none it must cost less.
     """
     rows, weights = distinct_rows(np.ascontiguousarray(dataset.codes[:, order]))
     n = order.size

@@ -338,7 +338,7 @@ def _open(v, task, rows, stack, space):
     if dead or own < more:
         return False
     _refine(top, v, rows, stack, space.place)
-    if stack.cells[top + 1] == 0 and added(penalty, states) >= task.slack:
+    if stack.cells[top + 1] == 0 and added(penalty, states) >= task.slack:  # nothing is left to gain
         if top > 0 and more > 1:
             stack.pairs[top, v] = 0
         return False
@@ -359,7 +359,11 @@ def _open(v, task, rows, stack, space):
 
 @inner
 def _leaves(task, rows, stack, space, found, written, alive):
-    """Cost the families of the top node's varset and one candidate more; returns how many are `found` then."""
+    """Cost the families of the top node's varset and one candidate more; returns how many are `found` then.
+
+    alive gets the pairs in those of which supersets may be wanted: these gain at most what is above the floor, and add
+    what one parent of the least arity adds, or more.
+    """
     arities, entropy, floor, slack = rows.arities, space.entropy, task.floor, task.slack
     path, varset, top = stack.path, stack.varset, stack.top[0]
     best = _best(varset, task.tables, space)
