@@ -30,6 +30,7 @@ FLOORS = (
     ("proof",),
     ("kbest",),
     ("solver",),
+    ("baselines",),
     ("run",),
     ("api",),
     ("cli",),

@@ -1,0 +1,1 @@
+"""Published methods as they are published, to compare with."""
