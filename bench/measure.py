@@ -49,17 +49,21 @@ def run_once(word: str, path: Path, options: list[str]) -> Run:
     """Let a command of the command line, such as 'solve', run once on `path`."""
     with tempfile.TemporaryDirectory(prefix="bench-") as folder:
         run = Path(folder, "run")
-        command = [sys.executable, "-m", "extbnsl", word, str(path), "--run-dir", str(run), "--quiet", *options]
-        with Path(folder, "errors").open("w+") as errors:
-            started = time.perf_counter()
-            process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=errors)
-            _, status, usage = os.wait4(process.pid, 0)
-            wall = time.perf_counter() - started
-            process.returncode = os.waitstatus_to_exitcode(status)
-            errors.seek(0)
-            said = errors.read().strip().splitlines()
-        result = run / "result.json"
-        document = json.loads(result.read_text()) if result.exists() else None
+        command = ["-m", "extbnsl", word, str(path), "--run-dir", str(run), "--quiet", *options]
+        return finished(command, run / "result.json")
+
+
+def finished(arguments: list[str], result: Path) -> Run:
+    """Let the interpreter run with these arguments in a process of its own, which leaves its document in `result`."""
+    with tempfile.TemporaryFile("w+") as errors:
+        started = time.perf_counter()
+        process = subprocess.Popen([sys.executable, *arguments], stdout=subprocess.DEVNULL, stderr=errors)
+        _, status, usage = os.wait4(process.pid, 0)
+        wall = time.perf_counter() - started
+        process.returncode = os.waitstatus_to_exitcode(status)
+        errors.seek(0)
+        said = errors.read().strip().splitlines()
+    document = json.loads(result.read_text()) if result.exists() else None
     return Run(document, wall, usage.ru_utime + usage.ru_stime, said[-1] if said else f"exit code {process.returncode}")
 
 
