@@ -1,12 +1,17 @@
 """The perfect heuristic of the BN graph: what the best completion of a network costs.
 
 It depends only on the variables that are there: they are free parents of those that remain. An exact solver, the black
-box, learns the best network over the remaining variables; each varset is asked for once. An answer is a network, so it
-also tells what its own end costs once its first variables are there.
+box, learns the best network over the remaining variables; each varset is asked for once at most. The answer is a
+network, which tells more than one cost. When variables are added that have their parents in it, the rest of it is
+still a best completion. When another variable X is added, and A are its ancestors in the answer that are missing, a
+completion costs at least what one of X and A together does, and the cheapest families of A.
 """
 
+import functools
 import math
-from collections.abc import Sequence
+import operator
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,10 +31,18 @@ MEMORY = 1 << 30  # bytes that a solve may take
 NO_FAMILIES = np.zeros((0, 1), np.uint64), np.zeros(0)
 
 
+class _Answer(NamedTuple):
+    """A best completion: by variable what its family costs, nats, and which of its ancestors the black box found, as a
+    varset; nothing for variables that were there."""
+
+    costs: Sequence[float]
+    ancestors: Sequence[int]
+
+
 class Completions:
     """What the variables that are missing cost at least, in nats, by the varset of those that are there.
 
-    calls: how often the black box was asked; answered: how often the cost was known already; seconds: in the black box
+    calls: how often the black box was asked; answered: how often the cost was known without; seconds: in the black box
     and in making its problems, without those of compiling kernels.
     """
 
@@ -40,37 +53,45 @@ class Completions:
         self.seconds = 0.0
         self._scores = prune(scores)
         self._stop = stop
-        self._known = {(1 << scores.variables) - 1: 0.0}
+        self._known: dict[int, tuple[float, _Answer]] = {}
         self._least = [float(costs[0]) for costs in scores.costs]
-
-    def known(self, varset: int) -> float | None:
-        """The cost, if the black box need not be asked."""
-        cost = self._known.get(varset)
-        self.answered += cost is not None
-        return cost
-
-    def at_least(self, varset: int) -> float:
-        """A lower bound that nobody needs to be asked for: the cheapest families of the variables that are missing."""
-        return sum(cost for x, cost in enumerate(self._least) if not varset >> x & 1)
 
     def cost(self, varset: int) -> float:
         """The cost. Raises Stopped."""
-        cost = self.known(varset)
-        return self._asked(varset) if cost is None else cost
+        if varset in self._known:
+            self.answered += 1
+        else:
+            self._ask(varset)
+        return self._known[varset][0]
 
-    def _asked(self, varset: int) -> float:
-        """The cost, by the black box; what the answer tells of larger varsets is kept."""
+    def after(self, varset: int, x: int) -> tuple[float, bool]:
+        """The cost with x there too, or a lower bound of it, without the black box; and whether it is the cost. That of
+        the varset must be known."""
+        cost, answer = self._known[varset]
+        larger = varset | 1 << x
+        missing = answer.ancestors[x] & ~varset
+        if larger not in self._known and not missing:
+            self._known[larger] = cost - answer.costs[x], answer
+        if larger in self._known:
+            self.answered += 1
+            return self._known[larger][0], True
+        bound = cost - answer.costs[x] - sum(answer.costs[y] - self._least[y] for y in members(missing))
+        return max(bound, self._at_least(larger)), False
+
+    def _at_least(self, varset: int) -> float:
+        """The cheapest families of the variables that are missing."""
+        return sum(cost for x, cost in enumerate(self._least) if not varset >> x & 1)
+
+    def _ask(self, varset: int) -> None:
+        """Ask the black box for what is not known."""
         began = clock()
         self.calls += 1
         left = [x for x in range(self._scores.variables) if not varset >> x & 1]
         rest = remaining(self._scores, left)
         order = _by_table(rest) if rest.variables <= TABLE else _by_solve(rest, self._stop)
-        costs = _costs_along(order, rest)
-        for at, x in enumerate(order):
-            self._known.setdefault(varset, math.fsum(costs[at:]))
-            varset |= 1 << left[x]
+        answer = _answer(order, rest, left, self._scores.variables)
+        self._known[varset] = math.fsum(answer.costs), answer
         self.seconds += clock() - began
-        return math.fsum(costs)
 
 
 def remaining(scores: LocalScores, left: Sequence[int]) -> LocalScores:
@@ -132,11 +153,21 @@ def _best_scores(scores: LocalScores) -> NDArray[np.float64]:
     return best
 
 
-def _costs_along(order: Sequence[int], scores: LocalScores) -> list[float]:
-    """What each variable of an order costs, with its best parents among those before it."""
-    costs, outside = [], np.uint64((1 << scores.variables) - 1)
+def _answer(order: Sequence[int], rest: LocalScores, left: Sequence[int], variables: int) -> _Answer:
+    """The best network along an order of the scores `rest` of some variables, `left`."""
+    costs, ancestors = [0.0] * variables, [0] * variables
+    outside = np.uint64((1 << rest.variables) - 1)
     for x in order:
-        inside = scores.parents[x][:, 0] & outside == 0
-        costs.append(float(scores.costs[x][np.argmax(inside)]))
+        row = int(np.argmax(rest.parents[x][:, 0] & outside == 0))
+        parents = [left[p] for p in members(int(rest.parents[x][row, 0]))]
+        costs[left[x]] = float(rest.costs[x][row])
+        ancestors[left[x]] = functools.reduce(operator.or_, (1 << p | ancestors[p] for p in parents), 0)
         outside ^= np.uint64(1 << x)
-    return costs
+    return _Answer(costs, ancestors)
+
+
+def members(varset: int) -> Iterator[int]:
+    """The members of a varset, ascending."""
+    while varset:
+        yield (varset & -varset).bit_length() - 1
+        varset &= varset - 1
