@@ -107,7 +107,7 @@ def test_what_was_compiled_runs_again(data, cells):
 @pytest.mark.parametrize(
     ("method", "changed", "said"),
     [
-        ("search", None, "flag, k = 10: not finished: failed no such file"),
+        ("search", None, "flag, k = 10: not finished: failed: no such file"),
         ("search", SEARCH | {"status": TIME_LIMIT}, "flag, k = 10: not finished: time_limit"),
         ("bn-graph", None, "flag, k = 10: A* failed: no such file"),
         ("bn-graph", BN_GRAPH | {"costs": [10.0, 10.4, 11.0]}, "flag, k = 10: A* found other costs"),
