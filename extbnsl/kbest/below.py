@@ -12,14 +12,17 @@ which the bounds drop more, and which mostly falls apart. Every network has one 
 
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from extbnsl.kbest.networks import Cheapest, Networks, joined, no_networks, numbers_in
+from extbnsl.files.lists import FamilyLists
+from extbnsl.kbest.ledger import Arrays, Ledger, key_of
+from extbnsl.kbest.networks import Cheapest, Networks, arrays_of, joined, lists_of, no_networks, numbers_in
 from extbnsl.kbest.rest import Rest, rest_of
-from extbnsl.kbest.walk import new_walk, walk_families, walk_on
+from extbnsl.kbest.walk import Walk, new_walk, walk_families, walk_on
 from extbnsl.kernels.varsets import WORD_BITS, unpack
 from extbnsl.parents.components import Component, split
 from extbnsl.proof.bounding import Bounding, find_guide
@@ -32,56 +35,72 @@ from extbnsl.search.state import SearchState
 MOST_EDGES = 3e7  # that a search is expected to have: a second or two; a piece with more is taken apart
 MOST_NODES = 2_000_000  # that it may have, after which it is given up, and the piece taken apart
 CHUNK = 1 << 14  # networks that a walk finds at a time
+PIECES, CHOICES, WALK = "pieces", "families", "walk"  # how networks are found
 STEPS = 1 << 22  # of a walk, between two looks at the stop signal
 
 
-def networks_below(component: Component, limit: float, most: int | None, context: Context) -> Networks:
-    """The networks over a component that cost less than `limit`, in nats, each once; `most` of the cheapest, if there
-    are more.
+@dataclass(frozen=True)
+class Work:
+    """What the steps share: the context of the run, how many networks are wanted at most, and what is known already."""
 
-    Raises Stopped. Deterministic, whatever the threads; memory decides nothing but whether it does.
+    context: Context
+    most: int | None
+    ledger: Ledger
+
+
+def networks_below(component: Component, limit: float, work: Work) -> Networks:
+    """The networks over a component that cost less than `limit`, in nats, each once; of the cheapest as many as are
+    wanted, if there are more.
+
+    Raises Stopped; the ledger has what is known by then. Deterministic, whatever the threads; memory decides nothing
+    but whether it does.
     """
+    context = work.context
     if component.size == 1:
         kept = int(np.searchsorted(component.costs[0], limit))
-        kept = kept if most is None else min(kept, most)
+        kept = kept if work.most is None else min(kept, work.most)
         return Networks(np.arange(kept, dtype=np.int32)[:, None], component.costs[0][:kept])
     context.workers.check()
     parts = split(component.parents, component.costs, context.shelf.put, component.slack)
     if len(parts) > 1:
-        return _of_pieces(component, parts, limit, most, context)
+        return _of_pieces(component, parts, limit, work)
     found = find_guide(Bounding(component), limit, context)
     if found.proves(limit):
         return no_networks(component.size)
     if found.pieces:
-        return _of_pieces(component, found.pieces, limit, most, context)
+        return _of_pieces(component, found.pieces, limit, work)
     left = replace(
         component, variables=tuple(range(component.size)), parents=found.guide.parents, costs=found.guide.costs
     )
     if all(costs.size == 1 for costs in left.costs):
         own = _the_one(left, limit)
     else:
-        own = _searched(found, limit, most, context) or _of_choices(left, limit, most, context)
+        own = _searched(found, limit, work) or _of_choices(left, limit, work)
     return own.with_numbers(numbers_in(component, left))
 
 
-def _of_pieces(
-    component: Component, pieces: tuple[Component, ...], limit: float, most: int | None, context: Context
-) -> Networks:
+def _of_pieces(component: Component, pieces: tuple[Component, ...], limit: float, work: Work) -> Networks:
     """The networks that are put together from pieces; the smallest come first, so that the others have better limits.
 
     The cheapest families of a piece bound what it costs until its cheapest network is known.
     """
     least = [float(sum(costs[0] for costs in piece.costs)) for piece in pieces]
-    lists: dict[int, Networks] = {}
+    key = key_of(PIECES, component.parents, component.costs, limit, work.most)
+    lists = lists_of(work.ledger.begun(key))
     for at in sorted(range(len(pieces)), key=lambda at: pieces[at].size):
-        others = sum(bound for number, bound in enumerate(least) if number != at)
-        found = networks_below(pieces[at], limit - others, most, context)
-        if found.costs.size == 0:
+        if at not in lists:
+            others = sum(bound for number, bound in enumerate(least) if number != at)
+            found = networks_below(pieces[at], limit - others, work)
+            lists[at] = found.with_numbers(numbers_in(component, pieces[at]))
+            work.ledger.keep(key, lambda: arrays_of(lists))
+        if lists[at].costs.size == 0:
+            work.ledger.drop(key)
             return no_networks(component.size)
-        least[at] = float(found.costs[0])
-        lists[at] = found.with_numbers(numbers_in(component, pieces[at]))
+        least[at] = float(lists[at].costs[0])
     places = [piece.variables for piece in pieces]
-    return joined([lists[at] for at in range(len(pieces))], places, limit, most)
+    whole = joined([lists[at] for at in range(len(pieces))], places, limit, work.most)
+    work.ledger.drop(key)
+    return whole
 
 
 def _the_one(left: Component, limit: float) -> Networks:
@@ -95,19 +114,27 @@ def _the_one(left: Component, limit: float) -> Networks:
     )
 
 
-def _of_choices(left: Component, limit: float, most: int | None, context: Context) -> Networks:
+def _of_choices(left: Component, limit: float, work: Work) -> Networks:
     """The networks with each family of one variable."""
-    child = _crossroad(left)
-    cheapest = Cheapest(left.size, limit, most)
-    for row in range(left.costs[child].size):
+    child, key = _crossroad(left), key_of(CHOICES, left.parents, left.costs, limit, work.most)
+    begun = work.ledger.begun(key)
+    ((done, known),) = lists_of(begun).items() if begun else [(0, no_networks(left.size))]
+    cheapest = Cheapest(known, float(begun["limit"][0]) if begun else limit, work.most)
+    for row in range(done, left.costs[child].size):
         chosen = _with_choice(left, child, row)
-        if chosen is None:
-            continue
-        found = networks_below(chosen, cheapest.limit, most, context)
-        numbers = numbers_in(left, chosen)
-        numbers[child] = np.array([row], np.int32)  # another may cost the same
-        cheapest.add(found.with_numbers(numbers).rows, found.costs)
+        if chosen is not None:
+            found = networks_below(chosen, cheapest.limit, work)
+            numbers = numbers_in(left, chosen)
+            numbers[child] = np.array([row], np.int32)  # another may cost the same
+            cheapest.add(found.with_numbers(numbers).rows, found.costs)
+        work.ledger.keep(key, partial(_choices_so_far, row + 1, cheapest, cheapest.limit))
+    work.ledger.drop(key)
     return cheapest.networks()
+
+
+def _choices_so_far(done: int, cheapest: Cheapest, limit: float) -> Arrays:
+    """The networks with the first so many families, and the limit of those with the next one."""
+    return arrays_of({done: cheapest.networks()}) | {"limit": np.array([limit])}
 
 
 def _crossroad(left: Component) -> int:
@@ -132,9 +159,9 @@ def _with_choice(left: Component, child: int, row: int) -> Component | None:
     return replace(left, parents=tuple(parents), costs=tuple(costs))
 
 
-def _searched(found: Guided, limit: float, most: int | None, context: Context) -> Networks | None:
+def _searched(found: Guided, limit: float, work: Work) -> Networks | None:
     """The networks of a piece, if it can be searched, by the families of its guide."""
-    guide = found.guide
+    guide, context = found.guide, work.context
     if guide.grouping is None or found.edges > MOST_EDGES:
         return None
     problem = replace(guided_problem(guide, limit, context), keeps_costs=True)
@@ -146,7 +173,7 @@ def _searched(found: Guided, limit: float, most: int | None, context: Context) -
     if state.layer.size < len(order):
         return None
     rest = rest_of(_nodes(state, problem.low_bits), state.kept)
-    own = _walked(labelled_families(guide, context), rest, Cheapest(len(order), limit, most), context)
+    own = _walked(labelled_families(guide, context), rest, limit, work)
     rows = np.empty_like(own.rows)
     rows[:, order] = own.rows
     return Networks(rows, own.costs)
@@ -159,13 +186,18 @@ def _nodes(state: SearchState, low_bits: int) -> Iterator[tuple[NDArray[np.uint6
         yield nodes.varsets(low_bits), nodes.g
 
 
-def _walked(families: tuple, rest: Rest, cheapest: Cheapest, context: Context) -> Networks:
-    """What a walk finds, of labelled families in score order."""
-    own, n = walk_families(*families), len(families[0])
-    walk = new_walk(n)
+def _walked(families: tuple[FamilyLists, FamilyLists], rest: Rest, limit: float, work: Work) -> Networks:
+    """What a walk finds, of labelled families in score order; it goes on from where the ledger has it."""
+    own, n, ledger = walk_families(*families), len(families[0]), work.ledger
+    key = key_of(WALK, *families, limit, work.most)
+    begun = ledger.begun(key)
+    walk = Walk(*(begun[name].copy() for name in Walk._fields)) if begun else new_walk(n)
+    cheapest = Cheapest(lists_of(begun)[0] if begun else no_networks(n), limit, work.most)
     rows, costs = np.empty((CHUNK, n), np.int32), np.empty(CHUNK)
     while walk.depth[0] >= 0:
-        written = walk_on(walk, own, rest, cheapest.limit, STEPS, rows, costs, context.workers.halt)
-        context.workers.check()
+        written = walk_on(walk, own, rest, cheapest.limit, STEPS, rows, costs, work.context.workers.halt)
         cheapest.add(rows[:written] - own.first[:-1].astype(np.int32), costs[:written].copy())
+        ledger.keep(key, lambda: walk._asdict() | arrays_of({0: cheapest.networks()}))
+        work.context.workers.check()
+    ledger.drop(key)
     return cheapest.networks()

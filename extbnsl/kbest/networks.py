@@ -4,8 +4,9 @@ A list is over the variables of a component; a network in it is a row of its fam
 """
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +40,17 @@ class Networks:
         return Networks(rows, self.costs)
 
 
+def arrays_of(lists: Mapping[int, Networks]) -> dict[str, NDArray[Any]]:
+    """Lists of networks by number, as arrays with names."""
+    return {f"{name}-{number}": getattr(own, name) for number, own in lists.items() for name in ("rows", "costs")}
+
+
+def lists_of(arrays: Mapping[str, NDArray[Any]]) -> dict[int, Networks]:
+    """The lists of networks that `arrays_of` has made arrays of; other arrays may be beside them."""
+    numbers = [int(name.removeprefix("costs-")) for name in arrays if name.startswith("costs-")]
+    return {number: Networks(arrays[f"rows-{number}"], arrays[f"costs-{number}"]) for number in numbers}
+
+
 def no_networks(variables: int) -> Networks:
     """None."""
     return Networks(np.zeros((0, variables), np.int32), np.zeros(0))
@@ -48,14 +60,14 @@ class Cheapest:
     """The networks that were added and cost less than `limit`, nats, or `most` of the cheapest.
 
     The limit falls to the cost of the last of these when there are so many: others must cost less. Memory: twice that
-    of `most` networks and of those that are added at a time.
+    of `most` networks and of those that are added at a time. known: those that are among them already.
     """
 
-    def __init__(self, variables: int, limit: float, most: int | None) -> None:
+    def __init__(self, known: Networks, limit: float, most: int | None) -> None:
         self.limit = limit
         self._most = most
-        self._parts = [no_networks(variables)]
-        self._held = 0
+        self._parts = [known]
+        self._held = known.costs.size
 
     def add(self, rows: NDArray[np.int32], costs: NDArray[np.float64]) -> None:
         """Add networks, rows (m, n) and costs (m,) in any order."""
@@ -88,7 +100,7 @@ def joined(lists: Sequence[Networks], places: Sequence[Sequence[int]], limit: fl
     """
     found = Networks(np.zeros((1, sum(map(len, places))), np.int32), np.zeros(1))
     for own, at in zip(lists, places, strict=True):
-        cheapest = Cheapest(found.rows.shape[1], limit, most)
+        cheapest = Cheapest(no_networks(found.rows.shape[1]), limit, most)
         for some, others in _pairs(found.costs, own.costs, limit, most):
             rows = found.rows[some]
             rows[:, list(at)] = own.rows[others]

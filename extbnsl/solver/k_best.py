@@ -15,9 +15,10 @@ from extbnsl.events import Begun, Observer, Warned, ignore
 from extbnsl.figures import in_full
 from extbnsl.files.arrays import load_hdf5
 from extbnsl.files.shelf import Shelf
-from extbnsl.kbest.below import networks_below
+from extbnsl.kbest.below import Work, networks_below
 from extbnsl.kbest.classes import class_keys, numbered
 from extbnsl.kbest.constants import with_constants
+from extbnsl.kbest.ledger import Ledger
 from extbnsl.kbest.networks import Networks
 from extbnsl.kbest.ranking import arc_probabilities, family_probabilities, parents_of, probabilities, ranks
 from extbnsl.kbest.scope import Scope
@@ -206,7 +207,7 @@ def _within(asked: _Asked, counted: Counted, upper: float, slack: float, context
         if scope.slack is None and scores.families == _families_in_all(asked):
             limit, wide, within = math.fsum(float(costs[-1]) for costs in scores.costs) + 1.0, math.inf, math.inf
         whole = Component(tuple(range(scores.variables)), scores.parents, scores.costs, wide)
-        networks = networks_below(whole, limit, None if scope.classes else scope.k, context)
+        networks = networks_below(whole, limit, Work(context, None if scope.classes else scope.k, Ledger()))
         kept = int(np.searchsorted(networks.costs, networks.costs[0] + within + tolerance(upper), side="right"))
         summary.append(f"{in_full(kept, 'network')} of {in_full(scores.families, 'parent set')}")
     return Found(scores, Networks(networks.rows[:kept], networks.costs[:kept]), within)

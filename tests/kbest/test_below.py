@@ -1,6 +1,7 @@
 """All networks below a limit, or the cheapest of them, against brute force: searched, in pieces, and by choices."""
 
 import contextlib
+import itertools
 import math
 import tempfile
 from pathlib import Path
@@ -15,9 +16,11 @@ from twins import all_networks, component_within, cost_of, parents_of
 
 from extbnsl.claims import INTERRUPTED
 from extbnsl.events import ignore
+from extbnsl.files.arrays import StoredFile
 from extbnsl.files.store import Store
 from extbnsl.kbest import below
-from extbnsl.kbest.below import networks_below
+from extbnsl.kbest.below import Work, networks_below
+from extbnsl.kbest.ledger import Entry, Ledger
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.parents.components import Component
 from extbnsl.proof.context import Context
@@ -38,7 +41,7 @@ def found_below(component, limit, most=None, threads=1, **patched):
     with context_of(threads) as context, pytest.MonkeyPatch.context() as patch:
         for name, value in patched.items():
             patch.setattr(below, name, value)
-        found = networks_below(component, limit, most, context)
+        found = networks_below(component, limit, Work(context, most, Ledger()))
     found.check()
     rows = found.rows.tolist()
     assert len(set(map(tuple, rows))) == len(rows)
@@ -78,8 +81,14 @@ def test_the_cheapest_networks(seed, n, most, way):
     assert found.costs.tolist() == pytest.approx(every[:most].tolist(), abs=1e-8)
 
 
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("n", [3, 4, 5])
+@pytest.mark.parametrize(
+    ("n", "way"),
+    [
+        *itertools.product((3, 4), WAYS),
+        (5, {}),
+        *(pytest.param(5, way, marks=pytest.mark.slow) for way in WAYS[1:]),  # a piece for each choice
+    ],
+)
 def test_every_network_there_is(n, way):
     table = table_of(n, n)
     every = all_networks(table)
@@ -131,11 +140,50 @@ def test_a_component_too_large_for_a_search_is_taken_apart():
         costs.append(np.array([1.0] * len(near) + [3.0]))
     component = Component(tuple(range(n)), tuple(parents), tuple(costs), 1.0)
     with context_of() as context:
-        found = networks_below(component, n - 1 + 3.0 + 0.5, None, context)
+        found = networks_below(component, n - 1 + 3.0 + 0.5, Work(context, None, Ledger()))
     assert found.costs.tolist() == pytest.approx([n - 1 + 3.0] * n)
     assert len(set(map(tuple, found.rows.tolist()))) == n
 
 
+@pytest.mark.parametrize("way", [{}, {"CHUNK": 5, "STEPS": 11}, {"MOST_NODES": 3, "CHUNK": 5, "STEPS": 11}])
+@pytest.mark.parametrize("most", [None, 40])
+def test_whoever_is_stopped_again_and_again_finds_the_same(way, most):
+    """Each process gets one step further than the last one, from copies of what that one left."""
+    component = component_within(table_of(11, 4), 5.0)
+    limit = float(sum(costs[-1] for costs in component.costs))
+    undisturbed, entries, processes = found_below(component, limit, most, **way), {}, 0
+    while True:
+        looks, processes = itertools.count(), processes + 1
+
+        def look(looks=looks):
+            if next(looks):
+                raise Stopped(INTERRUPTED)
+
+        ledger = Ledger(entries, look)
+        with context_of() as context, pytest.MonkeyPatch.context() as patch:
+            for name, value in way.items():
+                patch.setattr(below, name, value)
+            try:
+                found = networks_below(component, limit, Work(context, most, ledger))
+                break
+            except Stopped:
+                copies = {key: {name: np.array(a) for name, a in e.arrays().items()} for key, e in ledger.entries.items()}
+                entries = {key: Entry(lambda own=own: own) for key, own in copies.items()}
+    assert found.rows.tolist() == undisturbed.rows.tolist()
+    assert found.costs.tolist() == undisturbed.costs.tolist()
+    assert not ledger.entries
+    assert processes > 3 or not way
+
+
+def test_what_failed_half_way_is_forgotten():
+    ledger = Ledger({"old": Entry(dict, StoredFile("ranking-1.h5", 1, "0" * 64), fresh=False)})
+    ledger.keep("new", dict)
+    ledger.keep("old", dict)
+    ledger.revert()
+    assert list(ledger.entries) == ["old"]
+    assert not ledger.entries["old"].fresh
+
+
 def test_a_stop_is_heard():
     with context_of(stop=lambda: INTERRUPTED) as context, pytest.raises(Stopped):
-        networks_below(component_within(table_of(3, 4), 3.0), 1e6, None, context)
+        networks_below(component_within(table_of(3, 4), 3.0), 1e6, Work(context, None, Ledger()))

@@ -28,7 +28,7 @@ def random_list(rng, most, variables):
 def test_the_cheapest_are_kept_in_whatever_parts_they_come(seed, most):
     rng = np.random.default_rng(seed)
     rows, costs = rng.integers(0, 99, (40, 2)).astype(np.int32), rng.integers(0, 12, 40) / 4.0
-    cheapest, at = Cheapest(2, 2.5, most), 0
+    cheapest, at = Cheapest(no_networks(2), 2.5, most), 0
     while at < 40:
         size = int(rng.integers(1, 12))
         cheapest.add(rows[at : at + size], costs[at : at + size])
