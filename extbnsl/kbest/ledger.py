@@ -6,7 +6,7 @@ whoever asks anything else finds nothing. So nothing needs to be the same in two
 """
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,13 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.files.arrays import StoredFile
+from extbnsl.files.lists import FamilyLists
 
 Arrays = Mapping[str, NDArray[Any]]
 
 
-def key_of(
-    how: str, parents: Sequence[NDArray[np.uint64]], costs: Sequence[NDArray[np.float64]], limit: float, most: int | None
-) -> str:
+def key_of(how: str, parents: FamilyLists, costs: FamilyLists, limit: float, most: int | None) -> str:
     """The key of what is asked of the families parents[x] (m, words), costs[x] (m,), and how it is found: 32
     hexadecimal digits. Some ns per family."""
     digest = hashlib.sha256(how.encode())

@@ -167,7 +167,10 @@ def test_whoever_is_stopped_again_and_again_finds_the_same(way, most):
                 found = networks_below(component, limit, Work(context, most, ledger))
                 break
             except Stopped:
-                copies = {key: {name: np.array(a) for name, a in e.arrays().items()} for key, e in ledger.entries.items()}
+                copies = {
+                    key: {name: np.array(array) for name, array in entry.arrays().items()}
+                    for key, entry in ledger.entries.items()
+                }
                 entries = {key: Entry(lambda own=own: own) for key, own in copies.items()}
     assert found.rows.tolist() == undisturbed.rows.tolist()
     assert found.costs.tolist() == undisturbed.costs.tolist()
