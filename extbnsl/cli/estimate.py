@@ -56,6 +56,7 @@ def add(commands: Any) -> None:
     options.add_scratch(parser, "where temporary files go")
     options.add_time_limit(parser, "that solve will have; default: never")
     options.add_method(parser)
+    options.add_shortcuts(parser)
     options.add_data(parser)
     parser.add_argument("--quiet", action="store_true", help="say nothing while it goes on")
     parser.add_argument("--json", action="store_true", help="print a JSON object instead of lines")

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from extbnsl.claims import Claim
     from extbnsl.data import Dataset
+    from extbnsl.kbest.scope import Scope
     from extbnsl.machine.budgets import Budgets, Granted
     from extbnsl.parents.ordered.methods import OrderMethods
     from extbnsl.proof.methods import Methods
@@ -26,6 +27,7 @@ def head(
     methods: "Methods | OrderMethods | ApproximateMethods",
     budgets: "Budgets",
     place: "Place",
+    scope: "Scope | None" = None,
 ) -> Iterator[str]:
     """At most four lines; O(variables)."""
     from extbnsl.data.treatment import chosen
@@ -34,7 +36,8 @@ def head(
     yield f"extbnsl {__version__}"
     yield f"input: {_input(problem, str(remembered.get('input', '')))}"
     reading = chosen(remembered.get("data_options") or {})
-    options = [_option(*each) for each in (*_changed(claim), *_changed(methods), *reading.items())]
+    asked = () if scope is None else _changed(scope)
+    options = [_option(*each) for each in (*asked, *_changed(claim), *_changed(methods), *reading.items())]
     if place.compress:
         options.append("compress")
     if options:

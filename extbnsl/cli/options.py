@@ -144,16 +144,20 @@ def add_method(parser: argparse.ArgumentParser) -> None:
         help="keep the parent sets that no better network can have, for experiments",
     )
     parser.add_argument(
-        "--no-ancestral",
-        action="store_true",
-        help="do not look at each node for what it need not expand, for experiments (otherwise where that pays)",
-    )
-    parser.add_argument(
         "--parent-graph",
         choices=PARENT_GRAPHS,
         default="sparse",
         help="how the best parents inside a set are found: from the sorted parent sets (default), or from a table "
         "for each layer, as in the literature; the optimum is the same with each",
+    )
+
+
+def add_shortcuts(parser: argparse.ArgumentParser) -> None:
+    """The methods that keep one of several best networks."""
+    parser.add_argument(
+        "--no-ancestral",
+        action="store_true",
+        help="do not look at each node for what it need not expand, for experiments (otherwise where that pays)",
     )
     parser.add_argument(
         "--no-path-extension",
@@ -168,12 +172,12 @@ def claim_of(given: argparse.Namespace) -> Claim:
 
 
 def methods_of(given: argparse.Namespace) -> Methods:
-    """What was given of the options that `add_method` adds."""
+    """What was given of the options that `add_method` adds, and `add_shortcuts`: without these there are none."""
     return Methods(
         lower_bound=given.lower_bound,
         fixing=not given.no_fixing,
-        ancestral=not given.no_ancestral,
-        path_extension=not given.no_path_extension,
+        ancestral=not getattr(given, "no_ancestral", True),
+        path_extension=not getattr(given, "no_path_extension", True),
         parent_graph=given.parent_graph,
         polish=given.polish,
         seed=given.seed,

@@ -2,11 +2,11 @@
 
 import argparse
 
-from extbnsl.cli import approximate, clean, estimate, order, plot, resume, score, solve, status, verify
+from extbnsl.cli import approximate, clean, estimate, kbest, order, plot, resume, score, solve, status, verify
 from extbnsl.cli.options import Parser
 from extbnsl.version import __version__
 
-COMMANDS = (solve, resume, status, clean, verify, estimate, score, order, approximate, plot)
+COMMANDS = (solve, kbest, resume, status, clean, verify, estimate, score, order, approximate, plot)
 DESCRIPTION = "Learn the provably optimal Bayesian network structure of a discrete data set."
 EPILOG = """\
 Costs are in nats and minimised; the score is MDL (minus BIC) unless --score

@@ -20,16 +20,17 @@ from extbnsl.proof.methods import Methods
 
 if TYPE_CHECKING:
     from extbnsl.files.manifest import Manifest
+    from extbnsl.kbest.scope import Scope
     from extbnsl.run.directory import RunDirectory
     from extbnsl.solver.methods import ApproximateMethods
 
 EPILOG = """\
-Resumes a run of solve or approximate that was stopped or killed where it
-stopped; of solve, the network and the proof will be what an undisturbed run
-finds. Budgets default to those of the previous session. The time limit counts
-this session alone; unless it is given there is none, and a run of approximate
-has the time that it has left. Logs are appended to; the result is replaced at
-the end.
+Resumes a run of solve, kbest or approximate that was stopped or killed where
+it stopped; of solve and kbest, the networks and the proof will be what an
+undisturbed run finds. Budgets default to those of the previous session. The
+time limit counts this session alone; unless it is given there is none, and a
+run of approximate has the time that it has left. Logs are appended to; the
+result is replaced at the end.
 
 example:
   extbnsl resume wdbc.run --memory 16GiB --time-limit 12h
@@ -123,6 +124,7 @@ def _go_on(run: "RunDirectory", manifest: "Manifest", given: argparse.Namespace,
         methods,
         budgets,
         Place(run.path, None, compress, manifest, remember),
+        _scope(manifest),
     )
     _say_where(run, manifest, given.quiet)
     telling = session.Telling(given.quiet, given.json, manifest.state["seconds"] + budgets.spent, given.print)
@@ -132,13 +134,21 @@ def _go_on(run: "RunDirectory", manifest: "Manifest", given: argparse.Namespace,
 def _methods(manifest: "Manifest", budgets: Budgets) -> "tuple[Methods | ApproximateMethods, Budgets]":
     """How the run goes on, and its budgets: an approximation has the time that it has left unless another is given."""
     from extbnsl.solver.methods import ApproximateMethods
-    from extbnsl.solver.states import is_approximate
+    from extbnsl.solver.states import APPROXIMATE, kind_of
 
     state = manifest.state
-    if not is_approximate(manifest):
+    if kind_of(manifest) != APPROXIMATE:
         return Methods(**state["methods"]), budgets
     left = max(LEAST_SECONDS, state["time"] - state["used"])
     return ApproximateMethods(**state["methods"]), replace(budgets, time_limit=budgets.time_limit or left)
+
+
+def _scope(manifest: "Manifest") -> "Scope | None":
+    """Which networks a run of kbest looks for; None of another run."""
+    from extbnsl.kbest.scope import Scope
+    from extbnsl.solver.states import K_BEST, kind_of
+
+    return Scope(**manifest.state["scope"]) if kind_of(manifest) == K_BEST else None
 
 
 def _check_scratch(path: Path, manifest: "Manifest") -> None:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from extbnsl.claims import Claim
     from extbnsl.data import Dataset
     from extbnsl.events import Event, Observer
+    from extbnsl.kbest.scope import Scope
     from extbnsl.machine.budgets import Budgets
     from extbnsl.proof.methods import Methods
     from extbnsl.results.result import Result
@@ -45,12 +46,13 @@ class Telling:
 
 
 class Asked(NamedTuple):
-    """What is asked of a session of `solve` or of `approximate`, as the methods are."""
+    """What is asked of a session of `solve`, of `approximate`, as the methods are, or of `kbest`, if it has a scope."""
 
     claim: "Claim"
     methods: "Methods | ApproximateMethods"
     budgets: "Budgets"
     place: "Place"
+    scope: "Scope | None" = None
 
 
 class Work(NamedTuple):
@@ -70,22 +72,31 @@ def solve_in(
     interrupts: Interrupts,
     telling: Telling,
 ) -> int:
-    """Solve `problem`, or approximate its solution, as asked, write and print the result; the exit code."""
+    """Do with `problem` as asked, write and print the result; the exit code."""
 
     def solved(observer: "Observer") -> "Result":
-        from extbnsl.solver.methods import ApproximateMethods
-
-        claim, methods, budgets, place = asked
-        if isinstance(methods, ApproximateMethods):
-            from extbnsl.solver.approximate import approximate_network
-
-            return approximate_network(problem, claim, methods, budgets, place, observer=observer, stop=interrupts.stop)
-        from extbnsl.solver.solve import solve
-
-        return solve(problem, claim, methods, budgets, place, observer=observer, stop=interrupts.stop)
+        given = asked.claim, asked.methods, asked.budgets, asked.place
+        return _solver(asked)(problem, *given, observer=observer, stop=interrupts.stop)
 
     work = Work(head(problem, *asked), solved, _stopping(run), asked.place.remember or {})
     return work_in(run, work, interrupts, telling)
+
+
+def _solver(asked: Asked) -> "Callable[..., Result]":
+    """What does what is asked."""
+    from extbnsl.solver.methods import ApproximateMethods
+
+    if (scope := asked.scope) is not None:
+        from extbnsl.solver.k_best import k_best_networks
+
+        return lambda problem, *given, **signals: k_best_networks(problem, scope, *given, **signals)
+    if isinstance(asked.methods, ApproximateMethods):
+        from extbnsl.solver.approximate import approximate_network
+
+        return approximate_network
+    from extbnsl.solver.solve import solve
+
+    return solve
 
 
 def work_in(run: "RunDirectory", work: Work, interrupts: Interrupts, telling: Telling) -> int:

@@ -44,6 +44,7 @@ def add(commands: Any) -> None:
     options.add_compress(parser)
     options.add_time_limit(parser, "default: never")
     options.add_method(parser)
+    options.add_shortcuts(parser)
     options.add_data(parser)
     options.add_output(parser, json=True)
 

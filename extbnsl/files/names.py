@@ -7,6 +7,7 @@
     pieces-K-S-V.h5  pieces-K-S-V-P[-N].h5  the same before that search; V counts what was written
     families-K-S[-N].h5                     the score cache of layered parent graphs
     explored-V.h5  orders-V.h5              what is known of some children, and the orders, of an approximation
+    within-V[-N].h5  ranking-V.h5           families within a slack, and what is found of the k best networks
     layers/cK-S-L-H[-N].h5                  varsets and leaves of some nodes of layer L, from the high part H on
     runs/cK-S-L-H[-N].h5                    their costs
     runs/counting-L-WHAT-V-N[-R].h5         of an enumeration of parent sets: what belongs to size L, in version V,
@@ -37,7 +38,7 @@ _WHOLE = (MANIFEST, STATUS, DRAWING, *OUTPUTS)
 _NODES = r"c\d+-\d+-\d{2,}-[0-9a-f]{12,16}(-\d+)?"
 _ARRAYS = re.compile(
     rf"({SCORES}(-\d+)?|(bounds|pieces)-\d+-\d+-\d+(-\d+){{0,2}}|families-\d+-\d+(-\d+)?"
-    r"|(explored|orders)-\d+"
+    r"|(explored|orders|ranking)-\d+|within-\d+(-\d+)?"
     rf"|{LAYERS}/{_NODES}|{RUNS}/{_NODES}|{RUNS}/counting-\d{{2,}}-[a-z]+-\d+-\d+(-\d+)?)\.h5",
     re.ASCII,
 )
@@ -73,6 +74,16 @@ def explored(version: int) -> str:
 def orders(version: int) -> str:
     """The file for the orders of an approximation; no version is written twice."""
     return f"orders-{version}.h5"
+
+
+def families_within(version: int) -> str:
+    """The stem for the families within a slack; no version is written twice."""
+    return f"within-{version}"
+
+
+def ranking(version: int) -> str:
+    """The file for a part of what is found of the k best networks; no version is written twice."""
+    return f"ranking-{version}.h5"
 
 
 def piece(stem: str, number: int) -> str:

@@ -19,10 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.files.lists import FamilyLists
-from extbnsl.kbest.ledger import Arrays, Ledger, key_of
+from extbnsl.kbest.ledger import Arrays, Ledger, as_kept, key_of
 from extbnsl.kbest.networks import Cheapest, Networks, arrays_of, joined, lists_of, no_networks, numbers_in
 from extbnsl.kbest.rest import Rest, rest_of
-from extbnsl.kbest.walk import Walk, new_walk, walk_families, walk_on
+from extbnsl.kbest.walk import new_walk, walk_families, walk_from, walk_on
 from extbnsl.kernels.varsets import WORD_BITS, unpack
 from extbnsl.parents.components import Component, split
 from extbnsl.proof.bounding import Bounding, find_guide
@@ -86,7 +86,8 @@ def _of_pieces(component: Component, pieces: tuple[Component, ...], limit: float
     """
     least = [float(sum(costs[0] for costs in piece.costs)) for piece in pieces]
     key = key_of(PIECES, component.parents, component.costs, limit, work.most)
-    lists = lists_of(work.ledger.begun(key))
+    with as_kept():
+        lists = lists_of(work.ledger.begun(key), lambda at: [component.costs[v] for v in pieces[at].variables])
     for at in sorted(range(len(pieces)), key=lambda at: pieces[at].size):
         if at not in lists:
             others = sum(bound for number, bound in enumerate(least) if number != at)
@@ -118,8 +119,9 @@ def _of_choices(left: Component, limit: float, work: Work) -> Networks:
     """The networks with each family of one variable."""
     child, key = _crossroad(left), key_of(CHOICES, left.parents, left.costs, limit, work.most)
     begun = work.ledger.begun(key)
-    ((done, known),) = lists_of(begun).items() if begun else [(0, no_networks(left.size))]
-    cheapest = Cheapest(known, float(begun["limit"][0]) if begun else limit, work.most)
+    with as_kept():
+        ((done, known),) = lists_of(begun, lambda _: left.costs).items() if begun else [(0, no_networks(left.size))]
+        cheapest = Cheapest(known, float(begun["limit"][0]) if begun else limit, work.most)
     for row in range(done, left.costs[child].size):
         chosen = _with_choice(left, child, row)
         if chosen is not None:
@@ -191,8 +193,9 @@ def _walked(families: tuple[FamilyLists, FamilyLists], rest: Rest, limit: float,
     own, n, ledger = walk_families(*families), len(families[0]), work.ledger
     key = key_of(WALK, *families, limit, work.most)
     begun = ledger.begun(key)
-    walk = Walk(*(begun[name].copy() for name in Walk._fields)) if begun else new_walk(n)
-    cheapest = Cheapest(lists_of(begun)[0] if begun else no_networks(n), limit, work.most)
+    with as_kept():
+        walk = walk_from(begun, own) if begun else new_walk(n)
+        cheapest = Cheapest(lists_of(begun, lambda _: families[1])[0] if begun else no_networks(n), limit, work.most)
     rows, costs = np.empty((CHUNK, n), np.int32), np.empty(CHUNK)
     while walk.depth[0] >= 0:
         written = walk_on(walk, own, rest, cheapest.limit, STEPS, rows, costs, work.context.workers.halt)

@@ -5,14 +5,16 @@ wanted. What has been found so far is kept by it. Whoever asks the same again, i
 whoever asks anything else finds nothing. So nothing needs to be the same in two processes but the question.
 """
 
+import contextlib
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from extbnsl.errors import RunDirectoryError
 from extbnsl.files.arrays import StoredFile
 from extbnsl.files.lists import FamilyLists
 
@@ -29,6 +31,17 @@ def key_of(how: str, parents: FamilyLists, costs: FamilyLists, limit: float, mos
         digest.update(np.ascontiguousarray(varsets).data)
         digest.update(np.ascontiguousarray(own).data)
     return digest.hexdigest()[:32]
+
+
+@contextlib.contextmanager
+def as_kept() -> Iterator[None]:
+    """Tell what fails in the block, because what was kept cannot be what was found, as RunDirectoryError."""
+    try:
+        yield
+    except (AssertionError, ValueError, IndexError, KeyError, TypeError) as error:
+        raise RunDirectoryError(
+            "The checkpoint has networks that no run has written; bring back a good copy or start the run again."
+        ) from error
 
 
 @dataclass

@@ -4,7 +4,7 @@ A list is over the variables of a component; a network in it is a row of its fam
 """
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,10 +45,24 @@ def arrays_of(lists: Mapping[int, Networks]) -> dict[str, NDArray[Any]]:
     return {f"{name}-{number}": getattr(own, name) for number, own in lists.items() for name in ("rows", "costs")}
 
 
-def lists_of(arrays: Mapping[str, NDArray[Any]]) -> dict[int, Networks]:
-    """The lists of networks that `arrays_of` has made arrays of; other arrays may be beside them."""
+def lists_of(
+    arrays: Mapping[str, NDArray[Any]], families: Callable[[int], Sequence[NDArray[np.float64]]]
+) -> dict[int, Networks]:
+    """The lists of networks that `arrays_of` has made arrays of; other arrays may be beside them. families: the costs
+    of those of each child, of the list with a number.
+
+    Raises AssertionError, or ValueError, IndexError, KeyError, if they are of no such networks.
+    """
     numbers = [int(name.removeprefix("costs-")) for name in arrays if name.startswith("costs-")]
-    return {number: Networks(arrays[f"rows-{number}"], arrays[f"costs-{number}"]) for number in numbers}
+    lists = {number: Networks(arrays[f"rows-{number}"], arrays[f"costs-{number}"]) for number in numbers}
+    for number, own in lists.items():
+        sizes = [costs.size for costs in families(number)]
+        assert own.rows.dtype == np.int32, "numbers of families"
+        assert own.costs.dtype == np.float64, "costs"
+        assert own.rows.shape == (own.costs.size, len(sizes)), "a number for each child"
+        assert (own.rows < np.array(sizes)).all(), "numbers of families that there are"
+        own.check()
+    return lists
 
 
 def no_networks(variables: int) -> Networks:

@@ -12,8 +12,8 @@ when a child of it goes. A bound variable cannot go. Walks end where all that is
 variable has no child left that could take it.
 """
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,6 +78,29 @@ def new_walk(variables: int) -> Walk:
         steps=np.zeros(1, np.int64),
     )
     walk.left[0] = np.uint64(2**n - 1)
+    return walk
+
+
+def walk_from(arrays: Mapping[str, NDArray[Any]], families: Families) -> Walk:
+    """The walk, over these families, of which these are the arrays: copies. Other arrays may be beside them.
+
+    Raises AssertionError, or KeyError, if they are of no such walk, so that a kernel never goes beyond its arrays.
+    """
+    n = families.first.size - 1
+    walk = Walk(*(arrays[name].copy() for name in Walk._fields))
+    for name, other in new_walk(n)._asdict().items():
+        assert arrays[name].dtype == other.dtype, "arrays of a walk"
+        assert arrays[name].shape == other.shape, "arrays of so many variables"
+    depth = int(walk.depth[0])
+    assert -1 <= depth < n, "some variable is left"
+    left, child, row = walk.left[: depth + 1], walk.child[: depth + 1], walk.row[: depth + 1]
+    assert (np.bitwise_count(left) == n - np.arange(depth + 1)).all(), "one variable after the other goes"
+    assert (left >> np.uint64(n - 1) <= 1).all(), "there are n variables"
+    assert ((child >= 0) & (child <= n)).all(), "variables that go"
+    begun = child < n
+    assert (families.first[child[begun]] <= row[begun]).all(), "families of the variable that goes"
+    assert (row[begun] <= families.first[child[begun] + 1]).all(), "families of the variable that goes"
+    assert ((walk.rows >= 0) & (walk.rows < families.costs.size)).all(), "families that have gone"
     return walk
 
 

@@ -85,6 +85,9 @@ class Checkpoints(Generic[K]):
         """The files that the standing needs, those among them that were not there before having been written."""
         raise NotImplementedError
 
+    def look(self) -> None:
+        """Notice what is new in the standing, for the statistics."""
+
     def commit(self, status: str | None = None) -> None:
         """Commit the standing; `status` says why the process ends, if it does.
 
@@ -222,14 +225,14 @@ def sentence(error: ExtbnslError | MemoryError) -> str:
     return "There is no memory to write a checkpoint." if isinstance(error, MemoryError) else str(error)
 
 
-def commit_if_due(commits: Commits) -> None:
-    """Commit if it is time, and notice a better network; when the disk is full, the work is over for now: Stopped."""
+def commit_if_due(commits: Checkpoints[Any]) -> None:
+    """Commit if it is time, and notice what is new; when the disk is full, the work is over for now: Stopped."""
     commits.look()
     if commits.due():
         commit_or_stop(commits)
 
 
-def commit_or_stop(commits: Commits) -> None:
+def commit_or_stop(commits: Checkpoints[Any]) -> None:
     """Commit; when the disk is full, the work is over for now: Stopped."""
     try:
         commits.commit()

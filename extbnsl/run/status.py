@@ -31,7 +31,7 @@ from extbnsl.run.directory import resume_command
 from extbnsl.run.progress import Clock, Writer
 from extbnsl.run.remains import check_run
 from extbnsl.run.wording import activity, compiling_told, utc_now
-from extbnsl.solver.states import is_approximate, read_state
+from extbnsl.solver.states import APPROXIMATE, kind_of, read_state
 
 WRITE_SECONDS = 1.0  # advances and the like are written at this distance
 END_SECONDS = 0.1  # what starts or ends is written at this one: small components have many layers
@@ -174,7 +174,7 @@ def read_status(path: Path, now: Callable[[], float] = time.time) -> Status:
 
 
 def _left(manifest: Manifest | None) -> float | None:
-    if manifest is None or not is_approximate(manifest):
+    if manifest is None or kind_of(manifest) != APPROXIMATE:
         return None
     return float(max(0.0, manifest.state["time"] - manifest.state["used"]))
 

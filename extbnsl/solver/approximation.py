@@ -25,7 +25,7 @@ from extbnsl.parents.exhaustive.stored import StoredEnumeration, read_enumeratio
 from extbnsl.parents.explored.explore import ALL, MEMORY, SECONDS, SETS, STOPPED, Explored
 from extbnsl.parents.explored.families import FamilyList
 from extbnsl.proof.commits import CountingCheckpoints, Record, sentence
-from extbnsl.solver.states import DONE, EXPLORING, SEARCHING, START
+from extbnsl.solver.approximate_document import DONE, EXPLORING, SEARCHING, START
 
 EXPLORED = 0.2  # of the time after reading, after which the exploration is to end
 LATEST = 0.5  # of the same, after which it ends even if some children have had no turn

@@ -1,8 +1,9 @@
 """The k best networks, or all within a factor of the best: a good network, then all that cost little more."""
 
+import contextlib
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -15,34 +16,38 @@ from extbnsl.events import Begun, Observer, Warned, ignore
 from extbnsl.figures import in_full
 from extbnsl.files.arrays import load_hdf5
 from extbnsl.files.shelf import Shelf
+from extbnsl.files.store import Store
 from extbnsl.kbest.below import Work, networks_below
 from extbnsl.kbest.classes import class_keys, numbered
 from extbnsl.kbest.constants import with_constants
-from extbnsl.kbest.ledger import Ledger
 from extbnsl.kbest.networks import Networks
-from extbnsl.kbest.ranking import arc_probabilities, family_probabilities, parents_of, probabilities, ranks
+from extbnsl.kbest.ranking import parents_of
 from extbnsl.kbest.scope import Scope
 from extbnsl.kbest.slack import FIRST, next_slack
 from extbnsl.kernels.compiler import cache_warning
-from extbnsl.kernels.varsets import pack, sizes, unpack
+from extbnsl.kernels.varsets import unpack
 from extbnsl.machine.budgets import Budgets
 from extbnsl.machine.workers import Stopped, StopSignal, Workers, never
 from extbnsl.networks.network import Network
 from extbnsl.parents.components import Component, components
+from extbnsl.parents.exhaustive.state import Enumeration
 from extbnsl.parents.exhaustive.surviving import Survivors, surviving_families
 from extbnsl.parents.pruning import prune
-from extbnsl.proof.commits import Commits
+from extbnsl.proof.commits import Record, commit_if_due, commit_or_stop
 from extbnsl.proof.context import Context
 from extbnsl.proof.methods import Methods
 from extbnsl.proof.stages import Stages
-from extbnsl.proof.standing import Part, Standing, give_up
-from extbnsl.results.ranked import KBestResult, RankedNetworks
-from extbnsl.results.result import Result
+from extbnsl.proof.standing import Part, give_up
+from extbnsl.results.ranked import KBestResult
 from extbnsl.scores.local import LocalScores
 from extbnsl.solver.components import find_parts
 from extbnsl.solver.families import VARSETS, given_scores, warnings_of
-from extbnsl.solver.outcome import Solution, result_of
-from extbnsl.solver.place import temporary_store
+from extbnsl.solver.outcome import Solution, result_of, spent_on
+from extbnsl.solver.place import Place, check_same, store_at
+from extbnsl.solver.ranked import ranked_result
+from extbnsl.solver.ranking import Counted, Found, Ranking, RankingCommits, found_arrays, found_of, read_ranking
+from extbnsl.solver.ranking_document import FOUND
+from extbnsl.solver.states import K_BEST
 
 ALL = Methods(path_extension=False, ancestral=False)  # that keep every network
 KEEPS_ONE = ("path_extension", "ancestral")
@@ -51,22 +56,13 @@ SHARE_OF_GAP = 0.02
 FURTHER = 1.5  # by which it grows when that is not enough
 
 
-@dataclass(frozen=True)
-class Found:
-    """What is known of the best networks: the families, of which each network has some; all networks that cost up to
-    `within` nats more than the best are there, or as many of the cheapest as were asked for."""
-
-    scores: LocalScores
-    networks: Networks
-    within: float
-
-
 def k_best_networks(
     problem: Dataset | LocalScores,
     scope: Scope,
     claim: Claim = Claim(),
     methods: Methods = ALL,
     budgets: Budgets = Budgets(),
+    place: Place = Place(),
     *,
     observer: Observer = ignore,
     stop: StopSignal = never,
@@ -75,27 +71,50 @@ def k_best_networks(
 
     All networks within a slack of a good one are found, the optimum among them; where these are fewer than k, all
     within a larger one. `stop` is polled; a reason other than None, or the end of a budget, leaves the networks within
-    the last slack, with that status. Raises InputError for unusable arguments, and BudgetError where columns that never
-    vary make too many networks of the same cost.
+    the last slack, with that status. In a run directory what is known is committed as `solve` does; a state that is
+    resumed must be of the same problem, scope, claim and methods.
+
+    Raises InputError for unusable arguments, BudgetError where columns that never vary make too many networks of the
+    same cost or the disk is full before there is a network, RunDirectoryError if the state does not belong to the
+    problem or is damaged.
     """
-    for value in (scope, claim, methods, budgets):
+    for value in (scope, claim, methods, budgets, place):
         value.check()
     check_methods(methods)
-    with temporary_store() as store:
-        granted = budgets.granted(store.folder)
+    about = {
+        "kind": K_BEST,
+        "digest": problem.fingerprint,
+        "claim": claim.document(),
+        "methods": methods.document(),
+        "scope": scope.document(),
+        "run": place.remember,
+    }
+    check_same(about, place.resume)
+    granted = budgets.granted(place.folder, place.held)
+    with contextlib.ExitStack() as stack:
+        store = stack.enter_context(store_at(place, granted))
         load_hdf5()
-        shelf, standing = Shelf(granted.memory // 2, store), Standing()
+        shelf = Shelf(granted.memory // 2, store)
+        standing = _standing(place, store, shelf, problem.variables)
         stages, deadline = Stages(observer, standing.stages), granted.deadline()
-        with Workers(granted.threads, lambda: stop() or (TIME_LIMIT if deadline.passed() else None)) as workers:
-            context = Context(workers, stages, granted.memory, methods, store, shelf)
-            commits = Commits(standing, store, None, observer, workers.stop, shelf.touched)
-            observer(Begun())
-            for message in (*warnings_of(problem), *filter(None, [cache_warning()])):
-                observer(Warned(message))
-            solution, found, status = _solved(_Asked(problem, scope, claim), context)
-            options = scope.document() | claim.document() | methods.document() | granted.document()
-            result = replace(result_of(problem, solution, options, context, commits), status=status)
-    return _ranked(result, found or _alone(result), scope)
+        workers = Workers(granted.threads, lambda: stop() or (TIME_LIMIT if deadline.passed() else None))
+        context = Context(stack.enter_context(workers), stages, granted.memory, methods, store, shelf)
+        held = () if place.resume is None else place.resume.files
+        record = None if place.run_folder is None else Record(place.run_folder, about, held)
+        commits = RankingCommits(standing, store, record, observer, workers.stop, shelf.touched)
+        standing.ledger.look = partial(commit_if_due, commits)
+        observer(Begun())
+        for message in (*warnings_of(problem), *filter(None, [cache_warning()])):
+            observer(Warned(message))
+        commits.commit()
+        solution, status = _solved(_Search(problem, scope, claim, context, commits))
+        options = scope.document() | claim.document() | methods.document() | granted.document()
+        if status != OPTIMAL:
+            commits.last_commit(status)  # what it takes on disk is part of the result
+        result = result_of(problem, solution, options, context, partial(spent_on, solution, commits))
+        if status == OPTIMAL:
+            commits.finish(status)
+    return ranked_result(replace(result, status=status), standing.found, scope)
 
 
 def check_methods(methods: Methods) -> None:
@@ -106,72 +125,85 @@ def check_methods(methods: Methods) -> None:
 
 
 @dataclass(frozen=True)
-class Counted(Survivors):
-    """The families within a slack of the best of their subsets, in nats."""
-
-    slack: float = 0.0
-
-
-@dataclass(frozen=True)
-class _Asked:
-    """The problem, and what is asked of it."""
+class _Search:
+    """What is asked of which problem, and what the steps share."""
 
     problem: Dataset | LocalScores
     scope: Scope
     claim: Claim
+    context: Context
+    commits: RankingCommits
+
+    @property
+    def standing(self) -> Ranking:
+        """What is known so far."""
+        return self.commits.standing
 
 
-def _solved(asked: _Asked, context: Context) -> tuple[Solution, Found | None, str]:
-    """The best network with what is proved of it, what is known of the others, if anything is, and the status."""
-    slack = COUNTED if asked.scope.slack is None else asked.scope.slack
-    counted = _counted(asked, slack, context)
+def _standing(place: Place, store: Store, shelf: Shelf, variables: int) -> Ranking:
+    return Ranking() if place.resume is None else read_ranking(place.resume, store.folder, shelf, variables)
+
+
+def _solved(search: _Search) -> tuple[Solution, str]:
+    """The best network with what is proved of it, and the status; the standing has what is found of the others."""
+    context, standing = search.context, search.standing
+    counted = standing.counted or _counted(search, standing.slack or _first_counted(search.scope))
     survivors = Survivors(prune(counted.scores), counted.least, counted.stopped, counted.varsets)
-    parts = components(survivors.scores, context.shelf.put)
-    solution = Solution(survivors, parts, tuple(find_parts(survivors, parts, context)))
-    status, found = survivors.stopped or context.workers.stop() or OPTIMAL, None
-    if status == OPTIMAL:
-        upper = math.fsum(part.upper_bound for part in solution.parts)
-        try:
-            first = _first_slack(survivors.scores, upper, context)
-            for known in _rounds(asked, counted, upper, first, context):
-                found = known
-        except Stopped as stop:
-            status = stop.reason
-        except MemoryError:
-            status = MEMORY_LIMIT
+    parts, status = components(survivors.scores, context.shelf.put), survivors.stopped or OPTIMAL
+    incumbents: list[Part] = []
+    try:
+        if survivors.stopped is None:
+            context.workers.check()
+            if standing.next_slack is None:
+                incumbents = find_parts(survivors, parts, context)
+                context.workers.check()
+                _begin_listing(search, survivors.scores, math.fsum(part.upper_bound for part in incumbents))
+            _list_networks(search)
+    except Stopped as stop:
+        status = stop.reason
+    except MemoryError:
+        status = MEMORY_LIMIT
+        standing.ledger.revert()
+    found = standing.found
     if found is None:
-        return replace(solution, parts=tuple(give_up(list(solution.parts), status))), None, status
-    return replace(solution, parts=_proved_parts(found, parts)), found, status
+        known = incumbents or find_parts(survivors, parts, context)
+        return Solution(survivors, parts, tuple(give_up(known, status))), status
+    if survivors.stopped is not None:  # more were to be counted, and not all that were counted before are at hand
+        survivors = _of_found(survivors, found)
+        parts = components(survivors.scores, context.shelf.put)
+    return Solution(survivors, parts, _proved_parts(survivors.scores.names, found, parts)), status
 
 
-def _proved_parts(found: Found, parts: tuple[Component, ...]) -> tuple[Part, ...]:
+def _first_counted(scope: Scope) -> float:
+    return COUNTED if scope.slack is None else scope.slack
+
+
+def _of_found(survivors: Survivors, found: Found) -> Survivors:
+    """The families of the networks that are found, in the place of others."""
+    scores = survivors.scores
+    own = LocalScores(scores.names, found.parents, found.costs, scores.score, scores.max_parents)
+    return replace(survivors, scores=own)
+
+
+def _proved_parts(names: tuple[str, ...], found: Found, parts: tuple[Component, ...]) -> tuple[Part, ...]:
     """The parts of a problem of which the best network is known."""
-    rows = found.networks.rows[0]
-    parents = tuple(unpack(own[row]) for own, row in zip(found.scores.parents, rows, strict=True))
-    place = {x: at for at, x in enumerate(Network(found.scores.names, parents).order())}
+    rows = found.networks.rows[0].tolist()
+    parents = tuple(unpack(own[row]) for own, row in zip(found.parents, rows, strict=True))
+    place = {x: at for at, x in enumerate(Network(names, parents).order())}
     proved = []
     for part in parts:
         order = np.argsort([place[x] for x in part.variables]).tolist()
-        cost = math.fsum(float(found.scores.costs[x][rows[x]]) for x in part.variables)
+        cost = math.fsum(float(found.costs[x][rows[x]]) for x in part.variables)
         proved.append(Part(tuple(order), cost, cost - tolerance(cost), proved=True))
     return tuple(proved)
 
 
-def _rounds(asked: _Asked, counted: Counted, upper: float, first: float, context: Context) -> Iterator[Found]:
-    """What is known of the best networks within ever more slack, until it is enough; upper: what a network costs,
-    first: a guess of the slack."""
-    scope, slack = asked.scope, first if asked.scope.slack is None else asked.scope.slack
-    while True:
-        if slack > counted.slack:
-            counted = _counted(asked, max(slack, FURTHER * counted.slack), context)
-            if counted.stopped is not None:
-                raise Stopped(counted.stopped)
-        found = _within(asked, counted, upper, slack, context)
-        yield found
-        if scope.slack is not None or scope.k is None or found.within == math.inf or _many(scope, found) >= scope.k:
-            return
-        costs = found.networks.costs
-        upper, slack = min(upper, float(costs[0])), next_slack(slack, costs - costs[0], scope.k)
+def _begin_listing(search: _Search, scores: LocalScores, upper: float) -> None:
+    """Let the standing have what a network costs, and the first slack."""
+    slack = search.scope.slack
+    search.standing.upper_bound = upper
+    search.standing.next_slack = _first_slack(scores, upper, search.context) if slack is None else slack
+    commit_if_due(search.commits)
 
 
 def _first_slack(scores: LocalScores, upper: float, context: Context) -> float:
@@ -183,97 +215,116 @@ def _first_slack(scores: LocalScores, upper: float, context: Context) -> float:
     return min(COUNTED, max(FIRST, SHARE_OF_GAP * (upper - bound)))
 
 
+def _list_networks(search: _Search) -> None:
+    """Find the best networks within ever more slack, until it is enough; the standing gets them. Raises Stopped."""
+    scope, standing = search.scope, search.standing
+    while standing.found is None or not _enough(scope, standing.found):
+        slack, counted = standing.next_slack, standing.counted
+        assert slack is not None, "there is a guess"
+        assert counted is not None, "there are families"
+        if slack > counted.slack:
+            counted = _counted_further(search, max(slack, FURTHER * counted.slack))
+        found = _within(search, counted, slack)
+        costs = found.networks.costs
+        standing.found, standing.upper_bound = found, min(standing.upper_bound, float(costs[0]))
+        standing.lower_bound = standing.upper_bound - tolerance(standing.upper_bound)
+        if scope.k is not None and not _enough(scope, found):
+            standing.next_slack = next_slack(slack, costs - costs[0], scope.k)
+        standing.ledger.keep(FOUND, partial(found_arrays, found))
+
+
+def _enough(scope: Scope, found: Found) -> bool:
+    """Whether that is all that is asked for."""
+    return scope.slack is not None or found.within == math.inf or _many(scope, found) >= (scope.k or 0)
+
+
 def _many(scope: Scope, found: Found) -> int:
     """How many there are of what is asked for."""
     if not scope.classes:
         return found.networks.costs.size
-    return int(numbered(class_keys(parents_of(found.networks, found.scores.parents))).max()) + 1
+    return int(numbered(class_keys(parents_of(found.networks, found.parents))).max()) + 1
 
 
-def _within(asked: _Asked, counted: Counted, upper: float, slack: float, context: Context) -> Found:
+def _within(search: _Search, counted: Counted, slack: float) -> Found:
     """The networks that cost at most `slack` nats more than the optimum, or the cheapest of them; all there are, if all
     families are within the slack.
 
     The families are those within the slack of their best subsets. The limit is that above a network that may not be
     the best; what is found between the two limits may not be all there is.
     """
-    scope, problem = asked.scope, asked.problem
-    with context.stages.stage("networks", f"that cost up to {slack:.3g} nats more than the best") as summary:
+    scope, problem, upper = search.scope, search.problem, search.standing.upper_bound
+    with search.context.stages.stage("networks", f"that cost up to {slack:.3g} nats more than the best") as summary:
         wide = slack + 2.0 * tolerance(upper)
         scores = counted.scores if slack == counted.slack else prune(counted.scores, wide)
         if isinstance(problem, Dataset):
             scores = with_constants(scores, problem, wide, scope.k)
         limit, within = upper + wide, slack
-        if scope.slack is None and scores.families == _families_in_all(asked):
+        if scope.slack is None and scores.families == _families_in_all(search):
             limit, wide, within = math.fsum(float(costs[-1]) for costs in scores.costs) + 1.0, math.inf, math.inf
         whole = Component(tuple(range(scores.variables)), scores.parents, scores.costs, wide)
-        networks = networks_below(whole, limit, Work(context, None if scope.classes else scope.k, Ledger()))
+        work = Work(search.context, None if scope.classes else scope.k, search.standing.ledger)
+        networks = networks_below(whole, limit, work)
         kept = int(np.searchsorted(networks.costs, networks.costs[0] + within + tolerance(upper), side="right"))
         summary.append(f"{in_full(kept, 'network')} of {in_full(scores.families, 'parent set')}")
-    return Found(scores, Networks(networks.rows[:kept], networks.costs[:kept]), within)
+    return found_of(scores, Networks(networks.rows[:kept], networks.costs[:kept]), within)
 
 
-def _families_in_all(asked: _Asked) -> int:
+def _families_in_all(search: _Search) -> int:
     """How many families there are, whatever they cost."""
-    problem = asked.problem
+    problem = search.problem
     if isinstance(problem, LocalScores):
-        return given_scores(problem, asked.claim).families
-    n, most = problem.variables, asked.claim.max_parents
+        return given_scores(problem, search.claim).families
+    n, most = problem.variables, search.claim.max_parents
     return n * sum(math.comb(n - 1, size) for size in range(n if most is None else min(n, most + 1)))
 
 
-def _counted(asked: _Asked, slack: float, context: Context) -> Counted:
-    """The families that cost at most `slack` nats more than the best of their subsets, of the variables that vary."""
-    problem = asked.problem
+def _counted_further(search: _Search, slack: float) -> Counted:
+    """The families within more slack than those that the standing has, which it gives up for them."""
+    search.standing.counted, search.standing.scores = None, ()
+    counted = _counted(search, slack)
+    if counted.stopped is not None:
+        raise Stopped(counted.stopped)
+    return counted
+
+
+def _counted(search: _Search, slack: float) -> Counted:
+    """The families that cost at most `slack` nats more than the best of their subsets, of the variables that vary; the
+    standing gets them if they are complete."""
+    problem, standing = search.problem, search.standing
     if isinstance(problem, LocalScores):
-        scores = given_scores(problem, asked.claim)
-        return Counted(scores, np.array([costs[0] for costs in scores.costs]), None, 0, math.inf)
+        scores = given_scores(problem, search.claim)
+        standing.counted = Counted(scores, np.array([costs[0] for costs in scores.costs]), None, 0, math.inf)
+        return standing.counted
+    standing.slack = slack
     detail = f"{in_full(problem.variables, 'variable')}, {in_full(problem.records, 'record')}"
-    with context.stages.stage("scores", detail) as summary:
-        at_most = problem.records * float(np.log(problem.arities).sum())  # that the data cost without any arc
-        wide, workers, shelf = slack + 3.0 * tolerance(at_most), context.workers, context.shelf
-        found = surviving_families(problem, asked.claim, workers, shelf, context.observer, slack=wide)
+    with search.context.stages.stage("scores", detail) as summary:
+        found = _survivors(problem, slack, search)
         kept = in_full(found.scores.families, "parent set")
         summary.append(f"{kept} kept, of {in_full(found.varsets, *VARSETS)} counted")
-    return Counted(found.scores, found.least, found.stopped, found.varsets, slack)
+    counted = Counted(found.scores, found.least, found.stopped, found.varsets, slack)
+    if counted.stopped is None:
+        held = standing.counting
+        standing.counted, standing.counting, standing.enumeration = counted, None, None
+        try:
+            if held is None:
+                commit_if_due(search.commits)
+            else:
+                commit_or_stop(search.commits)  # the search is to have the room that the files of counting take
+        except Stopped as stop:
+            return replace(counted, stopped=stop.reason)
+    return counted
 
 
-def _alone(result: Result) -> Found:
-    """The network of a result, of which it is not known whether it is the best."""
-    n = len(result.network.names)
-    parents = tuple(pack(own, n)[None, :] for own in result.network.parents)
-    scores = LocalScores(result.network.names, parents, (np.zeros(1),) * n, result.score, result.max_parents)
-    return Found(scores, Networks(np.zeros((1, n), np.int32), np.array([result.cost])), -math.inf)
+def _survivors(dataset: Dataset, slack: float, search: _Search) -> Survivors:
+    """The families of the data within the slack; the standing follows."""
+    standing, context = search.standing, search.context
 
+    def on_progress(enumeration: Enumeration) -> None:
+        if not enumeration.done:
+            standing.enumeration = enumeration
+            commit_if_due(search.commits)
 
-def _ranked(result: Result, found: Found, scope: Scope) -> KBestResult:
-    """The networks with their ranks, classes and probabilities; the first is that of the result."""
-    scores, networks = found.scores, _in_order(found)
-    classes = numbered(class_keys(parents_of(networks, scores.parents)))
-    if scope.classes:
-        first = np.unique(classes, return_index=True)[1]
-        networks, classes = Networks(networks.rows[first], networks.costs[first]), classes[first]
-    networks, classes = Networks(networks.rows[: scope.k], networks.costs[: scope.k]), classes[: scope.k]
-    likely = probabilities(networks.costs)
-    families = family_probabilities(networks, [costs.size for costs in scores.costs], likely)
-    ranked = RankedNetworks(
-        scores.names, scores.parents, networks.rows, networks.costs, ranks(networks.costs), classes + 1, likely
-    )
-    own = {field.name: getattr(result, field.name) for field in fields(Result)}
-    own |= {"network": ranked[0].network, "order": ranked[0].network.order()}
-    within = found.within if found.within >= 0.0 else None
-    return KBestResult(**own, networks=ranked, within=within, arcs=arc_probabilities(scores.parents, families))
-
-
-def _in_order(found: Found) -> Networks:
-    """The networks with their costs added up in the order of the variables, so that equal ones are equal; of those that
-    cost the same the ones with the fewest arcs first."""
-    networks, scores = found.networks, found.scores
-    if networks.costs.size == 1:
-        return networks
-    costs, arcs = np.zeros(networks.costs.size), np.zeros(networks.costs.size, np.int64)
-    for x, (varsets, own) in enumerate(zip(scores.parents, scores.costs, strict=True)):
-        costs += own[networks.rows[:, x]]
-        arcs += sizes(varsets)[networks.rows[:, x]]
-    order = np.lexsort((arcs, costs))
-    return Networks(networks.rows[order], costs[order])
+    at_most = dataset.records * float(np.log(dataset.arities).sum())  # that the data cost without any arc
+    wide = slack + 3.0 * tolerance(at_most)
+    workers, shelf, observer = context.workers, context.shelf, context.observer
+    return surviving_families(dataset, search.claim, workers, shelf, observer, standing.enumeration, on_progress, wide)

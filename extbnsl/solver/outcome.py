@@ -1,6 +1,7 @@
 """The result of a solve: one network from the parts, scored again, and its certificate."""
 
 import math
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -15,7 +16,7 @@ from extbnsl.networks.network import Network
 from extbnsl.networks.parameters import number_of_parameters
 from extbnsl.parents.components import Component
 from extbnsl.parents.exhaustive.surviving import Survivors
-from extbnsl.proof.commits import Commits
+from extbnsl.proof.commits import Checkpoints, Commits
 from extbnsl.proof.context import Context
 from extbnsl.proof.standing import Part
 from extbnsl.results.outputs import warnings_of_outputs
@@ -57,9 +58,10 @@ def result_of(
     solution: Solution,
     options: dict[str, Any],
     context: Context,
-    commits: Commits,
+    stats: Callable[[], dict[str, Any]],
 ) -> Result:
-    """The result of a solve, the network scored again; options: those of the provenance."""
+    """The result of a solve, the network scored again; options: those of the provenance; stats: what gives the
+    statistics when all is done."""
     survivors, status = solution.survivors, solution.status
     network, order, cost = _network(solution)
     dataset = problem if isinstance(problem, Dataset) else None
@@ -79,7 +81,7 @@ def result_of(
         score=survivors.scores.score,
         max_parents=survivors.scores.max_parents,
         seed=context.methods.seed,
-        stats=_stats(solution, commits) | {"parameters": dataset and number_of_parameters(network, dataset)},
+        stats=stats() | {"parameters": dataset and number_of_parameters(network, dataset)},
         options=options,
         warnings=(*warnings_of(problem), *of_outputs),
         local_scores=survivors.scores,
@@ -109,13 +111,20 @@ def _network(solution: Solution) -> tuple[Network, tuple[int, ...], float]:
     return Network(scores.names, tuple(parents)), tuple(order), math.fsum(cost)
 
 
-def _stats(solution: Solution, commits: Commits) -> dict[str, Any]:
-    """The statistics of all sessions of the run."""
+def stats_of(solution: Solution, commits: Commits) -> dict[str, Any]:
+    """The statistics of all sessions of a solve."""
     commits.look()
+    standing = commits.standing
+    return (
+        standing.counted() | {"improved": standing.improved and asdict(standing.improved)} | spent_on(solution, commits)
+    )
+
+
+def spent_on(solution: Solution, commits: Checkpoints[Any]) -> dict[str, Any]:
+    """What a solution took, and its size."""
     commits.add_up()
     standing = commits.standing
-    return standing.counted() | {
-        "improved": standing.improved and asdict(standing.improved),
+    return {
         "varsets_counted": solution.survivors.varsets,
         "parent_sets": solution.survivors.scores.families,
         "stages": standing.stages,

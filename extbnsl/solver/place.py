@@ -61,9 +61,9 @@ def check_same(about: Mapping[str, Any], resume: Manifest | None) -> None:
         return
     if resume.state["digest"] != about["digest"]:
         raise RunDirectoryError("The data are not those that the run was begun with; restore them, or start a new run.")
-    for kind in ("claim", "methods"):
-        begun = resume.state[kind]
-        for name, value in about[kind].items():
+    for kind in ("claim", "methods", "scope"):
+        begun = resume.state.get(kind, {})
+        for name, value in about.get(kind, {}).items():
             if begun.get(name) != value:
                 raise RunDirectoryError(
                     f"The run was begun with {name} = {begun.get(name)}, not {value}; "

@@ -1,6 +1,7 @@
 """The one composition of everything: from a data set or local scores to a network with its proof."""
 
 import contextlib
+from functools import partial
 
 from extbnsl.claims import TIME_LIMIT, Claim
 from extbnsl.data import Dataset
@@ -21,7 +22,7 @@ from extbnsl.results.result import Result
 from extbnsl.scores.local import LocalScores
 from extbnsl.solver.components import solve_components
 from extbnsl.solver.families import find_survivors
-from extbnsl.solver.outcome import Solution, result_of
+from extbnsl.solver.outcome import Solution, result_of, stats_of
 from extbnsl.solver.place import Place, check_same, store_at
 
 SMALL = 16  # variables of a problem that is solved before there is anything to put into files
@@ -78,7 +79,7 @@ def solve(
         options = claim.document() | methods.document() | granted.document()
         if stopped is not None:
             commits.last_commit(solution.status)  # what it takes on disk is part of the result
-        result = result_of(problem, solution, options, context, commits)
+        result = result_of(problem, solution, options, context, partial(stats_of, solution, commits))
         if stopped is None:
             commits.finish(result.status)  # not before the network is verified
     return result

@@ -1,35 +1,19 @@
 """The state of a run of any kind in its manifest: looked at, before any of it is believed. Light: `status` reads it."""
 
-from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 from extbnsl.files.manifest import Manifest, malformed, read_manifest
-from extbnsl.files.shapes import Shape, by_name, every, maybe, misfit, number, one_of, record, text, truth, whole
 from extbnsl.proof import document as solve
-from extbnsl.proof.document import COUNTING, OF_EVERY_RUN, is_order
-from extbnsl.solver.methods import SEARCHES, SELECTIONS
+from extbnsl.solver import approximate_document as approximate
+from extbnsl.solver import ranking_document as ranking
 
-APPROXIMATE = "approximate"  # the kind of run; a solve names none
-START, EXPLORING, SEARCHING, DONE = PHASES = ("start", "parents", "orders", "done")
+APPROXIMATE, K_BEST = "approximate", "kbest"  # kinds of runs; a solve names none
 
-_VARIABLES = every(whole(most=1 << 32))
-_SHAPE: Shape = record(
-    {
-        **OF_EVERY_RUN,
-        "kind": one_of(APPROXIMATE),
-        "methods": record({"selection": one_of(*SELECTIONS), "search": one_of(*SEARCHES), "seed": whole()}),
-        "phase": one_of(*PHASES),
-        **dict.fromkeys(("time", "used"), number),
-        "floors": maybe(every(number)),
-        "bounded": truth,
-        "counting": maybe(COUNTING),
-        "explored": every(text),
-        "orders": maybe(text),
-        "network": maybe(record({"order": _VARIABLES, "parents": every(_VARIABLES), "cost": number})),
-        "counted": by_name(whole()),
-    }
-)
+_WRONG_PLACES = {
+    None: solve.wrong_place,
+    APPROXIMATE: approximate.wrong_place,
+    K_BEST: ranking.wrong_place,
+}
 
 
 def read_state(folder: Path) -> Manifest:
@@ -38,37 +22,16 @@ def read_state(folder: Path) -> Manifest:
     Raises as `read_manifest` does.
     """
     manifest = read_manifest(folder)
-    place = _wrong_place(manifest) if is_approximate(manifest) else solve.wrong_place(manifest)
+    kind = manifest.state.get("kind")
+    if not (kind is None or isinstance(kind, str)) or kind not in _WRONG_PLACES:
+        raise malformed(folder, "state.kind")
+    place = _WRONG_PLACES[kind](manifest)
     if place is not None:
         raise malformed(folder, f"state.{place}")
     return manifest
 
 
-def is_approximate(manifest: Manifest) -> bool:
-    """Whether it is of a run of `approximate`."""
-    return manifest.state.get("kind") == APPROXIMATE
-
-
-def _wrong_place(manifest: Manifest) -> str | None:
-    return misfit(manifest.state, _SHAPE) or next(_contradictions(manifest), None)
-
-
-def _contradictions(manifest: Manifest) -> Iterator[str]:
-    """Places of a state of the right shape that do not go with others."""
-    state = manifest.state
-    counting = state["counting"] or {"families": [], "arrays": []}
-    orders = [] if state["orders"] is None else [state["orders"]]
-    named = [*state["explored"], *orders, *counting["families"], *counting["arrays"]]
-    if len(set(named)) < len(named) or not {file.name for file in manifest.files}.issuperset(named):
-        yield "files"
-    if state["network"] is not None and not _is_network(state["network"]):
-        yield "network"
-
-
-def _is_network(network: Mapping[str, Any]) -> bool:
-    """Whether the order is one of all variables, in which the parents of each stand before it."""
-    order, parents = network["order"], network["parents"]
-    if len(order) != len(parents) or not is_order(order, range(len(order))):
-        return False
-    place = {variable: k for k, variable in enumerate(order)}
-    return all(place.get(p, place[x]) < place[x] for x, own in enumerate(parents) for p in own)
+def kind_of(manifest: Manifest) -> str | None:
+    """The kind of run that a manifest is of; None of a solve."""
+    kind = manifest.state.get("kind")
+    return kind if kind in (APPROXIMATE, K_BEST) else None

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from twins import all_networks, component_within, cost_of, parents_of
 
 from extbnsl.claims import INTERRUPTED
+from extbnsl.errors import RunDirectoryError
 from extbnsl.events import ignore
 from extbnsl.files.arrays import StoredFile
 from extbnsl.files.store import Store
@@ -176,6 +177,41 @@ def test_whoever_is_stopped_again_and_again_finds_the_same(way, most):
     assert found.costs.tolist() == undisturbed.costs.tolist()
     assert not ledger.entries
     assert processes > 3 or not way
+
+
+FORGED_WALKS = {
+    "depth": lambda a: a + 99,
+    "left": lambda a: a ^ np.uint64(1 << 40),
+    "child": lambda a: a - 7,
+    "row": lambda a: a + 10_000,
+    "rows": lambda a: a - 1000,
+    "others": lambda a: a[:-1],
+    "gone": lambda a: a.astype(np.float32),
+    "rows-0": lambda a: a + 10_000,
+    "costs-0": lambda a: a[::-1] if a.size > 1 and a[0] < a[-1] else a[:0],
+}
+
+
+@pytest.mark.parametrize("forged", FORGED_WALKS)
+def test_what_no_walk_has_left_is_refused_before_a_kernel_takes_it(forged):
+    component = component_within(table_of(11, 4), 5.0)
+    limit = float(sum(costs[-1] for costs in component.costs))
+    looks = itertools.count()
+
+    def look():
+        if next(looks) == 2:
+            raise Stopped(INTERRUPTED)
+
+    ledger = Ledger({}, look)
+    with context_of() as context, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(below, "CHUNK", 5)
+        with pytest.raises(Stopped):
+            networks_below(component, limit, Work(context, None, ledger))
+        ((key, entry),) = ((key, entry) for key, entry in ledger.entries.items() if "depth" in entry.arrays())
+        arrays = {name: np.array(array) for name, array in entry.arrays().items()}
+        arrays[forged] = FORGED_WALKS[forged](arrays[forged])
+        with pytest.raises(RunDirectoryError, match="networks that no run has written"):
+            networks_below(component, limit, Work(context, None, Ledger({key: Entry(lambda: arrays)})))
 
 
 def test_what_failed_half_way_is_forgotten():

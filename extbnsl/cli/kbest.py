@@ -1,0 +1,103 @@
+"""`extbnsl kbest`: the best networks, and what they say together."""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from extbnsl.cli import options, session
+from extbnsl.cli.reading import is_standard_input, read_problem
+from extbnsl.errors import InputError
+from extbnsl.kbest.scope import Scope
+from extbnsl.machine.interrupts import Interrupts
+
+K = 10  # unless a number or a factor is given
+
+EPILOG = """\
+Proves which networks are the k best, or all that are at least 1/F as probable
+as the best one, and ranks them. Writes a run directory as solve does, where
+result.json has the list of networks, networks.csv their ranks, and arcs.csv the
+probability of each arc, averaged over the networks. Networks that cost the same
+have the same rank. Path extension and ancestral successors, two methods of
+solve, are not there: they keep one of several networks. Ctrl-C once: stop, and
+write what is known; 'extbnsl resume' goes on.
+
+example:
+  extbnsl kbest survey.csv -k 1000 --time-limit 1h
+"""
+
+
+def add(commands: Any) -> None:
+    """Add the command to the parser's."""
+    text = "find the k best networks, and how sure each arc is"
+    parser = options.add_command(commands, "kbest", text, EPILOG, run)
+    parser.add_argument(
+        "data",
+        metavar="INPUT",
+        help="a CSV file (or .csv.gz), - for standard input, or local scores (.jkl .jaa .scores .pss)",
+    )
+    parser.add_argument(
+        "-k", metavar="K", type=options.whole, help=f"how many networks (default: {K}, or all that are within a factor)"
+    )
+    parser.add_argument(
+        "--within-factor",
+        metavar="F",
+        type=_factor,
+        help="networks whose probability is at least that of the best divided by F, 1 or more",
+    )
+    parser.add_argument(
+        "--classes", action="store_true", help="the best Markov equivalence classes, each by one of its networks"
+    )
+    parser.add_argument(
+        "--run-dir", metavar="DIR", type=Path, help="where to write (default: INPUT's name with .run, here)"
+    )
+    parser.add_argument("--overwrite", action="store_true", help="replace the run in an existing run directory")
+    options.add_scratch(parser, "the run directory")
+    options.add_claim(parser)
+    options.add_budgets(
+        parser,
+        threads="the processors this process may use",
+        memory="three quarters of what is free",
+        disk="nine tenths of what is free on the disk that they are on",
+    )
+    options.add_time_limit(parser, "default: never")
+    options.add_method(parser)
+    options.add_data(parser)
+    options.add_output(parser, json=True)
+
+
+def run(given: argparse.Namespace) -> int:
+    """Find the networks, write and print them; the exit code."""
+    from extbnsl.run import directory as directory_module
+    from extbnsl.solver.place import Place
+
+    scope = _scope(given)
+    source = "stdin" if is_standard_input(given.data) else given.data
+    with (
+        Interrupts() as interrupts,
+        directory_module.create(given.run_dir, source, given.overwrite, given.scratch_dir) as run,
+    ):
+        if given.run_dir is None:
+            run.warnings += session.stopped_before(run.path, given.data)
+        budgets = options.budgets_of(given)
+        problem, budgets = read_problem(given.data, options.data_options(given), budgets, given.quiet)
+        place = Place(run.path, given.scratch_dir, remember=options.remembered(given))
+        asked = session.Asked(options.claim_of(given), options.methods_of(given), budgets, place, scope)
+        telling = session.Telling(given.quiet, given.json, budgets.spent, given.print)
+        return session.solve_in(run, problem, asked, interrupts, telling)
+
+
+def _scope(given: argparse.Namespace) -> Scope:
+    """Which networks are asked for; InputError for none, and for a factor that is none."""
+    k = K if given.k is None and given.within_factor is None else given.k
+    if k == 0:
+        raise InputError("-k: 0 networks are none; give 1 or more.")
+    scope = Scope(k, given.within_factor, given.classes)
+    scope.check()
+    return scope
+
+
+def _factor(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number; give 1 or more") from None

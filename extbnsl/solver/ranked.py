@@ -1,0 +1,63 @@
+"""The result of a search for the k best networks, from that of the best and what is found of the others."""
+
+import math
+from dataclasses import fields
+
+import numpy as np
+
+from extbnsl.kbest.classes import class_keys, numbered
+from extbnsl.kbest.networks import Networks
+from extbnsl.kbest.ranking import arc_probabilities, family_probabilities, parents_of, probabilities, ranks
+from extbnsl.kbest.scope import Scope
+from extbnsl.kernels.varsets import pack, sizes
+from extbnsl.results.ranked import KBestResult, RankedNetworks
+from extbnsl.results.result import Result
+from extbnsl.solver.ranking import Found
+
+
+def ranked_result(result: Result, found: Found | None, scope: Scope) -> KBestResult:
+    """The networks with their ranks, classes and probabilities; the first is that of the result. Without any that are
+    found, the network of the result alone, of which it is not known whether it is the best."""
+    found = found or _alone(result)
+    networks = _in_order(found)
+    classes = numbered(class_keys(parents_of(networks, found.parents)))
+    if scope.classes:
+        first = np.unique(classes, return_index=True)[1]
+        networks, classes = Networks(networks.rows[first], networks.costs[first]), classes[first]
+    networks, classes = Networks(networks.rows[: scope.k], networks.costs[: scope.k]), classes[: scope.k]
+    likely = probabilities(networks.costs)
+    families = family_probabilities(networks, [costs.size for costs in found.costs], likely)
+    ranked = RankedNetworks(
+        result.network.names,
+        found.parents,
+        networks.rows,
+        networks.costs,
+        ranks(networks.costs),
+        classes + 1,
+        likely,
+    )
+    own = {field.name: getattr(result, field.name) for field in fields(Result)}
+    own |= {"network": ranked[0].network, "order": ranked[0].network.order()}
+    within = found.within if found.within >= 0.0 else None
+    return KBestResult(**own, networks=ranked, within=within, arcs=arc_probabilities(found.parents, families))
+
+
+def _alone(result: Result) -> Found:
+    n = len(result.network.names)
+    parents = tuple(pack(own, n)[None, :] for own in result.network.parents)
+    networks = Networks(np.zeros((1, n), np.int32), np.array([result.cost]))
+    return Found(parents, (np.zeros(1),) * n, networks, -math.inf)
+
+
+def _in_order(found: Found) -> Networks:
+    """The networks with their costs added up in the order of the variables, so that equal ones are equal; of those that
+    cost the same the ones with the fewest arcs first."""
+    networks = found.networks
+    if networks.costs.size == 1:
+        return networks
+    costs, arcs = np.zeros(networks.costs.size), np.zeros(networks.costs.size, np.int64)
+    for x, (varsets, own) in enumerate(zip(found.parents, found.costs, strict=True)):
+        costs += own[networks.rows[:, x]]
+        arcs += sizes(varsets)[networks.rows[:, x]]
+    order = np.lexsort((arcs, costs))
+    return Networks(networks.rows[order], costs[order])

@@ -1,0 +1,274 @@
+"""A search for the k best networks that is killed or stopped at any moment: it goes on from its last commit, and finds
+what an undisturbed one finds."""
+
+import json
+import math
+import os
+import random
+
+import numpy as np
+import pytest
+from cases import dataset_of, random_dataset, random_families, scores_of
+from disk import Killed
+from survival import SharedDisk, arrays
+
+import extbnsl.proof.commits
+from extbnsl.claims import OPTIMAL
+from extbnsl.errors import BudgetError, RunDirectoryError
+from extbnsl.events import Committed, Warned
+from extbnsl.files import manifest as manifests
+from extbnsl.files.names import MANIFEST
+from extbnsl.kbest import below
+from extbnsl.kbest.scope import Scope
+from extbnsl.machine.budgets import Budgets
+from extbnsl.solver import k_best
+from extbnsl.solver.k_best import k_best_networks
+from extbnsl.solver.place import Place
+from extbnsl.solver.states import read_state
+
+BEST = Scope(k=60)
+WAYS = {"walks": {"CHUNK": 10, "STEPS": 100}, "choices": {"MOST_EDGES": -1.0}}
+
+
+def patched(patch, way):
+    """A commit at every chance, no waiting for the disk, counting twice and networks several times."""
+    patch.setattr(extbnsl.proof.commits, "COMMIT_SECONDS", -1.0)
+    patch.setattr(extbnsl.proof.commits, "COMMIT_SHARE", math.inf)
+    patch.setattr(os, "fsync", lambda descriptor: None)
+    patch.setattr(k_best, "COUNTED", 2.0)
+    for name, value in WAYS[way].items():
+        patch.setattr(below, name, value)
+
+
+@pytest.fixture(scope="module", params=WAYS)
+def way(request):
+    return request.param
+
+
+@pytest.fixture(autouse=True)
+def _often(monkeypatch, way):
+    patched(monkeypatch, way)
+
+
+@pytest.fixture(scope="module")
+def dataset():
+    """Components of three and two variables."""
+    rng = np.random.default_rng(4)
+    codes = [random_dataset(rng, n, 60, largest_arity=3).codes for n in (3, 2)]
+    return dataset_of(np.hstack(codes))
+
+
+def session(folder, problem, scope=BEST, **how):
+    """Go on from the checkpoint in `folder`, or begin if there is none."""
+    resume = read_state(folder) if (folder / MANIFEST).exists() else None
+    budgets = Budgets(threads=1, memory=1 << 30)
+    return k_best_networks(problem, scope, budgets=budgets, place=Place(folder, resume=resume), **how)
+
+
+def state(folder):
+    return json.loads((folder / MANIFEST).read_text())["state"]
+
+
+def outcome(result):
+    """What must be the same however often the run was interrupted."""
+    found = result.networks
+    ranked = [(one.cost, one.rank, one.probability, one.equivalence_class, one.network.parents) for one in found]
+    return result.status, result.cost, result.lower_bound, result.within, ranked, result.arcs.tolist()
+
+
+@pytest.fixture(scope="module")
+def undisturbed(dataset, way, tmp_path_factory):
+    """The outcome, how often it writes, and the phases, of a run that nothing happens to."""
+    disk, phases = SharedDisk(tmp_path_factory.mktemp("undisturbed")), set()
+
+    def look(event):
+        if isinstance(event, Committed):
+            phases.add(state(disk.root)["phase"])
+
+    with pytest.MonkeyPatch.context() as patch, disk.watch():
+        patched(patch, way)
+        result = session(disk.root, dataset, observer=look)
+    assert result.status == OPTIMAL
+    assert len(result.networks) == BEST.k
+    assert not arrays(disk.root)
+    assert state(disk.root)["phase"] == "done"
+    assert phases == {"start", "counting", "scores", "networks"}
+    return outcome(result), disk.calls
+
+
+def assert_ends_well(folder, dataset, whole):
+    assert outcome(session(folder, dataset)) == whole
+    assert not arrays(folder)
+    assert state(folder)["phase"] == "done"
+
+
+@pytest.mark.parametrize("after", [False, True])
+@pytest.mark.parametrize("kills", [8, pytest.param(300, marks=pytest.mark.slow)])
+def test_killed_at_any_call(dataset, undisturbed, tmp_path, after, kills):
+    whole, calls = undisturbed
+    for call in range(1, calls + 1, max(1, calls // kills)):
+        disk = SharedDisk(tmp_path / str(call))
+        disk.root.mkdir()
+        with pytest.raises(Killed), disk.crash_at(call, after):
+            session(disk.root, dataset)
+        assert_ends_well(disk.root, dataset, whole)
+
+
+@pytest.mark.parametrize("losses", [8, pytest.param(300, marks=pytest.mark.slow)])
+def test_power_lost_at_any_call(dataset, undisturbed, tmp_path, losses):
+    whole, calls = undisturbed
+    rng = random.Random(losses)
+    for call in range(2, calls + 1, max(1, calls // losses)):
+        disk = SharedDisk(tmp_path / str(call))
+        disk.root.mkdir()
+        with pytest.raises(Killed), disk.crash_at(call):
+            session(disk.root, dataset)
+        disk.lose_power(rng)
+        assert_ends_well(disk.root, dataset, whole)
+
+
+def test_killed_again_and_again(dataset, undisturbed, tmp_path):
+    """Each process lives for three commits: it gets further, and ends."""
+
+    def third():
+        seen = []
+
+        def observe(event):
+            if isinstance(event, Committed):
+                seen.append(event)
+                if len(seen) == 3:
+                    raise Killed
+
+        return observe
+
+    for _ in range(undisturbed[1]):
+        try:
+            result = session(tmp_path, dataset, observer=third())
+        except Killed:
+            continue
+        break
+    assert outcome(result) == undisturbed[0]
+
+
+@pytest.mark.parametrize("checks", [1, 5, 20, 60])
+def test_stopped_and_resumed(dataset, undisturbed, tmp_path, checks):
+    asked = []
+    first = session(tmp_path, dataset, stop=lambda: asked.append(0) or ("interrupted" if len(asked) > checks else None))
+    assert first.status == "interrupted"
+    assert state(tmp_path)["status"] == "interrupted"
+    assert first.networks[0].cost == pytest.approx(first.cost)
+    assert first.lower_bound <= undisturbed[0][1] <= first.cost + 1e-9
+    assert_ends_well(tmp_path, dataset, undisturbed[0])
+
+
+def test_counting_that_goes_further_does_not_lose_what_was_found(dataset, undisturbed, tmp_path):
+    """A stop in a second session while more families are counted leaves the networks of the first."""
+    told = []
+
+    def kill(event):
+        told.append(event)
+        if isinstance(event, Committed) and state(tmp_path)["found"] and state(tmp_path)["phase"] == "counting":
+            raise Killed
+
+    with pytest.raises(Killed):
+        session(tmp_path, dataset, observer=kill)
+    known = state(tmp_path)
+    assert known["scores"] is None
+    second = session(tmp_path, dataset, stop=lambda: "interrupted")
+    assert second.status == "interrupted"
+    assert second.within == known["found"]["within"]
+    assert second.cost == pytest.approx(undisturbed[0][1])
+    assert second.lower_bound == pytest.approx(undisturbed[0][1])
+    whole = [one[0] for one in undisturbed[0][4]]
+    assert [one.cost for one in second.networks] == pytest.approx(whole[: len(second.networks)])
+    assert_ends_well(tmp_path, dataset, undisturbed[0])
+
+
+@pytest.mark.parametrize("scope", [Scope(within_factor=50.0), Scope(k=30, classes=True)])
+def test_local_scores_and_other_scopes_survive_too(tmp_path, scope):
+    scores = scores_of(random_families(np.random.default_rng(5), 5))
+    for name in ("whole", "killed"):
+        (tmp_path / name).mkdir()
+    watched = SharedDisk(tmp_path / "whole")
+    with watched.watch():
+        whole = session(watched.root, scores, scope)
+    for call in range(1, watched.calls, max(1, watched.calls // 5)):
+        disk = SharedDisk(tmp_path / f"killed/{call}")
+        disk.root.mkdir()
+        with pytest.raises(Killed), disk.crash_at(call):
+            session(disk.root, scores, scope)
+        assert outcome(session(disk.root, scores, scope)) == outcome(whole)
+        assert not arrays(disk.root)
+
+
+def test_other_scopes_are_refused(dataset, tmp_path):
+    session(tmp_path, dataset, stop=lambda: "interrupted")
+    with pytest.raises(RunDirectoryError, match="k = 60, not 7"):
+        session(tmp_path, dataset, Scope(k=7))
+
+
+def test_a_full_disk_stops_the_run_and_room_lets_it_go_on(dataset, undisturbed, tmp_path, monkeypatch):
+    written, write = [], extbnsl.files.store.write_arrays
+
+    def full(*given, **how):
+        written.append(given)
+        if len(written) > 6:
+            raise BudgetError("The disk is full.")
+        return write(*given, **how)
+
+    told = []
+    with monkeypatch.context() as patch:
+        patch.setattr(extbnsl.files.store, "write_arrays", full)
+        first = session(tmp_path, dataset, observer=told.append)
+    assert first.status == "disk_limit"
+    assert [event.message for event in told if isinstance(event, Warned)] == [
+        "The disk is full. What was done since the last checkpoint is lost."
+    ]
+    assert_ends_well(tmp_path, dataset, undisturbed[0])
+
+
+def test_too_little_memory_stops_the_run_and_more_lets_it_go_on(dataset, undisturbed, tmp_path, monkeypatch):
+    rounds, networks_below = [], k_best.networks_below
+
+    def short(*given):
+        rounds.append(networks_below(*given))
+        if len(rounds) == 2:
+            raise MemoryError
+        return rounds[-1]
+
+    with monkeypatch.context() as patch:
+        patch.setattr(k_best, "networks_below", short)
+        first = session(tmp_path, dataset)
+    assert first.status == "memory_limit"
+    assert len(first.networks) < BEST.k
+    assert_ends_well(tmp_path, dataset, undisturbed[0])
+
+
+def rewritten(folder, change):
+    """Let a forger who can seal a manifest change the state and the arrays of the ledger."""
+    manifest = read_state(folder)
+    (folder / MANIFEST).unlink()
+    known = {**manifest.state}
+    change(known)
+    store = extbnsl.files.store.Store(folder, 1 << 30)
+    store.add(manifest.files, synchronised=True)
+    manifests.commit(folder, store, manifests.Manifest(known, manifest.files, None))
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "place"),
+    [
+        ("kind", "kworst", "state.kind"),
+        ("scope", {"k": 0, "within_factor": None, "classes": False}, "state.scope.k"),
+        ("phase", "orders", "state.phase"),
+        ("found", {"within": 1.0}, "state.found"),
+        ("ledger", {"../../etc": "ranking-1.h5"}, "state.files"),
+        ("ledger", {"x": 3}, "state.ledger.x"),
+        ("slack", "much", "state.slack"),
+    ],
+)
+def test_a_state_that_no_run_writes_is_refused(dataset, tmp_path, key, value, place):
+    session(tmp_path, dataset, stop=lambda: "interrupted")
+    rewritten(tmp_path, lambda known: known.update({key: value}))
+    with pytest.raises(RunDirectoryError, match=f"at {place!r}"):
+        read_state(tmp_path)
