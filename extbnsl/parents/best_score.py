@@ -22,11 +22,11 @@ class ByteTables(NamedTuple):
     """BestScore of every child, ready for kernels; c children over varsets of w words.
 
     costs (m,) float64 and first (c + 1,) int64: the costs of child X are costs[first[X]:first[X + 1]], ascending.
-    bits (t,) uint64: word i of the bitset of child X for value v of its block b is bits[start[X] + (i * B + b) * 256 +
-    v] with B blocks, i < width[X]: the first words, which answer most queries, lie together. Block b stands for byte
-    byte[block_first[X] + b] of the varset; only bytes in which the child
-    has parents get a block. Memory: 8 bytes * 256 * blocks * width per child. members (m, 8 w) uint8: the parent sets
-    themselves, byte by byte, in the order of `costs`.
+    bits (t,) uint64: word i of the bitset of child X for value v of its block b is bits[start[X] + (b * 256 + v) *
+    width[X] + i]: a query reads from a few places on, one word after the other. Block b stands for byte
+    byte[block_first[X] + b] of the varset; only bytes in which the child has parents get a block. Memory: 8 bytes * 256
+    * blocks * width per child. members (m, 8 w) uint8: the parent sets themselves, byte by byte, in the order of
+    `costs`.
     """
 
     costs: NDArray[np.float64]
@@ -53,7 +53,7 @@ def byte_tables(
     start = np.concatenate(([0], np.cumsum(sizes)[:-1])).astype(np.int64)
     bits = np.zeros(int(sizes.sum()), dtype=np.uint64)
     for child, (column, own) in enumerate(zip(columns, used, strict=True)):
-        blocks = bits[start[child] : start[child] + sizes[child]].reshape(width[child], own.size, 256)
+        blocks = bits[start[child] : start[child] + sizes[child]].reshape(own.size, 256, width[child])
         _fill_blocks(np.ascontiguousarray(column[:, own]), blocks)
     return ByteTables(
         costs=np.concatenate(costs) if costs else np.zeros(0),
@@ -111,22 +111,21 @@ def as_bytes(varsets: NDArray[np.uint64]) -> NDArray[np.uint8]:
 
 @njit
 def _fill_blocks(column, blocks):
-    """blocks[:, b, value] = bitset of the rows j with column[j, b] inside `value`: set once, spread to supersets."""
-    for b in range(blocks.shape[1]):
+    """blocks[b, value] = bitset of the rows j with column[j, b] inside `value`: set once, spread to supersets."""
+    for b in range(blocks.shape[0]):
         for j in range(column.shape[0]):
-            blocks[j >> 6, b, column[j, b]] |= u64(1) << u64(j & 63)
-        for w in range(blocks.shape[0]):
-            for bit in range(8):
-                for value in range(256):
-                    if not (value >> bit) & 1:
-                        blocks[w, b, value | (1 << bit)] |= blocks[w, b, value]
+            blocks[b, column[j, b], j >> 6] |= u64(1) << u64(j & 63)
+        for bit in range(8):
+            for value in range(256):
+                if not (value >> bit) & 1:
+                    for w in range(blocks.shape[2]):
+                        blocks[b, value | (1 << bit), w] |= blocks[b, value, w]
 
 
 @inlined
-def block_row(child, word, block, value, tables):
-    """Where `bits` has this word of a child's bitset for this value of one of its blocks."""
-    blocks = tables.block_first[child + 1] - tables.block_first[child]
-    return tables.start[child] + ((word * blocks + block) << 8) + value
+def block_row(child, block, value, tables):
+    """Where `bits` has the first word of a child's bitset for this value of one of its blocks."""
+    return tables.start[child] + ((block << 8) + value) * tables.width[child]
 
 
 @inner
@@ -147,11 +146,11 @@ def first_inside(child, varset, begin, end, tables, rows):
     origin = block_first[child]
     blocks = block_first[child + 1] - origin
     for b in range(blocks):
-        rows[b] = tables.start[child] + (b << 8) + np.int64(varset[tables.byte[origin + b]])
+        rows[b] = block_row(child, b, np.int64(varset[tables.byte[origin + b]]), tables)
     for word in range(begin, min(end, tables.width[child])):
         left = ~u64(0)
         for b in range(blocks):
-            left &= bits[rows[b] + word * (blocks << 8)]
+            left &= bits[rows[b] + word]
         if left:
             found = (word << 6) + np.int64(lowest(left))
             # a child without blocks has the empty parent set alone: all ones stand for its one bit
@@ -194,10 +193,11 @@ def new_shared_words(tables, low_bits):
 
 
 @inner
-def above_low_bytes(varset, row, low_bytes, blocks, bits):
-    """The word at `row` of a bitset of parent sets, those with no member outside `varset` in the bytes above the low
-    ones, by tables with so many blocks for each child."""
+def above_low_bytes(varset, word, low_bytes, blocks, own):
+    """A word of a child's bitset: the parent sets with no member outside `varset` in the bytes above the low ones; own:
+    the tables' bits, where the child has its first row, and its width; with so many blocks for each child."""
+    bits, start, width = own
     left = ~u64(0)
     for b in range(low_bytes, blocks):
-        left &= bits[row + (u64(b) << u64(8)) + ((varset >> u64(b << 3)) & u64(255))]
+        left &= bits[start + ((u64(b) << u64(8)) + ((varset >> u64(b << 3)) & u64(255))) * width + word]
     return left

@@ -39,7 +39,7 @@ def _generate(t, targets, sources, tables, shared, rules, scratch):
     best, leaf, occupied, blocks = scratch.open_list
     if tables is not None:
         costs, first, bits, start, width = tables.costs, tables.first, tables.bits, tables.start, tables.width
-        words, made, low_bytes, stride = shared.words, shared.made, shared.low_bytes, u64(shared.blocks << 8)
+        words, made, low_bytes = shared.words, shared.made, shared.low_bytes
     two = u64(rules.low_bits > 8)  # a single low byte is looked up twice
     high = targets.highs[t] << u64(rules.low_bits)
     fine, at_fine, finest, cut = fine_part(high, rules.low_bits, rules.groups)
@@ -72,18 +72,18 @@ def _generate(t, targets, sources, tables, shared, rules, scratch):
                     if tables is None:
                         cost = rows[i, x - popcount((above | low) & (bit - u64(1)))]
                     else:
-                        row = u64(start[x])
+                        own = bits, u64(start[x]), u64(width[x])
+                        row, row2 = own[1] + byte * own[2], own[1] + byte2 * own[2]
                         word = u64(0)
-                        while word < u64(width[x]) and costs[u64(first[x]) + (word << u64(6))] < most:
+                        while word < own[2] and costs[u64(first[x]) + (word << u64(6))] < most:
                             if word == made[x]:
-                                words[x, word] = above_low_bytes(above, row, low_bytes, shared.blocks, bits)
+                                words[x, word] = above_low_bytes(above, word, low_bytes, shared.blocks, own)
                                 made[x] += u64(1)
-                            left = words[x, word] & bits[row + byte] & bits[row + byte2]
+                            left = words[x, word] & bits[row + word] & bits[row2 + word]
                             if left:
                                 cost = costs[u64(first[x]) + (word << u64(6)) + lowest(left)]
                                 break
                             word += u64(1)
-                            row += stride
                     if cost < most:
                         cost += g[i]
                         flag = u64(1) << (to & u64(63))

@@ -340,7 +340,6 @@ def drop_hopeless(first, last, size, children, places, rules, tables, alive):
         base = tables.first[c]
         blocks = block_first[c + 1] - block_first[c]
         low_block = blocks > 0 and byte[block_first[c]] == 0
-        start = block_row(c, np.int64(0), np.int64(0), np.int64(0), tables)
         high = -1
         ready = 0
         for p in range(first_of[x], first_of[x + 1]):
@@ -349,14 +348,14 @@ def drop_hopeless(first, last, size, children, places, rules, tables, alive):
             if high_of[i] != high:
                 high = high_of[i]
                 ready = 0
-            row = start + np.int64(varsets[i, 0] & u64(255))
+            row = block_row(c, np.int64(0), np.int64(varsets[i, 0] & u64(255)), tables)
             for word in range(w):
                 if costs[base + (word << 6)] > bound:
                     break
                 if word == ready:
                     kept[word] = _inside_high_bytes(c, varsets[i], word, low_block, tables)
                     ready += 1
-                left = kept[word] & bits[row + word * (blocks << 8)] if low_block else kept[word]
+                left = kept[word] & bits[row + word] if low_block else kept[word]
                 if left:
                     if costs[base + (word << 6) + np.int64(lowest(left))] <= bound:
                         alive[rows[i], x >> 6] ^= u64(1) << u64(x & 63)
@@ -421,12 +420,11 @@ def _written_out(first, last, size, places, arities, binomials, alive):
 def _inside_high_bytes(c, varset, word, low_block, tables):
     """One word of a child's bitset of parent sets with no member outside `varset`, its low byte left out of account."""
     bits, byte, first = tables.bits, tables.byte, tables.block_first[c]
-    row = block_row(c, word, np.int64(0), np.int64(0), tables)
     left = ~u64(0)
     for b in range(1 if low_block else 0, tables.block_first[c + 1] - first):
         at = byte[first + b]
         value = np.int64((varset[at >> 3] >> u64((at & 7) << 3)) & u64(255))
-        left &= bits[row + (b << 8) + value]
+        left &= bits[block_row(c, b, value, tables) + word]
     return left
 
 
