@@ -148,7 +148,7 @@ def numbers_in(whole: Component, part: Component) -> list[NDArray[np.int32]]:
     position = np.full(whole.size, -1, np.int64)
     position[list(part.variables)] = np.arange(part.size)
     return [
-        _numbers((varsets, costs), (renumber(whole.parents[child], position, part.size), whole.costs[child]))
+        _numbers((varsets, costs), (whole.parents[child], whole.costs[child]), position, part.size)
         for child, varsets, costs in zip(part.variables, part.parents, part.costs, strict=True)
     ]
 
@@ -156,8 +156,20 @@ def numbers_in(whole: Component, part: Component) -> list[NDArray[np.int32]]:
 Families = tuple[NDArray[np.uint64], NDArray[np.float64]]  # of one child: varsets (m, w), costs (m,)
 
 
-def _numbers(asked: Families, known: Families) -> NDArray[np.int32]:
-    """Where the families that are asked for are among those that are known: int32."""
+def _numbers(asked: Families, known: Families, position: NDArray[np.int64], size: int) -> NDArray[np.int32]:
+    """Where the families that are asked for are among those that are known, whose parents have these positions among
+    `size` variables: int32. Most costs there are once; where not, the parents tell. O(m log m)."""
+    found = np.searchsorted(known[1], asked[1]).astype(np.int32)
+    several = np.searchsorted(known[1], asked[1], side="right") - found > 1
+    if several.any():
+        others = np.flatnonzero(np.isin(known[1], asked[1][several]))
+        tied = renumber(known[0][others], position, size), known[1][others]
+        found[several] = others[_among((asked[0][several], asked[1][several]), tied)]
+    return found
+
+
+def _among(asked: Families, known: Families) -> NDArray[np.int32]:
+    """Where the families that are asked for are among those that are known, of which several may cost the same."""
     keys = np.concatenate([np.column_stack((costs.view(np.uint64), varsets)) for varsets, costs in (asked, known)])
     groups = np.unique(keys, axis=0, return_inverse=True)[1].ravel()
     own, others = groups[: asked[1].size], groups[asked[1].size :]

@@ -51,7 +51,7 @@ from extbnsl.solver.states import K_BEST
 
 ALL = Methods(path_extension=False, ancestral=False)  # that keep every network
 KEEPS_ONE = ("path_extension", "ancestral")
-COUNTED = 8.0  # nats of slack of the families that are counted at first: little more work than those without
+COUNTED = 12.0  # nats of slack of the families that are counted at first: little more work than those without
 SHARE_OF_GAP = 0.02
 FURTHER = 1.5  # by which it grows when that is not enough
 
