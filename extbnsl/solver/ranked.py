@@ -10,7 +10,7 @@ from extbnsl.kbest.networks import Networks
 from extbnsl.kbest.ranking import arc_probabilities, family_probabilities, parents_of, probabilities, ranks
 from extbnsl.kbest.scope import Scope
 from extbnsl.kernels.varsets import pack, sizes
-from extbnsl.results.ranked import KBestResult, RankedNetworks
+from extbnsl.results.ranked import CostedNetwork, KBestResult, RankedNetworks, network_of
 from extbnsl.results.result import Result
 from extbnsl.solver.ranking import Found
 
@@ -40,6 +40,19 @@ def ranked_result(result: Result, found: Found | None, scope: Scope) -> KBestRes
     own |= {"network": ranked[0].network, "order": ranked[0].network.order()}
     within = found.within if found.within >= 0.0 else None
     return KBestResult(**own, networks=ranked, within=within, arcs=arc_probabilities(found.parents, families))
+
+
+def costed_networks(found: Found, names: tuple[str, ...]) -> list[CostedNetwork]:
+    """The networks, best first, without the last ones that may not be all that cost the same."""
+    networks = _in_order(found)
+    ranked = ranks(networks.costs)
+    certain = ranked.size if found.within == math.inf else int(np.searchsorted(ranked, ranked[-1]))
+    return [
+        CostedNetwork(rank, cost, network_of(names, found.parents, row))
+        for rank, cost, row in zip(
+            ranked[:certain].tolist(), networks.costs[:certain].tolist(), networks.rows[:certain], strict=True
+        )
+    ]
 
 
 def _alone(result: Result) -> Found:

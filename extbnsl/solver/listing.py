@@ -1,0 +1,193 @@
+"""All networks within a slack, and within more, until there are as many as are asked for; the standing follows."""
+
+import math
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+
+from extbnsl.bounds.ascent import find_multipliers, multipliers_bytes
+from extbnsl.bounds.multipliers import families_of
+from extbnsl.claims import Claim, tolerance
+from extbnsl.data import Dataset
+from extbnsl.figures import in_full
+from extbnsl.kbest.below import Work, networks_below
+from extbnsl.kbest.classes import class_keys, numbered
+from extbnsl.kbest.constants import with_constants
+from extbnsl.kbest.networks import Networks
+from extbnsl.kbest.ranking import parents_of
+from extbnsl.kbest.scope import Scope
+from extbnsl.kbest.slack import FIRST, next_slack
+from extbnsl.machine.workers import Stopped
+from extbnsl.parents.components import Component
+from extbnsl.parents.exhaustive.state import Enumeration
+from extbnsl.parents.exhaustive.surviving import Survivors, surviving_families
+from extbnsl.parents.pruning import prune
+from extbnsl.proof.commits import commit_if_due, commit_or_stop
+from extbnsl.proof.context import Context
+from extbnsl.scores.local import LocalScores
+from extbnsl.solver.families import VARSETS, given_scores
+from extbnsl.solver.ranking import Counted, Found, Ranking, RankingCommits, found_arrays, found_of
+from extbnsl.solver.ranking_document import FOUND
+
+COUNTED = 12.0  # nats of slack of the families that are counted at first: little more work than those without
+SHARE_OF_GAP = 0.02
+FURTHER = 1.5  # by which it grows when that is not enough
+
+
+@dataclass(frozen=True)
+class Search:
+    """What is asked of which problem, and what the steps share."""
+
+    problem: Dataset | LocalScores
+    scope: Scope
+    claim: Claim
+    context: Context
+    commits: RankingCommits
+
+    @property
+    def standing(self) -> Ranking:
+        """What is known so far."""
+        return self.commits.standing
+
+
+def counted_families(search: Search) -> Counted:
+    """The families that are looked at first: those of the standing, or as far as they can be counted."""
+    standing = search.standing
+    return standing.counted or _counted(search, standing.slack or _first_counted(search.scope))
+
+
+def _first_counted(scope: Scope) -> float:
+    return COUNTED if scope.slack is None else scope.slack
+
+
+def begin_listing(search: Search, scores: LocalScores, upper: float) -> None:
+    """Let the standing have what a network costs, and the first slack."""
+    slack = search.scope.slack
+    search.standing.upper_bound = upper
+    search.standing.next_slack = _first_slack(scores, upper, search.context) if slack is None else slack
+    commit_if_due(search.commits)
+
+
+def _first_slack(scores: LocalScores, upper: float, context: Context) -> float:
+    """The first guess: more where the bounds leave a gap beside which it makes no difference to the search."""
+    families = families_of(scores.parents, scores.costs)
+    if multipliers_bytes(scores.costs, scores.variables, context.workers.threads) > context.memory_left:
+        return FIRST
+    bound = find_multipliers(families, None, 0, context.methods.seed, context.workers).root
+    return min(COUNTED, max(FIRST, SHARE_OF_GAP * (upper - bound)))
+
+
+def list_networks(search: Search) -> None:
+    """Find the best networks within ever more slack, until it is enough; the standing gets them. Raises Stopped."""
+    scope, standing = search.scope, search.standing
+    while standing.found is None or not _enough(scope, standing.found):
+        slack, counted = standing.next_slack, standing.counted
+        assert slack is not None, "there is a guess"
+        assert counted is not None, "there are families"
+        if slack > counted.slack:
+            counted = _counted_further(search, max(slack, FURTHER * counted.slack))
+        found = _within(search, counted, slack)
+        costs = found.networks.costs
+        standing.found, standing.upper_bound = found, min(standing.upper_bound, float(costs[0]))
+        standing.lower_bound = standing.upper_bound - tolerance(standing.upper_bound)
+        if scope.k is not None and not _enough(scope, found):
+            standing.next_slack = next_slack(slack, costs - costs[0], scope.k)
+        standing.ledger.keep(FOUND, partial(found_arrays, found))
+
+
+def _enough(scope: Scope, found: Found) -> bool:
+    """Whether that is all that is asked for."""
+    return scope.slack is not None or found.within == math.inf or _many(scope, found) >= (scope.k or 0)
+
+
+def _many(scope: Scope, found: Found) -> int:
+    """How many there are of what is asked for."""
+    if not scope.classes:
+        return found.networks.costs.size
+    return int(numbered(class_keys(parents_of(found.networks, found.parents))).max()) + 1
+
+
+def _within(search: Search, counted: Counted, slack: float) -> Found:
+    """The networks that cost at most `slack` nats more than the optimum, or the cheapest of them; all there are, if all
+    families are within the slack.
+
+    The families are those within the slack of their best subsets. The limit is that above a network that may not be
+    the best; what is found between the two limits may not be all there is.
+    """
+    scope, problem, upper = search.scope, search.problem, search.standing.upper_bound
+    with search.context.stages.stage("networks", f"that cost up to {slack:.3g} nats more than the best") as summary:
+        wide = slack + 2.0 * tolerance(upper)
+        scores = counted.scores if slack == counted.slack else prune(counted.scores, wide)
+        if isinstance(problem, Dataset):
+            scores = with_constants(scores, problem, wide, scope.k)
+        limit, within = upper + wide, slack
+        if scope.slack is None and scores.families == _families_in_all(search):
+            limit, wide, within = math.fsum(float(costs[-1]) for costs in scores.costs) + 1.0, math.inf, math.inf
+        whole = Component(tuple(range(scores.variables)), scores.parents, scores.costs, wide)
+        work = Work(search.context, None if scope.classes else scope.k, search.standing.ledger)
+        networks = networks_below(whole, limit, work)
+        kept = int(np.searchsorted(networks.costs, networks.costs[0] + within + tolerance(upper), side="right"))
+        summary.append(f"{in_full(kept, 'network')} of {in_full(scores.families, 'parent set')}")
+    return found_of(scores, Networks(networks.rows[:kept], networks.costs[:kept]), within)
+
+
+def _families_in_all(search: Search) -> int:
+    """How many families there are, whatever they cost."""
+    problem = search.problem
+    if isinstance(problem, LocalScores):
+        return given_scores(problem, search.claim).families
+    n, most = problem.variables, search.claim.max_parents
+    return n * sum(math.comb(n - 1, size) for size in range(n if most is None else min(n, most + 1)))
+
+
+def _counted_further(search: Search, slack: float) -> Counted:
+    """The families within more slack than those that the standing has, which it gives up for them."""
+    search.standing.counted, search.standing.scores = None, ()
+    counted = _counted(search, slack)
+    if counted.stopped is not None:
+        raise Stopped(counted.stopped)
+    return counted
+
+
+def _counted(search: Search, slack: float) -> Counted:
+    """The families that cost at most `slack` nats more than the best of their subsets, of the variables that vary; the
+    standing gets them if they are complete."""
+    problem, standing = search.problem, search.standing
+    if isinstance(problem, LocalScores):
+        scores = given_scores(problem, search.claim)
+        standing.counted = Counted(scores, np.array([costs[0] for costs in scores.costs]), None, 0, math.inf)
+        return standing.counted
+    standing.slack = slack
+    detail = f"{in_full(problem.variables, 'variable')}, {in_full(problem.records, 'record')}"
+    with search.context.stages.stage("scores", detail) as summary:
+        found = _survivors(problem, slack, search)
+        kept = in_full(found.scores.families, "parent set")
+        summary.append(f"{kept} kept, of {in_full(found.varsets, *VARSETS)} counted")
+    counted = Counted(found.scores, found.least, found.stopped, found.varsets, slack)
+    if counted.stopped is None:
+        held = standing.counting
+        standing.counted, standing.counting, standing.enumeration = counted, None, None
+        try:
+            if held is None:
+                commit_if_due(search.commits)
+            else:
+                commit_or_stop(search.commits)  # the search is to have the room that the files of counting take
+        except Stopped as stop:
+            return replace(counted, stopped=stop.reason)
+    return counted
+
+
+def _survivors(dataset: Dataset, slack: float, search: Search) -> Survivors:
+    """The families of the data within the slack; the standing follows."""
+    standing, context = search.standing, search.context
+
+    def on_progress(enumeration: Enumeration) -> None:
+        if not enumeration.done:
+            standing.enumeration = enumeration
+            commit_if_due(search.commits)
+
+    at_most = dataset.records * float(np.log(dataset.arities).sum())  # that the data cost without any arc
+    wide = slack + 3.0 * tolerance(at_most)
+    workers, shelf, observer = context.workers, context.shelf, context.observer
+    return surviving_families(dataset, search.claim, workers, shelf, observer, standing.enumeration, on_progress, wide)
