@@ -30,7 +30,7 @@ class KBestResult(Result):
     as many of the cheapest as were asked for; None if nothing is known of others. arcs (n, n) float64: the probability
     of each arc, parent by child, among the networks that were found. counted: how many networks there are within, where
     not all of them are listed; None if nobody counted. share: of the probability of all networks within, that of the
-    listed ones together. written: so many of the best have files of their own.
+    listed ones together. written: so many of the best have files of their own, and the best in any case.
     """
 
     networks: RankedNetworks | None = None
@@ -76,7 +76,7 @@ class KBestResult(Result):
             "networks": there,
             "listed": listed,
             "probability": None if there is None else self.share,
-            "written": min(self.written, listed),
+            "written": max(1, min(self.written, listed)),
         }
 
 
