@@ -5,6 +5,7 @@ import errno
 import os
 import stat
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TextIO
 
@@ -14,10 +15,17 @@ OUT_OF_MEMORY = "Out of memory; give a smaller --memory or --max-parents, or use
 
 
 def say(text: str) -> None:
-    """Print to standard output; if nobody reads it any more, or the terminal is gone, that is no failure."""
+    """Print to standard output, as `say_all`, and end the line."""
+    say_all((f"{text}\n",))
+
+
+def say_all(texts: Iterable[str]) -> None:
+    """Print texts to standard output; if nobody reads it any more, or the terminal is gone, that is no failure."""
     try:
         coding = sys.stdout.encoding or "utf-8"
-        print(text.encode(coding, "backslashreplace").decode(coding), flush=True)  # file names need not be Unicode
+        for text in texts:
+            sys.stdout.write(text.encode(coding, "backslashreplace").decode(coding))  # file names need not be Unicode
+        sys.stdout.flush()
     except OSError as error:
         from extbnsl.files.atomic import write_failure
 

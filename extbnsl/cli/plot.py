@@ -1,4 +1,4 @@
-"""`extbnsl plot`: draw what a run did, layer by layer."""
+"""`extbnsl plot`: draw what a run did, layer by layer, or the k best networks that it found."""
 
 import argparse
 from pathlib import Path
@@ -9,8 +9,9 @@ from extbnsl.cli.console import say_sentence
 
 EPILOG = """\
 Draws the log of a run as Figure 3 of Malone et al. 2011 does: for each layer
-the nodes generated and kept, and the memory and disk in use. Needs matplotlib:
-pip install 'extbnsl[plot]'.
+the nodes generated and kept, and the memory and disk in use. Of a run that has
+found the k best networks it draws their probabilities, best first, and what the
+first ones have together. Needs matplotlib: pip install 'extbnsl[plot]'.
 
 example:
   extbnsl plot wdbc.run -o wdbc.pdf
@@ -19,11 +20,21 @@ example:
 
 def add(commands: Any) -> None:
     """Add the command to the parser's."""
-    parser = options.add_command(commands, "plot", "draw nodes, memory and disk of each layer", EPILOG, run)
+    parser = options.add_command(
+        commands,
+        "plot",
+        "draw the layers of a search, or the k best networks",
+        EPILOG,
+        run,
+    )
     parser.set_defaults(compiles=False)
     options.add_run(parser)
     parser.add_argument(
-        "-o", "--output", metavar="FILE", type=Path, help="a .png, .svg or .pdf (default: layers.png in RUN)"
+        "-o",
+        "--output",
+        metavar="FILE",
+        type=Path,
+        help="a .png, .svg or .pdf (default: layers.png or ranks.png in RUN)",
     )
     parser.add_argument("--overwrite", action="store_true", help="replace FILE if it exists")
 
@@ -31,14 +42,19 @@ def add(commands: Any) -> None:
 def run(given: argparse.Namespace) -> int:
     """Write the drawing; the exit code."""
     from extbnsl.files.atomic import write_atomically
-    from extbnsl.files.names import DRAWING
-    from extbnsl.run.plot import draw, file_format, read_layers
+    from extbnsl.files.names import DRAWING, RANKS_DRAWING
+    from extbnsl.run.plot import draw, draw_ranks, file_format, has_ranks, read_layers, read_probabilities
     from extbnsl.run.remains import check_run
 
     check_run(given.run)
-    output = given.output or given.run / DRAWING
+    ranked = has_ranks(given.run)
+    output = given.output or given.run / (RANKS_DRAWING if ranked else DRAWING)
     kind = file_format(output)
     options.check_output(output, given.overwrite or given.output is None)
-    write_atomically(output, draw(read_layers(given.run), str(given.run), kind))
-    say_sentence(f"The layers of {given.run} are drawn in {output}.")
+    if ranked:
+        image, subject = draw_ranks(read_probabilities(given.run), str(given.run), kind), "networks"
+    else:
+        image, subject = draw(read_layers(given.run), str(given.run), kind), "layers"
+    write_atomically(output, image)
+    say_sentence(f"The {subject} of {given.run} are drawn in {output}.")
     return 0

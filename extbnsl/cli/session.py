@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from extbnsl.claims import INTERRUPTED
-from extbnsl.cli.console import OUT_OF_MEMORY, fault, fitted, say
+from extbnsl.cli.console import OUT_OF_MEMORY, fault, fitted, say, say_all
 from extbnsl.cli.head import head
 from extbnsl.cli.summary import exit_code, final_line, summary
 from extbnsl.errors import BudgetError, ExtbnslError, VerificationError
@@ -118,11 +118,11 @@ def work_in(run: "RunDirectory", work: Work, interrupts: Interrupts, telling: Te
 
 
 def tell(document: Mapping[str, Any], folder: Path, telling: Telling) -> None:
-    """Print a result as it was asked for; RunDirectoryError if the document is none."""
+    """Print a result, which is in the folder, as it was asked for; RunDirectoryError if the document is none."""
     if telling.json:
-        from extbnsl.files.documents import json_text
+        from extbnsl.results.reading import read_text
 
-        say(json_text(document, indent=1))
+        say_all(read_text(folder))
     elif telling.quiet:
         say(final_line(document, folder))
     else:
@@ -207,13 +207,13 @@ def _stopping(run: "RunDirectory") -> str:
 
 def _write(document: Mapping[str, Any], result: "Result", run: "RunDirectory") -> None:
     """Write a result; if it cannot be written it is printed in full, so that nothing is lost."""
-    from extbnsl.files.documents import json_text
-    from extbnsl.results.outputs import outputs
+    from extbnsl.files.atomic import pieces
 
     try:
-        run.write(outputs(document, result.network, result.dataset))
+        run.write(result.files(document))
     except BaseException:
-        say(json_text(document, indent=1))
+        _, content = next(result.files(document))
+        say_all(piece.decode() for piece in pieces(content))
         raise
 
 

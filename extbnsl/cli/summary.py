@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from extbnsl.claims import FINISHED
+from extbnsl.cli import ranked
+from extbnsl.cli.ranked import HELD
 from extbnsl.errors import RunDirectoryError
 from extbnsl.files.names import RESULT
 from extbnsl.scores.known import SCORES
@@ -16,7 +18,6 @@ MOST_LISTED = 20  # variables whose parents are listed unasked
 LEAST_SECONDS = 0.05  # of a stage that is worth a word
 WIDEST_NAME = 30  # columns for names of variables in a table
 OLD = 0.5  # of the seconds: a network from before that is probably the best, or nearly so
-HELD = "\1"  # a blank that stays
 
 
 def exit_code(document: Mapping[str, Any]) -> int:
@@ -31,7 +32,8 @@ def final_line(document: Mapping[str, Any], folder: Path) -> str:
     with damage_told(folder):
         return (
             f"{document['status']}: cost {format_cost(document['cost'], 6)} nats, lower bound "
-            f"{format_cost(document['lower_bound'], 6)}, {counted(_arcs(document), 'arc')}, in {folder}"
+            f"{format_cost(document['lower_bound'], 6)}, {counted(_arcs(document), 'arc')}, "
+            f"{f'{ranked.listed(document)}, ' if ranked.is_ranked(document) else ''}in {folder}"
         )
 
 
@@ -43,9 +45,12 @@ def summary(document: Mapping[str, Any], folder: Path, network: bool = False) ->
     with damage_told(folder):
         stats = document.get("stats", {})
         listed, ordered = network or len(document["variables"]) <= MOST_LISTED, "states" in stats
-        rows = [*_claim_rows(document, listed, listed and not ordered), *_effort_rows(stats)]
-        lines = [f"{subject:12} {text}" for subject, text in [*rows, *_file_rows(folder)] if text]
-        return "\n".join([*(_ordered_lines(document, stats) if listed and ordered else ()), *lines])
+        several = ranked.is_ranked(document)
+        rows = [*_claim_rows(document, listed, listed and not ordered), *(ranked.rows(document) if several else ())]
+        rows += [*_effort_rows(stats), *_file_rows(folder, document["count"]["written"] if several else 1)]
+        lines = [f"{subject:12} {text}" for subject, text in rows if text]
+        table = [*ranked.table(document), ""] if several else []
+        return "\n".join([*table, *(_ordered_lines(document, stats) if listed and ordered else ()), *lines])
 
 
 def _claim_rows(document: Mapping[str, Any], listed: bool, here: bool) -> Iterator[tuple[str, str]]:
@@ -135,12 +140,15 @@ def _ordered_lines(document: Mapping[str, Any], stats: Mapping[str, Any]) -> Ite
     yield ""
 
 
-def _file_rows(folder: Path) -> Iterator[tuple[str, str]]:
-    from extbnsl.files.names import OUTPUTS
+def _file_rows(folder: Path, networks: int) -> Iterator[tuple[str, str]]:
+    """What there is in the folder: the best of so many networks that have files has those of OUTPUTS."""
+    from extbnsl.files.names import OUTPUTS, TABLES, of_network
 
-    files = ", ".join(name for name in OUTPUTS if (folder / name).exists())
     yield "written", f"{folder}{os.sep}"
-    yield "", files
+    yield "", ", ".join(name for name in OUTPUTS if (folder / name).exists())
+    last = Path(of_network(networks)[1]).stem
+    further = {1: [], 2: [f"{last}.*"]}.get(networks, [f"network-2.* to {last}.*"])
+    yield "", ", ".join([*(name for name in TABLES if (folder / name).exists()), *further])
     yield "continue", _continuation(folder)
 
 

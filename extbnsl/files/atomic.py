@@ -11,6 +11,8 @@ from extbnsl.errors import BudgetError, ExtbnslError, InputError
 from extbnsl.files.names import temporary as temporary_name
 from extbnsl.files.regular import open_regular
 
+Content = bytes | Iterable[bytes]  # of a file, whole or in pieces
+
 
 def synchronise(paths: Iterable[Path]) -> None:
     """Wait until the contents of these files and their names are on disk; raises as `write_atomically` does."""
@@ -37,10 +39,11 @@ def synchronise_folder(folder: Path) -> None:
         raise write_failure(folder, error) from error
 
 
-def write_atomically(path: str | os.PathLike[str], data: bytes) -> None:
-    """Make `data` the content of the file `path`, whole and on disk, or leave everything as it was.
+def write_atomically(path: str | os.PathLike[str], content: Content) -> None:
+    """Make `content` that of the file `path`, whole and on disk, or leave everything as it was.
 
-    Written to a temporary name in the same folder, synchronised, renamed, and the folder synchronised.
+    Written to a temporary name in the same folder, piece by piece as it comes, synchronised, renamed, and the folder
+    synchronised.
     Raises InputError if the folder is missing, not a folder or not writable, or if `path` is no regular file;
     BudgetError if the disk is full.
     """
@@ -49,7 +52,7 @@ def write_atomically(path: str | os.PathLike[str], data: bytes) -> None:
         raise InputError(f"{target} is not a regular file; choose another name to write to.")
     temporary = target.with_name(temporary_name(target.name, os.getpid()))
     try:
-        _write_synchronised(temporary, data)
+        _write_synchronised(temporary, pieces(content))
         os.replace(temporary, target)
         _synchronise_folder(target.parent)
     except OSError as error:
@@ -70,15 +73,21 @@ def write_failure(path: Path, error: OSError) -> ExtbnslError:
     return InputError(f"{path} cannot be written: {error.strerror or error}; choose another place.")
 
 
+def pieces(content: Content) -> Iterable[bytes]:
+    """The pieces of the content of a file, one after the other."""
+    return (content,) if isinstance(content, bytes) else content
+
+
 def checksum(data: bytes) -> str:
     """SHA-256 of `data` as 64 hexadecimal digits."""
     return hashlib.sha256(data).hexdigest()
 
 
-def _write_synchronised(path: Path, data: bytes) -> None:
+def _write_synchronised(path: Path, content: Iterable[bytes]) -> None:
     # Not tempfile, whose files nobody else may read: the umask decides, as for any output.
     with open(open_regular(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "wb") as file:
-        file.write(data)
+        for piece in content:
+            file.write(piece)
         file.flush()
         os.fsync(file.fileno())
 

@@ -1,7 +1,9 @@
 """Every name in a run directory and in a scratch folder: minted here, and parsed here.
 
-    manifest.json  lock  status.json  log.jsonl  solve.log  layers.png
+    manifest.json  lock  status.json  log.jsonl  solve.log  layers.png  ranks.png
     result.json  network.bif  network.json  network.dot
+    networks.csv  arcs.csv  network-R.bif  network-R.json  network-R.dot
+                                            of a search for the k best networks; R, from 2, is a network's place
     scores[-N].h5                           local scores
     bounds-K-S-V.h5  bounds-K-S-V-P[-N].h5  what guides search S of component K, and the families of its pieces P
     pieces-K-S-V.h5  pieces-K-S-V-P[-N].h5  the same before that search; V counts what was written
@@ -25,16 +27,20 @@ LOCK = "lock"
 STATUS = "status.json"
 EVENTS_LOG, TEXT_LOG = LOGS = ("log.jsonl", "solve.log")
 DRAWING = "layers.png"
+RANKS_DRAWING = "ranks.png"
 RESULT = "result.json"
 BIF, DOCUMENT, DOT = NETWORKS = ("network.bif", "network.json", "network.dot")
 OUTPUTS = (RESULT, *NETWORKS)
+RANKED, ARCS = TABLES = ("networks.csv", "arcs.csv")  # of the k best networks
 FOLDERS = LAYERS, RUNS = ("layers", "runs")  # of arrays, in the folder of a run's store
 
 MARK = "extbnsl-scratch"  # in a scratch folder
 
 SCORES = "scores"
 
-_WHOLE = (MANIFEST, STATUS, DRAWING, *OUTPUTS)
+_WHOLE = (MANIFEST, STATUS, DRAWING, RANKS_DRAWING, *OUTPUTS, *TABLES)
+_FURTHER = r"network-([2-9]|[1-9]\d+)\.(bif|json|dot)"
+_FURTHER_NETWORKS = re.compile(_FURTHER, re.ASCII)
 _NODES = r"c\d+-\d+-\d{2,}-[0-9a-f]{12,16}(-\d+)?"
 _ARRAYS = re.compile(
     rf"({SCORES}(-\d+)?|(bounds|pieces)-\d+-\d+-\d+(-\d+){{0,2}}|families-\d+-\d+(-\d+)?"
@@ -42,8 +48,17 @@ _ARRAYS = re.compile(
     rf"|{LAYERS}/{_NODES}|{RUNS}/{_NODES}|{RUNS}/counting-\d{{2,}}-[a-z]+-\d+-\d+(-\d+)?)\.h5",
     re.ASCII,
 )
-_TEMPORARY = re.compile(rf"\.({'|'.join(map(re.escape, (*_WHOLE, MARK)))})\.\d+\.tmp", re.ASCII)
+_TEMPORARY = re.compile(rf"\.({'|'.join(map(re.escape, (*_WHOLE, MARK)))}|{_FURTHER})\.\d+\.tmp", re.ASCII)
 _SCRATCH = re.compile(r".+-[0-9a-f]{8}", re.ASCII | re.DOTALL)
+
+
+def of_network(place: int) -> tuple[str, str, str]:
+    """What NETWORKS are called for the network at this place among the best, counted from 1: the best has the plain
+    names."""
+    if place == 1:
+        return NETWORKS
+    bif, document, dot = (name.replace(".", f"-{place}.") for name in NETWORKS)
+    return bif, document, dot
 
 
 def search(component: int, number: int) -> str:
@@ -160,4 +175,5 @@ def is_scratch_path(path: str) -> bool:
 
 def is_own(name: str) -> bool:
     """Whether a run names any file so, but for the lock."""
-    return name in _WHOLE or name in LOGS or is_arrays(name) or is_temporary(name)
+    whole = name in _WHOLE or _FURTHER_NETWORKS.fullmatch(name) is not None
+    return whole or name in LOGS or is_arrays(name) or is_temporary(name)

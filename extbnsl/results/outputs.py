@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from extbnsl.errors import RunDirectoryError
 from extbnsl.files.documents import json_text
-from extbnsl.files.names import BIF, DOCUMENT, DOT, RESULT
+from extbnsl.files.names import BIF, DOCUMENT, RESULT, of_network
 from extbnsl.files.regular import read_regular
 
 if TYPE_CHECKING:
@@ -26,8 +26,9 @@ def outputs(document: Mapping[str, Any], network: "Network", dataset: "Dataset |
     yield from networks(network, dataset, document["cost"])
 
 
-def networks(network: "Network", dataset: "Dataset | None", cost: float) -> Iterator[tuple[str, bytes]]:
-    """The files that tell a network, as (name, content); the last one tells that the others have been written."""
+def networks(network: "Network", dataset: "Dataset | None", cost: float, place: int = 1) -> Iterator[tuple[str, bytes]]:
+    """The files that tell the network at this place among the best, as (name, content); the last one tells that the
+    others have been written."""
     from extbnsl.formats.bif import bif_text
     from extbnsl.formats.dot import dot_text
     from extbnsl.formats.network_json import network_document
@@ -35,10 +36,11 @@ def networks(network: "Network", dataset: "Dataset | None", cost: float) -> Iter
 
     states = None if dataset is None else dataset.states
     tables = None if dataset is None else fit(network, dataset)
-    yield _file(DOT, dot_text(network))
+    bif, document, dot = of_network(place)
+    yield _file(dot, dot_text(network))
     if states is not None and tables is not None:
-        yield _file(BIF, bif_text(network, states, tables))
-    yield _file(DOCUMENT, json_text(network_document(network, states, tables, cost)))
+        yield _file(bif, bif_text(network, states, tables))
+    yield _file(document, json_text(network_document(network, states, tables, cost)))
 
 
 def warnings_of_outputs(dataset: "Dataset | None") -> tuple[str, ...]:

@@ -1,86 +1,25 @@
-"""What the k best networks are handed over as: a sequence of networks, best first, and what they say together."""
+"""The result of a search for the k best networks: that of the best one, the others, and what they say together."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from extbnsl.kernels.varsets import unpack
-from extbnsl.networks.network import Network
+from extbnsl.files.atomic import Content
+from extbnsl.files.documents import json_text
+from extbnsl.files.names import ARCS, RANKED, RESULT, TABLES, of_network
+from extbnsl.results.listing import arcs_table, json_list, networks_table
+from extbnsl.results.networks import RankedNetworks
+from extbnsl.results.outputs import encoded, networks
+from extbnsl.results.reading import CLOSING, OPENING
 from extbnsl.results.result import Result
 
+if TYPE_CHECKING:
+    from extbnsl.data import Dataset
 
-@dataclass(frozen=True)
-class RankedNetwork:
-    """One of the best networks. rank: one more than there are cheaper ones; probability: among all that were found;
-    equivalence_class: its number, in the order of the classes' best networks."""
-
-    rank: int
-    cost: float
-    probability: float
-    equivalence_class: int
-    network: Network
-
-    @property
-    def parents(self) -> dict[str, list[str]]:
-        """The names of each variable's parents."""
-        return self.network.parents_by_name()
-
-    def document(self) -> dict[str, Any]:
-        """The fields as JSON values."""
-        return {
-            "cost": self.cost,
-            "probability": self.probability,
-            "rank": self.rank,
-            "equivalence_class": self.equivalence_class,
-            "parents": self.parents,
-        }
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class RankedNetworks(Sequence[RankedNetwork]):
-    """m networks over n variables, best first; each is made when it is asked for.
-
-    parents[x] (k, words) uint64: the parent sets of child x, of which network i has number rows[i, x]; rows (m, n)
-    int32. costs (m,) float64 in nats, ascending; ranks, classes (m,) int64; probabilities (m,) float64.
-    """
-
-    names: tuple[str, ...]
-    parents: tuple[NDArray[np.uint64], ...]
-    rows: NDArray[np.int32]
-    costs: NDArray[np.float64]
-    ranks: NDArray[np.int64]
-    classes: NDArray[np.int64]
-    probabilities: NDArray[np.float64]
-
-    def __len__(self) -> int:
-        return self.costs.size
-
-    @overload
-    def __getitem__(self, i: int) -> RankedNetwork: ...
-
-    @overload
-    def __getitem__(self, i: slice) -> list[RankedNetwork]: ...
-
-    def __getitem__(self, i: int | slice) -> RankedNetwork | list[RankedNetwork]:
-        if isinstance(i, slice):
-            return [self[k] for k in range(*i.indices(len(self)))]
-        k = range(len(self))[i]
-        return RankedNetwork(
-            int(self.ranks[k]),
-            float(self.costs[k]),
-            float(self.probabilities[k]),
-            int(self.classes[k]),
-            Network(self.names, tuple(unpack(own[row]) for own, row in zip(self.parents, self.rows[k], strict=True))),
-        )
-
-    def __iter__(self) -> Iterator[RankedNetwork]:
-        return (self[k] for k in range(len(self)))
-
-    def __repr__(self) -> str:
-        return f"<RankedNetworks: {len(self):,}>"
+TOP = 10  # networks that the head of result.json lists, and that have files of their own unless another number is given
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -89,15 +28,105 @@ class KBestResult(Result):
 
     networks: what was found. within: all networks that cost at most so much more than the best, in nats, are there, or
     as many of the cheapest as were asked for; None if nothing is known of others. arcs (n, n) float64: the probability
-    of each arc, parent by child, among the networks that were found.
+    of each arc, parent by child, among the networks that were found. counted: how many networks there are within, where
+    not all of them are listed; None if nobody counted. share: of the probability of all networks within, that of the
+    listed ones together. written: so many of the best have files of their own, and the best in any case.
     """
 
     networks: RankedNetworks | None = None
     within: float | None = None
     arcs: NDArray[np.float64] | None = None
+    counted: int | None = None
+    share: float = 1.0
+    written: int = TOP
+
+    @property
+    def file_names(self) -> tuple[str, ...]:
+        assert self.networks is not None, "the best is one of them"
+        written = range(2, min(self.written, len(self.networks)) + 1)
+        return (*super().file_names, *TABLES, *(name for place in written for name in of_network(place)))
 
     def document(self, made: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        """The content of result.json."""
-        assert self.networks is not None, "the best is one of them"
-        found = [network.document() for network in self.networks]
-        return super().document(made) | {"within": self.within, "networks": found}
+        """The content of result.json but for its last key, the networks."""
+        assert self.networks is not None
+        assert self.arcs is not None
+        return super().document(made) | {
+            "within": self.within,
+            "count": self._count(),
+            "classes": _classes(self.networks),
+            "top": _top(self.networks),
+            "shared_arcs": [[self.networks.names[p], self.networks.names[x]] for p, x in self.networks.shared()],
+            "arc_probabilities": _by_child(self.networks.names, self.arcs),
+        }
+
+    def files(self, document: Mapping[str, Any]) -> Iterator[tuple[str, Content]]:
+        """The files that tell the result with this document, as (name, content)."""
+        assert self.networks is not None
+        assert self.arcs is not None
+        yield RESULT, _whole(document, self.networks)
+        yield from ranked_files(self.networks, self.arcs, self.dataset, self.written)
+
+    def _count(self) -> dict[str, Any]:
+        """How many networks there are within, if that is known, and what of them is listed and written."""
+        assert self.networks is not None
+        listed, most = len(self.networks), self.options.get("k")
+        all_listed = self.within is not None and (most is None or listed < most)
+        there = listed if self.counted is None and all_listed else self.counted
+        return {
+            "networks": there,
+            "listed": listed,
+            "probability": None if there is None else self.share,
+            "written": max(1, min(self.written, listed)),
+        }
+
+
+def ranked_files(
+    ranked: RankedNetworks, arcs: NDArray[np.float64], dataset: "Dataset | None", written: int
+) -> Iterator[tuple[str, Content]]:
+    """The files that tell ranked networks, as (name, content): tables, and so many networks, the best one as the last,
+    whose last file tells that the others have been written."""
+    yield RANKED, networks_table(ranked)
+    yield ARCS, arcs_table(ranked.names, arcs)
+    for place in range(max(1, min(written, len(ranked))), 0, -1):
+        own = ranked[place - 1]
+        yield from networks(own.network, dataset, own.cost, place)
+
+
+def _whole(document: Mapping[str, Any], networks: RankedNetworks) -> Iterator[bytes]:
+    """The text of result.json, in pieces: its head, which `read_result` can close, and a network a line."""
+    yield encoded(json_text(document, indent=1).removesuffix("\n}")) + OPENING
+    yield from json_list(networks)
+    yield CLOSING
+
+
+def _classes(networks: RankedNetworks) -> dict[str, Any]:
+    """How many equivalence classes there are among the networks, and the most probable one with its probability."""
+    likely = np.bincount(networks.classes, weights=networks.probabilities)
+    best = int(np.argmax(likely))
+    return {
+        "listed": np.count_nonzero(np.bincount(networks.classes)),
+        "most_probable": best,
+        "probability": min(1.0, float(likely[best])),
+    }
+
+
+def _top(networks: RankedNetworks) -> list[dict[str, Any]]:
+    """What there is to tell of the first networks, but for their parents."""
+    return [
+        {
+            "rank": one.rank,
+            "cost": one.cost,
+            "probability": one.probability,
+            "equivalence_class": one.equivalence_class,
+            "arcs": len(one.network.arcs()),
+        }
+        for one in networks[:TOP]
+    ]
+
+
+def _by_child(names: tuple[str, ...], arcs: NDArray[np.float64]) -> dict[str, dict[str, float]]:
+    """The positive probabilities of the parents of each variable."""
+    return {
+        child: {names[p]: min(1.0, float(arcs[p, x])) for p in np.flatnonzero(arcs[:, x]).tolist()}
+        for x, child in enumerate(names)
+    }

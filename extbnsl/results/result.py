@@ -1,7 +1,7 @@
 """What a solve returns: the network, the bounds, and how they came about."""
 
 import platform
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -11,7 +11,7 @@ from extbnsl.claims import OPTIMAL
 from extbnsl.data import Dataset
 from extbnsl.errors import InputError
 from extbnsl.figures import counted, format_cost
-from extbnsl.files.atomic import write_atomically, write_failure
+from extbnsl.files.atomic import Content, write_atomically, write_failure
 from extbnsl.files.names import OUTPUTS
 from extbnsl.formats.bif import bif_text
 from extbnsl.formats.dot import dot_text
@@ -72,22 +72,33 @@ class Result:
         """The names of each variable's parents."""
         return self.network.parents_by_name()
 
+    @property
+    def file_names(self) -> tuple[str, ...]:
+        """The names of the files that may tell the result."""
+        return OUTPUTS
+
     def save(self, folder: str | PathLike[str], overwrite: bool = False) -> None:
-        """Write result.json, network.dot, network.json and, with data, network.bif into a folder, made if need be.
+        """Write result.json, network.dot, network.json and, with data, network.bif into a folder, made if need be; the
+        k best networks have more files.
 
         Raises InputError if one of them is there already, unless `overwrite`, or the folder cannot be written, and
         BudgetError if the disk is full.
         """
         path = Path(folder)
-        taken = [name for name in OUTPUTS if (path / name).exists()]
+        taken = [name for name in self.file_names if (path / name).exists()]
         if taken and not overwrite:
             raise InputError(f"{path / taken[0]} exists already; save with overwrite=True to replace it.")
         try:
             path.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise write_failure(path, error) from error
-        for name, content in outputs(self.document(), self.network, self.dataset):
+        for name, content in self.files(self.document()):
             write_atomically(path / name, content)
+
+    def files(self, document: Mapping[str, Any]) -> Iterator[tuple[str, Content]]:
+        """The files that tell the result with this document, as (name, content): result.json first, and nothing else is
+        computed before it is taken."""
+        yield from outputs(document, self.network, self.dataset)
 
     def document(self, made: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """The content of result.json; `made` joins the provenance: the command and its data options."""

@@ -4,9 +4,13 @@
     network.bif     the network with its parameters (only when there are data), and as
     network.json    names, states, parents, arcs, equivalence class, tables
     network.dot     a drawing
+    networks.csv    the k best networks, if these were asked for, and
+    arcs.csv        the probabilities of their arcs
+    network-R.*     the one at place R, from 2 on, as the best is written
     log.jsonl       every event, one JSON object per line
     solve.log       the same for people
     layers.png      a drawing of the log, if it was asked for
+    ranks.png       one of the probabilities of the k best networks
     status.json     what the run is doing, for other processes
     manifest.json   the state that was committed last, which names the arrays that belong to it
     scores.h5, bounds-K-S.h5, pieces-K-S.h5, families-K-S.h5, layers/, runs/
@@ -26,7 +30,7 @@ from types import TracebackType
 
 from extbnsl.errors import InputError, RunDirectoryError
 from extbnsl.files import names
-from extbnsl.files.atomic import synchronise_folder, write_atomically, write_failure
+from extbnsl.files.atomic import Content, synchronise_folder, write_atomically, write_failure
 from extbnsl.files.lock import hold
 from extbnsl.files.names import LOCK, LOGS, MANIFEST, STATUS
 from extbnsl.files.regular import open_regular
@@ -90,11 +94,11 @@ class RunDirectory:
             with contextlib.suppress(OSError):
                 temporary.unlink()
 
-    def write(self, files: Iterable[tuple[str, bytes]]) -> None:
+    def write(self, files: Iterable[tuple[str, Content]]) -> None:
         """Write each (name, content) atomically as it comes; raises as `write_atomically` does."""
         self.begin()
-        for name, data in files:
-            write_atomically(self.path / name, data)
+        for name, content in files:
+            write_atomically(self.path / name, content)
 
     def discard(self) -> None:
         """Leave no trace of a run that has not begun: not the lock, and not the directory if it was made."""

@@ -1,18 +1,24 @@
-"""The layers of a run, drawn from its log as in Figure 3 of Malone et al. 2011: nodes, memory and disk."""
+"""Drawings of a run: its layers, from its log, as in Figure 3 of Malone et al. 2011; the k best networks, from its
+result."""
 
 import io
+import itertools
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from extbnsl.claims import OPTIMAL
-from extbnsl.errors import InputError
+from extbnsl.errors import InputError, RunDirectoryError
 from extbnsl.files.names import EVENTS_LOG
+from extbnsl.results.reading import read_networks, read_result
 from extbnsl.run.status import finished_result
 
 FORMATS = ("png", "svg", "pdf")
 GIB = 2**30
+MANY = 200  # networks, from which on the scale of places is logarithmic
+MOST_DRAWN = 5000  # of them, each from then on at a place a little further than the one before
+WIDE = 1e3  # a range of probabilities that needs a logarithmic scale
 _KEYS = ("component", "layer", "generated", "kept", "memory", "disk", "rss_bytes")
 
 
@@ -55,13 +61,56 @@ def _layer_records(lines: Iterable[bytes]) -> Iterator[dict[str, Any]]:
             yield record
 
 
+def has_ranks(path: Path) -> bool:
+    """Whether the run in `path` has a result that lists the k best networks."""
+    try:
+        return "count" in read_result(path)
+    except (InputError, RunDirectoryError):
+        return False
+
+
+def read_probabilities(path: Path) -> list[float]:
+    """The probabilities of the k best networks of the run in `path`, best first; raises as `read_networks`."""
+    return [float(network["probability"]) for network in read_networks(path)]
+
+
+def draw_ranks(probabilities: Sequence[float], title: str, kind: str) -> bytes:
+    """The drawing of the probabilities of networks, best first, and of what the first ones have together, in one of
+    FORMATS; those that are equally likely make a step. InputError without matplotlib."""
+    figure = _figure((7, 4.5))
+    single = figure.subplots()
+    together = single.twinx()
+    single.set_title(title, parse_math=False)
+    places = _places_drawn(len(probabilities))
+    likely, total = [probabilities[i - 1] for i in places], list(itertools.accumulate(probabilities))
+    steps = {"drawstyle": "steps-mid", "marker": "o" if len(places) <= MANY else None, "markersize": 3}
+    curves = single.plot(places, likely, color="C0", label="of the network", **steps)
+    curves += together.plot(places, [total[i - 1] for i in places], color="C1", label="of it and those before", **steps)
+    if max(likely) > WIDE * min(likely):
+        single.set_yscale("log", nonpositive="mask")
+    else:
+        single.set_ylim(bottom=0)
+    if len(probabilities) > MANY:
+        single.set_xscale("log")
+    single.set_xlabel("networks, best first")
+    single.set_ylabel("probability")
+    together.set_ylim(0, 1.05)
+    together.set_ylabel("cumulative probability")
+    single.grid(alpha=0.3)
+    figure.legend(handles=curves, loc="outside lower center", ncols=2)
+    return _image(figure, kind)
+
+
+def _places_drawn(count: int) -> list[int]:
+    """The places, from 1, of the networks that are drawn: all, or some that are even on a logarithmic scale."""
+    if count <= MOST_DRAWN:
+        return list(range(1, count + 1))
+    return sorted({round(count ** (i / (MOST_DRAWN - 1))) for i in range(MOST_DRAWN)})
+
+
 def draw(layers: Sequence[dict[str, Any]], title: str, kind: str) -> bytes:
     """The drawing of layers as `read_layers` returns them, in one of FORMATS; InputError without matplotlib."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise InputError("plot needs matplotlib: pip install 'extbnsl[plot]'.") from error
-    figure = Figure(figsize=(7, 6), layout="constrained")
+    figure = _figure((7, 6))
     nodes, bytes_used = figure.subplots(2, 1, sharex=True)
     nodes.set_title(title, parse_math=False)
     _curves(nodes, layers, {"generated": "generated", "kept": "kept"}, 1)
@@ -74,6 +123,19 @@ def draw(layers: Sequence[dict[str, Any]], title: str, kind: str) -> bytes:
     for axes in (nodes, bytes_used):
         axes.grid(alpha=0.3)
         axes.legend()
+    return _image(figure, kind)
+
+
+def _figure(size: tuple[float, float]) -> Any:
+    """An empty figure of so many inches; InputError without matplotlib."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise InputError("plot needs matplotlib: pip install 'extbnsl[plot]'.") from error
+    return Figure(figsize=size, layout="constrained")
+
+
+def _image(figure: Any, kind: str) -> bytes:
     image = io.BytesIO()
     figure.savefig(image, format=kind, dpi=150)
     return image.getvalue()

@@ -43,9 +43,14 @@ def test_a_name_with_anything_before_or_behind_it_is_not_parsed(name, before, be
     assert not names.is_own(name + behind)
 
 
-@given(st.sampled_from([*names.OUTPUTS, names.MANIFEST, names.STATUS, names.DRAWING]), st.integers(1, 2**22))
+WHOLE = [*names.OUTPUTS, *names.TABLES, names.MANIFEST, names.STATUS, names.DRAWING, names.RANKS_DRAWING]
+FURTHER = st.integers(2, 10**6).flatmap(lambda place: st.sampled_from(names.of_network(place)))
+
+
+@given(st.one_of(st.sampled_from(WHOLE), FURTHER), st.integers(1, 2**22))
 def test_a_temporary_name_is_parsed(name, process):
     temporary = names.temporary(name, process)
+    assert names.is_own(name)
     assert names.is_temporary(temporary)
     assert names.is_own(temporary)
     assert not names.is_arrays(temporary)
@@ -58,6 +63,11 @@ def test_a_temporary_name_is_parsed(name, process):
             "",
             "mine.h5",
             "scores.h5.bak",
+            "network-1.json",
+            "network-02.dot",
+            "network-2.png",
+            "network-2.json.bak",
+            ".network-1.bif.7.tmp",
             "scores-.h5",
             "scores-x.h5",
             "Scores.h5",

@@ -383,3 +383,18 @@ def test_compression_without_its_library_is_one_sentence(monkeypatch):
     monkeypatch.setitem(sys.modules, "hdf5plugin", None)
     with pytest.raises(InputError, match=r"needs hdf5plugin: pip install 'extbnsl\[compress\]'"):
         arrays_module.load_compression()
+
+
+def test_content_in_pieces_is_written_whole_or_not_at_all(tmp_path):
+    path = tmp_path / "out"
+    atomic_module.write_atomically(path, (bytes([i]) for i in range(3)))
+    assert path.read_bytes() == b"\0\1\2"
+
+    def broken():
+        yield b"new"
+        raise MemoryError
+
+    with pytest.raises(MemoryError):
+        atomic_module.write_atomically(path, broken())
+    assert path.read_bytes() == b"\0\1\2"
+    assert os.listdir(tmp_path) == ["out"]

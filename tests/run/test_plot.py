@@ -5,12 +5,13 @@ import os
 import sys
 
 import pytest
+from fakes import fake_networks, fake_result
 from matplotlib.figure import Figure
 from runs import stopped
 
 from extbnsl.cli import main
 from extbnsl.errors import InputError
-from extbnsl.run.plot import draw, file_format, read_layers
+from extbnsl.run.plot import draw, draw_ranks, file_format, read_layers
 
 LAYER = {"event": "LayerEnded", "component": 1, "layer": 0, "generated": 0, "kept": 1, "memory": 5, "disk": 0}
 
@@ -73,15 +74,21 @@ def test_drawings_of_each_kind(kind, start):
     assert draw(layers, "not $mathematics_{", kind).startswith(start)
 
 
-def test_the_curves_are_those_of_the_log(monkeypatch):
-    drawn = []
+@pytest.fixture
+def drawn(monkeypatch):
+    """The figures that are made."""
+    figures = []
 
     class Kept(Figure):
         def __init__(self, **settings):
             super().__init__(**settings)
-            drawn.append(self)
+            figures.append(self)
 
     monkeypatch.setattr("matplotlib.figure.Figure", Kept)
+    return figures
+
+
+def test_the_curves_are_those_of_the_log(drawn):
     layers = [record(0), record(1, kept=9, generated=12, disk=1 << 30), record(0, component=2)]
     draw(layers, "r", "png")
     nodes, sizes = drawn[0].axes
@@ -121,3 +128,40 @@ def test_without_matplotlib_it_says_what_to_install(tmp_path, capsys, monkeypatc
     assert main(["plot", str(path)]) == 30
     assert capsys.readouterr().err == "extbnsl: plot needs matplotlib: pip install 'extbnsl[plot]'.\n"
     assert not (path / "layers.png").exists()
+
+
+def test_the_curves_are_the_probabilities_and_their_sums(drawn):
+    assert draw_ranks([0.5, 0.25, 0.25], "not $mathematics_{", "svg").startswith(b"<?xml")
+    single, together = drawn[0].axes
+    assert list(single.lines[0].get_xdata()) == list(together.lines[0].get_xdata()) == [1, 2, 3]
+    assert list(single.lines[0].get_ydata()) == [0.5, 0.25, 0.25]
+    assert list(together.lines[0].get_ydata()) == [0.5, 0.75, 1.0]
+    assert single.lines[0].get_drawstyle() == "steps-mid"
+    assert (single.get_xscale(), single.get_yscale()) == ("linear", "linear")
+
+
+def test_of_many_networks_some_are_drawn_the_first_and_the_last_among_them(drawn):
+    probabilities = [2.0**-i for i in range(1, 1000)] + [0.0] * 99_001
+    assert draw_ranks(probabilities, "r", "png").startswith(b"\x89PNG")
+    single, together = drawn[0].axes
+    places, likely = (list(values) for values in single.lines[0].get_data())
+    assert places[:20] == list(range(1, 21))
+    assert places[-1] == 100_000
+    assert len(places) <= 5000
+    assert likely == [probabilities[i - 1] for i in places]
+    assert list(together.lines[0].get_ydata())[-1] == pytest.approx(1.0)
+    assert (single.get_xscale(), single.get_yscale()) == ("log", "log")
+
+
+def test_the_command_draws_the_ranks_of_a_run_that_has_them(tmp_path, capsys):
+    path = logged(tmp_path / "r", record(0))
+    fake_result(fake_networks(30, "abc")).save(path)
+    for _ in range(2):
+        assert main(["plot", str(path)]) == 0
+        assert capsys.readouterr().out == f"The networks of {path} are drawn in {path / 'ranks.png'}.\n"
+    assert (path / "ranks.png").read_bytes().startswith(b"\x89PNG")
+    assert not (path / "layers.png").exists()
+    lines = (path / "result.json").read_bytes().splitlines(keepends=True)
+    (path / "result.json").write_bytes(b"".join(lines[:-5]))
+    assert main(["plot", str(path)]) == 31
+    assert "network 28 is missing or damaged" in capsys.readouterr().err

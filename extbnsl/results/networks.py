@@ -1,0 +1,89 @@
+"""Ranked networks: a sequence, best first, whose members are made when they are asked for."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from extbnsl.kernels.varsets import sizes, unpack
+from extbnsl.networks.network import Network
+
+
+@dataclass(frozen=True)
+class RankedNetwork:
+    """One of the best networks. rank: one more than there are cheaper ones; probability: among all that were found;
+    equivalence_class: its number, in the order of the classes' best networks."""
+
+    rank: int
+    cost: float
+    probability: float
+    equivalence_class: int
+    network: Network
+
+    @property
+    def parents(self) -> dict[str, list[str]]:
+        """The names of each variable's parents."""
+        return self.network.parents_by_name()
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RankedNetworks(Sequence[RankedNetwork]):
+    """m networks over n variables, best first; each is made when it is asked for.
+
+    parents[x] (k, words) uint64: the parent sets of child x, of which network i has number rows[i, x]; rows (m, n)
+    int32. costs (m,) float64 in nats, ascending; ranks, classes (m,) int64; probabilities (m,) float64.
+    """
+
+    names: tuple[str, ...]
+    parents: tuple[NDArray[np.uint64], ...]
+    rows: NDArray[np.int32]
+    costs: NDArray[np.float64]
+    ranks: NDArray[np.int64]
+    classes: NDArray[np.int64]
+    probabilities: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return self.costs.size
+
+    @overload
+    def __getitem__(self, i: int) -> RankedNetwork: ...
+
+    @overload
+    def __getitem__(self, i: slice) -> list[RankedNetwork]: ...
+
+    def __getitem__(self, i: int | slice) -> RankedNetwork | list[RankedNetwork]:
+        if isinstance(i, slice):
+            return [self[k] for k in range(*i.indices(len(self)))]
+        k = range(len(self))[i]
+        return RankedNetwork(
+            int(self.ranks[k]),
+            float(self.costs[k]),
+            float(self.probabilities[k]),
+            int(self.classes[k]),
+            Network(self.names, tuple(unpack(own[row]) for own, row in zip(self.parents, self.rows[k], strict=True))),
+        )
+
+    def __iter__(self) -> Iterator[RankedNetwork]:
+        return (self[k] for k in range(len(self)))
+
+    def __repr__(self) -> str:
+        return f"<RankedNetworks: {len(self):,}>"
+
+    def used(self, x: int) -> NDArray[np.int64]:
+        """The numbers of the parent sets of child x that a network has, ascending; O(m + k)."""
+        return np.flatnonzero(np.bincount(self.rows[:, x]))
+
+    def varsets(self, some: slice) -> NDArray[np.uint64]:
+        """The parents of each child of some of the networks: (m, n, words)."""
+        return np.stack([own[rows] for own, rows in zip(self.parents, self.rows[some].T, strict=True)], axis=1)
+
+    def arcs(self, some: slice) -> NDArray[np.int64]:
+        """How many arcs some of the networks have: (m,)."""
+        return sizes(self.varsets(some)).sum(axis=1)
+
+    def shared(self) -> tuple[tuple[int, int], ...]:
+        """The arcs that all networks have, as (parent, child), sorted; O(m n)."""
+        in_all = [np.bitwise_and.reduce(own[self.used(x)], axis=0) for x, own in enumerate(self.parents)]
+        return tuple(sorted((p, x) for x, varset in enumerate(in_all) for p in unpack(varset)))
