@@ -1,14 +1,15 @@
 """Provably optimal Bayesian network structures from discrete data.
 
-`learn` is the whole of it in one call, `order` finds the best network under an order of the variables, and
-`approximate` a good one of many variables; nothing heavy is imported before they are called. `read_csv` and
+`learn` is the whole of it in one call, `k_best` ranks the k best networks and `best_first` gives them one by one,
+`order` finds the best network under an order of the variables, and `approximate` a good one of many variables; nothing
+heavy is imported before they are called. `read_csv` and
 `read_scores` read files as the command line does; `local_scores` takes scores from a dictionary.
 """
 
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from extbnsl.api import approximate, learn, order
+from extbnsl.api import approximate, best_first, k_best, learn, order
 from extbnsl.version import __version__
 
 if TYPE_CHECKING:
@@ -17,7 +18,18 @@ if TYPE_CHECKING:
     from extbnsl.results.result import Result
     from extbnsl.scores.named import named_scores as local_scores
 
-__all__ = ["Result", "__version__", "approximate", "learn", "local_scores", "order", "read_csv", "read_scores"]
+__all__ = [
+    "Result",
+    "__version__",
+    "approximate",
+    "best_first",
+    "k_best",
+    "learn",
+    "local_scores",
+    "order",
+    "read_csv",
+    "read_scores",
+]
 
 _HOMES = {
     "Result": ("extbnsl.results.result", "Result"),

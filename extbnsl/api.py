@@ -3,7 +3,8 @@
 Nothing heavy is imported before it is called.
 """
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,9 @@ if TYPE_CHECKING:
     from extbnsl.data import Dataset
     from extbnsl.data.treatment import Options, Texts
     from extbnsl.events import Observer
+    from extbnsl.machine.budgets import Budgets
+    from extbnsl.results.networks import CostedNetwork
+    from extbnsl.results.ranked import KBestResult
     from extbnsl.results.result import Result
     from extbnsl.scores.local import LocalScores
 
@@ -56,9 +60,6 @@ def learn(
     """
     from extbnsl.arguments import path_of, plain
     from extbnsl.claims import Claim
-    from extbnsl.data.advice import in_python
-    from extbnsl.errors import ExtbnslError
-    from extbnsl.machine.budgets import MINIMUM_MEMORY, Budgets, parse_duration, parse_size
     from extbnsl.proof.methods import Methods
     from extbnsl.solver.place import Place
     from extbnsl.solver.solve import solve
@@ -72,24 +73,16 @@ def learn(
         "discretise": discretise,
     }
     methods = (lower_bound, fixing, ancestral, path_extension, parent_graph, polish, seed)
-    try:
+    with _told_in_python():
         scratch = None if scratch_dir is None else path_of("scratch_dir", scratch_dir)
         return solve(
             _problem(data, names, options),
             Claim(score, plain(max_parents)),
             Methods(*map(plain, methods)),
-            Budgets(
-                memory=None if memory is None else parse_size(memory, "memory", MINIMUM_MEMORY),
-                disk=None if disk is None else parse_size(disk, "disk", least=0),
-                threads=plain(threads),
-                time_limit=None if time_limit is None else parse_duration(time_limit),
-            ),
+            _budgets(memory, threads, time_limit, disk),
             Place(scratch=scratch, compress=plain(compress)),
             observer=_observer(progress),
         )
-    except ExtbnslError as error:
-        error.args = (in_python(str(error)),)
-        raise
 
 
 def order(
@@ -123,9 +116,7 @@ def order(
     from extbnsl.arguments import plain
     from extbnsl.claims import Claim
     from extbnsl.data import Dataset
-    from extbnsl.data.advice import in_python
-    from extbnsl.errors import ExtbnslError, InputError
-    from extbnsl.machine.budgets import MINIMUM_MEMORY, Budgets, parse_duration, parse_size
+    from extbnsl.errors import InputError
     from extbnsl.orders.given import places_of, positions
     from extbnsl.parents.ordered.methods import OrderMethods
     from extbnsl.solver.ordered import order_network
@@ -138,7 +129,7 @@ def order(
         "discrete": discrete,
         "discretise": discretise,
     }
-    try:
+    with _told_in_python():
         dataset = _problem(data, names, treated)
         if not isinstance(dataset, Dataset):
             raise InputError("data: local scores cannot be ordered; give the data that they were computed from.")
@@ -147,16 +138,9 @@ def order(
             positions(places_of(order), dataset.names, "order", dataset.source),
             Claim(score, plain(max_parents)),
             OrderMethods(method, bound),
-            Budgets(
-                memory=None if memory is None else parse_size(memory, "memory", MINIMUM_MEMORY),
-                threads=plain(threads),
-                time_limit=None if time_limit is None else parse_duration(time_limit),
-            ),
+            _budgets(memory, threads, time_limit),
             observer=_observer(progress),
         )
-    except ExtbnslError as error:
-        error.args = (in_python(str(error)),)
-        raise
 
 
 def approximate(
@@ -188,9 +172,7 @@ def approximate(
     """
     from extbnsl.arguments import plain
     from extbnsl.claims import Claim
-    from extbnsl.data.advice import in_python
-    from extbnsl.errors import ExtbnslError
-    from extbnsl.machine.budgets import MINIMUM_MEMORY, Budgets, parse_duration, parse_size
+    from extbnsl.machine.budgets import parse_duration
     from extbnsl.solver.approximate import approximate_network
     from extbnsl.solver.methods import ApproximateMethods
 
@@ -202,21 +184,145 @@ def approximate(
         "discrete": discrete,
         "discretise": discretise,
     }
-    try:
+    with _told_in_python():
         return approximate_network(
             _problem(data, names, treated),
             Claim(score, plain(max_parents)),
             ApproximateMethods(selection, search, plain(seed)),
-            Budgets(
-                memory=None if memory is None else parse_size(memory, "memory", MINIMUM_MEMORY),
-                threads=plain(threads),
-                time_limit=parse_duration(time, "time"),
-            ),
+            replace(_budgets(memory, threads), time_limit=parse_duration(time, "time")),
             observer=_observer(progress),
         )
+
+
+def k_best(
+    data: Any,
+    k: int | None = None,
+    *,
+    within_factor: float | None = None,
+    classes: bool = False,
+    score: str = "mdl",
+    max_parents: int | None = None,
+    memory: int | str | None = None,
+    disk: int | str | None = None,
+    scratch_dir: str | PathLike[str] | None = None,
+    threads: int | None = None,
+    time_limit: float | str | None = None,
+    seed: int = 0,
+    names: "list[str] | tuple[str, ...] | None" = None,
+    missing: str = "refuse",
+    na: "Texts" = None,
+    columns: "Texts" = None,
+    drop: "Texts" = None,
+    discrete: "Texts" = None,
+    discretise: "Texts" = None,
+    progress: "bool | Observer" = False,
+) -> "KBestResult":
+    """The k best networks (10, unless there is a factor), or all whose probability is at least that of the best over
+    `within_factor`, or the k best of these; with `classes`, equivalence classes, each by one of its networks.
+
+    The other arguments are as for `learn`. The result is that of the best network; its `networks` are a sequence, best
+    first, of what has `cost`, `rank`, `probability`, `equivalence_class`, `parents` and `network`, and `arcs` has the
+    probability of each arc, parent by child. Raises InputError for what cannot be used, BudgetError if memory, disk or
+    time ran out before there was a network.
+    """
+    from extbnsl.arguments import path_of, plain
+    from extbnsl.claims import Claim
+    from extbnsl.kbest.scope import Scope
+    from extbnsl.solver.k_best import ALL, k_best_networks
+    from extbnsl.solver.place import Place
+
+    treated: Options = {
+        "missing": missing,
+        "na": na,
+        "columns": columns,
+        "drop": drop,
+        "discrete": discrete,
+        "discretise": discretise,
+    }
+    with _told_in_python():
+        scratch = None if scratch_dir is None else path_of("scratch_dir", scratch_dir)
+        return k_best_networks(
+            _problem(data, names, treated),
+            Scope(plain(10 if k is None and within_factor is None else k), plain(within_factor), plain(classes)),
+            Claim(score, plain(max_parents)),
+            replace(ALL, seed=plain(seed)),
+            _budgets(memory, threads, time_limit, disk),
+            Place(scratch=scratch),
+            observer=_observer(progress),
+        )
+
+
+def best_first(
+    data: Any,
+    *,
+    score: str = "mdl",
+    max_parents: int | None = None,
+    memory: int | str | None = None,
+    threads: int | None = None,
+    time_limit: float | str | None = None,
+    seed: int = 0,
+    names: "list[str] | tuple[str, ...] | None" = None,
+    missing: str = "refuse",
+    na: "Texts" = None,
+    columns: "Texts" = None,
+    drop: "Texts" = None,
+    discrete: "Texts" = None,
+    discretise: "Texts" = None,
+    progress: "bool | Observer" = False,
+) -> Iterator["CostedNetwork"]:
+    """All networks, best first, each found when it is asked for, or a little before: what has `cost`, `rank`, `parents`
+    and `network`.
+
+    The arguments are as for `learn`. Raises InputError for what cannot be used, at once; and BudgetError, when a
+    network is asked for, if memory or time do not do for it.
+    """
+    from extbnsl.arguments import plain
+    from extbnsl.claims import Claim
+    from extbnsl.solver.k_best import ALL, networks_best_first
+
+    treated: Options = {
+        "missing": missing,
+        "na": na,
+        "columns": columns,
+        "drop": drop,
+        "discrete": discrete,
+        "discretise": discretise,
+    }
+    with _told_in_python():
+        return networks_best_first(
+            _problem(data, names, treated),
+            Claim(score, plain(max_parents)),
+            replace(ALL, seed=plain(seed)),
+            _budgets(memory, threads, time_limit),
+            observer=_observer(progress),
+        )
+
+
+@contextlib.contextmanager
+def _told_in_python() -> Iterator[None]:
+    """Let errors name arguments where they name options."""
+    from extbnsl.data.advice import in_python
+    from extbnsl.errors import ExtbnslError
+
+    try:
+        yield
     except ExtbnslError as error:
         error.args = (in_python(str(error)),)
         raise
+
+
+def _budgets(
+    memory: int | str | None, threads: Any, time_limit: float | str | None = None, disk: int | str | None = None
+) -> "Budgets":
+    from extbnsl.arguments import plain
+    from extbnsl.machine.budgets import MINIMUM_MEMORY, Budgets, parse_duration, parse_size
+
+    return Budgets(
+        memory=None if memory is None else parse_size(memory, "memory", MINIMUM_MEMORY),
+        disk=None if disk is None else parse_size(disk, "disk", least=0),
+        threads=plain(threads),
+        time_limit=None if time_limit is None else parse_duration(time_limit),
+    )
 
 
 def _problem(data: Any, names: "list[str] | tuple[str, ...] | None", options: "Options") -> "Dataset | LocalScores":

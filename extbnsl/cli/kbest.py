@@ -48,6 +48,13 @@ def add(commands: Any) -> None:
         "--classes", action="store_true", help="the best Markov equivalence classes, each by one of its networks"
     )
     parser.add_argument(
+        "--top",
+        metavar="M",
+        type=options.whole,
+        default=Scope.top,
+        help="write the M best to network.*, network-2.* and so on (default: %(default)s)",
+    )
+    parser.add_argument(
         "--run-dir", metavar="DIR", type=Path, help="where to write (default: INPUT's name with .run, here)"
     )
     parser.add_argument("--overwrite", action="store_true", help="replace the run in an existing run directory")
@@ -91,7 +98,7 @@ def _scope(given: argparse.Namespace) -> Scope:
     k = K if given.k is None and given.within_factor is None else given.k
     if k == 0:
         raise InputError("-k: 0 networks are none; give 1 or more.")
-    scope = Scope(k, given.within_factor, given.classes)
+    scope = Scope(k, given.within_factor, given.classes, given.top)
     scope.check()
     return scope
 

@@ -86,11 +86,10 @@ def _finish(run: "RunDirectory", document: Mapping[str, Any], given: argparse.Na
 def _write_networks(
     run: "RunDirectory", document: Mapping[str, Any], remembered: Mapping[str, Any], given: argparse.Namespace
 ) -> None:
-    """Write the files of the network of a result; RunDirectoryError if the data are others."""
+    """Write the files of the networks of a result; RunDirectoryError if the data are others."""
     from extbnsl.data import Dataset
     from extbnsl.data.text import source_name
-    from extbnsl.networks.network import Network
-    from extbnsl.results.outputs import networks
+    from extbnsl.results.again import other_files
 
     data = _data(run.path, given.data, remembered["input"])
     problem, _ = read_problem(data, remembered["data_options"], Budgets(), given.quiet)
@@ -99,8 +98,7 @@ def _write_networks(
             raise RunDirectoryError(
                 f"{source_name(data)} does not hold the data of the run in {run.path}; say where they are."
             )
-        network = Network.from_names(document["variables"], document["parents"])
-        run.write(networks(network, problem if isinstance(problem, Dataset) else None, float(document["cost"])))
+        run.write(other_files(run.path, document, problem if isinstance(problem, Dataset) else None))
 
 
 def _go_on(run: "RunDirectory", manifest: "Manifest", given: argparse.Namespace, interrupts: Interrupts) -> int:

@@ -13,11 +13,13 @@ LARGEST_FACTOR = 1e300
 @dataclass(frozen=True)
 class Scope:
     """The k best networks, or all whose probability is at least that of the best over `within_factor`, or the k best of
-    these. classes: equivalence classes in the place of networks, each by one of its members."""
+    these. classes: equivalence classes in the place of networks, each by one of its members. top: so many of the best
+    get files of their own, and the best one in any case."""
 
     k: int | None = None
     within_factor: float | None = None
     classes: bool = False
+    top: int = 10
 
     @property
     def slack(self) -> float | None:
@@ -33,6 +35,7 @@ class Scope:
         if self.within_factor is not None and not 1.0 <= self.within_factor <= LARGEST_FACTOR:
             raise InputError(f"within_factor: {self.within_factor} is not a factor; give 1 or more.")
         check_switch("classes", self.classes)
+        check_whole("top", self.top, 0)
 
     def document(self) -> dict[str, Any]:
         """The fields as JSON values."""

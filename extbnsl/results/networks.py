@@ -12,20 +12,31 @@ from extbnsl.networks.network import Network
 
 
 @dataclass(frozen=True)
-class RankedNetwork:
-    """One of the best networks. rank: one more than there are cheaper ones; probability: among all that were found;
-    equivalence_class: its number, in the order of the classes' best networks."""
+class CostedNetwork:
+    """One of the best networks; cost in nats. rank: one more than there are cheaper ones."""
 
     rank: int
     cost: float
-    probability: float
-    equivalence_class: int
     network: Network
 
     @property
     def parents(self) -> dict[str, list[str]]:
         """The names of each variable's parents."""
         return self.network.parents_by_name()
+
+
+@dataclass(frozen=True)
+class RankedNetwork(CostedNetwork):
+    """One of a list. probability: among all that were found; equivalence_class: its number, in the order of the
+    classes' best networks."""
+
+    probability: float
+    equivalence_class: int
+
+
+def network_of(names: tuple[str, ...], parents: Sequence[NDArray[np.uint64]], row: NDArray[np.int32]) -> Network:
+    """The network of which each child x has the parent set parents[x][row[x]]."""
+    return Network(names, tuple(unpack(own[number]) for own, number in zip(parents, row, strict=True)))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -60,9 +71,9 @@ class RankedNetworks(Sequence[RankedNetwork]):
         return RankedNetwork(
             int(self.ranks[k]),
             float(self.costs[k]),
+            network_of(self.names, self.parents, self.rows[k]),
             float(self.probabilities[k]),
             int(self.classes[k]),
-            Network(self.names, tuple(unpack(own[row]) for own, row in zip(self.parents, self.rows[k], strict=True))),
         )
 
     def __iter__(self) -> Iterator[RankedNetwork]:

@@ -30,11 +30,19 @@ from extbnsl.proof.context import Context
 from extbnsl.proof.methods import Methods
 from extbnsl.proof.stages import Stages
 from extbnsl.proof.standing import Part, give_up
-from extbnsl.results.ranked import CostedNetwork, KBestResult
+from extbnsl.results.networks import CostedNetwork
+from extbnsl.results.ranked import KBestResult
 from extbnsl.scores.local import LocalScores
 from extbnsl.solver.components import find_parts
 from extbnsl.solver.families import warnings_of
-from extbnsl.solver.listing import Search, begin_listing, counted_families, list_networks
+from extbnsl.solver.listing import (
+    Search,
+    all_there_are,
+    begin_listing,
+    counted_families,
+    list_networks,
+    look_further,
+)
 from extbnsl.solver.outcome import Solution, result_of, spent_on
 from extbnsl.solver.place import Place, check_same, store_at
 from extbnsl.solver.ranked import costed_networks, ranked_result
@@ -44,85 +52,6 @@ from extbnsl.solver.states import K_BEST
 ALL = Methods(path_extension=False, ancestral=False)  # that keep every network
 AT_ONCE, MORE = 16, 4  # networks that are found together, and how many times as many the next time
 KEEPS_ONE = ("path_extension", "ancestral")
-
-
-def k_best_networks(
-    problem: Dataset | LocalScores,
-    scope: Scope,
-    claim: Claim = Claim(),
-    methods: Methods = ALL,
-    budgets: Budgets = Budgets(),
-    place: Place = Place(),
-    *,
-    observer: Observer = ignore,
-    stop: StopSignal = never,
-) -> KBestResult:
-    """The best networks, each once, best first, and what they say together.
-
-    All networks within a slack of a good one are found, the optimum among them; where these are fewer than k, all
-    within a larger one. `stop` is polled; a reason other than None, or the end of a budget, leaves the networks within
-    the last slack, with that status. In a run directory what is known is committed as `solve` does; a state that is
-    resumed must be of the same problem, scope, claim and methods.
-
-    Raises InputError for unusable arguments, BudgetError where columns that never vary make too many networks of the
-    same cost or the disk is full before there is a network, RunDirectoryError if the state does not belong to the
-    problem or is damaged.
-    """
-    asked = _Asked(problem, scope, claim, methods, budgets, place)
-    with _opened(asked, observer, stop) as (search, granted):
-        commits, context = search.commits, search.context
-        commits.commit()
-        solution, status = _solved(search)
-        options = scope.document() | claim.document() | methods.document() | granted.document()
-        if status != OPTIMAL:
-            commits.last_commit(status)  # what it takes on disk is part of the result
-        result = result_of(problem, solution, options, context, partial(spent_on, solution, commits))
-        if status == OPTIMAL:
-            commits.finish(status)
-    return ranked_result(replace(result, status=status), search.standing.found, scope)
-
-
-def networks_best_first(
-    problem: Dataset | LocalScores,
-    claim: Claim = Claim(),
-    methods: Methods = ALL,
-    budgets: Budgets = Budgets(),
-    *,
-    observer: Observer = ignore,
-    stop: StopSignal = never,
-) -> Iterator[CostedNetwork]:
-    """All networks, each once, best first, for as long as the caller wants more.
-
-    Nothing is done before the first is asked for. Then the best AT_ONCE are found, and MORE times as many whenever
-    these are used up; of networks that cost the same, all or none. Raises as `k_best_networks`, and BudgetError when
-    the time, or a budget, does not do for the next one.
-    """
-    asked = _Asked(problem, Scope(AT_ONCE), claim, methods, budgets, Place())
-    with _opened(asked, observer, stop) as (search, _):
-        given = 0
-        try:
-            _begin(search, *_survivors(search))
-            while True:
-                list_networks(search)
-                found = search.standing.found
-                assert found is not None, "it has been found"
-                known = costed_networks(found, problem.names)
-                yield from known[given:]
-                given = max(given, len(known))
-                if found.within == math.inf:
-                    return
-                search = replace(search, scope=Scope(MORE * (search.scope.k or AT_ONCE)))
-        except Stopped as stopped:
-            raise BudgetError(f"The search for more networks has stopped after {given:,}: {stopped.reason}.") from None
-        except MemoryError:
-            raise BudgetError(f"There is no memory for more than {given:,} networks; give it more.") from None
-
-
-def check_methods(methods: Methods) -> None:
-    """Raise InputError for methods that keep one of several best networks."""
-    for name in KEEPS_ONE:
-        if getattr(methods, name):
-            raise InputError(f"{name}: it keeps one of several networks, and all are asked for; leave it off.")
 
 
 class _Asked(NamedTuple):
@@ -154,10 +83,95 @@ class _Asked(NamedTuple):
         }
 
 
+def k_best_networks(
+    problem: Dataset | LocalScores,
+    scope: Scope,
+    claim: Claim = Claim(),
+    methods: Methods = ALL,
+    budgets: Budgets = Budgets(),
+    place: Place = Place(),
+    *,
+    observer: Observer = ignore,
+    stop: StopSignal = never,
+) -> KBestResult:
+    """The best networks, each once, best first, and what they say together.
+
+    All networks within a slack of a good one are found, the optimum among them; where these are fewer than k, all
+    within a larger one. `stop` is polled; a reason other than None, or the end of a budget, leaves the networks within
+    the last slack, with that status. In a run directory what is known is committed as `solve` does; a state that is
+    resumed must be of the same problem, scope, claim and methods.
+
+    Raises InputError for unusable arguments, BudgetError where columns that never vary make too many networks of the
+    same cost or the disk is full before there is a network, RunDirectoryError if the state does not belong to the
+    problem or is damaged.
+    """
+    asked = _Asked(problem, scope, claim, methods, budgets, place)
+    asked.check()
+    with _opened(asked, observer, stop) as (search, granted):
+        commits, context = search.commits, search.context
+        commits.commit()
+        solution, status = _solved(search)
+        options = scope.document() | claim.document() | methods.document() | granted.document()
+        if status != OPTIMAL:
+            commits.last_commit(status)  # what it takes on disk is part of the result
+        result = result_of(problem, solution, options, context, partial(spent_on, solution, commits))
+        if status == OPTIMAL:
+            commits.finish(status)
+    return ranked_result(replace(result, status=status), search.standing.found, scope)
+
+
+def networks_best_first(
+    problem: Dataset | LocalScores,
+    claim: Claim = Claim(),
+    methods: Methods = ALL,
+    budgets: Budgets = Budgets(),
+    *,
+    observer: Observer = ignore,
+    stop: StopSignal = never,
+) -> Iterator[CostedNetwork]:
+    """All networks, each once, best first, for as long as the caller wants more.
+
+    Nothing is found before the first is asked for. Then the best AT_ONCE are found, and MORE times as many whenever
+    these are used up; of networks that cost the same, all or none. Raises as `k_best_networks`, and BudgetError when
+    the time, or a budget, does not do for the next one.
+    """
+    asked = _Asked(problem, Scope(AT_ONCE), claim, methods, budgets, Place())
+    asked.check()
+    return _given(asked, observer, stop)
+
+
+def _given(asked: _Asked, observer: Observer, stop: StopSignal) -> Iterator[CostedNetwork]:
+    with _opened(asked, observer, stop) as (search, _):
+        given = 0
+        try:
+            _begin(search, *_survivors(search))
+            while True:
+                list_networks(search)
+                found = search.standing.found
+                assert found is not None, "it has been found"
+                known = costed_networks(found, asked.problem.names, search.scope)
+                yield from known[given:]
+                given = max(given, len(known))
+                if all_there_are(found, search.scope):
+                    return
+                search = replace(search, scope=Scope(MORE * (search.scope.k or AT_ONCE)))
+                look_further(search)
+        except Stopped as stopped:
+            raise BudgetError(f"The search for more networks has stopped after {given:,}: {stopped.reason}.") from None
+        except MemoryError:
+            raise BudgetError(f"There is no memory for more than {given:,} networks; give it more.") from None
+
+
+def check_methods(methods: Methods) -> None:
+    """Raise InputError for methods that keep one of several best networks."""
+    for name in KEEPS_ONE:
+        if getattr(methods, name):
+            raise InputError(f"{name}: it keeps one of several networks, and all are asked for; leave it off.")
+
+
 @contextlib.contextmanager
 def _opened(asked: _Asked, observer: Observer, stop: StopSignal) -> Iterator[tuple[Search, Granted]]:
     """A search that has begun, and the budgets that it is granted."""
-    asked.check()
     problem, place = asked.problem, asked.place
     granted = asked.budgets.granted(place.folder, place.held)
     with contextlib.ExitStack() as stack:

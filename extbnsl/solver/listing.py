@@ -96,6 +96,22 @@ def list_networks(search: Search) -> None:
         standing.ledger.keep(FOUND, partial(found_arrays, found))
 
 
+def look_further(search: Search) -> None:
+    """Let the standing forget the networks that it has, which are fewer than are asked for now; the slack follows from
+    them."""
+    standing, k = search.standing, search.scope.k
+    assert standing.found is not None, "there are some"
+    assert k is not None, "more are wanted"
+    above = standing.found.networks.costs - standing.found.networks.costs[0]
+    guess = next_slack(float(above[-1]), above, k) if above[-1] > 0.0 else FIRST
+    standing.found, standing.next_slack = None, max(guess, standing.next_slack or FIRST)
+
+
+def all_there_are(found: Found, scope: Scope) -> bool:
+    """Whether there are no other networks, whatever they cost."""
+    return found.within == math.inf and (scope.k is None or found.networks.costs.size < scope.k)
+
+
 def _enough(scope: Scope, found: Found) -> bool:
     """Whether that is all that is asked for."""
     return scope.slack is not None or found.within == math.inf or _many(scope, found) >= (scope.k or 0)

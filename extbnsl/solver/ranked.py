@@ -10,8 +10,10 @@ from extbnsl.kbest.networks import Networks
 from extbnsl.kbest.ranking import arc_probabilities, family_probabilities, parents_of, probabilities, ranks
 from extbnsl.kbest.scope import Scope
 from extbnsl.kernels.varsets import pack, sizes
-from extbnsl.results.ranked import CostedNetwork, KBestResult, RankedNetworks, network_of
+from extbnsl.results.networks import CostedNetwork, RankedNetworks, network_of
+from extbnsl.results.ranked import KBestResult
 from extbnsl.results.result import Result
+from extbnsl.solver.listing import all_there_are
 from extbnsl.solver.ranking import Found
 
 
@@ -39,14 +41,16 @@ def ranked_result(result: Result, found: Found | None, scope: Scope) -> KBestRes
     own = {field.name: getattr(result, field.name) for field in fields(Result)}
     own |= {"network": ranked[0].network, "order": ranked[0].network.order()}
     within = found.within if found.within >= 0.0 else None
-    return KBestResult(**own, networks=ranked, within=within, arcs=arc_probabilities(found.parents, families))
+    return KBestResult(
+        **own, networks=ranked, within=within, arcs=arc_probabilities(found.parents, families), written=scope.top
+    )
 
 
-def costed_networks(found: Found, names: tuple[str, ...]) -> list[CostedNetwork]:
+def costed_networks(found: Found, names: tuple[str, ...], scope: Scope) -> list[CostedNetwork]:
     """The networks, best first, without the last ones that may not be all that cost the same."""
     networks = _in_order(found)
     ranked = ranks(networks.costs)
-    certain = ranked.size if found.within == math.inf else int(np.searchsorted(ranked, ranked[-1]))
+    certain = ranked.size if all_there_are(found, scope) else int(np.searchsorted(ranked, ranked[-1]))
     return [
         CostedNetwork(rank, cost, network_of(names, found.parents, row))
         for rank, cost, row in zip(

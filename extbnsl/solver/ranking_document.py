@@ -17,7 +17,7 @@ _SHAPE: Shape = record(
     {
         **OF_EVERY_RUN,
         "kind": text,
-        "scope": record({"k": maybe(whole(least=1)), "within_factor": maybe(number), "classes": truth}),
+        "scope": record({"k": maybe(whole(least=1)), "within_factor": maybe(number), "classes": truth, "top": whole()}),
         "phase": one_of(*PHASES),
         **dict.fromkeys(("slack", "next_slack"), maybe(number)),
         "found": maybe(record({"within": maybe(number)})),

@@ -17,7 +17,7 @@ from extbnsl.kbest.scope import Scope
 from extbnsl.machine.budgets import Budgets
 from extbnsl.networks.equivalence import cpdag
 from extbnsl.proof.methods import Methods
-from extbnsl.solver import k_best
+from extbnsl.solver import k_best, listing
 from extbnsl.solver.k_best import ALL, k_best_networks
 from extbnsl.solver.solve import solve
 from extbnsl.verify.rescoring import score_network
@@ -190,11 +190,11 @@ def test_a_stop_after_a_round_leaves_its_networks(monkeypatch):
     def within(*arguments):
         told.append(arguments)
         if len(told) == 2:
-            raise k_best.Stopped(TIME_LIMIT)
+            raise listing.Stopped(TIME_LIMIT)
         return found(*arguments)
 
-    found = k_best._within
-    monkeypatch.setattr(k_best, "_within", within)
+    found = listing._within
+    monkeypatch.setattr(listing, "_within", within)
     result = k_best_networks(dataset, Scope(k=5000), budgets=ONE)
     assert result.status == TIME_LIMIT
     assert result.cost - result.lower_bound < 1e-4  # the optimum is known

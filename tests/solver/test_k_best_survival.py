@@ -21,7 +21,7 @@ from extbnsl.files.names import MANIFEST
 from extbnsl.kbest import below
 from extbnsl.kbest.scope import Scope
 from extbnsl.machine.budgets import Budgets
-from extbnsl.solver import k_best
+from extbnsl.solver import listing
 from extbnsl.solver.k_best import k_best_networks
 from extbnsl.solver.place import Place
 from extbnsl.solver.states import read_state
@@ -35,7 +35,7 @@ def patched(patch, way):
     patch.setattr(extbnsl.proof.commits, "COMMIT_SECONDS", -1.0)
     patch.setattr(extbnsl.proof.commits, "COMMIT_SHARE", math.inf)
     patch.setattr(os, "fsync", lambda descriptor: None)
-    patch.setattr(k_best, "COUNTED", 2.0)
+    patch.setattr(listing, "COUNTED", 2.0)
     for name, value in WAYS[way].items():
         patch.setattr(below, name, value)
 
@@ -228,7 +228,7 @@ def test_a_full_disk_stops_the_run_and_room_lets_it_go_on(dataset, undisturbed, 
 
 
 def test_too_little_memory_stops_the_run_and_more_lets_it_go_on(dataset, undisturbed, tmp_path, monkeypatch):
-    rounds, networks_below = [], k_best.networks_below
+    rounds, networks_below = [], listing.networks_below
 
     def short(*given):
         rounds.append(networks_below(*given))
@@ -237,7 +237,7 @@ def test_too_little_memory_stops_the_run_and_more_lets_it_go_on(dataset, undistu
         return rounds[-1]
 
     with monkeypatch.context() as patch:
-        patch.setattr(k_best, "networks_below", short)
+        patch.setattr(listing, "networks_below", short)
         first = session(tmp_path, dataset)
     assert first.status == "memory_limit"
     assert len(first.networks) < BEST.k
@@ -259,7 +259,7 @@ def rewritten(folder, change):
     ("key", "value", "place"),
     [
         ("kind", "kworst", "state.kind"),
-        ("scope", {"k": 0, "within_factor": None, "classes": False}, "state.scope.k"),
+        ("scope", {"k": 0, "within_factor": None, "classes": False, "top": 3}, "state.scope.k"),
         ("phase", "orders", "state.phase"),
         ("found", {"within": 1.0}, "state.found"),
         ("ledger", {"../../etc": "ranking-1.h5"}, "state.files"),
