@@ -277,6 +277,46 @@ def test_a_class_that_is_missing_is_found():
     assert "are not listed; the best of them costs" in found
 
 
+def test_a_class_has_the_cost_of_its_cheapest_member():
+    scores = scores_of([[(0, 3.0), (2, 1.0)], [(0, 3.0), (1, 2.0)]])
+    document = document_of(k_best_networks(scores, Scope(k=9, classes=True), budgets=ONE))
+    assert [one["cost"] for one in document["networks"]] == [4.0, 6.0]
+    assert findings_of(document, scores) == ()
+    dearer = {"cost": 5.0, "parents": {"v0": [], "v1": ["v0"]}}
+    document["networks"][0] |= dearer
+    for one, weight in zip(document["networks"], (1.0, math.exp(-1.0)), strict=True):
+        one["probability"] = weight
+    (found,) = findings_of(renumbered(document), scores)
+    assert found.endswith("1 are not listed; the best of them costs 4.0.")
+
+
+def test_too_many_networks_are_claimed():
+    document, problem = shortened(a_document(4), 5), a_problem(4)
+    assert findings_of(document, problem) == ()
+    document["count"]["networks"] += 1
+    (found,) = findings_of(document, problem)
+    assert f"but there are {document['count']['networks'] - 1:,}" in found
+
+
+def test_a_search_that_was_stopped_claims_nothing_of_others():
+    document, problem = a_document(4), a_problem(4)
+    del document["networks"][1:-1]
+    del document["networks"][0]
+    document = renumbered(document)
+    assert findings_of(document, problem) != ()
+    document |= {"status": "time_limit", "within": None}
+    assert findings_of(document, problem) == ()
+    assert untold(document) == ("that no others cost less was not checked again",)
+
+
+def test_costs_of_any_size_are_read():
+    document, problem = a_document(), a_problem()
+    document["networks"][0]["cost"] = 1e308
+    document["networks"][-1]["cost"] = -1e308
+    found = findings_of(document, problem)
+    assert found[0].endswith("but is said to cost 1e+308.")
+
+
 def test_of_each_class_there_is_one():
     document, problem = a_document(), a_problem()
     document["provenance"]["options"]["classes"] = True
