@@ -51,6 +51,7 @@ def run(given: argparse.Namespace) -> int:
     from extbnsl.results.reading import read_result
     from extbnsl.run.screen import told_on
     from extbnsl.verify.optimality import verify_optimality
+    from extbnsl.verify.ranked import verify_networks
     from extbnsl.verify.verdict import verify
 
     deadline = Deadline.after(SECONDS if given.time_limit is None else given.time_limit)
@@ -60,12 +61,16 @@ def run(given: argparse.Namespace) -> int:
         tell(StageStarted("verify", "scoring the network again"))
         verdict = verify(document, problem)
         findings, proof = verdict.findings, ""
-        if verdict.ok:
+        if verdict.ok and "networks" in document:
+            findings = verify_networks(document, document["networks"], problem)
+        if not findings:
             with Workers(default_threads(), lambda: TIME_LIMIT if deadline.passed() else None) as workers:
                 optimality = verify_optimality(document, problem, workers, tell)
             findings, proof = (), _unproved(document)
             if optimality is not None:
                 findings, proof = optimality.findings, _told(optimality)
+            if "networks" in document:
+                proof = f"{proof} {_told_of_networks(document)}"
     if warning := cache_warning():
         remark(warning)
     for finding in findings:
@@ -123,6 +128,20 @@ def _told(optimality: "Optimality") -> str:
     if optimality.unchecked:
         told.append(f"The optimality of {_components(optimality.unchecked)} was not checked: {_why(optimality)}.")
     return " ".join(told)
+
+
+def _told_of_networks(document: dict[str, Any]) -> str:
+    """A sentence about the networks of a ranked list, in which nothing was found to be wrong."""
+    from extbnsl.verify.ranked import untold
+
+    return "; ".join((_of_number(len(document["networks"])), *untold(document))) + "."
+
+
+def _of_number(networks: int) -> str:
+    """What holds of so many networks of a list."""
+    if networks == 1:
+        return "Its only network is acyclic and costs what it says"
+    return f"Its {networks:,} networks are distinct, acyclic and cost what they say"
 
 
 def _why(optimality: "Optimality") -> str:

@@ -32,35 +32,35 @@ def read_claims(document: Any) -> ClaimedResult:
     lacks a key, or has one of another type."""
     if not is_object(document):
         raise InputError("The result is not a JSON object: give the result.json of a run.")
-    version = _get(document, "format_version", is_whole, "a whole number")
+    version = value_of(document, "format_version", is_whole, "a whole number")
     if version != FORMAT_VERSION:
         raise InputError(
             f"The result has format {version}, but this version of extbnsl reads format {FORMAT_VERSION}: "
             "solve again, or verify it with the version that wrote it."
         )
     for key, known in (("sign", SIGN), ("log_base", LOG_BASE)):
-        if _get(document, key, is_word, "a word") != known:
+        if value_of(document, key, is_word, "a word") != known:
             raise InputError(
                 f"The {key!r} of the result is {document[key]!r}, not {known!r}: costs are minimised nats."
             )
-    variables = tuple(_get(document, "variables", is_names, "a list of names"))
-    order = _get(document, "order", _is_order, "a list of names or of indices of variables")
-    provenance = _get(document, "provenance", is_object, "an object")
+    variables = tuple(value_of(document, "variables", is_names, "a list of names"))
+    order = value_of(document, "order", _is_order, "a list of names or of indices of variables")
+    provenance = value_of(document, "provenance", is_object, "an object")
     return ClaimedResult(
-        status=_get(document, "status", is_word, "a word"),
-        score=_get(document, "score", is_word, "a word"),
-        cost=float(_get(document, "cost", is_number, "a finite number")),
-        lower_bound=float(_get(document, "lower_bound", is_number, "a finite number")),
-        upper_bound=float(_get(document, "upper_bound", is_number, "a finite number")),
+        status=value_of(document, "status", is_word, "a word"),
+        score=value_of(document, "score", is_word, "a word"),
+        cost=float(value_of(document, "cost", is_number, "a finite number")),
+        lower_bound=float(value_of(document, "lower_bound", is_number, "a finite number")),
+        upper_bound=float(value_of(document, "upper_bound", is_number, "a finite number")),
         variables=variables,
-        parents=_get(document, "parents", _is_parents, "an object of lists of names"),
+        parents=value_of(document, "parents", _is_parents, "an object of lists of names"),
         order=tuple(variables[i] if is_whole(i) and 0 <= i < len(variables) else str(i) for i in order),
-        max_parents=_get(document, "max_parents", _is_limit, "a whole number or null"),
-        digest=_get(provenance, "data_digest", lambda v: v is None or is_word(v), "a digest or null"),
+        max_parents=value_of(document, "max_parents", _is_limit, "a whole number or null"),
+        digest=value_of(provenance, "data_digest", lambda v: v is None or is_word(v), "a digest or null"),
     )
 
 
-def _get(document: dict[str, Any], key: str, fits: Callable[[Any], bool], wanted: str) -> Any:
+def value_of(document: Mapping[str, Any], key: str, fits: Callable[[Any], bool], wanted: str) -> Any:
     """document[key]; raises InputError if it is missing or does not fit."""
     if key not in document:
         raise InputError(f"The result has no {key!r}: give the whole result.json of a run.")

@@ -35,10 +35,14 @@ def score_network(dataset: Dataset, network: Network, score: str = "mdl") -> flo
 
 def family_costs(problem: Dataset | LocalScores, network: Network, score: str) -> list[float]:
     """What the family of each child costs, in nats; raises VerificationError for one that the scores do not list."""
+    return [family_cost(problem, child, parents, score) for child, parents in enumerate(network.parents)]
+
+
+def family_cost(problem: Dataset | LocalScores, child: int, parents: tuple[int, ...], score: str) -> float:
+    """What the family of a child costs, in nats; raises VerificationError if the scores do not list it."""
     if isinstance(problem, Dataset):
-        parameter = PARAMETER_COSTS[score](problem.records)
-        return [_counted(problem, child, parents, parameter) for child, parents in enumerate(network.parents)]
-    return [_listed(problem, child, parents) for child, parents in enumerate(network.parents)]
+        return _counted(problem, child, parents, PARAMETER_COSTS[score](problem.records))
+    return _listed(problem, child, parents)
 
 
 def _counted(dataset: Dataset, child: int, parents: tuple[int, ...], parameter: float) -> float:

@@ -117,7 +117,7 @@ def _bound_findings(claim: ClaimedResult, costs: list[float]) -> list[str]:
     cost = math.fsum(costs)
     if claim.status not in STATUSES:
         findings.append(f"The status {claim.status!r} is unknown.")
-    if not abs(claim.cost - cost) <= tolerance(cost):
+    if not (math.isfinite(cost) and abs(claim.cost - cost) <= tolerance(cost)):
         findings.append(f"The claimed cost is {claim.cost!r}, but the network costs {cost!r}.")
     if not claim.lower_bound <= claim.upper_bound:
         findings.append(

@@ -79,6 +79,15 @@ def test_large_arities_do_not_overflow():
     assert cost == pytest.approx(math.log(200) / 2 * 59_999 * 60_000.0**7, rel=1e-12)
 
 
+def test_a_cost_that_no_float_holds_is_not_believed():
+    names = tuple(f"v{i}" for i in range(70))
+    wide = Dataset(names, (tuple(map(str, range(60_000))),) * 70, np.zeros((2, 70), np.uint16), "<array>")
+    claims = {"variables": list(names), "order": list(names[::-1]), "provenance": {"data_digest": wide.fingerprint}}
+    claims["parents"] = {name: list(names[1:]) if name == names[0] else [] for name in names}
+    verdict = verify(result_of(random_data(1), {}) | claims, wide)
+    assert any("but the network costs inf" in finding for finding in verdict.findings)
+
+
 @pytest.mark.parametrize("parents", [{}, TRUTH, {"a": ["b", "c", "d"]}])
 @pytest.mark.parametrize("status", ["optimal", "time_limit"])
 def test_a_true_result_passes(parents, status):
