@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from extbnsl.claims import OPTIMAL, TIME_LIMIT
 from extbnsl.cli import options
 from extbnsl.cli.console import remark, say_sentence
+from extbnsl.cli.ranked import is_ranked
 from extbnsl.cli.reading import read_problem
 from extbnsl.errors import RunDirectoryError
 from extbnsl.figures import counted
@@ -48,7 +49,7 @@ def run(given: argparse.Namespace) -> int:
     from extbnsl.kernels.compiler import cache_warning
     from extbnsl.machine.budgets import Budgets, Deadline, default_threads
     from extbnsl.machine.workers import Workers
-    from extbnsl.results.reading import read_result
+    from extbnsl.results.reading import read_networks, read_result
     from extbnsl.run.screen import told_on
     from extbnsl.verify.optimality import verify_optimality
     from extbnsl.verify.ranked import verify_networks
@@ -61,15 +62,15 @@ def run(given: argparse.Namespace) -> int:
         tell(StageStarted("verify", "scoring the network again"))
         verdict = verify(document, problem)
         findings, proof = verdict.findings, ""
-        if verdict.ok and "networks" in document:
-            findings = verify_networks(document, document["networks"], problem)
+        if verdict.ok and is_ranked(document):
+            findings = verify_networks(document, read_networks(given.result), problem)
         if not findings:
             with Workers(default_threads(), lambda: TIME_LIMIT if deadline.passed() else None) as workers:
                 optimality = verify_optimality(document, problem, workers, tell)
             findings, proof = (), _unproved(document)
             if optimality is not None:
                 findings, proof = optimality.findings, _told(optimality)
-            if "networks" in document:
+            if is_ranked(document):
                 proof = f"{proof} {_told_of_networks(document)}"
     if warning := cache_warning():
         remark(warning)
@@ -134,7 +135,7 @@ def _told_of_networks(document: dict[str, Any]) -> str:
     """A sentence about the networks of a ranked list, in which nothing was found to be wrong."""
     from extbnsl.verify.ranked import untold
 
-    return "; ".join((_of_number(len(document["networks"])), *untold(document))) + "."
+    return "; ".join((_of_number(document["count"]["listed"]), *untold(document))) + "."
 
 
 def _of_number(networks: int) -> str:

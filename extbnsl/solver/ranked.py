@@ -19,16 +19,21 @@ from extbnsl.solver.ranking import Found
 
 def ranked_result(result: Result, found: Found | None, scope: Scope) -> KBestResult:
     """The networks with their ranks, classes and probabilities; the first is that of the result. Without any that are
-    found, the network of the result alone, of which it is not known whether it is the best."""
+    found, the network of the result alone, of which it is not known whether it is the best.
+
+    Of classes each is listed by its cheapest network, and has the probability of all of its networks that are found.
+    """
     found = found or _alone(result)
     networks = _in_order(found)
     classes = numbered(class_keys(parents_of(networks, found.parents)))
-    if scope.classes:
-        first = np.unique(classes, return_index=True)[1]
-        networks, classes = Networks(networks.rows[first], networks.costs[first]), classes[first]
-    networks, classes = Networks(networks.rows[: scope.k], networks.costs[: scope.k]), classes[: scope.k]
+    kept = (classes if scope.classes else np.arange(classes.size)) < (scope.k or classes.size)
+    networks, classes = Networks(networks.rows[kept], networks.costs[kept]), classes[kept]
     likely = probabilities(networks.costs)
     families = family_probabilities(networks, [costs.size for costs in found.costs], likely)
+    if scope.classes:
+        first = np.unique(classes, return_index=True)[1]
+        likely = np.bincount(classes, weights=likely).astype(np.float64, copy=False)
+        networks, classes = Networks(networks.rows[first], networks.costs[first]), classes[first]
     ranked = RankedNetworks(
         result.network.names,
         found.parents,
@@ -40,9 +45,12 @@ def ranked_result(result: Result, found: Found | None, scope: Scope) -> KBestRes
     )
     own = {field.name: getattr(result, field.name) for field in fields(Result)}
     own |= {"network": ranked[0].network, "order": ranked[0].network.order()}
-    within = found.within if found.within >= 0.0 else None
     return KBestResult(
-        **own, networks=ranked, within=within, arcs=arc_probabilities(found.parents, families), written=scope.top
+        **own,
+        networks=ranked,
+        within=found.within if found.within >= 0.0 else None,
+        arcs=arc_probabilities(found.parents, families),
+        written=scope.top,
     )
 
 

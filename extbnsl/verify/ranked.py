@@ -34,7 +34,8 @@ def verify_networks(
     head: the document, of which 'networks' is not read; networks: its items, in their order. Of each: its variables,
     its parents, that there is no cycle, the parent limit and the recomputed cost. Of all: that costs never decrease,
     that no network is there twice, the ranks, probabilities, equivalence classes and the slack; how many they are, and
-    the probabilities of arcs. If networks are not listed, the latter must leave room for them and no more can be said.
+    the probabilities of arcs. If networks are not listed, the latter must leave room for them and no more can be said;
+    if classes are listed, probabilities are those of networks that are not.
     Of at most `complete.VARIABLES` variables also that none is missing.
 
     There are at most MOST_SAID sentences about single networks, and one that says how many more there would be. Raises
@@ -63,8 +64,9 @@ def untold(head: Mapping[str, Any]) -> tuple[str, ...]:
     claim = read_claims(head)
     summary = read_summary(head, claim.variables)
     others = () if _looks_for_missing(claim, summary) else ("that no others cost less was not checked again",)
-    arcs = ("the probabilities of arcs, which tell of networks that are not listed, were not added up again",)
-    return others + (arcs if summary.share < 1.0 - EXACT else ())
+    what = "probabilities" if summary.classes else "the probabilities of arcs"
+    sums = (f"{what}, which tell of networks that are not listed, were not added up again",)
+    return others + (sums if summary.classes or summary.share < 1.0 - EXACT else ())
 
 
 def _looks_for_missing(claim: ClaimedResult, summary: Summary) -> bool:
@@ -244,7 +246,7 @@ def _place_findings(listed: _Listed, summary: Summary) -> Iterator[str]:
         if listed.ranks[i] != rank:
             yield f"Network {i + 1:,} has the rank {rank}, but is said to have {listed.ranks[i]}."
         likely = listed.probabilities[0] * math.exp(min(0.0, costs[0] - cost))
-        if not math.isclose(listed.probabilities[i], likely, rel_tol=EXACT, abs_tol=1e-300):
+        if not summary.classes and not math.isclose(listed.probabilities[i], likely, rel_tol=EXACT, abs_tol=1e-300):
             yield (
                 f"Network {i + 1:,} is said to have the probability {listed.probabilities[i]!r}, but that of the first "
                 f"one and their costs make it {likely!r}."
@@ -290,6 +292,8 @@ def _whole_findings(listed: _Listed, summary: Summary) -> Iterator[str]:
 def _arc_findings(listed: _Listed, summary: Summary) -> Iterator[str]:
     """Sentences about arcs that are more or less probable than the networks make them; those that are not listed may
     all have an arc, or none of them."""
+    if summary.classes:  # each is listed by one of its networks
+        return
     names, unlisted = listed.claim.variables, max(0.0, 1.0 - summary.share)
     for child, shares in enumerate(listed.shares):
         for parent in range(len(names)):

@@ -1,5 +1,6 @@
 """The k best networks: ranked as brute force ranks them, and what they say together."""
 
+import itertools
 import math
 
 import naive
@@ -103,18 +104,28 @@ def test_local_scores_are_ranked(seed, n, k):
 
 @pytest.mark.parametrize("k", [1, 5, 40])
 def test_classes_are_ranked_by_one_member_each(k):
+    """Each with the probability of all of its members, of which the arcs are."""
     dataset = random_dataset(np.random.default_rng(3), 4, 60, 3)
-    table, least = table_of(dataset), {}
+    table, members = table_of(dataset), {}
     for dag in naive.all_dags(4):
-        names = dataset.names
-        graph = cpdag(k_best.Network(names, tuple(tuple(naive.members(p)) for p in dag)))
+        network = k_best.Network(dataset.names, tuple(tuple(naive.members(p)) for p in dag))
         cost = sum(table[x][p] for x, p in enumerate(dag))
-        assert least.setdefault(graph, cost) == pytest.approx(cost)
+        members.setdefault(cpdag(network), []).append((cost, network))
     result = k_best_networks(dataset, Scope(k=k, classes=True), budgets=ONE)
-    expected = np.sort(np.array(list(least.values())))[:k]
-    check(result, expected, dataset)
-    assert [one.equivalence_class for one in result.networks] == list(range(1, k + 1))
-    assert len({cpdag(one.network) for one in result.networks}) == k
+    networks = result.networks
+    expected = np.sort([min(cost for cost, _ in own) for own in members.values()])[:k]
+    assert networks.costs == pytest.approx(expected, abs=1e-7)
+    assert networks.ranks.tolist() == [1 + int((expected < cost - 1e-6).sum()) for cost in expected]
+    assert [one.equivalence_class for one in networks] == list(range(1, k + 1))
+    own = [members[cpdag(one.network)] for one in networks]
+    assert len({id(one) for one in own}) == k
+    weights = [sum(math.exp(expected[0] - cost) for cost, _ in one) for one in own]
+    assert networks.probabilities == pytest.approx(np.array(weights) / sum(weights), abs=1e-6)
+    arcs = np.zeros((4, 4))
+    for cost, network in itertools.chain(*own):
+        for p, x in network.arcs():
+            arcs[p, x] += math.exp(expected[0] - cost) / sum(weights)
+    assert result.arcs == pytest.approx(arcs, abs=1e-6)
 
 
 def test_networks_of_one_class_have_one_number():
