@@ -47,13 +47,18 @@ class Work:
     most: int | None
     ledger: Ledger
 
+    @property
+    def room(self) -> float:
+        """Bytes that a list of networks may take: putting it in order takes it once more, and a half."""
+        return self.context.memory_left / 4
+
 
 def networks_below(component: Component, limit: float, work: Work) -> Networks:
     """The networks over a component that cost less than `limit`, in nats, each once; of the cheapest as many as are
     wanted, if there are more.
 
-    Raises Stopped; the ledger has what is known by then. Deterministic, whatever the threads; memory decides nothing
-    but whether it does.
+    Raises Stopped, and MemoryError if they are too many; the ledger has what is known by then. Deterministic, whatever
+    the threads; memory decides nothing but whether it does.
     """
     context = work.context
     if component.size == 1:
@@ -99,7 +104,7 @@ def _of_pieces(component: Component, pieces: tuple[Component, ...], limit: float
             return no_networks(component.size)
         least[at] = float(lists[at].costs[0])
     places = [piece.variables for piece in pieces]
-    whole = joined([lists[at] for at in range(len(pieces))], places, limit, work.most)
+    whole = joined([lists[at] for at in range(len(pieces))], places, limit, work.most, work.room)
     work.ledger.drop(key)
     return whole
 
@@ -121,7 +126,7 @@ def _of_choices(left: Component, limit: float, work: Work) -> Networks:
     begun = work.ledger.begun(key)
     with as_kept():
         ((done, known),) = lists_of(begun, lambda _: left.costs).items() if begun else [(0, no_networks(left.size))]
-        cheapest = Cheapest(known, float(begun["limit"][0]) if begun else limit, work.most)
+        cheapest = Cheapest(known, float(begun["limit"][0]) if begun else limit, work.most, work.room)
     for row in range(done, left.costs[child].size):
         chosen = _with_choice(left, child, row)
         if chosen is not None:
@@ -195,7 +200,8 @@ def _walked(families: tuple[FamilyLists, FamilyLists], rest: Rest, limit: float,
     begun = ledger.begun(key)
     with as_kept():
         walk = walk_from(begun, own) if begun else new_walk(n)
-        cheapest = Cheapest(lists_of(begun, lambda _: families[1])[0] if begun else no_networks(n), limit, work.most)
+        known = lists_of(begun, lambda _: families[1])[0] if begun else no_networks(n)
+    cheapest = Cheapest(known, limit, work.most, work.room)
     rows, costs = np.empty((CHUNK, n), np.int32), np.empty(CHUNK)
     while walk.depth[0] >= 0:
         written = walk_on(walk, own, rest, cheapest.limit, STEPS, rows, costs, work.context.workers.halt)

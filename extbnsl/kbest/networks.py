@@ -4,6 +4,7 @@ A list is over the variables of a component; a network in it is a row of its fam
 """
 
 import itertools
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -74,12 +75,14 @@ class Cheapest:
     """The networks that were added and cost less than `limit`, nats, or `most` of the cheapest.
 
     The limit falls to the cost of the last of these when there are so many: others must cost less. Memory: twice that
-    of `most` networks and of those that are added at a time. known: those that are among them already.
+    of `most` networks and of those that are added at a time. known: those that are among them already. room: bytes
+    that they may take; MemoryError if they would take more.
     """
 
-    def __init__(self, known: Networks, limit: float, most: int | None) -> None:
+    def __init__(self, known: Networks, limit: float, most: int | None, room: float = math.inf) -> None:
         self.limit = limit
         self._most = most
+        self._most_held = room / (4 * known.rows.shape[1] + 8)
         self._parts = [known]
         self._held = known.costs.size
 
@@ -88,8 +91,10 @@ class Cheapest:
         below = costs < self.limit
         self._parts.append(Networks(rows[below], costs[below]))
         self._held += int(below.sum())
-        if self._most is not None and self._held >= 2 * self._most:
+        if self._most is not None and self._held >= min(2 * self._most, max(self._most + 1, self._most_held)):
             self._cut()
+        if self._held > self._most_held:
+            raise MemoryError
 
     def _cut(self) -> None:
         """Drop what is not among the cheapest; of those that cost the same the ones that were added last."""
@@ -105,16 +110,22 @@ class Cheapest:
         return self._parts[0]
 
 
-def joined(lists: Sequence[Networks], places: Sequence[Sequence[int]], limit: float, most: int | None) -> Networks:
+def joined(
+    lists: Sequence[Networks],
+    places: Sequence[Sequence[int]],
+    limit: float,
+    most: int | None,
+    room: float = math.inf,
+) -> Networks:
     """The networks that have one of each list, over the variables at these places, and cost less than the limit
-    together; `most` of the cheapest, if there are more.
+    together; `most` of the cheapest, if there are more. room: as of Cheapest.
 
     Of two lists with the cheapest first, number i of one and number j of the other are needed only if (i + 1) (j + 1)
     <= most. So O(most log most) pairs are looked at for each list.
     """
     found = Networks(np.zeros((1, sum(map(len, places))), np.int32), np.zeros(1))
     for own, at in zip(lists, places, strict=True):
-        cheapest = Cheapest(no_networks(found.rows.shape[1]), limit, most)
+        cheapest = Cheapest(no_networks(found.rows.shape[1]), limit, most, room)
         for some, others in _pairs(found.costs, own.costs, limit, most):
             rows = found.rows[some]
             rows[:, list(at)] = own.rows[others]

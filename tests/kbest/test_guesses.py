@@ -52,4 +52,4 @@ def test_a_scope_knows_its_slack():
     scope.check()
     assert scope.slack == pytest.approx(math.log(20.0))
     assert Scope(k=5).slack is None
-    assert Scope(k=5).document() == {"k": 5, "within_factor": None, "classes": False}
+    assert Scope(k=5).document() == {"k": 5, "within_factor": None, "classes": False, "top": 10}

@@ -1,6 +1,7 @@
 """Lists of networks: the cheapest of them, lists that are put together, families that are found again."""
 
 import itertools
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -41,6 +42,23 @@ def test_the_cheapest_are_kept_in_whatever_parts_they_come(seed, most):
         (*row, cost) for row, cost in zip(map(tuple, rows), costs, strict=True)
     }
     assert cheapest.limit == (expected[-1] if expected.size == most else 2.5)
+
+
+def test_the_room_is_kept():
+    """As long as it has room for those that are wanted and for what is added, they are found; else that is said."""
+    rows, costs = np.arange(400).reshape(200, 2).astype(np.int32), np.random.default_rng(1).permutation(200) / 1.0
+
+    def added(most, room, step):
+        cheapest = Cheapest(no_networks(2), math.inf, most, room)
+        for at in range(0, 200, step):
+            cheapest.add(rows[at : at + step], costs[at : at + step])
+        return cheapest.networks().costs.tolist()
+
+    for most, room in ((10, 16 * 20), (10, math.inf), (None, 16 * 200)):
+        assert added(most, room, 10) == list(range(most or 200))
+    for most, room in ((10, 16 * 9), (None, 16 * 199)):
+        with pytest.raises(MemoryError):
+            added(most, room, 1)
 
 
 @SETTINGS
