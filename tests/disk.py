@@ -68,9 +68,11 @@ class Disk:
                 patches.enter_context(mock.patch.object(os, name, getattr(self, f"_{name}")))
             for module in (arrays, atomic):
                 patches.enter_context(mock.patch.object(module, "open", self._open_file, create=True))
+            watching = {name: getattr(os, name) for name in CALLS}
             try:
                 yield self
             finally:
+                assert watching == {name: getattr(os, name) for name in CALLS}, "patched inside of the watch"
                 seen = {path: nodes[-1].seen for path, nodes in self._nodes.items() if nodes[-1]}
                 assert contents(self.root) == seen, "something was written in a way that is not watched"
 

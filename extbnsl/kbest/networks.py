@@ -123,10 +123,14 @@ def joined(
     Of two lists with the cheapest first, number i of one and number j of the other are needed only if (i + 1) (j + 1)
     <= most. So O(most log most) pairs are looked at for each list.
     """
-    found = Networks(np.zeros((1, sum(map(len, places))), np.int32), np.zeros(1))
-    for own, at in zip(lists, places, strict=True):
-        cheapest = Cheapest(no_networks(found.rows.shape[1]), limit, most, room)
-        for some, others in _pairs(found.costs, own.costs, limit, most):
+    variables = sum(map(len, places))
+    if any(own.costs.size == 0 for own in lists):
+        return no_networks(variables)
+    found = Networks(np.zeros((1, variables), np.int32), np.zeros(1))
+    for number, (own, at) in enumerate(zip(lists, places, strict=True)):
+        left = limit - sum(float(other.costs[0]) for other in lists[number + 1 :])
+        cheapest = Cheapest(no_networks(found.rows.shape[1]), left, most, room)
+        for some, others in _pairs(found.costs, own.costs, left, most):
             rows = found.rows[some]
             rows[:, list(at)] = own.rows[others]
             cheapest.add(rows, found.costs[some] + own.costs[others])

@@ -102,6 +102,18 @@ def test_local_scores_are_ranked(seed, n, k):
     check(k_best_networks(scores_of(families), Scope(k=k), budgets=ONE), every[:k])
 
 
+@pytest.mark.parametrize("scope", [Scope(k=10), Scope(k=2), Scope(within_factor=math.exp(2.5))])
+def test_costs_may_be_below_zero(scope):
+    families = [[(0, -4.0), (2, -6.0)], [(0, -3.0), (1, -4.0)], [(0, -1.0)]]
+    found = k_best_networks(scores_of(families), scope, budgets=ONE)
+    assert found.networks.costs.tolist() == [-10.0, -9.0, -8.0][: scope.k]
+
+
+def test_components_of_one_network_each_may_cost_less_than_nothing():
+    found = k_best_networks(scores_of([[(0, -5.0)], [(0, -3.0)]]), Scope(k=10), budgets=ONE)
+    assert found.networks.costs.tolist() == [-8.0]
+
+
 @pytest.mark.parametrize("k", [1, 5, 40])
 def test_classes_are_ranked_by_one_member_each(k):
     """Each with the probability of all of its members, of which the arcs are."""

@@ -85,9 +85,10 @@ def undisturbed(dataset, way, tmp_path_factory):
         if isinstance(event, Committed):
             phases.add(state(disk.root)["phase"])
 
-    with pytest.MonkeyPatch.context() as patch, disk.watch():
-        patched(patch, way)
-        result = session(disk.root, dataset, observer=look)
+    with pytest.MonkeyPatch.context() as patch:
+        patched(patch, way)  # before the watch, which is to see every call and ends first
+        with disk.watch():
+            result = session(disk.root, dataset, observer=look)
     assert result.status == OPTIMAL
     assert len(result.networks) == BEST.k
     assert not arrays(disk.root)
