@@ -89,8 +89,14 @@ def check(result, table, scope):
     assert len(set(found)) == len(found)
     assert [one.cost for one in result.networks] == pytest.approx(costs[found].tolist(), abs=NEAR)
     assert result.networks.classes.tolist() == [numbers.setdefault(kinds[i], len(numbers) + 1) for i in found]
-    arcs = np.zeros((n, n))
-    for i, likely in zip(found, result.networks.probabilities, strict=True):
+    arcs, members = np.zeros((n, n)), found
+    if scope.classes:  # all that are found of each
+        within = math.inf if result.within is None else result.within
+        members = [
+            i for i in np.argsort(costs).tolist() if kinds[i] in numbers and costs[i] <= ascending[0] + within + NEAR
+        ]
+    weights = np.exp(ascending[0] - costs[members])
+    for i, likely in zip(members, weights / weights.sum(), strict=True):
         for x, own in enumerate(dags[i]):
             arcs[naive.members(own), x] += likely
     assert result.arcs == pytest.approx(arcs, abs=1e-9)
