@@ -7,7 +7,7 @@ whoever asks anything else finds nothing. So nothing needs to be the same in two
 
 import contextlib
 import hashlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,20 +16,20 @@ from numpy.typing import NDArray
 
 from extbnsl.errors import RunDirectoryError
 from extbnsl.files.arrays import StoredFile
-from extbnsl.files.lists import FamilyLists
 
 Arrays = Mapping[str, NDArray[Any]]
 
 
-def key_of(how: str, parents: FamilyLists, costs: FamilyLists, limit: float, most: int | None) -> str:
-    """The key of what is asked of the families parents[x] (m, words), costs[x] (m,), and how it is found: 32
-    hexadecimal digits. Some ns per family."""
+def key_of(how: str, limit: float, most: int | None, *lists: Sequence[NDArray[Any]]) -> str:
+    """The key of what is asked of these arrays, such as the families of a component, and how it is found: 32
+    hexadecimal digits. Some ns per entry."""
     digest = hashlib.sha256(how.encode())
-    digest.update(np.array([len(costs), limit, -1 if most is None else most], np.float64).tobytes())
-    for varsets, own in zip(parents, costs, strict=True):
-        digest.update(np.int64(own.size).tobytes())
-        digest.update(np.ascontiguousarray(varsets).data)
-        digest.update(np.ascontiguousarray(own).data)
+    digest.update(np.array([limit, -1 if most is None else most], np.float64).tobytes())
+    for arrays in lists:
+        digest.update(np.int64(len(arrays)).tobytes())
+        for own in arrays:
+            digest.update(np.int64(own.size).tobytes())
+            digest.update(np.ascontiguousarray(own).data)
     return digest.hexdigest()[:32]
 
 

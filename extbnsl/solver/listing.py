@@ -11,7 +11,8 @@ from extbnsl.bounds.multipliers import families_of
 from extbnsl.claims import Claim, tolerance
 from extbnsl.data import Dataset
 from extbnsl.figures import in_full
-from extbnsl.kbest.below import Work, networks_below
+from extbnsl.kbest.apart import Work
+from extbnsl.kbest.below import networks_below
 from extbnsl.kbest.classes import class_keys, numbered
 from extbnsl.kbest.constants import with_constants
 from extbnsl.kbest.networks import Networks

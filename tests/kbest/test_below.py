@@ -19,8 +19,9 @@ from extbnsl.errors import RunDirectoryError
 from extbnsl.events import ignore
 from extbnsl.files.arrays import StoredFile
 from extbnsl.files.store import Store
-from extbnsl.kbest import below
-from extbnsl.kbest.below import Work, networks_below
+from extbnsl.kbest import apart, below
+from extbnsl.kbest.apart import Work
+from extbnsl.kbest.below import networks_below
 from extbnsl.kbest.ledger import Entry, Ledger
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.parents.components import Component
@@ -41,7 +42,7 @@ def context_of(threads=1, stop=lambda: None):
 def found_below(component, limit, most=None, threads=1, **patched):
     with context_of(threads) as context, pytest.MonkeyPatch.context() as patch:
         for name, value in patched.items():
-            patch.setattr(below, name, value)
+            patch.setattr(apart if hasattr(apart, name) else below, name, value)
         found = networks_below(component, limit, Work(context, most, Ledger()))
     found.check()
     rows = found.rows.tolist()
@@ -163,7 +164,7 @@ def test_whoever_is_stopped_again_and_again_finds_the_same(way, most):
         ledger = Ledger(entries, look)
         with context_of() as context, pytest.MonkeyPatch.context() as patch:
             for name, value in way.items():
-                patch.setattr(below, name, value)
+                patch.setattr(apart if hasattr(apart, name) else below, name, value)
             try:
                 found = networks_below(component, limit, Work(context, most, ledger))
                 break

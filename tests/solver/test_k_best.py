@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from extbnsl.claims import INTERRUPTED, OPTIMAL, TIME_LIMIT, Claim
 from extbnsl.data import read_csv
 from extbnsl.errors import BudgetError, InputError
-from extbnsl.kbest import below, constants
+from extbnsl.kbest import apart, constants
 from extbnsl.kbest.scope import Scope
 from extbnsl.machine.budgets import Budgets
 from extbnsl.networks.equivalence import cpdag
@@ -171,9 +171,9 @@ def test_what_is_taken_apart_gives_the_same(monkeypatch, way):
     dataset = random_dataset(np.random.default_rng(21), 7, 100, 3)
     plain = k_best_networks(dataset, Scope(k=100), budgets=ONE)
     for name, value in way.items():
-        monkeypatch.setattr(below, name, value)
-    apart = k_best_networks(dataset, Scope(k=100), budgets=Budgets(threads=3))
-    assert apart.networks.costs == pytest.approx(plain.networks.costs, abs=1e-8)
+        monkeypatch.setattr(apart, name, value)
+    other = k_best_networks(dataset, Scope(k=100), budgets=Budgets(threads=3))
+    assert other.networks.costs == pytest.approx(plain.networks.costs, abs=1e-8)
 
 
 def test_the_best_is_that_of_solve_and_has_its_proof():

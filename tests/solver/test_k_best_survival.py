@@ -18,7 +18,7 @@ from extbnsl.errors import BudgetError, RunDirectoryError
 from extbnsl.events import Committed, Warned
 from extbnsl.files import manifest as manifests
 from extbnsl.files.names import MANIFEST
-from extbnsl.kbest import below
+from extbnsl.kbest import apart, below
 from extbnsl.kbest.scope import Scope
 from extbnsl.machine.budgets import Budgets
 from extbnsl.solver import listing
@@ -37,7 +37,7 @@ def patched(patch, way):
     patch.setattr(os, "fsync", lambda descriptor: None)
     patch.setattr(listing, "COUNTED", 2.0)
     for name, value in WAYS[way].items():
-        patch.setattr(below, name, value)
+        patch.setattr(apart if hasattr(apart, name) else below, name, value)
 
 
 @pytest.fixture(scope="module", params=WAYS)
