@@ -1,5 +1,6 @@
 """All networks over a component that cost less than a limit, or the cheapest of them."""
 
+from collections.abc import Iterable, Sequence
 from functools import partial
 
 import numpy as np
@@ -40,29 +41,49 @@ def networks_below(component: Component, limit: float, work: Work) -> Networks:
     return own.with_numbers(numbers_in(component, left))
 
 
-def _of_pieces(component: Component, pieces: tuple[Component, ...], limit: float, work: Work) -> Networks:
-    """The networks that are put together from pieces; the smallest come first, so that the others have better limits.
-
-    The cheapest families of a piece bound what it costs until its cheapest network is known.
-    """
-    least = [float(sum(costs[0] for costs in piece.costs)) for piece in pieces]
+def _of_pieces(component: Component, parts: tuple[Component, ...], limit: float, work: Work) -> Networks:
+    """The networks that are put together from pieces."""
     key = key_of(PIECES, limit, work.most, component.parents, component.costs)
+    lists = lists_of_pieces(component, parts, range(len(parts)), least_costs(parts), limit, work, key)
+    work.ledger.drop(key)
+    if len(lists) < len(parts):
+        return no_networks(component.size)
+    places = [piece.variables for piece in parts]
+    return joined([lists[at] for at in range(len(parts))], places, limit, work.most, work.room)
+
+
+def least_costs(parts: Sequence[Component]) -> list[float]:
+    """What the cheapest families of each piece cost, which bounds its networks."""
+    return [float(sum(costs[0] for costs in piece.costs)) for piece in parts]
+
+
+def lists_of_pieces(
+    component: Component,
+    parts: tuple[Component, ...],
+    wanted: Iterable[int],
+    least: Sequence[float],
+    limit: float,
+    work: Work,
+    key: str,
+) -> dict[int, Networks]:
+    """The networks of the pieces with these numbers, by families of the component; of fewer pieces, if one has none.
+    The ledger has them by the key.
+
+    The smallest come first, so that the others have better limits. least: what each piece costs at least.
+    """
+    least = list(least)
     with as_kept():
-        lists = lists_of(work.ledger.begun(key), lambda at: [component.costs[v] for v in pieces[at].variables])
-    for at in sorted(range(len(pieces)), key=lambda at: pieces[at].size):
+        lists = lists_of(work.ledger.begun(key), lambda at: [component.costs[v] for v in parts[at].variables])
+    for at in sorted(wanted, key=lambda at: parts[at].size):
         if at not in lists:
             others = sum(bound for number, bound in enumerate(least) if number != at)
-            found = networks_below(pieces[at], limit - others, work)
-            lists[at] = found.with_numbers(numbers_in(component, pieces[at]))
+            found = networks_below(parts[at], limit - others, work)
+            if found.costs.size == 0:
+                return {}
+            lists[at] = found.with_numbers(numbers_in(component, parts[at]))
             work.ledger.keep(key, lambda: arrays_of(lists))
-        if lists[at].costs.size == 0:
-            work.ledger.drop(key)
-            return no_networks(component.size)
         least[at] = float(lists[at].costs[0])
-    places = [piece.variables for piece in pieces]
-    whole = joined([lists[at] for at in range(len(pieces))], places, limit, work.most, work.room)
-    work.ledger.drop(key)
-    return whole
+    return lists
 
 
 def _of_choices(choices: Choices, limit: float, work: Work) -> Networks:

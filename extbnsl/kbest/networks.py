@@ -130,7 +130,7 @@ def joined(
     for number, (own, at) in enumerate(zip(lists, places, strict=True)):
         left = limit - sum(float(other.costs[0]) for other in lists[number + 1 :])
         cheapest = Cheapest(no_networks(found.rows.shape[1]), left, most, room)
-        for some, others in _pairs(found.costs, own.costs, left, most):
+        for some, others in pairs(found.costs, own.costs, left, most):
             rows = found.rows[some]
             rows[:, list(at)] = own.rows[others]
             cheapest.add(rows, found.costs[some] + own.costs[others])
@@ -138,7 +138,7 @@ def joined(
     return found
 
 
-def _pairs(
+def pairs(
     first: NDArray[np.float64], second: NDArray[np.float64], limit: float, most: int | None
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
     """The pairs of numbers that can be among the cheapest, some at a time, of ascending costs that add up to less than

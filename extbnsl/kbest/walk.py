@@ -81,8 +81,10 @@ def new_walk(variables: int) -> Walk:
     return walk
 
 
-def walk_from(arrays: Mapping[str, NDArray[Any]], families: Families) -> Walk:
+def walk_from(arrays: Mapping[str, NDArray[Any]], families: Families, all_of: np.uint64 | None = None) -> Walk:
     """The walk, over these families, of which these are the arrays: copies. Other arrays may be beside them.
+
+    all_of: the varset that it has begun with; that of all variables if None.
 
     Raises AssertionError, or KeyError, if they are of no such walk, so that a kernel never goes beyond its arrays.
     """
@@ -92,10 +94,12 @@ def walk_from(arrays: Mapping[str, NDArray[Any]], families: Families) -> Walk:
         assert arrays[name].dtype == other.dtype, "arrays of a walk"
         assert arrays[name].shape == other.shape, "arrays of so many variables"
     depth = int(walk.depth[0])
-    assert -1 <= depth < n, "some variable is left"
+    begin = np.uint64(2**n - 1) if all_of is None else all_of
+    size = int(np.bitwise_count(begin))
+    assert -1 <= depth < size, "some variable is left"
     left, child, row = walk.left[: depth + 1], walk.child[: depth + 1], walk.row[: depth + 1]
-    assert (np.bitwise_count(left) == n - np.arange(depth + 1)).all(), "one variable after the other goes"
-    assert (left >> np.uint64(n - 1) <= 1).all(), "there are n variables"
+    assert (np.bitwise_count(left) == size - np.arange(depth + 1)).all(), "one variable after the other goes"
+    assert (left & ~begin == 0).all(), "variables that there are"
     assert ((child >= 0) & (child <= n)).all(), "variables that go"
     begun = child < n
     assert (families.first[child[begun]] <= row[begun]).all(), "families of the variable that goes"
@@ -105,7 +109,7 @@ def walk_from(arrays: Mapping[str, NDArray[Any]], families: Families) -> Walk:
 
 
 @inlined
-def _have_children(bound, left, children):
+def have_children(bound, left, children):
     """Whether every bound variable could be a parent of another that is left."""
     while bound and children[lowest(bound)] & left:
         bound &= bound - u64(1)
@@ -113,7 +117,7 @@ def _have_children(bound, left, children):
 
 
 @inlined
-def _next_child(depth, limit, families, rest, walk):
+def next_child(depth, limit, families, rest, walk):
     """Go on to the next smaller variable that may go at a depth; whether there is one."""
     x = walk.child[depth] - 1
     free = walk.left[depth] & ~walk.bound[depth]
@@ -144,7 +148,7 @@ def walk_on(walk, families, rest, limit, steps, found, costs, halt):
         x = walk.child[depth]
         row = walk.row[depth]
         if x == n or row == families.first[x + 1] or walk.others[depth] + families.costs[row] >= limit:
-            if not _next_child(depth, limit, families, rest, walk):
+            if not next_child(depth, limit, families, rest, walk):
                 depth -= 1
             continue
         walk.row[depth] += 1
@@ -162,7 +166,7 @@ def walk_on(walk, families, rest, limit, steps, found, costs, halt):
                 found[written, v] = walk.rows[v]
             costs[written] = gone
             written += 1
-        elif bound != left and _have_children(bound, left, families.children):
+        elif bound != left and have_children(bound, left, families.children):
             depth += 1
             walk.left[depth], walk.bound[depth], walk.gone[depth] = left, bound, gone
             walk.child[depth], walk.row[depth], walk.others[depth] = n, 0, np.inf

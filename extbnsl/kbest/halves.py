@@ -1,0 +1,341 @@
+"""Count the networks of a piece that cost less than a limit, without finding each of them.
+
+The walk that lists networks (`walk.py`) goes through states: what is left of the varset, and what of that is bound.
+What comes after a state does not depend on what has gone before, and many beginnings of walks lead to the same state.
+So beginnings and endings are listed apart and meet: an ending fits the cheapest beginnings of its state, up to the one
+with which it costs as much as the limit.
+
+Every network has a weight, exp(base - cost). The same steps add up the weights by family: an ending has that of all
+beginnings that fit it, and the other way round.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from extbnsl.kbest.ledger import Arrays, as_kept
+from extbnsl.kbest.rest import Rest, rest_cost
+from extbnsl.kbest.walk import Families, Walk, have_children, new_walk, next_child, walk_from
+from extbnsl.kernels.bits import u64
+from extbnsl.kernels.compiler import inner, njit
+from extbnsl.machine.workers import Workers
+
+MOST_MEETINGS = 1 << 19  # of beginnings, each with what is outside
+BLOCKS = 64  # of states, whose endings are found side by side
+STEPS = 1 << 22  # of each block between two looks at the stop signal: some tenths of a second
+
+
+class Beginnings(NamedTuple):
+    """Beginnings of walks that have come equally far: left, bound (m,) uint64, gone (m,) float64: the cost of what has
+    gone; before (m,) int64: the one that each goes on from; row (m,) int64: the family that has gone last."""
+
+    left: NDArray[np.uint64]
+    bound: NDArray[np.uint64]
+    gone: NDArray[np.float64]
+    before: NDArray[np.int64]
+    row: NDArray[np.int64]
+
+
+class Meetings(NamedTuple):
+    """Beginnings with what is outside, by state: left, bound (s,) uint64; rest (s,) float64: what the best ending
+    costs; those of state i are first[i]:first[i + 1] of costs (m,) float64, ascending; beginning, outside (m,) int64:
+    which they are; weights (m,) float64: as if the best ending came after it, added up from the first one of the state.
+    """
+
+    left: NDArray[np.uint64]
+    bound: NDArray[np.uint64]
+    rest: NDArray[np.float64]
+    first: NDArray[np.int64]
+    costs: NDArray[np.float64]
+    beginning: NDArray[np.int64]
+    outside: NDArray[np.int64]
+    weights: NDArray[np.float64]
+
+
+class Endings(NamedTuple):
+    """How far the endings of a block of states have come: states (2,) int64: the one that is next or under way, and the
+    end; sums (n + 1,) float64: by depth the weights found there; networks (1,) int64; families (f,) float64: weights of
+    the families that have gone last; meetings (m,) float64: of all blocks, those of the own states: while a state is
+    under way, the weights of the endings that fit this one as the last; then the weight of each."""
+
+    states: NDArray[np.int64]
+    sums: NDArray[np.float64]
+    networks: NDArray[np.int64]
+    families: NDArray[np.float64]
+    meetings: NDArray[np.float64]
+
+
+class Sums(NamedTuple):
+    """What networks add up to: how many; families (f,) and outside (o,) float64: the weights of those that have it."""
+
+    networks: int
+    families: NDArray[np.float64]
+    outside: NDArray[np.float64]
+
+
+class Asked(NamedTuple):
+    """The networks of which piece: its families and what a search has left; outside (o,) float64 ascending: what all
+    that is outside of it costs, in each of o ways; limit: what a network costs less than, with what is outside; base:
+    of the weights."""
+
+    families: Families
+    rest: Rest
+    outside: NDArray[np.float64]
+    limit: float
+    base: float
+
+
+def sums_below(asked: Asked, workers: Workers, begun: Arrays, keep: Callable[[Callable[[], Arrays]], None]) -> Sums:
+    """What the networks of a piece add up to. begun: what was given to `keep` last, in this process or before; empty at
+    first. Memory: some 100 bytes for each of MOST_MEETINGS, or of the ways outside, if these are more.
+
+    Raises Stopped, and RunDirectoryError if nothing like it has been given to `keep`.
+    """
+    levels = _beginnings(asked)
+    met = _meetings(levels[-1], asked)
+    with as_kept():
+        blocks = _blocks_from(begun, met, asked) if begun else _new_blocks(met, asked)
+    while any(walk.depth[0] >= 0 or own.states[0] < own.states[1] for walk, own in blocks):
+        workers.map(lambda walk, own: _end_on(walk, own, met, asked, STEPS, workers.halt), blocks)
+        keep(lambda: _arrays_of(blocks))
+        workers.check()
+    families = np.sum([own.families for _, own in blocks], axis=0)
+    weights = blocks[0][1].meetings
+    outside = by_number(met.outside, weights, asked.outside.size)
+    weights = by_number(met.beginning, weights, levels[-1].gone.size)
+    for level, earlier in zip(levels[:0:-1], levels[-2::-1], strict=True):
+        families += by_number(level.row, weights, families.size)
+        weights = by_number(level.before, weights, earlier.gone.size)
+    return Sums(sum(int(own.networks[0]) for _, own in blocks), families, outside)
+
+
+def by_number(numbers: NDArray[Any], weights: NDArray[np.float64], count: int) -> NDArray[np.float64]:
+    """The sums of the weights (m,) that go with each of so many numbers (m,)."""
+    return np.bincount(numbers, weights, minlength=count).astype(np.float64, copy=False)
+
+
+def _beginnings(asked: Asked) -> list[Beginnings]:
+    """The beginnings of walks, by how many variables have gone, as far as there are not too many; at least one is
+    left."""
+    n, limit = asked.families.first.size - 1, asked.limit - asked.outside[0]
+    level = _room_for(1)
+    level.left[0], level.bound[0], level.gone[0], level.before[0], level.row[0] = 2**n - 1, 0, 0.0, 0, 0
+    levels, room = [level], _room_for(max(1, MOST_MEETINGS // asked.outside.size))
+    while len(levels) < n:
+        written = _further(levels[-1], asked.families, asked.rest, limit, room)
+        if written > room.left.size:
+            break
+        levels.append(Beginnings._make(column[:written].copy() for column in room))
+    return levels
+
+
+def _room_for(most: int) -> Beginnings:
+    return Beginnings(
+        left=np.empty(most, np.uint64),
+        bound=np.empty(most, np.uint64),
+        gone=np.empty(most),
+        before=np.empty(most, np.int64),
+        row=np.empty(most, np.int64),
+    )
+
+
+@njit
+def _further(level, families, rest, limit, found):
+    """The beginnings with one more variable gone; how many there are, or one more than fit."""
+    written = 0
+    for i in range(level.left.size):
+        free = level.left[i] & ~level.bound[i]
+        for x in range(families.first.size - 1):
+            if not (free >> u64(x)) & u64(1):
+                continue
+            left = level.left[i] ^ (u64(1) << u64(x))
+            others = level.gone[i] + rest_cost(left, rest)
+            larger = left & ~((u64(2) << u64(x)) - u64(1))
+            for row in range(families.first[x], families.first[x + 1]):
+                if others + families.costs[row] >= limit:
+                    break
+                parents = families.parents[row]
+                bound = (level.bound[i] | larger) & ~parents
+                if parents & ~left or bound == left or not have_children(bound, left, families.children):
+                    continue
+                if written == found.left.size:
+                    return written + 1
+                found.left[written], found.bound[written] = left, bound
+                found.gone[written] = level.gone[i] + families.costs[row]
+                found.before[written], found.row[written] = i, row
+                written += 1
+    return written
+
+
+def _meetings(level: Beginnings, asked: Asked) -> Meetings:
+    """The beginnings with all that is outside and leaves them room below the limit, by state."""
+    rest = _rest_costs(level.left, asked.rest)
+    fit = np.searchsorted(asked.outside, asked.limit - rest - level.gone)
+    beginning = np.repeat(np.arange(fit.size), fit)
+    outside = np.arange(beginning.size) - np.repeat(np.cumsum(fit) - fit, fit)
+    costs = level.gone[beginning] + asked.outside[outside]
+    order = np.lexsort((costs, level.bound[beginning], level.left[beginning]))
+    beginning, outside, costs = beginning[order], outside[order], costs[order]
+    left, bound = level.left[beginning], level.bound[beginning]
+    new = np.flatnonzero((np.diff(left, prepend=~left[:1]) != 0) | (np.diff(bound, prepend=bound[:1]) != 0))
+    first = np.append(new, costs.size)
+    rest = rest[beginning[new]]
+    weights = _added_up(costs, first, asked.base - rest)
+    return Meetings(left[new], bound[new], rest, first, costs, beginning, outside, weights)
+
+
+@njit
+def _rest_costs(varsets, rest):
+    costs = np.empty(varsets.size)
+    for i in range(varsets.size):
+        costs[i] = rest_cost(varsets[i], rest)
+    return costs
+
+
+@njit
+def _added_up(costs, first, bases):
+    """The sums of exp(base - cost) from the first of each state on."""
+    sums = np.empty(costs.size)
+    for state in range(first.size - 1):
+        total = 0.0
+        for i in range(first[state], first[state + 1]):
+            total += np.exp(bases[state] - costs[i])
+            sums[i] = total
+    return sums
+
+
+Block = tuple[Walk, Endings]
+
+
+def _new_blocks(met: Meetings, asked: Asked) -> list[Block]:
+    """Blocks of states with about as many beginnings each, of which nothing is known."""
+    states, families = met.left.size, asked.families
+    ends = np.searchsorted(met.first, np.linspace(0, met.costs.size, min(BLOCKS, states) + 1)[1:-1])
+    edges = np.array([0, *ends, states])
+    n, meetings = families.first.size - 1, np.zeros(met.costs.size)
+    return [
+        (
+            new_walk(n)._replace(depth=np.full(1, -1)),
+            Endings(edges[i : i + 2].copy(), np.zeros(n + 1), np.zeros(1, np.int64), 0.0 * families.costs, meetings),
+        )
+        for i in range(edges.size - 1)
+    ]
+
+
+def _arrays_of(blocks: list[Block]) -> Arrays:
+    """The arrays of blocks, those of the same name put together."""
+    walks, endings = zip(*blocks, strict=True)
+    own = {name: np.stack([getattr(walk, name) for walk in walks]) for name in Walk._fields}
+    own |= {f"all-{name}": np.stack([getattr(one, name) for one in endings]) for name in Endings._fields[:-1]}
+    return own | {"all-meetings": endings[0].meetings}
+
+
+def _blocks_from(begun: Arrays, met: Meetings, asked: Asked) -> list[Block]:
+    """The blocks of which these are the arrays: copies."""
+    new = _new_blocks(met, asked)
+    weights = begun["all-meetings"].copy()
+    assert weights.shape == met.costs.shape, "beginnings"
+    assert weights.dtype == np.float64, "weights"
+    assert all(begun[name].shape[0] == len(new) for name in begun if name != "all-meetings"), "blocks"
+    return [_block_from({name: begun[name][i] for name in begun}, new[i], weights, met, asked) for i in range(len(new))]
+
+
+def _block_from(begun: Arrays, new: Block, weights: NDArray[np.float64], met: Meetings, asked: Asked) -> Block:
+    own = Endings._make([*(begun[f"all-{name}"].copy() for name in Endings._fields[:-1]), weights])
+    for array, other in zip(own, new[1], strict=True):
+        assert array.dtype == other.dtype, "arrays of endings"
+        assert array.shape == other.shape, "arrays of endings"
+        assert (array >= 0).all(), "weights and numbers"
+    at, end = own.states.tolist()
+    assert new[1].states[0] <= at <= end == new[1].states[1], "states of the block"
+    under_way = begun["depth"][0] >= 0
+    assert at < end or not under_way, "a state is under way"
+    return walk_from(begun, asked.families, met.left[at] if under_way else None), own
+
+
+@njit
+def _end_on(walk, own, met, asked, steps, halt):
+    """Find the next endings of a block, until it is over, so many steps have been made or halt[0] is set."""
+    end = walk.steps[0] + steps
+    while walk.steps[0] < end and not halt[0]:
+        state = own.states[0]
+        if walk.depth[0] < 0:
+            if state == own.states[1]:
+                return
+            _begin(walk, own, met, state)
+        _walk_on(walk, own, met, asked, state, end, halt)
+        if walk.depth[0] < 0:
+            _weigh(own.meetings, met, state, asked.base)
+            own.states[0] += 1
+
+
+@inner
+def _begin(walk, own, met, state):
+    """Let the walk begin at a state."""
+    walk.depth[0], walk.left[0], walk.bound[0], walk.gone[0] = 0, met.left[state], met.bound[state], 0.0
+    walk.child[0], walk.row[0], walk.others[0] = walk.rows.size, 0, np.inf
+    own.sums[0] = 0.0
+
+
+@inner
+def _walk_on(walk, own, met, asked, state, end, halt):
+    """Find the endings of a state, until the walk is over, it has come to its `end` in steps or halt[0] is set."""
+    families, n = asked.families, walk.rows.size
+    first, last = met.first[state], met.first[state + 1]
+    limit = asked.limit - met.costs[first]
+    depth = walk.depth[0]
+    while depth >= 0 and walk.steps[0] < end and not halt[0]:
+        x = walk.child[depth]
+        row = walk.row[depth]
+        if x == n or row == families.first[x + 1] or walk.others[depth] + families.costs[row] >= limit:
+            if not next_child(depth, limit, families, asked.rest, walk):
+                depth -= 1
+                if depth >= 0:
+                    own.families[walk.row[depth] - 1] += own.sums[depth + 1]
+                    own.sums[depth] += own.sums[depth + 1]
+            continue
+        walk.row[depth] += 1
+        left = walk.left[depth] ^ (u64(1) << u64(x))
+        parents = families.parents[row]
+        if parents & ~left:
+            continue
+        gone = walk.gone[depth] + families.costs[row]
+        walk.steps[0] += 1
+        larger = left & ~((u64(2) << u64(x)) - u64(1))
+        bound = (walk.bound[depth] | larger) & ~parents
+        if left == u64(0):
+            fitting = _fitting(met.costs, first, last, asked.limit - gone)
+            weight = np.exp(met.rest[state] - gone)
+            own.networks[0] += fitting + 1 - first
+            own.meetings[fitting] += weight
+            own.families[row] += weight * met.weights[fitting]
+            own.sums[depth] += weight * met.weights[fitting]
+        elif bound != left and have_children(bound, left, families.children):
+            depth += 1
+            walk.left[depth], walk.bound[depth], walk.gone[depth] = left, bound, gone
+            walk.child[depth], walk.row[depth], walk.others[depth] = n, 0, np.inf
+            own.sums[depth] = 0.0
+    walk.depth[0] = depth
+
+
+@inner
+def _fitting(costs, first, last, limit):
+    """The last of costs[first:last] that is below the limit; the first one is."""
+    while first + 1 < last:
+        middle = (first + last) // 2
+        if costs[middle] < limit:
+            first = middle
+        else:
+            last = middle
+    return first
+
+
+@inner
+def _weigh(weights, met, state, base):
+    """From the weights of endings that fit up to some beginning, the weight of each of the beginnings."""
+    total = 0.0
+    for i in range(met.first[state + 1] - 1, met.first[state] - 1, -1):
+        total += weights[i]
+        weights[i] = total * np.exp(base - met.rest[state] - met.costs[i])
