@@ -11,7 +11,7 @@ which the bounds drop more, and which mostly falls apart. Every network has one 
 """
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -34,13 +34,19 @@ MOST_EDGES = 3e7  # that a search is expected to have: a second or two; a piece 
 MOST_NODES = 2_000_000  # that it may have, after which it is given up, and the piece taken apart
 
 
+def ignore(found: int) -> None:
+    """Tell nobody."""
+
+
 @dataclass(frozen=True)
 class Work:
-    """What the steps share: the context of the run, how many networks are wanted at most, and what is known already."""
+    """What the steps share: the context of the run, how many networks are wanted at most, what is known already; and
+    whom to tell how many networks more have been found."""
 
     context: Context
     most: int | None
     ledger: Ledger
+    tell: Callable[[int], None] = ignore
 
     @property
     def room(self) -> float:

@@ -122,6 +122,7 @@ def _walked(layers: Layers, limit: float, work: Work) -> Networks:
     rows, costs = np.empty((CHUNK, n), np.int32), np.empty(CHUNK)
     while walk.depth[0] >= 0:
         written = walk_on(walk, own, layers.rest, cheapest.limit, STEPS, rows, costs, work.context.workers.halt)
+        work.tell(written)
         cheapest.add(rows[:written] - own.first[:-1].astype(np.int32), costs[:written].copy())
         ledger.keep(key, lambda: walk._asdict() | arrays_of({0: cheapest.networks()}))
         work.context.workers.check()

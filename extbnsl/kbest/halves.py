@@ -87,7 +87,10 @@ class Asked(NamedTuple):
     base: float
 
 
-def sums_below(asked: Asked, workers: Workers, begun: Arrays, keep: Callable[[Callable[[], Arrays]], None]) -> Sums:
+Keep = Callable[[Callable[[], Arrays], int], None]  # what is known so far, as arrays, and how many networks they are
+
+
+def sums_below(asked: Asked, workers: Workers, begun: Arrays, keep: Keep) -> Sums:
     """What the networks of a piece add up to. begun: what was given to `keep` last, in this process or before; empty at
     first. Memory: some 100 bytes for each of MOST_MEETINGS, or of the ways outside, if these are more.
 
@@ -99,7 +102,7 @@ def sums_below(asked: Asked, workers: Workers, begun: Arrays, keep: Callable[[Ca
         blocks = _blocks_from(begun, met, asked) if begun else _new_blocks(met, asked)
     while any(walk.depth[0] >= 0 or own.states[0] < own.states[1] for walk, own in blocks):
         workers.map(lambda walk, own: _end_on(walk, own, met, asked, STEPS, workers.halt), blocks)
-        keep(lambda: _arrays_of(blocks))
+        keep(lambda: _arrays_of(blocks), _found(blocks))
         workers.check()
     families = np.sum([own.families for _, own in blocks], axis=0)
     weights = blocks[0][1].meetings
@@ -108,7 +111,7 @@ def sums_below(asked: Asked, workers: Workers, begun: Arrays, keep: Callable[[Ca
     for level, earlier in zip(levels[:0:-1], levels[-2::-1], strict=True):
         families += by_number(level.row, weights, families.size)
         weights = by_number(level.before, weights, earlier.gone.size)
-    return Sums(sum(int(own.networks[0]) for _, own in blocks), families, outside)
+    return Sums(_found(blocks), families, outside)
 
 
 def by_number(numbers: NDArray[Any], weights: NDArray[np.float64], count: int) -> NDArray[np.float64]:
@@ -207,6 +210,11 @@ def _added_up(costs, first, bases):
 
 
 Block = tuple[Walk, Endings]
+
+
+def _found(blocks: list[Block]) -> int:
+    """How many networks have been found."""
+    return sum(int(own.networks[0]) for _, own in blocks)
 
 
 def _new_blocks(met: Meetings, asked: Asked) -> list[Block]:

@@ -8,13 +8,17 @@ from extbnsl.arguments import check_switch, check_whole
 from extbnsl.errors import InputError
 
 LARGEST_FACTOR = 1e300
+MOST_LISTED = 100_000  # networks within a factor, unless another number is asked for
 
 
 @dataclass(frozen=True)
 class Scope:
     """The k best networks, or all whose probability is at least that of the best over `within_factor`, or the k best of
-    these. classes: equivalence classes in the place of networks, each by one of its members. top: so many of the best
-    get files of their own, and the best one in any case."""
+    these. Of those within a factor not more than MOST_LISTED are listed unless k says so; all are counted.
+
+    classes: equivalence classes in the place of networks, each by one of its members. top: so many of the best get
+    files of their own, and the best one in any case.
+    """
 
     k: int | None = None
     within_factor: float | None = None
@@ -25,6 +29,11 @@ class Scope:
     def slack(self) -> float | None:
         """How much more than the best a network may cost, in nats; None if that is open."""
         return None if self.within_factor is None else math.log(self.within_factor)
+
+    @property
+    def most(self) -> int | None:
+        """How many networks are listed at most; None if as many as it takes."""
+        return None if self.classes else self.k or MOST_LISTED
 
     def check(self) -> None:
         """Raise InputError for values that cannot be."""

@@ -6,7 +6,7 @@ all that is outside the component, is what is outside the largest one: so in the
 go with a piece, and what comes back is the weight of each.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -193,7 +193,15 @@ def _of_layers(layers: Layers, outside: NDArray[np.float64], below: Below) -> Ta
     families, ledger, order = layers.families, below.work.ledger, layers.order
     key = key_of(WALKS, below.limit, None, families, [outside])
     asked = Asked(families, layers.rest, outside, below.limit, below.base)
-    sums = sums_below(asked, below.work.context.workers, ledger.begun(key), partial(ledger.keep, key))
+    begun, told = ledger.begun(key), 0
+
+    def keep(arrays: Callable[[], Arrays], networks: int) -> None:
+        nonlocal told
+        below.work.tell(networks - told)
+        told = networks
+        ledger.keep(key, arrays)
+
+    sums = sums_below(asked, below.work.context.workers, begun, keep)
     ledger.drop(key)
     own = np.split(sums.families, families.first[1:-1])
     return Tally(sums.networks, tuple(own[label] for label in np.argsort(order).tolist()), sums.outside)

@@ -28,8 +28,8 @@ class KBestResult(Result):
 
     networks: what was found. within: all networks that cost at most so much more than the best, in nats, are there, or
     as many of the cheapest as were asked for; None if nothing is known of others. arcs (n, n) float64: the probability
-    of each arc, parent by child, among the networks that were found. counted: how many networks there are within, where
-    not all of them are listed; None if nobody counted. share: of the probability of all networks within, that of the
+    of each arc, parent by child, among the networks that were found. counted: how many networks, or classes, there
+    are within; None if nobody knows. share: of the probability of all networks within, that of the
     listed ones together. written: so many of the best have files of their own, and the best in any case.
     """
 
@@ -69,13 +69,11 @@ class KBestResult(Result):
     def _count(self) -> dict[str, Any]:
         """How many networks there are within, if that is known, and what of them is listed and written."""
         assert self.networks is not None
-        listed, most = len(self.networks), self.options.get("k")
-        all_listed = self.within is not None and (most is None or listed < most)
-        there = listed if self.counted is None and all_listed else self.counted
+        listed = len(self.networks)
         return {
-            "networks": there,
+            "networks": self.counted,
             "listed": listed,
-            "probability": None if there is None else self.share,
+            "probability": None if self.counted is None else self.share,
             "written": max(1, min(self.written, listed)),
         }
 

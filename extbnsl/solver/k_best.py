@@ -42,6 +42,7 @@ from extbnsl.solver.listing import (
     counted_families,
     list_networks,
     look_further,
+    tally_networks,
 )
 from extbnsl.solver.outcome import Solution, result_of, spent_on
 from extbnsl.solver.place import Place, check_same, store_at
@@ -117,7 +118,7 @@ def k_best_networks(
         result = result_of(problem, solution, options, context, partial(spent_on, solution, commits))
         if status == OPTIMAL:
             commits.finish(status)
-    return ranked_result(replace(result, status=status), search.standing.found, scope)
+    return ranked_result(replace(result, status=status), search.standing.found, search.standing.tallied, scope)
 
 
 def networks_best_first(
@@ -207,6 +208,7 @@ def _solved(search: Search) -> tuple[Solution, str]:
             if standing.next_slack is None:
                 incumbents = _begin(search, survivors, parts)
             list_networks(search)
+            tally_networks(search)
     except Stopped as stop:
         status = stop.reason
     except MemoryError:

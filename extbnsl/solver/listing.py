@@ -1,4 +1,5 @@
-"""All networks within a slack, and within more, until there are as many as are asked for; the standing follows."""
+"""All networks within a slack, and within more, until there are as many as are asked for, or all within the factor; and
+what all of these add up to, if they are too many to list. The standing follows."""
 
 import math
 from dataclasses import dataclass, replace
@@ -10,15 +11,18 @@ from extbnsl.bounds.ascent import find_multipliers, multipliers_bytes
 from extbnsl.bounds.multipliers import families_of
 from extbnsl.claims import Claim, tolerance
 from extbnsl.data import Dataset
+from extbnsl.errors import BudgetError
+from extbnsl.events import StageAdvanced, Warned
 from extbnsl.figures import in_full
 from extbnsl.kbest.apart import Work
 from extbnsl.kbest.below import networks_below
 from extbnsl.kbest.classes import class_keys, numbered
 from extbnsl.kbest.constants import with_constants
 from extbnsl.kbest.networks import Networks
-from extbnsl.kbest.ranking import parents_of
-from extbnsl.kbest.scope import Scope
+from extbnsl.kbest.ranking import arc_probabilities, parents_of
+from extbnsl.kbest.scope import MOST_LISTED, Scope
 from extbnsl.kbest.slack import FIRST, next_slack
+from extbnsl.kbest.tally import Below, tally_below
 from extbnsl.machine.workers import Stopped
 from extbnsl.parents.components import Component
 from extbnsl.parents.exhaustive.state import Enumeration
@@ -28,9 +32,10 @@ from extbnsl.proof.commits import commit_if_due, commit_or_stop
 from extbnsl.proof.context import Context
 from extbnsl.scores.local import LocalScores
 from extbnsl.solver.families import VARSETS, given_scores
-from extbnsl.solver.ranking import Counted, Found, Ranking, RankingCommits, found_arrays, found_of
-from extbnsl.solver.ranking_document import FOUND
+from extbnsl.solver.ranking import Counted, Found, Ranking, RankingCommits, Tallied, found_arrays, found_of
+from extbnsl.solver.ranking_document import FOUND, TALLIED
 
+LISTING, TALLYING = "networks", "tally"  # stages
 COUNTED = 12.0  # nats of slack of the families that are counted at first: little more work than those without
 SHARE_OF_GAP = 0.02
 FURTHER = 1.5  # by which it grows when that is not enough
@@ -64,10 +69,20 @@ def _first_counted(scope: Scope) -> float:
 
 def begin_listing(search: Search, scores: LocalScores, upper: float) -> None:
     """Let the standing have what a network costs, and the first slack."""
-    slack = search.scope.slack
-    search.standing.upper_bound = upper
-    search.standing.next_slack = _first_slack(scores, upper, search.context) if slack is None else slack
+    scope, standing = search.scope, search.standing
+    standing.upper_bound = upper
+    standing.next_slack = _all_at_once(scope) or _no_more(scope, _first_slack(scores, upper, search.context))
     commit_if_due(search.commits)
+
+
+def _all_at_once(scope: Scope) -> float | None:
+    """The slack of the factor, where all networks within it are listed: those of equivalence classes."""
+    return scope.slack if scope.classes else None
+
+
+def _no_more(scope: Scope, slack: float) -> float:
+    """The slack, or that of the factor if this is less."""
+    return slack if scope.slack is None else min(slack, scope.slack)
 
 
 def _first_slack(scores: LocalScores, upper: float, context: Context) -> float:
@@ -92,8 +107,9 @@ def list_networks(search: Search) -> None:
         costs = found.networks.costs
         standing.found, standing.upper_bound = found, min(standing.upper_bound, float(costs[0]))
         standing.lower_bound = standing.upper_bound - tolerance(standing.upper_bound)
-        if scope.k is not None and not _enough(scope, found):
-            standing.next_slack = next_slack(slack, costs - costs[0], scope.k)
+        if not _enough(scope, found):
+            wanted = scope.k or MOST_LISTED
+            standing.next_slack = _no_more(scope, next_slack(slack, costs - costs[0], wanted))
         standing.ledger.keep(FOUND, partial(found_arrays, found))
 
 
@@ -115,7 +131,8 @@ def all_there_are(found: Found, scope: Scope) -> bool:
 
 def _enough(scope: Scope, found: Found) -> bool:
     """Whether that is all that is asked for."""
-    return scope.slack is not None or found.within == math.inf or _many(scope, found) >= (scope.k or 0)
+    whole = math.inf if scope.slack is None else scope.slack
+    return found.within >= whole or _many(scope, found) >= (scope.k or MOST_LISTED)
 
 
 def _many(scope: Scope, found: Found) -> int:
@@ -132,21 +149,67 @@ def _within(search: Search, counted: Counted, slack: float) -> Found:
     The families are those within the slack of their best subsets. The limit is that above a network that may not be
     the best; what is found between the two limits may not be all there is.
     """
-    scope, problem, upper = search.scope, search.problem, search.standing.upper_bound
-    with search.context.stages.stage("networks", f"that cost up to {slack:.3g} nats more than the best") as summary:
+    scope, upper = search.scope, search.standing.upper_bound
+    with search.context.stages.stage(LISTING, f"that cost up to {slack:.3g} nats more than the best") as summary:
         wide = slack + 2.0 * tolerance(upper)
-        scores = counted.scores if slack == counted.slack else prune(counted.scores, wide)
-        if isinstance(problem, Dataset):
-            scores = with_constants(scores, problem, wide, scope.k)
+        scores = _scores_within(search, counted, wide, scope.most)
         limit, within = upper + wide, slack
         if scope.slack is None and scores.families == _families_in_all(search):
             limit, wide, within = math.fsum(float(costs[-1]) for costs in scores.costs) + 1.0, math.inf, math.inf
         whole = Component(tuple(range(scores.variables)), scores.parents, scores.costs, wide)
-        work = Work(search.context, None if scope.classes else scope.k, search.standing.ledger)
-        networks = networks_below(whole, limit, work)
+        networks = networks_below(whole, limit, _work(search, LISTING, scope.most))
         kept = int(np.searchsorted(networks.costs, networks.costs[0] + within + tolerance(upper), side="right"))
         summary.append(f"{in_full(kept, 'network')} of {in_full(scores.families, 'parent set')}")
+    cut = scope.slack is not None and kept == scope.most
+    within = scope.slack if cut and scope.slack is not None else within
     return found_of(scores, Networks(networks.rows[:kept], networks.costs[:kept]), within)
+
+
+def _scores_within(search: Search, counted: Counted, slack: float, most: int | None) -> LocalScores:
+    """The families within a slack, in nats, of their best subsets, or enough of them for the cheapest networks."""
+    scores = counted.scores if slack >= counted.slack else prune(counted.scores, slack)
+    return with_constants(scores, search.problem, slack, most) if isinstance(search.problem, Dataset) else scores
+
+
+def _work(search: Search, stage: str, most: int | None) -> Work:
+    """What the steps of a stage share that finds so many networks."""
+    found = 0
+
+    def tell(more: int) -> None:
+        nonlocal found
+        found += more
+        search.context.observer(StageAdvanced(stage, found, 0, "networks"))
+
+    return Work(search.context, most, search.standing.ledger, tell)
+
+
+def tally_networks(search: Search) -> None:
+    """Let the standing have what all networks within the factor add up to, if they are not all listed. Raises Stopped.
+
+    A column that never varies may be a parent of so many that nobody counts them; then the observer hears of it.
+    """
+    scope, standing = search.scope, search.standing
+    found, counted, slack = standing.found, standing.counted, scope.slack
+    assert found is not None, "networks are listed"
+    if slack is None or standing.tallied is not None or found.networks.costs.size != scope.most:
+        return
+    assert counted is not None, "there are families"
+    best = float(found.networks.costs[0])
+    wide = slack + tolerance(best)
+    try:
+        scores = _scores_within(search, counted, wide, None)
+    except BudgetError as error:
+        search.context.observer(Warned(f"The networks within the factor are not counted. {error}"))
+        return
+    detail = f"all networks that cost up to {slack:.3g} nats more than the best"
+    with search.context.stages.stage(TALLYING, detail) as summary:
+        whole = Component(tuple(range(scores.variables)), scores.parents, scores.costs, wide)
+        limit = math.nextafter(best + wide, math.inf)
+        tally = tally_below(whole, np.zeros(1), Below(limit, best, _work(search, TALLYING, None)))
+        summary.append(in_full(tally.networks, "network"))
+    arcs = arc_probabilities(scores.parents, [weights / tally.weight for weights in tally.families])
+    standing.tallied = Tallied(tally.networks, tally.weight, np.minimum(arcs, 1.0))
+    standing.ledger.keep(TALLIED, lambda: {"arcs": arcs})
 
 
 def _families_in_all(search: Search) -> int:

@@ -14,14 +14,15 @@ from extbnsl.results.networks import CostedNetwork, RankedNetworks, network_of
 from extbnsl.results.ranked import KBestResult
 from extbnsl.results.result import Result
 from extbnsl.solver.listing import all_there_are
-from extbnsl.solver.ranking import Found
+from extbnsl.solver.ranking import Found, Tallied
 
 
-def ranked_result(result: Result, found: Found | None, scope: Scope) -> KBestResult:
+def ranked_result(result: Result, found: Found | None, tallied: Tallied | None, scope: Scope) -> KBestResult:
     """The networks with their ranks, classes and probabilities; the first is that of the result. Without any that are
     found, the network of the result alone, of which it is not known whether it is the best.
 
     Of classes each is listed by its cheapest network, and has the probability of all of its networks that are found.
+    Probabilities are among all that are tallied, if they are, and else among those that are found.
     """
     found = found or _alone(result)
     networks = _in_order(found)
@@ -29,7 +30,11 @@ def ranked_result(result: Result, found: Found | None, scope: Scope) -> KBestRes
     kept = (classes if scope.classes else np.arange(classes.size)) < (scope.k or classes.size)
     networks, classes = Networks(networks.rows[kept], networks.costs[kept]), classes[kept]
     likely = probabilities(networks.costs)
-    families = family_probabilities(networks, [costs.size for costs in found.costs], likely)
+    if tallied is None:
+        families = family_probabilities(networks, [costs.size for costs in found.costs], likely)
+        arcs, share = arc_probabilities(found.parents, families), 1.0
+    else:
+        arcs, share = tallied.arcs, min(1.0, float(np.exp(networks.costs[0] - networks.costs).sum()) / tallied.weight)
     if scope.classes:
         first = np.unique(classes, return_index=True)[1]
         likely = np.bincount(classes, weights=likely).astype(np.float64, copy=False)
@@ -41,7 +46,7 @@ def ranked_result(result: Result, found: Found | None, scope: Scope) -> KBestRes
         networks.costs,
         ranks(networks.costs),
         classes + 1,
-        likely,
+        share * likely,
     )
     own = {field.name: getattr(result, field.name) for field in fields(Result)}
     own |= {"network": ranked[0].network, "order": ranked[0].network.order()}
@@ -49,9 +54,19 @@ def ranked_result(result: Result, found: Found | None, scope: Scope) -> KBestRes
         **own,
         networks=ranked,
         within=found.within if found.within >= 0.0 else None,
-        arcs=arc_probabilities(found.parents, families),
+        arcs=arcs,
+        counted=_how_many(ranked, found, tallied, scope),
+        share=share,
         written=scope.top,
     )
+
+
+def _how_many(ranked: RankedNetworks, found: Found, tallied: Tallied | None, scope: Scope) -> int | None:
+    """How many networks, or classes, there are within what is found; None if nobody knows."""
+    if tallied is not None:
+        return tallied.networks
+    most = scope.k if scope.classes else scope.most
+    return None if found.within < 0.0 or (most is not None and len(ranked) >= most) else len(ranked)
 
 
 def costed_networks(found: Found, names: tuple[str, ...], scope: Scope) -> list[CostedNetwork]:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from extbnsl.files import names
 from extbnsl.files.arrays import StoredFile, read_arrays
@@ -21,7 +22,7 @@ from extbnsl.parents.exhaustive.stored import StoredEnumeration, read_enumeratio
 from extbnsl.parents.exhaustive.surviving import Survivors
 from extbnsl.proof.commits import CountingCheckpoints
 from extbnsl.scores.local import LocalScores
-from extbnsl.solver.ranking_document import COUNTED, COUNTING, DONE, FOUND, LISTING, START
+from extbnsl.solver.ranking_document import COUNTED, COUNTING, DONE, FOUND, LISTING, START, TALLIED
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,16 @@ class Found:
     within: float
 
 
+@dataclass(frozen=True)
+class Tallied:
+    """All networks within the factor, listed or not: how many; weight: their probability together, that of the best one
+    being 1; arcs (n, n) float64: the probability of each arc, parent by child."""
+
+    networks: int
+    weight: float
+    arcs: NDArray[np.float64]
+
+
 @dataclass
 class Ranking:
     """What is known so far.
@@ -52,7 +63,8 @@ class Ranking:
     slack: in nats, that of the families that are counted, or were; None before that is begun. enumeration: how far they
     are, while that goes on; it may be ahead of `counting`, the one in files. counted: the families; scores: their
     files, once they are written. upper_bound: what some network costs; lower_bound: what every network costs, once it
-    is known. next_slack: of the networks that are looked for; found: those of the last slack.
+    is known. next_slack: of the networks that are looked for; found: those of the last slack. tallied: all within the
+    factor, where not all of them are listed.
     ledger: what has been found of components. version: of the file that was written last. done: whether all is found.
     The others as in a Standing.
     """
@@ -66,6 +78,7 @@ class Ranking:
     lower_bound: float = -math.inf
     next_slack: float | None = None
     found: Found | None = None
+    tallied: Tallied | None = None
     ledger: Ledger = field(default_factory=Ledger)
     version: int = 0
     done: bool = False
@@ -85,7 +98,7 @@ class Ranking:
 
     def document(self) -> dict[str, Any]:
         """The JSON values that a manifest keeps."""
-        counted, found = self.counted, self.found
+        counted, found, tallied = self.counted, self.found, self.tallied
         return {
             "phase": self.phase,
             "slack": self.slack,
@@ -93,6 +106,7 @@ class Ranking:
             "lower_bound": self.lower_bound,
             "next_slack": self.next_slack,
             "found": found and {"within": found.within},
+            "tallied": tallied and {"networks": tallied.networks, "weight": tallied.weight},
             "counting": self.counting and self.counting.document(),
             "scores": counted and {
                 "names": counted.scores.names,
@@ -113,7 +127,8 @@ class Ranking:
 
     def ended(self) -> dict[str, Any]:
         """Those of a run that is over, which needs no files."""
-        return {**self.document(), "phase": DONE, "found": None, "counting": None, "scores": None, "ledger": {}}
+        nothing = dict.fromkeys(("found", "tallied", "counting", "scores"))
+        return {**self.document(), **nothing, "phase": DONE, "ledger": {}}
 
 
 class RankingCommits(CountingCheckpoints[Ranking]):
@@ -177,6 +192,7 @@ def read_ranking(resume: Manifest, folder: Path, shelf: Shelf, variables: int) -
         lower_bound=-math.inf if state["lower_bound"] is None else state["lower_bound"],
         next_slack=state["next_slack"],
         found=None if state["found"] is None else _read_found(state["found"], entries[FOUND], variables),
+        tallied=None if state["tallied"] is None else _read_tallied(state["tallied"], entries[TALLIED], variables),
         ledger=Ledger(entries),
         version=state["version"],
         stages={name: dict(seconds) for name, seconds in state["stages"].items()},
@@ -214,6 +230,16 @@ def _read_found(state: Mapping[str, Any], entry: Entry, variables: int) -> Found
         assert (networks.rows < arrays["families"]).all(), "numbers of families"
         assert [own.shape for own in parents] == [(own.size, words(len(costs))) for own in costs], "families"
     return Found(tuple(parents), tuple(costs), networks, _open(state["within"]))
+
+
+def _read_tallied(state: Mapping[str, Any], entry: Entry, variables: int) -> Tallied:
+    """All networks within the factor; RunDirectoryError if the array cannot be of any."""
+    with as_kept():
+        arcs = entry.arrays()["arcs"]
+        assert arcs.dtype == np.float64, "probabilities"
+        assert arcs.shape == (variables, variables), "of each arc"
+        assert ((arcs >= 0.0) & (arcs <= 1.0)).all(), "probabilities"
+    return Tallied(state["networks"], state["weight"], arcs)
 
 
 def _open(value: float | None) -> float:

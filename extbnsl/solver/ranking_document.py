@@ -11,6 +11,7 @@ from extbnsl.proof.document import OF_EVERY_RUN
 
 START, COUNTING, COUNTED, LISTING, DONE = PHASES = ("start", "counting", "scores", "networks", "done")
 FOUND = "found"  # the entry of the ledger that has the networks of the last slack
+TALLIED = "tallied"  # that of the arcs of all networks within the factor
 
 _KEY = re.compile("[0-9a-f]{32}")
 _SHAPE: Shape = record(
@@ -21,6 +22,7 @@ _SHAPE: Shape = record(
         "phase": one_of(*PHASES),
         **dict.fromkeys(("slack", "next_slack"), maybe(number)),
         "found": maybe(record({"within": maybe(number)})),
+        "tallied": maybe(record({"networks": whole(least=1), "weight": number})),
         "counting": maybe(COUNTING_SHAPE),
         "scores": maybe(
             record(
@@ -50,10 +52,11 @@ def _contradictions(manifest: Manifest) -> Iterator[str]:
     named = list(_named(state))
     if len(set(named)) < len(named) or not {file.name for file in manifest.files}.issuperset(named):
         yield "files"
-    if any(key != FOUND and not _KEY.fullmatch(key) for key in state["ledger"]):
+    if any(key not in (FOUND, TALLIED) and not _KEY.fullmatch(key) for key in state["ledger"]):
         yield "ledger"
-    if (state["found"] is None) != (FOUND not in state["ledger"]):
-        yield "found"
+    for key in (FOUND, TALLIED):
+        if (state[key] is None) != (key not in state["ledger"]):
+            yield key
 
 
 def _named(state: Mapping[str, Any]) -> Iterator[str]:

@@ -47,7 +47,7 @@ def saved(tmp_path, networks, **changes):
 
 
 def test_the_summary(tmp_path):
-    path, document = saved(tmp_path, ranked(), options={"k": 5, "classes": False}, within=math.log(1000.0))
+    path, document = saved(tmp_path, ranked(), within=math.log(1000.0), counted=4)
     lines = summary(document, path).splitlines()
     assert lines[:6] == [
         "  rank               cost     difference  probability     class   arcs",
@@ -94,8 +94,8 @@ def figures(networks, begin):
             {"options": {"k": 4}, "counted": 71, "share": 0.75},
             "4 networks, the best of 71 within 1 nats of the best, a",
         ),
-        ({"options": {"k": 9}, "within": math.inf}, "4 networks, all there are\n"),
-        ({"options": {"k": 9}, "within": 800.0}, "4 networks, all there are within 800 nats of the best\n"),
+        ({"counted": 4, "within": math.inf}, "4 networks, all there are\n"),
+        ({"counted": 4, "within": 800.0}, "4 networks, all there are within 800 nats of the best\n"),
         ({"options": {"k": 4}, "within": None, "status": TIME_LIMIT}, "4 networks; others may cost as little\n"),
         ({"options": {"k": 4}, "status": TIME_LIMIT}, "4 networks, the best within 1 nats of the best, a factor of"),
         ({"options": {"k": 4, "classes": True}}, "4 classes, the best\n"),
@@ -128,7 +128,7 @@ def test_the_summary_fits_a_terminal_whatever_the_names(tmp_path, names):
 
 @pytest.mark.parametrize("key", ["top", "classes", "shared_arcs", "arc_probabilities", "within"])
 def test_a_head_that_lacks_something_is_damaged(tmp_path, key):
-    path, document = saved(tmp_path, ranked(), options={"k": 9})
+    path, document = saved(tmp_path, ranked(), counted=4)
     with pytest.raises(RunDirectoryError, match="is damaged or no result"):
         summary({own: value for own, value in document.items() if own != key}, path)
     with pytest.raises(RunDirectoryError, match="is damaged or no result"):

@@ -182,21 +182,13 @@ def test_arcs_that_all_share_are_not_told_from_rounded_probabilities():
 
 
 @pytest.mark.parametrize(
-    ("k", "within", "counted", "networks", "probability"),
-    [
-        (20, 1.0, None, None, None),  # cut off at k, and nobody counted
-        (20, 1.0, 77, 77, 0.5),
-        (21, 1.0, None, 20, 1.0),
-        (None, 1.0, None, 20, 1.0),
-        (21, np.inf, None, 20, 1.0),
-        (20, None, None, None, None),
-    ],
+    ("within", "counted", "share", "probability"),
+    [(1.0, None, 1.0, None), (1.0, 77, 0.5, 0.5), (1.0, 20, 1.0, 1.0), (np.inf, 20, 1.0, 1.0), (None, None, 1.0, None)],
 )
-def test_how_many_there_are_is_told_where_it_is_known(k, within, counted, networks, probability):
-    share = 1.0 if counted is None else 0.5
-    changes = {"options": {"k": k}, "within": within, "counted": counted, "share": share}
+def test_how_many_there_are_is_told_where_it_is_known(within, counted, share, probability):
+    changes = {"within": within, "counted": counted, "share": share}
     head = json.loads(json_text(fake_result(fake_networks(20, PLAIN), **changes).document()))
-    assert (head["count"]["networks"], head["count"]["probability"]) == (networks, probability)
+    assert (head["count"]["networks"], head["count"]["probability"]) == (counted, probability)
     assert head["within"] == (within if within == 1.0 else None)
 
 

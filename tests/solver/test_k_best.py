@@ -38,7 +38,21 @@ def table_of(dataset, max_parents=None, score="mdl"):
 
 
 def check(result, expected, dataset=None):
-    """The networks are distinct and acyclic, cost what is expected, are ranked, and are as likely as they are cheap."""
+    """The networks are distinct and acyclic, cost what is expected, are ranked, and are as likely as they are cheap;
+    the arcs are as likely as the networks that have them."""
+    check_networks(result, expected, dataset)
+    weights = np.exp(expected[0] - expected)
+    assert result.networks.probabilities == pytest.approx(weights / weights.sum(), abs=1e-6)
+    n = len(result.network.names)
+    arcs = np.zeros((n, n))
+    for one in result.networks:
+        for p, x in one.network.arcs():
+            arcs[p, x] += one.probability
+    assert result.arcs == pytest.approx(arcs, abs=1e-9)
+
+
+def check_networks(result, expected, dataset=None):
+    """The networks are distinct and acyclic, cost what is expected, and are ranked."""
     networks = result.networks
     assert [one.cost for one in networks] == pytest.approx(expected.tolist(), abs=1e-7)
     assert len({one.network.parents for one in networks}) == len(networks)
@@ -48,16 +62,8 @@ def check(result, expected, dataset=None):
             assert score_network(dataset, one.network, result.score) == pytest.approx(one.cost, abs=1e-7)
     assert (np.diff(networks.costs) >= 0).all()
     assert networks.ranks.tolist() == [1 + int((expected < cost - 1e-6).sum()) for cost in expected]
-    weights = np.exp(expected[0] - expected)
-    assert networks.probabilities == pytest.approx(weights / weights.sum(), abs=1e-6)
     assert result.network.parents == networks[0].network.parents
     assert result.cost == pytest.approx(expected[0], abs=1e-7)
-    n = len(result.network.names)
-    arcs = np.zeros((n, n))
-    for one in networks:
-        for p, x in one.network.arcs():
-            arcs[p, x] += one.probability
-    assert result.arcs == pytest.approx(arcs, abs=1e-9)
 
 
 @SETTINGS
@@ -89,9 +95,15 @@ def test_all_networks_within_a_factor(seed, n, factor, k):
     rng = np.random.default_rng(seed)
     dataset = random_dataset(rng, n, int(rng.integers(1, 80)), 3)
     every = all_costs(table_of(dataset))
+    whole = k_best_networks(dataset, Scope(within_factor=factor), budgets=ONE)
+    expected = every[every <= every[0] + math.log(factor) + 1e-7]
+    check(whole, expected, dataset)
     result = k_best_networks(dataset, Scope(k, factor), budgets=ONE)
-    check(result, every[every <= every[0] + math.log(factor) + 1e-7][:k], dataset)
+    check_networks(result, expected[:k], dataset)
     assert result.within == pytest.approx(math.log(factor))
+    assert result.counted == whole.counted == expected.size
+    assert result.networks.probabilities == pytest.approx(whole.networks.probabilities[:k], abs=1e-6)
+    assert result.arcs == pytest.approx(whole.arcs, abs=1e-9)
 
 
 @SETTINGS

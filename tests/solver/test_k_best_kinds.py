@@ -90,6 +90,9 @@ def check(result, table, scope):
     assert [one.cost for one in result.networks] == pytest.approx(costs[found].tolist(), abs=NEAR)
     assert result.networks.classes.tolist() == [numbers.setdefault(kinds[i], len(numbers) + 1) for i in found]
     arcs, members = np.zeros((n, n)), found
+    if scope.slack is not None and not scope.classes:  # all within the factor
+        members = np.flatnonzero(costs <= allowed + NEAR).tolist()
+        assert result.counted == len(members)
     if scope.classes:  # all that are found of each
         within = math.inf if result.within is None else result.within
         members = [
@@ -100,6 +103,9 @@ def check(result, table, scope):
         for x, own in enumerate(dags[i]):
             arcs[naive.members(own), x] += likely
     assert result.arcs == pytest.approx(arcs, abs=1e-9)
+    if not scope.classes:
+        weights_of_listed = np.exp(ascending[0] - expected)
+        assert result.networks.probabilities == pytest.approx(weights_of_listed / weights.sum(), rel=1e-6, abs=1e-9)
 
 
 @pytest.mark.parametrize("kind", KINDS)
