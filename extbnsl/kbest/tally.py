@@ -6,6 +6,8 @@ all that is outside the component, is what is outside the largest one: so in the
 go with a piece, and what comes back is the weight of each.
 """
 
+import itertools
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -17,10 +19,11 @@ from extbnsl.kbest.apart import Choices, Layers, Lone, Pieces, Work, taken_apart
 from extbnsl.kbest.below import least_costs, lists_of_pieces, networks_below
 from extbnsl.kbest.halves import Asked, Sums, by_number, sums_below
 from extbnsl.kbest.ledger import Arrays, as_kept, key_of
-from extbnsl.kbest.networks import joined, numbers_in, pairs
+from extbnsl.kbest.networks import Networks, joined, numbers_in, pairs
 from extbnsl.parents.components import Component
 
 PIECES, CHOICES, WALKS = "pieces of a tally", "families of a tally", "halves"  # how a tally is made
+OPTIMUM = "optimum"  # what is known of a piece
 PAIR_BYTES = 80  # of two parts of a network that are put in order
 
 
@@ -108,26 +111,61 @@ def _of_pieces(component: Component, parts: tuple[Component, ...], outside: NDAr
     """The tally of networks that are put together from pieces: the largest, and what is listed of the others."""
     work, limit = below.work, below.limit - float(outside[0])
     largest = max(range(len(parts)), key=lambda at: parts[at].size)
-    least = least_costs(parts)
-    best = networks_below(parts[largest], limit - sum(least) + least[largest], replace(work, most=1)).costs
-    if best.size == 0:
-        return _nothing(component, outside)
-    least[largest] = float(best[0])
-    key = key_of(PIECES, below.limit, None, component.parents, component.costs, [outside])
     smaller = [at for at in range(len(parts)) if at != largest]
-    lists = lists_of_pieces(component, parts, smaller, least, limit, work, key)
-    if len(lists) < len(smaller):
-        return _nothing(component, outside)
-    children = [child for at in smaller for child in parts[at].variables]
-    ends = np.cumsum([parts[at].size for at in smaller]).tolist()
-    places = [range(end - parts[at].size, end) for at, end in zip(smaller, ends, strict=True)]
-    others = joined([lists[at] for at in smaller], places, limit - least[largest], None, work.room)
-    costs, first, second = _together(outside, others.costs, below.limit - least[largest], work)
-    tally = tally_below(parts[largest], costs, below)
+    key = key_of(PIECES, below.limit, None, component.parents, component.costs, [outside])
+    optimum = key_of(OPTIMUM, below.limit, None, component.parents, component.costs, [outside])
+    least = least_costs(parts)
+    least[largest] = _optimum(parts[largest], limit - sum(least) + least[largest], work, optimum)
+    lists = lists_of_pieces(component, parts, smaller, least, limit, work, key) if least[largest] < math.inf else {}
+    tally = _nothing(component, outside)
+    if len(lists) == len(smaller):
+        places = _side_by_side([parts[at].size for at in smaller])
+        networks = joined([lists[at] for at in smaller], places, limit - least[largest], None, work.room)
+        children = tuple(child for at in smaller for child in parts[at].variables)
+        others = Others(children, networks, below.limit - least[largest])
+        tally = _with_others(component, parts[largest], others, outside, below)
     work.ledger.drop(key)
-    families = list(_in_whole(component, parts[largest], tally))
-    weights = by_number(second, tally.outside, others.costs.size)
-    for child, numbers in zip(children, others.rows.T, strict=True):
+    work.ledger.drop(optimum)
+    return tally
+
+
+def _optimum(piece: Component, limit: float, work: Work, key: str) -> float:
+    """What the best network of a piece costs; infinity if none costs less than the limit. The ledger keeps it by the
+    key: finding it may take long."""
+    if not work.ledger.begun(key):
+        costs = networks_below(piece, limit, replace(work, most=1)).costs
+        work.ledger.keep(key, lambda: {"optimum": np.append(costs, math.inf)[:1]})
+    with as_kept():
+        return float(work.ledger.begun(key)["optimum"][0])
+
+
+def _side_by_side(sizes: Sequence[int]) -> list[range]:
+    """Places for so many variables each, one after the other."""
+    edges = [0, *itertools.accumulate(sizes)]
+    return [range(begin, end) for begin, end in itertools.pairwise(edges)]
+
+
+@dataclass(frozen=True)
+class Others:
+    """Networks over the children of a component that are not in its largest piece; with what is outside they cost less
+    than `limit`."""
+
+    children: tuple[int, ...]
+    networks: Networks
+    limit: float
+
+
+def _with_others(
+    component: Component, piece: Component, others: Others, outside: NDArray[np.float64], below: Below
+) -> Tally:
+    """The tally of networks that have a network of the largest piece and one of the others."""
+    costs, first, second = _together(outside, others.networks.costs, others.limit, below.work)
+    if costs.size == 0:
+        return _nothing(component, outside)
+    tally = tally_below(piece, costs, below)
+    families = list(_in_whole(component, piece, tally))
+    weights = by_number(second, tally.outside, others.networks.costs.size)
+    for child, numbers in zip(others.children, others.networks.rows.T, strict=True):
         families[child] = by_number(numbers, weights, component.costs[child].size)
     return Tally(tally.networks, tuple(families), by_number(first, tally.outside, outside.size))
 
@@ -138,7 +176,8 @@ def _together(
     """The sums of one of each of these ascending costs that are below a limit, ascending, and what they are of."""
     if int(np.searchsorted(second, limit - first).sum()) * PAIR_BYTES > work.room:
         raise MemoryError
-    one, other = (np.concatenate(own) for own in zip(*pairs(first, second, limit, None), strict=True))
+    some = [*pairs(first, second, limit, None)] or [(np.zeros(0, np.int64), np.zeros(0, np.int64))]
+    one, other = (np.concatenate(own) for own in zip(*some, strict=True))
     costs = first[one] + second[other]
     order = np.argsort(costs, kind="stable")
     return costs[order], one[order], other[order]

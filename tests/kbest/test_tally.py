@@ -10,16 +10,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_below import SETTINGS, all_networks, component_within, context_of, table_of
 
+from extbnsl.claims import INTERRUPTED
+from extbnsl.errors import RunDirectoryError
 from extbnsl.kbest import apart, halves
 from extbnsl.kbest.apart import Work
-from extbnsl.kbest.ledger import Ledger
+from extbnsl.kbest.ledger import Entry, Ledger
 from extbnsl.kbest.tally import Below, tally_below
 from extbnsl.kernels.varsets import pack
+from extbnsl.machine.workers import Stopped
 
 BASE = 3.0  # below the optimum
+CHOICES = {"MOST_EDGES": -1.0}
 WAYS = (
     {},
-    {"MOST_EDGES": -1.0},
+    CHOICES,
     {"MOST_NODES": 3},
     {"MOST_MEETINGS": 1},
     {"MOST_MEETINGS": 9, "BLOCKS": 2, "STEPS": 3},
@@ -60,7 +64,7 @@ OUTSIDE = st.lists(st.floats(0.0, 5.0), min_size=1, max_size=8).map(sorted)
 
 
 @SETTINGS
-@given(st.integers(0, 2**32), st.integers(1, 5), st.floats(1e-6, 6.0), OUTSIDE, st.sampled_from(WAYS))
+@given(st.integers(0, 2**32), st.integers(1, 4), st.floats(1e-6, 6.0), OUTSIDE, st.sampled_from(WAYS))
 def test_all_networks_within_a_slack(seed, n, slack, outside, way):
     table = table_of(seed, n)
     best = float(all_networks(table)[0])
@@ -68,7 +72,7 @@ def test_all_networks_within_a_slack(seed, n, slack, outside, way):
     check(component, table, outside, limit, best - BASE, tallied(component, outside, limit, best - BASE, **way))
 
 
-@pytest.mark.parametrize(("n", "way"), list(itertools.product((3, 4), WAYS)))
+@pytest.mark.parametrize(("n", "way"), [*itertools.product((3, 4), WAYS), *((5, way) for way in (WAYS[0], *WAYS[3:]))])
 def test_every_network_there_is(n, way):
     table = table_of(n, n)
     every = all_networks(table)
@@ -91,6 +95,88 @@ def test_parts_that_do_not_touch_are_put_together(seed, slack, outside, way):
     best = float(all_networks(table)[0])
     component, limit = component_within(table, slack), best + outside[0] + slack + 1e-7
     check(component, table, outside, limit, best, tallied(component, outside, limit, best, **way))
+
+
+FORGED_HALVES = {
+    "depth": lambda a: a + 99,
+    "left": lambda a: a ^ np.uint64(1 << 40),
+    "child": lambda a: a - 7,
+    "row": lambda a: a + 10_000,
+    "gone": lambda a: a.astype(np.float32),
+    "all-states": lambda a: a + 1000,
+    "all-families": lambda a: -1.0 - a,
+    "all-meetings": lambda a: a[:-1],
+    "all-sums": lambda a: a[:, :-1],
+    "all-networks": lambda a: np.zeros(0, np.int64),
+}
+FORGED_CHOICES = {
+    "done": lambda a: -1 - a,
+    "outside": lambda a: np.append(a, 1.0),
+    "families": lambda a: a + 1.0,
+}
+
+
+@pytest.mark.parametrize(
+    ("forged", "by", "way"),
+    [
+        *((name, by, {"MOST_MEETINGS": 1, "STEPS": 1}) for name, by in FORGED_HALVES.items()),
+        *((name, by, CHOICES) for name, by in FORGED_CHOICES.items()),
+    ],
+)
+def test_what_no_tally_has_left_is_refused_before_a_kernel_takes_it(forged, by, way):
+    component, best = component_within(table_of(11, 4), 5.0), float(all_networks(table_of(11, 4))[0])
+
+    def look():
+        if any(forged in entry.arrays() for entry in ledger.entries.values()):
+            raise Stopped(INTERRUPTED)
+
+    def tally(ledger):
+        with context_of() as context:
+            return tally_below(component, np.zeros(1), Below(best + 5.0, best, Work(context, None, ledger)))
+
+    ledger = Ledger({}, look)
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in way.items():
+            patch.setattr(apart if hasattr(apart, name) else halves, name, value)
+        with pytest.raises(Stopped):
+            tally(ledger)
+        ((key, entry),) = ((key, entry) for key, entry in ledger.entries.items() if forged in entry.arrays())
+        arrays = {name: np.array(array) for name, array in entry.arrays().items()}
+        whole = tally(Ledger({key: Entry(lambda: arrays)}))
+        assert whole.networks == tally(Ledger()).networks
+        arrays[forged] = by(arrays[forged])
+        with pytest.raises(RunDirectoryError, match="networks that no run has written"):
+            tally(Ledger({key: Entry(lambda: arrays)}))
+
+
+@pytest.mark.parametrize("way", [{"MOST_MEETINGS": 1, "STEPS": 9, "BLOCKS": 1}, CHOICES])
+def test_whoever_is_stopped_again_and_again_finds_the_same(way):
+    table = table_of(12, 4)
+    component, best = component_within(table, 4.0), float(all_networks(table)[0])
+    outside, entries, processes, tally = [0.0, 0.5], {}, 0, None
+    undisturbed = tallied(component, outside, best + 4.0, best, **way)
+    while tally is None:
+        processes, looks = processes + 1, itertools.count()
+
+        def look(looks=looks):
+            if next(looks) == 3:
+                raise Stopped(INTERRUPTED)
+
+        ledger = Ledger(entries, look)
+        with context_of() as context, pytest.MonkeyPatch.context() as patch:
+            for name, value in way.items():
+                patch.setattr(apart if hasattr(apart, name) else halves, name, value)
+            try:
+                work = Work(context, None, ledger)
+                tally = tally_below(component, np.array(outside), Below(best + 4.0, best, work))
+            except Stopped:
+                copies = {key: {k: np.array(a) for k, a in e.arrays().items()} for key, e in ledger.entries.items()}
+                entries = {key: Entry(lambda own=own: own) for key, own in copies.items()}
+    assert processes > 3
+    assert not ledger.entries
+    assert tally.networks == undisturbed.networks
+    for own, other in zip(tally.families, undisturbed.families, strict=True):
+        assert own.tolist() == other.tolist()
 
 
 def test_threads_change_nothing():

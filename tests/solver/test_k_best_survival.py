@@ -15,10 +15,10 @@ from survival import SharedDisk, arrays
 import extbnsl.proof.commits
 from extbnsl.claims import OPTIMAL
 from extbnsl.errors import BudgetError, RunDirectoryError
-from extbnsl.events import Committed, Warned
+from extbnsl.events import Committed, StageStarted, Warned
 from extbnsl.files import manifest as manifests
 from extbnsl.files.names import MANIFEST
-from extbnsl.kbest import apart, below
+from extbnsl.kbest import apart, below, halves
 from extbnsl.kbest.scope import Scope
 from extbnsl.machine.budgets import Budgets
 from extbnsl.solver import listing
@@ -27,7 +27,10 @@ from extbnsl.solver.place import Place
 from extbnsl.solver.states import read_state
 
 BEST = Scope(k=60)
-WAYS = {"walks": {"CHUNK": 10, "STEPS": 100}, "choices": {"MOST_EDGES": -1.0}}
+WAYS = {
+    "walks": ((below, "CHUNK", 10), (below, "STEPS", 100), (halves, "MOST_MEETINGS", 1), (halves, "STEPS", 9)),
+    "choices": ((apart, "MOST_EDGES", -1.0),),
+}
 
 
 def patched(patch, way):
@@ -36,8 +39,8 @@ def patched(patch, way):
     patch.setattr(extbnsl.proof.commits, "COMMIT_SHARE", math.inf)
     patch.setattr(os, "fsync", lambda descriptor: None)
     patch.setattr(listing, "COUNTED", 2.0)
-    for name, value in WAYS[way].items():
-        patch.setattr(apart if hasattr(apart, name) else below, name, value)
+    for module, name, value in WAYS[way]:
+        patch.setattr(module, name, value)
 
 
 @pytest.fixture(scope="module", params=WAYS)
@@ -73,7 +76,8 @@ def outcome(result):
     """What must be the same however often the run was interrupted."""
     found = result.networks
     ranked = [(one.cost, one.rank, one.probability, one.equivalence_class, one.network.parents) for one in found]
-    return result.status, result.cost, result.lower_bound, result.within, ranked, result.arcs.tolist()
+    known = result.status, result.cost, result.lower_bound, result.within
+    return *known, ranked, result.arcs.tolist(), result.counted, result.share
 
 
 @pytest.fixture(scope="module")
@@ -185,7 +189,10 @@ def test_counting_that_goes_further_does_not_lose_what_was_found(dataset, undist
     assert_ends_well(tmp_path, dataset, undisturbed[0])
 
 
-@pytest.mark.parametrize("scope", [Scope(within_factor=50.0), Scope(k=30, classes=True)])
+TALLIED = Scope(k=5, within_factor=50.0)
+
+
+@pytest.mark.parametrize("scope", [Scope(within_factor=50.0), Scope(k=30, classes=True), TALLIED])
 def test_local_scores_and_other_scopes_survive_too(tmp_path, scope):
     scores = scores_of(random_families(np.random.default_rng(5), 5))
     for name in ("whole", "killed"):
@@ -200,6 +207,48 @@ def test_local_scores_and_other_scopes_survive_too(tmp_path, scope):
             session(disk.root, scores, scope)
         assert outcome(session(disk.root, scores, scope)) == outcome(whole)
         assert not arrays(disk.root)
+
+
+@pytest.mark.parametrize("kills", [8, pytest.param(100, marks=pytest.mark.slow)])
+def test_killed_while_all_networks_are_counted(dataset, tmp_path, kills):
+    (tmp_path / "whole").mkdir()
+    watched, begun = SharedDisk(tmp_path / "whole"), []
+
+    def look(event):
+        if isinstance(event, StageStarted) and event.stage == "tally":
+            begun.append(watched.calls)
+
+    with watched.watch():
+        whole = session(watched.root, dataset, TALLIED, observer=look)
+    assert whole.counted > len(whole.networks) == TALLIED.k
+    assert whole.share < 1.0
+    calls = range(begun[0] + 1, watched.calls)
+    assert len(calls) > 20
+    for call in calls[:: max(1, len(calls) // kills)]:
+        disk = SharedDisk(tmp_path / str(call))
+        disk.root.mkdir()
+        with pytest.raises(Killed), disk.crash_at(call):
+            session(disk.root, dataset, TALLIED)
+        assert outcome(session(disk.root, dataset, TALLIED)) == outcome(whole)
+        assert not arrays(disk.root)
+
+
+def test_stopped_while_all_networks_are_counted(dataset, tmp_path):
+    """The networks that are listed are there, and nobody says how many there are."""
+    begun = []
+
+    def look(event):
+        if isinstance(event, StageStarted) and event.stage == "tally":
+            begun.append(event)
+
+    first = session(tmp_path, dataset, TALLIED, observer=look, stop=lambda: "interrupted" if begun else None)
+    assert first.status == "interrupted"
+    assert first.counted is None
+    assert len(first.networks) == TALLIED.k
+    whole = session(tmp_path, dataset, TALLIED)
+    assert whole.status == OPTIMAL
+    assert whole.networks.costs.tolist() == first.networks.costs.tolist()
+    assert whole.counted > TALLIED.k
 
 
 def test_other_scopes_are_refused(dataset, tmp_path):
