@@ -5,6 +5,7 @@ score, as BIC approximates it, with all networks as likely before. So a factor K
 ln K nats.
 """
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -53,13 +54,14 @@ def arc_probabilities(
     parents: Sequence[NDArray[np.uint64]], probability: Sequence[NDArray[np.float64]]
 ) -> NDArray[np.float64]:
     """The probability (n, n) of each arc, parent by child, from those of each child's families with parents[x] (m,
-    words)."""
+    words), or from their weights. It is one if no other family has a weight, and else less, however little that is."""
     n = len(parents)
     found = np.zeros((n, n))
     for x, (varsets, own) in enumerate(zip(parents, probability, strict=True)):
         likely = np.flatnonzero(own)
         bits = np.unpackbits(varsets[likely].astype("<u8").view(np.uint8), axis=1, count=n, bitorder="little")
-        found[:, x] = own[likely] @ bits
+        have, lack = own[likely] @ bits, own[likely] @ (1 - bits)
+        found[:, x] = np.where(lack > 0.0, np.minimum(have / (have + lack), math.nextafter(1.0, 0.0)), 1.0)
     return found
 
 

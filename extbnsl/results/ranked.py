@@ -55,7 +55,7 @@ class KBestResult(Result):
             "count": self._count(),
             "classes": _classes(self.networks),
             "top": _top(self.networks),
-            "shared_arcs": [[self.networks.names[p], self.networks.names[x]] for p, x in self.networks.shared()],
+            "shared_arcs": [[self.networks.names[p], self.networks.names[x]] for p, x in self._shared()],
             "arc_probabilities": _by_child(self.networks.names, self.arcs),
         }
 
@@ -65,6 +65,12 @@ class KBestResult(Result):
         assert self.arcs is not None
         yield RESULT, _whole(document, self.networks)
         yield from ranked_files(self.networks, self.arcs, self.dataset, self.written)
+
+    def _shared(self) -> list[tuple[int, int]]:
+        """The arcs that all listed networks have, and all others that were counted."""
+        assert self.networks is not None
+        assert self.arcs is not None
+        return [arc for arc in self.networks.shared() if self.arcs[arc] == 1.0]
 
     def _count(self) -> dict[str, Any]:
         """How many networks there are within, if that is known, and what of them is listed and written."""

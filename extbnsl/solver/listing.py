@@ -207,8 +207,8 @@ def tally_networks(search: Search) -> None:
         limit = math.nextafter(best + wide, math.inf)
         tally = tally_below(whole, np.zeros(1), Below(limit, best, _work(search, TALLYING, None)))
         summary.append(in_full(tally.networks, "network"))
-    arcs = arc_probabilities(scores.parents, [weights / tally.weight for weights in tally.families])
-    standing.tallied = Tallied(tally.networks, tally.weight, np.minimum(arcs, 1.0))
+    arcs = arc_probabilities(scores.parents, tally.families)
+    standing.tallied = Tallied(tally.networks, tally.weight, arcs)
     standing.ledger.keep(TALLIED, lambda: {"arcs": arcs})
 
 

@@ -14,6 +14,7 @@ from extbnsl.claims import INTERRUPTED, OPTIMAL, TIME_LIMIT, Claim
 from extbnsl.data import read_csv
 from extbnsl.errors import BudgetError, InputError
 from extbnsl.kbest import apart, constants
+from extbnsl.kbest import scope as scopes
 from extbnsl.kbest.scope import Scope
 from extbnsl.machine.budgets import Budgets
 from extbnsl.networks.equivalence import cpdag
@@ -104,6 +105,29 @@ def test_all_networks_within_a_factor(seed, n, factor, k):
     assert result.counted == whole.counted == expected.size
     assert result.networks.probabilities == pytest.approx(whole.networks.probabilities[:k], abs=1e-6)
     assert result.arcs == pytest.approx(whole.arcs, abs=1e-9)
+    assert result.document()["shared_arcs"] == whole.document()["shared_arcs"]
+
+
+def test_an_arc_that_one_unlikely_network_lacks_is_not_shared():
+    """Although its probability is one but for 10^-30."""
+    families = [[(0, 0.0)], [(1, 0.0), (0, 69.0)], [(0, 0.0)]]
+    for scope in (Scope(k=1, within_factor=1e30), Scope(within_factor=1e30), Scope(k=9)):
+        result = k_best_networks(scores_of(families), scope, budgets=ONE)
+        assert result.counted == 2
+        assert 1.0 - 1e-15 < result.arcs[0, 1] < 1.0
+        assert result.document()["shared_arcs"] == []
+
+
+def test_of_networks_within_a_factor_there_is_an_end_to_the_list(monkeypatch):
+    """All are counted all the same; a larger list must be asked for."""
+    dataset = random_dataset(np.random.default_rng(6), 5, 60, 3)
+    whole = k_best_networks(dataset, Scope(within_factor=100.0), budgets=ONE)
+    monkeypatch.setattr(listing, "MOST_LISTED", 10)
+    monkeypatch.setattr(scopes, "MOST_LISTED", 10)
+    result = k_best_networks(dataset, Scope(within_factor=100.0), budgets=ONE)
+    assert len(result.networks) == 10 < result.counted == len(whole.networks)
+    assert result.share == pytest.approx(float(whole.networks.probabilities[:10].sum()))
+    assert len(k_best_networks(dataset, Scope(50, 100.0), budgets=ONE).networks) == min(50, result.counted)
 
 
 @SETTINGS
