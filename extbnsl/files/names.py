@@ -61,6 +61,11 @@ def of_network(place: int) -> tuple[str, str, str]:
     return bif, document, dot
 
 
+def is_of_k_best(name: str) -> bool:
+    """Whether only a result of several networks names a file so."""
+    return name in TABLES or _FURTHER_NETWORKS.fullmatch(name) is not None
+
+
 def search(component: int, number: int) -> str:
     """What is in the names of the files of a component's search; both are counted from 1."""
     return f"{component}-{number}"

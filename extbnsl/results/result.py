@@ -12,7 +12,7 @@ from extbnsl.data import Dataset
 from extbnsl.errors import InputError
 from extbnsl.figures import counted, format_cost
 from extbnsl.files.atomic import Content, write_atomically, write_failure
-from extbnsl.files.names import OUTPUTS
+from extbnsl.files.names import OUTPUTS, is_of_k_best
 from extbnsl.formats.bif import bif_text
 from extbnsl.formats.dot import dot_text
 from extbnsl.networks.equivalence import cpdag
@@ -81,8 +81,9 @@ class Result:
         """Write result.json, network.dot, network.json and, with data, network.bif into a folder, made if need be; the
         k best networks have more files.
 
-        Raises InputError if one of them is there already, unless `overwrite`, or the folder cannot be written, and
-        BudgetError if the disk is full.
+        With `overwrite`, the files of the k best networks that an earlier result has left there go, so that those in the
+        folder belong together. Raises InputError if one of them is there already, unless `overwrite`, or the folder
+        cannot be written, and BudgetError if the disk is full.
         """
         path = Path(folder)
         taken = [name for name in self.file_names if (path / name).exists()]
@@ -94,6 +95,9 @@ class Result:
             raise write_failure(path, error) from error
         for name, content in self.files(self.document()):
             write_atomically(path / name, content)
+        for left in path.iterdir():
+            if is_of_k_best(left.name) and left.name not in self.file_names:
+                left.unlink()
 
     def files(self, document: Mapping[str, Any]) -> Iterator[tuple[str, Content]]:
         """The files that tell the result with this document, as (name, content): result.json first, and nothing else is

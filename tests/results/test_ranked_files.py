@@ -272,3 +272,14 @@ def test_a_run_with_such_files_is_its_own(tmp_path, capsys):
     assert foreign_files(path) == []
     remove_run(path)
     assert os.listdir(path) == ["lock"]
+
+
+def test_what_an_earlier_result_has_left_goes_when_it_is_replaced(tmp_path):
+    fake_result(fake_networks(6, PLAIN)).save(tmp_path)
+    (tmp_path / "network-7.txt").write_text("not ours")
+    fewer = fake_result(fake_networks(6, PLAIN), written=2)
+    with pytest.raises(InputError, match="overwrite=True"):
+        fewer.save(tmp_path)
+    assert (tmp_path / "network-6.dot").exists()
+    fewer.save(tmp_path, overwrite=True)
+    assert {path.name for path in tmp_path.iterdir()} == {*files_of(fewer), "network-7.txt"}
