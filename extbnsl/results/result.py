@@ -81,9 +81,9 @@ class Result:
         """Write result.json, network.dot, network.json and, with data, network.bif into a folder, made if need be; the
         k best networks have more files.
 
-        With `overwrite`, the files of the k best networks that an earlier result has left there go, so that those in the
-        folder belong together. Raises InputError if one of them is there already, unless `overwrite`, or the folder
-        cannot be written, and BudgetError if the disk is full.
+        With `overwrite`, the files of the k best networks that an earlier result has left there go: those in the folder
+        belong together. Raises InputError if one of them is there already, unless `overwrite`, or the folder cannot be
+        written, and BudgetError if the disk is full.
         """
         path = Path(folder)
         taken = [name for name in self.file_names if (path / name).exists()]
