@@ -40,6 +40,9 @@ def table(document: Mapping[str, Any]) -> Iterator[str]:
 def rows(document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """How many networks there are, in which classes, and on which arcs they agree, as (subject, text)."""
     yield "networks", _wrapped(_found(document))
+    of_all = document["count"]["of_all"]
+    if of_all is not None:
+        yield "", _wrapped(f"of the probability of all networks there are, they have {format_probability(of_all)}")
     yield "classes", _wrapped(_classes(document))
     yield from (("arcs" if at == 0 else "", _wrapped(text)) for at, text in enumerate(_arcs(document)))
 

@@ -28,9 +28,10 @@ class KBestResult(Result):
 
     networks: what was found. within: all networks that cost at most so much more than the best, in nats, are there, or
     as many of the cheapest as were asked for; None if nothing is known of others. arcs (n, n) float64: the probability
-    of each arc, parent by child, among the networks that were found. counted: how many networks, or classes, there
-    are within; None if nobody knows. share: of the probability of all networks within, that of the
-    listed ones together. written: so many of the best have files of their own, and the best in any case.
+    of each arc, parent by child, among the networks that were found. counted: how many networks, or classes, there are
+    within; None if nobody knows. share: of the probability of all networks within, that of the listed ones together;
+    of_all: the same of all networks there are; None if nobody knows. written: so many of the best have files of their
+    own, and the best in any case.
     """
 
     networks: RankedNetworks | None = None
@@ -38,6 +39,7 @@ class KBestResult(Result):
     arcs: NDArray[np.float64] | None = None
     counted: int | None = None
     share: float = 1.0
+    of_all: float | None = None
     written: int = TOP
 
     @property
@@ -80,6 +82,7 @@ class KBestResult(Result):
             "networks": self.counted,
             "listed": listed,
             "probability": None if self.counted is None else self.share,
+            "of_all": self.of_all,
             "written": max(1, min(self.written, listed)),
         }
 

@@ -43,6 +43,7 @@ from extbnsl.solver.listing import (
     list_networks,
     look_further,
     tally_networks,
+    weigh_all,
 )
 from extbnsl.solver.outcome import Solution, result_of, spent_on
 from extbnsl.solver.place import Place, check_same, store_at
@@ -118,7 +119,7 @@ def k_best_networks(
         result = result_of(problem, solution, options, context, partial(spent_on, solution, commits))
         if status == OPTIMAL:
             commits.finish(status)
-    return ranked_result(replace(result, status=status), search.standing.found, search.standing.tallied, scope)
+    return ranked_result(replace(result, status=status), search.standing, scope)
 
 
 def networks_best_first(
@@ -209,6 +210,7 @@ def _solved(search: Search) -> tuple[Solution, str]:
                 incumbents = _begin(search, survivors, parts)
             list_networks(search)
             tally_networks(search)
+            weigh_all(search)
     except Stopped as stop:
         status = stop.reason
     except MemoryError:

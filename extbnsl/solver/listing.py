@@ -1,6 +1,7 @@
 """All networks within a slack, and within more, until there are as many as are asked for, or all within the factor; and
 what all of these add up to, if they are too many to list. The standing follows."""
 
+import contextlib
 import math
 from dataclasses import dataclass, replace
 from functools import partial
@@ -23,6 +24,7 @@ from extbnsl.kbest.ranking import arc_probabilities, parents_of
 from extbnsl.kbest.scope import MOST_LISTED, Scope
 from extbnsl.kbest.slack import FIRST, next_slack
 from extbnsl.kbest.tally import Below, tally_below
+from extbnsl.kbest.total import MOST_VARIABLES, log_weight_of_all
 from extbnsl.machine.workers import Stopped
 from extbnsl.parents.components import Component
 from extbnsl.parents.exhaustive.state import Enumeration
@@ -35,7 +37,7 @@ from extbnsl.solver.families import VARSETS, given_scores
 from extbnsl.solver.ranking import Counted, Found, Ranking, RankingCommits, Tallied, found_arrays, found_of
 from extbnsl.solver.ranking_document import FOUND, TALLIED
 
-LISTING, TALLYING = "networks", "tally"  # stages
+LISTING, TALLYING, WEIGHING = "networks", "tally", "weight"  # stages
 COUNTED = 12.0  # nats of slack of the families that are counted at first: little more work than those without
 SHARE_OF_GAP = 0.02
 FURTHER = 1.5  # by which it grows when that is not enough
@@ -111,6 +113,30 @@ def list_networks(search: Search) -> None:
             wanted = scope.k or MOST_LISTED
             standing.next_slack = _no_more(scope, next_slack(slack, costs - costs[0], wanted))
         standing.ledger.keep(FOUND, partial(found_arrays, found))
+
+
+def weigh_all(search: Search) -> None:
+    """Let the standing have the weight of all networks there are, of a few variables, if time and memory do for it."""
+    problem, standing = search.problem, search.standing
+    if problem.variables > MOST_VARIABLES:
+        return
+    with search.context.stages.stage(WEIGHING, "all networks there are") as summary:
+        with contextlib.suppress(Stopped, BudgetError, MemoryError):
+            scores = _all_families(search)
+            if scores is not None:
+                standing.log_weight = log_weight_of_all(scores)
+        summary.append("not known" if standing.log_weight is None else "exact")
+
+
+def _all_families(search: Search) -> LocalScores | None:
+    """All families, whatever they cost; None if the time ends before."""
+    problem, context = search.problem, search.context
+    if isinstance(problem, LocalScores):
+        return given_scores(problem, search.claim)
+    found = surviving_families(
+        problem, search.claim, context.workers, context.shelf, context.observer, None, lambda _: None, math.inf
+    )
+    return None if found.stopped else with_constants(found.scores, problem, math.inf, None)
 
 
 def look_further(search: Search) -> None:

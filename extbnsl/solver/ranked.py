@@ -14,27 +14,28 @@ from extbnsl.results.networks import CostedNetwork, RankedNetworks, network_of
 from extbnsl.results.ranked import KBestResult
 from extbnsl.results.result import Result
 from extbnsl.solver.listing import all_there_are
-from extbnsl.solver.ranking import Found, Tallied
+from extbnsl.solver.ranking import Found, Ranking, Tallied
 
 
-def ranked_result(result: Result, found: Found | None, tallied: Tallied | None, scope: Scope) -> KBestResult:
+def ranked_result(result: Result, standing: Ranking, scope: Scope) -> KBestResult:
     """The networks with their ranks, classes and probabilities; the first is that of the result. Without any that are
     found, the network of the result alone, of which it is not known whether it is the best.
 
     Of classes each is listed by its cheapest network, and has the probability of all of its networks that are found.
     Probabilities are among all that are tallied, if they are, and else among those that are found.
     """
-    found = found or _alone(result)
+    found, tallied = standing.found or _alone(result), standing.tallied
     networks = _in_order(found)
     classes = numbered(class_keys(parents_of(networks, found.parents)))
     kept = (classes if scope.classes else np.arange(classes.size)) < (scope.k or classes.size)
     networks, classes = Networks(networks.rows[kept], networks.costs[kept]), classes[kept]
     likely = probabilities(networks.costs)
+    log_listed = math.log(float(np.exp(networks.costs[0] - networks.costs).sum())) - float(networks.costs[0])
     if tallied is None:
         families = family_probabilities(networks, [costs.size for costs in found.costs], likely)
         arcs, share = arc_probabilities(found.parents, families), 1.0
     else:
-        arcs, share = tallied.arcs, min(1.0, float(np.exp(networks.costs[0] - networks.costs).sum()) / tallied.weight)
+        arcs, share = tallied.arcs, min(1.0, math.exp(log_listed + float(networks.costs[0])) / tallied.weight)
     if scope.classes:
         first = np.unique(classes, return_index=True)[1]
         likely = np.bincount(classes, weights=likely).astype(np.float64, copy=False)
@@ -57,6 +58,7 @@ def ranked_result(result: Result, found: Found | None, tallied: Tallied | None, 
         arcs=arcs,
         counted=_how_many(ranked, found, tallied, scope),
         share=share,
+        of_all=None if standing.log_weight is None else min(1.0, math.exp(log_listed - standing.log_weight)),
         written=scope.top,
     )
 

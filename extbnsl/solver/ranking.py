@@ -64,7 +64,8 @@ class Ranking:
     are, while that goes on; it may be ahead of `counting`, the one in files. counted: the families; scores: their
     files, once they are written. upper_bound: what some network costs; lower_bound: what every network costs, once it
     is known. next_slack: of the networks that are looked for; found: those of the last slack. tallied: all within the
-    factor, where not all of them are listed.
+    factor, where not all of them are listed. log_weight: the logarithm of the sum of exp(-cost) over all networks there
+    are, if somebody knows; no commit keeps it.
     ledger: what has been found of components. version: of the file that was written last. done: whether all is found.
     The others as in a Standing.
     """
@@ -79,6 +80,7 @@ class Ranking:
     next_slack: float | None = None
     found: Found | None = None
     tallied: Tallied | None = None
+    log_weight: float | None = None
     ledger: Ledger = field(default_factory=Ledger)
     version: int = 0
     done: bool = False

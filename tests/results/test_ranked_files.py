@@ -156,7 +156,7 @@ def test_the_head_counts_and_tells_what_all_share():
     networks = fake_networks(50, PLAIN)
     head = fake_result(networks, counted=123_456, share=0.25, written=3).document()
     assert head["within"] == 1.0
-    assert head["count"] == {"networks": 123_456, "listed": 50, "probability": 0.25, "written": 3}
+    assert head["count"] == {"networks": 123_456, "listed": 50, "probability": 0.25, "of_all": None, "written": 3}
     likely = np.bincount(networks.classes, networks.probabilities)
     assert head["classes"]["listed"] == len(set(networks.classes.tolist()))
     assert likely[head["classes"]["most_probable"]] == head["classes"]["probability"] == likely.max()
