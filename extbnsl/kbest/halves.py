@@ -29,13 +29,19 @@ STEPS = 1 << 22  # of each block between two looks at the stop signal: some tent
 
 class Beginnings(NamedTuple):
     """Beginnings of walks that have come equally far: left, bound (m,) uint64, gone (m,) float64: the cost of what has
-    gone; before (m,) int64: the one that each goes on from; row (m,) int64: the family that has gone last."""
+    gone."""
 
     left: NDArray[np.uint64]
     bound: NDArray[np.uint64]
     gone: NDArray[np.float64]
-    before: NDArray[np.int64]
-    row: NDArray[np.int64]
+
+
+class Steps(NamedTuple):
+    """How beginnings have come one step further: before (m,) int32: the one that each goes on from; row (m,) int32: the
+    family that has gone last."""
+
+    before: NDArray[np.int32]
+    row: NDArray[np.int32]
 
 
 class Meetings(NamedTuple):
@@ -92,12 +98,13 @@ Keep = Callable[[Callable[[], Arrays], int], None]  # what is known so far, as a
 
 def sums_below(asked: Asked, workers: Workers, begun: Arrays, keep: Keep) -> Sums:
     """What the networks of a piece add up to. begun: what was given to `keep` last, in this process or before; empty at
-    first. Memory: some 100 bytes for each of MOST_MEETINGS, or of the ways outside, if these are more.
+    first. Memory: some 100 bytes for each of MOST_MEETINGS, or of the ways outside, if these are more; and 8 for each
+    step to a beginning.
 
     Raises Stopped, and RunDirectoryError if nothing like it has been given to `keep`.
     """
-    levels = _beginnings(asked)
-    met = _meetings(levels[-1], asked)
+    last, steps = _beginnings(asked)
+    met = _meetings(last, asked)
     with as_kept():
         blocks = _blocks_from(begun, met, asked) if begun else _new_blocks(met, asked)
     while any(walk.depth[0] >= 0 or own.states[0] < own.states[1] for walk, own in blocks):
@@ -107,10 +114,10 @@ def sums_below(asked: Asked, workers: Workers, begun: Arrays, keep: Keep) -> Sum
     families = np.sum([own.families for _, own in blocks], axis=0)
     weights = blocks[0][1].meetings
     outside = by_number(met.outside, weights, asked.outside.size)
-    weights = by_number(met.beginning, weights, levels[-1].gone.size)
-    for level, earlier in zip(levels[:0:-1], levels[-2::-1], strict=True):
-        families += by_number(level.row, weights, families.size)
-        weights = by_number(level.before, weights, earlier.gone.size)
+    weights = by_number(met.beginning, weights, last.gone.size)
+    for step in reversed(steps):
+        families += by_number(step.row, weights, families.size)
+        weights = by_number(step.before, weights, int(step.before.max(initial=0)) + 1)
     return Sums(_found(blocks), families, outside)
 
 
@@ -119,33 +126,25 @@ def by_number(numbers: NDArray[Any], weights: NDArray[np.float64], count: int) -
     return np.bincount(numbers, weights, minlength=count).astype(np.float64, copy=False)
 
 
-def _beginnings(asked: Asked) -> list[Beginnings]:
-    """The beginnings of walks, by how many variables have gone, as far as there are not too many; at least one is
-    left."""
+def _beginnings(asked: Asked) -> tuple[Beginnings, list[Steps]]:
+    """The beginnings of walks that have come as far as there are not too many of them, and at least one variable is
+    left; and the steps to them."""
     n, limit = asked.families.first.size - 1, asked.limit - asked.outside[0]
-    level = _room_for(1)
-    level.left[0], level.bound[0], level.gone[0], level.before[0], level.row[0] = 2**n - 1, 0, 0.0, 0, 0
-    levels, room = [level], _room_for(max(1, MOST_MEETINGS // asked.outside.size))
-    while len(levels) < n:
-        written = _further(levels[-1], asked.families, asked.rest, limit, room)
-        if written > room.left.size:
+    level, steps = Beginnings(np.array([2**n - 1], np.uint64), np.zeros(1, np.uint64), np.zeros(1)), list[Steps]()
+    most = max(1, MOST_MEETINGS // asked.outside.size)
+    room = Beginnings(np.empty(most, np.uint64), np.empty(most, np.uint64), np.empty(most))
+    came = Steps(np.empty(most, np.int32), np.empty(most, np.int32))
+    while len(steps) + 1 < n:
+        written = _further(level, asked.families, asked.rest, limit, room, came)
+        if written > most:
             break
-        levels.append(Beginnings._make(column[:written].copy() for column in room))
-    return levels
-
-
-def _room_for(most: int) -> Beginnings:
-    return Beginnings(
-        left=np.empty(most, np.uint64),
-        bound=np.empty(most, np.uint64),
-        gone=np.empty(most),
-        before=np.empty(most, np.int64),
-        row=np.empty(most, np.int64),
-    )
+        level = Beginnings._make(column[:written].copy() for column in room)
+        steps.append(Steps._make(column[:written].copy() for column in came))
+    return level, steps
 
 
 @njit
-def _further(level, families, rest, limit, found):
+def _further(level, families, rest, limit, found, came):
     """The beginnings with one more variable gone; how many there are, or one more than fit."""
     written = 0
     for i in range(level.left.size):
@@ -167,7 +166,7 @@ def _further(level, families, rest, limit, found):
                     return written + 1
                 found.left[written], found.bound[written] = left, bound
                 found.gone[written] = level.gone[i] + families.costs[row]
-                found.before[written], found.row[written] = i, row
+                came.before[written], came.row[written] = i, row
                 written += 1
     return written
 
