@@ -23,6 +23,7 @@ from extbnsl.verify.values import is_names, is_number, is_object, is_whole
 
 MOST_SAID = 10  # findings about networks, and about arcs
 LARGEST = 1 << 62  # a rank, or the number of a class
+ROUNDED = 2e-3  # what the share of the probability of all networks may be off, relatively
 EXACT = 1e-9  # what shares of a probability may be off, and sums of probabilities
 
 
@@ -307,8 +308,9 @@ def _arc_findings(listed: _Listed, summary: Summary) -> Iterator[str]:
 
 
 def _missing_findings(listed: _Listed, summary: Summary) -> Iterator[str]:
-    """Sentences about networks that cost less than the last and are not listed, and about how many there are, found by
-    looking at every network of a few variables. Nothing, if nothing is claimed of them."""
+    """Sentences about networks that cost less than the last and are not listed, about how many there are and about the
+    share of the listed ones, found by looking at every network of a few variables. Nothing, if nothing is claimed of
+    them."""
     claim, costs = listed.claim, listed.costs
     if not _looks_for_missing(claim, summary):
         return
@@ -333,6 +335,18 @@ def _missing_findings(listed: _Listed, summary: Summary) -> Iterator[str]:
                 f"The result says that {summary.in_all:,} networks cost at most {summary.within!r} nats more than the "
                 f"best, but there are {most:,}."
             )
+    if summary.of_all is not None and not summary.classes:
+        likely = _weight(costs, costs[0]) / _weight([cost for cost, _ in found], costs[0])
+        if not abs(likely - summary.of_all) <= ROUNDED * likely:
+            yield (
+                f"The listed networks are said to have {summary.of_all!r} of the probability of all networks there "
+                f"are, but they have {likely!r}."
+            )
+
+
+def _weight(costs: Iterable[float], best: float) -> float:
+    """The sum of the probabilities of networks, that of the best being one."""
+    return math.fsum(math.exp(best - cost) for cost in costs)
 
 
 def _is_listed(listed: _Listed, families: Sequence[Family], cost: float, classes: bool) -> bool:

@@ -15,13 +15,15 @@ MOST_PROBABLE = 1.0 + 1e-9  # what a sum of probabilities may be for rounding
 class Summary:
     """in_all: how many networks there are, None if that is not known; listed: how many of them are listed, and share:
     their probability, one if no others are known; within: how much more than the first they cost at most, in nats, None
-    if there is no such limit; arcs: the probability of (parent, child), indices; classes: whether classes are listed,
+    if there is no such limit; of_all: the probability of the listed ones among all networks there are, None if that is
+    not known; arcs: the probability of (parent, child), indices; classes: whether classes are listed,
     by one member each."""
 
     in_all: int | None
     listed: int
     share: float
     within: float | None
+    of_all: float | None
     arcs: Mapping[tuple[int, int], float]
     classes: bool
 
@@ -37,11 +39,13 @@ def read_summary(head: Mapping[str, Any], names: tuple[str, ...]) -> Summary:
     count = value_of(head, "count", is_object, "an object")
     options = head["provenance"].get("options")
     share = value_of(count, "probability", lambda v: v is None or is_probability(v), "a probability or null")
+    of_all = value_of(count, "of_all", lambda v: v is None or is_probability(v), "a probability or null")
     return Summary(
         in_all=value_of(count, "networks", lambda v: v is None or _is_count(v), "a number of networks or null"),
         listed=value_of(count, "listed", _is_count, "a number of networks"),
         share=1.0 if share is None else float(share),
         within=value_of(head, "within", lambda v: v is None or (is_number(v) and v >= 0), "a number from 0 on or null"),
+        of_all=None if of_all is None else float(of_all),
         arcs=_read_arcs(value_of(head, "arc_probabilities", is_object, "an object"), names),
         classes=is_object(options) and options.get("classes") is True,
     )

@@ -41,7 +41,7 @@ def shortened(document, listed):
     share = math.fsum(one["probability"] for one in networks)
     return document | {
         "networks": networks,
-        "count": {"networks": len(document["networks"]), "listed": listed, "probability": share},
+        "count": {"networks": len(document["networks"]), "listed": listed, "probability": share, "of_all": None},
     }
 
 
@@ -193,7 +193,9 @@ FORGERIES = [
     (change(None, "count", of("networks", -1)), "The 'networks' of the result is not a number of networks"),
     (change(None, "count", of("listed", "9")), "The 'listed' of the result is not a number of networks"),
     (change(None, "count", {}), "The result has no 'probability'"),
-    (change(None, "count", {"probability": 1.0}), "The result has no 'networks'"),
+    (change(None, "count", {"probability": 1.0}), "The result has no 'of_all'"),
+    (change(None, "count", {"probability": 1.0, "of_all": None}), "The result has no 'networks'"),
+    (change(None, "count", of("of_all", 1.5)), "The 'of_all' of the result is not a probability"),
     (change(None, "count", None), "The 'count' of the result is not an object"),
     (take(None, "count"), "The result has no 'count'"),
     (take(None, "within"), "The result has no 'within'"),
@@ -247,7 +249,7 @@ def renumbered(document):
         one["equivalence_class"] = classes.setdefault(one["equivalence_class"], len(classes) + 1)
         for x, p in ((x, p) for x, own in one["parents"].items() for p in own):
             arcs[x][p] += one["probability"]
-    count = {"networks": len(networks), "listed": len(networks), "probability": 1.0}
+    count = {"networks": len(networks), "listed": len(networks), "probability": 1.0, "of_all": None}
     first = {key: networks[0][key] for key in ("cost", "parents")}
     return document | first | {"count": count, "arc_probabilities": arcs}
 
@@ -286,6 +288,16 @@ def test_a_class_has_the_cost_of_its_cheapest_member():
         one["probability"] = weight
     (found,) = findings_of(renumbered(document), scores)
     assert found.endswith("1 are not listed; the best of them costs 4.0.")
+
+
+@pytest.mark.parametrize("by", [0.99, 1.01])
+def test_the_share_of_all_networks_is_that_of_few_variables(by):
+    document, problem = a_document(4), a_problem(4)
+    assert findings_of(document, problem) == ()
+    assert 0.0 < document["count"]["of_all"] * by < 1.0
+    document["count"]["of_all"] *= by
+    (found,) = findings_of(document, problem)
+    assert "of the probability of all networks there are, but they have" in found
 
 
 def test_too_many_networks_are_claimed():
