@@ -7,7 +7,7 @@ from typing import Any
 from extbnsl.cli import options, session
 from extbnsl.cli.reading import is_standard_input, read_problem
 from extbnsl.errors import InputError
-from extbnsl.kbest.scope import Scope
+from extbnsl.kbest.scope import MOST_LISTED, Scope
 from extbnsl.machine.interrupts import Interrupts
 
 K = 10  # unless a number or a factor is given
@@ -36,7 +36,10 @@ def add(commands: Any) -> None:
         help="a CSV file (or .csv.gz), - for standard input, or local scores (.jkl .jaa .scores .pss)",
     )
     parser.add_argument(
-        "-k", metavar="K", type=options.whole, help=f"how many networks (default: {K}, or all that are within a factor)"
+        "-k",
+        metavar="K",
+        type=options.whole,
+        help=f"how many networks (default: {K}, or {MOST_LISTED:,} within a factor)",
     )
     parser.add_argument(
         "--within-factor",
