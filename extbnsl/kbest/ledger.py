@@ -47,11 +47,12 @@ def as_kept() -> Iterator[None]:
 @dataclass
 class Entry:
     """What has been found of one component: as arrays when these are asked for; file: that of the last commit, which is
-    behind where `fresh` says so."""
+    behind where `fresh` says so; whole: nobody works on it any more."""
 
     arrays: Callable[[], Arrays]
     file: StoredFile | None = None
     fresh: bool = True
+    whole: bool = False
 
 
 class Ledger:
@@ -65,10 +66,10 @@ class Ledger:
         """What has been found by this key; nothing if nothing was kept."""
         return self.entries[key].arrays() if key in self.entries else {}
 
-    def keep(self, key: str, arrays: Callable[[], Arrays]) -> None:
+    def keep(self, key: str, arrays: Callable[[], Arrays], whole: bool = False) -> None:
         """Keep what is found by this key, in the place of what was kept before."""
         before = self.entries.get(key)
-        self.entries[key] = Entry(arrays, None if before is None else before.file)
+        self.entries[key] = Entry(arrays, None if before is None else before.file, whole=whole)
         self.look()
 
     def drop(self, key: str) -> None:
@@ -76,7 +77,7 @@ class Ledger:
         self.entries.pop(key, None)
 
     def revert(self) -> None:
-        """Forget what is in no file: what failed may have left it half done."""
+        """Forget what is in no file and not whole: what failed may have left it half done."""
         for entry in self.entries.values():
-            entry.fresh = False
-        self.entries = {key: entry for key, entry in self.entries.items() if entry.file is not None}
+            entry.fresh = entry.fresh and entry.whole
+        self.entries = {key: entry for key, entry in self.entries.items() if entry.whole or entry.file is not None}

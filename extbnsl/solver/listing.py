@@ -112,7 +112,7 @@ def list_networks(search: Search) -> None:
         if not _enough(scope, found):
             wanted = scope.k or MOST_LISTED
             standing.next_slack = _no_more(scope, next_slack(slack, costs - costs[0], wanted))
-        standing.ledger.keep(FOUND, partial(found_arrays, found))
+        standing.ledger.keep(FOUND, partial(found_arrays, found), whole=True)
 
 
 def weigh_all(search: Search) -> None:
@@ -235,7 +235,7 @@ def tally_networks(search: Search) -> None:
         summary.append(in_full(tally.networks, "network"))
     arcs = arc_probabilities(scores.parents, tally.families)
     standing.tallied = Tallied(tally.networks, tally.weight, arcs)
-    standing.ledger.keep(TALLIED, lambda: {"arcs": arcs})
+    standing.ledger.keep(TALLIED, lambda: {"arcs": arcs}, whole=True)
 
 
 def _families_in_all(search: Search) -> int:

@@ -219,9 +219,11 @@ def test_what_failed_half_way_is_forgotten():
     ledger = Ledger({"old": Entry(dict, StoredFile("ranking-1.h5", 1, "0" * 64), fresh=False)})
     ledger.keep("new", dict)
     ledger.keep("old", dict)
+    ledger.keep("whole", dict, whole=True)
     ledger.revert()
-    assert list(ledger.entries) == ["old"]
+    assert list(ledger.entries) == ["old", "whole"]
     assert not ledger.entries["old"].fresh
+    assert ledger.entries["whole"].fresh
 
 
 def test_a_stop_is_heard():

@@ -21,7 +21,7 @@ from extbnsl.files.names import MANIFEST
 from extbnsl.kbest import apart, below, halves
 from extbnsl.kbest.scope import Scope
 from extbnsl.machine.budgets import Budgets
-from extbnsl.solver import listing
+from extbnsl.solver import k_best, listing
 from extbnsl.solver.k_best import k_best_networks
 from extbnsl.solver.place import Place
 from extbnsl.solver.states import read_state
@@ -291,6 +291,25 @@ def test_too_little_memory_stops_the_run_and_more_lets_it_go_on(dataset, undistu
         first = session(tmp_path, dataset)
     assert first.status == "memory_limit"
     assert len(first.networks) < BEST.k
+    assert_ends_well(tmp_path, dataset, undisturbed[0])
+
+
+def test_more_memory_goes_on_from_a_list_that_no_checkpoint_had(dataset, undisturbed, tmp_path, monkeypatch):
+    rounds, networks_below = [], listing.networks_below
+
+    def short(*given):
+        rounds.append(networks_below(*given))
+        if len(rounds) == 2:
+            raise MemoryError
+        return rounds[-1]
+
+    with monkeypatch.context() as patch:
+        patch.setattr(listing, "networks_below", short)
+        patch.setattr(k_best, "commit_if_due", lambda _: None)
+        first = session(tmp_path, dataset)
+    assert first.status == "memory_limit"
+    again = session(tmp_path, dataset, stop=lambda: "interrupted")
+    assert [network.cost for network in again.networks] == [network.cost for network in first.networks]
     assert_ends_well(tmp_path, dataset, undisturbed[0])
 
 
