@@ -4,7 +4,7 @@ Nothing heavy is imported before it is called.
 """
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 def learn(
     data: Any,
     *,
+    method: str = "bfbnb",
     score: str = "mdl",
     max_parents: int | None = None,
     memory: int | str | None = None,
@@ -51,6 +52,8 @@ def learn(
 
     `data`: a data frame, a 2-D array of integers (N, n), what `read_csv` or `read_scores` return, or local scores as a
     dict {child: {parents: cost}}. `score`: "mdl" or "aic", for data.
+    `method`: "bfbnb", or a published one to compare with (`extbnsl.baselines.methods`), which has no use for `fixing`,
+    `ancestral`, `path_extension`, `parent_graph` and `polish`.
     `memory` and `disk`: bytes or text such as "8GiB"; `time_limit`: seconds or text such as "1h30m"; None is the
     default of the command line. What exceeds the memory goes to files below `scratch_dir`, or else where temporary
     files go, and is gone at the end; `compress` makes some of them smaller. `names` are for arrays; `missing`,
@@ -59,6 +62,8 @@ def learn(
     Raises InputError for what cannot be used, BudgetError if memory, disk or time ran out before there was a network.
     """
     from extbnsl.arguments import path_of, plain
+    from extbnsl.baselines.methods import BaselineMethods, methods_named
+    from extbnsl.baselines.solving import solve_by
     from extbnsl.claims import Claim
     from extbnsl.proof.methods import Methods
     from extbnsl.solver.place import Place
@@ -72,13 +77,15 @@ def learn(
         "discrete": discrete,
         "discretise": discretise,
     }
-    methods = (lower_bound, fixing, ancestral, path_extension, parent_graph, polish, seed)
+    how = (lower_bound, fixing, ancestral, path_extension, parent_graph, polish, seed)
     with _told_in_python():
         scratch = None if scratch_dir is None else path_of("scratch_dir", scratch_dir)
-        return solve(
+        methods = methods_named(method, Methods(*map(plain, how)))
+        find: Callable[..., Result] = solve_by if isinstance(methods, BaselineMethods) else solve
+        return find(
             _problem(data, names, options),
             Claim(score, plain(max_parents)),
-            Methods(*map(plain, methods)),
+            methods,
             _budgets(memory, threads, time_limit, disk),
             Place(scratch=scratch, compress=plain(compress)),
             observer=_observer(progress),

@@ -29,6 +29,12 @@ class RunDirectoryError(ExtbnslError):
     exit_code = 31
 
 
+class ProgramError(ExtbnslError):
+    """A program of somebody else that failed, or gave what is no network (exit code 32)."""
+
+    exit_code = 32
+
+
 class VerificationError(ExtbnslError):
     """A network that is not what it is claimed to be: a fault of extbnsl itself (exit code 40)."""
 

@@ -6,7 +6,7 @@ sum of the entries. Both bounds are consistent.
 
 - static (Malone et al. 2011, Definition 1): every variable outside U takes its best parents among all others.
 - pattern database (Yuan and Malone 2012): within a group acyclicity is kept; variables of other groups are all
-  available as parents.
+  available as parents. Its backward form bounds what the variables inside U cost.
 """
 
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.kernels.bits import lowest, u64
-from extbnsl.kernels.compiler import inner, njit
+from extbnsl.kernels.compiler import inlined, inner, njit
 
 
 class GroupBound(NamedTuple):
@@ -100,13 +100,7 @@ def pattern_table(masks, costs, first):
     Families as from `group_families`. O(k^2 2^k) minima, k 2^(k - 1) doubles of working memory.
     """
     k = first.size - 1
-    half = 1 << max(0, k - 1)
-    best = np.full((k, half), np.inf)
-    for i in range(k):
-        own = best[i]
-        for j in range(first[i], first[i + 1]):
-            own[masks[j]] = min(own[masks[j]], costs[j])
-        _spread_minima(own, k - 1)
+    best = _best_scores(masks, costs, first)
     table = np.empty(1 << k)
     table[-1] = 0.0
     for a in range((1 << k) - 2, -1, -1):
@@ -115,11 +109,49 @@ def pattern_table(masks, costs, first):
         while rest:
             i = lowest(rest)
             rest &= rest - u64(1)
-            low = u64(a) & ((u64(1) << i) - u64(1))
-            others = low | ((u64(a) >> (i + u64(1))) << i)
-            least = _smaller(least, best[i, others] + table[u64(a) | (u64(1) << i)])
+            least = _smaller(least, best[i, _without(u64(a), i)] + table[u64(a) | (u64(1) << i)])
         table[a] = least
     return table
+
+
+@njit
+def backward_table(masks, costs, first):
+    """The pattern database of one group for a search from the set of all variables to the empty one: float64 (2^k,),
+    entry A the least cost of A, with no more of the group before it; infinity if A has no order. Otherwise as
+    `pattern_table`.
+    """
+    k = first.size - 1
+    best = _best_scores(masks, costs, first)
+    table = np.empty(1 << k)
+    table[0] = 0.0
+    for a in range(1, 1 << k):
+        least = np.inf
+        rest = u64(a)
+        while rest:
+            i = lowest(rest)
+            rest &= rest - u64(1)
+            least = _smaller(least, best[i, _without(u64(a), i)] + table[u64(a) ^ (u64(1) << i)])
+        table[a] = least
+    return table
+
+
+@inner
+def _best_scores(masks, costs, first):
+    """The cheapest parent sets of k children inside each set of the others of the group: float64 (k, 2^(k - 1))."""
+    k = first.size - 1
+    best = np.full((k, 1 << max(0, k - 1)), np.inf)
+    for i in range(k):
+        own = best[i]
+        for j in range(first[i], first[i + 1]):
+            own[masks[j]] = min(own[masks[j]], costs[j])
+        _spread_minima(own, k - 1)
+    return best
+
+
+@inlined
+def _without(members, i):
+    """The members but the i-th position, those above it shifted down."""
+    return (members & ((u64(1) << i) - u64(1))) | ((members >> (i + u64(1))) << i)
 
 
 @inner

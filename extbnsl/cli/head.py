@@ -10,6 +10,7 @@ from extbnsl.version import __version__
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from extbnsl.baselines.methods import BaselineMethods
     from extbnsl.claims import Claim
     from extbnsl.data import Dataset
     from extbnsl.kbest.scope import Scope
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 def head(
     problem: "Dataset | LocalScores",
     claim: "Claim",
-    methods: "Methods | OrderMethods | ApproximateMethods",
+    methods: "Methods | OrderMethods | ApproximateMethods | BaselineMethods",
     budgets: "Budgets",
     place: "Place",
     scope: "Scope | None" = None,

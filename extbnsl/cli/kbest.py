@@ -4,12 +4,15 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from extbnsl.baselines.methods import BFBNB, RANKING_METHODS, methods_named
 from extbnsl.cli import options, session
 from extbnsl.cli.reading import is_standard_input, read_problem
 from extbnsl.errors import InputError
 from extbnsl.kbest.scope import MOST_LISTED, Scope
 from extbnsl.machine.interrupts import Interrupts
+from extbnsl.proof.methods import Methods
 
+PLAIN = Methods(path_extension=False, ancestral=False)
 K = 10  # unless a number or a factor is given
 
 EPILOG = """\
@@ -70,6 +73,13 @@ def add(commands: Any) -> None:
         disk="nine tenths of what is free on the disk that they are on",
     )
     options.add_time_limit(parser, "default: never")
+    parser.add_argument(
+        "--method",
+        choices=RANKING_METHODS,
+        default=BFBNB,
+        help="what finds the networks: the search that extbnsl is about, or A* over the BN graph, a published method "
+        "to compare with, without checkpoints (default: %(default)s)",
+    )
     options.add_method(parser)
     options.add_data(parser)
     options.add_output(parser, json=True)
@@ -91,7 +101,8 @@ def run(given: argparse.Namespace) -> int:
         budgets = options.budgets_of(given)
         problem, budgets = read_problem(given.data, options.data_options(given), budgets, given.quiet)
         place = Place(run.path, given.scratch_dir, remember=options.remembered(given))
-        asked = session.Asked(options.claim_of(given), options.methods_of(given), budgets, place, scope)
+        methods = methods_named(given.method, options.methods_of(given), PLAIN)
+        asked = session.Asked(options.claim_of(given), methods, budgets, place, scope)
         telling = session.Telling(given.quiet, given.json, budgets.spent, given.print)
         return session.solve_in(run, problem, asked, interrupts, telling)
 

@@ -17,7 +17,10 @@ from extbnsl.proof.methods import LOWER_BOUNDS, PARENT_GRAPHS, Methods
 from extbnsl.scores.known import CHOICES, SCORES
 from extbnsl.version import __version__
 
-DATA_OPTIONS = ("header", "delimiter", "missing", "na", "columns", "drop", "discrete", "discretise", "arities")
+DATA_OPTIONS = (
+    *("header", "delimiter", "missing", "na", "columns", "drop"),
+    *("discrete", "discretise", "arities", "records"),
+)
 CLOSE = 0.75  # how alike a word and the one that may have been meant are, at least: not bic and aic
 
 
@@ -242,6 +245,7 @@ def add_data(parser: argparse.ArgumentParser) -> None:
         "columns of more than four states too)",
     )
     data.add_argument("--arities", metavar="FILE", help="declared numbers of states (default: the states that occur)")
+    data.add_argument("--records", metavar="N", type=_records, help="use the first N records alone (default: all)")
 
 
 def data_options(options: argparse.Namespace) -> dict[str, Any]:
@@ -290,6 +294,12 @@ def whole(text: str) -> int:
     """A whole number that is not negative; argparse says so of anything else."""
     if not (text.isascii() and text.isdigit()):
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 0")
+    return int(text)
+
+
+def _records(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and int(text) > 0):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 1")
     return int(text)
 
 

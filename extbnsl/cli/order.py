@@ -23,7 +23,6 @@ are no checkpoints, so that a run that is stopped or killed starts again.
 example:
   extbnsl order survey.csv --order order.txt --method dfbnb-k3
 """
-STOPPING = "Stopping; the network so far will be written (once more: end at once)."
 
 
 def add(commands: Any) -> None:
@@ -35,7 +34,8 @@ def add(commands: Any) -> None:
         "--order",
         metavar="FILE",
         required=True,
-        help="the names of all variables, one a line, parents first; - for standard input",
+        help="the names of all variables, one a line, parents first, or a BIF file of a network, whose order it is; - "
+        "for standard input",
     )
     parser.add_argument(
         "--method",
@@ -81,15 +81,17 @@ def run(given: argparse.Namespace) -> int:
 def _run_in(directory: Any, given: argparse.Namespace, interrupts: Interrupts) -> int:
     from dataclasses import replace
 
-    from extbnsl.data.text import read_text, source_name
-    from extbnsl.orders.given import places_in, positions
+    from extbnsl.data.text import source_name
+    from extbnsl.orders.given import positions
     from extbnsl.solver.ordered import order_network
     from extbnsl.solver.place import Place
 
     file = source_name(given.order)
-    names = places_in(read_text(given.order), file)
+    names = _names(given.order, file)
     budgets = replace(options.budgets_of(given), disk=0)
     dataset, budgets = read_problem(given.data, options.data_options(given), budgets, given.quiet)
+    if _is_bif(given.order):  # which may be of more variables than are used
+        names = [each for each in names if each[1] in dataset.names]
     order = positions(names, dataset.names, file, source_name(given.data))
     claim, methods = options.claim_of(given), OrderMethods(given.method, given.bound)
     remember = options.input_of(given) | {"input": absolute(given.data), "command": given.shell_line}
@@ -98,9 +100,26 @@ def _run_in(directory: Any, given: argparse.Namespace, interrupts: Interrupts) -
         lambda observer: order_network(
             dataset, order, claim, methods, budgets, observer=observer, stop=interrupts.stop
         ),
-        STOPPING,
+        session.NO_CHECKPOINT,
         remember,
     )
     return session.work_in(
         directory, work, interrupts, session.Telling(given.quiet, given.json, budgets.spent, given.print)
     )
+
+
+def _names(file: str, source: str) -> list[tuple[str, str]]:
+    """The names in a file of an order or of a network, in order, each with where it stands."""
+    from extbnsl.data.text import read_text
+    from extbnsl.formats.bif_reader import read_bif
+    from extbnsl.orders.given import places_in
+
+    if not _is_bif(file):
+        return places_in(read_text(file), source)
+    network = read_bif(file).network
+    return [(source, network.names[x]) for x in network.order()]
+
+
+def _is_bif(file: str) -> bool:
+    """Whether a file has a network, as its name says."""
+    return file.endswith((".bif", ".bif.gz"))

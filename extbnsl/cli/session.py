@@ -20,6 +20,7 @@ from extbnsl.machine.budgets import give_memory_back
 from extbnsl.machine.interrupts import Interrupts
 
 if TYPE_CHECKING:
+    from extbnsl.baselines.methods import BaselineMethods
     from extbnsl.claims import Claim
     from extbnsl.data import Dataset
     from extbnsl.events import Event, Observer
@@ -32,6 +33,9 @@ if TYPE_CHECKING:
     from extbnsl.scores.local import LocalScores
     from extbnsl.solver.methods import ApproximateMethods
     from extbnsl.solver.place import Place
+
+MOST_LAYERS = 500  # that a result has
+NO_CHECKPOINT = "Stopping; the network so far will be written (once more: end at once)."
 
 
 @dataclass(frozen=True)
@@ -46,10 +50,11 @@ class Telling:
 
 
 class Asked(NamedTuple):
-    """What is asked of a session of `solve`, of `approximate`, as the methods are, or of `kbest`, if it has a scope."""
+    """What is asked of a session of `solve`, of `approximate` or of a published method, as the methods are, or of
+    `kbest`, if it has a scope."""
 
     claim: "Claim"
-    methods: "Methods | ApproximateMethods"
+    methods: "Methods | ApproximateMethods | BaselineMethods"
     budgets: "Budgets"
     place: "Place"
     scope: "Scope | None" = None
@@ -78,25 +83,42 @@ def solve_in(
         given = asked.claim, asked.methods, asked.budgets, asked.place
         return _solver(asked)(problem, *given, observer=observer, stop=interrupts.stop)
 
-    work = Work(head(problem, *asked), solved, _stopping(run), asked.place.remember or {})
+    work = Work(head(problem, *asked), solved, _stopping(run, asked), asked.place.remember or {})
     return work_in(run, work, interrupts, telling)
 
 
 def _solver(asked: Asked) -> "Callable[..., Result]":
     """What does what is asked."""
+    from extbnsl.baselines.methods import BaselineMethods
     from extbnsl.solver.methods import ApproximateMethods
 
     if (scope := asked.scope) is not None:
-        from extbnsl.solver.k_best import k_best_networks
-
-        return lambda problem, *given, **signals: k_best_networks(problem, scope, *given, **signals)
+        rank = _ranker(asked)
+        return lambda problem, *given, **signals: rank(problem, scope, *given, **signals)
     if isinstance(asked.methods, ApproximateMethods):
         from extbnsl.solver.approximate import approximate_network
 
         return approximate_network
+    if isinstance(asked.methods, BaselineMethods):
+        from extbnsl.baselines.solving import solve_by
+
+        return solve_by
     from extbnsl.solver.solve import solve
 
     return solve
+
+
+def _ranker(asked: Asked) -> "Callable[..., Result]":
+    """What finds the k best networks as asked."""
+    from extbnsl.baselines.methods import BaselineMethods
+
+    if isinstance(asked.methods, BaselineMethods):
+        from extbnsl.baselines.ranking import rank_by_bn_graph
+
+        return rank_by_bn_graph
+    from extbnsl.solver.k_best import k_best_networks
+
+    return k_best_networks
 
 
 def work_in(run: "RunDirectory", work: Work, interrupts: Interrupts, telling: Telling) -> int:
@@ -111,6 +133,7 @@ def work_in(run: "RunDirectory", work: Work, interrupts: Interrupts, telling: Te
         with _observed(run, status, interrupts, telling, work) as observer:
             result = work.result(observer)
         document = result.document(made)
+        document["stats"]["layers"] = _layers(run.path)
         _write(document, result, run)
         status.end(result.status)
     tell(document, run.path, telling)
@@ -195,10 +218,24 @@ def _observed(
         yield observe
 
 
-def _stopping(run: "RunDirectory") -> str:
+def _layers(folder: Path) -> list[dict[str, int]]:
+    """What the log of a run, of all its sessions, has of each layer; nothing of a run without a search, and of one that
+    searched more layers than people look at."""
+    from extbnsl.run.plot import LAYER_FIGURES, read_layers
+
+    layers: list[dict[str, Any]] = []
+    with contextlib.suppress(ExtbnslError):
+        layers = read_layers(folder)
+    return [{key: layer[key] for key in LAYER_FIGURES} for layer in layers] if len(layers) <= MOST_LAYERS else []
+
+
+def _stopping(run: "RunDirectory", asked: Asked) -> str:
     """What the first signal says."""
+    from extbnsl.baselines.methods import BaselineMethods
     from extbnsl.run.directory import resume_command
 
+    if isinstance(asked.methods, BaselineMethods):
+        return NO_CHECKPOINT
     return (
         "Stopping; the state and the best network will be written, and "
         f"'{resume_command(run.path)}' goes on (once more: end at once)."

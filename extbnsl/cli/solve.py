@@ -4,6 +4,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from extbnsl.baselines.methods import BFBNB, METHODS, methods_named
 from extbnsl.cli import options, session
 from extbnsl.cli.reading import is_standard_input, read_problem
 from extbnsl.machine.interrupts import Interrupts
@@ -43,6 +44,13 @@ def add(commands: Any) -> None:
     )
     options.add_compress(parser)
     options.add_time_limit(parser, "default: never")
+    parser.add_argument(
+        "--method",
+        choices=METHODS,
+        default=BFBNB,
+        help="what finds and proves the network: the search that extbnsl is about, or a published method to compare "
+        "with, of which there are no checkpoints and no certificates (default: %(default)s)",
+    )
     options.add_method(parser)
     options.add_shortcuts(parser)
     options.add_data(parser)
@@ -64,6 +72,8 @@ def run(given: argparse.Namespace) -> int:
         budgets = options.budgets_of(given)
         problem, budgets = read_problem(given.data, options.data_options(given), budgets, given.quiet)
         place = Place(run.path, given.scratch_dir, bool(given.compress), None, options.remembered(given))
-        asked = session.Asked(options.claim_of(given), options.methods_of(given), budgets, place)
+        asked = session.Asked(
+            options.claim_of(given), methods_named(given.method, options.methods_of(given)), budgets, place
+        )
         telling = session.Telling(given.quiet, given.json, budgets.spent, given.print)
         return session.solve_in(run, problem, asked, interrupts, telling)

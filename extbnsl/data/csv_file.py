@@ -24,6 +24,7 @@ def read_csv(
     header: bool | None = None,
     delimiter: str | None = None,
     arities: str | PathLike[str] | None = None,
+    records: int | None = None,
     reading: Reading | None = None,
     **options: Unpack[Options],
 ) -> Dataset:
@@ -31,13 +32,13 @@ def read_csv(
 
     `header`: whether the first row has the names; None decides as `header.judge` says. Without one the
     names are X0, X1, ... `delimiter`: one character (a space stands for any run of blanks); None decides as
-    `sniff_delimiter` says. `arities`: a file of declared arities, see `read_arities`. `reading`: what it may take, and
-    who hears of it. `options`: see `treatment.Options`. States are the texts, without surrounding blanks, sorted as
-    `column.ordered` says. Raises InputError for whatever cannot be used, BudgetError if the memory or the time does
-    not do.
+    `sniff_delimiter` says. `arities`: a file of declared arities, see `read_arities`. `records`: how many to use, the
+    first ones; None for all. `reading`: what it may take, and who hears of it. `options`: see `treatment.Options`.
+    States are the texts, without surrounding blanks, sorted as `column.ordered` says. Raises InputError for whatever
+    cannot be used, BudgetError if the memory or the time does not do.
     """
     reading = reading or Reading()
-    wanted = treatment(**options, arities=None if arities is None else read_arities(arities))
+    wanted = treatment(**options, arities=None if arities is None else read_arities(arities), records=records)
     given = None if delimiter is None else given_delimiter(delimiter)
     source = source_name(path)
     blocks = text_blocks(path, reading)

@@ -1,6 +1,7 @@
 """From the columns of a source to a Dataset, by the user's rules."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -18,17 +19,18 @@ from extbnsl.errors import InputError
 def prepare(columns: Sequence[Column], source: str, wanted: Treatment, reading: Reading | None = None) -> Dataset:
     """The Dataset of `columns`, all of the same number of records, treated as `wanted`.
 
-    First the choice of columns, then missing values, then the order of states, then declared arities (which exempt a
-    column from what follows, as levels do), then intervals, then codes. Duplicate records stay: each is a record. A
-    constant column stays, with a warning. Raises InputError as `selected`, `settle_missing`, `declare` and
-    `settle_states` do, and for no columns, no records and names that are empty or occur twice, BudgetError if the time
-    of `reading` is up. O(N n).
+    First the choice of columns and of records, then missing values, then the order of states, then declared arities
+    (which exempt a column from what follows, as levels do), then intervals, then codes. Duplicate records stay: each
+    is a record. A constant column stays, with a warning. Raises InputError as `selected`, `settle_missing`, `declare`
+    and `settle_states` do, and for no columns, no records and names that are empty or occur twice, BudgetError if the
+    time of `reading` is up. O(N n).
     """
     reading = reading or Reading(memory=0)
     columns = selected(columns, wanted, source)
     check_names([column.name for column in columns], source)
     if len(columns[0].codes) == 0:
         raise InputError(f"{source} has no records: give at least one row of data.")
+    columns = [replace(column, codes=column.codes[: wanted.records]) for column in columns]
     marked = [mark_missing(c, wanted.markers) for c in reading.watched(source, columns)]
     complete, of_missing = settle_missing(marked, wanted.missing, source)
     in_order = [ordered(c) for c in reading.watched(source, complete)]

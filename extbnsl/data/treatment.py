@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypedDict
 
+from extbnsl.arguments import check_whole
 from extbnsl.data.column import Column, clean_name, listed
 from extbnsl.data.discretise import Rule, parse_rule
 from extbnsl.data.missing import MARKERS, check_rule
@@ -30,7 +31,7 @@ class Treatment:
 
     missing: a rule of `missing.RULES`. markers: the texts that stand for a missing value. columns: the names of those
     to use, None for all; drop: of those to leave out; discrete: of those to take as they are, None for all. arities:
-    declared numbers of states.
+    declared numbers of states. records: how many to use, the first ones; None for all.
     """
 
     missing: str
@@ -40,6 +41,7 @@ class Treatment:
     discrete: tuple[str, ...] | None
     rules: Rules
     arities: Mapping[str, int]
+    records: int | None
 
     def uses(self, name: str) -> bool:
         """Whether the column of this name is used."""
@@ -82,12 +84,15 @@ def treatment(
     discrete: Texts = None,
     discretise: Texts = None,
     arities: Mapping[str, int] | None = None,
+    records: int | None = None,
 ) -> Treatment:
-    """The Treatment that these `Options` ask for, with declared numbers of states.
+    """The Treatment that these `Options` ask for, with declared numbers of states, of the first `records` alone.
 
     Raises InputError for rules that are unknown or exclude each other.
     """
     check_rule(missing)
+    if records is not None:
+        check_whole("--records", records, 1)
     _check_texts(na=na, columns=columns, drop=drop, discrete=discrete, discretise=discretise)
     rules = _rules(_texts(discretise))
     if discretise is not None and arities is not None:
@@ -103,6 +108,7 @@ def treatment(
         discrete=None if kept == (ALL,) else kept,
         rules=rules,
         arities=arities or {},
+        records=records,
     )
 
 

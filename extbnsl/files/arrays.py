@@ -53,8 +53,9 @@ class StoredFile:
     stamp: Stamp | None = field(default=None, compare=False)
 
 
+@functools.cache
 def load_hdf5() -> None:
-    """Load the library that writes arrays, which may fail later, when memory is scarce."""
+    """Load the library that writes arrays, unless it is loaded."""
     _image({}, compress=False)
 
 

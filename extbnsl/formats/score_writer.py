@@ -1,7 +1,7 @@
 """Local scores written to files of other programs, exactly.
 
-The format is that of GOBNILP, which `score_reader` describes. Scores are minus the costs in nats: to the base e, larger
-is better.
+The formats are those that `score_reader` describes. Scores are minus the costs in nats: to the base e, larger is
+better.
 """
 
 import gzip
@@ -21,17 +21,17 @@ CHUNK = 1 << 13  # families written at a time
 
 
 def write_scores(scores: LocalScores, path: str | PathLike[str], *, overwrite: bool = False) -> None:
-    """Write local scores in GOBNILP's format, best family first, compressed if the name ends in .gz.
+    """Write local scores, best family first: in URLearning's format if the name ends in .pss, else in GOBNILP's;
+    compressed if it ends in .gz.
 
-    Scores have the digits that give back the same float64. Names are kept if every one is a single word and
-    none can be taken for a number (a name that is its own index can be) or a comment; else all become X0,
-    X1, ... Raises InputError if the file is there already, unless `overwrite`, and for a name in .pss, another format.
+    Scores have the digits that give back the same float64. Names are kept if every one is a single word and none can be
+    taken for a number (a name that is its own index can be) or a comment; else all become X0, X1, ... Raises InputError
+    if the file is there already, unless `overwrite`.
     """
-    if Path(path).name.lower().removesuffix(".gz").endswith(".pss"):
-        raise InputError(f"{path} is named as URLearning's format, which is only read: end the name in .jkl.")
     if Path(path).exists() and not overwrite:
         raise InputError(f"{path} exists already: choose another name or allow overwriting.")
-    data = "".join(line + "\n" for line in _jaakkola_lines(scores)).encode()
+    lines = _pss_lines if Path(path).name.lower().removesuffix(".gz").endswith(".pss") else _jaakkola_lines
+    data = "".join(line + "\n" for line in lines(scores)).encode()
     if Path(path).name.lower().endswith(".gz"):
         data = gzip.compress(data, mtime=0)
     write_atomically(path, data)
@@ -64,15 +64,29 @@ def _jaakkola_lines(scores: LocalScores) -> Iterator[str]:
     yield str(len(names))
     for name, varsets, costs in zip(names, scores.parents, scores.costs, strict=True):
         yield f"{name} {len(costs)}"
-        for start in range(0, len(costs), CHUNK):
-            yield from _family_lines(names, varsets[start : start + CHUNK], costs[start : start + CHUNK])
+        for score, parents in _families(names, varsets, costs):
+            yield " ".join([score, str(len(parents)), *parents])
 
 
-def _family_lines(names: tuple[str, ...], varsets: NDArray[np.uint64], costs: NDArray[np.float64]) -> Iterator[str]:
-    """The lines `score k parent...` of some families."""
-    bits = np.unpackbits(varsets.astype("<u8").view(np.uint8), axis=1, bitorder="little")
-    parents = [names[i] for i in np.nonzero(bits)[1].tolist()]
-    end = 0
-    for score, size in zip((0.0 - costs).tolist(), sizes(varsets).tolist(), strict=True):
-        start, end = end, end + size
-        yield " ".join([repr(score), str(size), *parents[start:end]])
+def _pss_lines(scores: LocalScores) -> Iterator[str]:
+    """The lines of a file of parent set scores."""
+    names = file_names(scores.names)
+    yield "META pss_version = 0.1"
+    for name, varsets, costs in zip(names, scores.parents, scores.costs, strict=True):
+        yield f"VAR {name}"
+        for score, parents in _families(names, varsets, costs):
+            yield " ".join([score, *parents])
+
+
+def _families(
+    names: tuple[str, ...], varsets: NDArray[np.uint64], costs: NDArray[np.float64]
+) -> Iterator[tuple[str, list[str]]]:
+    """The score and the parents of each family of a child."""
+    for start in range(0, len(costs), CHUNK):
+        some = varsets[start : start + CHUNK]
+        bits = np.unpackbits(some.astype("<u8").view(np.uint8), axis=1, bitorder="little")
+        parents = [names[i] for i in np.nonzero(bits)[1].tolist()]
+        end = 0
+        for score, size in zip((0.0 - costs[start : start + CHUNK]).tolist(), sizes(some).tolist(), strict=True):
+            first, end = end, end + size
+            yield repr(score), parents[first:end]

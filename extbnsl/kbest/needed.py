@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.kernels.bits import popcount, u64
-from extbnsl.kernels.compiler import njit
+from extbnsl.kernels.compiler import inner, njit
 from extbnsl.parents.best_score import as_bytes
 from extbnsl.scores.local import LocalScores
 
@@ -69,7 +69,7 @@ def _with_few_subsets(columns, k, bits):
     return few
 
 
-@njit
+@inner
 def _add_to_supersets(bits, value, bit):
     """Set a bit for each value of a byte, bits (256,), that has all members of `value`."""
     outside = np.int64(255 - value)

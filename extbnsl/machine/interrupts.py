@@ -3,6 +3,7 @@
 import contextlib
 import os
 import signal
+from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
@@ -22,6 +23,7 @@ class Interrupts:
     def __init__(self) -> None:
         self._reason: str | None = None
         self._said: str | None = None
+        self._at_once: Callable[[], None] = lambda: None
         self._previous: dict[signal.Signals, Any] = {}
 
     def __enter__(self) -> "Interrupts":
@@ -34,9 +36,11 @@ class Interrupts:
         for number, handler in self._previous.items():
             signal.signal(number, handler)
 
-    def arm(self, sentence: str) -> None:
-        """From now on the first signal says `sentence` and asks to stop; whoever works polls `stop`."""
+    def arm(self, sentence: str, at_once: Callable[[], None] = lambda: None) -> None:
+        """From now on the first signal says `sentence` and asks to stop; whoever works polls `stop`. The second
+        one does `at_once`, which must be quick, before it ends the process."""
         self._said = sentence
+        self._at_once = at_once
 
     def stop(self) -> str | None:
         """The reason to stop, which is INTERRUPTED, once a signal came."""
@@ -44,6 +48,7 @@ class Interrupts:
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
         if self._reason is not None:
+            self._at_once()
             os._exit(KILLED)
         self._reason = INTERRUPTED
         if self._said is None:

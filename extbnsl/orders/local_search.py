@@ -30,10 +30,10 @@ class Effort:
     """After how many rounds without improvement the search ends, and how many times the usual kicks a round has."""
 
     patience: int
-    kicks: int = 1
+    kicks: float = 1.0
 
 
-BRIEF, USUAL, LONG = Effort(1), Effort(6), Effort(6, 20)
+BRIEF, FIRST, USUAL, LONG = Effort(1), Effort(2, 0.5), Effort(6), Effort(6, 20)
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ def search_orders(
     than QUICK variables that of the orders as they are.
     """
     n = variables
-    kicks = max(1, min(40, 12_000 // (n * n))) * effort.kicks
+    kicks = max(1, int(min(40, 12_000 // (n * n)) * effort.kicks))
     rng = np.random.default_rng(seed)
     orders = np.stack([rng.permutation(n) for _ in range(STREAMS)]).astype(np.int64)
     if feasible is not None:

@@ -11,7 +11,7 @@ from typing import Any, Generic, Protocol, TypeVar
 from extbnsl.claims import DISK_LIMIT
 from extbnsl.errors import BudgetError, ExtbnslError
 from extbnsl.events import Committed, Observer, Warned, ignore
-from extbnsl.files.arrays import StoredFile
+from extbnsl.files.arrays import StoredFile, load_hdf5
 from extbnsl.files.manifest import Manifest, commit
 from extbnsl.files.store import Store
 from extbnsl.machine.budgets import cpu_seconds, peak_rss
@@ -24,6 +24,7 @@ from extbnsl.search.state import SearchState
 
 COMMIT_SECONDS = 60.0
 COMMIT_SHARE = 1 / 40  # of the time, at most, that commits may take
+LOAD_SECONDS = 0.5
 STOP_SECONDS = 2.0  # that writing may go on for when it is time to stop
 UNSAVED_BYTES = 128 << 20  # half a second to write
 
@@ -77,9 +78,12 @@ class Checkpoints(Generic[K]):
         return COMMIT_SECONDS
 
     def due(self) -> bool:
-        """Whether it is time for a commit."""
-        pause = max(self.pause(), self._spent / COMMIT_SHARE)
-        return self._possible and time.monotonic() - self._last > pause
+        """Whether it is time for a commit. To be asked again and again: a run that lasts loads HDF5 by the way, which
+        may fail later, when memory is scarce, and which a run that is soon over has no use for."""
+        elapsed = time.monotonic() - self._last
+        if elapsed > LOAD_SECONDS and self.store.in_use:
+            load_hdf5()
+        return self._possible and elapsed > max(self.pause(), self._spent / COMMIT_SHARE)
 
     def stored(self) -> tuple[StoredFile, ...]:
         """The files that the standing needs, those among them that were not there before having been written."""

@@ -15,7 +15,7 @@ from extbnsl.events import IncumbentFound, StageAdvanced
 from extbnsl.figures import counted, format_cost
 from extbnsl.files.lists import FamilyLists
 from extbnsl.kernels.varsets import add, pack
-from extbnsl.orders.local_search import BRIEF, QUICK, USUAL, Effort, Incumbent, improve_order, search_orders
+from extbnsl.orders.local_search import BRIEF, FIRST, QUICK, USUAL, Effort, Incumbent, improve_order, search_orders
 from extbnsl.orders.sinks import order_of_solution
 from extbnsl.parents.best_score import ByteTables, byte_tables, cheapest_families
 from extbnsl.parents.components import Component
@@ -53,16 +53,22 @@ def _find_incumbent(component: Component, floor: float, context: Context, whole:
     """A good order of one component; the observer is told of costs if it is the whole problem."""
     if component.size == 1:
         return Part((0,), float(component.costs[0][0]), floor)
-    brief = component.size <= WIDEST and context.methods.patterns
-    effort = BRIEF if brief else USUAL  # if it is brief, the bound finds the optimum itself
+    effort = _first_effort(component.size, context)
     tell = (lambda cost: context.observer(IncumbentFound(cost))) if whole else (lambda cost: None)
-    best = _best_order(component, context.methods.seed, effort, context, tell)
+    best = best_order(component, context.methods.seed, effort, context, tell)
     return Part(tuple(best.order.tolist()), best.cost, floor)
+
+
+def _first_effort(variables: int, context: Context) -> Effort:
+    """How long to look before anything is bounded: a search that turns out to be long looks again before it begins."""
+    if variables <= WIDEST and context.methods.patterns:
+        return BRIEF  # the bound finds the optimum itself
+    return FIRST if variables <= QUICK else USUAL
 
 
 def find_better(component: Component, k: int, seed: int, effort: Effort, context: Context, standing: Standing) -> bool:
     """Look for a better network of component k; whether there is one, in the standing then."""
-    best = _best_order(component, seed, effort, context)
+    best = best_order(component, seed, effort, context)
     return _is_better(tuple(best.order.tolist()), best.cost, k, context, standing)
 
 
@@ -79,7 +85,7 @@ def find_better_left(
     left = search.pieces[search.at].left
     if feasible_order(left.parents)[1]:
         return False
-    return _is_better_left(_best_order(left, seed, effort, context), search, context, standing)
+    return _is_better_left(best_order(left, seed, effort, context), search, context, standing)
 
 
 def find_better_rounded(
@@ -126,7 +132,7 @@ def _is_better(order: tuple[int, ...], cost: float, k: int, context: Context, st
     return True
 
 
-def _best_order(
+def best_order(
     component: Component,
     seed: int,
     effort: Effort,
@@ -153,7 +159,7 @@ def _descended(component: Component, order: NDArray[np.int64], context: Context)
 def _best_order_of_many(
     component: Component, seed: int, effort: Effort, context: Context, on_better: Callable[[float], None]
 ) -> Incumbent:
-    """`_best_order` where tables would be wide: by lists of parents, which a small solve need not load."""
+    """`best_order` where tables would be wide: by lists of parents, which a small solve need not load."""
     from extbnsl.orders.parent_lists import lists_of_varsets
     from extbnsl.orders.population import search_lists
 

@@ -129,6 +129,7 @@ class Result:
                 "options": dict(self.options) | {"seed": self.seed},
                 "data_digest": self.digest,
                 "source": None if self.dataset is None else self.dataset.source,
+                "records": None if self.dataset is None else self.dataset.records,
                 **(made or {}),
             },
         }

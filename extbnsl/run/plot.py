@@ -19,7 +19,7 @@ GIB = 2**30
 MANY = 200  # networks, from which on the scale of places is logarithmic
 MOST_DRAWN = 5000  # of them, each from then on at a place a little further than the one before
 WIDE = 1e3  # a range of probabilities that needs a logarithmic scale
-_KEYS = ("component", "layer", "generated", "kept", "memory", "disk", "rss_bytes")
+LAYER_FIGURES = ("component", "layer", "generated", "kept", "memory", "disk", "rss_bytes")  # of LayerEnded
 
 
 def file_format(output: Path) -> str:
@@ -57,7 +57,7 @@ def _layer_records(lines: Iterable[bytes]) -> Iterator[dict[str, Any]]:
         except (ValueError, RecursionError):
             continue
         ended = isinstance(record, dict) and record.get("event") == "LayerEnded"
-        if ended and all(isinstance(record.get(key), int) for key in _KEYS):
+        if ended and all(isinstance(record.get(key), int) for key in LAYER_FIGURES):
             yield record
 
 

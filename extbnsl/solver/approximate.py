@@ -9,7 +9,6 @@ from extbnsl.compiling import clock
 from extbnsl.data import Dataset
 from extbnsl.events import Begun, IncumbentFound, Observer, Warned, ignore
 from extbnsl.figures import format_cost, format_gap, in_full
-from extbnsl.files.arrays import load_hdf5
 from extbnsl.files.shelf import Shelf
 from extbnsl.files.store import Store
 from extbnsl.kernels.compiler import cache_warning
@@ -66,8 +65,6 @@ def approximate_network(
     granted = replace(budgets, time_limit=budgets.time_limit or TIME).granted(place.folder, place.held)
     with contextlib.ExitStack() as stack:
         store = stack.enter_context(store_at(place, granted))
-        if place.run_folder is not None:
-            load_hdf5()
         shelf = Shelf(granted.memory // 2, store)
         standing = _standing(place, store, shelf, given, granted)
         stages = Stages(observer, standing.stages)

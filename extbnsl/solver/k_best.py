@@ -13,7 +13,6 @@ from extbnsl.claims import MEMORY_LIMIT, OPTIMAL, TIME_LIMIT, Claim, tolerance
 from extbnsl.data import Dataset
 from extbnsl.errors import BudgetError, InputError
 from extbnsl.events import Begun, Observer, Warned, ignore
-from extbnsl.files.arrays import load_hdf5
 from extbnsl.files.shelf import Shelf
 from extbnsl.files.store import Store
 from extbnsl.kbest.scope import Scope
@@ -178,7 +177,6 @@ def _opened(asked: _Asked, observer: Observer, stop: StopSignal) -> Iterator[tup
     granted = asked.budgets.granted(place.folder, place.held)
     with contextlib.ExitStack() as stack:
         store = stack.enter_context(store_at(place, granted))
-        load_hdf5()
         shelf = Shelf(granted.memory // 2, store)
         standing = _standing(place, store, shelf, problem.variables)
         stages, deadline = Stages(observer, standing.stages), granted.deadline()

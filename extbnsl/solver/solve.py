@@ -6,7 +6,7 @@ from functools import partial
 from extbnsl.claims import TIME_LIMIT, Claim
 from extbnsl.data import Dataset
 from extbnsl.events import Begun, Observer, ignore
-from extbnsl.files.arrays import load_compression, load_hdf5
+from extbnsl.files.arrays import load_compression
 from extbnsl.files.manifest import Manifest
 from extbnsl.files.shelf import Shelf
 from extbnsl.files.store import Store
@@ -24,8 +24,6 @@ from extbnsl.solver.components import solve_components
 from extbnsl.solver.families import find_survivors
 from extbnsl.solver.outcome import Solution, result_of, stats_of
 from extbnsl.solver.place import Place, check_same, store_at
-
-SMALL = 16  # variables of a problem that is solved before there is anything to put into files
 
 
 def solve(
@@ -63,8 +61,6 @@ def solve(
         store.compress = place.compress
         if store.compress:
             load_compression()
-        if problem.variables > SMALL:
-            load_hdf5()
         shelf = Shelf(granted.memory // 2, store)
         standing = _standing(place.resume, store, shelf)
         stages, deadline = Stages(observer, standing.stages), granted.deadline()

@@ -7,7 +7,14 @@ from cases import random_families, scores_of
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from extbnsl.bounds.patterns import group_bound, group_families, pattern_bytes, pattern_table, static_table
+from extbnsl.bounds.patterns import (
+    backward_table,
+    group_bound,
+    group_families,
+    pattern_bytes,
+    pattern_table,
+    static_table,
+)
 from extbnsl.parents.pruning import prune
 
 SETTINGS = settings(deadline=None, max_examples=40, suppress_health_check=list(HealthCheck))
@@ -91,6 +98,26 @@ def test_a_group_is_the_problem_with_the_others_given(seed, n, data):
         before = outside | sum(1 << group[i] for i in range(k) if part >> i & 1)
         rest[part] = min(best[group[i], before] + rest[part | 1 << i] for i in range(k) if not part >> i & 1)
     np.testing.assert_allclose(table, rest, rtol=1e-12, atol=1e-9)
+
+
+@SETTINGS
+@given(seed=st.integers(0, 2**32), n=st.integers(2, 8), data=st.data())
+def test_backward_a_group_is_the_problem_over_its_members(seed, n, data):
+    """Entry A is the cost of A when all variables outside the group are before, and no more of the group."""
+    scores, best = problem(seed, n)
+    group = sorted(data.draw(st.sets(st.integers(0, n - 1), min_size=1)))
+    table = backward_table(*group_families(scores.parents, scores.costs, group))
+    outside = (1 << n) - 1 & ~sum(1 << v for v in group)
+    k = len(group)
+    least = np.full(2**k, np.inf)
+    least[0] = 0.0
+    for part in range(1, 2**k):
+        for i in range(k):
+            if part >> i & 1:
+                rest = part ^ 1 << i
+                before = outside | sum(1 << group[j] for j in range(k) if rest >> j & 1)
+                least[part] = min(least[part], least[rest] + best[group[i], before])
+    np.testing.assert_allclose(table, least, rtol=1e-12, atol=1e-9)
 
 
 @SETTINGS

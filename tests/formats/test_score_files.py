@@ -326,10 +326,15 @@ def test_a_damaged_file_is_refused_or_read_as_it_stands(tmp_path_factory, data):
         assert len(written) == len(found) + 2 * scores.families + 2 * scores.variables + 1
 
 
-def test_a_jaakkola_file_is_not_named_pss(tmp_path):
-    with pytest.raises(InputError, match=r"a\.pss is named as URLearning's format"):
-        write_scores(random_scores(0), tmp_path / "a.pss")
-    assert not list(tmp_path.iterdir())
+@pytest.mark.parametrize("name", ["a.pss", "a.PSS.gz"])
+def test_parent_set_scores_are_written_and_read_again(tmp_path, name, monkeypatch):
+    monkeypatch.setattr(score_writer, "CHUNK", 3)
+    scores = random_scores(3)
+    write_scores(scores, tmp_path / name)
+    assert_same(read_scores(tmp_path / name), scores)
+    data = (tmp_path / name).read_bytes()
+    lines = (gzip.decompress(data) if name.endswith(".gz") else data).decode().splitlines()
+    assert lines[:2] == ["META pss_version = 0.1", "VAR v0"]
 
 
 def test_suffixes():

@@ -8,7 +8,8 @@ import subprocess
 import time
 
 import pytest
-from test_kill import OFTEN, PATIENCE, debris, often, write_columns
+from killing import OFTEN, PATIENCE, debris, often
+from test_kill import write_columns
 
 from extbnsl.data import read_csv
 from extbnsl.files.names import MANIFEST

@@ -1,0 +1,45 @@
+"""Whether what a program gave is a network, and whether it costs what the program says."""
+
+import math
+from collections.abc import Sequence
+
+from extbnsl.baselines.external.task import Parents, Program
+from extbnsl.data import Dataset
+from extbnsl.errors import InputError, ProgramError, VerificationError
+from extbnsl.networks.network import Network
+from extbnsl.scores.local import LocalScores
+from extbnsl.verify.rescoring import family_costs
+
+
+def network_of_parents(program: Program, names: Sequence[str], parents: Parents, max_parents: int | None) -> Network:
+    """The network of a program; ProgramError if it is none: a variable that is not there or is missing, a parent twice,
+    a cycle, or more parents than are allowed."""
+    network = Network(tuple(names), tuple(tuple(sorted(own)) for own in parents))
+    try:
+        network.check()
+        network.order()
+    except (InputError, VerificationError) as error:
+        raise ProgramError(f"{program.name} has given what is no network. {error}") from error
+    if max_parents is not None and (most := max(map(len, network.parents))) > max_parents:
+        raise ProgramError(f"{program.name} has given a variable {most} parents, and --max-parents is {max_parents}.")
+    return network
+
+
+def cost_of(program: Program, network: Network, problem: Dataset | LocalScores, score: str) -> float:
+    """What a network costs, in nats: counted from data, whether or not its families could win; ProgramError if given
+    scores do not list them."""
+    try:
+        return math.fsum(family_costs(problem, network, score))
+    except VerificationError as error:
+        raise ProgramError(f"{program.name} has given a network that cannot be scored. {error}") from error
+
+
+def check_told(program: Program, parents: Parents, scores: LocalScores, told: float, tolerance: float) -> None:
+    """Raise ProgramError unless a network costs by the scores what the program says, in nats, within the tolerance."""
+    network = network_of_parents(program, scores.names, parents, None)
+    cost = cost_of(program, network, scores, scores.score)
+    if not abs(cost - told) <= tolerance:
+        raise ProgramError(
+            f"{program.name} says that its network costs {told:.6f} nats, and by the scores that it was given it costs "
+            f"{cost:.6f}: it has solved another problem."
+        )

@@ -1,0 +1,18 @@
+"""pgmpy: hill climbing over networks, from data, by its BIC or AIC. It proves nothing."""
+
+from extbnsl.baselines.external.package import installed, learn
+from extbnsl.baselines.external.task import Answer, Program, Task
+
+SCORES = {"mdl": "bic-d", "aic": "aic-d"}
+
+
+def locate() -> Program:
+    """The package; InputError if it is not installed."""
+    return installed("pgmpy", "pgmpy_script.py")
+
+
+def solve(program: Program, task: Task) -> Answer:
+    """Where its hill climbing ends."""
+    assert task.dataset is not None, "the registry says that the package takes data"
+    arities = [len(own) for own in task.dataset.states]
+    return learn(program, task, "a local optimum", score=SCORES[task.claim.score], arities=arities)

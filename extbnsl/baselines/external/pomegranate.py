@@ -1,0 +1,25 @@
+"""pomegranate: its 'exact' structure learning, dynamic programming from data by BIC in single precision.
+
+Without a pseudocount a combination of states that never occurs makes the score of a family no number, and such families
+win. One that is too small to matter avoids that.
+"""
+
+from extbnsl.baselines.external.package import installed, learn
+from extbnsl.baselines.external.task import Answer, Program, Task
+from extbnsl.errors import InputError
+
+PSEUDOCOUNT = 1e-9
+SCORE = "mdl"  # the only one that it has
+
+
+def locate() -> Program:
+    """The package; InputError if it is not installed."""
+    return installed("pomegranate", "pomegranate_script.py")
+
+
+def solve(program: Program, task: Task) -> Answer:
+    """The network that it takes for the best."""
+    if task.claim.score != SCORE:
+        raise InputError(f"score: the method {program.name!r} has {SCORE!r} alone, not {task.claim.score!r}.")
+    asked = {"threads": task.context.workers.threads, "pseudocount": PSEUDOCOUNT}
+    return learn(program, task, "optimal, in single precision", **asked)
