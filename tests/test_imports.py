@@ -32,6 +32,8 @@ FLOORS = (
     ("solver",),
     ("baselines",),
     ("run",),
+    ("campaign",),
+    ("report",),
     ("api",),
     ("cli",),
     ("__main__",),

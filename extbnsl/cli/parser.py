@@ -1,12 +1,17 @@
 """The parser of all commands."""
 
 import argparse
+import contextlib
+import functools
+import io
+from collections.abc import Sequence
 
-from extbnsl.cli import approximate, clean, estimate, kbest, order, plot, resume, score, solve, status, verify
+from extbnsl.cli import approximate, campaign, clean, estimate, kbest, order, plot, resume, score, solve, status, verify
 from extbnsl.cli.options import Parser
+from extbnsl.errors import ExtbnslError
 from extbnsl.version import __version__
 
-COMMANDS = (solve, kbest, resume, status, clean, verify, estimate, score, order, approximate, plot)
+COMMANDS = (solve, kbest, resume, status, clean, verify, estimate, score, order, approximate, campaign, plot)
 DESCRIPTION = "Learn the provably optimal Bayesian network structure of a discrete data set."
 EPILOG = """\
 Costs are in nats and minimised; the score is MDL (minus BIC) unless --score
@@ -26,10 +31,25 @@ example:
 """
 
 
+def usage_error(arguments: Sequence[str]) -> str | None:
+    """What is wrong with a command line, without the program's name; None if nothing is. Nothing is printed."""
+    said = io.StringIO()
+    try:
+        with contextlib.redirect_stderr(said), contextlib.redirect_stdout(io.StringIO()):
+            command_parser().parse_args(arguments)
+    except SystemExit:
+        return said.getvalue().partition(": ")[2].partition("; 'extbnsl")[0].strip() or "That is no run."
+    except ExtbnslError as error:
+        return str(error)
+    return None
+
+
+@functools.cache
 def command_parser() -> argparse.ArgumentParser:
-    """The parser; what it parses has `command`, the function to call with it."""
+    """The parser, made once; what it parses has `command`, the function to call with it."""
     made = Parser(prog="extbnsl", description=DESCRIPTION, epilog=EPILOG)
     made.add_argument("--version", action="version", version=f"extbnsl {__version__}")
+    made.set_defaults(usage_error=usage_error)  # for the command that checks the command lines of others
     commands = made.add_subparsers(metavar="COMMAND", required=True)
     for command in COMMANDS:
         command.add(commands)

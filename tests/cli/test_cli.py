@@ -127,7 +127,7 @@ def test_solve_gets_what_was_asked_for_and_what_to_remember(capsys, monkeypatch,
     Path("arities").write_text("a,b,c,d\n2,2,2,3\n")
     given = "--memory 1GiB --disk 5GB --threads 3 --time-limit 1h --max-parents 2 --seed 4 --lower-bound static"
     given += " --no-fixing --no-ancestral --parent-graph layered --polish --no-path-extension --scratch-dir large"
-    given += " --header --arities arities --na x,y --na z --discrete a --run-dir r"
+    given += " --header --records 3000 --arities arities --na x,y --na z --discrete a --run-dir r"
     assert run(capsys, "solve", "data.csv", *given.split())[0] == 0
     assert got.pop("problem").fingerprint == read_csv("data.csv").fingerprint
     assert 0 < got.pop("spent") < 60
@@ -143,6 +143,7 @@ def test_solve_gets_what_was_asked_for_and_what_to_remember(capsys, monkeypatch,
             "discrete": "a",
             "discretise": None,
             "arities": os.path.abspath("arities"),
+            "records": 3000,
         },
         "budgets": {"memory": 1 << 30, "disk": 5 * 10**9, "threads": 3, "compress": None},
         "command": f"extbnsl solve data.csv {given}",

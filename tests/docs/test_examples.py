@@ -1,4 +1,4 @@
-"""The examples of the pages run as they stand, in the order of the page, in a folder that has the example data."""
+"""The examples of the pages run as they stand, in the order of the page, beside the example data and campaigns."""
 
 import json
 import os
@@ -56,7 +56,8 @@ def run_python(text, folder):
 
 @pytest.mark.parametrize("page", RUNNING, ids=lambda page: str(page.relative_to(ROOT)))
 def test_the_examples_run(page, tmp_path):
-    shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    for folder in ("examples", "configs"):
+        shutil.copytree(ROOT / folder, tmp_path / folder)
     written = {}
     for block in blocks(page):
         if block.skipped:

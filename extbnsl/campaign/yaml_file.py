@@ -1,0 +1,139 @@
+"""Reading YAML so that every value knows its line, keys are not repeated, and no file is larger than it looks."""
+
+import contextlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from extbnsl.campaign.problems import CampaignError, Key, Problem, told
+
+MOST_BYTES = 4 << 20
+MOST_VALUES = 200_000  # after aliases have been followed: a few lines can stand for billions
+MOST_LEVELS = 20
+MERGE = "tag:yaml.org,2002:merge"
+
+
+@dataclass(frozen=True)
+class Located:
+    """A value of plain dicts, lists and scalars, the line, from 1, of everything in it by its key, and what is wrong
+    with it that did not hinder reading it."""
+
+    value: Any
+    lines: Mapping[Key, int]
+    problems: Sequence[Problem]
+    content: bytes
+
+    def line(self, key: Key) -> int | None:
+        """The line of the value at a key, or of what it would be in."""
+        while key and key not in self.lines:
+            key = key[:-1]
+        return self.lines.get(key)
+
+
+def read_yaml(path: Path) -> Located:
+    """The document in a YAML file; CampaignError if it cannot be read, or is none, or is too large."""
+    try:
+        with path.open("rb") as file:
+            content = file.read(MOST_BYTES + 1)
+    except OSError as error:
+        raise CampaignError([told(path, None, (), f"It cannot be read: {error.strerror}.")]) from error
+    if len(content) > MOST_BYTES:
+        raise CampaignError([told(path, None, (), f"It has more than {MOST_BYTES >> 20} MiB; no campaign has.")])
+    return parse_yaml(content, path)
+
+
+def parse_yaml(content: bytes, path: Path) -> Located:
+    """The document in the content of a YAML file; raises as `read_yaml`."""
+    loader = None
+    try:
+        loader = yaml.SafeLoader(content)
+        node = loader.get_single_node()
+        reader = _Reader(path, loader)
+        value = reader.value(node, ()) if node is not None else None
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        sentence = " ".join(filter(None, (error.context, error.problem))) or "It is no YAML"
+        raise CampaignError([told(path, None if mark is None else mark.line + 1, (), f"{sentence}.")]) from error
+    except RecursionError as error:
+        raise CampaignError([told(path, None, (), "It has more levels than any campaign has.")]) from error
+    except (yaml.YAMLError, ValueError, OverflowError) as error:  # the last two of escapes of no character
+        first = (str(error) or "not readable").splitlines()[0]
+        raise CampaignError([told(path, None, (), f"It is no YAML ({first}).")]) from error
+    finally:
+        if loader is not None:
+            loader.dispose()
+    return Located(value, reader.lines, reader.problems, content)
+
+
+class _Reader:
+    """Makes values of nodes, and keeps the lines; `problems` has what is wrong with them."""
+
+    def __init__(self, path: Path, loader: yaml.SafeLoader) -> None:
+        self.lines: dict[Key, int] = {}
+        self.problems: list[Problem] = []
+        self._path = path
+        self._loader = loader
+        self._values = 0
+        self._open: list[yaml.Node] = []  # from the document to the node in work
+
+    def value(self, node: yaml.Node, key: Key) -> Any:
+        """The value of a node, at a key."""
+        self.lines[key] = node.start_mark.line + 1
+        with self._opened(node, key):
+            if isinstance(node, yaml.MappingNode):
+                return self._mapping(node, key)
+            if isinstance(node, yaml.SequenceNode):
+                return [self.value(item, (*key, place)) for place, item in enumerate(node.value)]
+            try:
+                return self._loader.construct_object(node)
+            except ValueError as error:  # such as a date in month 13
+                self._tell(node, key, f"It cannot be read: {error}.")
+                return node.value
+
+    @contextlib.contextmanager
+    def _opened(self, node: yaml.Node, key: Key) -> Iterator[None]:
+        """Count a node while it is in work; CampaignError if it holds itself, or if it is one too many."""
+        self._values += 1
+        if any(node is other for other in self._open):
+            raise self._error(node, key, "It holds itself.")
+        if self._values > MOST_VALUES or len(self._open) > MOST_LEVELS:
+            raise self._error(node, key, "With it the file stands for more values, or levels, than any campaign has.")
+        self._open.append(node)
+        yield
+        self._open.pop()
+
+    def _error(self, node: yaml.Node, key: Key, sentence: str) -> CampaignError:
+        return CampaignError([told(self._path, node.start_mark.line + 1, key, sentence)])
+
+    def _tell(self, node: yaml.Node, key: Key, sentence: str) -> None:
+        problem = Problem(key, sentence, node.start_mark.line + 1)
+        if problem not in self.problems:  # what is merged is read again
+            self.problems.append(problem)
+
+    def _mapping(self, node: yaml.MappingNode, key: Key) -> dict[str, Any]:
+        """The content of a mapping: what it merges first, so that its own keys have the last word, on lines too."""
+        merged: dict[str, Any] = {}
+        for other in reversed(list(self._merged(node, key))):
+            with self._opened(other, key):
+                merged |= self._mapping(other, key)
+        found: dict[str, Any] = {}
+        for name_node, value_node in node.value:
+            if name_node.tag != MERGE:
+                name = str(name_node.value) if isinstance(name_node, yaml.ScalarNode) else "?"
+                if name in found:
+                    self._tell(name_node, (*key, name), "It is there already; leave one of them out.")
+                found[name] = self.value(value_node, (*key, name))
+        return merged | found
+
+    def _merged(self, node: yaml.MappingNode, key: Key) -> Iterator[yaml.MappingNode]:
+        """The mappings that the '<<' of a mapping name; of a key in several of them, the first counts."""
+        for name, value in node.value:
+            if name.tag == MERGE:
+                for each in value.value if isinstance(value, yaml.SequenceNode) else [value]:
+                    if isinstance(each, yaml.MappingNode):
+                        yield each
+                    else:
+                        self._tell(each, (*key, "<<"), "It merges mappings alone.")

@@ -1,0 +1,182 @@
+"""`extbnsl campaign`: run the campaign of a YAML file, and report on it."""
+
+import argparse
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from extbnsl.cli import options
+from extbnsl.cli.console import remark, say
+from extbnsl.errors import InputError
+from extbnsl.figures import in_full
+from extbnsl.machine.interrupts import Interrupts
+
+if TYPE_CHECKING:
+    from extbnsl.campaign.folder import CampaignFolder
+    from extbnsl.campaign.one_run import Place
+    from extbnsl.campaign.plan import Run
+    from extbnsl.campaign.reading import Asked
+    from extbnsl.campaign.record import Record
+    from extbnsl.campaign.rows import Row
+    from extbnsl.campaign.schedule import Hands, OnOver
+
+EPILOG = """\
+Runs every data set by every method, variant, budget and seed of the file, each
+in a process and a run directory of its own, and writes tables, pictures and a
+page. Checks the whole file before it runs anything. Ctrl-C or SIGTERM once:
+stop all runs, which write their state; --resume goes on, after a kill too.
+Exit codes: 0 all runs are over, 10 some are not, 40 a run failed for a reason
+that no budget explains.
+
+example:
+  extbnsl campaign configs/smoke.yaml --jobs 2
+"""
+STOPPING = "Stopping; the runs write their state, and '--resume' goes on (once more: end at once)."
+FAILED = 40  # the exit code where a run failed for no reason that a budget explains
+STOPPED = 10
+
+
+def add(commands: Any) -> None:
+    """Add the command to the parser's."""
+    text = "run many data sets by many methods, and report on it"
+    parser = options.add_command(commands, "campaign", text, EPILOG, run)
+    parser.set_defaults(compiles=False)
+    parser.add_argument("file", metavar="FILE", type=Path, nargs="?", help="a YAML file")
+    parser.add_argument(
+        "--output-dir", metavar="DIR", type=Path, help="where to write (default: FILE's name with .campaign, here)"
+    )
+    parser.add_argument("--jobs", metavar="N", type=_jobs, default=1, help="how many runs at a time (default: 1)")
+    parser.add_argument("--resume", action="store_true", help="go on with the campaign in an existing folder")
+    parser.add_argument("--retry", action="store_true", help="with --resume: try again the runs that failed")
+    parser.add_argument(
+        "--cluster",
+        metavar="ADDRESS",
+        type=_address,
+        help="let a Dask cluster do the runs: the address of its scheduler, or local:N for N processes here "
+        "(needs dask.distributed: pip install 'extbnsl[cluster]')",
+    )
+    parser.add_argument("--dry-run", action="store_true", help="list the runs, and run nothing")
+    parser.add_argument("--report", action="store_true", help="report on the runs that are over, and run nothing")
+    parser.add_argument("--schema", action="store_true", help="print the JSON schema of the file, for editors")
+    options.add_output(parser)
+
+
+def run(given: argparse.Namespace) -> int:
+    """Run the campaign; the exit code."""
+    from extbnsl.campaign.problems import CampaignError
+    from extbnsl.campaign.reading import read_campaign, schema
+
+    if given.schema:
+        say(schema())
+        return 0
+    if given.file is None:
+        raise InputError("campaign: give the YAML file of the campaign.")
+    if given.retry and (given.report or not given.resume):
+        raise InputError("campaign: --retry is for --resume, and not for --report.")
+    try:
+        asked = read_campaign(given.file, given.usage_error)
+    except CampaignError as error:
+        for line in error.lines:
+            remark(line)
+        return error.exit_code
+    if given.dry_run:
+        say(_listed(asked.runs))
+        return 0
+    return _run_in(given, asked)
+
+
+def _jobs(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and 1 <= int(text) <= 1024):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 to 1024")
+    return int(text)
+
+
+def _address(text: str) -> str:
+    from extbnsl.campaign.schedule import LOCAL
+
+    if text.startswith(LOCAL):
+        _jobs(text.removeprefix(LOCAL))
+    return text
+
+
+def _listed(runs: "Sequence[Run]") -> str:
+    import shlex
+
+    return "\n".join([*(f"extbnsl {shlex.join(run.arguments)}" for run in runs), in_full(len(runs), "run")])
+
+
+def _run_in(given: argparse.Namespace, asked: "Asked") -> int:
+    from extbnsl.campaign.folder import holds_campaign, opened
+    from extbnsl.campaign.one_run import Place
+    from extbnsl.campaign.record import forget
+    from extbnsl.campaign.rows import WAITING, rows_of
+    from extbnsl.machine.process import kill_all
+    from extbnsl.report.campaign import PAGE, report_on, text_of, write_report
+
+    path = given.output_dir or Path(f"{given.file.stem}.campaign")
+    if given.report and not holds_campaign(path):
+        raise InputError(f"--report: {path} holds no campaign; run it first, or give its --output-dir.")
+    with Interrupts() as interrupts, opened(path, asked.content, given.resume or given.report) as folder:
+        for warning in folder.warnings:
+            remark(warning)
+        place = Place(asked.folder, Path(os.path.abspath(folder.runs)))
+        if given.retry:
+            for row in rows_of(asked.runs, place):
+                if row.failed:
+                    forget(place.record(row.run))
+        interrupts.arm(STOPPING, kill_all)
+        if not given.report:
+            _do_all(given, asked, place, folder, interrupts)
+        report = report_on(asked.campaign, rows_of(asked.runs, place))
+        write_report(report, folder.path)
+    if not given.quiet:
+        say(f"{text_of(report)}\n")
+    say(f"{_outcome(report.rows)}; {folder.path / PAGE} has the report.")
+    if not given.report and any(row.status == WAITING for row in report.rows):
+        return STOPPED
+    return FAILED if report.failures else 0
+
+
+def _do_all(
+    given: argparse.Namespace, asked: "Asked", place: "Place", folder: "CampaignFolder", interrupts: Interrupts
+) -> None:
+    """Do all runs that are left, unless a signal comes."""
+    from extbnsl.campaign.one_run import known
+    from extbnsl.campaign.schedule import do_all, here, on_cluster
+
+    left = [run for run in asked.runs if (record := known(run, place)) is None or not record.over]
+    if given.cluster:
+        hired = on_cluster(given.cluster, place, Path(os.path.abspath(folder.stop)))
+    else:
+        hired = here(given.jobs, place, interrupts.stop)
+    with hired as hands:
+        tell = _silent if given.quiet else _teller(len(asked.runs), left, hands)
+        do_all(left, hands, tell, interrupts.stop)
+
+
+def _silent(run: "Run", record: "Record") -> None:
+    """Say nothing of a run."""
+
+
+def _teller(runs: int, left: "Sequence[Run]", hands: "Hands") -> "OnOver":
+    """What tells of each run that is over, on standard error."""
+    from extbnsl.campaign.progress import Progress
+    from extbnsl.campaign.rows import row_of
+
+    progress = Progress(runs, left, hands.jobs)
+
+    def tell(run: "Run", record: "Record") -> None:
+        if record.over:
+            remark(progress.over(row_of(0, run, record, hands.place), record.seconds))
+
+    return tell
+
+
+def _outcome(rows: "Sequence[Row]") -> str:
+    """What became of a campaign, in a sentence without its end."""
+    from extbnsl.campaign.rows import WAITING
+
+    waiting, failed = sum(row.status == WAITING for row in rows), sum(row.failed for row in rows)
+    told = [in_full(len(rows), "run"), *([f"{failed:,} failed"] if failed else [])]
+    return ", ".join([*told, *([f"{waiting:,} not over"] if waiting else [])])

@@ -1,0 +1,1 @@
+"""Reports on campaigns: tables, pictures and a page, from rows of results."""
