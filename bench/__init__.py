@@ -1,1 +1,1 @@
-"""How fast and how large: solves of whole data sets, measured from outside. See README.md."""
+"""How fast each kernel is, beside a reference loop. See README.md."""

@@ -1,82 +1,111 @@
-"""`python -m bench`: solve data sets one by one, print and save what it cost. See README.md."""
+"""`python -m bench`: how fast the kernels are, beside a reference loop and what is committed. See README.md."""
 
 import argparse
-import json
-import platform
+import difflib
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from bench import measure, table
-from bench.measure import Row
-from bench.reference import reference_seconds
-from bench.suite import known_cost, matches, read_optima, suite_paths
+from bench.ratios import COMMITTED, FACTOR, read_ratios, save_ratios, slower
+from bench.rooms import BENCHMARKS
+from bench.timing import Timing, timed
+from bench.work import Benchmark
+
+AGAIN = 2  # times that what seems slower is measured again: other processes disturb
+MISTAKEN = 2  # the exit code for a command that cannot be
+WIDTH = max(len(benchmark.name) for benchmark in BENCHMARKS)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Exit code 0, or 1 if a solve failed or found another optimum than is known."""
-    parser = _parser()
-    options = parser.parse_args(arguments)
-    optima = read_optima(options.optima) if options.optima else {}
-    paths = list(options.data_sets)
-    if options.suite:
-        if not options.optima:
-            parser.error("--suite needs --optima")
-        paths += suite_paths(optima, options.data or options.optima.parent)
-    if not paths:
-        parser.error("no data sets: give paths, or --suite uci31 with --optima")
-    old = json.loads(options.compare.read_text())["rows"] if options.compare else None
-    solving = ["--threads", str(options.threads)]
-    if options.time_limit:
-        solving += ["--time-limit", options.time_limit]
-    reference = reference_seconds()
-    rows = [_row(path, solving, optima, reference) for path in paths]
-    print(f"\nSeconds, CPU / wall; reference loop {reference:.3f} s CPU\n{table.seconds_table(rows)}")
-    print(f"\nCounts\n{table.counts_table(rows)}")
-    if options.out:
-        _save(options.out, rows, solving, reference)
-    if old is not None:
-        print(f"\n{table.comparison(rows, old)}")
-    return int(any(row["status"] == "failed" or row["matches"] is False for row in rows))
+    """Exit code 0, 1 if a kernel is slower than it was, or 2 for names and files that there are not."""
+    given = _parser().parse_args(arguments)
+    mistake = _mistake(given.names, given.ratios if given.compare else None)
+    if mistake:
+        print(f"bench: {mistake}", file=sys.stderr)
+        return MISTAKEN
+    chosen = [one for one in BENCHMARKS if not given.names or any(one in named(name) for name in given.names)]
+    if given.list:
+        print("\n".join(benchmark.name for benchmark in chosen))
+        return 0
+    known = read_ratios(given.ratios) if given.compare else {}
+    print(f"{'kernel':{WIDTH}} {'unit':22} {'ns':>10} {'ratio':>10}" + f" {'was':>10} quotient" * given.compare)
+    timings = measured(chosen, known)
+    late = still_slower(chosen, timings, known, FACTOR)
+    if given.save:
+        save_ratios(ratios_of(timings), [benchmark.name for benchmark in BENCHMARKS], given.ratios)
+    if late:
+        print(f"\nMore than {FACTOR} times as slow as it was: {', '.join(late)}.")
+    return int(bool(late))
+
+
+def named(name: str) -> list[Benchmark]:
+    """The benchmarks whose names begin so, or else those that have it in their names; none if there are none."""
+    beginning = [benchmark for benchmark in BENCHMARKS if benchmark.name.startswith(name)]
+    return beginning or [benchmark for benchmark in BENCHMARKS if name in benchmark.name]
+
+
+def measured(chosen: Sequence[Benchmark], known: Mapping[str, float]) -> dict[str, Timing]:
+    """The timings of benchmarks by their names; each is printed when there is one, beside the known ratio."""
+    timings = dict[str, Timing]()
+    for benchmark in chosen:
+        timings[benchmark.name] = timed(benchmark.prepare(False))
+        print(_row(benchmark, timings[benchmark.name], known.get(benchmark.name)), flush=True)
+    return timings
+
+
+def still_slower(
+    chosen: Sequence[Benchmark], timings: dict[str, Timing], known: Mapping[str, float], factor: float
+) -> list[str]:
+    """The names of those that are slower than known, by this factor, even when they are measured again; `timings` gets
+    what is better."""
+    for _ in range(AGAIN):
+        late = slower(ratios_of(timings), known, factor)
+        if not late:
+            break
+        print("\nOnce more:", flush=True)
+        for name, timing in measured([one for one in chosen if one.name in late], known).items():
+            timings[name] = min(timings[name], timing, key=lambda one: one.ratio)
+    return slower(ratios_of(timings), known, factor)
+
+
+def ratios_of(timings: Mapping[str, Timing]) -> dict[str, float]:
+    """The ratios of timings, by the same names."""
+    return {name: timing.ratio for name, timing in timings.items()}
+
+
+def _mistake(names: Sequence[str], compared: Path | None) -> str | None:
+    """What is wrong with a command, as a sentence."""
+    for name in names:
+        if not named(name):
+            near = difflib.get_close_matches(name, [benchmark.name for benchmark in BENCHMARKS], 1, 0.5)
+            return f"no benchmark has {name!r} in its name; " + (f"did you mean {near[0]}?" if near else "see --list.")
+    if compared is not None and not compared.exists():
+        return f"there is no file {compared} to compare with; --save writes one."
+    return None
+
+
+def _row(benchmark: Benchmark, timing: Timing, known: float | None) -> str:
+    row = f"{benchmark.name:{WIDTH}} {benchmark.unit:22} {_figure(timing.ns):>10} {_figure(timing.ratio):>10}"
+    return row if known is None else f"{row} {_figure(known):>10} {timing.ratio / known:8.2f}"
+
+
+def _figure(value: float) -> str:
+    """Three digits, or all before the point."""
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m bench", description="Solve data sets and measure it.")
-    parser.add_argument("data_sets", metavar="PATH", nargs="*", type=Path, help="a data set")
-    parser.add_argument("--suite", choices=["uci31"], help="all of --optima's data sets of up to 31 variables")
-    parser.add_argument("--optima", metavar="FILE", type=Path, help="CSV: file, n, N, optimal_cost_nats, source")
-    parser.add_argument("--data", metavar="DIR", type=Path, help="where the suite's files are (default: by --optima)")
-    parser.add_argument("--threads", metavar="T", type=int, default=1, help="threads of a solve (default: 1)")
-    parser.add_argument("--time-limit", metavar="T", help="of each solve, such as 10m (default: none)")
-    parser.add_argument("--out", metavar="NAME", type=Path, help="save NAME.json and NAME.csv")
-    parser.add_argument("--compare", metavar="OLD.json", type=Path, help="print the ratios to an earlier --out")
+    parser = argparse.ArgumentParser(
+        prog="python -m bench", description="Measure kernels beside a reference loop, on one thread."
+    )
+    parser.add_argument("names", metavar="NAME", nargs="*", help="only benchmarks whose names begin so, or have it in")
+    parser.add_argument("--list", action="store_true", help="list the names and measure nothing")
+    parser.add_argument("--save", action="store_true", help="write the ratios to a file; with NAME only these change")
+    parser.add_argument("--compare", action="store_true", help="with what is there; exit code 1 if a kernel is slower")
+    parser.add_argument(
+        "--ratios", metavar="FILE", type=Path, default=COMMITTED, help="this file (default: bench/ratios.json)"
+    )
     return parser
-
-
-def _row(path: Path, solving: list[str], optima: dict[str, tuple[int, float]], reference: float) -> Row:
-    """Solve one data set, say so, and return its row."""
-    run = measure.solve(path, solving)
-    known = known_cost(path, optima)
-    claims = run.document is not None and run.document["status"] == "optimal"
-    same = matches(run.document["cost"], known) if claims and run.document and known is not None else None
-    row = measure.measured(path.name, run, known, same, reference)
-    print(f"{row['data']}: {row['status']} {row['message']} ({run.cpu_seconds:.1f} s CPU)", file=sys.stderr, flush=True)
-    return row
-
-
-def _save(out: Path, rows: list[Row], solving: list[str], reference: float) -> None:
-    document = {
-        "machine": {
-            "system": platform.platform(),
-            "processor": platform.machine(),
-            "python": platform.python_version(),
-        },
-        "options": solving,
-        "reference_seconds": reference,
-        "rows": rows,
-    }
-    out.with_name(f"{out.name}.json").write_text(json.dumps(document, indent=1) + "\n")
-    out.with_name(f"{out.name}.csv").write_text(table.csv_text(rows))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,30 @@
+"""Reading data: no kernels, but what every run begins with."""
+
+from bench import inputs
+from bench.work import Benchmark, Work
+from extbnsl.data import Reading, distinct_rows, from_array
+from extbnsl.data.table import parse
+
+
+def _parse(tiny: bool) -> Work:
+    dataset = inputs.dataset(*((5, 50) if tiny else (40, 20_000)), states=3)
+    lines = [",".join(dataset.names), *(",".join(map(str, row)) for row in dataset.codes.tolist())]
+    text = "\n".join(lines).encode()
+    return Work(parse, [([text], ",", "generated", Reading())], dataset.codes.size)
+
+
+def _array(tiny: bool) -> Work:
+    dataset = inputs.dataset(*((5, 50) if tiny else (40, 20_000)), states=3)
+    return Work(from_array, [(dataset.codes,)], dataset.codes.size)
+
+
+def _distinct(tiny: bool) -> Work:
+    dataset = inputs.dataset(*((5, 50) if tiny else (40, 20_000)), states=3)
+    return Work(distinct_rows, [(dataset.codes,)], dataset.codes.size)
+
+
+BENCHMARKS = (
+    Benchmark("data.table.parse", "cell", _parse),
+    Benchmark("data.array.from_array", "cell", _array),
+    Benchmark("data.distinct.distinct_rows", "cell", _distinct),
+)

@@ -1,0 +1,95 @@
+"""The search over orders."""
+
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bench import inputs
+from bench.work import Benchmark, Kernel, Work, of_run
+from extbnsl.machine.workers import Workers
+from extbnsl.orders import local_search, parent_lists
+from extbnsl.orders.acyclic import acyclic_choices, settle, topological_order
+from extbnsl.orders.kicks import Kicks, improve_by_kicks
+from extbnsl.orders.line import choices_along, cost_along
+from extbnsl.orders.local_search import USUAL, search_orders
+from extbnsl.orders.parent_lists import ParentLists, lists_of_scores
+from extbnsl.orders.sampling import random_order
+from extbnsl.orders.sinks import order_of_solution
+from extbnsl.orders.swaps import climb_by_swaps
+from extbnsl.parents.best_score import byte_tables
+
+
+def _lists(tiny: bool) -> ParentLists:
+    return lists_of_scores(inputs.random_scores(12, 20) if tiny else inputs.random_scores(300, 300))
+
+
+def _orders(count: int, lists: ParentLists) -> NDArray[np.int32]:
+    rng = np.random.default_rng(1)
+    return rng.permuted(np.tile(np.arange(lists.variables, dtype=np.int32), (count, 1)), axis=1)
+
+
+def _along(kernel: Kernel, count: int, tiny: bool) -> Work:
+    """A kernel that goes along an order."""
+    lists = _lists(tiny)
+    return Work(kernel, [(order, lists) for order in _orders(count, lists)], count * lists.variables)
+
+
+def _towards(kernel: Kernel, count: int, tiny: bool) -> Work:
+    """A kernel that goes on from an order until it is told to stop."""
+    lists = _lists(tiny)
+    calls = [(order, inputs.GO_ON, lists) for order in _orders(count, lists)]
+    return Work(kernel, calls, count * lists.variables)
+
+
+def _topological(tiny: bool) -> Work:
+    lists = _lists(tiny)
+    orders = _orders(100, lists)
+    calls = [(order, acyclic_choices(order, inputs.GO_ON, lists), lists) for order in orders]
+    return Work(topological_order, calls, orders.size)
+
+
+def _random(tiny: bool) -> Work:
+    lists = _lists(tiny)
+    return Work(random_order, [(np.full(1, seed, np.uint64), lists) for seed in range(1, 21)], 20 * lists.variables)
+
+
+def _kicks(tiny: bool) -> Work:
+    """Kicks from an order that as many of them have found, with others beside it."""
+    lists = lists_of_scores(inputs.scores(10, 100) if tiny else inputs.scores(100, 2000, max_parents=2))
+    orders, state = _orders(4, lists), np.ones(1, np.uint64)
+    elsewhere = np.argsort(orders[1:], axis=1).astype(np.int32)
+    kicks = Kicks(10 if tiny else 300, 1, 50, 20, flipped=10, transplanted=100)
+    improve_by_kicks(orders[0], state, kicks, elsewhere[:0], inputs.GO_ON, lists)
+    return Work(improve_by_kicks, [(orders[0], state, kicks, elsewhere, inputs.GO_ON, lists)], kicks.number)
+
+
+def _searched(tiny: bool) -> None:
+    scores = inputs.random_scores(8, 20) if tiny else inputs.random_scores(30, 300)
+    with Workers(1) as workers:
+        tables = byte_tables(scores.parents, scores.costs)
+        search_orders(tables, scores.variables, workers, 1, USUAL, lambda cost: None)
+
+
+def _sinks(tiny: bool) -> Work:
+    scores = inputs.random_scores(12, 20) if tiny else inputs.random_scores(100, 200)
+    parents = np.ascontiguousarray(np.concatenate(scores.parents).T)
+    child = np.repeat(np.arange(scores.variables), [costs.size for costs in scores.costs])
+    values = np.random.default_rng(1).random(child.size)
+    return Work(order_of_solution, [(parents, child, values, scores.variables)], child.size)
+
+
+BENCHMARKS = (
+    Benchmark("orders.line.choices_along", "variable", partial(_along, choices_along, 100)),
+    Benchmark("orders.line.cost_along", "variable", partial(_along, cost_along, 100)),
+    Benchmark("orders.sampling.random_order", "variable", _random),
+    Benchmark("orders.swaps.climb_by_swaps", "variable", partial(_towards, climb_by_swaps, 4)),
+    Benchmark("orders.acyclic.acyclic_choices", "variable", partial(_towards, acyclic_choices, 20)),
+    Benchmark("orders.acyclic.topological_order", "variable", _topological),
+    Benchmark("orders.acyclic.settle", "variable", partial(_towards, settle, 4)),
+    Benchmark("orders.kicks.improve_by_kicks", "kick", _kicks),
+    of_run("orders.local_search.improve_order", local_search, "kick", lambda a, _: a[2] + 1, _searched),
+    of_run("orders.parent_lists._pairs", parent_lists, "parent", lambda a, _: a[2].size, _lists),
+    of_run("orders.parent_lists._turned", parent_lists, "pair", lambda a, _: a[1].size, _lists),
+    Benchmark("orders.sinks.order_of_solution", "family", _sinks),
+)

@@ -1,0 +1,219 @@
+"""Which families can win: by level, by child, explored, under an order; and BestScore."""
+
+from collections.abc import Sequence
+from functools import partial
+
+import numpy as np
+
+from bench import inputs
+from bench.work import Benchmark, Work, of_run, recorded
+from extbnsl.claims import INTERRUPTED, Claim
+from extbnsl.data import Dataset
+from extbnsl.events import Event, ignore
+from extbnsl.kernels.varsets import pack
+from extbnsl.machine.workers import Workers
+from extbnsl.parents import best_score
+from extbnsl.parents.best_score import as_bytes, byte_tables, first_inside_each
+from extbnsl.parents.exhaustive import by_child, problem, single_parents, surviving, tasks
+from extbnsl.parents.exhaustive.by_child import enumerate_depth_first
+from extbnsl.parents.exhaustive.problem import counting_problem, varying, with_floors, with_limits
+from extbnsl.parents.exhaustive.state import start_enumeration
+from extbnsl.parents.exhaustive.surviving import surviving_families
+from extbnsl.parents.explored import explore, misfit, neighbours
+from extbnsl.parents.explored.columns import bit_columns
+from extbnsl.parents.explored.explore import Effort, Explored, exploration, explored_families
+from extbnsl.parents.explored.neighbours import Chosen, extended
+from extbnsl.parents.ordered import choosing
+from extbnsl.parents.ordered.choosing import choose_parents, order_problem
+from extbnsl.parents.ordered.methods import OrderMethods
+
+
+def _counted_by_level(tiny: bool) -> None:
+    dataset = inputs.dataset(10, 100) if tiny else inputs.dataset(22, 700)
+    with Workers(1) as workers:
+        surviving_families(dataset, Claim(), workers, inputs.shelf(), ignore)
+
+
+def _interrupted(tiny: bool) -> None:
+    """Counting that stops between two sizes, with many sets alive."""
+    dataset, last = (inputs.dataset(10, 100), 2) if tiny else (inputs.dataset(22, 700), 5)
+    done = set[int | None]()
+
+    def observe(event: Event) -> None:
+        done.add(getattr(event, "level", None))
+
+    with Workers(1, lambda: INTERRUPTED if last in done else None) as workers:
+        surviving_families(dataset, Claim(), workers, inputs.shelf(), observe)
+
+
+def _prepared_for_counting(tiny: bool) -> None:
+    dataset = inputs.dataset(10, 100) if tiny else inputs.dataset(100, 10_000)
+    order = varying(dataset)
+    with Workers(1) as workers:
+        counting = with_floors(counting_problem(dataset, order, Claim()), workers)
+        single_parents.with_single_parents(counting, workers, inputs.shelf())
+
+
+def _counted_by_child(dataset: Dataset, claim: Claim) -> None:
+    order = varying(dataset)
+    with Workers(1) as workers:
+        counting = with_floors(counting_problem(dataset, order, claim), workers)
+        counting = with_limits(counting, dataset, order, claim, workers)
+        enumerate_depth_first(counting, start_enumeration(order.size), workers, inputs.shelf(), ignore)
+
+
+def _counted_deeply(tiny: bool) -> None:
+    _counted_by_child(inputs.dataset(8, 100) if tiny else inputs.dataset(17, 500), Claim())
+
+
+def _counted_broadly(tiny: bool) -> None:
+    _counted_by_child(inputs.dataset(8, 100) if tiny else inputs.dataset(40, 2000), Claim(max_parents=2))
+
+
+def _explored(selection: str, tiny: bool, first: float = 0.0) -> None:
+    dataset = inputs.dataset(10, 100) if tiny else inputs.dataset(60, 1000)
+    with Workers(1) as workers:
+        effort = Effort(sets=20 if tiny else 3000)
+        explored_families(exploration(dataset, selection, first=first), effort, workers, inputs.MEMORY)
+
+
+def _begun(tiny: bool) -> Sequence[Explored]:
+    """What is known of many variables before anything is explored."""
+    dataset = inputs.dataset(10, 100) if tiny else inputs.dataset(200, 5000)
+    with Workers(1) as workers:
+        return explored_families(exploration(dataset), Effort(sets=0), workers, inputs.MEMORY)
+
+
+def _neighbours(tiny: bool) -> None:
+    """A walk for each tenth child from two parents."""
+    dataset = inputs.dataset(10, 100) if tiny else inputs.dataset(200, 5000)
+    n, known = dataset.variables, _begun(tiny)
+    for child in range(0, n, 10):
+        start = tuple(sorted(((child + 1) % n, (child + 2) % n)))
+        chosen = Chosen(start, np.arange(n) != child)
+        extended(child, known[child].families, [chosen], [], exploration(dataset), inputs.GO_ON)
+
+
+def _ordered(method: str, variables: int, tiny: bool) -> None:
+    dataset = inputs.dataset(10, 100) if tiny else inputs.dataset(variables, 2000)
+    asked = order_problem(dataset, tuple(range(dataset.variables)), Claim(), OrderMethods(method))
+    with Workers(1) as workers:
+        choose_parents(asked, workers, inputs.MEMORY, ignore)
+
+
+def _single_misfits(tiny: bool) -> Work:
+    dataset = inputs.dataset(10, 100) if tiny else inputs.dataset(200, 5000)
+    data = bit_columns(dataset)
+    calls = [(child, data, inputs.GO_ON) for child in range(0, dataset.variables, 10)]
+    return Work(misfit.single_misfits, calls, len(calls) * dataset.variables)
+
+
+def _misfits(tiny: bool) -> Work:
+    dataset = inputs.dataset(10, 100) if tiny else inputs.dataset(60, 4000, 3)
+    data, rng = bit_columns(dataset), np.random.default_rng(1)
+    sets = np.sort(rng.permuted(np.tile(np.arange(1, 10), (20 if tiny else 3000, 1)), axis=1)[:, :3], axis=1)
+    splits = misfit.new_splits(0, 3, data)
+    return Work(misfit.misfits, [(0, sets.astype(np.int32), data, splits)], sets.shape[0])
+
+
+def _families(tiny: bool) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    scores = inputs.random_scores(12, 20) if tiny else inputs.random_scores(40, 2000)
+    return list(scores.parents), list(scores.costs)
+
+
+def _best_scores(tiny: bool) -> Work:
+    parents, costs = _families(tiny)
+    tables, n = byte_tables(parents, costs), len(costs)
+    asked = as_bytes(inputs.varsets(n, 100 if tiny else 50_000)[:, None])
+    calls = [(x, asked & ~as_bytes(pack((x,), n)[None, :]), tables) for x in range(4)]
+    return Work(first_inside_each, calls, 4 * asked.shape[0])
+
+
+def _byte_tables(tiny: bool) -> Work:
+    parents, costs = _families(tiny)
+    return recorded(best_score, "_fill_blocks", lambda given, _: given[1].size, lambda: byte_tables(parents, costs))
+
+
+BENCHMARKS = (
+    of_run("parents.exhaustive.problem._row_hashes", problem, "cell", lambda a, _: a[0].size, _prepared_for_counting),
+    of_run(
+        "parents.exhaustive.problem._unexplained",
+        problem,
+        "child and row",
+        lambda a, _: (a[1] - a[0]) * a[3].size,
+        _prepared_for_counting,
+    ),
+    of_run(
+        "parents.exhaustive.single_parents._single_costs",
+        single_parents,
+        "cell",
+        lambda a, _: a[2].size,
+        _prepared_for_counting,
+    ),
+    of_run("parents.exhaustive.lattice.mark_needed", tasks, "varset", lambda a, _: a[1] - a[0], _counted_by_level),
+    of_run(
+        "parents.exhaustive.lattice.judge_families", tasks, "parent set", lambda a, _: a[1] - a[0], _counted_by_level
+    ),
+    of_run("parents.exhaustive.lattice.next_alive", tasks, "varset", lambda a, _: a[1] - a[0], _counted_by_level),
+    of_run("parents.exhaustive.lattice.drop_hopeless", tasks, "varset", lambda a, _: a[1] - a[0], _counted_by_level),
+    of_run("parents.exhaustive.last_level.judge_last", tasks, "varset", lambda a, _: a[1] - a[0], _counted_by_level),
+    of_run("parents.exhaustive.lattice.collect_parents", surviving, "varset", lambda a, _: a[2].shape[0], _interrupted),
+    of_run("parents.exhaustive.refinement.fill_columns", by_child, "cell", lambda a, _: a[0].size, _counted_broadly),
+    of_run("parents.exhaustive.refinement.pair", by_child, "pair", lambda a, _: a[4].size, _counted_broadly),
+    of_run("parents.exhaustive.refinement.search", by_child, "family", lambda _, got: got[2], _counted_deeply),
+    Benchmark("parents.best_score.first_inside_each", "varset", _best_scores),
+    Benchmark("parents.best_score._fill_blocks", "word", _byte_tables),
+    Benchmark("parents.explored.misfit.single_misfits", "pair", _single_misfits),
+    Benchmark("parents.explored.misfit.misfits", "parent set", _misfits),
+    *(
+        of_run(
+            f"parents.explored.selection.explore/{selection}",
+            explore,
+            "parent set",
+            lambda _, got: got,
+            partial(_explored, selection),
+        )
+        for selection in explore.SELECTIONS
+    ),
+    of_run(
+        "parents.explored.selection.begin",
+        explore,
+        "candidate",
+        lambda a, _: a[0].variables.size,
+        _begun,
+    ),
+    of_run(
+        "parents.explored.selection.select",
+        explore,
+        "stream",
+        lambda a, _: a[2].used[0],
+        partial(_explored, "independence", first=0.3),
+    ),
+    of_run(
+        "parents.explored.closed.undominated",
+        explore,
+        "parent set",
+        lambda a, _: a[0].used[0],
+        partial(_explored, "independence"),
+    ),
+    of_run(
+        "parents.explored.neighbours.neighbour_costs", neighbours, "parent set", lambda _, got: got.size, _neighbours
+    ),
+    of_run(
+        "parents.ordered.greedy.find_greedily", choosing, "term", lambda _, got: got[3], partial(_ordered, "k3", 60)
+    ),
+    of_run(
+        "parents.ordered.suzuki.find_by_suzuki",
+        choosing,
+        "state",
+        lambda _, got: got[2],
+        partial(_ordered, "suzuki", 17),
+    ),
+    of_run(
+        "parents.ordered.branch_and_bound.branch_and_bound",
+        choosing,
+        "term",
+        lambda _, got: got[2],
+        partial(_ordered, "dfbnb-k3", 17),
+    ),
+)

@@ -1,0 +1,27 @@
+"""Counting joint entropies."""
+
+import numpy as np
+
+from bench import inputs
+from bench.work import Benchmark, Work
+from extbnsl.claims import Claim
+from extbnsl.kernels.ranks import binomial_table
+from extbnsl.parents.exhaustive.problem import counting_problem, varying
+from extbnsl.scores.counting import count
+
+
+def _count(records: int, states: int, tiny: bool) -> Work:
+    """T of the first varsets of four, of few distinct rows or of many."""
+    dataset = inputs.dataset(24, 50 if tiny else records, states)
+    table = counting_problem(dataset, varying(dataset), Claim()).table
+    n, size, most = table.arities.size, 4, 10 if tiny else 4000
+    binomials = binomial_table(n, size)
+    blocks = np.arange(-(-int(binomials[n, size]) // 64), dtype=np.uint64)
+    places = np.stack((np.full(blocks.size, 2**64 - 1, np.uint64), 64 * blocks), axis=1)
+    return Work(count, [(size, 0, most, places, binomials, table, np.empty(most))], most)
+
+
+BENCHMARKS = (
+    Benchmark("scores.counting.count", "varset", lambda tiny: _count(2000, 2, tiny)),
+    Benchmark("scores.counting.count/states", "varset", lambda tiny: _count(1000, 5, tiny)),
+)

@@ -1,0 +1,35 @@
+"""The check of a certificate."""
+
+import math
+
+import numpy as np
+
+from bench import inputs
+from bench.work import Benchmark, Work, of_run
+from extbnsl.machine.workers import Workers
+from extbnsl.verify import families
+from extbnsl.verify.families import Taken, families_of_data
+from extbnsl.verify.recount import _disjoint_sum
+from extbnsl.verify.units import MOST_UNITS
+
+
+def _searched(tiny: bool) -> None:
+    """All families of each fourth child that matter, whatever they cost."""
+    dataset = inputs.dataset(8, 100) if tiny else inputs.dataset(16, 500)
+    nothing = Taken(np.zeros((0, 1), np.uint64), np.zeros(0, np.int64))
+    with Workers(1) as workers:
+        source = families_of_data(dataset, math.log(dataset.records) / 2, None, workers)
+        for child in range(0, dataset.variables, 4):
+            source.below(child, MOST_UNITS, nothing)
+
+
+def _disjoint(tiny: bool) -> Work:
+    varsets = inputs.varsets(60, 100 if tiny else 20_000, 0.1)[:, None]
+    clusters = inputs.varsets(60, 50, 0.1)[:, None]
+    return Work(_disjoint_sum, [(varsets, clusters, np.arange(1, 51))], 50 * varsets.size)
+
+
+BENCHMARKS = (
+    of_run("verify.child_search.search", families, "child", lambda a, _: 1, _searched),
+    Benchmark("verify.recount._disjoint_sum", "family and cluster", _disjoint),
+)

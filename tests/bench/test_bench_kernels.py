@@ -1,0 +1,75 @@
+"""The benchmarks: every kernel has one, all run, and none is much slower than committed."""
+
+import importlib
+import pkgutil
+from pathlib import Path
+
+import pytest
+from numba.core.registry import CPUDispatcher
+
+import extbnsl
+from bench.__main__ import measured, still_slower
+from bench.copies import copies_of
+from bench.ratios import COMMITTED, read_ratios
+from bench.rooms import BENCHMARKS
+from extbnsl.kernels.compiler import inner
+
+PACKAGE = Path(extbnsl.__file__).parent
+GENEROUS = 2.5  # times the committed ratio: other machines are other machines
+UNMEASURED = {
+    "baselines.a_star._insert_root": "once a search, one insertion",
+    "baselines.a_star._order_of_first": "once a search, one path",
+    "baselines.depth_first._expand": "once from Python; all other calls are within _search, which is measured",
+    "parents.exhaustive.refinement.open_root": "sets one row of a stack to its beginning",
+}
+
+
+def kernels():
+    """The names, below the package, of all that is compiled with `njit`; what is for other kernels is left out."""
+    only_inner = type(inner(lambda: None))
+    for module in pkgutil.walk_packages(extbnsl.__path__, "extbnsl."):
+        path = PACKAGE.joinpath(*module.name.split(".")[1:]).with_suffix(".py")
+        if path.exists() and "njit" in path.read_text():
+            for name, value in vars(importlib.import_module(module.name)).items():
+                made = isinstance(value, CPUDispatcher) and not isinstance(value, only_inner)
+                if made and value.py_func.__module__ == module.name:
+                    yield f"{module.name.removeprefix('extbnsl.')}.{name}"
+
+
+def test_every_kernel_that_python_calls_is_measured():
+    found = set(kernels())
+    assert len(found) > 50
+    measured_ones = {benchmark.kernel for benchmark in BENCHMARKS}
+    assert sorted(found - measured_ones - UNMEASURED.keys()) == [], "add a benchmark in bench/rooms"
+    assert sorted(UNMEASURED.keys() - found) == [], "these are no kernels any more"
+    assert sorted(UNMEASURED.keys() & measured_ones) == [], "these are measured"
+
+
+def test_names_are_those_of_functions_and_modules():
+    names = [benchmark.name for benchmark in BENCHMARKS]
+    assert len(set(names)) == len(names)
+    for benchmark in BENCHMARKS:
+        module, _, function = f"extbnsl.{benchmark.kernel}".rpartition(".")
+        found = importlib.import_module(module)
+        if not hasattr(found, function):  # what kernels are made of, in a loop of the benchmark's own
+            importlib.import_module(f"extbnsl.{benchmark.kernel}")
+
+
+def test_each_has_a_committed_ratio():
+    ratios = read_ratios(COMMITTED)
+    assert list(ratios) == sorted(benchmark.name for benchmark in BENCHMARKS)
+    assert all(ratio > 0 for ratio in ratios.values())
+
+
+@pytest.mark.parametrize("benchmark", BENCHMARKS, ids=lambda benchmark: benchmark.name)
+def test_tiny_work_is_done(benchmark):
+    work = benchmark.prepare(True)
+    assert work.units > 0
+    for arguments in copies_of(work.calls):
+        work.kernel(*arguments)
+
+
+@pytest.mark.slow
+def test_no_kernel_has_become_slower():
+    known = read_ratios(COMMITTED)
+    assert still_slower(BENCHMARKS, measured(BENCHMARKS, known), known, GENEROUS) == []
