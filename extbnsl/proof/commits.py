@@ -24,7 +24,7 @@ from extbnsl.search.state import SearchState
 
 COMMIT_SECONDS = 60.0
 COMMIT_SHARE = 1 / 40  # of the time, at most, that commits may take
-LOAD_SECONDS = 0.5
+LOAD_SECONDS = 1.0
 STOP_SECONDS = 2.0  # that writing may go on for when it is time to stop
 UNSAVED_BYTES = 128 << 20  # half a second to write
 
