@@ -47,9 +47,11 @@ def add(commands: Any) -> None:
     parser.add_argument(
         "--method",
         choices=METHODS,
+        metavar="NAME",
         default=BFBNB,
-        help="what finds and proves the network: the search that extbnsl is about, or a published method to compare "
-        "with, of which there are no checkpoints and no certificates (default: %(default)s)",
+        help=f"what finds and proves the network, of {', '.join(METHODS)}: the first is the search that extbnsl is "
+        "about; the others are published methods to compare with, of which there are no checkpoints and no "
+        "certificates (default: %(default)s)",
     )
     options.add_method(parser)
     options.add_shortcuts(parser)
