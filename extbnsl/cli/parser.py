@@ -23,6 +23,7 @@ exit codes:
   20  out of memory, disk or time before there was a network
   30  bad input or usage
   31  a run directory that is damaged or in use, or a result that does not hold
+  32  another program, which --method names, is missing or failed
   40  internal error
  130  interrupted before there was anything to write, or interrupted twice
 
