@@ -99,7 +99,7 @@ def assert_ends_well(folder, dataset, methods, whole):
 
 
 @pytest.mark.parametrize("after", [False, True])
-@pytest.mark.parametrize("step", [7, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("step", [7, pytest.param(3, marks=pytest.mark.slow)])
 def test_killed_at_any_call(dataset, methods, undisturbed, tmp_path, after, step):
     whole, calls = undisturbed
     for call in range(1, calls + 1, step):
@@ -110,7 +110,7 @@ def test_killed_at_any_call(dataset, methods, undisturbed, tmp_path, after, step
         assert_ends_well(disk.root, dataset, methods, whole)
 
 
-@pytest.mark.parametrize("step", [11, pytest.param(2, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("step", [11, pytest.param(5, marks=pytest.mark.slow)])
 def test_power_lost_at_any_call(dataset, methods, undisturbed, tmp_path, step):
     whole, calls = undisturbed
     rng = random.Random(step)

@@ -110,12 +110,12 @@ few_or_many = pytest.mark.parametrize("kills", [4, pytest.param(20, marks=pytest
 
 
 @pytest.mark.parametrize("after", [False, True])
-@some_or_all(37, 1)
+@some_or_all(37, 4)
 def test_killed_at_any_call(dataset, undisturbed, tmp_path, after, step):
     kill_at_calls(tmp_path, dataset, undisturbed, range(1, undisturbed[1] + 1, step), after)
 
 
-@some_or_all(97, 5)
+@some_or_all(97, 13)
 def test_killed_at_any_call_with_everything_on_disk(dataset, undisturbed, tmp_path, monkeypatch, step):
     """No memory for counting and for families: levels, lists and rows of parent graphs lie in files."""
     patch_everywhere(monkeypatch, "files.shelf", "Shelf", lambda memory, store: Shelf(0, store))
@@ -425,7 +425,7 @@ def test_killed_with_files_in_a_scratch_folder(dataset, undisturbed, tmp_path, s
         assert not any(path.is_file() for path in scratch.rglob("*"))
 
 
-@some_or_all(47, 2)
+@some_or_all(47, 7)
 def test_power_lost_at_any_call(dataset, undisturbed, tmp_path, step):
     expected, calls = undisturbed
     for call in range(1, calls + 1, step):  # what is half done may be found or not, as after the next call
