@@ -100,9 +100,9 @@ def assert_only_what_is_named(folder):
         assert arrays(folder) == {file.name for file in manifest.files}
 
 
-def some_or_all(some, every):
-    """The distance of the calls at which runs are killed: some of them, and all that tell more, which takes minutes."""
-    return pytest.mark.parametrize("step", [some, pytest.param(every, marks=pytest.mark.slow)])
+def some_or_many(some, many):
+    """The distance of the calls at which runs are killed: some of them, or many, which takes minutes."""
+    return pytest.mark.parametrize("step", [some, pytest.param(many, marks=pytest.mark.slow)])
 
 
 # at how many calls a run is killed
@@ -110,12 +110,12 @@ few_or_many = pytest.mark.parametrize("kills", [4, pytest.param(20, marks=pytest
 
 
 @pytest.mark.parametrize("after", [False, True])
-@some_or_all(37, 4)
+@some_or_many(37, 4)
 def test_killed_at_any_call(dataset, undisturbed, tmp_path, after, step):
     kill_at_calls(tmp_path, dataset, undisturbed, range(1, undisturbed[1] + 1, step), after)
 
 
-@some_or_all(97, 13)
+@some_or_many(97, 13)
 def test_killed_at_any_call_with_everything_on_disk(dataset, undisturbed, tmp_path, monkeypatch, step):
     """No memory for counting and for families: levels, lists and rows of parent graphs lie in files."""
     patch_everywhere(monkeypatch, "files.shelf", "Shelf", lambda memory, store: Shelf(0, store))
@@ -408,7 +408,7 @@ def test_what_has_no_room_on_disk_is_left_out(dataset, undisturbed, tmp_path, ro
     assert_ends_as(tmp_path, dataset, undisturbed[0])
 
 
-@some_or_all(41, 11)
+@some_or_many(41, 11)
 def test_killed_with_files_in_a_scratch_folder(dataset, undisturbed, tmp_path, step):
     expected, calls = undisturbed
     for call in range(1, calls, step):
@@ -425,7 +425,7 @@ def test_killed_with_files_in_a_scratch_folder(dataset, undisturbed, tmp_path, s
         assert not any(path.is_file() for path in scratch.rglob("*"))
 
 
-@some_or_all(47, 7)
+@some_or_many(47, 7)
 def test_power_lost_at_any_call(dataset, undisturbed, tmp_path, step):
     expected, calls = undisturbed
     for call in range(1, calls + 1, step):  # what is half done may be found or not, as after the next call
@@ -457,7 +457,7 @@ def test_killed_again_and_again(dataset, undisturbed, tmp_path, seed):
     raise AssertionError("the run does not end")
 
 
-@some_or_all(11, 3)
+@some_or_many(11, 3)
 @pytest.mark.parametrize("scratch", [False, True])
 def test_stopped_at_any_poll_and_resumed_with_other_budgets(dataset, undisturbed, tmp_path, scratch, step):
     expected, _ = undisturbed
