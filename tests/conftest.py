@@ -1,6 +1,7 @@
 """Fixtures of all tests."""
 
 import os
+import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -33,6 +34,14 @@ def _one_package() -> Iterator[None]:
         patch.setenv("PYTHONPATH", os.pathsep.join((str(Path(extbnsl.__file__).parents[1]), TOP)), prepend=os.pathsep)
         patch.setenv("PYTHONSAFEPATH", "1")  # not that of the folder they are started in, where kernels are not cached
         yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _hangups() -> Iterator[None]:
+    """A hang-up is a signal like others to processes that tests start, though tests run under nohup, say."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)
 
 
 @pytest.fixture
