@@ -25,6 +25,7 @@ def learn(
     *,
     method: str = "bfbnb",
     score: str = "mdl",
+    ess: float | None = None,
     max_parents: int | None = None,
     memory: int | str | None = None,
     disk: int | str | None = None,
@@ -84,7 +85,7 @@ def learn(
         find: Callable[..., Result] = solve_by if isinstance(methods, BaselineMethods) else solve
         return find(
             _problem(data, names, options),
-            Claim(score, plain(max_parents)),
+            Claim(score, plain(max_parents), plain(ess)),
             methods,
             _budgets(memory, threads, time_limit, disk),
             Place(scratch=scratch, compress=plain(compress)),
@@ -99,6 +100,7 @@ def order(
     method: str = "dfbnb-k3",
     bound: str = "auto",
     score: str = "mdl",
+    ess: float | None = None,
     max_parents: int | None = None,
     memory: int | str | None = None,
     threads: int | None = None,
@@ -143,7 +145,7 @@ def order(
         return order_network(
             dataset,
             positions(places_of(order), dataset.names, "order", dataset.source),
-            Claim(score, plain(max_parents)),
+            Claim(score, plain(max_parents), plain(ess)),
             OrderMethods(method, bound),
             _budgets(memory, threads, time_limit),
             observer=_observer(progress),
@@ -158,6 +160,7 @@ def approximate(
     search: str = "memetic",
     seed: int = 0,
     score: str = "mdl",
+    ess: float | None = None,
     max_parents: int | None = None,
     memory: int | str | None = None,
     threads: int | None = None,
@@ -194,7 +197,7 @@ def approximate(
     with _told_in_python():
         return approximate_network(
             _problem(data, names, treated),
-            Claim(score, plain(max_parents)),
+            Claim(score, plain(max_parents), plain(ess)),
             ApproximateMethods(selection, search, plain(seed)),
             replace(_budgets(memory, threads), time_limit=parse_duration(time, "time")),
             observer=_observer(progress),
@@ -208,6 +211,7 @@ def k_best(
     within_factor: float | None = None,
     classes: bool = False,
     score: str = "mdl",
+    ess: float | None = None,
     max_parents: int | None = None,
     memory: int | str | None = None,
     disk: int | str | None = None,
@@ -251,7 +255,7 @@ def k_best(
         return k_best_networks(
             _problem(data, names, treated),
             Scope(plain(10 if k is None and within_factor is None else k), plain(within_factor), plain(classes)),
-            Claim(score, plain(max_parents)),
+            Claim(score, plain(max_parents), plain(ess)),
             replace(ALL, seed=plain(seed)),
             _budgets(memory, threads, time_limit, disk),
             Place(scratch=scratch),
@@ -263,6 +267,7 @@ def best_first(
     data: Any,
     *,
     score: str = "mdl",
+    ess: float | None = None,
     max_parents: int | None = None,
     memory: int | str | None = None,
     threads: int | None = None,
@@ -298,7 +303,7 @@ def best_first(
     with _told_in_python():
         return networks_best_first(
             _problem(data, names, treated),
-            Claim(score, plain(max_parents)),
+            Claim(score, plain(max_parents), plain(ess)),
             replace(ALL, seed=plain(seed)),
             _budgets(memory, threads, time_limit),
             observer=_observer(progress),

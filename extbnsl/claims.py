@@ -19,16 +19,25 @@ FINISHED = (OPTIMAL, HEURISTIC)  # there is nothing to go on with
 STATUSES = (*FINISHED, *STOP_REASONS)
 
 
+ALIASES = {"bic": "mdl"}  # other words for scores
+
+
 @dataclass(frozen=True)
 class Claim:
     """What is claimed of a network: that none costs less, by this score, among those that are allowed.
 
     score: how families are scored from data; local scores that are given have their own. max_parents: the most parents
-    that a variable may have, None for any number. A run cannot be resumed under another claim.
+    that a variable may have, None for any number. ess: the equivalent sample size of scores that take one. A run cannot
+    be resumed under another claim.
     """
 
     score: str = "mdl"
     max_parents: int | None = None
+    ess: float | None = None
+
+    def __post_init__(self) -> None:
+        if isinstance(self.score, str):
+            object.__setattr__(self, "score", ALIASES.get(self.score, self.score))
 
     def check(self) -> None:
         """Raise InputError for values that cannot be; whether there is such a score, scores/known.py says."""

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
+from extbnsl.claims import Claim
 from extbnsl.data import Dataset
 from extbnsl.files.shelf import Shelf
 from extbnsl.files.store import Store
@@ -97,3 +98,14 @@ def cost_of_order(order, best):
         total += best[x][before]
         before |= 1 << int(x)
     return total
+
+
+PRICED = ("mdl", "aic")  # scores of misfit and a price for each parameter
+BY_CELLS = ("bdeu", "bdeu:10", "bds:5", "k2", "fnml", "qnml")  # others, as tests/naive.py has them
+EVERY_SCORE = PRICED + BY_CELLS
+
+
+def claim_by(score, max_parents=None):
+    """The claim by a score as tests/naive.py has it."""
+    name, _, ess = score.partition(":")
+    return Claim(name, max_parents, float(ess) if ess else None)

@@ -5,6 +5,7 @@ Tables of costs have shape (n, 2^n): row is the child, column is the varset, inf
 """
 
 import math
+from fractions import Fraction
 from functools import cache
 
 import numpy as np
@@ -16,6 +17,7 @@ def members(varset):
 
 
 PARAMETER = {"mdl": lambda records: math.log(records) / 2, "aic": lambda records: 1.0}  # nats of a free parameter
+OTHERS = ("bdeu", "bds", "k2", "fnml", "qnml")  # "bdeu:10" has an equivalent sample size of 10, "bdeu" of 1
 
 
 def mdl(codes, arities, child, parents):
@@ -29,18 +31,52 @@ def aic(codes, arities, child, parents):
 
 
 def family_cost(score, codes, arities, child, parents):
-    """The misfit by counting in dictionaries, and the price of the free parameters."""
-    records = len(codes)
-    parent_counts, family_counts = {}, {}
+    """What a family costs, by counting in dictionaries."""
+    counts = {}
     for row in np.asarray(codes).tolist():
-        configuration = tuple(row[p] for p in parents)
-        parent_counts[configuration] = parent_counts.get(configuration, 0) + 1
-        family_counts[configuration, row[child]] = family_counts.get((configuration, row[child]), 0) + 1
+        own = counts.setdefault(tuple(row[p] for p in parents), {})
+        own[row[child]] = own.get(row[child], 0) + 1
+    arity, configurations = int(arities[child]), math.prod(int(arities[p]) for p in parents)
+    name, _, ess = score.partition(":")
+    if name in ("bdeu", "bds", "k2"):
+        size = float(ess or 1)
+        prior = {"bdeu": size / configurations, "bds": size / len(counts), "k2": arity}[name]
+        return dirichlet_cost(prior, arity, counts)
     misfit = 0.0
-    for (configuration, _), count in family_counts.items():
-        misfit -= count * math.log(count / parent_counts[configuration])
-    free_parameters = (int(arities[child]) - 1) * math.prod(int(arities[p]) for p in parents)
-    return misfit + PARAMETER[score](records) * free_parameters
+    for own in counts.values():
+        misfit -= sum(count * math.log(count / sum(own.values())) for count in own.values())
+    if name == "fnml":
+        return misfit + sum(log_regret(sum(own.values()), arity) for own in counts.values())
+    if name == "qnml":
+        return misfit + log_regret(len(codes), configurations * arity) - log_regret(len(codes), configurations)
+    return misfit + PARAMETER[name](len(codes)) * (arity - 1) * configurations
+
+
+def dirichlet_cost(prior, arity, counts):
+    """Minus the log of the product of the predictive probabilities, record by record."""
+    cost = 0.0
+    for own in counts.values():
+        records = 0
+        for count in own.values():
+            for again in range(count):
+                cost -= math.log((prior / arity + again) / (prior + records))
+                records += 1
+    return cost
+
+
+@cache
+def log_regret(records, states):
+    """The log of the sum of the largest likelihoods of all sequences, by the recurrence over the states."""
+    if records == 0:
+        return 0.0
+    shares = [(math.comb(records, h), h / records) for h in range(records + 1)]
+    one, two = (
+        1,
+        sum(ways * Fraction(share**h * (1 - share) ** (records - h)) for h, (ways, share) in enumerate(shares)),
+    )
+    for k in range(1, states):
+        one, two = two, two + Fraction(records, k) * one
+    return math.log(one)
 
 
 def network_cost(codes, arities, parents, score="mdl"):
@@ -64,10 +100,16 @@ def joint_misfits(codes):
 
 
 def all_local_scores(codes, arities, max_parents=None, score="mdl"):
-    """The cost of every family of at most `max_parents` parents, shape (n, 2^n), as N H(S + X) - N H(S)."""
+    """The cost of every family of at most `max_parents` parents, shape (n, 2^n); by MDL and AIC from entropies."""
     records, n = np.shape(codes)
-    misfits = joint_misfits(codes)
     costs = np.full((n, 2**n), np.inf)
+    if score not in PARAMETER:
+        for child in range(n):
+            for varset in (v for v in range(2**n) if not v >> child & 1):
+                if max_parents is None or varset.bit_count() <= max_parents:
+                    costs[child, varset] = family_cost(score, codes, arities, child, members(varset))
+        return costs
+    misfits = joint_misfits(codes)
     for varset in range(2**n):
         parents = members(varset)
         if max_parents is not None and len(parents) > max_parents:

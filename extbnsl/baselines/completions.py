@@ -104,8 +104,7 @@ def remaining(scores: LocalScores, left: Sequence[int]) -> LocalScores:
         names=tuple(scores.names[x] for x in left),
         parents=tuple(parents for parents, _ in families),
         costs=tuple(costs for _, costs in families),
-        score=scores.score,
-        max_parents=scores.max_parents,
+        claim=scores.claim,
     )
 
 

@@ -27,7 +27,7 @@ from extbnsl.parents.exhaustive.problem import alone
 from extbnsl.parents.exhaustive.surviving import surviving_families
 from extbnsl.proof.stages import Stages
 from extbnsl.results.ranked import KBestResult
-from extbnsl.scores.known import score_named
+from extbnsl.scores.known import score_of
 from extbnsl.scores.local import LocalScores
 from extbnsl.solver.families import given_scores, warnings_of
 from extbnsl.solver.found import FoundNetwork, Spent, result_of_found
@@ -157,6 +157,6 @@ def _best(problem: Dataset | LocalScores, found: BnGraphResult | None, claim: Cl
         return replace(best, lower_bound=best.cost - tolerance(best.cost))
     if isinstance(problem, LocalScores):
         return network_of(problem, any_network(problem))
-    costs = [score_named(claim.score).cost(alone(problem, child)) for child in range(problem.variables)]
+    costs = [score_of(claim).cost(alone(problem, child)) for child in range(problem.variables)]
     network = Network(problem.names, ((),) * problem.variables)
     return FoundNetwork(network, network.order(), math.fsum(costs), -math.inf)

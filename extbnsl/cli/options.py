@@ -14,7 +14,7 @@ from extbnsl.cli.reading import absolute
 from extbnsl.errors import InputError
 from extbnsl.machine.budgets import MAXIMUM_THREADS, MINIMUM_MEMORY, Budgets, format_size, parse_duration, parse_size
 from extbnsl.proof.methods import LOWER_BOUNDS, PARENT_GRAPHS, Methods
-from extbnsl.scores.known import CHOICES, SCORES
+from extbnsl.scores.known import CHOICES, DEFAULT_ESS, LARGEST_ESS, NAMES
 from extbnsl.version import __version__
 
 DATA_OPTIONS = (
@@ -68,10 +68,16 @@ def add_claim(parser: argparse.ArgumentParser) -> None:
     """The options that decide the answer."""
     parser.add_argument(
         "--score",
-        choices=SCORES,
+        choices=NAMES,
         type=_score,
         default=Claim().score,
         help="what data score families by (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--ess",
+        metavar="S",
+        type=_ess,
+        help=f"equivalent sample size of the prior of bdeu and bds (default: {DEFAULT_ESS:g})",
     )
     parser.add_argument(
         "--max-parents", metavar="K", type=whole, help="at most K parents for a variable (default: no limit)"
@@ -171,7 +177,7 @@ def add_shortcuts(parser: argparse.ArgumentParser) -> None:
 
 def claim_of(given: argparse.Namespace) -> Claim:
     """What was given of the options that decide the answer."""
-    return Claim(given.score, given.max_parents)
+    return Claim(given.score, given.max_parents, given.ess)
 
 
 def methods_of(given: argparse.Namespace) -> Methods:
@@ -304,9 +310,19 @@ def _records(text: str) -> int:
 
 
 def _score(text: str) -> str:
-    if text not in SCORES:
-        raise argparse.ArgumentTypeError(_unknown(text, SCORES, CHOICES))
+    if text not in NAMES:
+        raise argparse.ArgumentTypeError(_unknown(text, NAMES, CHOICES))
     return text
+
+
+def _ess(text: str) -> float:
+    try:
+        size = float(text)
+    except ValueError:
+        size = 0.0
+    if not 0.0 < size <= LARGEST_ESS:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0, at most {LARGEST_ESS:g}")
+    return size
 
 
 def _unknown(word: str, known: Iterable[str], listed: str) -> str:

@@ -11,13 +11,16 @@ from extbnsl.cli import ranked
 from extbnsl.cli.ranked import HELD
 from extbnsl.errors import RunDirectoryError
 from extbnsl.files.names import RESULT
-from extbnsl.scores.known import SCORES
+from extbnsl.scores.known import NAMES, score_named
+from extbnsl.scores.score import titled
 
 STOPPED = 10
 MOST_LISTED = 20  # variables whose parents are listed unasked
 LEAST_SECONDS = 0.05  # of a stage that is worth a word
 WIDEST_NAME = 30  # columns for names of variables in a table
 OLD = 0.5  # of the seconds: a network from before that is probably the best, or nearly so
+
+BNLEARN = ("mdl", "aic", "bdeu", "bds", "k2")  # scores that R's bnlearn has, with this sign
 
 
 def exit_code(document: Mapping[str, Any]) -> int:
@@ -58,14 +61,14 @@ def _claim_rows(document: Mapping[str, Any], listed: bool, here: bool) -> Iterat
     from extbnsl.figures import counted, format_cost, format_gap
 
     cost, lower, upper = document["cost"], document["lower_bound"], document["upper_bound"]
-    score = SCORES.get(document["score"])
+    score = score_named(document["score"], document.get("ess")) if document["score"] in NAMES else None
     yield "status", document["status"].replace("_", " ")
     if document.get("order_optimal"):
         yield "order", "no network that keeps to the order costs less"
-    title = score.title if score else "minus the scores of the file"
+    title = titled(score) if score else "minus the scores of the file"
     yield "cost", f"{format_cost(cost, 6)} nats ({title}, minimised)"
     if score:
-        yield score.maximised, f"{format_cost(-cost, 6)} (minus the cost, as in bnlearn)"
+        yield score.maximised, f"{format_cost(-cost, 6)} (minus the cost{', as in bnlearn' * (score.name in BNLEARN)})"
     yield "bounds", f"{format_cost(lower, 6)} to {format_cost(upper, 6)} (gap {format_gap(lower, upper)})"
     yield "gap", "" if document["status"] in FINISHED else _left_by(document)
     parameters = document.get("stats", {}).get("parameters")

@@ -15,19 +15,21 @@ from numpy.typing import NDArray
 from extbnsl.data import Dataset
 from extbnsl.errors import BudgetError
 from extbnsl.kernels.varsets import WORD_BITS, pack, sizes
-from extbnsl.scores.known import score_named
+from extbnsl.parents.exhaustive.problem import varying
+from extbnsl.scores.known import Known, score_of
 from extbnsl.scores.local import LocalScores, canonical_order
-from extbnsl.scores.score import penalty_of
+from extbnsl.scores.mdl import MDL
+from extbnsl.scores.score import ParameterScore, penalty_of
 
 MOST_FAMILIES = 1 << 22  # of a child
 
 Families = tuple[NDArray[np.uint64], NDArray[np.float64]]  # of one child: varsets (m, w), costs (m,)
 
 
-def constants(dataset: Dataset) -> tuple[int, ...]:
-    """The variables that have one state in the data."""
-    same = dataset.codes.min(axis=0) == dataset.codes.max(axis=0)
-    return tuple(np.flatnonzero(same).tolist())
+def constants(dataset: Dataset, score: Known = MDL) -> tuple[int, ...]:
+    """The variables that no search of parent sets looks at, whatever the families of others: they have one state."""
+    looked_at = set(varying(dataset, score).tolist())
+    return tuple(x for x in range(dataset.variables) if x not in looked_at)
 
 
 def with_constants(scores: LocalScores, dataset: Dataset, slack: float, k: int | None) -> LocalScores:
@@ -38,7 +40,8 @@ def with_constants(scores: LocalScores, dataset: Dataset, slack: float, k: int |
     them, so if there are k such sets, the k best networks cost as much as the optimum, and those with k sets of X are
     among them; nothing else is needed. Raises BudgetError, naming the variable, if a child has too many families.
     """
-    still = constants(dataset)
+    score = score_of(scores.claim)
+    still = constants(dataset, score)
     if not still:
         return scores
     n = dataset.variables
@@ -47,7 +50,7 @@ def with_constants(scores: LocalScores, dataset: Dataset, slack: float, k: int |
     if k is not None and free and k <= sum(math.comb(n - 1, size) for size in range(most + 1)):
         few = np.array([pack(own, n) for own in itertools.islice(_subsets(free[0], n, most), k)])
         return _replaced(scores, {free[0]: (few, np.zeros(len(few)))})
-    parameter = score_named(scores.score).parameter(dataset.records)
+    parameter = score.parameter(dataset.records) if isinstance(score, ParameterScore) else 0.0  # of one state: all free
     return _replaced(
         scores,
         {
@@ -65,7 +68,7 @@ def _replaced(scores: LocalScores, families: dict[int, Families]) -> LocalScores
     for x, (varsets, own) in families.items():
         order = canonical_order(varsets, own)
         parents[x], costs[x] = np.ascontiguousarray(varsets[order]), own[order]
-    return LocalScores(scores.names, tuple(parents), tuple(costs), scores.score, scores.max_parents)
+    return LocalScores(scores.names, tuple(parents), tuple(costs), scores.claim)
 
 
 def _subsets(x: int, n: int, most: int) -> Iterator[tuple[int, ...]]:

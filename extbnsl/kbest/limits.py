@@ -43,10 +43,11 @@ from numpy.typing import NDArray
 
 from extbnsl.claims import Claim
 from extbnsl.data import Dataset
+from extbnsl.errors import InputError
 from extbnsl.machine.workers import Workers
 from extbnsl.parents.exhaustive.problem import alone, counting_problem, varying, with_floors
-from extbnsl.scores.known import score_named
-from extbnsl.scores.score import penalty_of
+from extbnsl.scores.known import score_of
+from extbnsl.scores.score import ParameterScore, penalty_of
 
 SLACK = 1e-9  # relative: what holds only within this counts as not holding, so that rounding never decides
 
@@ -101,6 +102,11 @@ class Candidates:
 def limit_problem(dataset: Dataset, claim: Claim, workers: Workers) -> LimitProblem:
     """The problem of a data set. O(n N) hash operations; InputError if there is no such score, Stopped if the workers
     are stopped."""
+    score = score_of(claim)
+    if not isinstance(score, ParameterScore):
+        raise InputError(
+            f"score: the parent limits for the k best networks are those of mdl and aic, not {score.name!r}."
+        )
     n = dataset.variables
     entropies, gains = np.zeros(n), np.zeros(n)
     order = varying(dataset)
@@ -109,8 +115,7 @@ def limit_problem(dataset: Dataset, claim: Claim, workers: Workers) -> LimitProb
         entropies[order] = [alone(dataset, variable).misfit for variable in order.tolist()]
         gains[order] = np.minimum(entropies[order] - counted.floors, entropies[order]) + SLACK * entropies[order]
     most = n - 1 if claim.max_parents is None else min(claim.max_parents, n - 1)
-    parameter = score_named(claim.score).parameter(dataset.records)
-    return LimitProblem(dataset.records, dataset.arities, entropies, gains, parameter, most)
+    return LimitProblem(dataset.records, dataset.arities, entropies, gains, score.parameter(dataset.records), most)
 
 
 def corollary_1(problem: LimitProblem, k: int) -> NDArray[np.int64]:

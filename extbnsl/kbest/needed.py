@@ -38,8 +38,7 @@ def needed_scores(scores: LocalScores, k: int) -> LocalScores:
         names=scores.names,
         parents=tuple(np.ascontiguousarray(p[own]) for p, own in zip(scores.parents, kept, strict=True)),
         costs=tuple(c[own] for c, own in zip(scores.costs, kept, strict=True)),
-        score=scores.score,
-        max_parents=scores.max_parents,
+        claim=scores.claim,
     )
 
 

@@ -76,6 +76,5 @@ def prune(scores: LocalScores, slack: float = 0.0) -> LocalScores:
         names=scores.names,
         parents=tuple(np.ascontiguousarray(p[k]) for p, k in zip(scores.parents, kept, strict=True)),
         costs=tuple(c[k] for c, k in zip(scores.costs, kept, strict=True)),
-        score=scores.score,
-        max_parents=scores.max_parents,
+        claim=scores.claim,
     )

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from extbnsl.claims import Claim
 from extbnsl.figures import format_cost, format_gap
 from extbnsl.files import names
 from extbnsl.files.arrays import StoredFile
@@ -156,7 +157,7 @@ def read_standing(document: Mapping[str, Any], files: Mapping[str, StoredFile], 
     return Standing(
         enumeration=None if counting is None else read_enumeration(counting, folder, shelf),
         counting=counting,
-        survivors=document["scores"] and _read_survivors(document["scores"], scores, folder, shelf.put),
+        survivors=document["scores"] and _read_survivors(document, scores, folder, shelf.put),
         scores=scores,
         # whatever stopped the process before, this one has not given anything up
         parts=[replace(_read_part(part), stopped=None) for part in document["parts"]],
@@ -187,8 +188,9 @@ def write_survivors(survivors: Survivors, store: Store) -> tuple[StoredFile, ...
 
 def _read_survivors(document: Mapping[str, Any], files: Iterable[StoredFile], folder: Path, put: Put) -> Survivors:
     parents, costs = read_lists(folder, files, put)
+    ess, document = document["claim"].get("ess"), document["scores"]
     names, score, max_parents = tuple(document["names"]), document["score"], document["max_parents"]
-    scores = LocalScores(names, parents, costs, score, max_parents)
+    scores = LocalScores(names, parents, costs, Claim(score, max_parents, ess))
     return Survivors(scores, np.array(document["least"]), document["stopped"], document["varsets"])
 
 

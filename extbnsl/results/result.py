@@ -32,7 +32,8 @@ class Result:
     status: 'optimal', or why the solve ended before that was proved: 'time_limit', 'memory_limit', 'disk_limit',
     'interrupted' or 'not_proved'; 'heuristic' where the method came to its end and proves nothing over all networks.
     order: the variables, parents first. order_optimal: True if no network that keeps to it costs less, None if that is
-    not known. max_parents: the user's limit, part of the claim. stats: see docs/file-formats.md. local_scores is None
+    not known. max_parents: the user's limit, part of the claim; ess: the equivalent sample size of the score, None if
+    it has none. stats: see docs/file-formats.md. local_scores is None
     where none were computed, dataset if the local scores were given. certificate: what proves the optimality again
     without a search, None if there is none.
     """
@@ -54,6 +55,7 @@ class Result:
     dataset: Dataset | None
     certificate: Certificate | None = None
     order_optimal: bool | None = None
+    ess: float | None = None
 
     def __repr__(self) -> str:
         arcs = counted(len(self.network.arcs()), "arc")
@@ -114,6 +116,7 @@ class Result:
             "lower_bound": self.lower_bound,
             "upper_bound": self.upper_bound,
             "score": self.score,
+            "ess": self.ess,
             "sign": SIGN,
             "log_base": LOG_BASE,
             "max_parents": self.max_parents,

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from extbnsl.kernels.bits import u64
 from extbnsl.kernels.compiler import inlined, inner, njit
 from extbnsl.kernels.ranks import find_place, go_to, last_present, start_walk
+from extbnsl.scores.mlogm import mlogm_table
 
 PACKED_ARITY = 3  # variables of more states are counted one by one: their lanes would be mostly empty
 
@@ -83,8 +84,6 @@ def counting_table(rows: NDArray[np.integer], weights: NDArray[np.int64], aritie
     word_of, shift_of = _place_lanes(arities, width)
     states: NDArray[Any] = np.ascontiguousarray(rows.T, dtype=np.uint8 if arities.max(initial=1) <= 256 else np.uint16)
     patterns, bits = _patterns(states, arities)
-    counts = np.arange(records + 1, dtype=np.float64)
-    counts[1:] *= np.log(counts[1:])
     return CountingTable(
         states=states,
         weights=weights.astype(np.uint32),
@@ -95,7 +94,7 @@ def counting_table(rows: NDArray[np.integer], weights: NDArray[np.int64], aritie
         shift_of=shift_of,
         patterns=patterns,
         pattern_bits=bits,
-        mlogm=counts,
+        mlogm=mlogm_table(records),
     )
 
 
@@ -193,7 +192,7 @@ def _drop_singles(row, weight, cell, entries, cells, slot, mlogm):
 
 
 @inner
-def _number(ids, entries, cells, slot):
+def number(ids, entries, cells, slot):
     """Rename the cells in `ids` to 0, 1, ... in order of appearance; returns how many there are."""
     for c in range(cells):
         slot[c] = 0
@@ -274,14 +273,14 @@ def _count_one(ids, weight, row, column, entries, arity, hist, mlogm):
 
 
 @inner
-def _refined(cell, row, column, arity, entries, refined):
+def refined(cell, row, column, arity, entries, refined):
     """refined[i] = the cell of entry i split by the variable whose states are `column`."""
     for i in range(entries):
         refined[i] = cell[i] * arity + column[row[i]]
 
 
 @inlined
-def _merge_needed(level, members, nodes, table, slot):
+def merge_needed(level, members, nodes, table, slot):
     """Merge the entries of a node where variables from `members` up are no longer needed, if that halves them."""
     bits = table.pattern_bits[members]
     entries, cells = nodes.entries, nodes.cells[level]
@@ -296,11 +295,11 @@ def _push(top, v, nodes, table, slot):
     """Refine node `top` by variable v into node top + 1."""
     row, weight, cell, entries, cells, constant, variable = nodes
     states, arities, mlogm = table.states, table.arities, table.mlogm
-    _merge_needed(top, v + 1, nodes, table, slot)
+    merge_needed(top, v + 1, nodes, table, slot)
     e = entries[top]
     for i in range(e):
         row[top + 1, i], weight[top + 1, i] = row[top, i], weight[top, i]
-    _refined(cell[top], row[top], states[v], arities[v], e, cell[top + 1])
+    refined(cell[top], row[top], states[v], arities[v], e, cell[top + 1])
     c = cells[top] * arities[v]
     constant[top + 1] = constant[top]
     if c * 4 > e:
@@ -353,21 +352,21 @@ def _count_last(ids, top, cells, wanted, nodes, table, hist, acc, sums):
 
 
 @inlined
-def _split(top, members, ids, nodes, table, slot):
+def split(top, members, ids, nodes, table, slot):
     """ids[i] = the cell of entry i of node `top`, split by the first of these members; returns the number of cells."""
     if members.size == 0:
         ids[: nodes.entries[top]] = 0
         return nodes.cells[top]
     split = members[0]
-    _merge_needed(top, split + 1, nodes, table, slot)
+    merge_needed(top, split + 1, nodes, table, slot)
     arity, entries = table.arities[split], nodes.entries[top]
-    _refined(nodes.cell[top], nodes.row[top], table.states[split], arity, entries, ids)
+    refined(nodes.cell[top], nodes.row[top], table.states[split], arity, entries, ids)
     c = nodes.cells[top] * arity
-    return _number(ids, entries, c, slot) if c > entries else c
+    return number(ids, entries, c, slot) if c > entries else c
 
 
 @inlined
-def _root(depth, table):
+def root(depth, table):
     """A stack with room for so many nodes, the empty prefix on it."""
     d = table.weights.size
     nodes = Nodes(
@@ -393,7 +392,7 @@ def count(size, first, last, places, binomials, table, out):
     cell and state.
     """
     n, d = table.states.shape
-    nodes = _root(max(1, size - 1), table)
+    nodes = root(max(1, size - 1), table)
     width = d * table.arities[-1] + 1  # arities ascend
     ids = np.zeros(d, np.uint32)
     slot = np.empty(width, np.uint32)
@@ -419,7 +418,7 @@ def count(size, first, last, places, binomials, table, out):
             if group < left:
                 block, bits, rank = last_present(block, bits, places)
         top = _seek(top, members[2:size], nodes, table, slot)
-        cells = _split(top, members[1:size], ids, nodes, table, slot)
+        cells = split(top, members[1:size], ids, nodes, table, slot)
         _count_last(ids, top, cells, wanted[:group], nodes, table, hist, acc, sums)
         for k in range(group):
             left -= 1

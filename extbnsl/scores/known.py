@@ -1,16 +1,48 @@
 """The scores that can be computed from data, by name: the one line that a new one adds."""
 
+from collections.abc import Callable
+
+from extbnsl.claims import ALIASES, Claim
 from extbnsl.errors import InputError
 from extbnsl.scores.aic import AIC
+from extbnsl.scores.bdeu import BDeu
+from extbnsl.scores.bds import BDs
+from extbnsl.scores.fnml import FNML
+from extbnsl.scores.k2 import K2
 from extbnsl.scores.mdl import MDL
-from extbnsl.scores.score import ParameterScore
+from extbnsl.scores.qnml import QNML
+from extbnsl.scores.score import CellScore, ParameterScore
 
-SCORES = {score.name: score for score in (MDL, AIC)}
-CHOICES = f"{', '.join(SCORES)} ({MDL.name} is minus {MDL.maximised})"  # for people
+Known = ParameterScore | CellScore
+SCORES: dict[str, Known] = {score.name: score for score in (MDL, AIC, K2, FNML, QNML)}
+WITH_ESS: dict[str, Callable[[float], Known]] = {"bdeu": BDeu, "bds": BDs}  # those that take one
+NAMES = ("mdl", "bic", "aic", "bdeu", "bds", "k2", "fnml", "qnml")
+CHOICES = f"{', '.join(NAMES)} ({MDL.name} and bic are the same: minus {MDL.maximised})"  # for people
+DEFAULT_ESS = 1.0
+LARGEST_ESS = 1e6
 
 
-def score_named(name: str) -> ParameterScore:
-    """The score of that name; InputError if there is none."""
-    if not isinstance(name, str) or name not in SCORES:
+def score_named(name: str, ess: float | None = None) -> Known:
+    """The score of that name, with this equivalent sample size if it takes one, DEFAULT_ESS if none is given.
+
+    InputError if there is no such score, it takes no equivalent sample size, or that cannot be.
+    """
+    if not isinstance(name, str) or name not in NAMES:
         raise InputError(f"score: {name!r} is not known; use one of {CHOICES}, or give local scores.")
-    return SCORES[name]
+    name = ALIASES.get(name, name)
+    if name in SCORES:
+        if ess is not None:
+            raise InputError(
+                f"ess: the score {name!r} has no equivalent sample size; leave it out, or use bdeu or bds."
+            )
+        return SCORES[name]
+    if ess is None:
+        return WITH_ESS[name](DEFAULT_ESS)
+    if type(ess) not in (int, float) or not 0.0 < ess <= LARGEST_ESS:
+        raise InputError(f"ess: {ess!r} is no equivalent sample size; give a number above 0, at most {LARGEST_ESS:g}.")
+    return WITH_ESS[name](float(ess))
+
+
+def score_of(claim: Claim) -> Known:
+    """The score of a claim."""
+    return score_named(claim.score, claim.ess)

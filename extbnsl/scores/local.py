@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from extbnsl.claims import Claim
 from extbnsl.errors import InputError
 from extbnsl.kernels.varsets import WORD_BITS, pack, sizes, words
 
@@ -20,9 +21,9 @@ class LocalScores:
 
     For child i of n, `parents[i]` is (m_i, words(n)) uint64, one varset a row, and `costs[i]` (m_i,)
     float64 in nats. Rows are in canonical order: ascending cost, ties by fewer parents, then by the smaller
-    varset (words compared from the most significant), so equal families always give equal arrays. `score`
-    is the name of one in `scores.score`, or GIVEN if the costs were not computed here. `max_parents` is the user's
-    limit and part of the claim; None says that every parent set that could win is here.
+    varset (words compared from the most significant), so equal families always give equal arrays. `claim`:
+    by which score, GIVEN if the costs were not computed here, and within which limits: every parent set that could win
+    is here.
 
     A child may lack the empty parent set, as long as some acyclic network can be put together. Two values
     are equal only if they are the same object: compare the arrays.
@@ -31,8 +32,17 @@ class LocalScores:
     names: tuple[str, ...]
     parents: tuple[NDArray[np.uint64], ...]
     costs: tuple[NDArray[np.float64], ...]
-    score: str
-    max_parents: int | None
+    claim: Claim
+
+    @property
+    def score(self) -> str:
+        """The name of the score."""
+        return self.claim.score
+
+    @property
+    def max_parents(self) -> int | None:
+        """The user's limit."""
+        return self.claim.max_parents
 
     @property
     def variables(self) -> int:
@@ -76,6 +86,7 @@ def local_scores(
     families: Sequence[tuple[NDArray[np.uint64], NDArray[np.float64]]],
     score: str,
     max_parents: int | None = None,
+    ess: float | None = None,
 ) -> LocalScores:
     """The LocalScores of unsorted families, one pair (varsets (m, words(n)), costs (m,)) per child.
 
@@ -86,8 +97,7 @@ def local_scores(
         names=tuple(names),
         parents=tuple(varsets for varsets, _ in sorted_families),
         costs=tuple(costs for _, costs in sorted_families),
-        score=score,
-        max_parents=max_parents,
+        claim=Claim(score, max_parents, ess),
     )
     scores.check()
     return scores

@@ -2,28 +2,30 @@
 
 A score takes part by one file with its value, its line in known.py and its slow twin in tests/naive.py. Two kinds:
 
-- `ParameterScore`: misfit + a price for each free parameter. MDL and AIC are of this kind. The exhaustive enumeration
-  (parents/exhaustive) counts for these: its kernels get the price as one number, see penalty.py.
-- Any other `Score`. Where `least` bounds the supersets of a family, their enumeration can end; it needs kernels of its
-  own. What is safe: for misfit + penalty with a penalty that never falls when parents are added (fNML: the sum over
-  cells of ln C(m, r)), floor + penalty. For BDeu, K2 and BDs with symmetric priors, q ln r with the q configurations
-  that occur, as the first record of each has the predictive probability 1 / r and no other a larger one than 1.
+- `ParameterScore`: misfit + a price for each free parameter. MDL and AIC are of this kind. Searches of parent sets get
+  the price as one number, see penalty.py, and bound what parents can gain by entropies.
+- Any other `Score`: it says by its `formula` (formula.py) what the cells of a family add up to, and by `least` what a
+  family and all that have more parents cost at least. Searches of parent sets end by that.
 
 Light: the command line imports this for the names.
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from extbnsl.scores.cells import Cells
+    from extbnsl.scores.formula import Formula
 
 
 class Score(Protocol):
     """A decomposable score as a cost.
 
-    name: the word for it in options and documents; title: for people; maximised: what people call minus the cost.
+    name: the word for it in options and documents; title: for people; maximised: what people call minus the cost; ess:
+    the equivalent sample size of its prior, None where it has none.
     """
 
     @property
@@ -35,6 +37,9 @@ class Score(Protocol):
     @property
     def maximised(self) -> str: ...
 
+    @property
+    def ess(self) -> float | None: ...
+
     def cost(self, cells: "Cells") -> float:
         """What a family costs, in nats."""
 
@@ -43,6 +48,13 @@ class Score(Protocol):
 
         floor: a lower bound of N H(child | all other variables) in nats.
         """
+
+
+class CellScore(Score, Protocol):
+    """A score that is not misfit and a price: what its cells add up to, kernels are told by a formula."""
+
+    def formula(self, records: int, arities: "NDArray", max_parents: int) -> "Formula":
+        """For so many records of variables of these arities, and parent sets of at most so many."""
 
 
 def penalty_of(parameter: float, arity: int, configurations: float) -> float:
@@ -61,6 +73,7 @@ class ParameterScore:
     title: str
     maximised: str
     parameter: Callable[[int], float]
+    ess: None = field(default=None, init=False)
 
     def cost(self, cells: "Cells") -> float:
         """What a family costs, in nats."""
@@ -94,3 +107,8 @@ def most_parents(
             break
         size += 1
     return size
+
+
+def titled(score: Score) -> str:
+    """The score's title and what it takes, for people."""
+    return score.title if score.ess is None else f"{score.title}, equivalent sample size {score.ess:g}"

@@ -83,8 +83,10 @@ def given_scores(scores: LocalScores, claim: Claim) -> LocalScores:
 
     InputError if a child loses all, or if the claim names a score for local scores, which are costs already.
     """
-    if claim.score != Claim().score:
-        raise InputError(f"score: {claim.score!r} is for data, but local scores are given; leave it out.")
+    for name in ("score", "ess"):
+        if getattr(claim, name) != getattr(Claim(), name):
+            given = getattr(claim, name)
+            raise InputError(f"{name}: {given!r} is for data, but local scores are given; leave it out.")
     max_parents = claim.max_parents
     if max_parents is None:
         return scores
@@ -96,6 +98,5 @@ def given_scores(scores: LocalScores, claim: Claim) -> LocalScores:
         scores.names,
         tuple(np.ascontiguousarray(p[k]) for p, k in zip(scores.parents, keep, strict=True)),
         tuple(c[k] for c, k in zip(scores.costs, keep, strict=True)),
-        scores.score,
-        max_parents,
+        replace(scores.claim, max_parents=max_parents),
     )

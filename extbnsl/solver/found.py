@@ -14,7 +14,7 @@ from extbnsl.parents.exhaustive.problem import alone, counting_problem, varying,
 from extbnsl.proof.stages import Stages
 from extbnsl.results.outputs import warnings_of_outputs
 from extbnsl.results.result import Result
-from extbnsl.scores.known import score_named
+from extbnsl.scores.known import score_of
 from extbnsl.scores.local import LocalScores
 from extbnsl.solver.families import warnings_of
 from extbnsl.solver.outcome import verified
@@ -51,14 +51,14 @@ def bounds_of_children(dataset: Dataset, claim: Claim, workers: Workers) -> list
     """What a family of each child costs at least, whatever the order, in nats: the misfit that all other variables
     leave, and the penalty of no parents. A stop leaves zero of the misfit. Some ten ns per record and variable."""
     floors = dict.fromkeys(range(dataset.variables), 0.0)
-    order = varying(dataset)
+    order = varying(dataset, score_of(claim))
     if order.size:
         try:
             found = with_floors(counting_problem(dataset, order, claim), workers).floors
             floors |= dict(zip(order.tolist(), found.tolist(), strict=True))
         except Stopped:
             pass
-    score = score_named(claim.score)
+    score = score_of(claim)
     return [score.least(alone(dataset, child), floor) for child, floor in floors.items()]
 
 
@@ -66,9 +66,9 @@ def result_of_found(problem: Dataset | LocalScores, found: FoundNetwork, claim: 
     """The result of a network, 'heuristic', scored again if there are data. What it took, the options and what the
     method has to tell are yet to be added."""
     dataset, scores = (problem, None) if isinstance(problem, Dataset) else (None, problem)
-    score = claim.score if scores is None else scores.score
+    claim = claim if scores is None else scores.claim
     with stages.stage("verify", "scoring the network again from the data" if dataset else "") as summary:
-        cost = verified(found.network, found.cost, dataset, score)
+        cost = verified(found.network, found.cost, dataset, claim)
         summary.append(f"cost {cost:.6f}, acyclic")
     of_outputs = warnings_of_outputs(dataset)
     for message in of_outputs:
@@ -80,8 +80,9 @@ def result_of_found(problem: Dataset | LocalScores, found: FoundNetwork, claim: 
         lower_bound=min(cost, found.lower_bound),
         upper_bound=cost,
         order=found.order,
-        score=score,
-        max_parents=claim.max_parents if scores is None else scores.max_parents,
+        score=claim.score,
+        ess=score_of(claim).ess if scores is None else claim.ess,
+        max_parents=claim.max_parents,
         seed=0,
         stats={"parameters": dataset and number_of_parameters(found.network, dataset), "stages": stages.seconds},
         options={},

@@ -32,6 +32,7 @@ from extbnsl.parents.explored.explore import (
     without_parents,
 )
 from extbnsl.parents.explored.families import FamilyList, as_local_scores, cheapest, list_of_varsets
+from extbnsl.scores.formula import MISFIT
 from extbnsl.scores.local import LocalScores
 from extbnsl.scores.score import penalty_of
 from extbnsl.solver.counting_time import CountingTime
@@ -100,7 +101,8 @@ def gathered_families(problem: Dataset | LocalScores, session: Session) -> Gathe
 def _of_data(dataset: Dataset, session: Session) -> Gathered:
     standing, n = session.standing, dataset.variables
     selection = INDEPENDENCE if session.methods.selection == AUTO else session.methods.selection
-    setting = exploration(dataset, selection, session.claim.score, session.claim.max_parents, FIRST)
+    claim = session.claim
+    setting = exploration(dataset, selection, claim.score, claim.max_parents, FIRST, claim.ess)
     known = _known(dataset, setting, session)
     _note(known.least, known.whole, session)
     standing.known.clear()  # the lists have it, and the files
@@ -122,7 +124,8 @@ def _scores(dataset: Dataset, families: Sequence[FamilyList], session: Session) 
     size = sum(own.families for own in families) * 8 * (2 + dataset.variables // WORD_BITS)
     if size > session.granted.memory // 8:
         return None
-    return as_local_scores(dataset.names, families, session.claim.score, session.claim.max_parents)
+    claimed = session.claim.score, session.claim.max_parents, session.claim.ess
+    return as_local_scores(dataset.names, families, *claimed)
 
 
 def _known(dataset: Dataset, setting: Exploration, session: Session) -> Known:
@@ -224,7 +227,7 @@ def _explored_by(workers: Workers, setting: Exploration, session: Session, room:
 def _room(dataset: Dataset, setting: Exploration, granted: Granted) -> int:
     """Bytes for what the threads work on, and as many for the families; BudgetError if they do not do."""
     n, threads = dataset.variables, granted.threads
-    data = dataset.codes.nbytes + sum(array.nbytes for array in setting.data)
+    data = dataset.codes.nbytes + setting.data.nbytes
     needed = max(n * FAMILY_BYTES, threads * max(thread_bytes(setting.data), n * n // 8))
     room = (granted.memory - data) // 2
     if room < needed:
@@ -240,6 +243,9 @@ def _proved(own: Explored, setting: Exploration) -> float:
     """
     if own.ended != ALL:
         return 0.0
+    if setting.data.form.kind != MISFIT:
+        most = min(setting.data.variables - 1, MOST_PARENTS + 1 if setting.max_parents is None else setting.max_parents)
+        return float(own.families.costs[0]) if most <= MOST_PARENTS else 0.0
     beyond = penalty_of(setting.parameter, int(setting.data.arities[own.child]), 2.0 ** (MOST_PARENTS + 1))
     return min(float(own.families.costs[0]), beyond)
 

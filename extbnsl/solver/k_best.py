@@ -245,7 +245,7 @@ def _begin(search: Search, survivors: Survivors, parts: tuple[Component, ...]) -
 def _of_found(survivors: Survivors, found: Found) -> Survivors:
     """The families of the networks that are found, in the place of others."""
     scores = survivors.scores
-    own = LocalScores(scores.names, found.parents, found.costs, scores.score, scores.max_parents)
+    own = LocalScores(scores.names, found.parents, found.costs, scores.claim)
     return replace(survivors, scores=own)
 
 

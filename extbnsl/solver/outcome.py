@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from extbnsl.claims import OPTIMAL, tolerance
+from extbnsl.claims import OPTIMAL, Claim, tolerance
 from extbnsl.data import Dataset
 from extbnsl.errors import VerificationError
 from extbnsl.events import Warned
@@ -66,7 +66,7 @@ def result_of(
     network, order, cost = _network(solution)
     dataset = problem if isinstance(problem, Dataset) else None
     with context.stages.stage("verify", "scoring the network again from the data" if dataset else "") as summary:
-        cost = verified(network, cost, dataset, survivors.scores.score)
+        cost = verified(network, cost, dataset, survivors.scores.claim)
         summary.append(f"cost {cost:.6f}, acyclic")
     of_outputs = warnings_of_outputs(dataset)
     for message in of_outputs:
@@ -79,6 +79,7 @@ def result_of(
         upper_bound=cost,
         order=order,
         score=survivors.scores.score,
+        ess=survivors.scores.claim.ess,
         max_parents=survivors.scores.max_parents,
         seed=context.methods.seed,
         stats=stats() | {"parameters": dataset and number_of_parameters(network, dataset)},
@@ -151,12 +152,12 @@ def _certificate(names: tuple[str, ...], solution: Solution) -> Certificate:
     return Certificate(tuple(components))
 
 
-def verified(network: Network, cost: float, dataset: Dataset | None, score: str) -> float:
+def verified(network: Network, cost: float, dataset: Dataset | None, claim: Claim) -> float:
     """The cost of the network, scored again from the data if there are any; VerificationError if it is another."""
     network.order()
     if dataset is None:
         return cost
-    again = score_network(dataset, network, score)
+    again = score_network(dataset, network, claim.score, claim.ess)
     if abs(again - cost) > 1e-9 * abs(cost) + 1e-6:
         raise VerificationError(
             f"The network costs {again!r} nats when scored again, not {cost!r} as the search found."

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from extbnsl.claims import Claim
 from extbnsl.files import names
 from extbnsl.files.arrays import StoredFile, read_arrays
 from extbnsl.files.lists import FamilyLists, Put, read_lists, write_lists
@@ -208,7 +209,9 @@ def read_ranking(resume: Manifest, folder: Path, shelf: Shelf, variables: int) -
 def _read_counted(state: Mapping[str, Any], files: Iterable[StoredFile], folder: Path, put: Put) -> Counted:
     own = state["scores"]
     parents, costs = read_lists(folder, files, put)
-    scores = LocalScores(tuple(own["names"]), parents, costs, own["score"], own["max_parents"])
+    scores = LocalScores(
+        tuple(own["names"]), parents, costs, Claim(own["score"], own["max_parents"], state["claim"].get("ess"))
+    )
     return Counted(scores, np.array(own["least"]), None, own["varsets"], _open(state["slack"]))
 
 

@@ -24,6 +24,7 @@ class ClaimedResult:
     parents: Mapping[str, list[str]]
     order: tuple[str, ...]
     max_parents: int | None
+    ess: float | None
     digest: str | None
 
 
@@ -56,6 +57,7 @@ def read_claims(document: Any) -> ClaimedResult:
         parents=value_of(document, "parents", _is_parents, "an object of lists of names"),
         order=tuple(variables[i] if is_whole(i) and 0 <= i < len(variables) else str(i) for i in order),
         max_parents=value_of(document, "max_parents", _is_limit, "a whole number or null"),
+        ess=None if document.get("ess") is None else float(value_of(document, "ess", _is_size, "a number above 0")),
         digest=value_of(provenance, "data_digest", lambda v: v is None or is_word(v), "a digest or null"),
     )
 
@@ -72,6 +74,11 @@ def value_of(document: Mapping[str, Any], key: str, fits: Callable[[Any], bool],
 def _is_limit(value: Any) -> bool:
     """Whether a JSON value is a parent limit."""
     return value is None or (is_whole(value) and value >= 0)
+
+
+def _is_size(value: Any) -> bool:
+    """Whether a JSON value is an equivalent sample size."""
+    return is_number(value) and value > 0
 
 
 def _is_order(value: Any) -> bool:

@@ -10,6 +10,7 @@ from extbnsl.events import Observer, StageAdvanced, ignore
 from extbnsl.machine.workers import Workers
 from extbnsl.networks.network import Network
 from extbnsl.scores.local import LocalScores
+from extbnsl.verify.cell_families import families_by_cells
 from extbnsl.verify.certificate import CLUSTERS, CertifiedComponent, read_certificate
 from extbnsl.verify.document import ClaimedResult, read_claims
 from extbnsl.verify.families import FamilySource, families_of_data, families_of_scores
@@ -61,8 +62,7 @@ def verify_optimality(
         return None
     components = read_certificate(document["certificate"], problem.names).components
     if isinstance(problem, Dataset):
-        parameter = PARAMETER_COSTS[claim.score](problem.records)
-        source = families_of_data(problem, parameter, claim.max_parents, workers)
+        source = _source(problem, claim, workers)
     else:
         source = families_of_scores(problem, claim.max_parents)
     findings = _bound_findings(components, claim, problem, source)
@@ -93,6 +93,14 @@ def verify_optimality(
     )
 
 
+def _source(dataset: Dataset, claim: ClaimedResult, workers: Workers) -> FamilySource:
+    """What counts in the data by the score of the claim."""
+    if claim.score in PARAMETER_COSTS:
+        parameter = PARAMETER_COSTS[claim.score](dataset.records)
+        return families_of_data(dataset, parameter, claim.max_parents, workers)
+    return families_by_cells(dataset, claim.score, claim.ess, claim.max_parents, workers)
+
+
 def _bound_findings(
     components: tuple[CertifiedComponent, ...],
     claim: ClaimedResult,
@@ -101,7 +109,7 @@ def _bound_findings(
 ) -> list[str]:
     """Findings about the lower bounds of the components, which make up that of the result: each must be within its
     own tolerance of what the network's families cost there."""
-    costs = family_costs(problem, Network.from_names(problem.names, claim.parents), claim.score)
+    costs = family_costs(problem, Network.from_names(problem.names, claim.parents), claim.score, claim.ess)
     findings = []
     for component in components:
         own = [problem.names.index(name) for name in component.variables]

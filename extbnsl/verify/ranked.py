@@ -170,7 +170,7 @@ class _Listed:
             raise _Fault(f"gives {child!r} {len(parents)} parents, but the limit is {most}")
         members = tuple(sorted(self._index[name] for name in parents))
         try:
-            return scored_family(self.problem, self._index[child], members, self.claim.score)
+            return scored_family(self.problem, self._index[child], members, self.claim.score, self.claim.ess)
         except VerificationError:
             raise _Fault(f"gives {child!r} parents that the local scores do not list") from None
 
@@ -314,7 +314,7 @@ def _missing_findings(listed: _Listed, summary: Summary) -> Iterator[str]:
     claim, costs = listed.claim, listed.costs
     if not _looks_for_missing(claim, summary):
         return
-    every = every_network(listed.problem, claim.score, claim.max_parents)
+    every = every_network(listed.problem, claim.score, claim.ess, claim.max_parents)
     found = [(math.fsum([family.cost for family in families]), families) for families in every]
     missing = [
         cost

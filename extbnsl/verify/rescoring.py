@@ -1,5 +1,6 @@
 """What a network costs, by plain code that shares nothing with the kernels that search."""
 
+import functools
 import math
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -14,41 +15,47 @@ from extbnsl.networks.network import Network
 from extbnsl.scores.local import LocalScores
 
 MOST_PARAMETERS = 10**300  # of a family: any finite cost is smaller
+MOST_STATES = 10**6  # of a family by qNML: in one of more, hardly any two records agree
 # What a free parameter costs in nats, by the name of the score, given the number of records: written here once more, as
 # all that this room computes.
 PARAMETER_COSTS: Mapping[str, Callable[[int], float]] = {
     "mdl": lambda records: math.log(records) / 2,
     "aic": lambda records: 1.0,
 }
+WITH_ESS = ("bdeu", "bds")
+KNOWN = (*PARAMETER_COSTS, *WITH_ESS, "k2", "fnml", "qnml")
 
 
-def score_network(dataset: Dataset, network: Network, score: str = "mdl") -> float:
-    """The cost of a network in nats: sum of N H(X | parents) + parameter (r_X - 1) prod r_parent.
+def score_network(dataset: Dataset, network: Network, score: str = "mdl", ess: float | None = None) -> float:
+    """The cost of a network in nats by a score, one of KNOWN; for MDL the sum of N H(X | parents) + ln N / 2
+    (r_X - 1) prod r_parent.
 
-    parameter: what the score, one of PARAMETER_COSTS, asks for each. Arities are the numbers of states of the data set.
-    Raises InputError if the names are not those of the data. O(N log N) per child.
+    ess: the equivalent sample size, for scores that have one. Arities are the numbers of states of the data set. Raises
+    InputError if the names are not those of the data. O(N log N) per child.
     """
     if network.names != dataset.names:
         raise InputError(f"The variables of the network are not those of {dataset.source}.")
-    return math.fsum(family_costs(dataset, network, score))
+    return math.fsum(family_costs(dataset, network, score, ess))
 
 
-def family_costs(problem: Dataset | LocalScores, network: Network, score: str) -> list[float]:
+def family_costs(problem: Dataset | LocalScores, network: Network, score: str, ess: float | None = None) -> list[float]:
     """What the family of each child costs, in nats; raises VerificationError for one that the scores do not list."""
-    return [family_cost(problem, child, parents, score) for child, parents in enumerate(network.parents)]
+    return [family_cost(problem, child, parents, score, ess) for child, parents in enumerate(network.parents)]
 
 
-def family_cost(problem: Dataset | LocalScores, child: int, parents: tuple[int, ...], score: str) -> float:
+def family_cost(
+    problem: Dataset | LocalScores, child: int, parents: tuple[int, ...], score: str, ess: float | None = None
+) -> float:
     """What the family of a child costs, in nats; raises VerificationError if the scores do not list it."""
     if isinstance(problem, Dataset):
-        return _counted(problem, child, parents, PARAMETER_COSTS[score](problem.records))
+        return _counted(problem, child, parents, score, ess)
     return _listed(problem, child, parents)
 
 
-def _counted(dataset: Dataset, child: int, parents: tuple[int, ...], parameter: float) -> float:
+def _counted(dataset: Dataset, child: int, parents: tuple[int, ...], score: str, ess: float | None) -> float:
     """The cost of one family; infinity if it is more than a float can hold."""
-    free_parameters = (len(dataset.states[child]) - 1) * math.prod(len(dataset.states[p]) for p in parents)
-    if free_parameters > MOST_PARAMETERS:
+    arity, states = len(dataset.states[child]), math.prod(len(dataset.states[p]) for p in parents)
+    if states * arity > MOST_PARAMETERS:
         return math.inf
     configurations = _numbered(dataset.codes[:, parents])
     cells = _numbered(np.column_stack([configurations, dataset.codes[:, child]]))
@@ -57,8 +64,54 @@ def _counted(dataset: Dataset, child: int, parents: tuple[int, ...], parameter: 
     in_configuration[cells] = np.bincount(configurations)[configurations]
     occurs = in_cell > 0
     in_cell, in_configuration = in_cell[occurs], in_configuration[occurs]
+    alone = np.bincount(configurations)
+    alone = alone[alone > 0]
+    if score in WITH_ESS or score == "k2":
+        prior = arity if score == "k2" else (ess or 1.0) / (states if score == "bdeu" else len(alone))
+        return _evidence(alone, prior) - _evidence(in_cell, prior / arity)
     misfit = -math.fsum((in_cell * np.log(in_cell / in_configuration)).tolist())
-    return misfit + parameter * free_parameters
+    if score == "fnml":
+        numbers, often = np.unique(alone, return_counts=True)
+        regrets = (many * log_regret(m, arity) for m, many in zip(numbers.tolist(), often.tolist(), strict=True))
+        return misfit + math.fsum(regrets)
+    if score == "qnml":
+        records = dataset.records
+        return misfit + log_regret(records, states * arity) - log_regret(records, states)
+    return misfit + PARAMETER_COSTS[score](dataset.records) * (arity - 1) * states
+
+
+def _evidence(counts: NDArray[np.int64], prior: float) -> float:
+    """The sum of ln G(prior + m) - ln G(prior) over the counts m, as sums of logarithms."""
+    most = int(counts.max())
+    steps = np.concatenate(([0.0], np.cumsum(np.log(prior + np.arange(most)))))
+    return math.fsum(steps[counts].tolist())
+
+
+@functools.lru_cache(maxsize=1 << 16)
+def log_regret(records: int, states: int) -> float:
+    """ln of the normaliser of the multinomial maximum likelihood of so many records and states. O(records + states);
+    infinity for too many states."""
+    return math.inf if states > MOST_STATES else float(log_regrets_by_states(records, states)[states])
+
+
+@functools.lru_cache(maxsize=1 << 8)
+def log_regrets_by_states(records: int, states: int) -> NDArray[np.float64]:
+    """The same for every number of states from 1 on, and a 0, by the sum for two states and the recurrence (Kontkanen
+    and Myllymaki 2007)."""
+    found = np.zeros(states + 1)
+    if records == 0 or states == 1:
+        return found
+    h = np.arange(1, records)
+    ways = np.array([math.lgamma(k + 1) for k in range(records + 1)])
+    logs = ways[-1] - ways[1:-1] - ways[-2:0:-1] + h * np.log(h / records) + (records - h) * np.log1p(-h / records)
+    total = float(np.logaddexp.reduce(np.concatenate(([0.0, 0.0], logs))))
+    ratio = math.exp(total)  # of the normalisers of k + 1 and of k states
+    found[2] = total
+    for k in range(1, states - 1):
+        ratio = 1.0 + records / (k * ratio)
+        total += math.log(ratio)
+        found[k + 2] = total
+    return found
 
 
 def _numbered(rows: NDArray[Any]) -> NDArray[np.int64]:

@@ -30,13 +30,15 @@ class Family(NamedTuple):
     cost: float
 
 
-def scored_family(problem: Dataset | LocalScores, child: int, parents: tuple[int, ...], score: str) -> Family:
+def scored_family(
+    problem: Dataset | LocalScores, child: int, parents: tuple[int, ...], score: str, ess: float | None = None
+) -> Family:
     """A family with its cost in nats; raises VerificationError if the scores do not list it. parents ascend."""
     return Family(
         sum(1 << p for p in parents),
         sum(_pair(child, p) for p in parents),
         sum(_pair(p, q) for p, q in itertools.combinations(parents, 2)),
-        family_cost(problem, child, parents, score),
+        family_cost(problem, child, parents, score, ess),
     )
 
 

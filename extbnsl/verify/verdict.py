@@ -13,7 +13,7 @@ from extbnsl.errors import InputError, VerificationError
 from extbnsl.networks.network import Network
 from extbnsl.scores.local import LocalScores
 from extbnsl.verify.document import ClaimedResult, read_claims
-from extbnsl.verify.rescoring import PARAMETER_COSTS, family_costs
+from extbnsl.verify.rescoring import KNOWN, WITH_ESS, family_costs
 
 ROUNDED = 1.01  # a bound is the cost less the tolerance, but of the cost as the solver counted it
 
@@ -50,7 +50,7 @@ def verify(document: dict[str, Any], problem: Dataset | LocalScores) -> Verdict:
         return Verdict(False, tuple(findings), math.nan)
     findings += _structure_findings(claim, network)
     try:
-        costs = family_costs(problem, network, claim.score)
+        costs = family_costs(problem, network, claim.score, claim.ess)
     except VerificationError as error:
         return Verdict(False, (*findings, str(error)), math.nan)
     findings += _bound_findings(claim, costs)
@@ -60,9 +60,14 @@ def verify(document: dict[str, Any], problem: Dataset | LocalScores) -> Verdict:
 def _check_score(claim: ClaimedResult, problem: Dataset | LocalScores) -> None:
     """Raise InputError unless the problem can tell the score of the result."""
     if isinstance(problem, Dataset):
-        if claim.score not in PARAMETER_COSTS:
+        if claim.score not in KNOWN:
             raise InputError(
                 f"The result has the score {claim.score!r}, which data cannot verify: use the file of its scores."
+            )
+        if (claim.ess is None) == (claim.score in WITH_ESS):
+            raise InputError(
+                f"The 'ess' of the result is {claim.ess!r}, which does not go with the score {claim.score!r}: give the "
+                "result.json of a run."
             )
     elif claim.score != problem.score:
         raise InputError(

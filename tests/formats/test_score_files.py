@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from extbnsl.claims import Claim
 from extbnsl.errors import InputError
 from extbnsl.formats import score_reader, score_writer
 from extbnsl.formats.score_reader import is_score_file, read_scores
@@ -138,7 +139,7 @@ def test_check_asserts_order_and_types():
         (good.parents[1:], good.costs[1:]),
     ]:
         with pytest.raises(AssertionError):
-            LocalScores(good.names, parents, costs, "file", None).check()
+            LocalScores(good.names, parents, costs, Claim("file")).check()
     good.check()
 
 

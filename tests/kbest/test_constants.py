@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from twins import component_within
 
+from extbnsl.claims import Claim
 from extbnsl.errors import BudgetError
 from extbnsl.kbest import constants
 from extbnsl.kbest.constants import with_constants
@@ -36,7 +37,7 @@ def scores_within(dataset, slack, max_parents=None):
             without[:, varset] = np.inf
     without[list(still), 1:] = np.inf
     part = component_within(without, slack)
-    return every, LocalScores(dataset.names, part.parents, part.costs, "mdl", max_parents)
+    return every, LocalScores(dataset.names, part.parents, part.costs, Claim("mdl", max_parents))
 
 
 @settings(deadline=None, max_examples=60)
@@ -70,4 +71,4 @@ def test_too_many_families_are_refused_by_the_name_of_the_column(monkeypatch):
     dataset = dataset_of(np.column_stack([np.zeros(40), np.random.default_rng(0).integers(0, 2, (40, 9))]))
     _, own = scores_within(dataset, 1.0, 2)
     with pytest.raises(BudgetError, match=r"'v0' has more than 100 parent sets.*leave these columns out"):
-        with_constants(LocalScores(own.names, own.parents, own.costs, "mdl", None), dataset, 1.0, None)
+        with_constants(LocalScores(own.names, own.parents, own.costs, Claim()), dataset, 1.0, None)

@@ -8,7 +8,7 @@ import time
 import naive
 import numpy as np
 import pytest
-from cases import dataset_of, random_dataset, shelf_of
+from cases import EVERY_SCORE, claim_by, dataset_of, random_dataset, shelf_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -19,7 +19,7 @@ from extbnsl.parents.exhaustive import problem as problem_module
 from extbnsl.parents.exhaustive.problem import counting_problem, varying, with_floors
 from extbnsl.parents.exhaustive.single_parents import MOST_PARENTS, with_single_parents
 from extbnsl.parents.exhaustive.surviving import surviving_families
-from extbnsl.scores.known import SCORES
+from extbnsl.scores.known import score_of
 
 LONGEST = 1.5  # CPU seconds between two looks at the stop signal
 
@@ -71,15 +71,15 @@ def test_rows_whose_hashes_meet_are_compared(monkeypatch):
         assert with_floors(problem, workers).floors == pytest.approx(expected)
 
 
-@pytest.mark.parametrize("score", SCORES)
+@pytest.mark.parametrize("score", EVERY_SCORE)
 @settings(deadline=None, max_examples=40)
 @given(st.integers(0, 2**32), st.integers(2, 6), st.integers(2, 60), st.sampled_from([None, 0, 1, 3]))
 def test_single_parents_are_the_cheapest(score, seed, n, records, limit):
     dataset = random_dataset(np.random.default_rng(seed), n, records)
-    order = varying(dataset)
+    order = varying(dataset, score_of(claim_by(score)))
     if order.size == 0:
         return
-    problem = counting_problem(dataset, order, Claim(score, limit))
+    problem = counting_problem(dataset, order, claim_by(score, limit))
     with Workers(2) as workers:
         found = with_single_parents(problem, workers, shelf_of())
     assert found.singles

@@ -15,8 +15,9 @@ from extbnsl.events import StageAdvanced, ignore
 from extbnsl.machine.workers import Workers
 from extbnsl.parents.ordered.choosing import choose_parents, order_problem
 from extbnsl.parents.ordered.methods import BOUNDS, METHODS, OrderMethods
-from extbnsl.parents.ordered.table import child_table, counts_mlogm
+from extbnsl.parents.ordered.table import child_table
 from extbnsl.scores.mdl import MDL
+from extbnsl.scores.mlogm import mlogm_table
 
 EXACT = [OrderMethods("suzuki"), OrderMethods("dfbnb-k3", "own"), OrderMethods("dfbnb-k3", "fixed")]
 PLENTY = 1 << 40
@@ -188,7 +189,7 @@ def test_words_that_are_not_known_are_refused():
 
 def test_a_table_has_the_distinct_rows_of_its_columns():
     dataset = dataset_of([[0, 1, 1], [0, 1, 0], [0, 1, 1]], [2, 2, 3])
-    table = child_table(dataset, 1, [0], MDL, counts_mlogm(3))
+    table = child_table(dataset, 1, [0], MDL, mlogm_table(3))
     table.check()
     assert table.weights.tolist() == [3]
     assert (table.child_arity, table.arities.tolist()) == (2, [2])

@@ -5,7 +5,7 @@ import math
 import naive
 import numpy as np
 import pytest
-from cases import dataset_of, full_xor_rows, random_dataset, random_families, scores_of, shelf_of
+from cases import EVERY_SCORE, claim_by, dataset_of, full_xor_rows, random_dataset, random_families, scores_of, shelf_of
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -17,7 +17,7 @@ from extbnsl.parents.exhaustive.problem import counting_problem, varying
 from extbnsl.parents.exhaustive.state import start_enumeration
 from extbnsl.parents.exhaustive.surviving import surviving_families
 from extbnsl.parents.pruning import prune
-from extbnsl.scores.known import SCORES
+from extbnsl.scores.known import score_of
 
 SLACKS = [1e-12, 0.01, 0.5, 3.0, 20.0, 200.0, 1e9, math.inf]
 EVERYTHING = 1e9  # more than any family costs
@@ -64,14 +64,14 @@ def much_alike(seed, n, records):
     return dataset_of(codes)
 
 
-def allowed(dataset):
+def allowed(dataset, claim):
     """Per child which parent sets have nothing that never varies: bool (n, 2^n)."""
-    n, own = dataset.variables, set(varying(dataset).tolist())
+    n, own = dataset.variables, set(varying(dataset, score_of(claim)).tolist())
     varsets = [all(v in own for v in naive.members(p)) for p in range(2**n)]
     return np.array([[p == 0 or (ok and x in own) for p, ok in enumerate(varsets)] for x in range(n)])
 
 
-@pytest.mark.parametrize("score", SCORES)
+@pytest.mark.parametrize("score", EVERY_SCORE)
 @pytest.mark.parametrize("begun", [None, start_enumeration], ids=["by level", "by child"])
 @SETTINGS
 @given(
@@ -84,10 +84,10 @@ def allowed(dataset):
 )
 def test_families_within_a_slack(begun, score, seed, n, records, limit, slack, threads):
     dataset = with_copies(seed, n, records)
-    found, survivors = found_families(dataset, slack, Claim(score, limit), begun, threads)
+    found, survivors = found_families(dataset, slack, claim_by(score, limit), begun, threads)
     costs = naive.all_local_scores(dataset.codes, dataset.arities, limit, score)
     best = naive.best_scores(costs)
-    may = allowed(dataset)
+    may = allowed(dataset, claim_by(score))
     for x in range(n):
         for varset, cost in found[x].items():
             assert may[x, varset]

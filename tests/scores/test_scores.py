@@ -4,13 +4,13 @@ import naive
 import numpy as np
 import pytest
 from calling import called
-from cases import random_dataset
+from cases import EVERY_SCORE, claim_by, random_dataset
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from extbnsl.errors import InputError
 from extbnsl.scores.cells import Cells
-from extbnsl.scores.known import SCORES, score_named
+from extbnsl.scores.known import score_named, score_of
 from extbnsl.scores.penalty import added, family_penalty, grown, shrunk
 from extbnsl.scores.score import penalty_of
 
@@ -26,11 +26,11 @@ def cells_of(dataset, child, parents):
     return Cells(counts, int(dataset.arities[child]), float(np.prod(dataset.arities[parents])))
 
 
-@pytest.mark.parametrize("name", SCORES)
+@pytest.mark.parametrize("name", EVERY_SCORE)
 @settings(deadline=None, max_examples=30)
 @given(st.integers(0, 2**32), st.integers(1, 5), st.integers(1, 40))
 def test_costs_and_their_bounds(name, seed, n, records):
-    dataset, score = random_dataset(np.random.default_rng(seed), n, records), SCORES[name]
+    dataset, score = random_dataset(np.random.default_rng(seed), n, records), score_of(claim_by(name))
     costs = naive.all_local_scores(dataset.codes, dataset.arities, score=name)
     misfits = naive.joint_misfits(dataset.codes)
     everyone = 2**n - 1
@@ -57,5 +57,17 @@ def test_the_kernels_have_the_same_penalty():
 
 
 def test_an_unknown_score_is_refused():
-    with pytest.raises(InputError, match=r"^score: 'bge' is not known; use one of mdl, aic \(mdl is minus BIC\), or"):
+    with pytest.raises(InputError, match=r"^score: 'bge' is not known; use one of mdl, bic, aic, bdeu, bds, k2"):
         score_named("bge")
+
+
+@pytest.mark.parametrize("ess", [0, -1.0, float("nan"), float("inf"), "1", True, 1e7])
+def test_an_equivalent_sample_size_is_a_number_above_zero(ess):
+    with pytest.raises(InputError, match=r"^ess: .* is no equivalent sample size; give a number above 0"):
+        score_named("bdeu", ess)
+
+
+@pytest.mark.parametrize("name", ["mdl", "bic", "aic", "k2", "fnml", "qnml"])
+def test_scores_without_a_prior_take_no_sample_size(name):
+    with pytest.raises(InputError, match=r"has no equivalent sample size; leave it out, or use bdeu or bds\.$"):
+        score_named(name, 1.0)

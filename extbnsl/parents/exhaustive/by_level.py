@@ -9,6 +9,7 @@ Every step fills a column from its first row on, task by task. What is known aft
 enumeration can go on.
 """
 
+import math
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
@@ -26,9 +27,12 @@ from extbnsl.kernels.varsets import pack
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.parents.best_score import by_bytes, byte_tables
 from extbnsl.parents.exhaustive import tasks
+from extbnsl.parents.exhaustive.cell_lattice import CellRules
 from extbnsl.parents.exhaustive.lattice import Counts, Rules
 from extbnsl.parents.exhaustive.problem import CountingProblem
 from extbnsl.parents.exhaustive.state import Begun, Enumeration, Filled, Level, start_enumeration
+from extbnsl.scores.formula import figures_of
+from extbnsl.scores.tallies import figures_of_nothing
 
 CHUNK = 1 << 14  # varsets of one task
 MARKED_BLOCKS = 4096  # of 64 ranks each, of one task
@@ -65,12 +69,10 @@ def enumerate_families(
     ns per family, and for a varset that is not needed between 0.02 ns and some 10 ns, as its neighbours are.
     """
     n = problem.limits.size
-    binomials = binomial_table(n, int(problem.limits.max()) + 1)
-    rules = Rules(problem.parameter, problem.table.arities, problem.limits, problem.floors, binomials, problem.slack)
-    counting = _Counting(problem, rules, workers, shelf, observer)
+    counting = _Counting(problem, rules_of(problem), workers, shelf, observer)
     found = begun or start_enumeration(n)
     if found.level is None:
-        found = replace(found, level=_lowest_level(problem))
+        found = replace(found, level=lowest_level(problem))
     try:
         while not found.done:
             for known in counting.judge_level(found):
@@ -83,10 +85,18 @@ def enumerate_families(
     return found
 
 
-def _lowest_level(problem: CountingProblem) -> Level:
+def rules_of(problem: CountingProblem) -> tasks.AnyRules:
+    """What decides which families of the problem are wanted, as kernels take it."""
+    binomials = binomial_table(problem.limits.size, int(problem.limits.max()) + 1)
+    shared = problem.table.arities, problem.limits, problem.floors, binomials, problem.slack
+    return Rules(problem.parameter, *shared) if problem.form is None else CellRules(problem.form, *shared)
+
+
+def lowest_level(problem: CountingProblem) -> Level:
     """The empty parent set, which every child may have."""
-    n = problem.limits.size
-    total = Counts(np.array([[1, 0]], np.uint64), np.array([problem.table.mlogm[-1]]))
+    n, table = problem.limits.size, problem.table
+    joint = table.mlogm[-1:] if problem.form is None else figures_of_nothing(table.mlogm.size - 1, problem.form)
+    total = Counts(np.array([[1, 0]], np.uint64), joint)
     return Level(0, total, total, pack(range(n), n)[None, :])
 
 
@@ -95,7 +105,7 @@ class _Counting:
     """The steps of one level; every array that is as long as a level is made task by task."""
 
     problem: CountingProblem
-    rules: Rules
+    rules: tasks.AnyRules
     workers: Workers
     shelf: Shelf
     observer: Observer
@@ -161,11 +171,12 @@ class _Counting:
         self._need(extend + following)
 
     def _begun(self, level: Level) -> Begun:
-        """The places of the varsets one larger that are needed, and a column for T of them."""
+        """The places of the varsets one larger that are needed, and a column for T, or the figures, of them."""
         places = self._mark(level, last=False)
-        needed = _needed(places)
-        self._need(8 * needed)
-        return Begun(places, Filled(self.shelf.column((needed,), np.float64), 0))
+        needed, form = _needed(places), self.problem.form
+        shape = (needed,) if form is None else (needed, figures_of(form, level.size + 1))
+        self._need(8 * math.prod(shape))
+        return Begun(places, Filled(self.shelf.column(shape, np.float64), 0))
 
     def _mark(self, level: Level, last: bool) -> NDArray[np.uint64]:
         """The places of the varsets one larger that are needed: the families of children that are alive, and the parent
@@ -217,9 +228,9 @@ class _Counting:
         assert joint is not None, "a column to count into"
         found = replace(found, level=replace(level, begun=begun))
         before = found.varsets - joint.rows
-        shared = size, begun.places, self.rules, table
+        shared = size, begun.places, level.here, self.rules, table
         most = _counted_at_once(table.weights.size)
-        tell, total = partial(self._tell, level.size, COUNT), joint.column.array().size
+        tell, total = partial(self._tell, level.size, COUNT), joint.column.array().shape[0]
         for lo, hi, own in self._each(tasks.count_joint, joint.rows, total, most, shared, tell):
             joint.column.fill(lo, own)
             self.shelf.touched(2 * own.nbytes)
@@ -274,7 +285,9 @@ class _Counting:
         level, begun = _under_way(found)
         assert begun.extend is not None, "all parent sets of the level are judged"
         extend, above = begun.extend.column.array(), _above(begun)
-        total, width = above.joint.size, extend.shape[1]
+        if isinstance(self.rules, CellRules):
+            self._drop(found, tasks.drop_extended, begun.extend, level.size, level.here, above, self.rules)
+        total, width = above.joint.shape[0], extend.shape[1]
         following = begun.following or Filled(self.shelf.column((total, width), np.uint64), 0)
         shared = level.size + 1, extend, level.here, above, self.rules
         most, tell = _rows(width), partial(self._tell, level.size, READY)
@@ -287,25 +300,34 @@ class _Counting:
         return found
 
     def _next_level(self, found: Enumeration) -> Level | None:
-        """What goes on with the next size of parent sets; None if no child is alive then.
-
-        Children are dropped in place: whoever does it again, because this was cut short, drops the same.
-        """
+        """What goes on with the next size of parent sets; None if no child is alive then."""
         level, begun = _under_way(found)
         following = begun.following
         if following is None:
             return None
-        size, alive, above = level.size + 1, following.column.array(), _above(begun)
-        groups, some = by_bytes(found.costs, self.problem.limits.size, self.shelf.memory // 2), False
+        size, above = level.size + 1, _above(begun)
+        if isinstance(self.rules, Rules):
+            some = self._drop(found, tasks.drop, following, size, above, self.rules)
+        else:
+            alive, most = following.column.array(), 1 << 20
+            some = any(alive[lo : lo + most].any() for lo in range(0, alive.shape[0], most))
+        return Level(size, level.here, above, following.column.array()) if some else None
+
+    def _drop(self, found: Enumeration, task: Callable, filled: Filled, size: int, *given: Any) -> bool:
+        """Drop children from rows of the column, in place, by a task that gets what is given and their families;
+        returns whether any is left. Whoever does it again, because this was cut short, drops the same."""
+        column, array, some = filled.column, filled.column.array(), False
+        counts, rules = given[:-1], given[-1]
+        groups = by_bytes(found.costs, self.problem.limits.size, self.shelf.memory // 2)
         for number, children in enumerate(groups):
             tables = byte_tables([found.parents[x] for x in children], [found.costs[x] for x in children])
-            shared, some = (size, np.array(children), above, self.rules, tables, alive), False
-            tell = partial(self._tell, level.size, DROP, part=number, parts=len(groups))
-            for lo, hi, own in self._each(tasks.drop, 0, above.joint.size, _rows(alive.shape[1]), shared, tell):
-                following.column.fill(lo, own)
+            shared, some = (size, np.array(children), *counts, rules, tables, array), False
+            tell = partial(self._tell, _under_way(found)[0].size, DROP, part=number, parts=len(groups))
+            for lo, hi, own in self._each(task, 0, array.shape[0], _rows(array.shape[1]), shared, tell):
+                column.fill(lo, own)
                 self.shelf.touched(8 * (hi - lo))
                 some = some or bool(own.any())
-        return Level(size, level.here, above, alive) if some else None
+        return some
 
 
 def largest_size(problem: CountingProblem) -> int:

@@ -39,7 +39,8 @@ from extbnsl.scores.penalty import added, family_penalty, shrunk
 
 
 class Counts(NamedTuple):
-    """T of the counted varsets of one size: joint (m,) float64, and their places (b, 2) uint64, see ranks.py."""
+    """T of the counted varsets of one size, joint (m,) float64, or their figures (m, f), see cell_lattice.py; and their
+    places (b, 2) uint64, see ranks.py."""
 
     places: NDArray[np.uint64]
     joint: NDArray[np.float64]
@@ -61,7 +62,7 @@ class Rules(NamedTuple):
 
 
 @inlined
-def _write_varset(members, size, varsets, i):
+def write_varset(members, size, varsets, i):
     """varsets[i] (w,) uint64 = the first `size` of these members."""
     for q in range(varsets.shape[1]):
         varsets[i, q] = 0
@@ -70,7 +71,7 @@ def _write_varset(members, size, varsets, i):
 
 
 @inlined
-def _any(varsets, i):
+def any_member(varsets, i):
     """Whether varset i has a member."""
     some = u64(0)
     for q in range(varsets.shape[1]):
@@ -182,7 +183,7 @@ def judge_families(first, last, size, alive, tables, rules, extend, found):
         block, bits, rank = next_present(block, bits, places)
         for q in range(words):
             extend[i - first, q] = 0
-        if not _any(alive, i):
+        if not any_member(alive, i):
             continue
         go_to(rank, walk, binomials)
         states = 1.0
@@ -211,7 +212,7 @@ def judge_families(first, last, size, alive, tables, rules, extend, found):
                         break
                     k += 1
                 if k == size:
-                    _write_varset(members, size, varsets, written)
+                    write_varset(members, size, varsets, written)
                     owners[written], costs[written] = x, cost
                     written += 1
                 other = second if least == x else least
@@ -222,7 +223,7 @@ def judge_families(first, last, size, alive, tables, rules, extend, found):
 
 
 @inlined
-def _keep_below(count, varset):
+def keep_below(count, varset):
     """Drop all but the variables below `count` from a varset (w,); returns whether any is left."""
     some = u64(0)
     for q in range(varset.size):
@@ -252,7 +253,7 @@ def _gains(size, walk, states, own, rules, here, facets, gain, left):
             count = 0
             while arities[count] - 1 < bound:
                 count += 1
-            some = _keep_below(count, left)
+            some = keep_below(count, left)
         k += 1
     return some
 
@@ -288,7 +289,7 @@ def next_alive(first, last, size, extend, below, level, rules, alive):
             left[members[k] >> 6] &= ~(u64(1) << u64(members[k] & 63))
             for q in range(words):
                 left[q] &= extend[facets[k], q]
-        some = _keep_below(words << 6, left)
+        some = keep_below(words << 6, left)
         if some:
             states = 1.0
             for k in range(size):
@@ -400,11 +401,11 @@ def _written_out(first, last, size, places, arities, binomials, alive):
     m = np.int64(0)
     for i in range(total):
         block, bits, rank = next_present(block, bits, places)
-        if not _any(alive, i):
+        if not any_member(alive, i):
             continue
         go_to(rank, walk, binomials)
         rows[m] = i
-        _write_varset(members, size, varsets, m)
+        write_varset(members, size, varsets, m)
         for k in range(size):
             states[m] *= arities[members[k]]
         if m > 0:
@@ -436,10 +437,10 @@ def collect_parents(size, places, alive, binomials, possible):
     block, bits = np.int64(0), places[0, 0]
     for i in range(alive.shape[0]):
         block, bits, rank = next_present(block, bits, places)
-        if not _any(alive, i):
+        if not any_member(alive, i):
             continue
         go_to(rank, walk, binomials)
-        _write_varset(walk.members, size, varset, np.int64(0))
+        write_varset(walk.members, size, varset, np.int64(0))
         for q in range(alive.shape[1]):
             left = alive[i, q]
             while left:

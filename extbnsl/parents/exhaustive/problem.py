@@ -13,8 +13,10 @@ from extbnsl.machine.workers import Workers, chunks
 from extbnsl.parents.pruning import ROUNDING, with_rounding
 from extbnsl.scores.cells import Cells
 from extbnsl.scores.counting import CountingTable, counting_table
-from extbnsl.scores.known import score_named
-from extbnsl.scores.score import most_parents
+from extbnsl.scores.formula import Formula
+from extbnsl.scores.known import score_of
+from extbnsl.scores.mdl import MDL
+from extbnsl.scores.score import ParameterScore, Score, most_parents
 
 CELLS_PER_TASK = 2_000_000  # rows times variables that one task looks at: some hundredths of a second
 LIMITS_AT_A_TIME = 100  # between two looks at the stop signal
@@ -25,7 +27,8 @@ class CountingProblem:
     """What the enumeration works on: n variables in ascending arity, none constant.
 
     limits (n,) int64: largest parent set per child; floors (n,) float64: lower bounds of N H(X | anything);
-    parameter: what the score takes for one free parameter, in nats. slack: a family is wanted if it costs less than the
+    parameter: what the score takes for one free parameter, in nats; where that is not all, form tells what a score is,
+    and the parameter is 0. slack: a family is wanted if it costs less than the
     cheapest of its proper subsets and this together, in nats; as `with_rounding` makes it, so that what costs exactly
     so much more as was asked for is wanted too. Without slack it must cost less than each of its subsets.
     """
@@ -35,6 +38,7 @@ class CountingProblem:
     floors: NDArray[np.float64]
     parameter: float
     slack: float = 0.0
+    form: Formula | None = None
 
     def check(self) -> None:
         """Raise AssertionError if this cannot be."""
@@ -47,9 +51,16 @@ class CountingProblem:
         assert self.slack >= 0.0, "a slack is not negative"
 
 
-def varying(dataset: Dataset) -> NDArray[np.int64]:
-    """The variables that have more than one state in the data, in ascending arity."""
-    differ = np.flatnonzero(dataset.codes.min(axis=0) != dataset.codes.max(axis=0))
+def varying(dataset: Dataset, score: Score = MDL) -> NDArray[np.int64]:
+    """The variables that may have parents or be some, in ascending arity.
+
+    By a score of misfit and parameters these have more than one state in the data. By others they may do with one, if
+    more are declared: a prior is spread over all that are.
+    """
+    if isinstance(score, ParameterScore):
+        differ = np.flatnonzero(dataset.codes.min(axis=0) != dataset.codes.max(axis=0))
+    else:
+        differ = np.flatnonzero(dataset.arities > 1)
     return differ[np.argsort(dataset.arities[differ], kind="stable")]
 
 
@@ -68,15 +79,19 @@ def counting_problem(dataset: Dataset, order: NDArray[np.int64], claim: Claim, s
     n = order.size
     limits = np.full(n, n - 1 if claim.max_parents is None else min(claim.max_parents, n - 1))
     table = counting_table(rows, weights, dataset.arities[order])
-    parameter = score_named(claim.score).parameter(dataset.records)
-    return CountingProblem(table, limits, np.zeros(n), parameter, with_rounding(slack, float(table.mlogm[-1])))
+    score = score_of(claim)
+    slack = with_rounding(slack, float(table.mlogm[-1]))
+    if isinstance(score, ParameterScore):
+        return CountingProblem(table, limits, np.zeros(n), score.parameter(dataset.records), slack)
+    form = score.formula(dataset.records, table.arities, int(limits.max(initial=0)))
+    return CountingProblem(table, limits, np.zeros(n), 0.0, slack, form)
 
 
 def with_limits(
     problem: CountingProblem, dataset: Dataset, order: NDArray[np.int64], claim: Claim, workers: Workers
 ) -> CountingProblem:
     """The problem with the limits that follow from its floors and its slack; Stopped if the workers are stopped."""
-    limits, arities, score = problem.limits.copy(), problem.table.arities.tolist(), score_named(claim.score)
+    limits, arities, score = problem.limits.copy(), problem.table.arities.tolist(), score_of(claim)
     for x, variable in enumerate(order.tolist()):
         if x % LIMITS_AT_A_TIME == 0:
             workers.check()

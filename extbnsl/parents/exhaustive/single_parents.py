@@ -1,5 +1,6 @@
 """The families with one parent, before all others: a network and a bound follow from them if counting is stopped."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -12,6 +13,7 @@ from extbnsl.kernels.varsets import WORD_BITS, words
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.parents.exhaustive.problem import CountingProblem
 from extbnsl.parents.exhaustive.state import Enumeration, start_enumeration
+from extbnsl.scores.formula import clear, cost_of_tallies, new_tally, tally_cell
 from extbnsl.scores.local import canonical_order
 from extbnsl.scores.penalty import family_penalty, grown
 
@@ -31,10 +33,13 @@ def with_single_parents(problem: CountingProblem, workers: Workers, shelf: Shelf
     most = max(1, min(MOST_PARENTS, int(shelf.memory * SHARE) // (8 * n * (words(n) + 1))))
     start = start_enumeration(n)
     parents, costs = list(start.parents), list(start.costs)
-    shared = table.states, table.weights, table.arities, table.mlogm, problem.parameter
-    tasks = ((x, int(problem.limits[x]), *shared) for x in range(n))
+    shared = table.states, table.weights, table.arities, table.mlogm
+    tasks = ((x, int(problem.limits[x]), *shared, problem.parameter) for x in range(n))
+    costs_of: Callable[..., NDArray[np.float64]] = _single_costs
+    if problem.form is not None:
+        costs_of, tasks = _costs_by_cells, ((x, int(problem.limits[x]), *shared, problem.form) for x in range(n))
     try:
-        for x, own in enumerate(workers.stream(_single_costs, tasks, 4 * workers.threads, lambda own: None)):
+        for x, own in enumerate(workers.stream(costs_of, tasks, 4 * workers.threads, lambda own: None)):
             parents[x], costs[x] = map(shelf.put, _cheapest(x, own, most))
     except Stopped as stop:
         return replace(start, parents=tuple(parents), costs=tuple(costs), stopped=stop.reason)
@@ -84,4 +89,29 @@ def _single_costs(x, limit, states, weights, arities, mlogm, parameter):
             parent[states[y, i]] += weights[i]
             both[u64(states[y, i]) * u64(arities[x]) + u64(states[x, i])] += weights[i]
         costs[y] = _spread(parent, mlogm) - _spread(both, mlogm) + own
+    return costs
+
+
+@njit
+def _costs_by_cells(x, limit, states, weights, arities, mlogm, form):
+    """The same by a formula; infinity where no parent is allowed."""
+    n, d = states.shape
+    costs = np.full(n, np.inf)
+    parents, families = new_tally(mlogm.size), new_tally(mlogm.size)
+    for y in range(n):
+        if y != x and limit == 0:
+            continue
+        own = 1 if y == x else arities[y]  # at X the empty set: one state
+        parent, both = np.zeros(own, np.int64), np.zeros(own * arities[x], np.int64)
+        for i in range(d):
+            at = u64(0) if y == x else u64(states[y, i])
+            parent[at] += weights[i]
+            both[at * u64(arities[x]) + u64(states[x, i])] += weights[i]
+        clear(parents)
+        clear(families)
+        for m in parent:
+            tally_cell(m, parents)
+        for m in both:
+            tally_cell(m, families)
+        costs[y] = cost_of_tallies(parents, families, float(own), x, form)
     return costs

@@ -60,8 +60,8 @@ class Level:
         for counts in (self.below, self.here):
             present = np.bitwise_count(counts.places[:, 0])
             assert (counts.places[:, 1] == np.cumsum(present) - present).all(), "places add up"
-            assert counts.joint.size == present.sum(), "T of each varset that is present"
-        assert self.alive.shape[0] == self.here.joint.size, "children of each varset that is counted"
+            assert counts.joint.shape[0] == present.sum(), "T or figures of each varset that is present"
+        assert self.alive.shape[0] == self.here.joint.shape[0], "children of each varset that is counted"
         if self.begun is not None and self.begun.extend is not None:
             assert self.begun.joint is not None, "families are judged when all is counted"
             assert self.begun.joint.complete, "families are judged when all is counted"

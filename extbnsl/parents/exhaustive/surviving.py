@@ -16,7 +16,8 @@ from extbnsl.kernels.varsets import renumber, words
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.parents.best_score import as_bytes
 from extbnsl.parents.exhaustive.by_child import enumerate_depth_first
-from extbnsl.parents.exhaustive.by_level import OnProgress, enumerate_families
+from extbnsl.parents.exhaustive.by_level import OnProgress, enumerate_families, lowest_level, rules_of
+from extbnsl.parents.exhaustive.cell_lattice import least_cells
 from extbnsl.parents.exhaustive.lattice import collect_parents
 from extbnsl.parents.exhaustive.problem import (
     CountingProblem,
@@ -28,7 +29,7 @@ from extbnsl.parents.exhaustive.problem import (
 )
 from extbnsl.parents.exhaustive.single_parents import with_single_parents
 from extbnsl.parents.exhaustive.state import Enumeration, start_enumeration
-from extbnsl.scores.known import score_named
+from extbnsl.scores.known import score_of
 from extbnsl.scores.local import LocalScores, canonical_order
 from extbnsl.scores.score import penalty_of
 
@@ -71,7 +72,7 @@ def surviving_families(
     A variable that never varies takes no parents and is none, whatever the slack: it tells nothing. (As a parent it may
     cost nothing either; whoever wants all networks must add it.)
     """
-    order = varying(dataset)
+    order = varying(dataset, score_of(claim))
     if order.size == 0:
         found = Enumeration((), (), complete_to=0, done=True)
         return _named(dataset, order, found, np.zeros(0), claim, shelf)
@@ -91,7 +92,7 @@ def surviving_families(
 
 def counting_limits(dataset: Dataset, claim: Claim) -> NDArray[np.int64]:
     """How many parents a family that can win has at most, for each variable that varies, if no more is known: int64."""
-    order = varying(dataset)
+    order = varying(dataset, score_of(claim))
     if order.size == 0:
         return np.zeros(0, np.int64)
     with Workers(1) as unstoppable:
@@ -109,9 +110,9 @@ def _enumerated(
 ) -> Enumeration:
     """All families that are wanted: by the shared table of joint entropies while the shelf has room, then child by
     child."""
-    if by_level:
+    if by_level or problem.form is not None:
         found = enumerate_families(problem, workers, shelf, observer, found, on_progress)
-        if found.done or found.stopped != MEMORY_LIMIT:
+        if found.done or found.stopped != MEMORY_LIMIT or problem.form is not None:
             return found
     return enumerate_depth_first(problem, replace(found, stopped=None), workers, shelf, observer, on_progress)
 
@@ -125,11 +126,24 @@ def _least(problem: CountingProblem, found: Enumeration) -> NDArray[np.float64]:
     least = np.array([costs[0] if costs.size else math.inf for costs in found.costs])
     if found.done:
         return least
+    if problem.form is not None:
+        return np.minimum(least, _least_by_cells(problem, found))
     arities = problem.table.arities
     for x, parents, size in _unjudged(problem, found):
         if size <= min(parents.size, int(problem.limits[x])):
             states = math.prod(arities[parents[:size]].tolist())  # arities ascend
             least[x] = min(least[x], problem.floors[x] + penalty_of(problem.parameter, int(arities[x]), states))
+    return least
+
+
+def _least_by_cells(problem: CountingProblem, found: Enumeration) -> NDArray[np.float64]:
+    """What a family that was not judged costs at least: its parents include a varset of the level at which the child
+    is alive, or, if the level is not known or too large, any."""
+    level, n = found.level, problem.limits.size
+    rules, least = rules_of(problem), np.zeros(n)
+    if level is None or level.alive.size > MOST_ALIVE:
+        level = lowest_level(problem)
+    least_cells(level.size, level.here, level.alive, rules, least)
     return least
 
 
@@ -162,7 +176,7 @@ def _named(
 ) -> Survivors:
     """Translate from the positions in `order` to the data set's variables; where nothing was found (constant
     variables, or an enumeration that ended at once) there is the empty set alone."""
-    n, score = dataset.variables, score_named(claim.score)
+    n, score = dataset.variables, score_of(claim)
     parents: list[NDArray[np.uint64]] = [np.zeros((1, words(n)), dtype=np.uint64)] * n
     costs: list[NDArray[np.float64]] = [np.zeros(0)] * n
     all_least = np.full(n, math.inf)
@@ -176,5 +190,5 @@ def _named(
     for v in (v for v in range(n) if costs[v].size == 0):
         costs[v] = np.array([score.cost(alone(dataset, v))])
         all_least[v] = min(all_least[v], float(costs[v][0]))
-    scores = LocalScores(dataset.names, tuple(parents), tuple(costs), score.name, claim.max_parents)
+    scores = LocalScores(dataset.names, tuple(parents), tuple(costs), replace(claim, score=score.name, ess=score.ess))
     return Survivors(scores, all_least, None if found.done else found.stopped, found.varsets)

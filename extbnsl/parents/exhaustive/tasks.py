@@ -8,6 +8,13 @@ from numpy.typing import NDArray
 
 from extbnsl.kernels.ranks import BLOCK
 from extbnsl.parents.best_score import ByteTables
+from extbnsl.parents.exhaustive.cell_lattice import (
+    CellRules,
+    drop_cells,
+    judge_cells,
+    judge_last_cells,
+    next_cells,
+)
 from extbnsl.parents.exhaustive.last_level import judge_last
 from extbnsl.parents.exhaustive.lattice import (
     Counts,
@@ -19,13 +26,16 @@ from extbnsl.parents.exhaustive.lattice import (
 )
 from extbnsl.parents.pruning import merged
 from extbnsl.scores.counting import CountingTable, count
+from extbnsl.scores.formula import figures_of
+from extbnsl.scores.tallies import fill
 
 Candidates = tuple[NDArray[np.uint64], NDArray[np.uint16], NDArray[np.float64]]  # varset, child, cost of each
+AnyRules = Rules | CellRules  # of entropies and a penalty, or of a formula
 Families = tuple[NDArray[np.uint64], NDArray[np.float64]]  # of one child: parent sets (m, w) and costs (m,)
 
 
 def mark(
-    lo: int, hi: int, size: int, alive: NDArray[np.uint64], below: Counts, extended: bool, rules: Rules
+    lo: int, hi: int, size: int, alive: NDArray[np.uint64], below: Counts, extended: bool, rules: AnyRules
 ) -> tuple[NDArray[np.uint64], int]:
     """The places, in blocks lo <= b < hi, of the varsets of `size` that are needed, counted from 0; and how many."""
     own = np.empty((hi - lo, 2), np.uint64)
@@ -35,16 +45,20 @@ def mark(
 
 
 def count_joint(
-    lo: int, hi: int, size: int, places: NDArray[np.uint64], rules: Rules, table: CountingTable
+    lo: int, hi: int, size: int, places: NDArray[np.uint64], below: Counts, rules: AnyRules, table: CountingTable
 ) -> NDArray[np.float64]:
-    """T of the varsets of `size` at these places."""
-    own = np.empty(hi - lo)
-    count(size, lo, hi, places, rules.binomials, table, own)
+    """T, or the figures, of the varsets of `size` at these places; below: the counts of one size less."""
+    if isinstance(rules, Rules):
+        own = np.empty(hi - lo)
+        count(size, lo, hi, places, rules.binomials, table, own)
+    else:
+        own = np.empty((hi - lo, figures_of(rules.form, size)))
+        fill(size, lo, hi, places, below, rules.binomials, table, rules.form, own)
     return own
 
 
 def judge(
-    lo: int, hi: int, size: int, alive: NDArray[np.uint64], counts: tuple[Counts, Counts, Counts], rules: Rules
+    lo: int, hi: int, size: int, alive: NDArray[np.uint64], counts: tuple[Counts, Counts, Counts], rules: AnyRules
 ) -> tuple[NDArray[np.uint64], Candidates]:
     """For the parent sets at these places the children that may have more parents, and the families that win so far.
 
@@ -53,7 +67,8 @@ def judge(
     width, room = alive.shape[1], (hi - lo) * rules.arities.size
     extend = np.empty((hi - lo, width), np.uint64)
     found = np.empty((room, width), np.uint64), np.empty(room, np.uint16), np.empty(room)
-    written = judge_families(lo, hi, size, alive, counts, rules, extend, found)
+    judged = judge_families if isinstance(rules, Rules) else judge_cells
+    written = judged(lo, hi, size, alive, counts, rules, extend, found)
     return extend, (found[0][:written].copy(), found[1][:written].copy(), found[2][:written].copy())
 
 
@@ -64,25 +79,27 @@ def count_and_judge(
     places: NDArray[np.uint64],
     alive: NDArray[np.uint64],
     counts: tuple[Counts, Counts],
-    rules: Rules,
+    rules: AnyRules,
     table: CountingTable,
 ) -> Candidates:
     """The families (X, Q - X) of the varsets Q of `size` at these places that win so far.
 
     places: of the varsets of `size`; counts: of level size - 2 and of level size - 1, to which `alive` belongs.
     """
-    joint, room = count_joint(lo, hi, size, places, rules, table), (hi - lo) * size
+    joint, room = count_joint(lo, hi, size, places, counts[1], rules, table), (hi - lo) * size
     found = np.empty((room, alive.shape[1]), np.uint64), np.empty(room, np.uint16), np.empty(room)
-    written = judge_last(lo, hi, size, alive, (*counts, Counts(places, joint)), rules, found)
+    judged = judge_last if isinstance(rules, Rules) else judge_last_cells
+    written = judged(lo, hi, size, alive, (*counts, Counts(places, joint)), rules, found)
     return found[0][:written].copy(), found[1][:written].copy(), found[2][:written].copy()
 
 
 def ready(
-    lo: int, hi: int, size: int, extend: NDArray[np.uint64], below: Counts, level: Counts, rules: Rules
+    lo: int, hi: int, size: int, extend: NDArray[np.uint64], below: Counts, level: Counts, rules: AnyRules
 ) -> NDArray[np.uint64]:
-    """The children alive at the varsets of `size` at these places, as far as entropies tell."""
+    """The children alive at the varsets of `size` at these places, as far as is known without their families."""
     own = np.empty((hi - lo, extend.shape[1]), np.uint64)
-    next_alive(lo, hi, size, extend, below, level, rules, own)
+    following = next_alive if isinstance(rules, Rules) else next_cells
+    following(lo, hi, size, extend, below, level, rules, own)
     return own
 
 
@@ -99,6 +116,23 @@ def drop(
     """alive[lo:hi] without those of `children`, whose families the tables have, that their penalty rules out."""
     own = alive[lo:hi].copy()
     drop_hopeless(lo, hi, size, children, level.places, rules, tables, own)
+    return own
+
+
+def drop_extended(
+    lo: int,
+    hi: int,
+    size: int,
+    children: NDArray[np.int64],
+    level: Counts,
+    above: Counts,
+    rules: CellRules,
+    tables: ByteTables,
+    extend: NDArray[np.uint64],
+) -> NDArray[np.uint64]:
+    """extend[lo:hi] without those of `children`, whose families the tables have, that no superset can be good for."""
+    own = extend[lo:hi].copy()
+    drop_cells(lo, hi, size, children, level, above, rules, tables, own)
     return own
 
 

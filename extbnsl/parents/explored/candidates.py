@@ -1,5 +1,6 @@
 """The possible parents of a child, in the order in which the exploration adds them."""
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -7,6 +8,7 @@ from numpy.typing import NDArray
 
 from extbnsl.parents.explored.columns import Columns
 from extbnsl.parents.explored.misfit import single_misfits
+from extbnsl.scores.formula import MISFIT
 from extbnsl.scores.score import penalty_of
 
 ROUNDING = 1e-9  # of sums of m ln m, per nat
@@ -43,6 +45,8 @@ def find_candidates(child: int, data: Columns, parameter: float, halt: NDArray[n
     arities = data.arities.astype(np.float64)
     explained = np.minimum(alone, data.entropies) * (1.0 + ROUNDING)
     caps = np.where(arities > 1, explained * arities / np.maximum(1.0, arities - 1), 0.0)
+    if data.form.kind != MISFIT:  # nothing is known of what others explain
+        caps = np.where(arities > 1, math.inf, 0.0)
     own = penalty_of(parameter, int(data.arities[child]), 1.0) * arities
     possible = np.flatnonzero(~np.isnan(single) & (own < caps))
     order = possible[np.lexsort((single[possible], arities[possible]))].astype(np.int32)

@@ -7,6 +7,12 @@ from numpy.typing import NDArray
 
 from extbnsl.data import Dataset
 from extbnsl.kernels.varsets import WORD_BITS
+from extbnsl.parents.exhaustive.problem import alone
+from extbnsl.scores.formula import MISFIT, Formula, formula
+from extbnsl.scores.known import Known
+from extbnsl.scores.mdl import MDL
+from extbnsl.scores.mlogm import mlogm_table
+from extbnsl.scores.score import ParameterScore
 
 COLUMNS_AT_A_TIME = 64  # variables of which bytes, one for each record, are in hand
 
@@ -16,8 +22,9 @@ class Columns(NamedTuple):
 
     bits (s, w) uint64: a column for each state of each variable, bit i % 64 of word i // 64 for record i; first
     (n + 1,) int64: the column of state 0 of each variable, and s; counts (s,) int64: the records of each; codes (n, N)
-    uint16: the same by variable; arities (n,) int64: states, declared ones that never occur among them; entropies (n,)
-    float64: N H(variable) in nats; mlogm (N + 1,) float64: m ln m.
+    uint16: the same by variable; arities (n,) int64: states, declared ones that never occur among them; mlogm (N + 1,)
+    float64: m ln m. form: the score; its kind is MISFIT for one of misfit and a price. entropies (n,) float64: N
+    H(variable) in nats, or what the variable costs without parents if the score is of another kind.
     """
 
     bits: NDArray[np.uint64]
@@ -27,6 +34,11 @@ class Columns(NamedTuple):
     arities: NDArray[np.int64]
     entropies: NDArray[np.float64]
     mlogm: NDArray[np.float64]
+    form: Formula
+
+    @property
+    def nbytes(self) -> int:
+        return sum(array.nbytes for array in self[:-1])
 
     @property
     def records(self) -> int:
@@ -47,8 +59,11 @@ class Columns(NamedTuple):
         assert self.mlogm.size == records + 1, "m ln m for every count"
 
 
-def bit_columns(dataset: Dataset) -> Columns:
-    """The columns of a data set. Memory: N (2 n + s / 8) bytes; O(N s)."""
+def bit_columns(dataset: Dataset, score: Known = MDL, max_parents: int = 0) -> Columns:
+    """The columns of a data set, by a score of families of at most so many parents.
+
+    Memory: N (2 n + s / 8) bytes; O(N s).
+    """
     codes = np.ascontiguousarray(dataset.codes.T)
     n, records = codes.shape
     arities = dataset.arities
@@ -61,8 +76,11 @@ def bit_columns(dataset: Dataset) -> Columns:
         packed = np.packbits(codes[variable[some]] == state[some, None], axis=1, bitorder="little")
         bits[some].view(np.uint8)[:, : packed.shape[1]] = packed
     counts = np.bitwise_count(bits).sum(axis=1, dtype=np.int64)
-    mlogm = np.arange(records + 1, dtype=np.float64)
-    mlogm[1:] *= np.log(mlogm[1:])
+    mlogm = mlogm_table(records)
     entropies = np.maximum(0.0, mlogm[-1] - np.add.reduceat(mlogm[counts], first[:-1]))
     entropies[np.maximum.reduceat(counts, first[:-1]) == records] = 0.0
-    return Columns(bits, first, counts, codes, arities, entropies, mlogm)
+    form = formula(MISFIT, arities)
+    if not isinstance(score, ParameterScore):
+        form = score.formula(records, arities, max_parents)
+        entropies = np.array([score.cost(alone(dataset, x)) for x in range(n)])
+    return Columns(bits, first, counts, codes, arities, entropies, mlogm, form)

@@ -31,7 +31,7 @@ from extbnsl.parents.explored.selection import (
     select,
 )
 from extbnsl.scores.known import score_named
-from extbnsl.scores.score import penalty_of
+from extbnsl.scores.score import ParameterScore, penalty_of
 
 SELECTIONS = {"independence": INDEPENDENCE, "greedy": GREEDY, "sequential": SEQUENTIAL}
 MOST_PARENTS = 16  # larger sets are not explored: each has 65,536 configurations or more
@@ -107,6 +107,7 @@ def exploration(
     score: str = "mdl",
     max_parents: int | None = None,
     first: float = 0.0,
+    ess: float | None = None,
 ) -> Exploration:
     """The exploration of a data set; InputError for a selection, a score, a size or a share that there is not.
 
@@ -119,8 +120,9 @@ def exploration(
         raise InputError(f"max_parents: {max_parents} is negative; give 0 or more.")
     if not 0.0 <= first <= 1.0:
         raise InputError(f"first: {first} is not a share; give 0 to 1.")
-    parameter = score_named(score).parameter(dataset.records)
-    return Exploration(bit_columns(dataset), selection, parameter, max_parents, first)
+    known, most = score_named(score, ess), MOST_PARENTS if max_parents is None else min(MOST_PARENTS, max_parents)
+    parameter = known.parameter(dataset.records) if isinstance(known, ParameterScore) else 0.0
+    return Exploration(bit_columns(dataset, known, most), selection, parameter, max_parents, first)
 
 
 def explored_families(

@@ -109,11 +109,15 @@ def _table(own: FamilyList) -> NDArray[np.int32]:
 
 
 def as_local_scores(
-    names: Sequence[str], lists: Sequence[FamilyList], score: str, max_parents: int | None = None
+    names: Sequence[str],
+    lists: Sequence[FamilyList],
+    score: str,
+    max_parents: int | None = None,
+    ess: float | None = None,
 ) -> LocalScores:
     """The same families as bitmasks, checked. Memory: 8 words(n) bytes for each family."""
     n = len(names)
-    return local_scores(names, [(varsets_of(own, n), own.costs) for own in lists], score, max_parents)
+    return local_scores(names, [(varsets_of(own, n), own.costs) for own in lists], score, max_parents, ess)
 
 
 def varsets_of(own: FamilyList, variables: int) -> NDArray[np.uint64]:

@@ -17,6 +17,7 @@ from extbnsl.kernels.bits import lowest, popcount, u64
 from extbnsl.kernels.compiler import inlined, inner, njit
 from extbnsl.kernels.varsets import WORD_BITS
 from extbnsl.parents.explored.columns import Columns
+from extbnsl.scores.formula import MISFIT, cost_of_tallies, new_tally, tally_cell
 
 MOST_SLOTS = 1 << 22  # counters for the cells of all records
 SPLIT, SPLIT_WORD = 10.0, 0.3  # nanoseconds of a split, and of it for each word: measured
@@ -65,15 +66,21 @@ def new_splits(child: int, parents: int, data: Columns) -> Splits:
         counts=np.zeros((parents + 2, counts.size), np.int64),
         state=np.zeros(parents + 1, np.int64),
         ids=np.zeros(data.records, np.int32),
-        slots=np.zeros(min(MOST_SLOTS, data.records * int(data.arities.max())), np.int32),
+        slots=np.zeros(_slots(data), np.int32),
     )
+
+
+def _slots(data: Columns) -> int:
+    """How many counters there are: for all cells if a score needs them one by one."""
+    needed = data.records * int(data.arities.max())
+    return min(MOST_SLOTS, needed) if data.form.kind == MISFIT else needed
 
 
 def splits_bytes(parents: int, data: Columns) -> int:
     """Memory of the working space for parent sets of at most so many parents, at most."""
     widest, (columns, words) = int(data.arities.max()), data.bits.shape
     rows = 8 * (words + widest) * (parents + 2 + columns) + 8 * (widest + 1) * (parents + 4)
-    return rows + data.variables + 8 * data.records + 4 * min(MOST_SLOTS, data.records * widest)
+    return rows + data.variables + 8 * data.records + 4 * _slots(data)
 
 
 @inlined
@@ -187,9 +194,10 @@ def _renumber(ids, cells, slots):
 
 
 @inner
-def _by_records(child, members, size, data, splits):
-    """The misfit of members[:size] by the cell of each record; there are slots for all cells and states."""
-    ids, slots, mlogm = splits.ids, splits.slots, data.mlogm
+def _number_cells(members, size, data, splits):
+    """ids = the cell of each record, a joint state of members[:size]; returns how many numbers there are, at most as
+    many as records."""
+    ids, slots = splits.ids, splits.slots
     for i in range(ids.size):
         ids[i] = data.codes[members[0], i]
     cells = data.arities[members[0]]
@@ -200,13 +208,25 @@ def _by_records(child, members, size, data, splits):
         for i in range(ids.size):
             ids[i] = ids[i] * arity + np.int32(codes[i])
         cells *= data.arities[members[k]]
-    if cells > ids.size:
-        cells = _renumber(ids, cells, slots)
-    codes, states = data.codes[child], splits.counts.shape[1]
+    return _renumber(ids, cells, slots) if cells > ids.size else cells
+
+
+@inner
+def _count_cells(child, cells, data, splits):
+    """slots = the records of each cell by state of the child."""
+    ids, slots, codes, states = splits.ids, splits.slots, data.codes[child], splits.counts.shape[1]
     for c in range(cells * states):
         slots[c] = 0
     for i in range(ids.size):
         slots[np.int64(ids[i]) * states + codes[i]] += 1
+
+
+@inner
+def _by_records(child, members, size, data, splits):
+    """The misfit of members[:size] by the cell of each record; there are slots for all cells and states."""
+    slots, states, mlogm = splits.slots, splits.counts.shape[1], data.mlogm
+    cells = _number_cells(members, size, data, splits)
+    _count_cells(child, cells, data, splits)
     total = 0.0
     for c in range(cells):
         records = 0
@@ -232,8 +252,32 @@ def _splits_are_cheaper(members, size, data, splits):
 
 
 @inner
+def _by_cells(child, members, size, data, splits):
+    """What the family costs by the formula of the data, from the records of its cells."""
+    form, slots, states = data.form, splits.slots, splits.counts.shape[1]
+    cells = _number_cells(members, size, data, splits)
+    _count_cells(child, cells, data, splits)
+    parents, both = new_tally(splits.ids.size), new_tally(splits.ids.size)
+    configurations = 1.0
+    for k in range(size):
+        configurations *= data.arities[members[k]]
+    for c in range(cells):
+        records = np.int64(0)
+        for t in range(states):
+            records += slots[c * states + t]
+            tally_cell(np.int64(slots[c * states + t]), both)
+        tally_cell(records, parents)
+    return cost_of_tallies(parents, both, configurations, child, form)
+
+
+@inner
 def misfit(child, members, size, data, splits):
-    """N H(child | the variables members[:size]), in nats, not negative; size is at least 1."""
+    """N H(child | the variables members[:size]), in nats, not negative; size is at least 1.
+
+    If the score is not one of misfit and a price, the whole cost of the family: its price is 0.
+    """
+    if data.form.kind != MISFIT:
+        return _by_cells(child, members, size, data, splits)
     if _splits_are_cheaper(members, size, data, splits):
         return _by_splits(child, members, size, data, splits)
     return _by_records(child, members, size, data, splits)
@@ -257,6 +301,22 @@ def _single_misfit(child, v, data):
     return max(0.0, total)
 
 
+@inner
+def _single_cost(child, v, data):
+    """What the child costs with the one parent v, by the formula of the data."""
+    states = data.arities[child]
+    counts = np.zeros(data.arities[v] * states, np.int64)
+    own, other = data.codes[child], data.codes[v]
+    for i in range(own.size):
+        counts[np.int64(other[i]) * states + own[i]] += 1
+    parents, both = new_tally(own.size), new_tally(own.size)
+    for s in range(data.arities[v]):
+        tally_cell(data.counts[data.first[v] + s], parents)
+    for m in counts:
+        tally_cell(m, both)
+    return cost_of_tallies(parents, both, float(data.arities[v]), child, data.form)
+
+
 @njit
 def single_misfits(child, data, halt):
     """N H(child | v) for each variable v, in nats: float64 (n,); not a number for the child and, when halt[0] is set,
@@ -267,7 +327,7 @@ def single_misfits(child, data, halt):
         if halt[0]:
             break
         if v != child:
-            found[v] = _single_misfit(child, v, data)
+            found[v] = _single_misfit(child, v, data) if data.form.kind == MISFIT else _single_cost(child, v, data)
     return found
 
 

@@ -18,8 +18,9 @@ from extbnsl.parents.ordered.branch_and_bound import branch_and_bound
 from extbnsl.parents.ordered.greedy import Greedy, find_greedily
 from extbnsl.parents.ordered.methods import K3, SUZUKI, OrderMethods
 from extbnsl.parents.ordered.suzuki import find_by_suzuki
-from extbnsl.parents.ordered.table import TIE, ChildTable, candidates, child_table, counts_mlogm, depth_limit
+from extbnsl.parents.ordered.table import TIE, ChildTable, candidates, child_table, depth_limit
 from extbnsl.scores.known import score_named
+from extbnsl.scores.mlogm import mlogm_table
 from extbnsl.scores.score import ParameterScore
 
 STAGE = "parents"
@@ -65,7 +66,7 @@ class Choice:
 def order_problem(dataset: Dataset, order: Sequence[int], claim: Claim, methods: OrderMethods) -> OrderProblem:
     """The problem; InputError if there is no such score."""
     return OrderProblem(
-        dataset, tuple(order), score_named(claim.score), claim.max_parents, methods, counts_mlogm(dataset.records)
+        dataset, tuple(order), score_named(claim.score), claim.max_parents, methods, mlogm_table(dataset.records)
     )
 
 

@@ -42,13 +42,6 @@ class ChildTable(NamedTuple):
         assert self.parameter >= 0.0, "penalties do not fall"
 
 
-def counts_mlogm(records: int) -> NDArray[np.float64]:
-    """m ln m for every number m of records, float64 (N + 1,)."""
-    counts = np.arange(records + 1, dtype=np.float64)
-    counts[1:] *= np.log(counts[1:])
-    return counts
-
-
 def candidates(dataset: Dataset, child: int, predecessors: Sequence[int], score: ParameterScore) -> list[int]:
     """Those predecessors, in their order, that can be in a parent set that costs less than the empty one.
 

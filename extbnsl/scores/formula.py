@@ -1,0 +1,219 @@
+"""What the cells of a family add up to by a `CellScore`, in kernels; nats.
+
+    cost(X | P) = sum over parent states of own(m) - sum over states of P and X of joint(m) + penalty
+
+with m the records in each. How often each m occurs, the *tally* of a varset, is all that a sum needs. A formula is one
+of three kinds:
+
+- TABLES: own and joint are tables of m, own perhaps by the child's arity (K2, fNML, qNML).
+- SPREAD: a prior is spread over all joint states: joint(m) = ln G(a + m) / G(a), a = ess / states, for G the gamma
+  function, and own is the same of the parents (BDeu).
+- OCCURRING: it is spread over the parent states that occur, q of them: own has a = ess / q, joint a = ess / (q r_X)
+  (BDs), so that joint depends on which of its variables is the child.
+
+What a varset of s variables has of these are its *figures*, a row of numbers: CELLS that occur, JOINT, and from MORE on
+own for each class of arity (TABLES), or joint with each of its members as the child (OCCURRING).
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from extbnsl.kernels.compiler import inlined, inner
+
+TABLES, SPREAD, OCCURRING, MISFIT = range(4)  # MISFIT: a score of misfit and a price, of which nothing is said here
+CELLS, JOINT, MORE = range(3)  # columns of figures
+SMALL = 256  # cells of fewer records are tallied by their number, larger ones one by one
+
+
+class Formula(NamedTuple):
+    """A score of N records of n variables, as kernels take it.
+
+    kind: see above; ess: equivalent sample size, of kinds that have one. joint (N + 1,), own (a, N + 1) float64: the
+    tables, own by class, none if it is joint; classes (n,) int64: of each variable's arity; arities (n,) float64.
+    states, regrets (p,) float64: the penalty of a family is the regret of all its states less that of its parents', by
+    ascending number of states; none if there is no penalty. by_cells: whether `least` is ln r_X for each cell of P
+    and X.
+    """
+
+    kind: int
+    ess: float
+    joint: NDArray[np.float64]
+    own: NDArray[np.float64]
+    classes: NDArray[np.int64]
+    arities: NDArray[np.float64]
+    states: NDArray[np.float64]
+    regrets: NDArray[np.float64]
+    by_cells: bool
+
+
+class Tally(NamedTuple):
+    """How often cells of so many records occur: small (SMALL,) int64 by the number, large int64 one by one; used (2,)
+    int64: the largest small number, and how many are large."""
+
+    small: NDArray[np.int64]
+    large: NDArray[np.int64]
+    used: NDArray[np.int64]
+
+
+def formula(
+    kind: int,
+    arities: NDArray[np.int64],
+    *,
+    ess: float = 0.0,
+    joint: NDArray[np.float64] | None = None,
+    own: list[NDArray[np.float64]] | None = None,
+    regrets: dict[int, float] | None = None,
+    by_cells: bool = False,
+) -> Formula:
+    """The formula of variables of these arities; own: a table for each of the arities that there are, ascending."""
+    kinds, classes = np.unique(arities, return_inverse=True)
+    assert own is None or len(own) == kinds.size, "a table for each arity"
+    penalties = sorted((regrets or {}).items())
+    return Formula(
+        kind,
+        ess,
+        np.zeros(0) if joint is None else joint,
+        np.zeros((0, 0)) if own is None else np.array(own),
+        classes.astype(np.int64),
+        arities.astype(np.float64),
+        np.array([float(states) for states, _ in penalties]),
+        np.array([regret for _, regret in penalties]),
+        by_cells,
+    )
+
+
+def figures_of(form: Formula, size: int) -> int:
+    """How many figures a varset of so many variables has."""
+    return MORE + (size if form.kind == OCCURRING else form.own.shape[0])
+
+
+@inlined
+def new_tally(records):
+    """An empty tally of cells of so many records together."""
+    return Tally(np.zeros(SMALL, np.int64), np.zeros(records // SMALL + 1, np.int64), np.zeros(2, np.int64))
+
+
+@inlined
+def clear(tally):
+    """Empty a tally."""
+    tally.small[: tally.used[0] + 1] = 0
+    tally.used[:] = 0
+
+
+@inlined
+def tally_cell(m, tally):
+    """One cell more, of m records; none counts as none."""
+    if m < SMALL:
+        tally.small[m] += 1
+        tally.used[0] = max(tally.used[0], m)
+    else:
+        tally.large[tally.used[1]] = m
+        tally.used[1] += 1
+
+
+@inlined
+def cells_of(tally):
+    """How many cells have a record."""
+    cells = tally.used[1]
+    for m in range(1, tally.used[0] + 1):
+        cells += tally.small[m]
+    return cells
+
+
+@inner
+def rising(prior, tally):
+    """The sum over the cells of ln G(prior + m) - ln G(prior)."""
+    total, value = 0.0, 0.0
+    small = tally.small
+    for m in range(1, tally.used[0] + 1):
+        value += math.log(prior + (m - 1))
+        if small[m]:
+            total += small[m] * value
+    for k in range(tally.used[1]):
+        total += math.lgamma(prior + tally.large[k]) - math.lgamma(prior)
+    return total
+
+
+@inner
+def looked_up(table, tally):
+    """The sum over the cells of table[m]."""
+    total = 0.0
+    for m in range(1, tally.used[0] + 1):
+        total += tally.small[m] * table[m]
+    for k in range(tally.used[1]):
+        total += table[tally.large[k]]
+    return total
+
+
+@inner
+def fill_figures(tally, states, form, figures):
+    """The figures of a varset with so many joint states, but those of its members."""
+    cells = cells_of(tally)
+    figures[CELLS] = cells
+    if form.kind == TABLES:
+        figures[JOINT] = looked_up(form.joint, tally)
+        for c in range(form.own.shape[0]):
+            figures[MORE + c] = looked_up(form.own[c], tally)
+    else:
+        figures[JOINT] = rising(form.ess / (states if form.kind == SPREAD else cells), tally)
+
+
+@inlined
+def regret(states, form):
+    """The regret of so many states."""
+    return form.regrets[np.searchsorted(form.states, states)]
+
+
+@inlined
+def penalty_of_cells(states, arity, form):
+    """The penalty of a family whose parents have so many joint states, the child `arity`."""
+    return regret(states * arity, form) - regret(states, form) if form.states.size else 0.0
+
+
+@inlined
+def own_of(figures, child, form):
+    """The sum of own over the parents whose figures these are."""
+    return figures[MORE + form.classes[child] if form.own.shape[0] else JOINT]
+
+
+@inlined
+def joint_of(figures, place, form):
+    """The sum of joint over parents and child whose figures these are; place: of the child among them."""
+    return figures[MORE + place if form.kind == OCCURRING else JOINT]
+
+
+@inlined
+def cost_of_figures(parents, both, place, states, child, form):
+    """What a family costs, from the figures of its parents, of so many joint states, and of these and the child, which
+    is at this place among them."""
+    penalty = penalty_of_cells(states, form.arities[child], form)
+    return own_of(parents, child, form) - joint_of(both, place, form) + penalty
+
+
+@inlined
+def cost_of_tallies(parents, both, states, child, form):
+    """What a family costs, from the tallies of its parents, of so many joint states, and of these and the child."""
+    arity = form.arities[child]
+    if form.kind == TABLES:
+        own = looked_up(form.own[form.classes[child]] if form.own.shape[0] else form.joint, parents)
+        joint = looked_up(form.joint, both)
+    else:
+        prior = form.ess / (states if form.kind == SPREAD else cells_of(parents))
+        own, joint = rising(prior, parents), rising(prior / arity, both)
+    return own - joint + penalty_of_cells(states, arity, form)
+
+
+@inlined
+def least_of(figures, cells, states, child, floor, form):
+    """What a family costs at least that has the parents of these figures, and perhaps more; see `Score.least`.
+
+    cells: those of parents and child that occur, or fewer; states: joint ones of the parents; floor: a lower bound of
+    N H(child | all others).
+    """
+    arity = form.arities[child]
+    if form.by_cells:
+        return max(floor, cells * math.log(arity))
+    return floor + (own_of(figures, child, form) - figures[JOINT]) + penalty_of_cells(states, arity, form)
