@@ -8,6 +8,7 @@ from extbnsl.claims import Claim
 from extbnsl.data import Dataset
 from extbnsl.files.shelf import Shelf
 from extbnsl.files.store import Store
+from extbnsl.knowledge.knowledge import NOTHING
 from extbnsl.scores.local import local_scores
 
 
@@ -105,7 +106,7 @@ BY_CELLS = ("bdeu", "bdeu:10", "bds:5", "k2", "fnml", "qnml")  # others, as test
 EVERY_SCORE = PRICED + BY_CELLS
 
 
-def claim_by(score, max_parents=None):
+def claim_by(score, max_parents=None, knowledge=NOTHING):
     """The claim by a score as tests/naive.py has it."""
     name, _, ess = score.partition(":")
-    return Claim(name, max_parents, float(ess) if ess else None)
+    return Claim(name, max_parents, float(ess) if ess else None, knowledge)

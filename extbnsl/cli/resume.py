@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from extbnsl.claims import Claim
+from extbnsl.claims import claim_from
 from extbnsl.cli import options, session
 from extbnsl.cli.console import remark
 from extbnsl.cli.reading import absolute, is_standard_input, read_problem
@@ -118,7 +118,7 @@ def _go_on(run: "RunDirectory", manifest: "Manifest", given: argparse.Namespace,
     kept = {"memory": budgets.memory, "disk": budgets.disk, "threads": budgets.threads, "compress": compress}
     remember = remembered | {"input": absolute(data), "budgets": kept}
     asked = session.Asked(
-        Claim(**manifest.state["claim"]),
+        claim_from(manifest.state["claim"]),
         methods,
         budgets,
         Place(run.path, None, compress, manifest, remember),

@@ -98,6 +98,18 @@ def every(shape: Shape) -> Shape:
     return look
 
 
+def exactly(count: int, shape: Shape) -> Shape:
+    """A list of so many values of this shape."""
+    each = every(shape)
+
+    def look(value: Any) -> None:
+        each(value)
+        if len(value) != count:
+            raise Misfit
+
+    return look
+
+
 def by_name(shape: Shape) -> Shape:
     """An object of any keys, with values of this shape."""
 
@@ -121,6 +133,20 @@ def record(shapes: Mapping[str, Shape]) -> Shape:
                 raise Misfit(key)
         for key, shape in shapes.items():
             _inside(key, shape, value[key])
+
+    return look
+
+
+def some_of(shapes: Mapping[str, Shape]) -> Shape:
+    """An object of some of these keys, with values of these shapes."""
+
+    def look(value: Any) -> None:
+        if not isinstance(value, dict):
+            raise Misfit
+        for key, item in value.items():
+            if key not in shapes:
+                raise Misfit(key)
+            _inside(key, shapes[key], item)
 
     return look
 

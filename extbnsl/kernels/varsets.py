@@ -25,6 +25,13 @@ def pack(members: Iterable[int], variables: int) -> NDArray[np.uint64]:
     return np.packbits(bits, bitorder="little").view("<u8").astype(np.uint64, copy=False)
 
 
+def as_varsets(members: NDArray[np.bool_]) -> NDArray[np.uint64]:
+    """The varsets of rows of (m, n) that say of each variable whether it is a member: (m, words(n))."""
+    bits = np.zeros((members.shape[0], WORD_BITS * words(members.shape[1])), np.uint8)
+    bits[:, : members.shape[1]] = members
+    return np.packbits(bits, axis=1, bitorder="little").view("<u8").astype(np.uint64, copy=False)
+
+
 def add(member: int, varset: NDArray[np.uint64]) -> None:
     """Add a member to a varset (words,), in place."""
     varset[member // WORD_BITS] |= np.uint64(1 << member % WORD_BITS)

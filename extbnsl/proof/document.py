@@ -16,11 +16,13 @@ from extbnsl.files.shapes import (
     number,
     one_of,
     record,
+    some_of,
     such,
     text,
     truth,
     whole,
 )
+from extbnsl.formats.knowledge_json import SHAPE as KNOWLEDGE_SHAPE
 
 PHASES = ("start", "counting", "scores", "search", "done")
 _MOST_THREADS = 1 << 20
@@ -28,6 +30,9 @@ _MOST_THREADS = 1 << 20
 _VARIABLES = every(whole(most=1 << 32))
 _FILES = every(text)
 _SCALARS = by_name(maybe(either(truth, number, text)))
+_CLAIM = some_of(
+    {"score": text, "max_parents": maybe(whole()), "ess": maybe(number), "knowledge": maybe(KNOWLEDGE_SHAPE)}
+)
 _STOPPED = one_of(None, *STOP_REASONS)
 _RUN = record(
     {
@@ -116,7 +121,8 @@ _REMEMBERED = record(
 )
 OF_EVERY_RUN: Mapping[str, Shape] = {
     "digest": such(lambda digest: len(digest) == 64),
-    **dict.fromkeys(("claim", "methods"), _SCALARS),
+    "claim": _CLAIM,
+    "methods": _SCALARS,
     "run": maybe(_REMEMBERED),
     "status": one_of(None, *STATUSES),
     **dict.fromkeys(("upper_bound", "lower_bound"), maybe(number)),

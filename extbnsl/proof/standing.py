@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from extbnsl.claims import Claim
+from extbnsl.claims import claim_from
 from extbnsl.figures import format_cost, format_gap
 from extbnsl.files import names
 from extbnsl.files.arrays import StoredFile
@@ -188,9 +188,9 @@ def write_survivors(survivors: Survivors, store: Store) -> tuple[StoredFile, ...
 
 def _read_survivors(document: Mapping[str, Any], files: Iterable[StoredFile], folder: Path, put: Put) -> Survivors:
     parents, costs = read_lists(folder, files, put)
-    ess, document = document["claim"].get("ess"), document["scores"]
+    claim, document = claim_from(document["claim"]), document["scores"]
     names, score, max_parents = tuple(document["names"]), document["score"], document["max_parents"]
-    scores = LocalScores(names, parents, costs, Claim(score, max_parents, ess))
+    scores = LocalScores(names, parents, costs, replace(claim, score=score, max_parents=max_parents))
     return Survivors(scores, np.array(document["least"]), document["stopped"], document["varsets"])
 
 

@@ -32,7 +32,7 @@ class BDeu:
 
         return least_by_cells(cells, floor)
 
-    def formula(self, records: int, arities: "NDArray", max_parents: int) -> "Formula":
+    def formula(self, records: int, arities: "NDArray", max_parents: int, base: int = 1) -> "Formula":
         from extbnsl.scores.formula import SPREAD, formula
 
-        return formula(SPREAD, arities, ess=self.ess, by_cells=True)
+        return formula(SPREAD, arities, ess=self.ess / base, by_cells=True)

@@ -32,7 +32,7 @@ class BDs:
 
         return least_by_cells(cells, floor)
 
-    def formula(self, records: int, arities: "NDArray", max_parents: int) -> "Formula":
+    def formula(self, records: int, arities: "NDArray", max_parents: int, base: int = 1) -> "Formula":
         from extbnsl.scores.formula import OCCURRING, formula
 
         return formula(OCCURRING, arities, ess=self.ess, by_cells=True)

@@ -36,7 +36,8 @@ class CountingTable(NamedTuple):
     the total and one for each state but 0 of its packed variables; lane_width in bits; word_of, shift_of (n,) int64
     place the first lane of a variable (word -1: not packed); patterns (d,) uint64: the states of the lowest variables
     as bit fields; pattern_bits (n + 1,) int64: bits taken by the variables below v (64: beyond the word);
-    mlogm (N + 1,) float64.
+    mlogm (N + 1,) float64. base (d,) uint32: the joint state, one of `bases`, of what is part of every varset: nothing,
+    or parents that must be.
     """
 
     states: NDArray[Any]
@@ -49,6 +50,8 @@ class CountingTable(NamedTuple):
     patterns: NDArray[np.uint64]
     pattern_bits: NDArray[np.int64]
     mlogm: NDArray[np.float64]
+    base: NDArray[np.uint32]
+    bases: int
 
     def check(self) -> None:
         """Raise AssertionError if this cannot be."""
@@ -95,6 +98,8 @@ def counting_table(rows: NDArray[np.integer], weights: NDArray[np.int64], aritie
         patterns=patterns,
         pattern_bits=bits,
         mlogm=mlogm_table(records),
+        base=np.zeros(weights.size, np.uint32),
+        bases=1,
     )
 
 
@@ -355,7 +360,8 @@ def _count_last(ids, top, cells, wanted, nodes, table, hist, acc, sums):
 def split(top, members, ids, nodes, table, slot):
     """ids[i] = the cell of entry i of node `top`, split by the first of these members; returns the number of cells."""
     if members.size == 0:
-        ids[: nodes.entries[top]] = 0
+        for i in range(nodes.entries[top]):
+            ids[i] = nodes.cell[top, i]
         return nodes.cells[top]
     split = members[0]
     merge_needed(top, split + 1, nodes, table, slot)
@@ -379,8 +385,8 @@ def root(depth, table):
         np.zeros(depth, np.int64),
     )
     for i in range(d):
-        nodes.row[0, i], nodes.weight[0, i], nodes.cell[0, i] = i, table.weights[i], 0
-    nodes.entries[0], nodes.cells[0] = d, 1
+        nodes.row[0, i], nodes.weight[0, i], nodes.cell[0, i] = i, table.weights[i], table.base[i]
+    nodes.entries[0], nodes.cells[0] = d, table.bases
     return nodes
 
 

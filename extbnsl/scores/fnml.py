@@ -35,7 +35,7 @@ class FactorisedNML:
 
         return floor + float(log_regrets(cells.records, cells.arity)[cells.counts.sum(axis=1)].sum())
 
-    def formula(self, records: int, arities: "NDArray", max_parents: int) -> "Formula":
+    def formula(self, records: int, arities: "NDArray", max_parents: int, base: int = 1) -> "Formula":
         from extbnsl.scores.formula import TABLES, formula
         from extbnsl.scores.mlogm import mlogm_table
         from extbnsl.scores.regret import log_regrets

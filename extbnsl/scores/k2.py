@@ -32,7 +32,7 @@ class UniformPrior:
 
         return least_by_cells(cells, floor)
 
-    def formula(self, records: int, arities: "NDArray", max_parents: int) -> "Formula":
+    def formula(self, records: int, arities: "NDArray", max_parents: int, base: int = 1) -> "Formula":
         from extbnsl.scores.dirichlet import rising_table
         from extbnsl.scores.formula import TABLES, formula
 

@@ -32,7 +32,7 @@ class QuotientNML:
     def least(self, cells: "Cells", floor: float) -> float:
         return floor + _penalty(cells.records, cells.arity, cells.configurations)
 
-    def formula(self, records: int, arities: "NDArray", max_parents: int) -> "Formula":
+    def formula(self, records: int, arities: "NDArray", max_parents: int, base: int = 1) -> "Formula":
         import numpy as np
 
         from extbnsl.scores.formula import TABLES, formula
@@ -41,7 +41,7 @@ class QuotientNML:
 
         most = min(max_parents, _most_parents(records, int(arities.max(initial=2))))
         sizes = _products(arities, most + 1)
-        regrets = dict(zip(sizes, log_regrets_of(records, np.array(sizes, float)).tolist(), strict=True))
+        regrets = dict(zip(sizes, log_regrets_of(records, base * np.array(sizes, float)).tolist(), strict=True))
         _check_monotony(regrets, sorted(set(arities.tolist())))
         return formula(TABLES, arities, joint=mlogm_table(records), regrets=regrets)
 

@@ -53,8 +53,9 @@ class Score(Protocol):
 class CellScore(Score, Protocol):
     """A score that is not misfit and a price: what its cells add up to, kernels are told by a formula."""
 
-    def formula(self, records: int, arities: "NDArray", max_parents: int) -> "Formula":
-        """For so many records of variables of these arities, and parent sets of at most so many."""
+    def formula(self, records: int, arities: "NDArray", max_parents: int, base: int = 1) -> "Formula":
+        """For so many records of variables of these arities, and parent sets of at most so many beside those that must
+        be, which have `base` joint states."""
 
 
 def penalty_of(parameter: float, arity: int, configurations: float) -> float:
@@ -89,18 +90,18 @@ def most_parents(
 ) -> int:
     """Largest size of a parent set that can cost less than the empty one and `slack` nats together.
 
-    alone: the child without parents; floor: as in `Score.least`; smallest_arities: those of the possible parents,
-    ascending, each at least 2. A set of d parents has at least as many configurations as the d smallest arities make.
-    Let b(d) be `least` for that many; it bounds every family of d or more parents. If b(d) is at least the cost of the
-    empty set and the slack, all these families cost more than their empty subset by the slack or more: the limit is the
-    largest d with b(d) below that, and b never falls with d. So this holds for every score, whatever a parameter costs;
-    if `least` never gets so large, there is no limit.
+    alone: the child without parents, or with those that it must have; floor: as in `Score.least`; smallest_arities:
+    those of the possible parents, ascending, each at least 2. A set of d parents has at least as many configurations as
+    the d smallest arities make. Let b(d) be `least` for that many; it bounds every family of d or more parents. If b(d)
+    is at least the cost of the empty set and the slack, all these families cost more than their empty subset by the
+    slack or more: the limit is the largest d with b(d) below that, and b never falls with d. So this holds for every
+    score, whatever a parameter costs; if `least` never gets so large, there is no limit.
 
     With MDL and no floor it is 2^d < 1 + 2 N H(X) / ((r - 1) ln N) for binary parents. Tian's Theorem 1 and eq. 25 drop
     the '1 +' of eq. 24 and are too small at some N. With AIC it is 2^d < 1 + N H(X) / (r - 1), about log2 N.
     """
     most = score.cost(alone) + slack
-    size, configurations = 0, 1.0
+    size, configurations = 0, alone.configurations
     for arity in smallest_arities:
         configurations *= arity
         if score.least(replace(alone, configurations=configurations), floor) >= most:

@@ -233,8 +233,9 @@ def fill(size, first, last, places, below, binomials, table, form, out):
             out[left] = figures[wanted[k]]
 
 
-def figures_of_nothing(records: int, form: Formula) -> NDArray[np.float64]:
-    """The figures of the empty varset, whose one state has all records: (1, f)."""
+def figures_of_cells(records: NDArray[np.int64], form: Formula) -> NDArray[np.float64]:
+    """The figures of the empty varset, whose joint states, those of what is part of every varset, have so many records:
+    (1, f)."""
     figures = np.zeros((1, figures_of(form, 0)))
     _fill_one(records, form, figures[0])
     return figures
@@ -242,6 +243,7 @@ def figures_of_nothing(records: int, form: Formula) -> NDArray[np.float64]:
 
 @njit
 def _fill_one(records, form, figures):
-    tally = new_tally(records)
-    tally_cell(records, tally)
+    tally = new_tally(records.sum())
+    for m in records:
+        tally_cell(m, tally)
     fill_figures(tally, 1.0, form, figures)

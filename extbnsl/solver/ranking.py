@@ -2,14 +2,14 @@
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from extbnsl.claims import Claim
+from extbnsl.claims import claim_from
 from extbnsl.files import names
 from extbnsl.files.arrays import StoredFile, read_arrays
 from extbnsl.files.lists import FamilyLists, Put, read_lists, write_lists
@@ -209,9 +209,8 @@ def read_ranking(resume: Manifest, folder: Path, shelf: Shelf, variables: int) -
 def _read_counted(state: Mapping[str, Any], files: Iterable[StoredFile], folder: Path, put: Put) -> Counted:
     own = state["scores"]
     parents, costs = read_lists(folder, files, put)
-    scores = LocalScores(
-        tuple(own["names"]), parents, costs, Claim(own["score"], own["max_parents"], state["claim"].get("ess"))
-    )
+    claim = replace(claim_from(state["claim"]), score=own["score"], max_parents=own["max_parents"])
+    scores = LocalScores(tuple(own["names"]), parents, costs, claim)
     return Counted(scores, np.array(own["least"]), None, own["varsets"], _open(state["slack"]))
 
 

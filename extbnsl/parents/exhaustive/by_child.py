@@ -118,18 +118,20 @@ def _needed_bytes(problem: CountingProblem, found: Enumeration, threads: int) ->
 
 
 def _without_parents(problem: CountingProblem, found: Enumeration) -> Enumeration:
-    """`found` with the empty parent set of every child."""
-    n = problem.limits.size
-    if all(costs.size for costs in found.costs):
-        return replace(found, complete_to=0)
-    table = problem.table
-    costs = []
-    for x, arity in enumerate(table.arities.tolist()):
-        alone = np.bincount(table.states[x], weights=table.weights).astype(np.int64)
-        misfit = table.mlogm[-1] - table.mlogm[alone].sum()
-        costs.append(np.array([misfit + penalty_of(problem.parameter, arity, 1.0)]))
-    parents = (np.zeros((1, words(n)), np.uint64),) * n
-    return replace(found, parents=parents, costs=tuple(costs), complete_to=0, families=found.families + n)
+    """`found` with the empty parent set of every child of the problem."""
+    n, table = problem.limits.size, problem.table
+    parents, costs, added = list(found.parents), list(found.costs), 0
+    together = np.bincount(table.base, table.weights).astype(np.int64)
+    for x in np.flatnonzero(problem.limits >= 0).tolist():
+        if costs[x].size:
+            continue
+        arity = int(table.arities[x])
+        alone = np.bincount(table.base.astype(np.int64) * arity + table.states[x], table.weights).astype(np.int64)
+        misfit = table.mlogm[together].sum() - table.mlogm[alone].sum()
+        costs[x] = np.array([misfit + penalty_of(problem.parameter, arity, 1.0)])
+        parents[x] = np.zeros((1, words(n)), np.uint64)
+        added += 1
+    return replace(found, parents=tuple(parents), costs=tuple(costs), complete_to=0, families=found.families + added)
 
 
 def _judge_size(
@@ -159,9 +161,10 @@ def _judge_size(
 
 def _children(size: int, problem: CountingProblem) -> Iterator[Child]:
     """Every child that may have `size` parents, as far as nothing is known of their pairs."""
-    n = problem.limits.size
-    for x in np.flatnonzero(size <= np.minimum(problem.limits, n - 1)).tolist():
-        yield Child(x, np.delete(np.arange(n), x), np.ones((n - 1, n - 1), np.uint8))
+    for x in np.flatnonzero(size <= problem.limits).tolist():
+        own = np.flatnonzero(problem.allowed[:, x])
+        if size <= own.size:
+            yield Child(x, own, np.ones((own.size, own.size), np.uint8))
 
 
 def _parts(child: Child) -> list[tuple[int, int]]:
@@ -259,8 +262,8 @@ def search_part(
 
 
 def _rows(child: Child, table: CountingTable) -> Rows:
-    """The rows in the order of the child's states, as the kernels take them."""
-    order = np.argsort(table.states[child.index], kind="stable")
+    """The rows base by base in the order of the child's states, as the kernels take them."""
+    order = np.lexsort((table.states[child.index], table.base))
     codes = table.states[child.variables[:, None], order]
     weights = table.weights[order]
     arities = table.arities[child.variables]
@@ -290,8 +293,9 @@ def _stack(size: int, child: Child, rows: Rows, problem: CountingProblem) -> Sta
         top=np.zeros(1, np.int64),
     )
     stack.rows[0] = np.arange(d)
-    stack.ends[0, 0] = d
-    stack.cells[0] = 1
+    ends = np.cumsum(np.bincount(problem.table.base))
+    stack.ends[0, : ends.size] = ends
+    stack.cells[0] = ends.size
     stack.pairs[0] = child.pairs
     stack.penalty[0] = penalty_of(problem.parameter, problem.table.arities[child.index], 1.0)
     return stack

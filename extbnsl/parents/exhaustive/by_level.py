@@ -23,7 +23,7 @@ from extbnsl.errors import BudgetError
 from extbnsl.events import Observer, StageAdvanced
 from extbnsl.files.shelf import Shelf
 from extbnsl.kernels.ranks import BLOCK, binomial_table
-from extbnsl.kernels.varsets import pack
+from extbnsl.kernels.varsets import as_varsets, pack
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.parents.best_score import by_bytes, byte_tables
 from extbnsl.parents.exhaustive import tasks
@@ -32,7 +32,7 @@ from extbnsl.parents.exhaustive.lattice import Counts, Rules
 from extbnsl.parents.exhaustive.problem import CountingProblem
 from extbnsl.parents.exhaustive.state import Begun, Enumeration, Filled, Level, start_enumeration
 from extbnsl.scores.formula import figures_of
-from extbnsl.scores.tallies import figures_of_nothing
+from extbnsl.scores.tallies import figures_of_cells
 
 CHUNK = 1 << 14  # varsets of one task
 MARKED_BLOCKS = 4096  # of 64 ranks each, of one task
@@ -88,16 +88,18 @@ def enumerate_families(
 def rules_of(problem: CountingProblem) -> tasks.AnyRules:
     """What decides which families of the problem are wanted, as kernels take it."""
     binomials = binomial_table(problem.limits.size, int(problem.limits.max()) + 1)
-    shared = problem.table.arities, problem.limits, problem.floors, binomials, problem.slack
+    may = as_varsets(problem.allowed)
+    shared = problem.table.arities, problem.limits, problem.floors, binomials, problem.slack, may
     return Rules(problem.parameter, *shared) if problem.form is None else CellRules(problem.form, *shared)
 
 
 def lowest_level(problem: CountingProblem) -> Level:
     """The empty parent set, which every child may have."""
     n, table = problem.limits.size, problem.table
-    joint = table.mlogm[-1:] if problem.form is None else figures_of_nothing(table.mlogm.size - 1, problem.form)
+    together = np.bincount(table.base, table.weights).astype(np.int64)
+    joint = table.mlogm[together].sum()[None] if problem.form is None else figures_of_cells(together, problem.form)
     total = Counts(np.array([[1, 0]], np.uint64), joint)
-    return Level(0, total, total, pack(range(n), n)[None, :])
+    return Level(0, total, total, pack(np.flatnonzero(problem.limits >= 0).tolist(), n)[None, :])
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,8 @@ class CellRules(NamedTuple):
     limits: NDArray[np.int64]
     floors: NDArray[np.float64]
     binomials: NDArray[np.int64]
-    slack: float = 0.0
+    slack: float
+    may: NDArray[np.uint64]
 
 
 @inlined
@@ -172,6 +173,9 @@ def next_cells(first, last, size, extend, below, level, rules, alive):
             left[members[k] >> 6] &= ~(u64(1) << u64(members[k] & 63))
             for q in range(words):
                 left[q] &= extend[facet, q]
+        if size == 1:
+            for q in range(words):
+                left[q] &= rules.may[members[0], q]
         keep_below(words << 6, left)
         for q in range(words):
             alive[i - first, q] = left[q]

@@ -50,7 +50,8 @@ class Rules(NamedTuple):
     """What decides which families are wanted; of n variables in ascending arity.
 
     parameter: the cost of a free parameter; arities, limits (n,) int64: states, and most parents that a child may have;
-    floors (n,) float64: lower bounds of N H(X | anything); binomials: see ranks.py; slack: see CountingProblem.
+    floors (n,) float64: lower bounds of N H(X | anything); binomials: see ranks.py; slack: see
+    CountingProblem; may (n, w) uint64: the children that each variable may be a parent of.
     """
 
     parameter: float
@@ -58,7 +59,8 @@ class Rules(NamedTuple):
     limits: NDArray[np.int64]
     floors: NDArray[np.float64]
     binomials: NDArray[np.int64]
-    slack: float = 0.0
+    slack: float
+    may: NDArray[np.uint64]
 
 
 @inlined
@@ -289,6 +291,9 @@ def next_alive(first, last, size, extend, below, level, rules, alive):
             left[members[k] >> 6] &= ~(u64(1) << u64(members[k] & 63))
             for q in range(words):
                 left[q] &= extend[facets[k], q]
+        if size == 1:  # at larger sets a child is alive only if it is at each of these
+            for q in range(words):
+                left[q] &= rules.may[members[0], q]
         some = keep_below(words << 6, left)
         if some:
             states = 1.0

@@ -1,5 +1,7 @@
 """What counting works on, and what is known before the first level: limits, floors."""
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -10,6 +12,7 @@ from extbnsl.data import Dataset, distinct_rows
 from extbnsl.kernels.bits import u64
 from extbnsl.kernels.compiler import inlined, njit
 from extbnsl.machine.workers import Workers, chunks
+from extbnsl.parents.constraints import Constraints, Group
 from extbnsl.parents.pruning import ROUNDING, with_rounding
 from extbnsl.scores.cells import Cells
 from extbnsl.scores.counting import CountingTable, counting_table
@@ -26,7 +29,9 @@ LIMITS_AT_A_TIME = 100  # between two looks at the stop signal
 class CountingProblem:
     """What the enumeration works on: n variables in ascending arity, none constant.
 
-    limits (n,) int64: largest parent set per child; floors (n,) float64: lower bounds of N H(X | anything);
+    limits (n,) int64: largest parent set per child, -1 for what is no child here; allowed (n, n) bool: whether [parent,
+    child] may be an arc. Parents that all children must have are no parents here: the table divides the rows by them.
+    floors (n,) float64: lower bounds of N H(X | anything);
     parameter: what the score takes for one free parameter, in nats; where that is not all, form tells what a score is,
     and the parameter is 0. slack: a family is wanted if it costs less than the
     cheapest of its proper subsets and this together, in nats; as `with_rounding` makes it, so that what costs exactly
@@ -37,8 +42,9 @@ class CountingProblem:
     limits: NDArray[np.int64]
     floors: NDArray[np.float64]
     parameter: float
-    slack: float = 0.0
-    form: Formula | None = None
+    slack: float
+    form: Formula | None
+    allowed: NDArray[np.bool_]
 
     def check(self) -> None:
         """Raise AssertionError if this cannot be."""
@@ -46,7 +52,8 @@ class CountingProblem:
         assert self.limits.shape == self.floors.shape == (n,), "a limit and a floor for each variable"
         assert (np.diff(self.table.arities) >= 0).all(), "arities ascend"
         assert (self.table.arities >= 2).all(), "no variable is constant"
-        assert (self.limits >= 0).all(), "limits are sizes"
+        assert (self.limits >= -1).all(), "limits are sizes, or there is no child"
+        assert self.allowed.shape == (n, n), "a word on each pair"
         assert self.parameter >= 0.0, "penalties do not fall"
         assert self.slack >= 0.0, "a slack is not negative"
 
@@ -69,35 +76,95 @@ def alone(dataset: Dataset, variable: int) -> Cells:
     return Cells(np.bincount(dataset.codes[:, variable])[None, :], len(dataset.states[variable]), 1.0)
 
 
-def counting_problem(dataset: Dataset, order: NDArray[np.int64], claim: Claim, slack: float = 0.0) -> CountingProblem:
-    """The problem of the varying variables, in ascending `order` of their arities, before anything is known of it: no
-    floors, and the claim's limit alone. O(n N log N); InputError if there is no such score.
+def cells_with(dataset: Dataset, child: int, parents: Sequence[int]) -> Cells:
+    """A variable with these parents. O(N log N)."""
+    states = math.prod(len(dataset.states[v]) for v in parents)
+    _, which = np.unique(dataset.codes[:, list(parents)], axis=0, return_inverse=True)
+    arity, which = len(dataset.states[child]), which.reshape(-1)
+    counts = np.bincount(which * arity + dataset.codes[:, child], minlength=(int(which.max()) + 1) * arity)
+    return Cells(counts.reshape(-1, arity), arity, float(states))
+
+
+def counting_problem(
+    dataset: Dataset,
+    order: NDArray[np.int64],
+    claim: Claim,
+    slack: float = 0.0,
+    constraints: Constraints | None = None,
+) -> CountingProblem:
+    """The problem of the varying variables, in ascending `order` of their arities, before anything is known of it.
+
+    It has no floors, and the limits of the claim and of the constraints alone. O(n N log N); InputError if there is no
+    such score.
 
     slack: how much more than the cheapest of its subsets a family may cost, in nats; with none it must cost less.
     """
     rows, weights = distinct_rows(np.ascontiguousarray(dataset.codes[:, order]))
     n = order.size
     limits = np.full(n, n - 1 if claim.max_parents is None else min(claim.max_parents, n - 1))
+    allowed = ~np.eye(n, dtype=np.bool_)
+    if constraints is not None:
+        limits, allowed = np.minimum(limits, constraints.limits[order]), constraints.allowed[np.ix_(order, order)]
     table = counting_table(rows, weights, dataset.arities[order])
     score = score_of(claim)
     slack = with_rounding(slack, float(table.mlogm[-1]))
+    parameter, form = 0.0, None
     if isinstance(score, ParameterScore):
-        return CountingProblem(table, limits, np.zeros(n), score.parameter(dataset.records), slack)
-    form = score.formula(dataset.records, table.arities, int(limits.max(initial=0)))
-    return CountingProblem(table, limits, np.zeros(n), 0.0, slack, form)
+        parameter = score.parameter(dataset.records)
+    else:
+        form = score.formula(dataset.records, table.arities, int(limits.max(initial=0)))
+    return CountingProblem(table, limits, np.zeros(n), parameter, slack, form, allowed)
+
+
+def for_group(
+    problem: CountingProblem,
+    dataset: Dataset,
+    order: NDArray[np.int64],
+    claim: Claim,
+    constraints: Constraints,
+    group: Group,
+) -> CountingProblem:
+    """The problem of the children of a group alone, divided by the parents that they all must have."""
+    own = np.isin(order, group.children)
+    if own.all() and not group.parents:
+        return problem
+    must = np.isin(order, group.parents)
+    allowed = problem.allowed & ~must[:, None] & own[None, :]
+    most = np.minimum(constraints.limits[order] - len(group.parents), allowed.sum(axis=0))
+    limits = np.where(own, most, -1)
+    if not group.parents:
+        return replace(problem, limits=limits, allowed=allowed)
+    states = math.prod(dataset.arities[list(group.parents)].tolist())
+    _, base = np.unique(problem.table.states[must], axis=1, return_inverse=True)
+    base = base.reshape(-1).astype(np.uint32) if must.any() else np.zeros(problem.table.weights.size, np.uint32)
+    table = problem.table._replace(base=base, bases=int(base.max()) + 1)
+    score, form = score_of(claim), problem.form
+    if form is not None:
+        assert not isinstance(score, ParameterScore), "a formula is of another score"
+        form = score.formula(dataset.records, table.arities, int(limits.max(initial=0)), states)
+    return replace(
+        problem, table=table, limits=limits, allowed=allowed, parameter=problem.parameter * states, form=form
+    )
 
 
 def with_limits(
-    problem: CountingProblem, dataset: Dataset, order: NDArray[np.int64], claim: Claim, workers: Workers
+    problem: CountingProblem,
+    dataset: Dataset,
+    order: NDArray[np.int64],
+    claim: Claim,
+    workers: Workers,
+    required: Sequence[int] = (),
 ) -> CountingProblem:
-    """The problem with the limits that follow from its floors and its slack; Stopped if the workers are stopped."""
-    limits, arities, score = problem.limits.copy(), problem.table.arities.tolist(), score_of(claim)
-    for x, variable in enumerate(order.tolist()):
-        if x % LIMITS_AT_A_TIME == 0:
+    """The problem with the limits that follow from its floors and its slack, of children that must have the parents
+    `required`; Stopped if the workers are stopped."""
+    limits, arities, score = problem.limits.copy(), problem.table.arities, score_of(claim)
+    for number, x in enumerate(np.flatnonzero(limits >= 0).tolist()):
+        if number % LIMITS_AT_A_TIME == 0:
             workers.check()
-        others = (arity for y, arity in enumerate(arities) if y != x)
-        most = most_parents(score, alone(dataset, variable), problem.floors[x], others, problem.slack)
-        limits[x] = min(limits[x], most)
+        variable = int(order[x])
+        own = cells_with(dataset, variable, required) if required else alone(dataset, variable)
+        others = arities[problem.allowed[:, x]].tolist()
+        limits[x] = min(limits[x], most_parents(score, own, problem.floors[x], others, problem.slack))
     return replace(problem, limits=limits)
 
 

@@ -1,6 +1,5 @@
 """The families with one parent, before all others: a network and a bound follow from them if counting is stopped."""
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -21,25 +20,28 @@ MOST_PARENTS = 16  # of a child: the cheapest are enough until all families are 
 SHARE = 1 / 8  # of the shelf's memory that they may take
 
 
-def with_single_parents(problem: CountingProblem, workers: Workers, shelf: Shelf) -> Enumeration:
+def with_single_parents(
+    problem: CountingProblem, workers: Workers, shelf: Shelf, begun: Enumeration | None = None
+) -> Enumeration:
     """An enumeration at its beginning that holds the empty set of each child and its cheapest single parents.
 
-    The problem's slack makes no difference: these are for a network and a bound, and those that are within the slack
-    are found with all others. If the workers are stopped, it says so and holds those of some children. Time: about a
-    nanosecond per row and pair of variables.
+    Of children that the problem does not have it keeps what `begun` holds. The problem's slack makes no difference:
+    these are for a network and a bound, and those that are within the slack are found with all others. If the workers
+    are stopped, it says so and holds those of some children. Time: about a nanosecond per row and pair of variables.
     """
     table = problem.table
     n = problem.limits.size
     most = max(1, min(MOST_PARENTS, int(shelf.memory * SHARE) // (8 * n * (words(n) + 1))))
-    start = start_enumeration(n)
+    start = begun or start_enumeration(n)
     parents, costs = list(start.parents), list(start.costs)
-    shared = table.states, table.weights, table.arities, table.mlogm
-    tasks = ((x, int(problem.limits[x]), *shared, problem.parameter) for x in range(n))
-    costs_of: Callable[..., NDArray[np.float64]] = _single_costs
-    if problem.form is not None:
-        costs_of, tasks = _costs_by_cells, ((x, int(problem.limits[x]), *shared, problem.form) for x in range(n))
+    children = np.flatnonzero(problem.limits >= 0).tolist()
+    by_cells = problem.form is not None
+    shared = table, (problem.form if by_cells else problem.parameter)
+    costs_of = _costs_by_cells if by_cells else _single_costs
+    tasks = ((x, problem.allowed[:, x] & (problem.limits[x] > 0), *shared) for x in children)
     try:
-        for x, own in enumerate(workers.stream(costs_of, tasks, 4 * workers.threads, lambda own: None)):
+        found = workers.stream(costs_of, tasks, 4 * workers.threads, lambda own: None)
+        for x, own in zip(children, found, strict=True):
             parents[x], costs[x] = map(shelf.put, _cheapest(x, own, most))
     except Stopped as stop:
         return replace(start, parents=tuple(parents), costs=tuple(costs), stopped=stop.reason)
@@ -70,48 +72,60 @@ def _spread(counts, mlogm):
 
 
 @njit
-def _single_costs(x, limit, states, weights, arities, mlogm, parameter):
+def _single_costs(x, allowed, table, parameter):
     """The cost of child X with each single parent, float64 (n,), and at X that of the empty set; infinity where the
-    penalty alone is as much as that, or no parent is allowed."""
+    penalty alone is as much as that, or a parent is not allowed."""
+    states, weights, arities, mlogm = table.states, table.weights, table.arities, table.mlogm
     n, d = states.shape
     costs = np.full(n, np.inf)
-    alone = np.zeros(arities[x], np.int64)
+    together, alone = np.zeros(table.bases, np.int64), np.zeros(table.bases * arities[x], np.int64)
     for i in range(d):
-        alone[states[x, i]] += weights[i]
+        together[table.base[i]] += weights[i]
+        alone[u64(table.base[i]) * u64(arities[x]) + u64(states[x, i])] += weights[i]
     penalty = family_penalty(parameter, arities[x], 1.0)
-    costs[x] = mlogm[mlogm.size - 1] - _spread(alone, mlogm) + penalty
+    costs[x] = _spread(together, mlogm) - _spread(alone, mlogm) + penalty
     for y in range(n):
         own = grown(penalty, arities[y])
-        if y == x or limit == 0 or own >= costs[x]:
+        if not allowed[y] or own >= costs[x]:
             continue
-        parent, both = np.zeros(arities[y], np.int64), np.zeros(arities[y] * arities[x], np.int64)
-        for i in range(d):
-            parent[states[y, i]] += weights[i]
-            both[u64(states[y, i]) * u64(arities[x]) + u64(states[x, i])] += weights[i]
+        parent, both = _counts(x, y, table)
         costs[y] = _spread(parent, mlogm) - _spread(both, mlogm) + own
     return costs
 
 
+@inner
+def _counts(x, y, table):
+    """The records by base and state of Y, and by these and state of X."""
+    states, base, weights = table.states, table.base, table.weights
+    own, arity = u64(table.arities[y]), u64(table.arities[x])
+    parent = np.zeros(table.bases * table.arities[y], np.int64)
+    both = np.zeros(parent.size * table.arities[x], np.int64)
+    for i in range(weights.size):
+        at = u64(base[i]) * own + u64(states[y, i])
+        parent[at] += weights[i]
+        both[at * arity + u64(states[x, i])] += weights[i]
+    return parent, both
+
+
 @njit
-def _costs_by_cells(x, limit, states, weights, arities, mlogm, form):
-    """The same by a formula; infinity where no parent is allowed."""
-    n, d = states.shape
+def _costs_by_cells(x, allowed, table, form):
+    """The same by a formula; infinity where a parent is not allowed."""
+    n = table.states.shape[0]
     costs = np.full(n, np.inf)
-    parents, families = new_tally(mlogm.size), new_tally(mlogm.size)
+    parents, families = new_tally(table.mlogm.size), new_tally(table.mlogm.size)
     for y in range(n):
-        if y != x and limit == 0:
+        if y != x and not allowed[y]:
             continue
-        own = 1 if y == x else arities[y]  # at X the empty set: one state
-        parent, both = np.zeros(own, np.int64), np.zeros(own * arities[x], np.int64)
-        for i in range(d):
-            at = u64(0) if y == x else u64(states[y, i])
-            parent[at] += weights[i]
-            both[at * u64(arities[x]) + u64(states[x, i])] += weights[i]
+        parent, both = _counts(x, y, table)
+        states = float(table.arities[y])
+        if y == x:  # the empty set: each base is one state
+            parent, states = parent.reshape(table.bases, -1).sum(axis=1), 1.0
+            both = both[both > 0]
         clear(parents)
         clear(families)
         for m in parent:
             tally_cell(m, parents)
         for m in both:
             tally_cell(m, families)
-        costs[y] = cost_of_tallies(parents, families, float(own), x, form)
+        costs[y] = cost_of_tallies(parents, families, states, x, form)
     return costs

@@ -12,7 +12,7 @@ from extbnsl.files.shelf import Column
 from extbnsl.kernels.varsets import words
 from extbnsl.parents.exhaustive.lattice import Counts
 
-COUNTERS = ("complete_to", "singles", "varsets", "families", "paired", "parts")  # of an enumeration, and
+COUNTERS = ("complete_to", "singles", "varsets", "families", "paired", "parts", "group")  # of an enumeration, and
 CHILDREN = ("children", "candidates", "variables", "pairs", "alive")  # its arrays where it goes on child by child
 
 
@@ -139,7 +139,8 @@ class Enumeration:
     children: where the search child by child does, those to be judged at the next size; ahead: those that have been,
     as they will be at the size after; paired: whether the pairs of `children` are known for that size; parts: how many
     tasks of the first of `children` are over, and `pairs` (m, m) uint8 those of its variables that they found alive.
-    Neither level nor children at the start and at the end.
+    Neither level nor children at the start and at the end. group: children that must have the same parents are judged
+    together, group by group; this is the one that all of this is about.
     """
 
     parents: FamilyLists
@@ -156,6 +157,7 @@ class Enumeration:
     paired: bool = False
     parts: int = 0
     pairs: NDArray[np.uint8] | None = None
+    group: int = 0
 
     def check(self) -> None:
         """Raise AssertionError if this cannot be; O(what it holds)."""
@@ -184,7 +186,7 @@ class Enumeration:
     @property
     def version(self) -> int:
         """What tells the children of a size apart as the search goes on."""
-        return ((len(self.children) + 1) << 16) + (self.paired << 15) + self.parts
+        return (self.group << 40) + ((len(self.children) + 1) << 16) + (self.paired << 15) + self.parts
 
     def arrays(self) -> dict[str, NDArray]:
         """Everything but the families and the counters, to be stored, by names that begin with a size."""
@@ -228,7 +230,8 @@ def stored_enumeration(
     document: Mapping[str, Any], parents: FamilyLists, costs: FamilyLists, arrays: Mapping[str, Filled]
 ) -> Enumeration:
     """The enumeration of which these are the document, the families and the arrays."""
-    found = Enumeration(parents, costs, **{name: document[name] for name in COUNTERS})
+    counters = {"group": 0} | {name: document[name] for name in COUNTERS if name in document}
+    found = Enumeration(parents, costs, **counters)
     size = found.complete_to + 1
     if f"{size:02}-children" in arrays:
         children, pairs = _children({name: arrays[f"{size:02}-{name}"].known for name in CHILDREN})

@@ -122,7 +122,7 @@ def _family_files(enumeration: Enumeration) -> list[_File]:
 
 def _array_files(enumeration: Enumeration) -> list[_File]:
     """The files of the arrays: each has some rows of one, in their order."""
-    version = 0 if enumeration.level is not None else enumeration.version
+    version = enumeration.group if enumeration.level is not None else enumeration.version
     return [
         _File(names.counting(key, version, number, part.shape[0]), part.nbytes, functools.partial(dict, {key: part}))
         for key, array in enumeration.arrays().items()

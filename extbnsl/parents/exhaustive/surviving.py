@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,9 +13,10 @@ from extbnsl.data import Dataset
 from extbnsl.events import Observer
 from extbnsl.files.shelf import Shelf
 from extbnsl.kernels.ranks import binomial_table
-from extbnsl.kernels.varsets import renumber, words
+from extbnsl.kernels.varsets import as_varsets, renumber, words
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.parents.best_score import as_bytes
+from extbnsl.parents.constraints import Constraints, Group, constraints_of, groups_of
 from extbnsl.parents.exhaustive.by_child import enumerate_depth_first
 from extbnsl.parents.exhaustive.by_level import OnProgress, enumerate_families, lowest_level, rules_of
 from extbnsl.parents.exhaustive.cell_lattice import least_cells
@@ -22,7 +24,9 @@ from extbnsl.parents.exhaustive.lattice import collect_parents
 from extbnsl.parents.exhaustive.problem import (
     CountingProblem,
     alone,
+    cells_with,
     counting_problem,
+    for_group,
     varying,
     with_floors,
     with_limits,
@@ -67,27 +71,101 @@ def surviving_families(
     rounding (`with_rounding`) one that costs a little more.
 
     Goes on from `begun`, which is what on_progress got in a call before, of the same slack: what is known after each
-    task. A begun enumeration without a level goes on child by child. on_progress may raise Stopped.
+    task. A begun enumeration without a level goes on child by child. on_progress may raise Stopped. Children that must
+    have the same parents are judged together, group by group.
 
-    A variable that never varies takes no parents and is none, whatever the slack: it tells nothing. (As a parent it may
-    cost nothing either; whoever wants all networks must add it.)
+    A variable that never varies takes no parents but those that it must have and is none, whatever the slack: it tells
+    nothing. (As a parent it may cost nothing either; whoever wants all networks must add it.) By scores of cells that
+    is so of variables of one declared state.
     """
     order = varying(dataset, score_of(claim))
+    constraints = constraints_of(claim, dataset.names)
     if order.size == 0:
         found = Enumeration((), (), complete_to=0, done=True)
-        return _named(dataset, order, found, np.zeros(0), claim, shelf)
-    problem = counting_problem(dataset, order, claim, slack)
+        return _named(dataset, order, found, np.zeros(0), claim, constraints, shelf)
+    counting = _Counting(dataset, claim, order, workers, shelf, observer, on_progress, constraints)
+    problem = counting_problem(dataset, order, claim, slack, constraints)
     found = begun or start_enumeration(order.size)
-    by_level = begun is None or begun.level is not None
+    by_level = begun is None or begun.level is not None or begun.group > 0
     try:
         if not found.singles:
-            found = with_single_parents(problem, workers, shelf)
+            found = counting.begun(problem, found)
         if found.stopped is None:
-            problem = with_limits(with_floors(problem, workers), dataset, order, claim, workers)
-            found = _enumerated(problem, workers, shelf, observer, found, on_progress, by_level)
+            problem = with_floors(problem, workers)
+            found = counting.enumerated(problem, found, by_level)
     except Stopped as stop:
         found = replace(found, stopped=stop.reason)
-    return _named(dataset, order, found, _least(problem, found), claim, shelf)
+    return _named(dataset, order, found, counting.least(problem, found), claim, constraints, shelf)
+
+
+@dataclass(frozen=True)
+class _Counting:
+    """What all groups have in common."""
+
+    dataset: Dataset
+    claim: Claim
+    order: NDArray[np.int64]
+    workers: Workers
+    shelf: Shelf
+    observer: Observer
+    on_progress: OnProgress
+    constraints: Constraints
+
+    @cached_property
+    def groups(self) -> tuple[Group, ...]:
+        """Those that have a child that varies."""
+        own = set(self.order.tolist())
+        return tuple(group for group in groups_of(self.constraints) if own.intersection(group.children))
+
+    def problem_of(self, problem: CountingProblem, group: Group) -> CountingProblem:
+        return for_group(problem, self.dataset, self.order, self.claim, self.constraints, group)
+
+    def begun(self, problem: CountingProblem, found: Enumeration) -> Enumeration:
+        """The beginning, with the cheapest single parents of all children; stopped if the workers are."""
+        for group in self.groups:
+            found = with_single_parents(self.problem_of(problem, group), self.workers, self.shelf, found)
+            if found.stopped is not None:
+                return replace(found, singles=False)
+        return found
+
+    def enumerated(self, problem: CountingProblem, found: Enumeration, by_level: bool) -> Enumeration:
+        """All families that are wanted, or those until the enumeration is stopped."""
+        for number in range(found.group, len(self.groups)):
+            group = self.groups[number]
+            own = self.problem_of(problem, group)
+            own = with_limits(own, self.dataset, self.order, self.claim, self.workers, group.parents)
+            found = self._of_group(own, found, by_level)
+            if not found.done or number + 1 == len(self.groups):
+                break
+            found = replace(found, complete_to=-1, done=False, group=number + 1)
+            by_level = True
+        return found
+
+    def _of_group(self, problem: CountingProblem, found: Enumeration, by_level: bool) -> Enumeration:
+        """All families of a group: by the shared table of joint entropies while the shelf has room, then child by
+        child."""
+        if by_level or problem.form is not None:
+            found = enumerate_families(problem, self.workers, self.shelf, self.observer, found, self.on_progress)
+            if found.done or found.stopped != MEMORY_LIMIT or problem.form is not None:
+                return found
+        found = replace(found, stopped=None)
+        return enumerate_depth_first(problem, found, self.workers, self.shelf, self.observer, self.on_progress)
+
+    def least(self, problem: CountingProblem, found: Enumeration) -> NDArray[np.float64]:
+        """What a family of each child costs at least."""
+        least = np.array([costs[0] if costs.size else math.inf for costs in found.costs])
+        if found.done:
+            return least
+        score, at = score_of(self.claim), {variable: x for x, variable in enumerate(self.order.tolist())}
+        for group in self.groups[found.group + 1 :]:
+            for child in (child for child in group.children if child in at):
+                x = at[child]
+                cells = cells_with(self.dataset, child, group.parents)
+                least[x] = min(least[x], score.least(cells, float(problem.floors[x])))
+        own = self.problem_of(problem, self.groups[found.group])
+        children = own.limits >= 0
+        least[children] = _least(own, found)[children]
+        return least
 
 
 def counting_limits(dataset: Dataset, claim: Claim) -> NDArray[np.int64]:
@@ -95,37 +173,24 @@ def counting_limits(dataset: Dataset, claim: Claim) -> NDArray[np.int64]:
     order = varying(dataset, score_of(claim))
     if order.size == 0:
         return np.zeros(0, np.int64)
+    constraints = constraints_of(claim, dataset.names)
+    problem = counting_problem(dataset, order, claim, 0.0, constraints)
+    limits = np.zeros(order.size, np.int64)
     with Workers(1) as unstoppable:
-        return with_limits(counting_problem(dataset, order, claim), dataset, order, claim, unstoppable).limits
-
-
-def _enumerated(
-    problem: CountingProblem,
-    workers: Workers,
-    shelf: Shelf,
-    observer: Observer,
-    found: Enumeration,
-    on_progress: OnProgress,
-    by_level: bool,
-) -> Enumeration:
-    """All families that are wanted: by the shared table of joint entropies while the shelf has room, then child by
-    child."""
-    if by_level or problem.form is not None:
-        found = enumerate_families(problem, workers, shelf, observer, found, on_progress)
-        if found.done or found.stopped != MEMORY_LIMIT or problem.form is not None:
-            return found
-    return enumerate_depth_first(problem, replace(found, stopped=None), workers, shelf, observer, on_progress)
+        for group in groups_of(constraints):
+            own = for_group(problem, dataset, order, claim, constraints, group)
+            own = with_limits(own, dataset, order, claim, unstoppable, group.parents)
+            limits = np.where(own.limits >= 0, own.limits, limits)
+    return limits
 
 
 def _least(problem: CountingProblem, found: Enumeration) -> NDArray[np.float64]:
-    """Per child the cheapest family found, or what a parent set that was not judged could cost at least.
+    """Per child of a problem the cheapest family found, or what a parent set that was not judged could cost at least.
 
     That is N H(X | all others) and the least penalty of such a set: it has more members than those judged, all of them
     among the parents that the child may still have.
     """
     least = np.array([costs[0] if costs.size else math.inf for costs in found.costs])
-    if found.done:
-        return least
     if problem.form is not None:
         return np.minimum(least, _least_by_cells(problem, found))
     arities = problem.table.arities
@@ -172,23 +237,27 @@ def _named(
     found: Enumeration,
     least: NDArray[np.float64],
     claim: Claim,
+    constraints: Constraints,
     shelf: Shelf,
 ) -> Survivors:
-    """Translate from the positions in `order` to the data set's variables; where nothing was found (constant
-    variables, or an enumeration that ended at once) there is the empty set alone."""
+    """Translate from the positions in `order` to the data set's variables, with the parents that must be; where nothing
+    was found (constant variables, or an enumeration that ended at once) there are these alone."""
     n, score = dataset.variables, score_of(claim)
-    parents: list[NDArray[np.uint64]] = [np.zeros((1, words(n)), dtype=np.uint64)] * n
+    must = as_varsets(constraints.required.T)
+    parents: list[NDArray[np.uint64]] = [must[v : v + 1] for v in range(n)]
     costs: list[NDArray[np.float64]] = [np.zeros(0)] * n
     all_least = np.full(n, math.inf)
     for position, child in enumerate(order.tolist()):
         all_least[child] = least[position]
         if found.costs[position].size:
-            varsets = renumber(found.parents[position], order, n)
+            varsets = renumber(found.parents[position], order, n) | must[child]
             rows = canonical_order(varsets, found.costs[position])
             parents[child] = shelf.put(np.ascontiguousarray(varsets[rows]))
             costs[child] = shelf.put(found.costs[position][rows])
     for v in (v for v in range(n) if costs[v].size == 0):
-        costs[v] = np.array([score.cost(alone(dataset, v))])
+        own = constraints.parents_required(v)
+        costs[v] = np.array([score.cost(cells_with(dataset, v, own) if own else alone(dataset, v))])
         all_least[v] = min(all_least[v], float(costs[v][0]))
-    scores = LocalScores(dataset.names, tuple(parents), tuple(costs), replace(claim, score=score.name, ess=score.ess))
+    named = replace(claim, score=score.name, ess=score.ess)
+    scores = LocalScores(dataset.names, tuple(parents), tuple(costs), named)
     return Survivors(scores, all_least, None if found.done else found.stopped, found.varsets)

@@ -1,0 +1,171 @@
+"""Families under knowledge: what is left of all of them, by every score, against tables of all families."""
+
+import naive
+import numpy as np
+import pytest
+from cases import EVERY_SCORE, claim_by, dataset_of, random_dataset, shelf_of
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from extbnsl.claims import Claim
+from extbnsl.errors import InputError
+from extbnsl.events import ignore
+from extbnsl.knowledge.knowledge import Knowledge, knowledge_from
+from extbnsl.machine.workers import Workers
+from extbnsl.parents.constraints import constraints_of, under_order
+from extbnsl.parents.exhaustive.state import start_enumeration
+from extbnsl.parents.exhaustive.surviving import surviving_families
+
+SETTINGS = settings(deadline=None, max_examples=40, suppress_health_check=list(HealthCheck))
+
+
+def random_knowledge(rng, names, most=None):
+    """Knowledge of each kind or of none, that does not contradict itself."""
+    n = len(names)
+    order = rng.permutation(n).tolist()
+    pairs = [(names[a], names[b]) for i, a in enumerate(order) for b in order[i + 1 :]]  # no cycle among them
+
+    def some(of, share):
+        return tuple(of[i] for i in np.flatnonzero(rng.random(len(of)) < share))
+
+    required = some(pairs, rng.choice([0.0, 0.2, 0.4]))
+    every = [(a, b) for a in names for b in names if a != b]
+    forbidden = tuple(arc for arc in some(every, rng.choice([0.0, 0.2])) if arc not in required)
+    allowed = (*some(every, 0.5), *required) if rng.random() < 0.3 else ()
+    if allowed:
+        forbidden = tuple(arc for arc in forbidden if arc not in required)
+    tiers = ()
+    if rng.random() < 0.3:
+        cut = int(rng.integers(n + 1))
+        tiers = (tuple(names[v] for v in order[:cut]), tuple(names[v] for v in order[cut : cut + 2]))
+    parents_of = {name: [p for p, c in required if c == name] for name in names}
+    roots = tuple(name for name in some(names, 0.15) if not parents_of[name])
+    leaves = tuple(name for name in some(names, 0.15) if all(p != name for p, _ in required))
+    limits = tuple((name, len(parents_of[name]) + int(rng.integers(3))) for name in some(names, 0.2))
+    if most is not None:
+        required = tuple(arc for arc in required if len(parents_of[arc[1]]) <= most)
+    return Knowledge(required, forbidden, allowed, tiers, roots, leaves, limits)
+
+
+def admitted(knowledge, names, max_parents):
+    """Which families there may be, (n, 2^n) bool, arc by arc."""
+    n, limits = len(names), dict(knowledge.max_parents)
+    found = np.zeros((n, 2**n), bool)
+    for child in range(n):
+        must = {p for p, c in knowledge.required if c == names[child]}
+        for varset in (v for v in range(2**n) if not v >> child & 1):
+            own = [names[p] for p in naive.members(varset)]
+            most = min(n if max_parents is None else max_parents, limits.get(names[child], n))
+            found[child, varset] = (
+                must <= set(own)
+                and len(own) <= most
+                and all(knowledge.ruled_out(parent, names[child]) is None for parent in own)
+            )
+    return found
+
+
+@pytest.mark.parametrize("score", EVERY_SCORE)
+@pytest.mark.parametrize("begun", [None, start_enumeration], ids=["by level", "by child"])
+@SETTINGS
+@given(
+    st.integers(0, 2**32),
+    st.integers(1, 6),
+    st.integers(1, 80),
+    st.sampled_from([None, None, 1, 2]),
+    st.sampled_from([0.0, 0.0, 0.5, 30.0]),
+)
+def test_families_under_knowledge(begun, score, seed, n, records, limit, slack):
+    rng = np.random.default_rng(seed)
+    dataset = random_dataset(rng, n, records)
+    knowledge = random_knowledge(rng, dataset.names, limit)
+    claim = claim_by(score, limit, knowledge)
+    begun = begun and begun(0)
+    with Workers(2) as workers:
+        start = None if begun is None else start_at_children(dataset, claim)
+        found = surviving_families(dataset, claim, workers, shelf_of(), ignore, start, slack=slack)
+    assert found.stopped is None
+    found.scores.check()
+    costs = naive.all_local_scores(dataset.codes, dataset.arities, limit, score)
+    costs[~admitted(knowledge, dataset.names, limit)] = np.inf
+    best = naive.best_scores(costs)
+    listed = [
+        dict(zip(p[:, 0].tolist(), c.tolist(), strict=True))
+        for p, c in zip(found.scores.parents, found.scores.costs, strict=True)
+    ]
+    for x in range(n):
+        for varset, cost in listed[x].items():
+            assert cost == pytest.approx(costs[x, varset], rel=1e-9, abs=1e-8)
+            assert cost <= best[x, varset] + slack + 1e-7
+    table = naive.cost_table(n, [list(own.items()) for own in listed])
+    where = (np.arange(2**n) >> np.arange(n)[:, None]) & 1 == 0
+    np.testing.assert_allclose(naive.best_scores(table)[where], best[where], rtol=1e-9, atol=1e-8)
+    np.testing.assert_allclose(found.least, [best[x, 2**n - 1 ^ 1 << x] for x in range(n)], rtol=1e-9, atol=1e-8)
+
+
+def start_at_children(dataset, claim):
+    from extbnsl.parents.exhaustive.problem import varying
+    from extbnsl.scores.known import score_of
+
+    return start_enumeration(varying(dataset, score_of(claim)).size)
+
+
+@pytest.mark.parametrize(
+    ("knowledge", "sentence"),
+    [
+        (Knowledge(required=(("a", "b"), ("b", "c"), ("c", "a"))), "make a cycle: 'b' -> 'c' -> 'a' -> 'b'"),
+        (Knowledge(required=(("a", "a"),)), "no variable is its own parent"),
+        (
+            Knowledge(required=(("a", "b"),), forbidden=(("a", "b"),)),
+            "'a' to 'b' is required, but it is forbidden",
+        ),
+        (Knowledge(required=(("a", "b"),), allowed=(("a", "c"),)), "it is not among the allowed pairs"),
+        (Knowledge(required=(("a", "b"),), tiers=(("b",), ("a",))), "'a' is in a later tier than 'b'"),
+        (Knowledge(required=(("a", "b"),), roots=("b",)), "'b' is a root"),
+        (Knowledge(required=(("a", "b"),), leaves=("a",)), "'a' is a leaf"),
+        (
+            Knowledge(required=(("a", "c"), ("b", "c")), max_parents=(("c", 1),)),
+            "'c' has 2 required parents, but a",
+        ),
+        (Knowledge(tiers=(("a",), ("b", "a"))), "tiers: 'a' is there twice"),
+        (Knowledge(forbidden=(("a", "bb"),)), "forbidden: there is no variable 'bb'; did you mean 'b'"),
+        (Knowledge(max_parents=(("a", -1),)), "max_parents of 'a': -1 is not a whole number of at least 0"),
+        (Knowledge(max_parents=(("x", 1),)), "max_parents: there is no variable 'x'; the data have 'a'"),
+    ],
+)
+def test_what_contradicts_itself_is_refused(knowledge, sentence):
+    with pytest.raises(InputError, match=r"\S") as error:
+        constraints_of(Claim(knowledge=knowledge), ("a", "b", "c"))
+    assert sentence in str(error.value)
+
+
+def test_a_limit_for_all_is_for_required_parents_too():
+    knowledge = Knowledge(required=(("a", "c"), ("b", "c")))
+    with pytest.raises(InputError, match="'c' has 2 required parents, but a limit of 1: raise the limit"):
+        constraints_of(Claim(max_parents=1, knowledge=knowledge), ("a", "b", "c"))
+
+
+def test_knowledge_survives_its_document():
+    for seed in range(50):
+        knowledge = random_knowledge(np.random.default_rng(seed), tuple("abcde"))
+        assert knowledge_from(knowledge.document()) == knowledge
+        assert bool(knowledge) == bool(knowledge.document())
+
+
+def test_an_order_leaves_those_before():
+    constraints = constraints_of(Claim(knowledge=Knowledge(required=(("b", "a"),))), ("a", "b", "c"))
+    assert under_order(constraints, (2, 1, 0)).allowed.sum() == 3
+    with pytest.raises(InputError, match="its required parent"):
+        under_order(constraints, (0, 1, 2))
+
+
+def test_a_variable_that_never_varies_keeps_its_required_parents():
+    codes = np.column_stack([np.arange(12) % 2, np.zeros(12, int), np.arange(12) % 3])
+    dataset = dataset_of(codes, [2, 2, 3])
+    knowledge = Knowledge(required=(("v0", "v1"), ("v1", "v2")))
+    with Workers(1) as workers:
+        found = surviving_families(dataset, Claim(knowledge=knowledge), workers, shelf_of(), ignore)
+    assert found.scores.parents[1].tolist() == [[1]]
+    assert all(row & 2 for row in found.scores.parents[2][:, 0].tolist())
+    costs = naive.all_local_scores(dataset.codes, dataset.arities)
+    assert found.scores.costs[1][0] == pytest.approx(costs[1, 1])
+    assert found.scores.costs[2][0] == pytest.approx(costs[2, [2, 3]].min())
