@@ -27,6 +27,7 @@ def learn(
     score: str = "mdl",
     ess: float | None = None,
     max_parents: int | None = None,
+    knowledge: Any = None,
     memory: int | str | None = None,
     disk: int | str | None = None,
     scratch_dir: str | PathLike[str] | None = None,
@@ -66,6 +67,7 @@ def learn(
     from extbnsl.baselines.methods import BaselineMethods, methods_named
     from extbnsl.baselines.solving import solve_by
     from extbnsl.claims import Claim
+    from extbnsl.formats.expert_knowledge import knowledge_given
     from extbnsl.proof.methods import Methods
     from extbnsl.solver.place import Place
     from extbnsl.solver.solve import solve
@@ -85,7 +87,7 @@ def learn(
         find: Callable[..., Result] = solve_by if isinstance(methods, BaselineMethods) else solve
         return find(
             _problem(data, names, options),
-            Claim(score, plain(max_parents), plain(ess)),
+            Claim(score, plain(max_parents), plain(ess), knowledge_given(knowledge)),
             methods,
             _budgets(memory, threads, time_limit, disk),
             Place(scratch=scratch, compress=plain(compress)),
@@ -97,11 +99,12 @@ def order(
     data: Any,
     order: "Sequence[str]",
     *,
-    method: str = "dfbnb-k3",
+    method: str = "auto",
     bound: str = "auto",
     score: str = "mdl",
     ess: float | None = None,
     max_parents: int | None = None,
+    knowledge: Any = None,
     memory: int | str | None = None,
     threads: int | None = None,
     time_limit: float | str | None = None,
@@ -116,7 +119,8 @@ def order(
 ) -> "Result":
     """The network of least cost among those that keep to an order of the variables; greedy with the method "k3".
 
-    `order`: the names of all variables, parents first. `method`: "dfbnb-k3" (Tian 2000), "suzuki" or "k3", and `bound`:
+    `order`: the names of all variables, parents first. `method`: "dfbnb-k3" (Tian 2000), "suzuki",
+    "k3", "enumeration" or "auto", and `bound`:
     "auto", "own" or "fixed", see `extbnsl.parents.ordered.methods`. The other arguments are as for `learn`; but local
     scores are no data. The status of the result is 'heuristic', and its `order_optimal` is True if no network of this
     order costs less; its `stats` have the `states` that were visited for each variable, and the variables at which K3
@@ -126,6 +130,7 @@ def order(
     from extbnsl.claims import Claim
     from extbnsl.data import Dataset
     from extbnsl.errors import InputError
+    from extbnsl.formats.expert_knowledge import knowledge_given
     from extbnsl.orders.given import places_of, positions
     from extbnsl.parents.ordered.methods import OrderMethods
     from extbnsl.solver.ordered import order_network
@@ -145,7 +150,7 @@ def order(
         return order_network(
             dataset,
             positions(places_of(order), dataset.names, "order", dataset.source),
-            Claim(score, plain(max_parents), plain(ess)),
+            Claim(score, plain(max_parents), plain(ess), knowledge_given(knowledge)),
             OrderMethods(method, bound),
             _budgets(memory, threads, time_limit),
             observer=_observer(progress),
@@ -162,6 +167,7 @@ def approximate(
     score: str = "mdl",
     ess: float | None = None,
     max_parents: int | None = None,
+    knowledge: Any = None,
     memory: int | str | None = None,
     threads: int | None = None,
     names: "list[str] | tuple[str, ...] | None" = None,
@@ -182,6 +188,7 @@ def approximate(
     """
     from extbnsl.arguments import plain
     from extbnsl.claims import Claim
+    from extbnsl.formats.expert_knowledge import knowledge_given
     from extbnsl.machine.budgets import parse_duration
     from extbnsl.solver.approximate import approximate_network
     from extbnsl.solver.methods import ApproximateMethods
@@ -197,7 +204,7 @@ def approximate(
     with _told_in_python():
         return approximate_network(
             _problem(data, names, treated),
-            Claim(score, plain(max_parents), plain(ess)),
+            Claim(score, plain(max_parents), plain(ess), knowledge_given(knowledge)),
             ApproximateMethods(selection, search, plain(seed)),
             replace(_budgets(memory, threads), time_limit=parse_duration(time, "time")),
             observer=_observer(progress),
@@ -213,6 +220,7 @@ def k_best(
     score: str = "mdl",
     ess: float | None = None,
     max_parents: int | None = None,
+    knowledge: Any = None,
     memory: int | str | None = None,
     disk: int | str | None = None,
     scratch_dir: str | PathLike[str] | None = None,
@@ -238,6 +246,7 @@ def k_best(
     """
     from extbnsl.arguments import path_of, plain
     from extbnsl.claims import Claim
+    from extbnsl.formats.expert_knowledge import knowledge_given
     from extbnsl.kbest.scope import Scope
     from extbnsl.solver.k_best import ALL, k_best_networks
     from extbnsl.solver.place import Place
@@ -255,7 +264,7 @@ def k_best(
         return k_best_networks(
             _problem(data, names, treated),
             Scope(plain(10 if k is None and within_factor is None else k), plain(within_factor), plain(classes)),
-            Claim(score, plain(max_parents), plain(ess)),
+            Claim(score, plain(max_parents), plain(ess), knowledge_given(knowledge)),
             replace(ALL, seed=plain(seed)),
             _budgets(memory, threads, time_limit, disk),
             Place(scratch=scratch),
@@ -269,6 +278,7 @@ def best_first(
     score: str = "mdl",
     ess: float | None = None,
     max_parents: int | None = None,
+    knowledge: Any = None,
     memory: int | str | None = None,
     threads: int | None = None,
     time_limit: float | str | None = None,
@@ -290,6 +300,7 @@ def best_first(
     """
     from extbnsl.arguments import plain
     from extbnsl.claims import Claim
+    from extbnsl.formats.expert_knowledge import knowledge_given
     from extbnsl.solver.k_best import ALL, networks_best_first
 
     treated: Options = {
@@ -303,7 +314,7 @@ def best_first(
     with _told_in_python():
         return networks_best_first(
             _problem(data, names, treated),
-            Claim(score, plain(max_parents), plain(ess)),
+            Claim(score, plain(max_parents), plain(ess), knowledge_given(knowledge)),
             replace(ALL, seed=plain(seed)),
             _budgets(memory, threads, time_limit),
             observer=_observer(progress),

@@ -3,8 +3,8 @@
 from collections.abc import Collection, Iterator, Mapping
 
 from extbnsl.campaign.figures import FIGURES, STATES, is_figure
-from extbnsl.campaign.problems import Key, Problem
 from extbnsl.campaign.spec import AXES, Axis, Campaign, Table, Where
+from extbnsl.files.problems import Key, Problem
 
 Names = Mapping[Axis, Collection[str]]
 MOST_TOLD = 200  # characters of names that a sentence lists

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from extbnsl.campaign.problems import Key, Problem
 from extbnsl.campaign.spec import AXES, Axis, Budget, Campaign, DataSet, Method, Options, Variant, Where
 from extbnsl.errors import InputError
 from extbnsl.files.atomic import checksum
+from extbnsl.files.problems import Key, Problem
 from extbnsl.machine.budgets import parse_duration
 
 Check = Callable[[Sequence[str]], str | None]  # the sentence about a command line that cannot be, without the program

@@ -64,8 +64,8 @@ def add(commands: Any) -> None:
 
 def run(given: argparse.Namespace) -> int:
     """Run the campaign; the exit code."""
-    from extbnsl.campaign.problems import CampaignError
     from extbnsl.campaign.reading import read_campaign, schema
+    from extbnsl.files.problems import FileError
 
     if given.schema:
         say(schema())
@@ -76,7 +76,7 @@ def run(given: argparse.Namespace) -> int:
         raise InputError("campaign: --retry is for --resume, and not for --report.")
     try:
         asked = read_campaign(given.file, given.usage_error)
-    except CampaignError as error:
+    except FileError as error:
         for line in error.lines:
             remark(line)
         return error.exit_code

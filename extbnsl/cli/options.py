@@ -12,6 +12,7 @@ from extbnsl.claims import Claim
 from extbnsl.cli.console import fitted
 from extbnsl.cli.reading import absolute
 from extbnsl.errors import InputError
+from extbnsl.knowledge.knowledge import Knowledge
 from extbnsl.machine.budgets import MAXIMUM_THREADS, MINIMUM_MEMORY, Budgets, format_size, parse_duration, parse_size
 from extbnsl.proof.methods import LOWER_BOUNDS, PARENT_GRAPHS, Methods
 from extbnsl.scores.known import CHOICES, DEFAULT_ESS, LARGEST_ESS, NAMES
@@ -81,6 +82,37 @@ def add_claim(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--max-parents", metavar="K", type=whole, help="at most K parents for a variable (default: no limit)"
+    )
+    add_knowledge(parser)
+
+
+def add_knowledge(parser: argparse.ArgumentParser) -> None:
+    """The options that say which networks there are to choose from."""
+    known = parser.add_argument_group("knowledge (names with commas, or much of it: in a file)")
+    known.add_argument(
+        "--knowledge",
+        metavar="FILE",
+        type=Path,
+        help="a YAML or CSV file with any of what follows: required, forbidden, allowed, tiers, roots, leaves, "
+        "max_parents",
+    )
+    for name, text in (
+        ("required", "an arc that the network must have; may be repeated"),
+        ("forbidden", "an arc that it must not have; may be repeated"),
+        ("allowed", "a pair that an arc may join, either way; if there are any, no others; may be repeated"),
+    ):
+        known.add_argument(f"--{name}", metavar="PARENT,CHILD", type=_arc, action="append", help=text)
+    known.add_argument(
+        "--tier",
+        metavar="NAME,...",
+        type=_names,
+        action="append",
+        help="variables of one time; repeated, the earliest first: none has a parent of a later tier",
+    )
+    known.add_argument("--roots", metavar="NAME,...", type=_names, help="variables without parents")
+    known.add_argument("--leaves", metavar="NAME,...", type=_names, help="variables without children")
+    known.add_argument(
+        "--max-parents-of", metavar="NAME=K,...", type=_limits, help="at most K parents for each of these variables"
     )
 
 
@@ -177,7 +209,21 @@ def add_shortcuts(parser: argparse.ArgumentParser) -> None:
 
 def claim_of(given: argparse.Namespace) -> Claim:
     """What was given of the options that decide the answer."""
-    return Claim(given.score, given.max_parents, given.ess)
+    return Claim(given.score, given.max_parents, given.ess, _knowledge(given))
+
+
+def _knowledge(given: argparse.Namespace) -> Knowledge:
+    """What was given of the options of knowledge, and what the file says."""
+    own = Knowledge(
+        *(tuple(getattr(given, name) or ()) for name in ("required", "forbidden", "allowed", "tier")),
+        *(given.roots or (), given.leaves or (), given.max_parents_of or ()),
+    )
+    if given.knowledge is not None:
+        from extbnsl.formats.knowledge_file import read_knowledge
+
+        own = own.joined(read_knowledge(given.knowledge))
+    own.check()
+    return own
 
 
 def methods_of(given: argparse.Namespace) -> Methods:
@@ -301,6 +347,27 @@ def whole(text: str) -> int:
     if not (text.isascii() and text.isdigit()):
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 0")
     return int(text)
+
+
+def _names(text: str) -> tuple[str, ...]:
+    names = tuple(name.strip() for name in text.split(","))
+    if not all(names):
+        raise argparse.ArgumentTypeError(f"{text!r} has an empty name; separate names by single commas")
+    return names
+
+
+def _arc(text: str) -> tuple[str, str]:
+    names = _names(text)
+    if len(names) != 2:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a parent and a child with a comma between them")
+    return names[0], names[1]
+
+
+def _limits(text: str) -> tuple[tuple[str, int], ...]:
+    pairs = [part.rpartition("=") for part in _names(text)]
+    if not all(name and number.isascii() and number.isdigit() for name, _, number in pairs):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a list of names, each with = and a whole number")
+    return tuple((name, int(number)) for name, _, number in pairs)
 
 
 def _records(text: str) -> int:

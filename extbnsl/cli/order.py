@@ -41,7 +41,8 @@ def add(commands: Any) -> None:
         "--method",
         choices=METHODS,
         default=OrderMethods().method,
-        help="Tian's branch and bound, Suzuki's, or the greedy K3 (default: %(default)s)",
+        help="Tian's branch and bound, Suzuki's, the greedy K3, or, for every score and all knowledge, the enumeration "
+        "of all that can win (default: %(default)s: the first that can be, of the first and the last)",
     )
     parser.add_argument(
         "--bound",

@@ -11,6 +11,7 @@ from extbnsl.cli import ranked
 from extbnsl.cli.ranked import HELD
 from extbnsl.errors import RunDirectoryError
 from extbnsl.files.names import RESULT
+from extbnsl.knowledge.knowledge import knowledge_from
 from extbnsl.scores.known import NAMES, score_named
 from extbnsl.scores.score import titled
 
@@ -76,6 +77,8 @@ def _claim_rows(document: Mapping[str, Any], listed: bool, here: bool) -> Iterat
     sizes += [] if parameters is None else [counted(parameters, "parameter")]
     if (most := document["max_parents"]) is not None:
         yield "limit", f"at most {counted(most, 'parent')} for each variable"
+    if document.get("knowledge"):
+        yield "knowledge", str(knowledge_from(document["knowledge"]))
     yield "network", ", ".join(sizes) + ("" if listed else " (--print lists them)")
     for name in document["variables"] if here else ():
         parents = document["parents"][name]

@@ -107,7 +107,7 @@ def constraints_of(claim: Claim, names: Sequence[str]) -> Constraints:
     return found
 
 
-def under_order(constraints: Constraints, order: Sequence[int]) -> Constraints:
+def under_order(constraints: Constraints, order: Sequence[int], names: Sequence[str]) -> Constraints:
     """The constraints with no parents but those before a child in the order; InputError if one that must be comes
     after."""
     place = np.empty(len(order), np.int64)
@@ -117,6 +117,6 @@ def under_order(constraints: Constraints, order: Sequence[int]) -> Constraints:
     if late.size:
         parent, child = late[0].tolist()
         raise InputError(
-            f"The order has variable {child + 1} before variable {parent + 1}, its required parent: change one of them."
+            f"The order has {names[child]!r} before {names[parent]!r}, its required parent: change one of them."
         )
     return Constraints(constraints.allowed & before, constraints.required, constraints.limits)

@@ -15,6 +15,7 @@ from extbnsl.files.atomic import Content, write_atomically, write_failure
 from extbnsl.files.names import OUTPUTS, is_of_k_best
 from extbnsl.formats.bif import bif_text
 from extbnsl.formats.dot import dot_text
+from extbnsl.knowledge.knowledge import NOTHING, Knowledge
 from extbnsl.networks.equivalence import cpdag
 from extbnsl.networks.network import Network
 from extbnsl.networks.parameters import fit
@@ -33,7 +34,7 @@ class Result:
     'interrupted' or 'not_proved'; 'heuristic' where the method came to its end and proves nothing over all networks.
     order: the variables, parents first. order_optimal: True if no network that keeps to it costs less, None if that is
     not known. max_parents: the user's limit, part of the claim; ess: the equivalent sample size of the score, None if
-    it has none. stats: see docs/file-formats.md. local_scores is None
+    it has none; knowledge: which networks are allowed. stats: see docs/file-formats.md. local_scores is None
     where none were computed, dataset if the local scores were given. certificate: what proves the optimality again
     without a search, None if there is none.
     """
@@ -56,6 +57,7 @@ class Result:
     certificate: Certificate | None = None
     order_optimal: bool | None = None
     ess: float | None = None
+    knowledge: Knowledge = NOTHING
 
     def __repr__(self) -> str:
         arcs = counted(len(self.network.arcs()), "arc")
@@ -120,6 +122,7 @@ class Result:
             "sign": SIGN,
             "log_base": LOG_BASE,
             "max_parents": self.max_parents,
+            "knowledge": self.knowledge.document() or None,
             "variables": list(names),
             "parents": self.network.parents_by_name(),
             "order": [names[i] for i in self.order],

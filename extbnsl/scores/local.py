@@ -78,6 +78,10 @@ class LocalScores:
             _check_layout(self.parents[child], self.costs[child], words(n))
             _check_families(self, child)
             assert _in_order(self.parents[child], self.costs[child]), f"{self.names[child]}: out of order"
+        self.check_order()
+
+    def check_order(self) -> None:
+        """Raise InputError if no choice of families is acyclic."""
         _check_acyclic_choice(self)
 
 

@@ -10,8 +10,8 @@ from extbnsl.errors import InputError
 from extbnsl.events import Warned
 from extbnsl.figures import in_full
 from extbnsl.kernels.compiler import cache_warning
-from extbnsl.kernels.varsets import sizes
 from extbnsl.machine.workers import Stopped
+from extbnsl.parents.constraints import constraints_of
 from extbnsl.parents.exhaustive.state import Enumeration
 from extbnsl.parents.exhaustive.surviving import Survivors, surviving_families
 from extbnsl.parents.pruning import prune
@@ -79,24 +79,31 @@ def _counted(dataset: Dataset, claim: Claim, context: Context, commits: Commits)
 
 
 def given_scores(scores: LocalScores, claim: Claim) -> LocalScores:
-    """The local scores without parent sets of more than the claim's parents.
+    """The local scores without the parent sets that the claim does not admit.
 
-    InputError if a child loses all, or if the claim names a score for local scores, which are costs already.
+    InputError if a child loses all, no network is left, or the claim names a score for local scores, which are costs
+    already.
     """
     for name in ("score", "ess"):
         if getattr(claim, name) != getattr(Claim(), name):
             given = getattr(claim, name)
             raise InputError(f"{name}: {given!r} is for data, but local scores are given; leave it out.")
-    max_parents = claim.max_parents
-    if max_parents is None:
+    if claim.max_parents is None and not claim.knowledge:
         return scores
-    keep = [sizes(p) <= max_parents for p in scores.parents]
+    constraints = constraints_of(claim, scores.names)
+    keep = [constraints.admitted(child, own) for child, own in enumerate(scores.parents)]
     for name, kept in zip(scores.names, keep, strict=True):
+        if not kept.any() and claim.knowledge:
+            raise InputError(
+                f"knowledge: {name!r} has no parent set that it admits; change the knowledge or the scores."
+            )
         if not kept.any():
-            raise InputError(f"max_parents: {name} has no parent set of at most {max_parents}; raise the limit.")
-    return LocalScores(
+            raise InputError(f"max_parents: {name} has no parent set of at most {claim.max_parents}; raise the limit.")
+    left = LocalScores(
         scores.names,
         tuple(np.ascontiguousarray(p[k]) for p, k in zip(scores.parents, keep, strict=True)),
         tuple(c[k] for c, k in zip(scores.costs, keep, strict=True)),
-        replace(scores.claim, max_parents=max_parents),
+        replace(scores.claim, max_parents=claim.max_parents, knowledge=claim.knowledge),
     )
+    left.check_order()
+    return left

@@ -83,6 +83,7 @@ def result_of_found(problem: Dataset | LocalScores, found: FoundNetwork, claim: 
         score=claim.score,
         ess=score_of(claim).ess if scores is None else claim.ess,
         max_parents=claim.max_parents,
+        knowledge=claim.knowledge,
         seed=0,
         stats={"parameters": dataset and number_of_parameters(found.network, dataset), "stages": stages.seconds},
         options={},

@@ -15,7 +15,8 @@ from extbnsl.machine.budgets import Budgets
 from extbnsl.machine.workers import StopSignal, Workers, never
 from extbnsl.networks.network import Network
 from extbnsl.parents.ordered.choosing import STAGE, Choice, OrderProblem, choose_parents, order_problem
-from extbnsl.parents.ordered.methods import DFBNB, FIXED, OWN, OrderMethods
+from extbnsl.parents.ordered.enumerated import enumerate_parents
+from extbnsl.parents.ordered.methods import DFBNB, ENUMERATION, FIXED, OWN, OrderMethods
 from extbnsl.proof.stages import Stages
 from extbnsl.results.result import Result
 from extbnsl.solver.found import FoundNetwork, Spent, bounds_of_children, result_of_found
@@ -51,15 +52,19 @@ def order_network(
     with Workers(granted.threads, lambda: stop() or (TIME_LIMIT if deadline.passed() else None)) as workers:
         lower_bound = math.fsum(bounds_of_children(dataset, claim, workers))
         with stages.stage(STAGE, f"{in_full(dataset.variables, 'variable')} under an order") as summary:
-            choices, stopped = choose_parents(problem, workers, granted.memory, observer)
-            summary.append(f"{in_full(sum(choice.states for choice in choices), 'state')} visited")
+            if problem.methods.method == ENUMERATION:
+                choices, stopped = enumerate_parents(problem, claim, workers, granted.memory, observer)
+                summary.append(f"{in_full(sum(choice.states for choice in choices), 'parent set')} kept")
+            else:
+                choices, stopped = choose_parents(problem, workers, granted.memory, observer)
+                summary.append(f"{in_full(sum(choice.states for choice in choices), 'state')} visited")
     result = result_of_found(dataset, _found(problem, choices, lower_bound), claim, stages)
-    exact = methods.exact and all(choice.complete for choice in choices)
+    exact = problem.methods.exact and all(choice.complete for choice in choices)
     return replace(
         result,
         status=stopped or HEURISTIC,
         stats={**result.stats, **_told(problem, choices), **spent.so_far()},
-        options=claim.document() | methods.document() | granted.document(),
+        options=claim.document() | problem.methods.document() | granted.document(),
         order_optimal=True if exact else None,
     )
 

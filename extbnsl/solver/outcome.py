@@ -80,6 +80,7 @@ def result_of(
         order=order,
         score=survivors.scores.score,
         ess=survivors.scores.claim.ess,
+        knowledge=survivors.scores.claim.knowledge,
         max_parents=survivors.scores.max_parents,
         seed=context.methods.seed,
         stats=stats() | {"parameters": dataset and number_of_parameters(network, dataset)},

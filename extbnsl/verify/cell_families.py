@@ -21,10 +21,11 @@ from numpy.typing import NDArray
 
 from extbnsl.claims import INTERRUPTED
 from extbnsl.data import Dataset
-from extbnsl.kernels.varsets import words
+from extbnsl.kernels.varsets import pack, words
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.verify import cell_search
 from extbnsl.verify.cell_search import CellChild, new_cell_frames, search_cells
+from extbnsl.verify.demands import Demands
 from extbnsl.verify.families import (
     FLOAT_ERROR,
     MOST_FAMILIES,
@@ -48,12 +49,12 @@ WIDEST = 690.0  # logarithm of the most joint states that a float holds
 
 
 def families_by_cells(
-    dataset: Dataset, score: str, ess: float | None, max_parents: int | None, workers: Workers
+    dataset: Dataset, score: str, ess: float | None, demands: Demands, workers: Workers
 ) -> FamilySource:
     """What counts in the data by one of KINDS; `below` raises Stopped when the workers halt, and TooMuch at
     MOST_FAMILIES. Time per parent set: some nanoseconds per distinct row, and some ten per joint state."""
     rows, weights = np.unique(dataset.codes, axis=0, return_counts=True)
-    problem = _Counted(dataset, score, ess, max_parents, rows.T.astype(np.int64), weights.astype(np.int64))
+    problem = _Counted(dataset, score, ess, demands, rows.T.astype(np.int64), weights.astype(np.int64))
     return FamilySource(
         lambda child, threshold, taken: _search(problem, child, threshold, taken, workers), problem.rounding
     )
@@ -61,12 +62,12 @@ def families_by_cells(
 
 @dataclass(frozen=True)
 class _Counted:
-    """The data as distinct rows, codes (n, d) with weights (d,), and by which score within which limit."""
+    """The data as distinct rows, codes (n, d) with weights (d,), and by which score, and what is demanded."""
 
     dataset: Dataset
     score: str
     ess: float | None
-    max_parents: int | None
+    demands: Demands
     codes: NDArray[np.int64]
     weights: NDArray[np.int64]
 
@@ -96,12 +97,17 @@ class _Counted:
 def _search(problem: _Counted, child: int, threshold: int, taken: Taken, workers: Workers) -> RecountedFamilies:
     """All families of one child that matter, with c' below the threshold."""
     n = problem.dataset.variables
-    width, alone = words(n), problem.cost(child, ())
-    parts = [RecountedFamilies(np.zeros((1, width), np.uint64), np.array([alone]))]
-    own = _child(problem, child, threshold, taken, alone)
+    base = tuple(sorted(problem.demands.must[child]))
+    width, alone, first = words(n), problem.cost(child, base), pack(base, n)
+    parts = [RecountedFamilies(first[None, :], np.array([alone]))]
+    own = _child(problem, child, threshold, taken, base, alone)
     if own.candidates.size == 0 or own.depth == 0:
         return parts[0]
-    frames = new_cell_frames(own, alone, width)
+    groups = np.zeros(problem.weights.size, np.int64)
+    if base:
+        groups = np.unique(problem.codes[list(base)], axis=1, return_inverse=True)[1].reshape(-1).astype(np.int64)
+    states = float(math.prod(problem.dataset.arities[list(base)].tolist()))
+    frames = new_cell_frames(own, alone, first, groups, states, ~(taken.clusters & first).any(axis=1))
     varsets, costs = np.empty((ROOM, width), np.uint64), np.empty(ROOM)
     top, written = 0, 0
     while top >= 0:
@@ -116,15 +122,17 @@ def _search(problem: _Counted, child: int, threshold: int, taken: Taken, workers
     return RecountedFamilies(*map(np.concatenate, zip(*parts, strict=True)))
 
 
-def _child(problem: _Counted, child: int, threshold: int, taken: Taken, alone: float) -> CellChild:
+def _child(
+    problem: _Counted, child: int, threshold: int, taken: Taken, base: tuple[int, ...], alone: float
+) -> CellChild:
     """What the kernels read, the candidates with the cheapest single families first."""
     dataset, arities = problem.dataset, problem.dataset.arities
     records, arity = dataset.records, int(arities[child])
-    candidates = np.flatnonzero(arities > 1)
-    candidates = candidates[candidates != child]
-    singles = [problem.cost(child, (y,)) for y in candidates.tolist()]
+    possible = problem.demands.may[child] - problem.demands.must[child]
+    candidates = np.array([y for y in np.flatnonzero(arities > 1).tolist() if y in possible], np.int64)
+    singles = [problem.cost(child, (*base, y)) for y in candidates.tolist()]
     candidates = candidates[np.argsort(singles, kind="stable")]
-    most = candidates.size if problem.max_parents is None else min(problem.max_parents, candidates.size)
+    most = min(problem.demands.most[child] - len(base), candidates.size)
     counts = np.arange(records + 1, dtype=np.float64)
     inside = taken.clusters[:, candidates // 64] >> (candidates % 64).astype(np.uint64) & np.uint64(1)
     return CellChild(

@@ -62,17 +62,26 @@ class CellFrames(NamedTuple):
     rest: NDArray[np.int64]
 
 
-def new_cell_frames(child: CellChild, alone: float, width: int) -> CellFrames:
-    """A stack with room for all nodes, the empty parent set on it, which costs so much."""
-    depth, d = child.depth + 1, child.weights.size
+def new_cell_frames(
+    child: CellChild,
+    alone: float,
+    base: NDArray[np.uint64],
+    groups: NDArray[np.int64],
+    states: float,
+    apart: NDArray[np.bool_],
+) -> CellFrames:
+    """A stack with room for all nodes, and the first parent set on it, which costs so much: `base` (words,), which is
+    part of all, has so many joint states and divides the rows into groups (d,). apart (k,): the clusters disjoint from
+    it."""
+    depth = child.depth + 1
     return CellFrames(
-        cells=np.zeros((depth, d), np.int64),
-        count=np.ones(depth, np.int64),
-        product=np.ones(depth),
+        cells=np.tile(groups, (depth, 1)),
+        count=np.full(depth, int(groups.max(initial=0)) + 1),
+        product=np.full(depth, states),
         next=np.zeros(depth, np.int64),
-        varset=np.zeros((depth, width), np.uint64),
+        varset=np.tile(base, (depth, 1)),
         cheapest=np.full(depth, alone + child.margin),
-        rest=np.ones((depth, child.multipliers.size), np.int64),
+        rest=np.tile(apart.astype(np.int64), (depth, 1)),
     )
 
 

@@ -79,20 +79,29 @@ class Space(NamedTuple):
     alive: NDArray[np.int64]
 
 
-def new_frames(child: Child, own: float, width: int) -> Frames:
-    """A stack with room for all nodes, and the empty parent set on it, not yet opened."""
+def new_frames(
+    child: Child, own: float, base: NDArray[np.uint64], groups: NDArray[np.int64], apart: NDArray[np.int64]
+) -> Frames:
+    """A stack with room for all nodes, and the first parent set on it, not yet opened.
+
+    It is `base` (words,), which is part of all, and divides the rows into groups (d,). own: N H(child | base); apart:
+    the clusters disjoint from it.
+    """
     depth, d, m, k = child.depth, child.weights.size, child.candidates.size, child.multipliers.size
+    ends = np.cumsum(np.bincount(groups))
+    ends = np.append(ends, np.full(d - ends.size, d)).astype(np.uint32)
+    disjoint = np.append(apart, np.zeros(k - apart.size, np.int64))
     return Frames(
-        rows=np.tile(np.arange(d, dtype=np.uint32), (depth, 1)),
-        ends=np.full((depth, d), d, np.uint32),
-        cells=np.ones(depth, np.int64),
+        rows=np.tile(np.argsort(groups, kind="stable").astype(np.uint32), (depth, 1)),
+        ends=np.tile(ends, (depth, 1)),
+        cells=np.full(depth, int(groups.max(initial=0)) + 1),
         last=np.full(depth, m),
-        varset=np.zeros((depth, width), np.uint64),
+        varset=np.tile(base, (depth, 1)),
         states=np.ones(depth),
         own=np.full(depth, own),
         cheapest=np.full(depth, own + child.price + child.margin),
-        disjoint=np.tile(np.arange(k), (depth, 1)),
-        disjoints=np.full(depth, k),
+        disjoint=np.tile(disjoint, (depth, 1)),
+        disjoints=np.full(depth, apart.size),
         candidates=np.tile(np.arange(m), (depth, 1)),
         left=np.full(depth, m),
         next=np.full(depth, -1),

@@ -5,6 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from extbnsl.errors import InputError
+from extbnsl.files.shapes import misfit
+from extbnsl.formats.knowledge_json import SHAPE
+from extbnsl.knowledge.knowledge import NOTHING, Knowledge, knowledge_from
 from extbnsl.verify.values import is_names, is_number, is_object, is_whole, is_word
 
 FORMAT_VERSION = 2  # of result.json; 1 had multipliers that were not whole units
@@ -25,6 +28,7 @@ class ClaimedResult:
     order: tuple[str, ...]
     max_parents: int | None
     ess: float | None
+    knowledge: Knowledge
     digest: str | None
 
 
@@ -58,6 +62,7 @@ def read_claims(document: Any) -> ClaimedResult:
         order=tuple(variables[i] if is_whole(i) and 0 <= i < len(variables) else str(i) for i in order),
         max_parents=value_of(document, "max_parents", _is_limit, "a whole number or null"),
         ess=None if document.get("ess") is None else float(value_of(document, "ess", _is_size, "a number above 0")),
+        knowledge=_knowledge(document.get("knowledge")),
         digest=value_of(provenance, "data_digest", lambda v: v is None or is_word(v), "a digest or null"),
     )
 
@@ -74,6 +79,17 @@ def value_of(document: Mapping[str, Any], key: str, fits: Callable[[Any], bool],
 def _is_limit(value: Any) -> bool:
     """Whether a JSON value is a parent limit."""
     return value is None or (is_whole(value) and value >= 0)
+
+
+def _knowledge(value: Any) -> Knowledge:
+    """The knowledge that a JSON value says, none for null; InputError if it is no knowledge, or contradicts itself."""
+    if value is None:
+        return NOTHING
+    if (place := misfit(value, SHAPE)) is not None:
+        raise InputError(f"The 'knowledge' of the result is none at {place}: give the result.json of a run.")
+    knowledge = knowledge_from(value)
+    knowledge.check()
+    return knowledge
 
 
 def _is_size(value: Any) -> bool:

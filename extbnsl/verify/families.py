@@ -38,10 +38,11 @@ from numpy.typing import NDArray
 
 from extbnsl.claims import INTERRUPTED
 from extbnsl.data import Dataset
-from extbnsl.kernels.varsets import sizes, words
+from extbnsl.kernels.varsets import pack
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.scores.local import LocalScores
-from extbnsl.verify.child_search import Child, counter_of, new_frames, new_space, search
+from extbnsl.verify.child_search import Child, Frames, counter_of, new_frames, new_space, search
+from extbnsl.verify.demands import Demands
 from extbnsl.verify.units import UNITS_PER_NAT, TooMuch
 
 ROOM = 4096  # families that a search hands over at a time
@@ -80,13 +81,14 @@ class FamilySource:
     rounding: Callable[[int], float]
 
 
-def families_of_scores(scores: LocalScores, max_parents: int | None) -> FamilySource:
-    """What asks local scores: all families that they list within the limit, whatever the threshold. Costs are exact."""
-    most = scores.variables if max_parents is None else max_parents
+def families_of_scores(scores: LocalScores, demands: Demands) -> FamilySource:
+    """What asks local scores: all families that they list as demanded, whatever the threshold. Costs are exact."""
 
     def listed(child: int, threshold: int, taken: Taken) -> RecountedFamilies:
-        small = sizes(scores.parents[child]) <= most
-        return RecountedFamilies(scores.parents[child][small], scores.costs[child][small])
+        bits = np.ascontiguousarray(scores.parents[child], "<u8").view(np.uint8)
+        rows = np.unpackbits(bits, axis=1, count=scores.variables, bitorder="little").astype(np.bool_)
+        own = demands.admitted(child, rows)
+        return RecountedFamilies(scores.parents[child][own], scores.costs[child][own])
 
     def rounding(child: int) -> float:
         return SOLVER_ERROR * abs(float(scores.costs[child].min())) + 2.0 / UNITS_PER_NAT
@@ -94,7 +96,7 @@ def families_of_scores(scores: LocalScores, max_parents: int | None) -> FamilySo
     return FamilySource(listed, rounding)
 
 
-def families_of_data(dataset: Dataset, parameter: float, max_parents: int | None, workers: Workers) -> FamilySource:
+def families_of_data(dataset: Dataset, parameter: float, demands: Demands, workers: Workers) -> FamilySource:
     """What counts in the data: families below a threshold, all that matter under the argument of this module.
 
     parameter: what a free parameter costs, in nats. `below` raises Stopped when the workers halt, and TooMuch at
@@ -105,7 +107,7 @@ def families_of_data(dataset: Dataset, parameter: float, max_parents: int | None
     codes = np.array([np.unique(column, return_inverse=True)[1].reshape(-1) for column in rows.T], np.int64)
     counts = np.arange(dataset.records + 1, dtype=np.float64)
     mlogm = counts * np.log(np.maximum(counts, 1.0))
-    problem = _Data(dataset.names, codes, weights.astype(np.int64), dataset.arities, mlogm, parameter, max_parents)
+    problem = _Data(dataset.names, codes, weights.astype(np.int64), dataset.arities, mlogm, parameter, demands)
     return FamilySource(
         lambda child, threshold, taken: _search_child(problem, child, threshold, taken, workers), problem.rounding
     )
@@ -122,11 +124,16 @@ class _Data:
     arities: NDArray[np.int64]
     mlogm: NDArray[np.float64]
     parameter: float
-    max_parents: int | None
+    demands: Demands
+
+    def base(self, child: int) -> NDArray[np.int64]:
+        """The parents that the child must have, ascending."""
+        return np.array(sorted(self.demands.must[child]), np.int64)
 
     def price(self, child: int) -> float:
-        """The penalty of each joint state of the child's parents, in nats."""
-        return self.parameter * (int(self.arities[child]) - 1)
+        """The penalty of each joint state of the child's other parents, in nats."""
+        states = math.prod(self.arities[self.base(child)].tolist())
+        return self.parameter * (int(self.arities[child]) - 1) * states
 
     def misfit(self, child: int, parents: NDArray[np.int64]) -> float:
         """N H(child | parents) in nats. O(rows log(rows) parents)."""
@@ -155,42 +162,54 @@ class _Data:
         """What costs of this count and of the solver's may be apart, and its sums off, in nats."""
         return 2.0 * self.error(child) + SOLVER_ERROR * self.scale(child) + 2.0 / UNITS_PER_NAT
 
-    def _weights(self, columns: NDArray[np.int64]) -> NDArray[np.int64]:
-        """How many records have each of the joint states of some columns that occur."""
+    def groups(self, columns: NDArray[np.int64]) -> NDArray[np.int64]:
+        """A number for each row, which rows share that agree in some columns."""
         groups = np.zeros(self.weights.size, np.int64)
         for y in columns:
             _, groups = np.unique(groups * self.arities[y] + self.codes[y], return_inverse=True)
-        return np.bincount(groups, self.weights).astype(np.int64)
+        return groups.reshape(-1)
+
+    def _weights(self, columns: NDArray[np.int64]) -> NDArray[np.int64]:
+        """How many records have each of the joint states of some columns that occur."""
+        return np.bincount(self.groups(columns), self.weights).astype(np.int64)
 
 
 def _search_child(data: _Data, child: int, threshold: int, taken: Taken, workers: Workers) -> RecountedFamilies:
     """All families of one child that matter, with c' below the threshold."""
     n = data.arities.size
-    varying = np.flatnonzero(data.codes.max(axis=1))
-    candidates = varying[varying != child]
-    own, price, margin = data.misfit(child, candidates[:0]), data.price(child), data.margin(child)
-    floor = max(0.0, data.misfit(child, candidates) - margin)
-    none = RecountedFamilies(np.zeros((1, words(n)), np.uint64), np.array([own + price]))
-    if own == 0.0:  # the child never varies: more parents only cost more
+    varying, base = np.flatnonzero(data.codes.max(axis=1)), data.base(child)
+    others = varying[varying != child]
+    candidates = np.array([y for y in others.tolist() if y in data.demands.may[child] - data.demands.must[child]], int)
+    own, price, margin = data.misfit(child, base), data.price(child), data.margin(child)
+    floor = max(0.0, data.misfit(child, others) - margin)
+    none = RecountedFamilies(pack(base.tolist(), n)[None, :], np.array([own + price]))
+    if own == 0.0:  # nothing is left to explain: more parents only cost more
         return none
     beaten = own + price + margin
     candidates = candidates[floor + price * data.arities[candidates] < beaten]  # 1b; this also bounds the space
-    depth = _depth(data, candidates, floor, price, beaten)
+    most = min(data.demands.most[child] - base.size, candidates.size)
+    depth = _depth(data, candidates, floor, price, beaten, most)
     if depth == 0:
         return none
     # the cheapest first: the sets with them are many, and are held against their cost (1b)
-    alone = [data.misfit(child, candidates[i : i + 1]) + price * data.arities[y] for i, y in enumerate(candidates)]
+    alone = [data.misfit(child, np.append(base, y)) + price * data.arities[y] for y in candidates]
     goal = (floor, margin, price, threshold, depth)
     problem = _child(data, child, candidates[np.argsort(alone)], taken, goal)
-    return _all_families(problem, own, none, data.names[child], workers)
+    frames = new_frames(problem, own, none.varsets[0], data.groups(base), _apart(taken, none.varsets[0]))
+    return _all_families(problem, frames, none, data.names[child], workers)
+
+
+def _apart(taken: Taken, varset: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """The clusters that have nothing in common with a varset."""
+    return np.flatnonzero(~(taken.clusters & varset).any(axis=1))
 
 
 def _all_families(
-    problem: Child, own: float, none: RecountedFamilies, name: str, workers: Workers
+    problem: Child, frames: Frames, none: RecountedFamilies, name: str, workers: Workers
 ) -> RecountedFamilies:
-    """What the search hands over, and the family without parents, of which the child's misfit is `own`."""
+    """What the search hands over, from the root in the frames on, and the family of no parents but those that must be."""
     width = none.varsets.shape[1]
-    frames, space = new_frames(problem, own, width), new_space(problem)
+    space = new_space(problem)
     room = ROOM + problem.candidates.size
     varsets, costs = np.empty((room, width), np.uint64), np.empty(room)
     parts = [none]
@@ -207,10 +226,9 @@ def _all_families(
     return RecountedFamilies(*map(np.concatenate, zip(*parts, strict=True)))
 
 
-def _depth(data: _Data, candidates: NDArray[np.int64], floor: float, price: float, beaten: float) -> int:
-    """How many parents a set has at most that the empty one does not beat."""
+def _depth(data: _Data, candidates: NDArray[np.int64], floor: float, price: float, beaten: float, most: int) -> int:
+    """How many parents, at most so many, a set has at most that the empty one does not beat."""
     states, depth = 1.0, 0
-    most = candidates.size if data.max_parents is None else min(data.max_parents, candidates.size)
     for arity in np.sort(data.arities[candidates])[:most].tolist():
         states *= arity
         if floor + price * states >= beaten:

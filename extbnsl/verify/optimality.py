@@ -12,6 +12,7 @@ from extbnsl.networks.network import Network
 from extbnsl.scores.local import LocalScores
 from extbnsl.verify.cell_families import families_by_cells
 from extbnsl.verify.certificate import CLUSTERS, CertifiedComponent, read_certificate
+from extbnsl.verify.demands import demands_of
 from extbnsl.verify.document import ClaimedResult, read_claims
 from extbnsl.verify.families import FamilySource, families_of_data, families_of_scores
 from extbnsl.verify.recount import check_component
@@ -64,7 +65,7 @@ def verify_optimality(
     if isinstance(problem, Dataset):
         source = _source(problem, claim, workers)
     else:
-        source = families_of_scores(problem, claim.max_parents)
+        source = families_of_scores(problem, demands_of(problem.names, claim.max_parents, claim.knowledge))
     findings = _bound_findings(components, claim, problem, source)
     if findings:
         return Optimality(tuple(findings), claim.max_parents)
@@ -95,10 +96,10 @@ def verify_optimality(
 
 def _source(dataset: Dataset, claim: ClaimedResult, workers: Workers) -> FamilySource:
     """What counts in the data by the score of the claim."""
+    demands = demands_of(dataset.names, claim.max_parents, claim.knowledge)
     if claim.score in PARAMETER_COSTS:
-        parameter = PARAMETER_COSTS[claim.score](dataset.records)
-        return families_of_data(dataset, parameter, claim.max_parents, workers)
-    return families_by_cells(dataset, claim.score, claim.ess, claim.max_parents, workers)
+        return families_of_data(dataset, PARAMETER_COSTS[claim.score](dataset.records), demands, workers)
+    return families_by_cells(dataset, claim.score, claim.ess, demands, workers)
 
 
 def _bound_findings(

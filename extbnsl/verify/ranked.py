@@ -16,6 +16,7 @@ from extbnsl.errors import InputError, VerificationError
 from extbnsl.networks.network import Network
 from extbnsl.scores.local import LocalScores
 from extbnsl.verify.complete import VARIABLES, every_network
+from extbnsl.verify.demands import demands_of
 from extbnsl.verify.document import ClaimedResult, read_claims
 from extbnsl.verify.structures import Family, class_key, is_acyclic, network_key, scored_family
 from extbnsl.verify.summary import Summary, is_probability, read_summary
@@ -120,6 +121,7 @@ class _Listed:
         self.class_numbers: dict[bytes, int] = {}
         self.class_costs = array("d")
         self.seen = self.broken = 0
+        self.demands = demands_of(claim.variables, claim.max_parents, claim.knowledge)
         self._index = {name: i for i, name in enumerate(claim.variables)}
 
     def add(self, network: Any) -> list[str]:
@@ -165,10 +167,9 @@ class _Listed:
             raise _Fault(f"gives {child!r} a parent twice")
         if child in parents:
             raise _Fault(f"has {child!r} among its own parents")
-        most = self.claim.max_parents
-        if most is not None and len(parents) > most:
-            raise _Fault(f"gives {child!r} {len(parents)} parents, but the limit is {most}")
         members = tuple(sorted(self._index[name] for name in parents))
+        if (fault := self.demands.fault(self.claim.variables, self._index[child], members)) is not None:
+            raise _Fault(f"is not as demanded: {fault[0].lower()}{fault[1:].removesuffix('.')}")
         try:
             return scored_family(self.problem, self._index[child], members, self.claim.score, self.claim.ess)
         except VerificationError:
@@ -314,7 +315,7 @@ def _missing_findings(listed: _Listed, summary: Summary) -> Iterator[str]:
     claim, costs = listed.claim, listed.costs
     if not _looks_for_missing(claim, summary):
         return
-    every = every_network(listed.problem, claim.score, claim.ess, claim.max_parents)
+    every = every_network(listed.problem, claim.score, claim.ess, listed.demands)
     found = [(math.fsum([family.cost for family in families]), families) for families in every]
     missing = [
         cost

@@ -12,6 +12,7 @@ from extbnsl.data import Dataset
 from extbnsl.errors import InputError, VerificationError
 from extbnsl.networks.network import Network
 from extbnsl.scores.local import LocalScores
+from extbnsl.verify.demands import demands_of
 from extbnsl.verify.document import ClaimedResult, read_claims
 from extbnsl.verify.rescoring import KNOWN, WITH_ESS, family_costs
 
@@ -93,7 +94,7 @@ def _network(claim: ClaimedResult, names: tuple[str, ...], source: str, findings
 
 
 def _structure_findings(claim: ClaimedResult, network: Network) -> list[str]:
-    """Findings about cycles, the order and the parent limit."""
+    """Findings about cycles, the order, the parent limit and the knowledge."""
     findings = []
     try:
         network.order()
@@ -107,13 +108,9 @@ def _structure_findings(claim: ClaimedResult, network: Network) -> list[str]:
         if late:
             parent, child = (network.names[i] for i in late[0])
             findings.append(f"In the order of the result {parent!r} comes after its child {child!r}.")
-    if claim.max_parents is not None:
-        for name, parents in zip(network.names, network.parents, strict=True):
-            if len(parents) > claim.max_parents:
-                findings.append(
-                    f"The variable {name!r} has {len(parents)} parents, but the limit is {claim.max_parents}."
-                )
-    return findings
+    demands = demands_of(network.names, claim.max_parents, claim.knowledge)
+    faults = (demands.fault(network.names, child, parents) for child, parents in enumerate(network.parents))
+    return [*findings, *filter(None, faults)]
 
 
 def _bound_findings(claim: ClaimedResult, costs: list[float]) -> list[str]:

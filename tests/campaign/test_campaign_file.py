@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from pretended import EXAMPLES
 
-from extbnsl.campaign.problems import CampaignError
 from extbnsl.campaign.reading import read_campaign
-from extbnsl.campaign.yaml_file import MOST_BYTES, parse_yaml
 from extbnsl.cli.parser import usage_error
+from extbnsl.files.problems import FileError
+from extbnsl.files.yaml_file import MOST_BYTES, parse_yaml
 
 GOOD = "title: x\ndata: [a.csv]\n"
 LAUGHS = "a: &a [x, x, x, x, x, x, x, x, x]\n" + "".join(
@@ -254,6 +254,6 @@ def test_the_schema_knows_all_keys(run):
 
 
 def test_an_error_is_one_of_input():
-    with pytest.raises(CampaignError) as caught:
+    with pytest.raises(FileError) as caught:
         parse_yaml(b"a: [", Path("x.yaml"))
     assert caught.value.exit_code == 30

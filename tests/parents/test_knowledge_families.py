@@ -153,9 +153,9 @@ def test_knowledge_survives_its_document():
 
 def test_an_order_leaves_those_before():
     constraints = constraints_of(Claim(knowledge=Knowledge(required=(("b", "a"),))), ("a", "b", "c"))
-    assert under_order(constraints, (2, 1, 0)).allowed.sum() == 3
-    with pytest.raises(InputError, match="its required parent"):
-        under_order(constraints, (0, 1, 2))
+    assert under_order(constraints, (2, 1, 0), "abc").allowed.sum() == 3
+    with pytest.raises(InputError, match="The order has 'a' before 'b', its required parent"):
+        under_order(constraints, (0, 1, 2), "abc")
 
 
 def test_a_variable_that_never_varies_keeps_its_required_parents():

@@ -63,12 +63,15 @@ def surviving_families(
     begun: Enumeration | None = None,
     on_progress: OnProgress = lambda found: None,
     slack: float = 0.0,
+    constraints: Constraints | None = None,
 ) -> Survivors:
     """The families of `dataset` that can be in an optimal network by the claim's score and within its limit.
 
     With a slack, in nats, all that can be in a network that costs at most so much more: the families that cost at most
     so much more than the cheapest of their subsets. One that costs as much more as the slack is among them, and up to
     rounding (`with_rounding`) one that costs a little more.
+
+    constraints: which families are allowed, if they are others than the claim says.
 
     Goes on from `begun`, which is what on_progress got in a call before, of the same slack: what is known after each
     task. A begun enumeration without a level goes on child by child. on_progress may raise Stopped. Children that must
@@ -79,7 +82,7 @@ def surviving_families(
     is so of variables of one declared state.
     """
     order = varying(dataset, score_of(claim))
-    constraints = constraints_of(claim, dataset.names)
+    constraints = constraints or constraints_of(claim, dataset.names)
     if order.size == 0:
         found = Enumeration((), (), complete_to=0, done=True)
         return _named(dataset, order, found, np.zeros(0), claim, constraints, shelf)

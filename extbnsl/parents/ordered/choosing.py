@@ -13,13 +13,14 @@ from extbnsl.errors import BudgetError
 from extbnsl.events import Observer, StageAdvanced
 from extbnsl.machine.budgets import too_little_memory
 from extbnsl.machine.workers import Stopped, Workers
+from extbnsl.parents.constraints import Constraints, constraints_of, under_order
 from extbnsl.parents.exhaustive.problem import alone
 from extbnsl.parents.ordered.branch_and_bound import branch_and_bound
 from extbnsl.parents.ordered.greedy import Greedy, find_greedily
 from extbnsl.parents.ordered.methods import K3, SUZUKI, OrderMethods
 from extbnsl.parents.ordered.suzuki import find_by_suzuki
 from extbnsl.parents.ordered.table import TIE, ChildTable, candidates, child_table, depth_limit
-from extbnsl.scores.known import score_named
+from extbnsl.scores.known import Known, score_of
 from extbnsl.scores.mlogm import mlogm_table
 from extbnsl.scores.score import ParameterScore
 
@@ -30,13 +31,13 @@ SLOT_BYTES = 150  # of hash tables, counts, sorted keys and the like, for each r
 
 @dataclass(frozen=True)
 class OrderProblem:
-    """What all children have in common: the data, the variables in their order, the claim's score and limit, methods,
-    and m ln m for every number of records."""
+    """What all children have in common: the data, the variables in their order, the claim's score, what the order and
+    the claim leave of parents, methods, and m ln m for every number of records."""
 
     dataset: Dataset
     order: tuple[int, ...]
-    score: ParameterScore
-    max_parents: int | None
+    score: Known
+    constraints: Constraints
     methods: OrderMethods
     mlogm: NDArray[np.float64]
 
@@ -64,10 +65,11 @@ class Choice:
 
 
 def order_problem(dataset: Dataset, order: Sequence[int], claim: Claim, methods: OrderMethods) -> OrderProblem:
-    """The problem; InputError if there is no such score."""
-    return OrderProblem(
-        dataset, tuple(order), score_named(claim.score), claim.max_parents, methods, mlogm_table(dataset.records)
-    )
+    """The problem, with the method that "auto" is; InputError if there is no such score, or the order is against the
+    knowledge."""
+    constraints = under_order(constraints_of(claim, dataset.names), order, dataset.names)
+    chosen, score = methods.for_claim(claim), score_of(claim)
+    return OrderProblem(dataset, tuple(order), score, constraints, chosen, mlogm_table(dataset.records))
 
 
 def choose_parents(
@@ -105,15 +107,17 @@ def choose_parents(
 
 def choose(problem: OrderProblem, method: str, place: int, halt: NDArray[np.uint8]) -> Choice:
     """What the method finds for the child at a place of the order, or what is left of it once halt[0] is 1."""
-    child, before = problem.order[place], problem.order[:place]
-    likely = candidates(problem.dataset, child, before, problem.score)
-    limit = depth_limit(problem.dataset, child, likely, problem.score, problem.max_parents)
+    child, score = problem.order[place], problem.score
+    assert isinstance(score, ParameterScore), "other scores are enumerated"
+    before = [v for v in problem.order[:place] if problem.constraints.allowed[v, child]]
+    likely = candidates(problem.dataset, child, before, score)
+    limit = depth_limit(problem.dataset, child, likely, score, int(problem.constraints.limits[child]))
     if limit == 0:
         nothing = _without_parents(problem, place)
         return replace(nothing, states=1, complete=True, trapped=False if problem.methods.exact else None)
-    table = child_table(problem.dataset, child, likely, problem.score, problem.mlogm)
+    table = child_table(problem.dataset, child, likely, score, problem.mlogm)
     greedy = Greedy(*find_greedily(limit, halt, table))
-    found = _after(greedy) if method == K3 else _exact(problem, method, greedy, limit, halt, table)
+    found = _after(greedy) if method == K3 else _exact(problem, child, method, greedy, limit, halt, table)
     parents = tuple(sorted(likely[q] for q in found.parents.tolist()))
     better = found.cost < greedy.cost - TIE
     trapped = None if method == K3 or not (found.complete or better) else better
@@ -137,13 +141,19 @@ def _after(greedy: Greedy) -> Found:
 
 
 def _exact(
-    problem: OrderProblem, method: str, greedy: Greedy, limit: int, halt: NDArray[np.uint8], table: ChildTable
+    problem: OrderProblem,
+    child: int,
+    method: str,
+    greedy: Greedy,
+    limit: int,
+    halt: NDArray[np.uint8],
+    table: ChildTable,
 ) -> Found:
     """What an exact method finds after K3; K3's terms are states of the method that needs it."""
     if not greedy.complete:
         return _after(greedy)
     if method == SUZUKI:
-        most = len(table.arities) if problem.max_parents is None else problem.max_parents
+        most = int(problem.constraints.limits[child])
         return Found(*find_by_suzuki(limit, min(most, len(table.arities)), halt, table))
     tree = np.argsort(np.round(greedy.alone / TIE), kind="stable")  # rounding errors of equal misfits do not count
     found = Found(*branch_and_bound(greedy.cost, greedy.parents, tree, limit, problem.own, halt, table))

@@ -1,12 +1,15 @@
 """How parents are chosen under an order. Light: the command line imports this for the words."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from extbnsl.claims import Claim
 from extbnsl.errors import InputError
 
-DFBNB, SUZUKI, K3 = METHODS = ("dfbnb-k3", "suzuki", "k3")
+DFBNB, SUZUKI, K3, ENUMERATION = SEARCHES = ("dfbnb-k3", "suzuki", "k3", "enumeration")
 AUTO, OWN, FIXED = BOUNDS = ("auto", "own", "fixed")
+METHODS = (AUTO, *SEARCHES)
+PRICED = ("mdl", "aic")  # scores of misfit and a price
 SMALL_SAMPLE = 250  # records up to which the fixed bound may save time (Tian 2000, section 5), and never loses much
 
 
@@ -14,12 +17,13 @@ SMALL_SAMPLE = 250  # records up to which the fixed bound may save time (Tian 20
 class OrderMethods:
     """How parents are chosen under an order; the cost is the same with every method but "k3", which is greedy.
 
-    bound: what "dfbnb-k3" bounds the misfit of a state's descendants by: "own", N H(X | T, W) of each state (Tian 2000,
+    method: "auto" is "dfbnb-k3" where it can be, for scores of misfit and a price for each parameter without required
+    arcs; or else "enumeration": of the families that can win under the order, each variable takes the best. bound: what "dfbnb-k3" bounds the misfit of a state's descendants by: "own", N H(X | T, W) of each state (Tian 2000,
     eq. 12); "fixed", N H(X | all predecessors) (eq. 15); "auto", by the number of records, as
     the paper suggests.
     """
 
-    method: str = DFBNB
+    method: str = AUTO
     bound: str = AUTO
 
     def check(self) -> None:
@@ -27,6 +31,16 @@ class OrderMethods:
         for name, word, known in (("method", self.method, METHODS), ("bound", self.bound, BOUNDS)):
             if word not in known:
                 raise InputError(f"{name}: {word!r} is not known; use one of {', '.join(known)}.")
+
+    def for_claim(self, claim: Claim) -> "OrderMethods":
+        """The same with the method that "auto" is for a claim; InputError if the method cannot be."""
+        simple = claim.score in PRICED and not claim.knowledge.required
+        if self.method == AUTO:
+            return replace(self, method=DFBNB if simple else ENUMERATION)
+        if self.method != ENUMERATION and not simple:
+            why = "has required arcs" if claim.score in PRICED else f"has the score {claim.score!r}"
+            raise InputError(f"method: {self.method!r} cannot be where the claim {why}; use {AUTO} or {ENUMERATION}.")
+        return self
 
     @property
     def exact(self) -> bool:

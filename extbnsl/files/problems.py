@@ -1,4 +1,4 @@
-"""What is wrong with a campaign's file: everything at once, each with its line and key."""
+"""What is wrong with a file of the user's: everything at once, each with its line and key."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,8 +18,8 @@ class Problem:
     line: int | None = None
 
 
-class CampaignError(InputError):
-    """A file of a campaign that cannot be used; `lines` has a line for each problem, in the order of the file."""
+class FileError(InputError):
+    """A file that cannot be used; `lines` has a line for each problem, in the order of the file."""
 
     def __init__(self, lines: Sequence[str]) -> None:
         super().__init__("\n".join(lines))

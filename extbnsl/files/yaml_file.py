@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from extbnsl.campaign.problems import CampaignError, Key, Problem, told
+from extbnsl.files.problems import FileError, Key, Problem, told
 
 MOST_BYTES = 4 << 20
 MOST_VALUES = 200_000  # after aliases have been followed: a few lines can stand for billions
@@ -34,14 +34,14 @@ class Located:
 
 
 def read_yaml(path: Path) -> Located:
-    """The document in a YAML file; CampaignError if it cannot be read, or is none, or is too large."""
+    """The document in a YAML file; FileError if it cannot be read, or is none, or is too large."""
     try:
         with path.open("rb") as file:
             content = file.read(MOST_BYTES + 1)
     except OSError as error:
-        raise CampaignError([told(path, None, (), f"It cannot be read: {error.strerror}.")]) from error
+        raise FileError([told(path, None, (), f"It cannot be read: {error.strerror}.")]) from error
     if len(content) > MOST_BYTES:
-        raise CampaignError([told(path, None, (), f"It has more than {MOST_BYTES >> 20} MiB; no campaign has.")])
+        raise FileError([told(path, None, (), f"It has more than {MOST_BYTES >> 20} MiB: no such file needs that.")])
     return parse_yaml(content, path)
 
 
@@ -56,12 +56,12 @@ def parse_yaml(content: bytes, path: Path) -> Located:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         sentence = " ".join(filter(None, (error.context, error.problem))) or "It is no YAML"
-        raise CampaignError([told(path, None if mark is None else mark.line + 1, (), f"{sentence}.")]) from error
+        raise FileError([told(path, None if mark is None else mark.line + 1, (), f"{sentence}.")]) from error
     except RecursionError as error:
-        raise CampaignError([told(path, None, (), "It has more levels than any campaign has.")]) from error
+        raise FileError([told(path, None, (), "It has more levels than such a file needs.")]) from error
     except (yaml.YAMLError, ValueError, OverflowError) as error:  # the last two of escapes of no character
         first = (str(error) or "not readable").splitlines()[0]
-        raise CampaignError([told(path, None, (), f"It is no YAML ({first}).")]) from error
+        raise FileError([told(path, None, (), f"It is no YAML ({first}).")]) from error
     finally:
         if loader is not None:
             loader.dispose()
@@ -95,18 +95,18 @@ class _Reader:
 
     @contextlib.contextmanager
     def _opened(self, node: yaml.Node, key: Key) -> Iterator[None]:
-        """Count a node while it is in work; CampaignError if it holds itself, or if it is one too many."""
+        """Count a node while it is in work; FileError if it holds itself, or if it is one too many."""
         self._values += 1
         if any(node is other for other in self._open):
             raise self._error(node, key, "It holds itself.")
         if self._values > MOST_VALUES or len(self._open) > MOST_LEVELS:
-            raise self._error(node, key, "With it the file stands for more values, or levels, than any campaign has.")
+            raise self._error(node, key, "With it the file stands for more values, or levels, than such a file needs.")
         self._open.append(node)
         yield
         self._open.pop()
 
-    def _error(self, node: yaml.Node, key: Key, sentence: str) -> CampaignError:
-        return CampaignError([told(self._path, node.start_mark.line + 1, key, sentence)])
+    def _error(self, node: yaml.Node, key: Key, sentence: str) -> FileError:
+        return FileError([told(self._path, node.start_mark.line + 1, key, sentence)])
 
     def _tell(self, node: yaml.Node, key: Key, sentence: str) -> None:
         problem = Problem(key, sentence, node.start_mark.line + 1)

@@ -1,0 +1,168 @@
+"""Knowledge in a YAML or CSV file.
+
+    required: [[smoke, lung]]            forbidden: [[dysp, xray]]
+    tiers: [[asia, smoke], [tub, lung]]  roots: [asia]     leaves: [xray]
+    max_parents: {dysp: 2}               allowed: [[smoke, lung], [smoke, bronc]]
+
+A CSV file has one line for each fact, `kind,first,second`: required, forbidden or allowed with parent and child, tier
+with its number and a variable, root or leaf with a variable, max_parents with a variable and a number. Its first line
+may have these words.
+"""
+
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictInt, StrictStr, ValidationError
+
+from extbnsl.errors import InputError
+from extbnsl.files.problems import FileError, spelled, told
+from extbnsl.files.validation import error_of, problems_of
+from extbnsl.files.yaml_file import MOST_BYTES, read_yaml
+from extbnsl.knowledge.knowledge import Knowledge
+
+NO_SUCH_KEY = "There is no such key; use required, forbidden, allowed, tiers, roots, leaves or max_parents."
+ARCS = ("required", "forbidden", "allowed")
+KINDS = (*ARCS, "tier", "root", "leaf", "max_parents")
+FIELDS = 3  # of a line
+
+Name = Annotated[StrictStr, BeforeValidator(lambda value: str(value) if type(value) in (int, float) else value)]
+Arcs = list[Annotated[list[Name], Field(min_length=2, max_length=2)]]
+Most = Annotated[StrictInt, Field(ge=0)]
+
+
+class KnowledgeFile(BaseModel):
+    """What the file may say."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    required: Arcs = []
+    forbidden: Arcs = []
+    allowed: Arcs = []
+    tiers: list[list[Name]] = []
+    roots: list[Name] = []
+    leaves: list[Name] = []
+    max_parents: dict[str, Most] = {}
+
+
+def read_knowledge(path: Path) -> Knowledge:
+    """The knowledge in a file, CSV if its name ends so, or else YAML.
+
+    FileError with all that is wrong with it, InputError if it contradicts itself; whether there are such variables, the
+    data say.
+    """
+    found = _read_csv(path) if path.suffix.lower() == ".csv" else _read_yaml(path)
+    try:
+        found.check()
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from error
+    return found
+
+
+def knowledge_of(given: Mapping[str, Any]) -> Knowledge:
+    """The knowledge of a mapping with the keys of the file; InputError, with all that is wrong with it."""
+    try:
+        return _knowledge(KnowledgeFile.model_validate(dict(given)))
+    except ValidationError as error:
+        wrong = problems_of(error.errors(include_url=False), NO_SUCH_KEY)
+        raise InputError("\n".join(f"knowledge: {spelled(one.key)}: {one.sentence}" for one in wrong)) from None
+
+
+def _read_yaml(path: Path) -> Knowledge:
+    located = read_yaml(path)
+    value = {} if located.value is None else located.value
+    if not isinstance(value, dict):
+        raise FileError([told(path, None, (), "It holds no knowledge: a mapping with required, forbidden, tiers, ...")])
+    problems = list(located.problems)
+    try:
+        found = KnowledgeFile.model_validate(value)
+    except ValidationError as error:
+        problems += problems_of(error.errors(include_url=False), NO_SUCH_KEY)
+    if problems:
+        raise error_of(path, located, problems)
+    return _knowledge(found)
+
+
+def _knowledge(found: KnowledgeFile) -> Knowledge:
+    arcs = {key: tuple((parent, child) for parent, child in getattr(found, key)) for key in ARCS}
+    return Knowledge(
+        **arcs,
+        tiers=tuple(map(tuple, found.tiers)),
+        roots=tuple(found.roots),
+        leaves=tuple(found.leaves),
+        max_parents=tuple(found.max_parents.items()),
+    )
+
+
+def _read_csv(path: Path) -> Knowledge:
+    try:
+        with path.open("rb") as file:
+            content = file.read(MOST_BYTES + 1)
+        text = content.decode("utf-8-sig")
+    except OSError as error:
+        raise FileError([told(path, None, (), f"It cannot be read: {error.strerror}.")]) from error
+    except UnicodeDecodeError as error:
+        raise FileError([told(path, None, (), "It is no text in UTF-8.")]) from error
+    if len(content) > MOST_BYTES:
+        raise FileError([told(path, None, (), f"It has more than {MOST_BYTES >> 20} MiB: no such file needs that.")])
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    facts = _Facts(path)
+    try:
+        for fields in reader:
+            facts.add([field.strip() for field in fields], reader.line_num)
+    except csv.Error as error:
+        raise FileError([told(path, reader.line_num, (), f"It is no CSV ({error}).")]) from error
+    return facts.knowledge()
+
+
+class _Facts:
+    """The lines of a CSV file, as far as they are read."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._problems: list[str] = []
+        self._arcs: dict[str, list[tuple[str, str]]] = {key: [] for key in ARCS}
+        self._tiers: dict[int, list[str]] = {}
+        self._names: dict[str, list[str]] = {"root": [], "leaf": []}
+        self._limits: list[tuple[str, int]] = []
+
+    def add(self, fields: Sequence[str], line: int) -> None:
+        """Take a line; what is wrong with it is told with the others."""
+        kind, *rest = fields or [""]
+        rest = [field for field in rest if field]
+        if (not kind and not rest) or (line == 1 and kind == "kind"):
+            return
+        if kind not in KINDS:
+            self._tell(line, f"{kind!r} is none of {', '.join(KINDS)}.")
+        elif len(rest) != (1 if kind in self._names else 2):
+            wanted = "a variable" if kind in self._names else "two more fields"
+            self._tell(line, f"{kind!r} needs {wanted}; names with commas go in quotes.")
+        elif kind in ARCS:
+            self._arcs[kind].append((rest[0], rest[1]))
+        elif kind in self._names:
+            self._names[kind].append(rest[0])
+        else:
+            number, name = rest if kind == "tier" else rest[::-1]
+            if not (number.isascii() and number.isdigit()):
+                self._tell(line, f"{number!r} is not a whole number of at least 0.")
+            elif kind == "tier":
+                self._tiers.setdefault(int(number), []).append(name)
+            else:
+                self._limits.append((name, int(number)))
+
+    def knowledge(self) -> Knowledge:
+        """What the lines say; FileError with all that is wrong with them."""
+        if self._problems:
+            raise FileError(self._problems)
+        return Knowledge(
+            **{key: tuple(arcs) for key, arcs in self._arcs.items()},
+            tiers=tuple(tuple(self._tiers[number]) for number in sorted(self._tiers)),
+            roots=tuple(self._names["root"]),
+            leaves=tuple(self._names["leaf"]),
+            max_parents=tuple(self._limits),
+        )
+
+    def _tell(self, line: int, sentence: str) -> None:
+        self._problems.append(told(self._path, line, (), sentence))

@@ -1,0 +1,79 @@
+"""What the knowledge of a claim demands of networks, read by plain code of this room alone.
+
+It shares nothing with the constraints that the solver makes of the same knowledge.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from extbnsl.errors import InputError
+from extbnsl.knowledge.knowledge import Knowledge
+
+
+@dataclass(frozen=True)
+class Demands:
+    """Of n variables: the parents that each may have, and those that it must have, as sets; the most of each."""
+
+    may: tuple[frozenset[int], ...]
+    must: tuple[frozenset[int], ...]
+    most: tuple[int, ...]
+
+    def fault(self, names: Sequence[str], child: int, parents: Sequence[int]) -> str | None:
+        """What is wrong with the parents of a child, as a sentence; None if they are as demanded."""
+        own = set(parents)
+        name = names[child]
+        if len(own) > self.most[child]:
+            return f"The variable {name!r} has {len(own)} parents, but the limit is {self.most[child]}."
+        for parent in sorted(self.must[child] - own):
+            return f"The arc from {names[parent]!r} to {name!r} is required, but the network does not have it."
+        for parent in sorted(own - self.may[child]):
+            return f"The network has the arc from {names[parent]!r} to {name!r}, which is ruled out."
+        return None
+
+    def admitted(self, child: int, parents: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Which of these rows (m, n), of parents, the child may have."""
+        n = len(self.may)
+        may = np.array([v in self.may[child] for v in range(n)])
+        must = np.array([v in self.must[child] for v in range(n)])
+        few = parents.sum(axis=1) <= self.most[child]
+        return few & ~(parents & ~may).any(axis=1) & ~(~parents & must).any(axis=1)
+
+
+def demands_of(names: Sequence[str], max_parents: int | None, knowledge: Knowledge) -> Demands:
+    """The demands of a claim; InputError if it names a variable that there is not, or demands what cannot be."""
+    for key in ("required", "forbidden", "allowed", "tiers"):
+        for name in (name for own in getattr(knowledge, key) for name in own):
+            _check_known(name, names)
+    for name in (*knowledge.roots, *knowledge.leaves, *(name for name, _ in knowledge.max_parents)):
+        _check_known(name, names)
+    tier = {name: number for number, own in enumerate(knowledge.tiers) for name in own}
+    joined = {frozenset(pair) for pair in knowledge.allowed}
+    may, must, most = [], [], []
+    for child in names:
+        required = {p for p, c in knowledge.required if c == child}
+        own = {
+            parent
+            for parent in names
+            if parent != child
+            and (parent, child) not in set(knowledge.forbidden)
+            and (not joined or frozenset((parent, child)) in joined)
+            and child not in knowledge.roots
+            and parent not in knowledge.leaves
+            and not (parent in tier and child in tier and tier[parent] > tier[child])
+        }
+        limits = [limit for name, limit in knowledge.max_parents if name == child]
+        limit = min([len(names) - 1, *limits, *([] if max_parents is None else [max_parents])])
+        if not required <= own or len(required) > limit:
+            raise InputError(f"The knowledge of the result demands what cannot be of {child!r}.")
+        may.append(frozenset(map(names.index, own)))
+        must.append(frozenset(map(names.index, required)))
+        most.append(limit)
+    return Demands(tuple(may), tuple(must), tuple(most))
+
+
+def _check_known(name: str, names: Sequence[str]) -> None:
+    if name not in names:
+        raise InputError(f"The knowledge of the result is about {name!r}, which is not a variable.")
