@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from extbnsl.data import Dataset
 from extbnsl.errors import BudgetError
 from extbnsl.kernels.varsets import WORD_BITS, pack, sizes
+from extbnsl.parents.constraints import Constraints, constraints_of
 from extbnsl.parents.exhaustive.problem import varying
 from extbnsl.scores.known import Known, score_of
 from extbnsl.scores.local import LocalScores, canonical_order
@@ -44,20 +45,20 @@ def with_constants(scores: LocalScores, dataset: Dataset, slack: float, k: int |
     still = constants(dataset, score)
     if not still:
         return scores
-    n = dataset.variables
-    most = n - 1 if scores.max_parents is None else min(n - 1, scores.max_parents)
-    free = [x for x in still if dataset.arities[x] == 1]
-    if k is not None and free and k <= sum(math.comb(n - 1, size) for size in range(most + 1)):
-        few = np.array([pack(own, n) for own in itertools.islice(_subsets(free[0], n, most), k)])
-        return _replaced(scores, {free[0]: (few, np.zeros(len(few)))})
+    constraints = constraints_of(scores.claim, dataset.names)
+    free = [x for x in still if dataset.arities[x] == 1 and not constraints.required[x].any()]
+    if k is not None and free:
+        few = [pack(own, dataset.variables) for own in itertools.islice(_subsets(free[0], constraints), k)]
+        if len(few) == k:
+            return _replaced(scores, {free[0]: (np.array(few), np.zeros(k))})
     parameter = score.parameter(dataset.records) if isinstance(score, ParameterScore) else 0.0  # of one state: all free
     return _replaced(
         scores,
         {
-            x: _of_constant(x, dataset, most, parameter, slack)
+            x: _of_constant(x, dataset, constraints, parameter, slack)
             if x in still
-            else _with_parents((scores.parents[x], scores.costs[x]), x, still, dataset, most, parameter, slack)
-            for x in range(n)
+            else _with_parents((scores.parents[x], scores.costs[x]), x, still, dataset, constraints, parameter, slack)
+            for x in range(dataset.variables)
         },
     )
 
@@ -71,31 +72,41 @@ def _replaced(scores: LocalScores, families: dict[int, Families]) -> LocalScores
     return LocalScores(scores.names, tuple(parents), tuple(costs), scores.claim)
 
 
-def _subsets(x: int, n: int, most: int) -> Iterator[tuple[int, ...]]:
-    """The sets of at most so many of the other variables, by size."""
-    others = [v for v in range(n) if v != x]
-    for size in range(most + 1):
-        yield from itertools.combinations(others, size)
+def _subsets(x: int, constraints: Constraints) -> Iterator[tuple[int, ...]]:
+    """The parent sets that x may have, by size."""
+    must, others = constraints.parents_required(x), constraints.candidates(x).tolist()
+    for size in range(min(len(others), int(constraints.limits[x]) - len(must)) + 1):
+        for own in itertools.combinations(others, size):
+            yield tuple(sorted((*must, *own)))
 
 
-def _of_constant(x: int, dataset: Dataset, most: int, parameter: float, slack: float) -> Families:
+def _of_constant(x: int, dataset: Dataset, constraints: Constraints, parameter: float, slack: float) -> Families:
     """Those of a constant child: its parents cost their penalty."""
     n, arity, states = dataset.variables, int(dataset.arities[x]), dataset.arities.astype(float)
-    alone = penalty_of(parameter, arity, 1.0)
+    least = math.inf
     kept = []
-    for own in _subsets(x, n, most):
+    for own in _subsets(x, constraints):  # the first is part of all
         cost = penalty_of(parameter, arity, math.prod(states[list(own)].tolist()))
-        if cost <= alone + slack:
+        least = min(least, cost)
+        if cost <= least + slack:
             kept.append((own, cost))
             _check(len(kept), dataset.names[x])
     return np.array([pack(own, n) for own, _ in kept]), np.array([cost for _, cost in kept])
 
 
 def _with_parents(
-    families: Families, x: int, still: Sequence[int], dataset: Dataset, most: int, parameter: float, slack: float
+    families: Families,
+    x: int,
+    still: Sequence[int],
+    dataset: Dataset,
+    constraints: Constraints,
+    parameter: float,
+    slack: float,
 ) -> Families:
     """Those of a child that varies, with any of the constants as further parents."""
     varsets, costs = families
+    candidates = set(constraints.candidates(x).tolist())
+    still = [v for v in still if v in candidates]
     penalties = np.full(costs.size, penalty_of(parameter, int(dataset.arities[x]), 1.0))
     for v, arity in enumerate(dataset.arities.tolist()):
         has = (varsets[:, v // WORD_BITS] >> np.uint64(v % WORD_BITS)) & np.uint64(1) != 0
@@ -104,7 +115,7 @@ def _with_parents(
     for size in range(1, len(still) + 1):
         for own in itertools.combinations(still, size):
             more = penalties * (math.prod(dataset.arities[list(own)].tolist()) - 1.0)
-            kept = (more <= slack) & (sizes(varsets) + size <= most)
+            kept = (more <= slack) & (sizes(varsets) + size <= constraints.limits[x])
             found.append((varsets[kept] | pack(own, dataset.variables), costs[kept] + more[kept]))
             _check(sum(len(costs) for _, costs in found), dataset.names[x])
     return np.concatenate([one for one, _ in found]), np.concatenate([one for _, one in found])

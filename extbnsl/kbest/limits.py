@@ -107,6 +107,8 @@ def limit_problem(dataset: Dataset, claim: Claim, workers: Workers) -> LimitProb
         raise InputError(
             f"score: the parent limits for the k best networks are those of mdl and aic, not {score.name!r}."
         )
+    if claim.knowledge:
+        raise InputError("knowledge: the parent limits of the k best networks are for all networks; leave it out.")
     n = dataset.variables
     entropies, gains = np.zeros(n), np.zeros(n)
     order = varying(dataset)

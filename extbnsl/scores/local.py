@@ -88,20 +88,20 @@ class LocalScores:
 def local_scores(
     names: Sequence[str],
     families: Sequence[tuple[NDArray[np.uint64], NDArray[np.float64]]],
-    score: str,
+    score: str | Claim,
     max_parents: int | None = None,
-    ess: float | None = None,
 ) -> LocalScores:
     """The LocalScores of unsorted families, one pair (varsets (m, words(n)), costs (m,)) per child.
 
-    Sorts canonically and checks; raises InputError as `LocalScores.check` does.
+    score: its name, or all that is claimed. Sorts canonically and checks; raises InputError as `LocalScores.check`
+    does.
     """
     sorted_families = [_sorted(varsets, costs) for varsets, costs in families]
     scores = LocalScores(
         names=tuple(names),
         parents=tuple(varsets for varsets, _ in sorted_families),
         costs=tuple(costs for _, costs in sorted_families),
-        claim=Claim(score, max_parents, ess),
+        claim=score if isinstance(score, Claim) else Claim(score, max_parents),
     )
     scores.check()
     return scores

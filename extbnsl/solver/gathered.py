@@ -101,8 +101,7 @@ def gathered_families(problem: Dataset | LocalScores, session: Session) -> Gathe
 def _of_data(dataset: Dataset, session: Session) -> Gathered:
     standing, n = session.standing, dataset.variables
     selection = INDEPENDENCE if session.methods.selection == AUTO else session.methods.selection
-    claim = session.claim
-    setting = exploration(dataset, selection, claim.score, claim.max_parents, FIRST, claim.ess)
+    setting = exploration(dataset, selection, session.claim, FIRST)
     known = _known(dataset, setting, session)
     _note(known.least, known.whole, session)
     standing.known.clear()  # the lists have it, and the files
@@ -124,8 +123,7 @@ def _scores(dataset: Dataset, families: Sequence[FamilyList], session: Session) 
     size = sum(own.families for own in families) * 8 * (2 + dataset.variables // WORD_BITS)
     if size > session.granted.memory // 8:
         return None
-    claimed = session.claim.score, session.claim.max_parents, session.claim.ess
-    return as_local_scores(dataset.names, families, *claimed)
+    return as_local_scores(dataset.names, families, session.claim)
 
 
 def _known(dataset: Dataset, setting: Exploration, session: Session) -> Known:
@@ -244,8 +242,7 @@ def _proved(own: Explored, setting: Exploration) -> float:
     if own.ended != ALL:
         return 0.0
     if setting.data.form.kind != MISFIT:
-        most = min(setting.data.variables - 1, MOST_PARENTS + 1 if setting.max_parents is None else setting.max_parents)
-        return float(own.families.costs[0]) if most <= MOST_PARENTS else 0.0
+        return float(own.families.costs[0]) if setting.most(own.child) <= MOST_PARENTS else 0.0
     beyond = penalty_of(setting.parameter, int(setting.data.arities[own.child]), 2.0 ** (MOST_PARENTS + 1))
     return min(float(own.families.costs[0]), beyond)
 

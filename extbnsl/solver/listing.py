@@ -27,6 +27,7 @@ from extbnsl.kbest.tally import Below, tally_below
 from extbnsl.kbest.total import MOST_VARIABLES, log_weight_of_all
 from extbnsl.machine.workers import Stopped
 from extbnsl.parents.components import Component
+from extbnsl.parents.constraints import constraints_of
 from extbnsl.parents.exhaustive.state import Enumeration
 from extbnsl.parents.exhaustive.surviving import Survivors, surviving_families
 from extbnsl.parents.pruning import prune
@@ -243,8 +244,12 @@ def _families_in_all(search: Search) -> int:
     problem = search.problem
     if isinstance(problem, LocalScores):
         return given_scores(problem, search.claim).families
-    n, most = problem.variables, search.claim.max_parents
-    return n * sum(math.comb(n - 1, size) for size in range(n if most is None else min(n, most + 1)))
+    constraints, found = constraints_of(search.claim, problem.names), 0
+    for child in range(problem.variables):
+        others = int(constraints.candidates(child).size)
+        most = int(constraints.limits[child]) - len(constraints.parents_required(child))
+        found += sum(math.comb(others, size) for size in range(min(others, most) + 1))
+    return found
 
 
 def _counted_further(search: Search, slack: float) -> Counted:

@@ -78,10 +78,11 @@ def _found(problem: OrderProblem, choices: Sequence[Choice], lower_bound: float)
 
 def _told(problem: OrderProblem, choices: Sequence[Choice]) -> dict[str, Any]:
     """What was found for each variable, by names, as JSON values."""
-    names, exact = problem.dataset.names, problem.methods.exact
+    names, method = problem.dataset.names, problem.methods
+    searched = method.exact and method.method != ENUMERATION
     return {
         "bound": (OWN if problem.own else FIXED) if problem.methods.method == DFBNB else None,
         "states": {names[choice.child]: choice.states for choice in choices},
-        "trapped": [names[choice.child] for choice in choices if choice.trapped] if exact else None,
+        "trapped": [names[choice.child] for choice in choices if choice.trapped] if searched else None,
         "unfinished": [names[choice.child] for choice in choices if not choice.complete],
     }

@@ -207,7 +207,7 @@ def _apart(taken: Taken, varset: NDArray[np.uint64]) -> NDArray[np.int64]:
 def _all_families(
     problem: Child, frames: Frames, none: RecountedFamilies, name: str, workers: Workers
 ) -> RecountedFamilies:
-    """What the search hands over, from the root in the frames on, and the family of no parents but those that must be."""
+    """What the search hands over, from the root in the frames on, and the family of those parents that must be."""
     width = none.varsets.shape[1]
     space = new_space(problem)
     room = ROOM + problem.candidates.size

@@ -7,6 +7,7 @@ import pytest
 from cases import dataset_of, random_dataset
 from naive import network_cost, optimal_cost
 
+from extbnsl.claims import Claim
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.orders.growing import GrowingLists, descendants, lists_of_families
 from extbnsl.orders.population import Population, search_lists
@@ -17,7 +18,7 @@ PLENTY = 1 << 28
 
 def growing(dataset, sets=0, families=None, most=1 << 20, **how):
     """Lists of what an exploration of few parent sets has found."""
-    problem = exploration(dataset, **how)
+    problem = exploration(dataset, claim=Claim(**how))
     with Workers(1) as workers:
         explored = explored_families(problem, Effort(sets=sets, families=families), workers, PLENTY)
     return GrowingLists(problem, [own.families for own in explored], most)

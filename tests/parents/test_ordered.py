@@ -14,7 +14,7 @@ from extbnsl.errors import BudgetError, InputError
 from extbnsl.events import StageAdvanced, ignore
 from extbnsl.machine.workers import Workers
 from extbnsl.parents.ordered.choosing import choose_parents, order_problem
-from extbnsl.parents.ordered.methods import BOUNDS, METHODS, OrderMethods
+from extbnsl.parents.ordered.methods import BOUNDS, DFBNB, METHODS, OrderMethods
 from extbnsl.parents.ordered.table import child_table
 from extbnsl.scores.mdl import MDL
 from extbnsl.scores.mlogm import mlogm_table
@@ -183,8 +183,8 @@ def test_words_that_are_not_known_are_refused():
             methods.check()
     for word in METHODS:
         OrderMethods(word).check()
-    assert [OrderMethods(bound=bound).has_own_bounds(1000) for bound in BOUNDS] == [True, True, False]
-    assert [OrderMethods(bound=bound).has_own_bounds(250) for bound in BOUNDS] == [False, True, False]
+    assert [OrderMethods(DFBNB, bound).has_own_bounds(1000) for bound in BOUNDS] == [True, True, False]
+    assert [OrderMethods(DFBNB, bound).has_own_bounds(250) for bound in BOUNDS] == [False, True, False]
 
 
 def test_a_table_has_the_distinct_rows_of_its_columns():

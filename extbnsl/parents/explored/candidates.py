@@ -1,13 +1,15 @@
 """The possible parents of a child, in the order in which the exploration adds them."""
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from extbnsl.parents.constraints import Constraints
 from extbnsl.parents.explored.columns import Columns
-from extbnsl.parents.explored.misfit import single_misfits
+from extbnsl.parents.explored.misfit import misfits, new_splits, single_misfits
 from extbnsl.scores.formula import MISFIT
 from extbnsl.scores.score import penalty_of
 
@@ -21,6 +23,8 @@ class Candidates(NamedTuple):
     variables (m,) int32; arities (m,) float64; misfits (m,) float64: N H(child | candidate); gains (m,) float64: N
     times the mutual information of child and candidate; caps (m,) float64: no undominated set with the candidate has a
     penalty so large; classes (a + 1,) int64: the first place of each arity, and m. alone: the misfit of no parents.
+    base (b,) int32: the parents that the child must have; they are part of every set, and of every figure, and no
+    candidates.
     """
 
     variables: NDArray[np.int32]
@@ -30,9 +34,16 @@ class Candidates(NamedTuple):
     caps: NDArray[np.float64]
     classes: NDArray[np.int64]
     alone: float
+    base: NDArray[np.int32]
 
 
-def find_candidates(child: int, data: Columns, parameter: float, halt: NDArray[np.uint8]) -> Candidates:
+def find_candidates(
+    child: int,
+    data: Columns,
+    parameter: float,
+    halt: NDArray[np.uint8],
+    constraints: Constraints | None = None,
+) -> Candidates:
     """The candidates of a child, by the exact cost of each as its single parent. O(n N).
 
     A variable Y explains at most N min(H(X), H(Y)) of the child X, whatever else does. A parent set with Y has
@@ -40,8 +51,14 @@ def find_candidates(child: int, data: Columns, parameter: float, halt: NDArray[n
     supersets, whose penalties are larger: the cap of Y. None is a candidate whose cap its own penalty reaches.
     (The entropy bound of de Campos et al. 2018.) When halt[0] is set, some are missing.
     """
-    single = single_misfits(child, data, halt)
-    alone = float(data.entropies[child])
+    base = () if constraints is None else constraints.parents_required(child)
+    if base:
+        single, alone = _misfits_with(child, base, data, halt)
+        parameter *= states_of(base, data)
+    else:
+        single, alone = single_misfits(child, data, halt), float(data.entropies[child])
+    if constraints is not None:
+        single[~constraints.allowed[:, child] | constraints.required[:, child]] = math.nan
     arities = data.arities.astype(np.float64)
     explained = np.minimum(alone, data.entropies) * (1.0 + ROUNDING)
     caps = np.where(arities > 1, explained * arities / np.maximum(1.0, arities - 1), 0.0)
@@ -60,4 +77,27 @@ def find_candidates(child: int, data: Columns, parameter: float, halt: NDArray[n
         caps=caps[order],
         classes=classes,
         alone=alone,
+        base=np.array(base, np.int32),
     )
+
+
+def states_of(parents: Sequence[int], data: Columns) -> float:
+    """The number of joint states of some parents."""
+    return math.prod(float(data.arities[v]) for v in parents)
+
+
+def _misfits_with(
+    child: int, base: Sequence[int], data: Columns, halt: NDArray[np.uint8]
+) -> tuple[NDArray[np.float64], float]:
+    """N H(child | base and v) for each variable v, not a number for the child, and N H(child | base)."""
+    n = data.variables
+    splits = new_splits(child, len(base) + 1, data)
+    alone = float(misfits(child, np.array([base], np.int32), data, splits)[0])
+    single = np.full(n, math.nan)
+    for v in range(n):
+        if halt[0]:
+            break
+        if v != child:
+            own = base if v in base else (*base, v)
+            single[v] = misfits(child, np.array([own], np.int32), data, splits)[0]
+    return single, alone

@@ -8,17 +8,19 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from extbnsl.claims import Claim
 from extbnsl.compiling import clock
 from extbnsl.data import Dataset
 from extbnsl.errors import BudgetError, InputError
 from extbnsl.events import Observer, StageAdvanced, ignore
 from extbnsl.machine.budgets import too_little_memory
 from extbnsl.machine.workers import Stopped, Workers
-from extbnsl.parents.explored.candidates import Candidates, find_candidates
+from extbnsl.parents.constraints import Constraints, constraints_of
+from extbnsl.parents.explored.candidates import Candidates, find_candidates, states_of
 from extbnsl.parents.explored.closed import Closed, closed_bytes, new_closed, undominated
 from extbnsl.parents.explored.columns import Columns, bit_columns
 from extbnsl.parents.explored.families import NONE, FamilyList, family_list
-from extbnsl.parents.explored.misfit import Splits, new_splits, splits_bytes
+from extbnsl.parents.explored.misfit import Splits, misfits, new_splits, splits_bytes
 from extbnsl.parents.explored.selection import (
     GREEDY,
     INDEPENDENCE,
@@ -30,7 +32,7 @@ from extbnsl.parents.explored.selection import (
     new_streams,
     select,
 )
-from extbnsl.scores.known import score_named
+from extbnsl.scores.known import score_of
 from extbnsl.scores.score import ParameterScore, penalty_of
 
 SELECTIONS = {"independence": INDEPENDENCE, "greedy": GREEDY, "sequential": SEQUENTIAL}
@@ -70,14 +72,20 @@ class Effort:
 
 @dataclass(frozen=True)
 class Exploration:
-    """What is explored: the records, by one of the SELECTIONS, with parent sets of at most max_parents; parameter: what
-    a free parameter costs in nats; first: the share of a child's effort in which sets of up to SMALL come by size."""
+    """What is explored: the records, by one of the SELECTIONS, with parent sets that the constraints allow; parameter:
+    what a free parameter costs in nats; first: the share of a child's effort in which sets of up to SMALL come by
+    size."""
 
     data: Columns
     selection: str
     parameter: float
-    max_parents: int | None
+    constraints: Constraints
     first: float
+
+    def most(self, child: int) -> int:
+        """The most parents that a child may have beside those that it must have."""
+        own = self.constraints.limits[child] - len(self.constraints.parents_required(child))
+        return int(min(own, self.constraints.candidates(child).size))
 
 
 @dataclass(frozen=True)
@@ -102,27 +110,22 @@ class Exploring(NamedTuple):
 
 
 def exploration(
-    dataset: Dataset,
-    selection: str = "independence",
-    score: str = "mdl",
-    max_parents: int | None = None,
-    first: float = 0.0,
-    ess: float | None = None,
+    dataset: Dataset, selection: str = "independence", claim: Claim = Claim(), first: float = 0.0
 ) -> Exploration:
-    """The exploration of a data set; InputError for a selection, a score, a size or a share that there is not.
+    """The exploration of a data set; InputError for a selection, a claim or a share that there is not.
 
     The paper's selections have `first` 0. A search over orders is better off with small sets of all kinds: it needs
     families for a child whose best parents come after it.
     """
     if selection not in SELECTIONS:
         raise InputError(f"selection: {selection!r} is none of {', '.join(SELECTIONS)}; give one of these.")
-    if max_parents is not None and max_parents < 0:
-        raise InputError(f"max_parents: {max_parents} is negative; give 0 or more.")
+    claim.check()
     if not 0.0 <= first <= 1.0:
         raise InputError(f"first: {first} is not a share; give 0 to 1.")
-    known, most = score_named(score, ess), MOST_PARENTS if max_parents is None else min(MOST_PARENTS, max_parents)
-    parameter = known.parameter(dataset.records) if isinstance(known, ParameterScore) else 0.0
-    return Exploration(bit_columns(dataset, known, most), selection, parameter, max_parents, first)
+    score, constraints = score_of(claim), constraints_of(claim, dataset.names)
+    parameter = score.parameter(dataset.records) if isinstance(score, ParameterScore) else 0.0
+    most = min(MOST_PARENTS + int(constraints.required.sum(axis=0).max()), int(constraints.limits.max()))
+    return Exploration(bit_columns(dataset, score, most), selection, parameter, constraints, first)
 
 
 def explored_families(
@@ -168,10 +171,13 @@ def explored_families(
 
 
 def without_parents(child: int, problem: Exploration) -> Explored:
-    """The child with its empty parent set alone, STOPPED."""
-    data = problem.data
-    cost = float(data.entropies[child]) + penalty_of(problem.parameter, int(data.arities[child]), 1.0)
-    return Explored(child, family_list(np.empty((1, 0), np.int32), np.array([cost])), 0, STOPPED)
+    """The child with no parents but those that it must have, STOPPED."""
+    data, base = problem.data, problem.constraints.parents_required(child)
+    own = float(data.entropies[child])
+    if base:
+        own = float(misfits(child, np.array([base], np.int32), data, new_splits(child, len(base), data))[0])
+    cost = own + penalty_of(problem.parameter, int(data.arities[child]), states_of(base, data))
+    return Explored(child, family_list(np.array([base], np.int32).reshape(1, -1), np.array([cost])), 0, STOPPED)
 
 
 def _explore_in_turn(
@@ -186,12 +192,13 @@ def _explore_in_turn(
 
 def explore_child(child: int, problem: Exploration, effort: Effort, memory: int, halt: NDArray[np.uint8]) -> Explored:
     """What is known of a child after so much effort, within so many bytes; `halt` cuts it short."""
-    if problem.max_parents == 0:
+    if problem.most(child) == 0:
         return replace(without_parents(child, problem), ended=ALL)
     deadline = math.inf if effort.seconds is None else clock() + effort.seconds
-    candidates = find_candidates(child, problem.data, problem.parameter, halt)
+    candidates = find_candidates(child, problem.data, problem.parameter, halt, problem.constraints)
     rule = _rule(child, problem, candidates)
-    room = memory - splits_bytes(rule.parents, problem.data)
+    widest = rule.parents + candidates.base.size
+    room = memory - splits_bytes(widest, problem.data)
     most = min(room // _set_bytes(rule.parents, rule.first.size - 1), MOST_SETS)
     if effort.sets is not None:
         most = min(most, 1 + candidates.variables.size + effort.sets)
@@ -200,7 +207,7 @@ def explore_child(child: int, problem: Exploration, effort: Effort, memory: int,
     closed, streams = new_closed(most, rule.parents), new_streams(most * (rule.first.size - 1))
     begin(candidates, closed, streams, rule)
     alone = int(closed.used[0])
-    exploring = Exploring(problem.data, candidates, closed, streams, new_splits(child, rule.parents, problem.data))
+    exploring = Exploring(problem.data, candidates, closed, streams, new_splits(child, widest, problem.data))
     ended = _explore_in_parts(problem.first, deadline, halt, exploring, rule)
     scored = int(closed.used[0]) - alone
     if ended == SETS and scored != effort.sets:
@@ -214,18 +221,19 @@ def _rule(child: int, problem: Exploration, candidates: Candidates) -> Rule:
     selection = SELECTIONS[problem.selection]
     first = candidates.classes if selection == INDEPENDENCE else np.unique([0, m])
     ends = np.repeat(first[1:], np.diff(first)).astype(np.int32)
-    parents = most_parents(problem, arity, candidates)
-    return Rule(selection, SMALL if problem.first else 1, parents, child, arity, problem.parameter, ends, first)
+    parents = most_parents(child, problem, candidates)
+    parameter = problem.parameter * states_of(candidates.base, problem.data)
+    return Rule(selection, SMALL if problem.first else 1, parents, child, arity, parameter, ends, first)
 
 
-def most_parents(problem: Exploration, arity: int, candidates: Candidates) -> int:
-    """The largest size of a parent set of the child; at least 1.
+def most_parents(child: int, problem: Exploration, candidates: Candidates) -> int:
+    """The largest size of a parent set of the child, beside those that must be in it; at least 1.
 
     A set of d parents has as many configurations as the d smallest arities make, or more; if the penalty alone is
     then as much as the empty set costs, it is dominated.
     """
-    limit = MOST_PARENTS if problem.max_parents is None else min(MOST_PARENTS, problem.max_parents)
-    own = penalty_of(problem.parameter, arity, 1.0)
+    limit = min(MOST_PARENTS, problem.most(child))
+    own = penalty_of(problem.parameter, int(problem.data.arities[child]), states_of(candidates.base, problem.data))
     penalties = own * np.cumprod(candidates.arities[:limit])
     return max(1, int((penalties < candidates.alone + own).sum()))
 
@@ -270,7 +278,12 @@ def _undominated(closed: Closed, candidates: Candidates, most: int | None) -> Fa
     present = np.arange(width) < closed.sizes[numbers, None]
     members = np.full(present.shape, NONE, np.int32)
     members[present] = candidates.variables[closed.members[numbers, :width][present]]
-    return family_list(members, closed.costs[numbers], most)
+    return family_list(with_base(members, candidates.base), closed.costs[numbers], most)
+
+
+def with_base(members: NDArray[np.int32], base: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Parent sets (m, d), NONE beyond, with those that must be in each: (m, d + b)."""
+    return np.hstack((members, np.tile(base, (members.shape[0], 1)))) if base.size else members
 
 
 def _set_bytes(parents: int, streams: int) -> int:

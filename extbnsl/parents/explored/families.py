@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from extbnsl.claims import Claim
 from extbnsl.kernels.varsets import WORD_BITS, unpacked, words
 from extbnsl.scores.local import LocalScores, local_scores
 
@@ -45,21 +46,21 @@ class FamilyList:
         assert self.starts[-1] == self.parents.size, "every parent is of a family"
         assert (np.diff(self.starts) >= 0).all(), "families follow each other"
         assert (np.diff(self.costs) >= 0).all(), "costs ascend"
-        assert () in map(self.members, range(self.families)), "the empty set is there"
         assert all(np.all(np.diff(self.members(i)) > 0) for i in range(self.families)), "parents ascend"
 
 
 def family_list(members: NDArray[np.int32], costs: NDArray[np.float64], most: int | None = None) -> FamilyList:
     """The list of parent sets (m, d) of variables, in any order and NONE beyond, and their costs (m,).
 
-    Of more than `most` the cheapest, and the empty set. O(m d log m).
+    Of more than `most` the cheapest, and the smallest set, which is part of all. O(m d log m).
     """
     rows = np.sort(members, axis=1)  # ascending, the largest variable last, so that columns compare like varsets
     sizes = (rows != NONE).sum(axis=1)
     order = np.lexsort((*rows.T, sizes, costs))
     if most is not None and order.size > most:
         rest = order[most:]
-        order = np.append(order[: most - 1], rest[sizes[rest] == 0]) if (sizes[rest] == 0).any() else order[:most]
+        small = rest[sizes[rest] == sizes.min()] if sizes[order[:most]].min() > sizes.min() else rest[:0]
+        order = np.append(order[: most - 1], small) if small.size else order[:most]
     chosen = rows[order]
     starts = np.concatenate(([0], np.cumsum(sizes[order]))).astype(np.int64)
     return FamilyList(starts, chosen[chosen != NONE].astype(np.int32, copy=False), costs[order] + 0.0)
@@ -73,11 +74,14 @@ def list_of_varsets(varsets: NDArray[np.uint64], costs: NDArray[np.float64]) -> 
 
 
 def cheapest(own: FamilyList, most: int | None) -> FamilyList:
-    """Of more than `most` families the cheapest, and the empty set."""
+    """Of more than `most` families the cheapest, and the smallest, which is part of all."""
     if most is None or own.families <= most:
         return own
-    kept = [*range(most), *(np.flatnonzero(np.diff(own.starts)[most:] == 0) + most).tolist()]
-    sizes = np.diff(own.starts)[kept]
+    every = np.diff(own.starts)
+    kept = [*range(most)]
+    if every[:most].min() > every.min():
+        kept += (np.flatnonzero(every[most:] == every.min()) + most).tolist()
+    sizes = every[kept]
     parents = np.concatenate([own.parents[own.starts[i] : own.starts[i + 1]] for i in kept])
     return FamilyList(np.concatenate(([0], np.cumsum(sizes))).astype(np.int64), parents, own.costs[kept])
 
@@ -108,16 +112,10 @@ def _table(own: FamilyList) -> NDArray[np.int32]:
     return table
 
 
-def as_local_scores(
-    names: Sequence[str],
-    lists: Sequence[FamilyList],
-    score: str,
-    max_parents: int | None = None,
-    ess: float | None = None,
-) -> LocalScores:
+def as_local_scores(names: Sequence[str], lists: Sequence[FamilyList], claim: Claim) -> LocalScores:
     """The same families as bitmasks, checked. Memory: 8 words(n) bytes for each family."""
     n = len(names)
-    return local_scores(names, [(varsets_of(own, n), own.costs) for own in lists], score, max_parents, ess)
+    return local_scores(names, [(varsets_of(own, n), own.costs) for own in lists], claim)
 
 
 def varsets_of(own: FamilyList, variables: int) -> NDArray[np.uint64]:

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.kernels.compiler import inlined, njit
-from extbnsl.parents.explored.candidates import find_candidates
-from extbnsl.parents.explored.explore import Exploration, most_parents
+from extbnsl.parents.explored.candidates import find_candidates, states_of
+from extbnsl.parents.explored.explore import Exploration, most_parents, with_base
 from extbnsl.parents.explored.families import NONE, FamilyList, merged
 from extbnsl.parents.explored.misfit import misfit, new_splits
 from extbnsl.scores.penalty import family_penalty, grown
@@ -51,7 +51,9 @@ def _cost(places, size, child, candidates, data, splits, members):
     for k in range(size):
         members[k] = candidates.variables[places[k]]
         configurations = grown(configurations, candidates.arities[places[k]])
-    own = misfit(child.child, members, size, data, splits) if size else candidates.alone
+    for k in range(candidates.base.size):
+        members[size + k] = candidates.base[k]
+    own = misfit(child.child, members, size + candidates.base.size, data, splits) if size else candidates.alone
     return own + family_penalty(child.parameter, child.arity, configurations)
 
 
@@ -78,7 +80,11 @@ def neighbour_costs(family, tried, child, candidates, data, splits, halt):
     """
     size, m = family.size, candidates.variables.size
     costs = np.full((size + 1, m + 1), np.inf)
-    base, joined, members = np.empty(size, np.int32), np.empty(size + 1, np.int32), np.empty(size + 1, np.int32)
+    base, joined, members = (
+        np.empty(size, np.int32),
+        np.empty(size + 1, np.int32),
+        np.empty(size + 1 + candidates.base.size, np.int32),
+    )
     for j in range(size + 1):
         left = 0
         configurations = 1.0
@@ -111,27 +117,29 @@ def extended(
     `halt` cuts the walks short. Time: some sets per parent and candidate for each step of a walk.
     """
     done = set(expanded)
-    if problem.max_parents == 0:
+    if problem.most(child) == 0:
         return families, done
-    candidates = find_candidates(child, problem.data, problem.parameter, halt)
-    arity = int(problem.data.arities[child])
-    rule = Child(child, arity, problem.parameter, most_parents(problem, arity, candidates))
-    splits = new_splits(child, rule.parents, problem.data)
+    candidates = find_candidates(child, problem.data, problem.parameter, halt, problem.constraints)
+    arity, base = int(problem.data.arities[child]), candidates.base
+    parameter = problem.parameter * states_of(base, problem.data)
+    rule = Child(child, arity, parameter, most_parents(child, problem, candidates))
+    splits = new_splits(child, rule.parents + base.size, problem.data)
+    must = set(base.tolist())
     tried = np.sort(np.argsort(-candidates.gains, kind="stable")[:TRIED])
     place_of = {variable: place for place, variable in enumerate(candidates.variables.tolist())}
     variables = np.append(candidates.variables, np.int32(NONE))
     found: list[tuple[NDArray[np.int32], NDArray[np.float64]]] = []
     for start, free in chosen:
-        if not all(p in place_of for p in start):  # halted before it was known
+        family = tuple(p for p in start if p not in must)
+        if not all(p in place_of for p in family):  # halted before it was known
             break
         can = np.append(free[candidates.variables], True)
-        family = start
         while family not in done and not halt[0]:
             done.add(family)
             places = np.array(sorted(place_of[p] for p in family), np.int32)
             costs = neighbour_costs(places, tried, rule, candidates, problem.data, splits, halt)
             sets, own = _useful(places, costs)
-            found.append((variables[sets], own))
+            found.append((with_base(variables[sets], base), own))
             j, v = np.unravel_index(np.argmin(np.where(can, costs, np.inf)), costs.shape)
             best = variables[_sets(places, int(j), [int(v)], candidates.variables.size)]
             family = tuple(sorted(best[best != NONE].tolist()))

@@ -269,7 +269,8 @@ def explore(sets, candidates, closed, streams, rule, data, splits, halt):
     """Score and close the next parent sets: so many, or until none is left, there is no more room or halt[0] is set.
     Returns how many it has scored. A set that its subsets prune is not scored."""
     members = np.empty(closed.members.shape[1] + 1, np.int32)
-    parents = np.empty(closed.members.shape[1] + 1, np.int32)
+    base = candidates.base
+    parents = np.empty(closed.members.shape[1] + 1 + base.size, np.int32)
     scored = 0
     while scored < sets and streams.used[0] and closed.used[0] < closed.costs.size and not halt[0]:
         number, place = np.int64(streams.numbers[0]), np.int64(streams.places[0])
@@ -283,7 +284,9 @@ def explore(sets, candidates, closed, streams, rule, data, splits, halt):
             continue
         for k in range(size):
             parents[k] = candidates.variables[members[k]]
-        own = misfit(rule.child, parents, size, data, splits)
+        for k in range(base.size):
+            parents[size + k] = base[k]
+        own = misfit(rule.child, parents, size + base.size, data, splits)
         configurations = grown(closed.configurations[number], candidates.arities[place])
         made = insert(hash_, members, size, own, penalty, configurations, closed)
         closed.least[made] = min(least, closed.costs[made])

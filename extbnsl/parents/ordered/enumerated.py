@@ -20,8 +20,8 @@ from extbnsl.parents.ordered.choosing import Choice, OrderProblem
 def enumerate_parents(
     problem: OrderProblem, claim: Claim, workers: Workers, memory: int, observer: Observer
 ) -> tuple[list[Choice], str | None]:
-    """A choice for each variable, in the order, and the reason if the enumeration was stopped: then they are the best of
-    what was enumerated. `states` are the parent sets that could have won under the order."""
+    """A choice for each variable, in the order, and the reason if the enumeration was stopped: then they are the best
+    of what was enumerated. `states` are the parent sets that could have won under the order."""
     shelf = Shelf(memory // 2, Store(Path(), 0))
     found = surviving_families(problem.dataset, claim, workers, shelf, observer, constraints=problem.constraints)
     choices = []

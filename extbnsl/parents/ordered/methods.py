@@ -18,9 +18,9 @@ class OrderMethods:
     """How parents are chosen under an order; the cost is the same with every method but "k3", which is greedy.
 
     method: "auto" is "dfbnb-k3" where it can be, for scores of misfit and a price for each parameter without required
-    arcs; or else "enumeration": of the families that can win under the order, each variable takes the best. bound: what "dfbnb-k3" bounds the misfit of a state's descendants by: "own", N H(X | T, W) of each state (Tian 2000,
-    eq. 12); "fixed", N H(X | all predecessors) (eq. 15); "auto", by the number of records, as
-    the paper suggests.
+    arcs; or else "enumeration": of the families that can win under the order, each variable takes the best. bound: what
+    "dfbnb-k3" bounds the misfit of a state's descendants by: "own", N H(X | T, W) of each state (Tian 2000, eq. 12);
+    "fixed", N H(X | all predecessors) (eq. 15); "auto", by the number of records, as the paper suggests.
     """
 
     method: str = AUTO

@@ -8,6 +8,7 @@ import pytest
 from cases import dataset_of, random_dataset
 from naive import mdl
 
+from extbnsl.claims import Claim
 from extbnsl.errors import BudgetError, InputError
 from extbnsl.events import StageAdvanced
 from extbnsl.machine.workers import Stopped, Workers
@@ -184,17 +185,17 @@ def test_one_variable_and_columns_that_do_not_vary():
 
 def test_no_parents_where_none_are_allowed():
     dataset = random_dataset(np.random.default_rng(0), 4, 100)
-    for own in found(exploration(dataset, max_parents=0), Effort()):
+    for own in found(exploration(dataset, claim=Claim(max_parents=0)), Effort()):
         assert (own.families.families, own.families.members(0), own.ended) == (1, (), ALL)
 
 
 def test_what_cannot_be_asked_for(dataset):
     for options, words in (
         ({"selection": "random"}, "selection: 'random' is none of independence, greedy, sequential; give one of these"),
-        ({"max_parents": -1}, "max_parents: -1 is negative"),
+        ({"claim": Claim(max_parents=-1)}, "max_parents: -1 is not a whole number of at least 0"),
         ({"first": -0.1}, "first: -0.1 is not a share; give 0 to 1."),
         ({"first": 1.1}, "first: 1.1 is not a share; give 0 to 1."),
-        ({"score": "none"}, "none"),
+        ({"claim": Claim("none")}, "score: 'none' is not known"),
     ):
         with pytest.raises(InputError, match=re.escape(words)):
             exploration(dataset, **options)

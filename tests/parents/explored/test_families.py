@@ -5,6 +5,7 @@ import pytest
 from cases import random_families, scores_of
 from naive import members
 
+from extbnsl.claims import Claim
 from extbnsl.errors import InputError
 from extbnsl.kernels.varsets import unpack
 from extbnsl.parents.explored.families import NONE, as_local_scores, family_list
@@ -43,7 +44,7 @@ def test_the_cheapest_and_the_empty_set_are_kept():
 def test_local_scores_of_lists_are_those_of_the_families(n):
     families = random_families(np.random.default_rng(n), n)
     lists = [listed([(members(varset), cost) for varset, cost in own]) for own in families]
-    scores, expected = as_local_scores([f"v{j}" for j in range(n)], lists, "file"), scores_of(families)
+    scores, expected = as_local_scores([f"v{j}" for j in range(n)], lists, Claim("file")), scores_of(families)
     assert scores.fingerprint == expected.fingerprint
 
 
@@ -51,8 +52,8 @@ def test_local_scores_of_more_variables_than_a_word_has_bits():
     names = [f"v{j}" for j in range(200)]
     lists = [listed([((), 2.0)]) for _ in names]
     lists[5] = listed([((), 2.0), ((3, 64, 199), 1.0), ((70,), 1.5)])
-    scores = as_local_scores(names, lists, "mdl", 3)
+    scores = as_local_scores(names, lists, Claim("mdl", 3))
     assert [unpack(varset) for varset in scores.parents[5]] == [(3, 64, 199), (70,), ()]
     assert (scores.score, scores.max_parents) == ("mdl", 3)
     with pytest.raises(InputError, match="more than 2 parents"):
-        as_local_scores(names, lists, "mdl", 2)
+        as_local_scores(names, lists, Claim("mdl", 2))

@@ -7,6 +7,7 @@ import pytest
 from cases import dataset_of
 from naive import aic, mdl
 
+from extbnsl.claims import Claim
 from extbnsl.parents.explored import neighbours
 from extbnsl.parents.explored.candidates import find_candidates
 from extbnsl.parents.explored.explore import Effort, exploration, explore_child
@@ -32,7 +33,7 @@ def dataset():
 
 def begin(dataset, child, score="mdl", max_parents=None, sets=0):
     """The exploration, and what it knows of the child after few sets."""
-    problem = exploration(dataset, score=score, max_parents=max_parents)
+    problem = exploration(dataset, claim=Claim(score, max_parents))
     return problem, explore_child(child, problem, Effort(sets=sets), 1 << 26, GO_ON).families
 
 

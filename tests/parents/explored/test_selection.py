@@ -2,7 +2,6 @@
 
 import itertools
 import math
-from dataclasses import replace
 
 import naive
 import numpy as np
@@ -13,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from slow_selection import SLOW, SlowSelection
 
+from extbnsl.claims import Claim
 from extbnsl.parents.explored import explore
 from extbnsl.parents.explored.candidates import find_candidates
 from extbnsl.parents.explored.closed import new_closed, undominated
@@ -29,7 +29,7 @@ APPROXIMATE = called(approximate_cost)
 
 def scored(dataset, child, selection, max_parents=None, sets=10**6, slice_=10**6, whole=1, first=10**6):
     """The parent sets that a selection scores after the single ones, in their order."""
-    problem = exploration(dataset, selection, "mdl", max_parents)
+    problem = exploration(dataset, selection, Claim(max_parents=max_parents))
     candidates = find_candidates(child, problem.data, problem.parameter, GO_ON)
     rule = explore._rule(child, problem, candidates)._replace(whole=whole)
     closed, streams = new_closed(4096, rule.parents), new_streams(4096 * rule.first.size)
@@ -203,7 +203,7 @@ def all_undominated(dataset, score, max_parents):
 def test_without_a_budget_all_undominated_families_are_found(selection, seed, n, records, max_parents):
     dataset = tied_dataset(seed, n, records)
     score = ("mdl", "aic")[seed % 2]
-    problem = exploration(dataset, selection, score, max_parents)
+    problem = exploration(dataset, selection, Claim(score, max_parents))
     for child, (clear, close) in enumerate(all_undominated(dataset, score, max_parents)):
         own = explore_child(child, problem, Effort(), PLENTY, GO_ON)
         own.families.check()
@@ -217,7 +217,7 @@ def test_without_a_budget_all_undominated_families_are_found(selection, seed, n,
 @given(st.integers(0, 2**32), st.sampled_from(list(SLOW)), st.integers(0, 25))
 def test_no_kept_set_has_a_kept_subset_that_costs_no_more(seed, selection, sets):
     dataset = tied_dataset(seed, 8, 150)
-    own = explore_child(0, exploration(dataset, selection, "aic"), Effort(sets=sets), PLENTY, GO_ON).families
+    own = explore_child(0, exploration(dataset, selection, Claim("aic")), Effort(sets=sets), PLENTY, GO_ON).families
     kept = [set(own.members(i)) for i in range(own.families)]
     assert set() in kept
     for i, j in itertools.permutations(range(own.families), 2):
@@ -267,6 +267,6 @@ def test_the_largest_size_is_what_a_penalty_allows():
     problem = exploration(dataset)
     candidates = find_candidates(0, problem.data, problem.parameter, GO_ON)
     empty = candidates.alone + problem.parameter
-    limit = explore.most_parents(problem, 2, candidates)
+    limit = explore.most_parents(0, problem, candidates)
     assert problem.parameter * 2**limit < empty <= problem.parameter * 2 ** (limit + 1)
-    assert explore.most_parents(replace(problem, max_parents=3), 2, candidates) == 3
+    assert explore.most_parents(0, exploration(dataset, claim=Claim(max_parents=3)), candidates) == 3
