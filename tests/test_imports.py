@@ -15,7 +15,7 @@ EXAMPLE = Path(__file__).resolve().parents[1] / "examples" / "asia.csv"
 
 # A room may import from its own floor and from lower ones: the ground comes first. Folders in a room belong to it.
 FLOORS = (
-    ("version", "errors", "arguments", "events", "claims", "figures", "compiling"),
+    ("version", "errors", "arguments", "events", "claims", "figures", "compiling", "knowledge"),
     ("kernels",),
     ("machine",),
     ("files",),

@@ -6,8 +6,10 @@ import numpy as np
 
 from bench import inputs
 from bench.work import Benchmark, Work, of_run
+from extbnsl.knowledge.knowledge import NOTHING
 from extbnsl.machine.workers import Workers
 from extbnsl.verify import families
+from extbnsl.verify.demands import demands_of
 from extbnsl.verify.families import Taken, families_of_data
 from extbnsl.verify.recount import _disjoint_sum
 from extbnsl.verify.units import MOST_UNITS
@@ -16,9 +18,10 @@ from extbnsl.verify.units import MOST_UNITS
 def _searched(tiny: bool) -> None:
     """All families of each fourth child that matter, whatever they cost."""
     dataset = inputs.dataset(8, 100) if tiny else inputs.dataset(16, 500)
+    everything = demands_of(dataset.names, None, NOTHING)
     nothing = Taken(np.zeros((0, 1), np.uint64), np.zeros(0, np.int64))
     with Workers(1) as workers:
-        source = families_of_data(dataset, math.log(dataset.records) / 2, None, workers)
+        source = families_of_data(dataset, math.log(dataset.records) / 2, everything, workers)
         for child in range(0, dataset.variables, 4):
             source.below(child, MOST_UNITS, nothing)
 

@@ -214,9 +214,13 @@ def claim_of(given: argparse.Namespace) -> Claim:
 
 def _knowledge(given: argparse.Namespace) -> Knowledge:
     """What was given of the options of knowledge, and what the file says."""
+    arcs = {name: tuple(getattr(given, name) or ()) for name in ("required", "forbidden", "allowed")}
     own = Knowledge(
-        *(tuple(getattr(given, name) or ()) for name in ("required", "forbidden", "allowed", "tier")),
-        *(given.roots or (), given.leaves or (), given.max_parents_of or ()),
+        **arcs,
+        tiers=tuple(given.tier or ()),
+        roots=given.roots or (),
+        leaves=given.leaves or (),
+        max_parents=given.max_parents_of or (),
     )
     if given.knowledge is not None:
         from extbnsl.formats.knowledge_file import read_knowledge

@@ -42,7 +42,7 @@ def add(commands: Any) -> None:
         choices=METHODS,
         default=OrderMethods().method,
         help="Tian's branch and bound, Suzuki's, the greedy K3, or, for every score and all knowledge, the enumeration "
-        "of all that can win (default: %(default)s: the first that can be, of the first and the last)",
+        "of all that can win; auto is the first or the last of these (default: %(default)s)",
     )
     parser.add_argument(
         "--bound",

@@ -107,7 +107,8 @@ def _search(problem: _Counted, child: int, threshold: int, taken: Taken, workers
     if base:
         groups = np.unique(problem.codes[list(base)], axis=1, return_inverse=True)[1].reshape(-1).astype(np.int64)
     states = float(math.prod(problem.dataset.arities[list(base)].tolist()))
-    frames = new_cell_frames(own, alone, first, groups, states, ~(taken.clusters & first).any(axis=1))
+    apart: NDArray[np.bool_] = np.logical_not((taken.clusters & first).any(axis=1))
+    frames = new_cell_frames(own, alone, first, groups, states, apart)
     varsets, costs = np.empty((ROOM, width), np.uint64), np.empty(ROOM)
     top, written = 0, 0
     while top >= 0:

@@ -50,11 +50,11 @@ class CellChild(NamedTuple):
 
 class CellFrames(NamedTuple):
     """A stack of nodes; each array has a place or a row for each. cells (depth, d): the node's number of each row;
-    count: how many numbers; product: of the arities; next: the next candidate; varset (depth, words); cheapest: the
+    counts: how many numbers; product: of the arities; next: the next candidate; varset (depth, words); cheapest: the
     least cost of its subsets, and the margin; rest (depth, k): 1 for clusters disjoint from it."""
 
     cells: NDArray[np.int64]
-    count: NDArray[np.int64]
+    counts: NDArray[np.int64]
     product: NDArray[np.float64]
     next: NDArray[np.int64]
     varset: NDArray[np.uint64]
@@ -76,7 +76,7 @@ def new_cell_frames(
     depth = child.depth + 1
     return CellFrames(
         cells=np.tile(groups, (depth, 1)),
-        count=np.full(depth, int(groups.max(initial=0)) + 1),
+        counts=np.full(depth, int(groups.max(initial=0)) + 1),
         product=np.full(depth, states),
         next=np.zeros(depth, np.int64),
         varset=np.tile(base, (depth, 1)),
@@ -90,7 +90,7 @@ def _number_cells(top, y, child, frames, slots):
     """Number the rows of the node with candidate y by their joint states, in the next frame."""
     before, cells, codes = frames.cells[top], frames.cells[top + 1], child.codes[y]
     states = np.int64(child.arities[y])
-    for c in range(frames.count[top] * states):
+    for c in range(frames.counts[top] * states):
         slots[c] = -1
     found = np.int64(0)
     for i in range(codes.size):
@@ -99,7 +99,7 @@ def _number_cells(top, y, child, frames, slots):
             slots[at] = found
             found += 1
         cells[i] = slots[at]
-    frames.count[top + 1] = found
+    frames.counts[top + 1] = found
 
 
 @inlined
@@ -119,7 +119,7 @@ def _evidence(counts, prior):
 def _cost_and_least(up, child, frames, alone, both):
     """What the family of a node costs, and what it and all that have more parents cost at least; infinity if it has
     more states than may matter. alone, both: working space."""
-    cells, count, states = frames.cells[up], frames.count[up], np.int64(child.arity)
+    cells, count, states = frames.cells[up], frames.counts[up], np.int64(child.arity)
     alone[:count] = 0
     both[: count * states] = 0
     for i in range(cells.size):

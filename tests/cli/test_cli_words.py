@@ -60,7 +60,7 @@ def test_sentences_are_wrapped_on_a_terminal_and_nowhere_else(capsys, monkeypatc
 def test_usage_errors_are_wrapped_on_a_terminal(capsys, monkeypatch):
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
-    assert run(capsys, "solve", "data.csv", "--score", "bic")[0] == 30
+    assert run(capsys, "solve", "data.csv", "--score", "bge")[0] == 30
     assert max(map(len, terminal.getvalue().splitlines())) <= WIDTH
 
 

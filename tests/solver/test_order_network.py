@@ -83,8 +83,8 @@ def test_what_is_found_depends_on_nothing_but_the_question():
 
 def test_what_cannot_be_is_refused():
     dataset = dataset_of([[0, 1], [1, 0]])
-    with pytest.raises(InputError, match="score: 'bic' is not known"):
-        order_network(dataset, [0, 1], Claim("bic"), budgets=ONE)
+    with pytest.raises(InputError, match="score: 'bge' is not known"):
+        order_network(dataset, [0, 1], Claim("bge"), budgets=ONE)
     with pytest.raises(InputError, match="bound: 'tight' is not known"):
         order_network(dataset, [0, 1], methods=OrderMethods(bound="tight"), budgets=ONE)
     with pytest.raises(BudgetError, match="needs at least"):

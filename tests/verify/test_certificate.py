@@ -17,9 +17,11 @@ from hypothesis import strategies as st
 from extbnsl.bounds.multipliers import UNIT
 from extbnsl.data import read_csv
 from extbnsl.kernels.varsets import pack, unpack, words
+from extbnsl.knowledge.knowledge import NOTHING
 from extbnsl.machine.workers import Workers
 from extbnsl.verify import families as recounted
 from extbnsl.verify.certificate import CLUSTERS, Certificate, CertifiedComponent, Pass, read_certificate
+from extbnsl.verify.demands import demands_of
 from extbnsl.verify.families import Taken, families_of_data, families_of_scores
 from extbnsl.verify.optimality import verify_optimality
 from extbnsl.verify.recount import check_component, taken_by
@@ -39,7 +41,8 @@ def checked(result, document=None, stop=lambda: None):
 
 
 def data_source(dataset, max_parents, workers):
-    return families_of_data(dataset, PARAMETER_COSTS["mdl"](dataset.records), max_parents, workers)
+    demands = demands_of(dataset.names, max_parents, NOTHING)
+    return families_of_data(dataset, PARAMETER_COSTS["mdl"](dataset.records), demands, workers)
 
 
 def check(component, dataset, max_parents=None, stop=lambda: None):
@@ -420,7 +423,7 @@ def test_constant_columns_and_one_record():
 
 def test_local_scores_within_the_limit():
     scores = proved().local_scores
-    source = families_of_scores(scores, 1)
+    source = families_of_scores(scores, demands_of(scores.names, 1, NOTHING))
     for x in range(scores.variables):
         varsets, _ = source.below(x, MOST_UNITS, nothing_taken(scores.variables))
         assert max(len(unpack(v)) for v in varsets) <= 1

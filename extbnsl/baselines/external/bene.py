@@ -6,6 +6,7 @@ n 2^(n-1) scores of four bytes, more than once. Its scores are ours, but of sing
 
 import re
 
+from extbnsl.baselines.external.checking import score_of
 from extbnsl.baselines.external.data_files import write_rows
 from extbnsl.baselines.external.running import on_path, output, run, said, unreadable, used
 from extbnsl.baselines.external.task import Answer, Parents, Program, Task
@@ -32,7 +33,7 @@ def solve(program: Program, task: Task) -> Answer:
     (task.folder / VALUES).write_text("".join(line + "\n" for line in lines))
     write_rows(task.folder / DATA, dataset)
     limit = [] if task.claim.max_parents is None else ["-m", str(task.claim.max_parents)]
-    ended = run(program, task, [VALUES, DATA, SCORES[task.claim.score], FOLDER, *limit])
+    ended = run(program, task, [VALUES, DATA, score_of(program, task, SCORES), FOLDER, *limit])
     if ended.reason is not None:
         return Answer(ended.reason, None, used(ended))
     text = output(program, task, NETWORK, ended)

@@ -1,5 +1,6 @@
 """pgmpy: hill climbing over networks, from data, by its BIC or AIC. It proves nothing."""
 
+from extbnsl.baselines.external.checking import score_of
 from extbnsl.baselines.external.package import installed, learn
 from extbnsl.baselines.external.task import Answer, Program, Task
 
@@ -15,4 +16,4 @@ def solve(program: Program, task: Task) -> Answer:
     """Where its hill climbing ends."""
     assert task.dataset is not None, "the registry says that the package takes data"
     arities = [len(own) for own in task.dataset.states]
-    return learn(program, task, "a local optimum", score=SCORES[task.claim.score], arities=arities)
+    return learn(program, task, "a local optimum", score=score_of(program, task, SCORES), arities=arities)

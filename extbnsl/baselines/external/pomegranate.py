@@ -4,9 +4,9 @@ Without a pseudocount a combination of states that never occurs makes the score 
 win. One that is too small to matter avoids that.
 """
 
+from extbnsl.baselines.external.checking import score_of
 from extbnsl.baselines.external.package import installed, learn
 from extbnsl.baselines.external.task import Answer, Program, Task
-from extbnsl.errors import InputError
 
 PSEUDOCOUNT = 1e-9
 SCORE = "mdl"  # the only one that it has
@@ -19,7 +19,6 @@ def locate() -> Program:
 
 def solve(program: Program, task: Task) -> Answer:
     """The network that it takes for the best."""
-    if task.claim.score != SCORE:
-        raise InputError(f"score: the method {program.name!r} has {SCORE!r} alone, not {task.claim.score!r}.")
+    score_of(program, task, {SCORE: SCORE})
     asked = {"threads": task.context.workers.threads, "pseudocount": PSEUDOCOUNT}
     return learn(program, task, "optimal, in single precision", **asked)

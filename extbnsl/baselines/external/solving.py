@@ -85,7 +85,7 @@ def _solved(
     else:
         network = network_of_parents(program, problem.names, answer.parents, claim.max_parents)
     listed = problem if isinstance(problem, Dataset) else given_scores(problem, claim)
-    cost = cost_of(program, network, listed, claim.score)
+    cost = cost_of(program, network, listed, claim)
     proved = cost - tolerance(cost) if answer.status == OPTIMAL else -math.inf
     found = FoundNetwork(network, network.order(), cost, max(proved, known.lower_bound))
     told = {"version": program.version} | dict(answer.told)

@@ -135,8 +135,9 @@ def for_group(
     if not group.parents:
         return replace(problem, limits=limits, allowed=allowed)
     states = math.prod(dataset.arities[list(group.parents)].tolist())
-    _, base = np.unique(problem.table.states[must], axis=1, return_inverse=True)
-    base = base.reshape(-1).astype(np.uint32) if must.any() else np.zeros(problem.table.weights.size, np.uint32)
+    base = np.zeros(problem.table.weights.size, np.uint32)
+    if must.any():
+        base[:] = np.unique(problem.table.states[must], axis=1, return_inverse=True)[1].reshape(-1)
     table = problem.table._replace(base=base, bases=int(base.max()) + 1)
     score, form = score_of(claim), problem.form
     if form is not None:

@@ -81,7 +81,7 @@ def find_candidates(
     )
 
 
-def states_of(parents: Sequence[int], data: Columns) -> float:
+def states_of(parents: Sequence[int] | NDArray[np.int32], data: Columns) -> float:
     """The number of joint states of some parents."""
     return math.prod(float(data.arities[v]) for v in parents)
 

@@ -1,0 +1,108 @@
+"""Knowledge in files: what they say, and everything that can be wrong with them, with its line."""
+
+import pytest
+
+from extbnsl.errors import InputError
+from extbnsl.formats.knowledge_file import read_knowledge
+from extbnsl.knowledge.knowledge import Knowledge
+
+WHOLE = Knowledge(
+    required=(("a", "b"),),
+    forbidden=(("c", "d, e"),),
+    allowed=(("a", "b"), ("b", "c")),
+    tiers=(("a", "f"), ("b",)),
+    roots=("a",),
+    leaves=("1",),
+    max_parents=(("b", 2),),
+)
+YAML = """\
+required: [[a, b]]
+forbidden:
+  - [c, "d, e"]
+allowed: [[a, b], [b, c]]
+tiers: [[a, f], [b]]
+roots: [a]
+leaves: [1]
+max_parents: {b: 2}
+"""
+CSV = """\
+kind,first,second
+required,a,b
+forbidden,c,"d, e"
+
+allowed,a,b
+tier,10,b
+tier,2, a
+allowed,b,c
+root,a
+tier,2,f
+leaf,1,
+max_parents,b,2
+"""
+
+
+def written(folder, text, name="known.yaml"):
+    path = folder / name
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return path
+
+
+@pytest.mark.parametrize(("name", "text"), [("known.yaml", YAML), ("known.yml", YAML), ("KNOWN.CSV", CSV)])
+def test_a_file_says_all_that_can_be_known(tmp_path, name, text):
+    assert read_knowledge(written(tmp_path, text, name)) == WHOLE
+
+
+@pytest.mark.parametrize("name", ["known.yaml", "known.csv"])
+def test_an_empty_file_says_nothing(tmp_path, name):
+    assert not read_knowledge(written(tmp_path, "", name))
+
+
+@pytest.mark.parametrize(
+    ("text", "sentences"),
+    [
+        ("required: [[a]]\n", ["known.yaml:1: required.1: It should have at least 2 items"]),
+        ("requires: []\nforbid: []\n", ["1: requires: There is no such key; use required", "2: forbid: There is no"]),
+        ("required:\n  - [a, b]\n  - [a, true]\n", ["known.yaml:3: required.2.2: It should be a valid string"]),
+        ("max_parents: {a: -1}\n", ["known.yaml:1: max_parents.a: It should be greater than or equal to 0, and is -1"]),
+        ("tiers: a\n", ["known.yaml:1: tiers: It should be a valid list, and is 'a'."]),
+        ("roots: [a]\nroots: [b]\n", ["known.yaml:2: roots: It is there already; leave one of them out."]),
+        ("- a\n", ["known.yaml: It holds no knowledge: a mapping with required"]),
+        ("required: [[a, b]\n", ["known.yaml:2: "]),
+        ("a: &a [*a, *a]\n", ["It holds itself."]),
+        ("required: [[a, b], [b, a]]\n", ["known.yaml: The required arcs make a cycle: "]),
+        (b"\xff\xfe\x00", ["known.yaml: It is no YAML"]),
+    ],
+)
+def test_what_is_wrong_with_a_file_is_told_with_its_line(tmp_path, text, sentences):
+    with pytest.raises(InputError) as error:
+        read_knowledge(written(tmp_path, text))
+    for sentence in sentences:
+        assert sentence in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "sentences"),
+    [
+        ("required,a,b\nrequire,a,b\n", ["known.csv:2: 'require' is none of required, forbidden, allowed, tier, root"]),
+        (
+            "required,a\nroot,a,b\n",
+            ["known.csv:1: 'required' needs two more fields", "known.csv:2: 'root' needs a var"],
+        ),
+        ("tier,first,a\nmax_parents,a,-2\n", ["1: 'first' is not a whole number", "2: '-2' is not a whole number"]),
+        ('required,"a\n', ["known.csv:1: It is no CSV"]),
+        (b"required,\xff,a\n", ["known.csv: It is no text in UTF-8."]),
+    ],
+)
+def test_what_is_wrong_with_a_csv_file_is_told_with_its_line(tmp_path, text, sentences):
+    with pytest.raises(InputError) as error:
+        read_knowledge(written(tmp_path, text, "known.csv"))
+    for sentence in sentences:
+        assert sentence in str(error.value)
+
+
+@pytest.mark.parametrize("name", ["known.yaml", "known.csv"])
+def test_a_file_that_cannot_be_read(tmp_path, name):
+    with pytest.raises(InputError, match="It cannot be read: No such file or directory"):
+        read_knowledge(tmp_path / name)
+    with pytest.raises(InputError, match="It has more than 4 MiB"):
+        read_knowledge(written(tmp_path, b"#" * (5 << 20), name))
