@@ -74,7 +74,7 @@ def test_learn_refuses_in_a_sentence(table, dataset):
     for data, options, word in (
         (table, {"score": "bge"}, "score"),
         (table, {"score": "bdeu", "ess": 0}, "ess: 0 is no equivalent sample size"),
-        (table, {"ess": 1}, "ess: .mdl. has no equivalent sample size"),
+        (table, {"ess": 1}, "ess: the score .mdl. has no equivalent sample size"),
         (table, {"memory": "1q"}, "memory"),
         (table, {"memory": "1MiB"}, "memory: '1MiB' is too little; give at least 16.0MiB"),
         (table, {"discretise": "odd"}, 'discretise="odd" is unknown'),

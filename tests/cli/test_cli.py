@@ -152,6 +152,8 @@ def test_solve_gets_what_was_asked_for_and_what_to_remember(capsys, monkeypatch,
     assert got.pop("scratch") == Path("large")
     assert got == {
         "max_parents": 2,
+        "ess": None,
+        "knowledge": NOTHING,
         "threads": 3,
         "score": "mdl",
         "compress": False,
