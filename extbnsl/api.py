@@ -41,6 +41,7 @@ def learn(
     drop: "Texts" = None,
     discrete: "Texts" = None,
     discretise: "Texts" = None,
+    weights: str | None = None,
     names: "list[str] | tuple[str, ...] | None" = None,
     lower_bound: str = "auto",
     fixing: bool = True,
@@ -59,7 +60,8 @@ def learn(
     `memory` and `disk`: bytes or text such as "8GiB"; `time_limit`: seconds or text such as "1h30m"; None is the
     default of the command line. What exceeds the memory goes to files below `scratch_dir`, or else where temporary
     files go, and is gone at the end; `compress` makes some of them smaller. `names` are for arrays; `missing`,
-    `na`, `columns`, `drop`, `discrete` and `discretise` for frames and arrays, see `extbnsl.data.treatment.Options`.
+    `na`, `columns`, `drop`, `discrete`, `discretise` and `weights` for frames and arrays, see
+    `extbnsl.data.treatment.Options`.
     `progress`: True for lines on standard error, or an observer of `extbnsl.events`. Costs are in nats, minimised.
     Raises InputError for what cannot be used, BudgetError if memory, disk or time ran out before there was a network.
     """
@@ -79,6 +81,7 @@ def learn(
         "drop": drop,
         "discrete": discrete,
         "discretise": discretise,
+        "weights": weights,
     }
     how = (lower_bound, fixing, ancestral, path_extension, parent_graph, polish, seed)
     with _told_in_python():
@@ -115,6 +118,7 @@ def order(
     drop: "Texts" = None,
     discrete: "Texts" = None,
     discretise: "Texts" = None,
+    weights: str | None = None,
     progress: "bool | Observer" = False,
 ) -> "Result":
     """The network of least cost among those that keep to an order of the variables; greedy with the method "k3".
@@ -142,6 +146,7 @@ def order(
         "drop": drop,
         "discrete": discrete,
         "discretise": discretise,
+        "weights": weights,
     }
     with _told_in_python():
         dataset = _problem(data, names, treated)
@@ -177,6 +182,7 @@ def approximate(
     drop: "Texts" = None,
     discrete: "Texts" = None,
     discretise: "Texts" = None,
+    weights: str | None = None,
     progress: "bool | Observer" = False,
 ) -> "Result":
     """A network of up to thousands of variables that is as good as `time` allows: seconds or text such as "10m".
@@ -200,6 +206,7 @@ def approximate(
         "drop": drop,
         "discrete": discrete,
         "discretise": discretise,
+        "weights": weights,
     }
     with _told_in_python():
         return approximate_network(
@@ -234,6 +241,7 @@ def k_best(
     drop: "Texts" = None,
     discrete: "Texts" = None,
     discretise: "Texts" = None,
+    weights: str | None = None,
     progress: "bool | Observer" = False,
 ) -> "KBestResult":
     """The k best networks (10, unless there is a factor), or all whose probability is at least that of the best over
@@ -258,6 +266,7 @@ def k_best(
         "drop": drop,
         "discrete": discrete,
         "discretise": discretise,
+        "weights": weights,
     }
     with _told_in_python():
         scratch = None if scratch_dir is None else path_of("scratch_dir", scratch_dir)
@@ -290,6 +299,7 @@ def best_first(
     drop: "Texts" = None,
     discrete: "Texts" = None,
     discretise: "Texts" = None,
+    weights: str | None = None,
     progress: "bool | Observer" = False,
 ) -> Iterator["CostedNetwork"]:
     """All networks, best first, each found when it is asked for, or a little before: what has `cost`, `rank`, `parents`
@@ -310,6 +320,7 @@ def best_first(
         "drop": drop,
         "discrete": discrete,
         "discretise": discretise,
+        "weights": weights,
     }
     with _told_in_python():
         return networks_best_first(

@@ -27,30 +27,35 @@ from extbnsl.parents.ordered import choosing
 from extbnsl.parents.ordered.choosing import choose_parents, order_problem
 from extbnsl.parents.ordered.methods import OrderMethods
 
+BY_CELLS = Claim("bdeu", max_parents=4)
 
-def _counted_by_level(tiny: bool) -> None:
+
+def _counted_by_level(tiny: bool, claim: Claim = Claim()) -> None:
     dataset = inputs.dataset(10, 100) if tiny else inputs.dataset(22, 700)
     with Workers(1) as workers:
-        surviving_families(dataset, Claim(), workers, inputs.shelf(), ignore)
+        surviving_families(dataset, claim, workers, inputs.shelf(), ignore)
 
 
-def _interrupted(tiny: bool) -> None:
+_cells_by_level = partial(_counted_by_level, claim=BY_CELLS)
+
+
+def _interrupted(tiny: bool, claim: Claim = Claim(), level: int = 5) -> None:
     """Counting that stops between two sizes, with many sets alive."""
-    dataset, last = (inputs.dataset(10, 100), 2) if tiny else (inputs.dataset(22, 700), 5)
+    dataset, last = (inputs.dataset(10, 100), 2) if tiny else (inputs.dataset(22, 700), level)
     done = set[int | None]()
 
     def observe(event: Event) -> None:
         done.add(getattr(event, "level", None))
 
     with Workers(1, lambda: INTERRUPTED if last in done else None) as workers:
-        surviving_families(dataset, Claim(), workers, inputs.shelf(), observe)
+        surviving_families(dataset, claim, workers, inputs.shelf(), observe)
 
 
-def _prepared_for_counting(tiny: bool) -> None:
+def _prepared_for_counting(tiny: bool, claim: Claim = Claim()) -> None:
     dataset = inputs.dataset(10, 100) if tiny else inputs.dataset(100, 10_000)
     order = varying(dataset)
     with Workers(1) as workers:
-        counting = with_floors(counting_problem(dataset, order, Claim()), workers)
+        counting = with_floors(counting_problem(dataset, order, claim), workers)
         single_parents.with_single_parents(counting, workers, inputs.shelf())
 
 
@@ -147,8 +152,30 @@ BENCHMARKS = (
         "parents.exhaustive.single_parents._single_costs",
         single_parents,
         "cell",
-        lambda a, _: a[2].size,
+        lambda a, _: a[2].states.size,
         _prepared_for_counting,
+    ),
+    of_run(
+        "parents.exhaustive.single_parents._costs_by_cells",
+        single_parents,
+        "cell",
+        lambda a, _: a[2].states.size,
+        partial(_prepared_for_counting, claim=BY_CELLS),
+    ),
+    of_run(
+        "parents.exhaustive.cell_lattice.judge_cells", tasks, "parent set", lambda a, _: a[1] - a[0], _cells_by_level
+    ),
+    of_run("parents.exhaustive.cell_lattice.next_cells", tasks, "varset", lambda a, _: a[1] - a[0], _cells_by_level),
+    of_run("parents.exhaustive.cell_lattice.drop_cells", tasks, "varset", lambda a, _: a[1] - a[0], _cells_by_level),
+    of_run(
+        "parents.exhaustive.cell_lattice.judge_last_cells", tasks, "varset", lambda a, _: a[1] - a[0], _cells_by_level
+    ),
+    of_run(
+        "parents.exhaustive.cell_lattice.least_cells",
+        surviving,
+        "varset",
+        lambda a, _: a[2].shape[0],
+        partial(_interrupted, claim=BY_CELLS, level=3),
     ),
     of_run("parents.exhaustive.lattice.mark_needed", tasks, "varset", lambda a, _: a[1] - a[0], _counted_by_level),
     of_run(

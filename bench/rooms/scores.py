@@ -3,10 +3,14 @@
 import numpy as np
 
 from bench import inputs
-from bench.work import Benchmark, Work
+from bench.work import Benchmark, Work, recorded
 from extbnsl.claims import Claim
+from extbnsl.events import ignore
 from extbnsl.kernels.ranks import binomial_table
+from extbnsl.machine.workers import Workers
+from extbnsl.parents.exhaustive import tasks
 from extbnsl.parents.exhaustive.problem import counting_problem, varying
+from extbnsl.parents.exhaustive.surviving import surviving_families
 from extbnsl.scores.counting import count
 
 
@@ -21,7 +25,21 @@ def _count(records: int, states: int, tiny: bool) -> Work:
     return Work(count, [(size, 0, most, places, binomials, table, np.empty(most))], most)
 
 
+def _fill(score: str, tiny: bool) -> Work:
+    """The figures of varsets of up to five, of which many states have few records."""
+    dataset, claim = inputs.dataset(10, 50) if tiny else inputs.dataset(22, 700), Claim(score, max_parents=4)
+
+    def run() -> None:
+        with Workers(1) as workers:
+            surviving_families(dataset, claim, workers, inputs.shelf(), ignore)
+
+    return recorded(tasks, "fill", lambda a, _: a[2] - a[1], run)
+
+
 BENCHMARKS = (
     Benchmark("scores.counting.count", "varset", lambda tiny: _count(2000, 2, tiny)),
     Benchmark("scores.counting.count/states", "varset", lambda tiny: _count(1000, 5, tiny)),
+    Benchmark("scores.tallies.fill", "varset", lambda tiny: _fill("bdeu", tiny)),
+    Benchmark("scores.tallies.fill/tables", "varset", lambda tiny: _fill("fnml", tiny)),
+    Benchmark("scores.tallies.fill/occurring", "varset", lambda tiny: _fill("bds", tiny)),
 )

@@ -8,7 +8,7 @@ from bench import inputs
 from bench.work import Benchmark, Work, of_run
 from extbnsl.knowledge.knowledge import NOTHING
 from extbnsl.machine.workers import Workers
-from extbnsl.verify import families
+from extbnsl.verify import cell_families, families
 from extbnsl.verify.demands import demands_of
 from extbnsl.verify.families import Taken, families_of_data
 from extbnsl.verify.recount import _disjoint_sum
@@ -26,6 +26,17 @@ def _searched(tiny: bool) -> None:
             source.below(child, MOST_UNITS, nothing)
 
 
+def _searched_by_cells(tiny: bool) -> None:
+    """The same by BDeu, of few parents."""
+    dataset = inputs.dataset(8, 100) if tiny else inputs.dataset(16, 500)
+    demands = demands_of(dataset.names, 3, NOTHING)
+    nothing = Taken(np.zeros((0, 1), np.uint64), np.zeros(0, np.int64))
+    with Workers(1) as workers:
+        source = cell_families.families_by_cells(dataset, "bdeu", 1.0, demands, workers)
+        for child in range(0, dataset.variables, 4):
+            source.below(child, MOST_UNITS, nothing)
+
+
 def _disjoint(tiny: bool) -> Work:
     varsets = inputs.varsets(60, 100 if tiny else 20_000, 0.1)[:, None]
     clusters = inputs.varsets(60, 50, 0.1)[:, None]
@@ -34,5 +45,6 @@ def _disjoint(tiny: bool) -> Work:
 
 BENCHMARKS = (
     of_run("verify.child_search.search", families, "child", lambda a, _: 1, _searched),
+    of_run("verify.cell_search.search_cells", cell_families, "child", lambda a, _: 1, _searched_by_cells),
     Benchmark("verify.recount._disjoint_sum", "family and cluster", _disjoint),
 )

@@ -20,7 +20,7 @@ from extbnsl.version import __version__
 
 DATA_OPTIONS = (
     *("header", "delimiter", "missing", "na", "columns", "drop"),
-    *("discrete", "discretise", "arities", "records"),
+    *("discrete", "discretise", "arities", "records", "weights"),
 )
 CLOSE = 0.75  # how alike a word and the one that may have been meant are, at least: not bic and aic
 
@@ -302,6 +302,11 @@ def add_data(parser: argparse.ArgumentParser) -> None:
     )
     data.add_argument("--arities", metavar="FILE", help="declared numbers of states (default: the states that occur)")
     data.add_argument("--records", metavar="N", type=_records, help="use the first N records alone (default: all)")
+    data.add_argument(
+        "--weights",
+        metavar="COLUMN",
+        help="this column says how many records each row stands for, and is no variable (default: one each)",
+    )
 
 
 def data_options(options: argparse.Namespace) -> dict[str, Any]:

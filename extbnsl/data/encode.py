@@ -13,26 +13,32 @@ from extbnsl.data.missing import mark_missing, missing_label, settle_missing
 from extbnsl.data.reading import Reading
 from extbnsl.data.states import settle_states
 from extbnsl.data.treatment import Treatment, selected
+from extbnsl.data.weights import repeated, without_weights
 from extbnsl.errors import InputError
 
 
 def prepare(columns: Sequence[Column], source: str, wanted: Treatment, reading: Reading | None = None) -> Dataset:
     """The Dataset of `columns`, all of the same number of records, treated as `wanted`.
 
-    First the choice of columns and of records, then missing values, then the order of states, then declared arities
-    (which exempt a column from what follows, as levels do), then intervals, then codes. Duplicate records stay: each
-    is a record. A constant column stays, with a warning. Raises InputError as `selected`, `settle_missing`, `declare`
-    and `settle_states` do, and for no columns, no records and names that are empty or occur twice, BudgetError if the
-    time of `reading` is up. O(N n).
+    First the choice of columns and of records, then missing values, then each record as often as its weight says, then
+    the order of states, then declared arities (which exempt a column from what follows, as levels do), then intervals,
+    then codes. Duplicate records stay: each is a record. A constant column stays, with a warning. Raises InputError as
+    `selected`, `settle_missing`, `without_weights`, `repeated`, `declare` and `settle_states` do, and for no columns,
+    no records and names that are empty or occur twice, BudgetError if the time of `reading` is up. O(N n).
     """
-    reading = reading or Reading(memory=0)
+    reading, weights = reading or Reading(memory=0), []
+    if wanted.weights is not None:
+        columns, own = without_weights(columns, wanted.weights, source)
+        weights = [replace(own, codes=own.codes[: wanted.records])]
     columns = selected(columns, wanted, source)
     check_names([column.name for column in columns], source)
     if len(columns[0].codes) == 0:
         raise InputError(f"{source} has no records: give at least one row of data.")
     columns = [replace(column, codes=column.codes[: wanted.records]) for column in columns]
     marked = [mark_missing(c, wanted.markers) for c in reading.watched(source, columns)]
-    complete, of_missing = settle_missing(marked, wanted.missing, source)
+    complete, of_missing = settle_missing([*marked, *weights], wanted.missing, source)
+    if weights:
+        complete = tuple(repeated(complete[:-1], complete[-1], source, reading))
     in_order = [ordered(c) for c in reading.watched(source, complete)]
     declared, free = declare(in_order, wanted.arities, source)
     levels, free = tuple(c for c in free if c.levels), tuple(c for c in free if not c.levels)

@@ -32,6 +32,7 @@ class Treatment:
     missing: a rule of `missing.RULES`. markers: the texts that stand for a missing value. columns: the names of those
     to use, None for all; drop: of those to leave out; discrete: of those to take as they are, None for all. arities:
     declared numbers of states. records: how many to use, the first ones; None for all.
+    weights: the column that says how many records each row stands for, and is no variable.
     """
 
     missing: str
@@ -42,6 +43,7 @@ class Treatment:
     rules: Rules
     arities: Mapping[str, int]
     records: int | None
+    weights: str | None = None
 
     def uses(self, name: str) -> bool:
         """Whether the column of this name is used."""
@@ -59,7 +61,7 @@ class Options(TypedDict, total=False):
     `missing`: "refuse" (default), "drop" the record, or make it a "state". `na`: further texts that stand for a missing
     value. `columns`, `drop`: the columns to use and to leave out. `discrete`: columns to take as they are however many
     states they have, or "all". `discretise`: "mean", "quantile:k", "width:k" or "paper" for the columns that need it,
-    and COLUMN=RULE for one column.
+    and COLUMN=RULE for one column. `weights`: the column that says how many records each row stands for.
     """
 
     missing: str
@@ -68,6 +70,7 @@ class Options(TypedDict, total=False):
     drop: Texts
     discrete: Texts
     discretise: Texts
+    weights: str | None
 
 
 def chosen(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -85,6 +88,7 @@ def treatment(
     discretise: Texts = None,
     arities: Mapping[str, int] | None = None,
     records: int | None = None,
+    weights: str | None = None,
 ) -> Treatment:
     """The Treatment that these `Options` ask for, with declared numbers of states, of the first `records` alone.
 
@@ -94,6 +98,8 @@ def treatment(
     if records is not None:
         check_whole("--records", records, 1)
     _check_texts(na=na, columns=columns, drop=drop, discrete=discrete, discretise=discretise)
+    if weights is not None and not isinstance(weights, str):
+        raise InputError(f"--weights: {weights!r} is no name of a column.")
     rules = _rules(_texts(discretise))
     if discretise is not None and arities is not None:
         raise InputError("--arities declares the states that --discretise would change: give only one of them.")
@@ -109,6 +115,7 @@ def treatment(
         rules=rules,
         arities=arities or {},
         records=records,
+        weights=None if weights is None else clean_name(weights),
     )
 
 

@@ -20,6 +20,7 @@ UNMEASURED = {
     "baselines.a_star._insert_root": "once a search, one insertion",
     "baselines.a_star._order_of_first": "once a search, one path",
     "baselines.depth_first._expand": "once from Python; all other calls are within _search, which is measured",
+    "scores.tallies._fill_one": "once an enumeration, one row",
     "parents.exhaustive.refinement.open_root": "sets one row of a stack to its beginning",
 }
 

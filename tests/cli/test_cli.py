@@ -27,6 +27,7 @@ from extbnsl.cli.parser import COMMANDS, command_parser
 from extbnsl.data import read_csv
 from extbnsl.errors import BudgetError, InputError, VerificationError
 from extbnsl.formats.score_reader import read_scores
+from extbnsl.knowledge.knowledge import NOTHING
 from extbnsl.machine.workers import Stopped
 from extbnsl.networks.network import Network
 from extbnsl.networks.parameters import fit
@@ -144,6 +145,7 @@ def test_solve_gets_what_was_asked_for_and_what_to_remember(capsys, monkeypatch,
             "discretise": None,
             "arities": os.path.abspath("arities"),
             "records": 3000,
+            "weights": None,
         },
         "budgets": {"memory": 1 << 30, "disk": 5 * 10**9, "threads": 3, "compress": None},
         "command": f"extbnsl solve data.csv {given}",

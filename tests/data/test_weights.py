@@ -1,0 +1,74 @@
+"""A column of weights is the same as rows that are repeated."""
+
+import numpy as np
+import pandas
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import extbnsl
+from extbnsl.data.array import from_array
+from extbnsl.data.dataframe import from_dataframe
+from extbnsl.errors import BudgetError, InputError
+
+TEXT = "a,w,b\nx,2,1\ny,0,2\nx,1,3\n"
+
+
+def csv_of(folder, text=TEXT):
+    path = folder / "data.csv"
+    path.write_text(text)
+    return path
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.integers(0, 2**32), st.sampled_from(["refuse", "drop", "state"]))
+def test_weights_are_repeated_records(seed, missing):
+    rng = np.random.default_rng(seed)
+    frame = pandas.DataFrame(rng.integers(0, 3, (20, 3)), columns=list("abc")).astype(object)
+    if missing != "refuse":
+        frame = frame.mask(rng.random(frame.shape) < 0.05)
+    times = rng.integers(0, 4, 20)
+    times[0] += 1
+    repeated = from_dataframe(frame.loc[np.repeat(np.arange(20), times)].reset_index(drop=True), missing=missing)
+    weighted = from_dataframe(frame.assign(w=times), weights="w", missing=missing)
+    assert weighted.fingerprint == repeated.fingerprint
+
+
+def test_a_file_has_a_column_of_weights(tmp_path):
+    dataset = extbnsl.read_csv(csv_of(tmp_path), weights="w", arities=None)
+    assert dataset.names == ("a", "b")
+    assert dataset.states == (("x",), ("1", "3"))
+    assert dataset.codes.tolist() == [[0, 0], [0, 0], [0, 1]]
+    assert extbnsl.read_csv(csv_of(tmp_path), weights=" w ", records=1).records == 2
+    assert extbnsl.learn(pandas.read_csv(csv_of(tmp_path)), weights="w").digest == dataset.fingerprint
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("a,w\nx,1.5\n", r"--weights: record 1 of .*data.csv has the weight '1.5' in column 'w': give a whole number"),
+        ("a,w\nx,1.0\ny,-2\n", r"record 2 of .*data.csv has the weight '-2'"),
+        ("a,w\nx,many\n", r"record 1 of .*data.csv has the weight 'many'"),
+        ("a,w\nx,1\ny,\n", r"record 2 of .*data.csv has the weight ''"),
+        ("a,w\nx,0\ny,0\n", r"all weights in column 'w' of .*data.csv are 0: give a record"),
+        ("a,v\nx,0\n", r"--weights: .*data.csv has no column 'w'; its columns are 'a' and 'v'"),
+        ("a,w\nx,3000000000\ny,3000000000\n", r"stands for 6,000,000,000 records: divide the weights so that they sum"),
+    ],
+)
+def test_weights_that_cannot_be_are_refused(tmp_path, text, sentence):
+    with pytest.raises(InputError, match=sentence):
+        extbnsl.read_csv(csv_of(tmp_path, text), weights="w", header=True)
+
+
+def test_weights_alone_are_no_data(tmp_path):
+    with pytest.raises(InputError, match="has no column but 'X0': give at least one variable"):
+        from_array([[1], [2]], weights="X0")
+    with pytest.raises(InputError, match="weights: 3 is no name of a column"):
+        from_array([[1], [2]], weights=3)
+
+
+def test_more_records_than_memory_has_room_for_are_refused(tmp_path):
+    from extbnsl.data.reading import Reading
+
+    with pytest.raises(BudgetError, match="the 2,000,000,001 records that its weights stand for, read so far take"):
+        extbnsl.read_csv(csv_of(tmp_path, "a,w\nx,2000000000\ny,1\n"), weights="w", reading=Reading(memory=1 << 30))
