@@ -2,7 +2,7 @@
 
 `learn` is the whole of it in one call, `k_best` ranks the k best networks and `best_first` gives them one by one,
 `order` finds the best network under an order of the variables, and `approximate` a good one of many variables; nothing
-heavy is imported before they are called. `read_csv` and
+heavy is imported before they are called. `read_data`, `read_csv` and
 `read_scores` read files as the command line does; `local_scores` takes scores from a dictionary.
 """
 
@@ -13,7 +13,7 @@ from extbnsl.api import approximate, best_first, k_best, learn, order
 from extbnsl.version import __version__
 
 if TYPE_CHECKING:
-    from extbnsl.data import read_csv
+    from extbnsl.data import read_csv, read_data
     from extbnsl.formats.score_reader import read_scores
     from extbnsl.results.result import Result
     from extbnsl.scores.named import named_scores as local_scores
@@ -28,6 +28,7 @@ __all__ = [
     "local_scores",
     "order",
     "read_csv",
+    "read_data",
     "read_scores",
 ]
 
@@ -35,6 +36,7 @@ _HOMES = {
     "Result": ("extbnsl.results.result", "Result"),
     "local_scores": ("extbnsl.scores.named", "named_scores"),
     "read_csv": ("extbnsl.data", "read_csv"),
+    "read_data": ("extbnsl.data", "read_data"),
     "read_scores": ("extbnsl.formats.score_reader", "read_scores"),
 }
 

@@ -50,9 +50,9 @@ def _read(path: str, given: Mapping[str, Any], reading: Any) -> Any:
     from extbnsl.formats.score_reader import is_score_file, read_scores
 
     if not is_score_file(path):
-        from extbnsl.data import read_csv
+        from extbnsl.data import read_data
 
-        return read_csv(path, **given, reading=reading)
+        return read_data(path, **given, reading=reading)
     for name in chosen(given):
         option = "--header or --no-header" if name == "header" else f"--{name}"
         raise InputError(f"{option} is for data, but {path} holds local scores; leave it out.")

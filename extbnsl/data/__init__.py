@@ -1,7 +1,7 @@
 """Data: read, check, discretise, encode and fingerprint records of discrete variables.
 
-A source (`csv_file`, `array`, `dataframe`) gives columns of distinct texts and codes; `encode.prepare` takes
-them through `missing`, `arities` and `discretise` to a `Dataset`.
+A source (`csv_file`, `other_files`, `array`, `dataframe`) gives columns of distinct texts and codes; `encode.prepare`
+takes them through `missing`, `arities` and `discretise` to a `Dataset`.
 """
 
 from extbnsl.data.array import from_array
@@ -9,6 +9,7 @@ from extbnsl.data.csv_file import read_csv
 from extbnsl.data.dataframe import from_dataframe
 from extbnsl.data.dataset import Dataset
 from extbnsl.data.distinct import distinct_rows
+from extbnsl.data.file import read_data
 from extbnsl.data.reading import Reading
 
-__all__ = ["Dataset", "Reading", "distinct_rows", "from_array", "from_dataframe", "read_csv"]
+__all__ = ["Dataset", "Reading", "distinct_rows", "from_array", "from_dataframe", "read_csv", "read_data"]

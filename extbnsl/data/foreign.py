@@ -34,9 +34,9 @@ FORMATS = (
     Format("an Excel workbook", (".xlsx", ".xlsm", ".xls"), (ZIP, b"\xd0\xcf\x11\xe0"), _EXPORTED),
     Format("an OpenDocument spreadsheet", (".ods",), (ZIP,), _EXPORTED),
     Format("a packed file", (".bz2", ".xz", ".zst"), PACKED, "unpack it (gzip can stay)"),
-    Format("an R object", (".rds",), (b"X\n\0", b"A\n2\n", b"A\n3\n", *PACKED), f"read it with readRDS and {_IN_R}"),
+    Format("an R object", (".rds",), (b"X\n\0", b"A\n2\n", b"A\n3\n", *PACKED), "let its name end in .rds"),
     Format("an R workspace", (".rda", ".rdata"), (b"RDX", b"RDA", *PACKED), f"load it and {_IN_R}"),
-    Format("a Parquet file", (".parquet", ".pq"), (b"PAR1",), _with_pandas("read_parquet")),
+    Format("a Parquet file", (".parquet", ".pq"), (b"PAR1",), "let its name end in .parquet"),
     Format("a Feather file", (".feather", ".arrow"), (b"ARROW1", b"FEA1"), _with_pandas("read_feather")),
     Format("an SPSS file", (".sav", ".zsav"), (b"$FL2", b"$FL3"), _with_pandas("read_spss")),
     Format("a Stata file", (".dta",), (b"<stata_dta>",), _with_pandas("read_stata")),
@@ -68,7 +68,7 @@ def check_table(source: str, begins: bytes) -> None:
     if not lines:
         return
     if lines[0].lower().startswith(b"@relation"):
-        raise InputError(f"{source} is an ARFF file: remove the lines down to @data, and put the names in their place.")
+        raise InputError(f"{source} is an ARFF file: let its name end in .arff.")
     if lines[0].startswith(b"network ") and b"{" in b"".join(lines[:2]):
         raise InputError(f"{source} holds a network (BIF), not records: give the data to learn a network from.")
     if _are_scores(lines):

@@ -1,0 +1,221 @@
+"""Columns of tables that other programs write: Parquet, ARFF and R's RDS files.
+
+Each needs a package of its own, which is an extra. What a file declares of states is kept: the values of a nominal
+attribute, the levels of a factor, and the categories of an ordered dictionary are all the states of the column, in
+their order, whether they occur or not.
+"""
+
+import bz2
+import gzip
+import importlib
+import lzma
+import warnings
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from extbnsl.data.array import column_of_numbers
+from extbnsl.data.column import Column, check_names, clean_name, narrowest
+from extbnsl.data.reading import Reading
+from extbnsl.errors import BudgetError, InputError
+
+FIELD_BYTES = 16  # of a value while a file is read, at least
+PIECE = 1 << 22  # bytes unpacked at a time
+PACKED: Mapping[bytes, Callable[..., Any]] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ": lzma.open}
+
+
+def is_other_file(path: str | PathLike[str]) -> bool:
+    """Whether a file is one of these, as its name says."""
+    return Path(path).suffix.lower() in READERS
+
+
+def other_columns(path: str | PathLike[str], source: str, reading: Reading) -> list[Column]:
+    """The columns of such a file; InputError if it cannot be used or its package is missing, BudgetError if it
+    certainly takes more than the memory of `reading`."""
+    file = Path(path)
+    try:
+        with file.open("rb") as opened:
+            opened.read(1)
+    except OSError as error:
+        raise InputError(f"{source} cannot be read ({error.strerror}): check the name and the permissions.") from error
+    try:
+        columns = READERS[file.suffix.lower()](file, source, reading)
+    except MemoryError as error:
+        raise BudgetError(f"{source} needs more memory than there is: leave out what is not needed.") from error
+    check_names([column.name for column in columns], source)
+    lengths = {len(column.codes) for column in columns}
+    if len(lengths) > 1:
+        raise InputError(f"{source} has columns of {min(lengths)} to {max(lengths)} values: make them equally long.")
+    return columns
+
+
+def _package(name: str, extra: str, source: str) -> Any:
+    """A package that reads such files; InputError that says how to have it."""
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        needed = name.partition(".")[0]
+        raise InputError(f"{source}: reading it needs {needed}: pip install 'extbnsl[{extra}]'.") from error
+
+
+def _broken(source: str, what: str, error: Exception) -> InputError:
+    said = (str(error) or type(error).__name__).splitlines()[0][:200]
+    return InputError(f"{source} cannot be read as {what} ({said}): write it again, or save it as CSV.")
+
+
+def _parquet(path: Path, source: str, reading: Reading) -> list[Column]:
+    parquet = _package("pyarrow.parquet", "parquet", source)
+    try:
+        with parquet.ParquetFile(path) as file:
+            meta = file.metadata
+            so_far = f"the {meta.num_rows:,} rows of {meta.num_columns:,} columns that it promises, of which none were"
+            reading.check_memory(source, FIELD_BYTES * meta.num_rows * meta.num_columns, so_far)
+            names = [name for name in file.schema_arrow.names if not name.startswith("__index_level_")]
+            table = file.read(columns=names, use_threads=False)
+            return [_of_arrow(clean_name(name), table.column(name), source) for name in reading.watched(source, names)]
+    except (OSError, ValueError, NotImplementedError, TypeError, KeyError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise _broken(source, "Parquet", error) from error
+
+
+def _of_arrow(name: str, chunks: Any, source: str) -> Column:
+    """The column of a column of pyarrow."""
+    kind = str(chunks.type)
+    if kind.startswith("dictionary"):
+        array = chunks.unify_dictionaries().combine_chunks()
+        array = array.chunk(0) if hasattr(array, "num_chunks") else array
+        levels, codes = array.dictionary.to_pylist(), array.indices.to_pylist()
+        return _of_codes(name, levels, (-1 if code is None else code for code in codes), chunks.type.ordered, source)
+    if kind.startswith(("list", "large_list", "struct", "map", "timestamp", "date", "time", "duration", "binary")):
+        raise InputError(f"{source}: column '{name}' has values of the type {kind}: remove it or make it a few states.")
+    return _of_values(name, chunks.to_pylist(), source)
+
+
+def _arff(path: Path, source: str, reading: Reading) -> list[Column]:
+    arff = _package("arff", "arff", source)
+    text = _text(path, source, reading)
+    try:
+        found = arff.loads(text)
+    except (arff.ArffException, ValueError, KeyError, IndexError, RecursionError) as error:
+        raise _broken(source, "ARFF", error) from error
+    rows, columns = found["data"], []
+    for j, (name, kind) in enumerate(found["attributes"]):
+        values = [row[j] for row in rows]
+        if isinstance(kind, list):
+            place = {level: code for code, level in enumerate(kind)}
+            codes = (-1 if value is None else place[value] for value in values)
+            columns.append(_of_codes(clean_name(name), kind, codes, True, source))
+        else:
+            columns.append(_of_values(clean_name(name), values, source))
+    return columns
+
+
+def _text(path: Path, source: str, reading: Reading) -> str:
+    try:
+        return _unpacked(path, source, reading).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{source} is no text in UTF-8: save it again.") from error
+
+
+def _rds(path: Path, source: str, reading: Reading) -> list[Column]:
+    rdata = _package("rdata", "rds", source)
+    content = _unpacked(path, source, reading)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            parsed = rdata.parser.parse_data(content, altrep_constructor_dict=_short(rdata, source, reading))
+            frame = rdata.conversion.convert(parsed)
+    except (InputError, BudgetError, MemoryError):
+        raise
+    except Exception as error:  # what a damaged file makes of the package's parser may be anything
+        raise _broken(source, "an R object", error) from error
+    if not hasattr(frame, "columns"):
+        raise InputError(f"{source} holds no data frame, but {_called(frame)}: write a data frame with saveRDS in R.")
+    return [_of_series(clean_name(str(name)), frame[name], source) for name in frame.columns]
+
+
+def _called(value: Any) -> str:
+    return {"dict": "a list", "ndarray": "a vector", "NoneType": "NULL"}.get(type(value).__name__, "another object")
+
+
+def _short(rdata: Any, source: str, reading: Reading) -> dict[bytes, Callable[[Any], Any]]:
+    """What makes the vectors that R writes as a beginning and a length; BudgetError for one that is too long."""
+
+    def checked(make: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        def made(state: Any) -> Any:
+            values = getattr(state, "value", None)
+            if isinstance(values, np.ndarray) and values.size == 3:
+                reading.check_memory(source, int(8 * float(values[0])), "a column of consecutive numbers,")
+            return make(state)
+
+        return made
+
+    known = rdata.parser.DEFAULT_ALTREP_MAP
+    return {name: checked(make) if b"seq" in name else make for name, make in known.items()}
+
+
+def _of_series(name: str, series: Any, source: str) -> Column:
+    """The column of a column of pandas."""
+    kind: Any = series.dtype
+    if hasattr(kind, "categories"):
+        return _of_codes(name, kind.categories.tolist(), np.asarray(series.array.codes).tolist(), True, source)
+    if kind.kind in "mM":
+        raise InputError(f"{source}: column '{name}' has dates or times: remove it or make it a few states.")
+    values = zip(series.tolist(), series.isna().tolist(), strict=True)
+    return _of_values(name, [None if lacking else value for value, lacking in values], source)
+
+
+def _unpacked(path: Path, source: str, reading: Reading) -> bytes:
+    """The content of a file, unpacked if it is packed; BudgetError if that is more than the memory."""
+    with path.open("rb") as file:
+        start = file.read(8)
+    opened: Callable[..., Any] = next((unpack for begins, unpack in PACKED.items() if start.startswith(begins)), open)
+    parts, size = [], 0
+    try:
+        with opened(path, "rb") as file:
+            while part := file.read(PIECE):
+                parts.append(part)
+                size += len(part)
+                reading.check_memory(source, 2 * size, "its content, unpacked,")
+                reading.check_time(source)
+    except (OSError, EOFError, lzma.LZMAError) as error:
+        raise _broken(source, "a packed file", error) from error
+    return b"".join(parts)
+
+
+def _of_values(name: str, values: Sequence[Any], source: str) -> Column:
+    """The column of numbers, truth values or texts, None where there is none."""
+    given = [value for value in values if value is not None]
+    if given and all(type(value) in (int, float) for value in given):
+        if len(given) == len(values):
+            return column_of_numbers(name, np.array(values), source)
+        whole = all(float(value).is_integer() for value in given if value == value)
+        texts = [None if value is None or value != value else str(int(value) if whole else value) for value in values]
+    else:
+        texts = [None if value is None else str(value).strip() for value in values]
+    place: defaultdict[str, int] = defaultdict()
+    place.default_factory = place.__len__
+    codes = [-1 if text is None else place[text] for text in texts]
+    return Column(name, tuple(place), np.array(codes, np.int64).astype(narrowest(len(place))))
+
+
+def _of_codes(name: str, levels: Sequence[Any], codes: Iterable[int], declared: bool, source: str) -> Column:
+    """The column of codes of levels, -1 where there is no value; all levels are states if they are declared."""
+    texts = [str(level) for level in levels]
+    if len(set(texts)) < len(texts):
+        raise InputError(f"{source}: column '{name}' has two states with the same text: rename one of them.")
+    own = np.fromiter(codes, np.int64)
+    return Column(name, tuple(texts), own.astype(narrowest(len(texts))), levels=declared)
+
+
+READERS: Mapping[str, Callable[[Path, str, Reading], list[Column]]] = {
+    ".parquet": _parquet,
+    ".pq": _parquet,
+    ".arff": _arff,
+    ".rds": _rds,
+}

@@ -1,0 +1,172 @@
+"""Parquet, ARFF and RDS files: what they declare is kept, and what is wrong with them is one sentence."""
+
+import gzip
+import re
+import sys
+
+import numpy as np
+import pandas
+import pytest
+
+import extbnsl
+from extbnsl.data import other_files
+from extbnsl.data.reading import Reading
+from extbnsl.errors import BudgetError, InputError
+
+FRAME = pandas.DataFrame(
+    {
+        "kind": pandas.Categorical(["x", "y", "x"], categories=["z", "y", "x"], ordered=True),
+        "number": [3, 1, 3],
+        "share": [0.5, 2.0, 0.5],
+        "text": ["u", "w", "u"],
+        "truth": [True, False, True],
+    }
+)
+ARFF = """\
+% a comment
+@relation made
+@attribute kind {z,y,x}
+@attribute number integer
+@attribute share real
+@attribute text string
+@attribute truth {False,True}
+@data
+x,3,0.5,u,True
+y,1,2.0,w,False
+x,3,0.5,u,True
+"""
+STATES = (("z", "y", "x"), ("1", "3"), ("0.5", "2"), ("u", "w"), ("False", "True"))
+CODES = [[2, 1, 0, 0, 1], [1, 0, 1, 1, 0], [2, 1, 0, 0, 1]]
+
+
+def written(folder, kind, frame=FRAME):
+    path = folder / f"data.{kind}"
+    if kind in ("parquet", "pq"):
+        frame.to_parquet(path)
+    elif kind == "arff":
+        path.write_text(ARFF)
+    else:
+        import rdata
+
+        texts = {name: object for name in frame if frame[name].dtype in (object, "str")}
+        rdata.write_rds(path, frame.astype(texts))
+    return path
+
+
+@pytest.mark.parametrize("kind", ["parquet", "pq", "arff", "rds"])
+def test_a_file_has_what_it_declares(tmp_path, kind):
+    dataset = extbnsl.read_data(written(tmp_path, kind), discrete="all")
+    assert dataset.names == tuple(FRAME.columns)
+    assert dataset.codes.tolist() == CODES
+    assert [tuple(float(s) if s.replace(".", "").isdigit() else s for s in own) for own in dataset.states] == [
+        tuple(float(s) if s.replace(".", "").isdigit() else s for s in own) for own in STATES
+    ]
+    assert dataset.layout == kind
+    assert extbnsl.read_data(tmp_path / f"data.{kind}", columns="kind,text", records=1).records == 1
+
+
+def test_a_frame_of_levels_is_the_same_in_memory_and_in_parquet(tmp_path):
+    frame = FRAME.drop(columns="share")
+    path = tmp_path / "data.parquet"
+    frame.to_parquet(path)
+    assert extbnsl.read_data(path).fingerprint == extbnsl.learn(frame).digest
+
+
+@pytest.mark.parametrize("kind", ["parquet", "rds"])
+def test_missing_values_are_missing(tmp_path, kind):
+    frame = pandas.DataFrame({"a": pandas.Categorical(["x", None, "x"]), "b": [1.0, 2.0, np.nan], "c": ["u", "v", "w"]})
+    path = written(tmp_path, kind, frame)
+    if kind == "rds":  # the package writes 0 for a level that is missing; R writes the least integer
+        content = gzip.decompress(path.read_bytes())
+        codes = np.array([1, 0, 1], ">i4").tobytes()
+        assert content.count(codes) == 1
+        path.write_bytes(content.replace(codes, np.array([1, -(2**31), 1], ">i4").tobytes()))
+    with pytest.raises(InputError, match="missing"):
+        extbnsl.read_data(path)
+    assert extbnsl.read_data(path, missing="drop").records == 1
+    assert extbnsl.read_data(path, missing="state").states[0][-1] == "missing"
+
+
+def test_an_arff_file_may_have_missing_values_and_odd_names(tmp_path):
+    path = tmp_path / "data.arff"
+    path.write_text("@relation r\n@attribute 'a b' {x,'y z'}\n@attribute c numeric\n@data\n?,1\n'y z',?\nx,2\n")
+    dataset = extbnsl.read_data(path, missing="drop")
+    assert (dataset.names, dataset.states) == (("a b", "c"), (("x", "y z"), ("2",)))
+
+
+@pytest.mark.parametrize("kind", ["parquet", "arff", "rds"])
+@pytest.mark.parametrize("content", [b"", b"PAR1", b"@relation", b"\x1f\x8b\x08\x00", b"X\n\0\0\0\3", b"\xff" * 100])
+def test_a_damaged_file_is_refused(tmp_path, kind, content):
+    path = tmp_path / f"data.{kind}"
+    path.write_bytes(content)
+    with pytest.raises(InputError) as error:
+        extbnsl.read_data(path)
+    assert len(str(error.value).splitlines()) == 1
+
+
+@pytest.mark.parametrize("kind", ["parquet", "rds"])
+def test_a_cut_file_is_refused(tmp_path, kind):
+    path = written(tmp_path, kind)
+    whole = path.read_bytes()
+    for share in (0.3, 0.6, 0.9):
+        path.write_bytes(whole[: int(share * len(whole))])
+        with pytest.raises(InputError) as error:
+            extbnsl.read_data(path, discrete="all")
+        assert len(str(error.value).splitlines()) == 1
+
+
+def test_what_is_packed_does_not_fill_the_memory(tmp_path):
+    path = tmp_path / "data.rds"
+    path.write_bytes(gzip.compress(b"\0" * (1 << 28)))
+    with pytest.raises(BudgetError, match="its content, unpacked, read so far take"):
+        extbnsl.read_data(path, reading=Reading(memory=1 << 24))
+    frame = pandas.DataFrame({"a": np.zeros(1 << 20, np.int64)})
+    frame.to_parquet(tmp_path / "data.parquet")
+    with pytest.raises(BudgetError, match="the 1,048,576 rows of 1 columns that it promises"):
+        extbnsl.read_data(tmp_path / "data.parquet", reading=Reading(memory=1 << 22))
+
+
+def test_a_vector_of_r_that_is_only_promised_is_not_made(tmp_path):
+    import rdata
+
+    values = np.array([1e12, 1.0, 1.0])
+
+    class State:
+        value = values
+
+    short = other_files._short(rdata, "data.rds", Reading(memory=1 << 24))
+    with pytest.raises(BudgetError, match="a column of consecutive numbers"):
+        short[b"compact_intseq"](State())
+
+
+@pytest.mark.parametrize("kind", ["parquet", "arff", "rds"])
+def test_options_of_texts_are_refused(tmp_path, kind):
+    path = written(tmp_path, kind)
+    for options, option in (({"delimiter": ","}, "--delimiter"), ({"header": False}, "--header or --no-header")):
+        with pytest.raises(InputError, match=f"{option} is for texts"):
+            extbnsl.read_data(path, **options)
+    with pytest.raises(InputError, match="cannot be read"):
+        extbnsl.read_data(tmp_path / f"absent.{kind}")
+
+
+@pytest.mark.parametrize(("kind", "package"), [("parquet", "pyarrow.parquet"), ("arff", "arff"), ("rds", "rdata")])
+def test_without_its_package_a_file_says_what_is_needed(tmp_path, monkeypatch, kind, package):
+    path, name = written(tmp_path, kind), package.partition(".")[0]
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(InputError, match=re.escape(f"reading it needs {name}: pip install 'extbnsl[{kind}]'.")):
+        extbnsl.read_data(path)
+
+
+def test_an_r_object_that_is_no_data_frame(tmp_path):
+    import rdata
+
+    rdata.write_rds(tmp_path / "data.rds", [1, 2, 3])
+    with pytest.raises(InputError, match="holds no data frame, but"):
+        extbnsl.read_data(tmp_path / "data.rds")
+
+
+def test_columns_that_cannot_be_variables(tmp_path):
+    path = tmp_path / "data.parquet"
+    pandas.DataFrame({"when": pandas.to_datetime(["2020-01-01"]), "a": ["x"]}).to_parquet(path)
+    with pytest.raises(InputError, match=r"column 'when' has values of the type timestamp"):
+        extbnsl.read_data(path)
