@@ -6,12 +6,29 @@ import functools
 import io
 from collections.abc import Sequence
 
-from extbnsl.cli import approximate, campaign, clean, estimate, kbest, order, plot, resume, score, solve, status, verify
+from extbnsl.cli import (
+    approximate,
+    campaign,
+    clean,
+    estimate,
+    kbest,
+    order,
+    plot,
+    resume,
+    score,
+    score_network,
+    solve,
+    status,
+    verify,
+)
 from extbnsl.cli.options import Parser
 from extbnsl.errors import ExtbnslError
 from extbnsl.version import __version__
 
-COMMANDS = (solve, kbest, resume, status, clean, verify, estimate, score, order, approximate, campaign, plot)
+COMMANDS = (
+    *(solve, kbest, resume, status, clean, verify, estimate, score, order, approximate),
+    *(score_network, campaign, plot),
+)
 DESCRIPTION = "Learn the provably optimal Bayesian network structure of a discrete data set."
 EPILOG = """\
 Costs are in nats and minimised; the score is MDL (minus BIC) unless --score

@@ -18,7 +18,7 @@ from extbnsl.figures import in_full
 from extbnsl.formats.score_reader import SUFFIXES
 from extbnsl.run.wording import WIDTH, wrapped
 
-NAMES = [command.__name__.split(".")[-1] for command in COMMANDS]
+NAMES = [command.__name__.split(".")[-1].replace("_", "-") for command in COMMANDS]
 LONG = "The search needs 3.4GiB of memory, and --memory grants 1.0GiB, which is not enough for it; grant more."
 
 

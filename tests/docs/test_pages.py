@@ -73,7 +73,7 @@ def options_of_the_page():
         line, _, table = part.partition("\n")
         for first, default, _ in rows(table.split("\n## ")[0]):
             for option in re.findall(r"(?<![\w-])--?[a-z][a-z-]*", first):
-                for command in re.findall(r"`(\w+)`", line):
+                for command in re.findall(r"`([\w-]+)`", line):
                     assert (command, option) not in found, f"{option} of {command} is there twice"
                     found[command, option] = default.replace("`", "")
     return found

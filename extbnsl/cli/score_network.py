@@ -1,0 +1,178 @@
+"""`extbnsl score-network`: how likely records are by a network that was learned from others."""
+
+import argparse
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from extbnsl.cli import options
+from extbnsl.cli.console import say, say_sentence
+from extbnsl.cli.reading import read_problem
+from extbnsl.errors import InputError
+from extbnsl.figures import counted
+
+if TYPE_CHECKING:
+    from extbnsl.data import Dataset
+
+EPILOG = """\
+Fits the parameters of the network to the data that it was learned from, and
+says how likely the records of DATA are by it: the mean log-likelihood of a
+record, in nats; with -o that of each. Larger is better. Columns are read as the
+run read them, and cut where it cut them.
+
+example:
+  extbnsl score-network wdbc.run held-out.csv -o likely.csv
+"""
+SMOOTHING = 1.0
+
+
+def add(commands: Any) -> None:
+    """Add the command to the parser's."""
+    text = "say how likely new records are by a network"
+    parser = options.add_command(commands, "score-network", text, EPILOG, run)
+    parser.set_defaults(compiles=False)
+    parser.add_argument("result", metavar="RUN", type=Path, help="a run directory or its result.json")
+    parser.add_argument("data", metavar="DATA", help="records of the same variables, a file as for solve")
+    parser.add_argument(
+        "--training",
+        metavar="FILE",
+        help="the data that the network was learned from (default: where the run read them)",
+    )
+    parser.add_argument(
+        "--smoothing",
+        metavar="S",
+        type=_smoothing,
+        default=SMOOTHING,
+        help="equivalent sample size of the prior of the parameters, 0 for the largest likelihood (default: 1)",
+    )
+    parser.add_argument("-o", "--output", metavar="FILE", type=Path, help="a CSV file for each record's log-likelihood")
+    parser.add_argument("--overwrite", action="store_true", help="replace FILE if it exists")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of sentences")
+
+
+def run(given: argparse.Namespace) -> int:
+    """Print how likely the records are; the exit code."""
+    import numpy as np
+
+    from extbnsl.data.alike import encoded_alike
+    from extbnsl.data.text import source_name
+    from extbnsl.files.atomic import write_atomically
+    from extbnsl.networks.likelihood import log_likelihoods
+    from extbnsl.networks.network import Network
+    from extbnsl.results.reading import read_result
+
+    if given.output is not None:
+        options.check_output(given.output, given.overwrite)
+    document = read_result(given.result)
+    how = _data_options(document, given.result)
+    training, raw = _training(given, document, how)
+    network = Network.from_names(training.names, document["parents"])
+    chosen = {"columns": _quoted(training.names), "drop": None, "records": None, "weights": None}
+    new = _as_they_stand(given.data, how | chosen)
+    codes = encoded_alike(_in_order(new, training), raw, training)
+    each = log_likelihoods(network, training.arities, training.codes, codes, given.smoothing)
+    impossible = int(np.isneginf(each).sum())
+    total = float(each.sum())
+    if given.output is not None:
+        lines = (f"{record},{value!r}\n" for record, value in enumerate(each.tolist(), start=1))
+        write_atomically(given.output, "".join(("record,log_likelihood\n", *lines)).encode())
+    if given.json:
+        found = {"records": len(each), "smoothing": given.smoothing, "log_base": "e", "impossible": impossible}
+        finite = {"log_likelihood": total, "per_record": total / len(each)} if not impossible else {}
+        say(json.dumps(found | {"log_likelihood": None, "per_record": None} | finite, indent=1))
+        return 0
+    of = f"The {counted(len(each), 'record')} of {source_name(given.data)}"
+    if impossible:
+        say_sentence(
+            f"{of} cannot all be: {counted(impossible, 'record')} have states together that the training data lack; "
+            "give --smoothing above 0."
+        )
+    else:
+        say_sentence(f"{of} have the log-likelihood {total:.6f}, {total / len(each):.6f} for each (nats).")
+    if given.output is not None:
+        say_sentence(f"That of each record is in {given.output}.")
+    return 0
+
+
+def _training(
+    given: argparse.Namespace, document: Mapping[str, Any], how: Mapping[str, Any]
+) -> "tuple[Dataset, Dataset]":
+    """The data that the network was learned from, as the run has read them and as they stand; InputError if they are
+    not there, or others."""
+    from extbnsl.data import Dataset
+    from extbnsl.machine.budgets import Budgets
+
+    file = given.training or _remembered(given.result)
+    if file is None:
+        raise InputError(f"{given.result} does not say where its data were read: give them by --training.")
+    training, _ = read_problem(file, how, Budgets(), quiet=True)
+    if not isinstance(training, Dataset):
+        raise InputError(f"{file} holds local scores, which have no records: give --training data.")
+    if training.fingerprint != document["provenance"]["data_digest"]:
+        raise InputError(f"{file} has other data than the network was learned from: give these by --training.")
+    raw = _as_they_stand(file, how)
+    return training, _in_order(raw, training)
+
+
+def _as_they_stand(file: str, how: Mapping[str, Any]) -> "Dataset":
+    """The data in a file with nothing cut."""
+    from extbnsl.data import Dataset
+    from extbnsl.machine.budgets import Budgets
+
+    problem, _ = read_problem(
+        file, dict(how) | {"discrete": "all", "discretise": None, "arities": None}, Budgets(), True
+    )
+    if not isinstance(problem, Dataset):
+        raise InputError(f"{file} holds local scores, which have no records: give data.")
+    return problem
+
+
+def _in_order(dataset: "Dataset", like: "Dataset") -> "Dataset":
+    """A data set with its columns in the order of another, which has the same."""
+    from dataclasses import replace
+
+    import numpy as np
+
+    at = [dataset.names.index(name) for name in like.names]
+    states = tuple(dataset.states[v] for v in at)
+    return replace(dataset, names=like.names, states=states, codes=np.ascontiguousarray(dataset.codes[:, at]))
+
+
+def _remembered(result: Path) -> str | None:
+    """Where the run read its data, if the run directory is there."""
+    from extbnsl.errors import ExtbnslError
+    from extbnsl.files.manifest import read_manifest
+
+    folder = result if result.is_dir() else result.parent
+    try:
+        remembered = read_manifest(folder).state["run"]
+    except (ExtbnslError, KeyError, TypeError):
+        return None
+    return None if remembered is None else str(remembered["input"])
+
+
+def _data_options(document: Mapping[str, Any], result: Path) -> dict[str, Any]:
+    """The data options of the run."""
+    from extbnsl.files.shapes import by_name, either, misfit, number, text, truth
+
+    provenance = document.get("provenance")
+    kept = provenance.get("data_options", {}) if isinstance(provenance, dict) else {}
+    if misfit(kept, by_name(either(truth, number, text))) or not kept.keys() <= set(options.DATA_OPTIONS):
+        raise InputError(f"The 'data_options' of {result} are none of extbnsl's; give a solve's result.")
+    return dict(kept)
+
+
+def _quoted(names: tuple[str, ...]) -> str:
+    """Names as one text with commas, for an option of several."""
+    return ",".join('"' + name.replace('"', '""') + '"' for name in names)
+
+
+def _smoothing(text: str) -> float:
+    try:
+        size = float(text)
+    except ValueError:
+        size = -1.0
+    if not 0.0 <= size <= 1e6:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0 to 1000000")
+    return size

@@ -1,0 +1,80 @@
+"""New records in the states of a data set that was read before: for scoring what a network was not learned from.
+
+A value of the new records has the state that it had there. One that did not occur may still be a declared state; and in
+a column of numbers that was cut it lies in one of the intervals, whose names tell where they end.
+"""
+
+import re
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from extbnsl.data.dataset import Dataset
+from extbnsl.errors import InputError
+
+_INTERVAL = re.compile(r"^(?:<=(?P<most>.+)|>(?P<least>.+)|\((?P<low>[^,]+),(?P<high>[^,]+)\])$")
+STATES_SHOWN = 8
+
+
+def encoded_alike(new: Dataset, raw: Dataset, known: Dataset) -> NDArray[np.uint16]:
+    """The codes (N, n) of new records by the states of a known data set.
+
+    new, raw: as they stand, without any cutting; raw has the records of `known`, and all three have its columns. Raises
+    InputError, naming record and column, for a value that is in no state. O(N n).
+    """
+    assert raw.names == known.names == new.names, "the same columns"
+    assert raw.records == known.records, "the same records"
+    codes = np.empty(new.codes.shape, np.uint16)
+    for j, name in enumerate(known.names):
+        codes[:, j] = _column(j, name, new, raw, known)
+    return codes
+
+
+def _column(j: int, name: str, new: Dataset, raw: Dataset, known: Dataset) -> NDArray[np.uint16]:
+    first = dict(zip(raw.codes[::-1, j].tolist(), known.codes[::-1, j].tolist(), strict=True))
+    before = {raw.states[j][value]: state for value, state in first.items()}
+    numbers = {number: state for text, state in before.items() if (number := _number(text)) is not None}
+    declared = {text: state for state, text in enumerate(known.states[j])}
+    found = np.array([_state(text, before, numbers, declared) for text in new.states[j]], np.int64)
+    own = found[new.codes[:, j]]
+    if (own < 0).any():
+        at = int((own < 0).argmax())
+        states = ", ".join(known.states[j][:STATES_SHOWN]) + (", ..." if len(known.states[j]) > STATES_SHOWN else "")
+        raise InputError(
+            f"{new.source}: record {at + 1} has {new.states[j][new.codes[at, j]]!r} in column '{name}', which is no "
+            f"state that the network knows ({states}): leave the record out, or learn from data that have it."
+        )
+    return own.astype(np.uint16)
+
+
+def _state(text: str, before: Mapping[str, int], numbers: Mapping[float, int], declared: Mapping[str, int]) -> int:
+    """The state of a value, -1 if it has none."""
+    if text in before:
+        return before[text]
+    number = _number(text)
+    if number is not None and number in numbers:
+        return numbers[number]
+    if text in declared:
+        return declared[text]
+    if number is not None:
+        for label, state in declared.items():
+            if _is_inside(number, label):
+                return state
+    return -1
+
+
+def _number(text: str) -> float | None:
+    try:
+        return None if "_" in text else float(text)
+    except ValueError:
+        return None
+
+
+def _is_inside(number: float, label: str) -> bool:
+    """Whether a number lies in the interval of this name."""
+    found = _INTERVAL.match(label)
+    if found is None:
+        return False
+    least, most = (_number(found[low] or found[high] or "") for low, high in (("least", "low"), ("most", "high")))
+    return (least is None or number > least) and (most is None or number <= most) and (least, most) != (None, None)
