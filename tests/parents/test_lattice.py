@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from dataclasses import replace
 
 import naive
 import numpy as np
@@ -27,6 +28,7 @@ from extbnsl.kernels.ranks import BLOCK, binomial_table
 from extbnsl.kernels.varsets import pack
 from extbnsl.machine.workers import Workers
 from extbnsl.parents.exhaustive import by_level, tasks
+from extbnsl.parents.exhaustive import problem as problem_module
 from extbnsl.parents.exhaustive.by_level import enumerate_families
 from extbnsl.parents.exhaustive.last_level import judge_last
 from extbnsl.parents.exhaustive.lattice import Counts, Rules, judge_families, mark_needed, next_alive
@@ -35,7 +37,7 @@ from extbnsl.parents.exhaustive.state import start_enumeration
 from extbnsl.parents.exhaustive.surviving import surviving_families
 from extbnsl.scores.cells import Cells
 from extbnsl.scores.counting import counting_table
-from extbnsl.scores.known import SCORES
+from extbnsl.scores.known import SCORES, score_of
 from extbnsl.scores.mdl import MDL
 from extbnsl.scores.score import most_parents
 
@@ -114,7 +116,7 @@ def test_the_last_level_has_the_families_that_any_level_has(seed, shape, data):
 
     below, here, above = counts(max(0, size - 2)), counts(size - 1), counts(size)
     arities, table = np.sort(rng.integers(2, 5, n)), binomial_table(n, size)
-    rules = Rules(0.25, arities, np.full(n, n), np.zeros(n), table)
+    rules = Rules(0.25, arities, np.full(n, n), np.zeros(n), table, 0.0, np.full((n, 1), 2**64 - 1, np.uint64))
     total, width = here.joint.size, -(-n // 64)
     alive = np.stack([pack([x for x in range(n) if rng.random() < 0.7], n) for _ in range(total)])
     for i, members in enumerate(sorted(itertools.combinations(range(n), size - 1), key=rank_of)):
@@ -201,7 +203,8 @@ def counting_problem(codes, arities, limits, floors, score=MDL):
             largest[x] = most_parents(score, alone, 0.0, np.delete(arities, x).tolist())
         if floors:
             least[x] = max(0.0, misfits[-1] - misfits[2**n - 1 ^ 1 << x] - 1e-9)
-    return CountingProblem(counting_table(rows, weights, arities), largest, least, score.parameter(records))
+    table, allowed = counting_table(rows, weights, arities), ~np.eye(n, dtype=bool)
+    return CountingProblem(table, largest, least, score.parameter(records), 0.0, None, allowed)
 
 
 def varying(seed, n, records):
@@ -285,8 +288,7 @@ def test_families_are_the_undominated_ones(seed, score):
 def test_surviving_families_answer_best_score(begun, score, seed, n, records, limit):
     """By level, and child by child."""
     dataset = random_dataset(np.random.default_rng(seed), n, records)
-    varying = sum(len(set(column)) > 1 for column in dataset.codes.T)
-    begun = begun and begun(varying)
+    begun = begun and begun(problem_module.varying(dataset, score_of(claim_by(score))).size)
     survivors = surviving_families(dataset, claim_by(score, limit), Workers(1), shelf_of(), ignore, begun)
     assert survivors.stopped is None
     assert survivors.scores.score == score.partition(":")[0]
@@ -314,7 +316,7 @@ def as_values(found):
 
 def of_limit(codes, arities, limit):
     problem = counting_problem(codes, arities, False, True)
-    return CountingProblem(problem.table, np.full(len(arities), limit), problem.floors, problem.parameter)
+    return replace(problem, limits=np.full(len(arities), limit))
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3])

@@ -27,7 +27,7 @@ SETTINGS = settings(deadline=None, max_examples=60, suppress_health_check=list(H
 
 def found_families(dataset, slack, claim=Claim(), begun=None, threads=1, shelf=None, seen=None):
     """Per child {parent set: cost}, by level, or child by child if it goes on from a start."""
-    begun = begun and begun(varying(dataset).size)
+    begun = begun and begun(varying(dataset, score_of(claim)).size)
     tell = (lambda found: None) if seen is None else seen.append
     with Workers(threads) as workers:
         survivors = surviving_families(dataset, claim, workers, shelf or shelf_of(), ignore, begun, tell, slack)
