@@ -15,7 +15,7 @@ from extbnsl.errors import InputError
 from extbnsl.knowledge.knowledge import Knowledge
 from extbnsl.machine.budgets import MAXIMUM_THREADS, MINIMUM_MEMORY, Budgets, format_size, parse_duration, parse_size
 from extbnsl.proof.methods import LOWER_BOUNDS, PARENT_GRAPHS, Methods
-from extbnsl.scores.known import CHOICES, DEFAULT_ESS, LARGEST_ESS, NAMES
+from extbnsl.scores.known import CHOICES, DEFAULT_ESS, LARGEST_ESS, NAMES, score_named
 from extbnsl.version import __version__
 
 DATA_OPTIONS = (
@@ -208,7 +208,8 @@ def add_shortcuts(parser: argparse.ArgumentParser) -> None:
 
 
 def claim_of(given: argparse.Namespace) -> Claim:
-    """What was given of the options that decide the answer."""
+    """What was given of the options that decide the answer; InputError if that contradicts itself."""
+    score_named(given.score, given.ess)
     return Claim(given.score, given.max_parents, given.ess, _knowledge(given))
 
 

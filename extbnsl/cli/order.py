@@ -84,6 +84,7 @@ def _run_in(directory: Any, given: argparse.Namespace, interrupts: Interrupts) -
 
     from extbnsl.data.text import source_name
     from extbnsl.orders.given import positions
+    from extbnsl.solver.families import check_claim
     from extbnsl.solver.ordered import order_network
     from extbnsl.solver.place import Place
 
@@ -95,6 +96,7 @@ def _run_in(directory: Any, given: argparse.Namespace, interrupts: Interrupts) -
         names = [each for each in names if each[1] in dataset.names]
     order = positions(names, dataset.names, file, source_name(given.data))
     claim, methods = options.claim_of(given), OrderMethods(given.method, given.bound)
+    check_claim(dataset, claim)
     remember = options.input_of(given) | {"input": absolute(given.data), "command": given.shell_line}
     work = session.Work(
         head(dataset, claim, methods, budgets, Place(directory.path, remember=remember)),

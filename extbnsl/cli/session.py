@@ -78,6 +78,9 @@ def solve_in(
     telling: Telling,
 ) -> int:
     """Do with `problem` as asked, write and print the result; the exit code."""
+    from extbnsl.solver.families import check_claim
+
+    check_claim(problem, asked.claim)
 
     def solved(observer: "Observer") -> "Result":
         given = asked.claim, asked.methods, asked.budgets, asked.place

@@ -11,6 +11,7 @@ from extbnsl.arguments import check_whole
 from extbnsl.errors import InputError
 
 Arc = tuple[str, str]  # parent, child
+SHOWN = 5  # names in a sentence
 
 
 @dataclass(frozen=True)
@@ -87,7 +88,7 @@ class Knowledge:
         known = set(names)
         for key, name in self._named():
             if name not in known:
-                raise InputError(f"{key}: there is no variable {name!r}{_did_you_mean(name, names)}.")
+                raise InputError(f"{key}: there is no variable {name!r}{_did_you_mean(name, names)}")
 
     def check_limit(self, max_parents: int | None) -> None:
         """Raise InputError if a variable has more required parents than all may have."""
@@ -188,4 +189,6 @@ def _did_you_mean(name: str, names: Sequence[str]) -> str:
     import difflib
 
     close = difflib.get_close_matches(name, list(names), 1)
-    return f"; did you mean {close[0]!r}?" if close else f"; the data have {', '.join(map(repr, names[:5]))} ..."
+    if close:
+        return f"; did you mean {close[0]!r}?"
+    return f"; there are {', '.join(map(repr, names[:SHOWN]))}{' and others' if len(names) > SHOWN else ''}."

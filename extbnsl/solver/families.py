@@ -17,6 +17,7 @@ from extbnsl.parents.exhaustive.surviving import Survivors, surviving_families
 from extbnsl.parents.pruning import prune
 from extbnsl.proof.commits import Commits, commit_if_due, commit_or_stop
 from extbnsl.proof.context import Context
+from extbnsl.scores.known import score_of
 from extbnsl.scores.local import LocalScores
 
 VARSETS = "set of variables", "sets of variables"
@@ -43,6 +44,16 @@ def find_survivors(problem: Dataset | LocalScores, claim: Claim, context: Contex
         except Stopped as stop:
             return replace(survivors, stopped=stop.reason)
     return survivors
+
+
+def check_claim(problem: Dataset | LocalScores, claim: Claim) -> None:
+    """Raise InputError if the claim cannot be about the problem: it names a variable that there is not, contradicts
+    itself, or leaves no network."""
+    if isinstance(problem, LocalScores):
+        given_scores(problem, claim)
+    else:
+        score_of(claim)
+        constraints_of(claim, problem.names)
 
 
 def warnings_of(problem: Dataset | LocalScores) -> tuple[str, ...]:

@@ -1,0 +1,101 @@
+"""What is asked for by options: scores and knowledge, from the command line to the result and back."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from extbnsl.cli import main
+
+ASIA = Path(__file__).resolve().parents[2] / "examples" / "asia.csv"
+KNOWN = ["--required", "smoke,lung", "--forbidden", "dysp,xray", "--forbidden", "asia,smoke", "--tier", "asia, smoke"]
+KNOWN += ["--tier", "tub,lung,bronc", "--leaves", "xray", "--roots", "asia", "--max-parents-of", "dysp=2,either=2"]
+DOCUMENT = {
+    "required": [["smoke", "lung"]],
+    "forbidden": [["dysp", "xray"], ["asia", "smoke"]],
+    "tiers": [["asia", "smoke"], ["tub", "lung", "bronc"]],
+    "roots": ["asia"],
+    "leaves": ["xray"],
+    "max_parents": {"dysp": 2, "either": 2},
+}
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+def result():
+    return json.loads(Path("asia.run/result.json").read_text())
+
+
+def refused(capsys, *arguments):
+    """What a command says that is refused, and leaves nothing."""
+    try:
+        code = main(list(map(str, arguments)))
+    except SystemExit as ended:
+        code = ended.code
+    assert code == 30
+    assert list(Path().glob("*.run")) == []
+    return " ".join(capsys.readouterr().err.split())
+
+
+@pytest.mark.parametrize("command", [["solve"], ["kbest", "-k", "3"], ["approximate", "--time", "1"]])
+@pytest.mark.parametrize("score", [["--score", "bdeu", "--ess", "5"], ["--score", "bic"]])
+def test_a_claim_is_in_the_result_and_holds(capsys, command, score):
+    assert main([command[0], str(ASIA), *command[1:], *score, *KNOWN]) == 0
+    told = capsys.readouterr().out
+    assert "knowledge    1 required arc, 2 forbidden arcs, 2 tiers, 1 root, 1 leaf, 2 limits" in told
+    document = result()
+    assert document["knowledge"] == DOCUMENT
+    assert (document["score"], document["ess"]) == (("bdeu", 5.0) if "bdeu" in score else ("mdl", None))
+    assert ("equivalent sample size 5" in told) == ("bdeu" in score)
+    assert main(["verify", "asia.run", str(ASIA)]) == 0
+
+
+def test_a_run_under_knowledge_goes_on_as_it_was_begun(capsys, monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setattr("extbnsl.proof.commits.COMMIT_SECONDS", -1.0)
+        patch.setattr("extbnsl.machine.interrupts.Interrupts.stop", lambda interrupts: "interrupted")
+        assert main(["solve", str(ASIA), *KNOWN]) == 10
+    assert result()["knowledge"] == DOCUMENT
+    capsys.readouterr()
+    assert main(["resume", "asia.run"]) == 0
+    assert (result()["knowledge"], result()["status"]) == (DOCUMENT, "optimal")
+    assert main(["verify", "asia.run", str(ASIA)]) == 0
+
+
+def test_options_and_a_file_add_up():
+    Path("known.yaml").write_text("forbidden: [[asia, smoke]]\ntiers: [[asia, smoke], [tub, lung, bronc]]\n")
+    rest = [*KNOWN[:4], *KNOWN[10:]]
+    assert main(["solve", str(ASIA), *rest, "--knowledge", "known.yaml"]) == 0
+    assert result()["knowledge"] == DOCUMENT
+
+
+@pytest.mark.parametrize("command", [["solve"], ["kbest"], ["approximate", "--time", "1"], ["estimate"]])
+def test_what_cannot_be_is_refused_before_anything_is_written(capsys, command):
+    Path("known.csv").write_text("tier,1,asia\n")
+    for given, sentence in (
+        (["--required", "asia,nope"], "required: there is no variable 'nope'; there are 'asia', 'tub'"),
+        (["--roots", "asai"], "roots: there is no variable 'asai'; did you mean 'asia'?"),
+        (["--required", "asia,tub", "--required", "tub,asia"], "The required arcs make a cycle"),
+        (["--required", "asia,tub", "--forbidden", "asia,tub"], "is required, but it is forbidden"),
+        (["--required", "asia,tub", "--max-parents", "0"], "'tub' has 1 required parents, but a limit of 0"),
+        (["--tier", "asia", "--knowledge", "known.csv"], "There are two orders of tiers: give one."),
+        (["--knowledge", "absent.yaml"], "absent.yaml: It cannot be read: No such file or directory."),
+        (["--required", "asia"], "'asia' is not a parent and a child with a comma between them"),
+        (["--max-parents-of", "asia"], "'asia' is not a list of names, each with = and a whole number"),
+        (["--tier", "asia,,tub"], "'asia,,tub' has an empty name"),
+        (["--ess", "1"], "ess: the score 'mdl' has no equivalent sample size"),
+        (["--score", "bdeu", "--ess", "0"], "'0' is not a number above 0"),
+        (["--score", "bdeu", "--ess", "nan"], "'nan' is not a number above 0"),
+    ):
+        assert sentence in refused(capsys, command[0], ASIA, *command[1:], *given)
+
+
+def test_an_order_against_the_knowledge_is_refused(capsys):
+    Path("order.txt").write_text("\n".join(["lung", "asia", "tub", "smoke", "bronc", "either", "xray", "dysp"]))
+    sentence = refused(capsys, "order", ASIA, "--order", "order.txt", "--required", "smoke,lung")
+    assert "The order has 'lung' before 'smoke', its required parent: change one of them." in sentence
+    sentence = refused(capsys, "order", ASIA, "--order", "order.txt", "--score", "bdeu", "--method", "suzuki")
+    assert "method: 'suzuki' cannot be where the claim has the score 'bdeu'; use auto or enumeration." in sentence
