@@ -137,9 +137,7 @@ class Workers:
     def _give_up(self, futures: Iterable[Future[T]]) -> None:
         """Let the tasks that have begun end early, and forget the others."""
         self.halt[0] = 1
-        for future in futures:
-            future.cancel()
-        wait(futures)
+        wait([future for future in futures if not future.cancel()])  # nobody may be there to hear of the others
         self.halt[0] = self.stop() is not None
 
     def _await(self, futures: list[Future[T]]) -> None:

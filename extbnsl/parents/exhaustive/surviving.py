@@ -89,7 +89,7 @@ def surviving_families(
     counting = _Counting(dataset, claim, order, workers, shelf, observer, on_progress, constraints)
     problem = counting_problem(dataset, order, claim, slack, constraints)
     found = begun or start_enumeration(order.size)
-    by_level = begun is None or begun.level is not None or begun.group > 0
+    by_level = begun is None or begun.level is not None or (begun.group > 0 and begun.complete_to < 0)
     try:
         if not found.singles:
             found = counting.begun(problem, found)
