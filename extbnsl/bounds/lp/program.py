@@ -317,7 +317,14 @@ def _highs() -> "Highs":
     """An empty LP, to be solved by the simplex method in the thread that asks."""
     from highspy import Highs
 
-    highs = Highs()
+    class Silent(Highs):
+        """Some versions print their name as they are made, when they get their callbacks."""
+
+        def enableCallbacks(self) -> None:
+            self.setOptionValue("output_flag", False)
+            super().enableCallbacks()
+
+    highs = Silent()
     for option, value in (("output_flag", False), ("solver", "simplex"), ("parallel", "off"), ("threads", 1)):
         highs.setOptionValue(option, value)
     return highs
