@@ -15,7 +15,6 @@ from extbnsl.scores.formula import (
     CELLS,
     MORE,
     OCCURRING,
-    SMALL,
     Formula,
     clear,
     figures_of,
@@ -81,13 +80,13 @@ def _seek(top, members, nodes, light, table, slot):
 def _sum_lanes(ids, row, weight, entries, cells, lanes, width, acc):
     """acc[c] = the lanes of one word, each the records with its variable's states, summed up over a cell's entries.
 
-    `acc` is zero before. Cells of no or one record are squeezed out; returns how many are left, how many had one
-    record, and the most records of a cell.
+    `acc` is zero before. Cells of no or one record are squeezed out; returns how many are left, and how many had one
+    record.
     """
     for i in range(entries):
         acc[ids[i]] += u64(weight[i]) * lanes[row[i]]
     mask = (u64(1) << u64(width)) - u64(1)
-    kept, ones, most = 0, 0, u64(0)
+    kept, ones = 0, 0
     for c in range(cells):
         counts = acc[c]
         records = counts & mask
@@ -95,29 +94,13 @@ def _sum_lanes(ids, row, weight, entries, cells, lanes, width, acc):
         acc[kept] = counts
         kept += records > u64(1)
         ones += records == u64(1)
-        most = max(most, records)
-    return kept, ones, np.int64(most)
+    return kept, ones
 
 
 @inner
-def _tally_packed(acc, cells, at, width, arity, most, tally):
-    """Tally cells x states of a packed variable whose first lane starts at bit `at`; no cell has more than `most`
-    records."""
+def _tally_packed(acc, cells, at, width, arity, tally):
+    """Tally cells x states of a packed variable whose first lane starts at bit `at`."""
     mask = (u64(1) << width) - u64(1)
-    if most < SMALL:
-        small = tally.small
-        tally.used[0] = max(tally.used[0], most)
-        for c in range(cells):
-            counts = acc[c]
-            rest = counts & mask
-            counts >>= at
-            for _ in range(1, arity):
-                ones = counts & mask
-                counts >>= width
-                rest -= ones
-                small[ones] += 1
-            small[rest] += 1
-        return
     for c in range(cells):
         counts = acc[c]
         rest = counts & mask
@@ -172,11 +155,11 @@ def _fill_last(ids, top, cells, states, wanted, nodes, light, table, form, hist,
             _tally_one(ids, weight, row, table.states[v], entries, u64(table.arities[v]), hist, tally)
             fill_figures(tally, states * table.arities[v], form, figures[v])
         else:
-            kept, ones, most = _sum_lanes(ids, row, weight, entries, cells, table.lanes[word], width, acc)
+            kept, ones = _sum_lanes(ids, row, weight, entries, cells, table.lanes[word], width, acc)
             for k in range(begin, end):
                 v = wanted[k]
                 _begin_tally(light[top], ones, tally)
-                _tally_packed(acc, kept, u64(shift_of[v]), u64(width), table.arities[v], most, tally)
+                _tally_packed(acc, kept, u64(shift_of[v]), u64(width), table.arities[v], tally)
                 fill_figures(tally, states * table.arities[v], form, figures[v])
             acc[: kept + 1] = 0
         begin = end
