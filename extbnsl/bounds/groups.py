@@ -66,7 +66,7 @@ def find_grouping(
     k = len(parents)
     count = -(-k // widest)
     groups = split_by_weight(pair_weights(parents, costs), count)
-    grouping = build_grouping(groups, families, workers)
+    grouping = build_grouping(groups, families)
     if count == 1:
         return grouping
     rng = np.random.default_rng(seed)
@@ -85,11 +85,19 @@ def find_grouping(
     return best
 
 
-def build_grouping(groups: Sequence[Sequence[int]], families: FamiliesByChild, workers: Workers) -> Grouping:
-    """The grouping into these groups; k^2 2^k of each group of k variables."""
+def build_grouping(groups: Sequence[Sequence[int]], families: FamiliesByChild) -> Grouping:
+    """The grouping into these groups; k^2 2^k of each group of k variables.
+
+    Builds one table after the other: each takes milliseconds, and more working memory than all else that a small
+    search holds.
+    """
     ordered = tuple(tuple(sorted(g)) for g in groups)
-    tables = workers.map(lambda g: pattern_table(*group_families(*families, g)), [(g,) for g in ordered])
-    return Grouping(ordered, tuple(tables))
+    return Grouping(ordered, tuple(_table(families, group) for group in ordered))
+
+
+def _table(families: FamiliesByChild, group: Sequence[int]) -> NDArray[np.float64]:
+    """The pattern database of a group."""
+    return pattern_table(*group_families(*families, group))
 
 
 def _swap_round(
@@ -103,11 +111,12 @@ def _swap_round(
         one, two = list(grouping.groups[a]), list(grouping.groups[b])
         i, j = int(rng.integers(len(one))), int(rng.integers(len(two)))
         one[i], two[j] = two[j], one[i]
-        swapped = build_grouping((one, two), families, workers)
-        change = swapped.root - float(grouping.tables[a][0] + grouping.tables[b][0])
+        pair = tuple(sorted(one)), tuple(sorted(two))
+        built = workers.map(_table, [(families, group) for group in pair])
+        change = float(sum(table[0] for table in built) - grouping.tables[a][0] - grouping.tables[b][0])
         if change >= -tolerance * rng.exponential():
             groups, tables = list(grouping.groups), list(grouping.tables)
-            (groups[a], groups[b]), (tables[a], tables[b]) = swapped.groups, swapped.tables
+            (groups[a], groups[b]), (tables[a], tables[b]) = pair, built
             grouping = Grouping(tuple(groups), tuple(tables))
             if grouping.root > best.root:
                 best = grouping

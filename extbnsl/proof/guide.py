@@ -126,7 +126,7 @@ def rebuilt_grouping(
     if not context.methods.patterns:
         best = np.array([costs[0] for costs in costs])
         return Grouping(groups, tuple(static_table(best[list(group)]) for group in groups))
-    return build_grouping(groups, (parents, costs), context.workers)
+    return build_grouping(groups, (parents, costs))
 
 
 def tables_fit(costs: FamilyLists, context: Context) -> bool:

@@ -10,6 +10,7 @@ from extbnsl.errors import InputError
 from extbnsl.events import Warned
 from extbnsl.figures import in_full
 from extbnsl.kernels.compiler import cache_warning
+from extbnsl.machine.budgets import trim_memory
 from extbnsl.machine.workers import Stopped
 from extbnsl.parents.constraints import constraints_of
 from extbnsl.parents.exhaustive.state import Enumeration
@@ -71,6 +72,7 @@ def _found_survivors(problem: Dataset | LocalScores, claim: Claim, context: Cont
     detail = f"{in_full(problem.variables, 'variable')}, {in_full(problem.records, 'record')}"
     with context.stages.stage("scores", detail) as summary:
         found = _counted(problem, claim, context, commits)
+        trim_memory()  # counting leaves gaps of megabytes, and the search would take its memory beside them
         kept = in_full(found.scores.families, "parent set")
         summary.append(f"{kept} kept, of {in_full(found.varsets, *VARSETS)} counted")
     return found
