@@ -11,6 +11,7 @@ import contextlib
 import functools
 import hashlib
 import io
+import mmap
 import os
 import pickle
 import re
@@ -201,7 +202,7 @@ def _make_lenient(cache: Any) -> None:
     """
     load, save = cache._load_overload, cache.save_overload
     files = cache._cache_file
-    files._load_data = lambda name: _Unpickler(io.BytesIO(Path(files._data_path(name)).read_bytes())).load()
+    files._load_data = lambda name: _load(Path(files._data_path(name)))
 
     def load_or_forget(signature: Any, context: Any) -> Any:
         _add_runtime()
@@ -216,12 +217,21 @@ def _make_lenient(cache: Any) -> None:
                 return None
             finally:
                 del codegen._library_class
+                _Kept.content, _Kept.mapped = b"", None
 
     def save_if_possible(*arguments: Any) -> None:
         with contextlib.suppress(OSError):  # a full disk, say: the kernel will be compiled again next time
             save(*arguments)
 
     cache.load_overload, cache.save_overload = load_or_forget, save_if_possible
+
+
+def _load(path: Path) -> Any:
+    """What a file of the cache holds; `_Kept` finds there what it does not take along."""
+    with path.open("rb") as file:
+        _Kept.content = file.read()
+        _Kept.mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    return _Unpickler(io.BytesIO(_Kept.content)).load()
 
 
 class _Unpickler(pickle.Unpickler):
@@ -257,23 +267,29 @@ class _Kept(JITCodeLibrary):
     """Compiled code from the cache.
 
     The form in which other kernels take it in is parsed when one of them does: it would take half the time of loading.
+    Until then it takes no memory: it is a part of the mapped file, which stays as it is when the file is replaced.
     """
 
-    _bitcode: bytes | None = None
+    content = b""  # of the file that is being loaded
+    mapped: Any = None  # the same
+
+    _place: tuple[Any, slice] | None = None
 
     @classmethod
     def _unserialize(cls, codegen: Any, state: Any) -> Any:
         name, _, (code, bitcode) = state
         library = cls(codegen, name)
-        library._bitcode = bitcode
+        first = cls.content.index(bitcode)
+        library._place = cls.mapped, slice(first, first + len(bitcode))
         library.enable_object_caching()
         library._set_compiled_object(code)
         library._finalize_final_module()
         return library
 
     def _get_module_for_linking(self) -> Any:
-        if self._bitcode is not None:
-            self._shared_module, self._bitcode = llvm.parse_bitcode(self._bitcode), None
+        if self._place is not None:
+            mapped, place = self._place
+            self._shared_module, self._place = llvm.parse_bitcode(mapped[place]), None
         return self._shared_module
 
     def get_pointer_to_function(self, name: str) -> int:

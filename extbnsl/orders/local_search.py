@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from extbnsl.kernels.bits import assign, flip
 from extbnsl.kernels.compiler import inlined, inner, njit
-from extbnsl.kernels.random import random_below
+from extbnsl.kernels.random import random_below, random_words
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.parents.best_score import ByteTables, first_inside, scratch
 
@@ -64,11 +64,10 @@ def search_orders(
     """
     n = variables
     kicks = max(1, int(min(40, 12_000 // (n * n)) * effort.kicks))
-    rng = np.random.default_rng(seed)
-    orders = np.stack([rng.permutation(n) for _ in range(STREAMS)]).astype(np.int64)
+    random = random_words(seed, STREAMS, n + 1)
+    orders, states = np.argsort(random[:, :n], axis=1), random[:, n] | np.uint64(1)
     if feasible is not None:
         orders[0] = feasible
-    states = rng.integers(1, 2**63, size=STREAMS, dtype=np.uint64)
     best = Incumbent(orders[0].copy(), np.inf)
     stale = 0
     while stale < effort.patience:

@@ -20,7 +20,6 @@ from extbnsl.proof.stages import Stages
 from extbnsl.proof.standing import Standing, read_standing
 from extbnsl.results.result import Result
 from extbnsl.scores.local import LocalScores
-from extbnsl.solver.components import solve_components
 from extbnsl.solver.families import find_survivors
 from extbnsl.solver.outcome import Solution, result_of, stats_of
 from extbnsl.solver.place import Place, check_same, store_at
@@ -86,6 +85,8 @@ def _solved(
 ) -> tuple[Solution, str | None]:
     """The solution of the problem, and the reason if it had to stop."""
     survivors = find_survivors(problem, claim, context, commits)
+    from extbnsl.solver.components import solve_components  # counting, which needs most, goes without its kernels
+
     found = components(survivors.scores, context.shelf.put)
     parts, stopped = solve_components(survivors, found, context, commits)
     return Solution(survivors, found, tuple(parts)), stopped

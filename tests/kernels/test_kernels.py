@@ -88,6 +88,8 @@ def test_a_cache_that_cannot_be_written_is_done_without(tiny, monkeypatch, numbe
 
 
 CALLED = """
+import os
+import shutil
 import sys
 import numpy as np
 from extbnsl.kernels.compiler import njit
@@ -102,6 +104,8 @@ def summed(values):
 
 values = np.array([3.0, 1.0, 2.0])
 assert doubled(values).tolist() == [2.0, 4.0, 6.0]
+if "wiped" in sys.argv:
+    shutil.rmtree(os.environ["NUMBA_CACHE_DIR"])
 if "summed" in sys.argv:
     assert summed(values) == 12.0
 print(len(doubled.stats.cache_hits), len(summed.stats.cache_hits), "numba.np.arrayobj" in sys.modules)
@@ -116,13 +120,16 @@ def test_what_comes_from_the_cache_runs_without_the_compiler_and_other_kernels_t
         command = [sys.executable, str(tmp_path / "called.py"), *arguments]
         return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
 
-    said = [run(), run(), run("summed"), run("summed")]
-    assert [one.stderr for one in said] == [""] * 4
+    said = [run(), run(), run("summed"), run("summed"), run("wiped", "summed"), run(), run("wiped", "summed")]
+    assert [one.stderr for one in said] == [""] * len(said)
     assert [one.stdout.split() for one in said] == [
         ["0", "0", "True"],
         ["1", "0", "False"],
         ["1", "0", "True"],
         ["1", "1", "False"],
+        ["1", "0", "True"],  # summed is compiled with doubled, whose file has gone since it was loaded
+        ["0", "0", "True"],
+        ["1", "0", "True"],
     ]
 
 
