@@ -46,7 +46,8 @@ def rows(document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         return
     found = document["bootstrap"]
     unproved = found["done"] - found["proved"]
-    yield "bootstrap", f"{done(document)}, {f'{unproved:,} not proved' if unproved else 'all proved'}"
+    proved = f", {f'{unproved:,} not proved' if unproved else 'all proved'}" if found["done"] else ""
+    yield "bootstrap", done(document) + proved
     agreed = found["consensus"]
     cut = f"; {agreed['left_out']:,} would close a cycle" if agreed["left_out"] else ""
     share = f"in at least {agreed['threshold']:g} of them"

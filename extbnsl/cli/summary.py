@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from extbnsl.claims import FINISHED
+from extbnsl.claims import FINISHED, tolerance
 from extbnsl.cli import bootstrap, ranked
 from extbnsl.cli.ranked import HELD
 from extbnsl.errors import RunDirectoryError
@@ -88,11 +88,12 @@ def _claim_rows(document: Mapping[str, Any], listed: bool, here: bool) -> Iterat
 
 
 def _left_by(document: Mapping[str, Any]) -> str:
-    """Which of bound and network has moved last, so that more time may be worth it; empty if that is not known."""
+    """Which of bound and network has moved last, so that more time may be worth it; empty if that is not known, or they
+    have met."""
     from extbnsl.figures import format_cost
 
-    stats = document["stats"]
-    if (improved := stats.get("improved")) is None:
+    stats, cost = document["stats"], document["cost"]
+    if (improved := stats.get("improved")) is None or cost - document["lower_bound"] <= 2.0 * tolerance(cost):
         return ""
     since, seconds, risen = improved["seconds"], stats["seconds"], document["lower_bound"] - improved["lower_bound"]
     told = f"the network stands since second {since:.0f} of {seconds:.0f}, the bound rose by {format_cost(risen)} since"

@@ -99,7 +99,8 @@ def _take_all(
     commits.standing.resampling = True
     with context.stages.stage("bootstrap", detail) as summary:
         try:
-            commit_or_stop(commits)  # whoever goes on has nothing left to prove
+            if commits.possible:
+                commit_or_stop(commits)  # whoever goes on has nothing left to prove
             resampling, memory = resampling_of(dataset), _memory_left(dataset, context)
             while len(taken.done) < asked:
                 context.observer(StageAdvanced("bootstrap", len(taken.done), asked, RESAMPLE_WORDS[1]))
