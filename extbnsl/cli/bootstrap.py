@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from extbnsl.cli.ranked import HELD
 from extbnsl.figures import in_full
 from extbnsl.files.names import STRENGTHS
 
@@ -27,14 +28,17 @@ def table(document: Mapping[str, Any]) -> Iterator[str]:
     resamples, or before one is done."""
     if not has_resamples(document) or not document["bootstrap"]["arcs"]:
         return
+    from extbnsl.run.wording import wrapped
+
     likelier = document["bootstrap"]["arcs"][::2]
     parents = document["parents"]
-    yield f"{'strength':>8} {'direction':>9} {'compelled':>9} {'reversible':>10}   arc (* in the network)"
+    yield f"{'strength':>8} {'direction':>9} {'compelled':>9} {'reversible':>10}   arc (* joined in the network)"
     for one in likelier[:SHOWN]:
         at, to = one["from"], one["to"]
         mark = "*" if at in parents[to] or to in parents[at] else " "
         shares = f"{one['strength']:8.3f} {one['direction']:9.3f} {one['compelled']:9.3f} {one['reversible']:10.3f}"
-        yield f"{shares} {mark} {at} -> {to}"
+        held = f"{shares} {mark} ".replace(" ", HELD)  # blanks of the columns are no places to break a line at
+        yield wrapped(f"{held}{at} -> {to}", indent=len(held)).replace(HELD, " ")
     if len(likelier) > SHOWN:
         yield f"and {len(likelier) - SHOWN:,} that are weaker, in {STRENGTHS}"
     yield ""
