@@ -149,7 +149,9 @@ def test_local_scores_and_published_methods_are_refused(capsys):
 
 
 def test_a_campaign_passes_the_option_on(capsys):
-    Path("c.yaml").write_text("data: [data.csv]\nmethods:\n  - {name: sure, command: solve, options: {bootstrap: 3}}\n")
+    Path("c.yaml").write_text(
+        "title: t\ndata: [data.csv]\nmethods:\n  - {name: sure, command: solve, options: {bootstrap: 3}}\n"
+    )
     assert run(capsys, "campaign", "c.yaml", "--dry-run")[0] == 0
     assert run(capsys, "campaign", "c.yaml")[0] == 0
     (result,) = Path().rglob(RESULT)
