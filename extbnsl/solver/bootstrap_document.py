@@ -3,7 +3,7 @@ of a solve, and of `resamples` and `taken`."""
 
 from extbnsl.claims import STATUSES
 from extbnsl.files.manifest import Manifest
-from extbnsl.files.shapes import by_name, every, number, one_of, record, text, whole
+from extbnsl.files.shapes import by_name, every, maybe, number, one_of, record, text, whole
 from extbnsl.proof import document as solve
 from extbnsl.solver.resamples import MOST_RESAMPLES
 
@@ -11,7 +11,8 @@ RESAMPLE = record(
     {
         "resample": whole(1, MOST_RESAMPLES),
         "status": one_of(*STATUSES),
-        **dict.fromkeys(("cost", "lower_bound"), number),
+        "cost": number,
+        "lower_bound": maybe(number),  # null where nothing is known
         "parents": by_name(every(text)),
     }
 )

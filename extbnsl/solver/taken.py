@@ -3,6 +3,7 @@ them."""
 
 import contextlib
 import json
+import math
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -83,7 +84,8 @@ def _read(path: Path, number: int, line: bytes, names: tuple[str, ...]) -> Resam
         network.order()
     except (ValueError, RecursionError, Misfit, ExtbnslError) as error:
         raise _damaged(path, number) from error
-    return Resample(number, told["status"], told["cost"], told["lower_bound"], network)
+    lower_bound = -math.inf if told["lower_bound"] is None else told["lower_bound"]
+    return Resample(number, told["status"], told["cost"], lower_bound, network)
 
 
 def _damaged(path: Path, line: int) -> RunDirectoryError:

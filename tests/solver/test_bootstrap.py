@@ -20,15 +20,18 @@ from extbnsl.data.resampling import Resampling, resampling_of
 from extbnsl.errors import BudgetError, InputError, RunDirectoryError
 from extbnsl.events import StageAdvanced, Warned
 from extbnsl.files.journal import Journal
+from extbnsl.files.manifest import Manifest
 from extbnsl.files.names import MANIFEST, RESAMPLES, RESULT, STRENGTHS
 from extbnsl.machine.budgets import Budgets
 from extbnsl.networks.equivalence import cpdag
 from extbnsl.networks.network import Network
 from extbnsl.proof.methods import Methods
+from extbnsl.results.bootstrap import Resample
 from extbnsl.solver.bootstrap import bootstrap_network
 from extbnsl.solver.place import Place
 from extbnsl.solver.resamples import Resamples
 from extbnsl.solver.states import read_state
+from extbnsl.solver.taken import taken_at
 
 
 class Killed(BaseException):
@@ -227,6 +230,27 @@ def test_a_stop_leaves_what_is_done(dataset, expected, resamples, reason):
     document = result.document()["bootstrap"]
     assert (document["resamples"], document["done"], document["proved"]) == (5, resamples, resamples)
     assert bool(document["arcs"]) == (resamples > 0)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_however_often_a_run_is_stopped_it_says_the_same_in_the_end(tmp_path, dataset, expected, seed):
+    rng, ends = np.random.default_rng(seed), []
+    while not ends or ends[-1] != OPTIMAL:
+        left = iter(range(int(rng.integers(1, 200 + 40 * len(ends)))))
+        result = session(tmp_path, dataset, stop=lambda left=left: None if next(left, None) is not None else TIME_LIMIT)
+        ends.append(result.status)
+        assert result.bootstrap.done == expected.bootstrap.done[: len(result.bootstrap.done)]
+    assert told(result) == told(expected)
+    assert len(ends) > 2
+
+
+def test_a_bound_that_nobody_knows_is_kept(tmp_path):
+    network = Network(("a",), ((),))
+    for bound in (-math.inf, 1.5):
+        with taken_at(Place(tmp_path), ("a",), 1) as taken:
+            taken.add(Resample(1, MEMORY_LIMIT, 2.0, bound, network))
+        with taken_at(Place(tmp_path, resume=Manifest({}, (), None)), ("a",), 1) as again:
+            assert again.done == taken.done
 
 
 def test_without_a_proof_of_the_data_no_resample_is_begun(dataset):
