@@ -5,11 +5,11 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from extbnsl.claims import INTERRUPTED, OPTIMAL, TIME_LIMIT, Claim
+from extbnsl.claims import DISK_LIMIT, INTERRUPTED, MEMORY_LIMIT, OPTIMAL, TIME_LIMIT, Claim
 from extbnsl.data import Dataset
 from extbnsl.data.resampling import Resampling, resampling_of
 from extbnsl.errors import BudgetError, InputError
-from extbnsl.events import Observer, StageAdvanced, ignore
+from extbnsl.events import Observer, StageAdvanced, Warned, ignore
 from extbnsl.figures import in_full
 from extbnsl.files.shelf import Shelf
 from extbnsl.machine.budgets import MINIMUM_MEMORY, Budgets, format_size
@@ -91,7 +91,10 @@ def records_of(problem: Dataset | LocalScores, methods: Any) -> Dataset:
 def _take_all(
     dataset: Dataset, scope: Resamples, claim: Claim, context: Context, commits: Commits, taken: Taken
 ) -> str | None:
-    """Solve the resamples that are not done yet; the reason if it had to stop before the last one."""
+    """Solve the resamples that are not done yet; the reason if it had to stop before the last one.
+
+    Where memory or disk do not do for one at all, the others wait for more as well: the network of the data is there.
+    """
     asked, before = scope.bootstrap, len(taken.done)
     if before == asked:
         return None
@@ -109,6 +112,10 @@ def _take_all(
                 taken.add(_solved(resampling, len(taken.done) + 1, claim, context, memory))
         except Stopped as stop:
             return stop.reason
+        except (BudgetError, MemoryError) as error:
+            short = isinstance(error, MemoryError)
+            context.observer(Warned("There is no memory for a resample; give it more." if short else str(error)))
+            return MEMORY_LIMIT if short else DISK_LIMIT
         finally:
             unproved = sum(one.status != OPTIMAL for one in taken.done)
             summary.append(f"{len(taken.done):,} of {in_full(asked, *RESAMPLE_WORDS)} done, {unproved:,} not proved")
@@ -116,11 +123,12 @@ def _take_all(
 
 
 def _memory_left(dataset: Dataset, context: Context) -> int:
-    """Bytes that a resample may be solved in: a copy of the data goes off; BudgetError if too few are left."""
+    """Bytes that a resample may be solved in: a copy of the data goes off; Stopped if too few are left."""
     left = context.memory_left - dataset.codes.nbytes
     if left < MINIMUM_MEMORY:
         needed = format_size(context.memory - left + MINIMUM_MEMORY)
-        raise BudgetError(f"memory: a resample is a copy of the data and needs {needed} in all; give as much.")
+        context.observer(Warned(f"A resample is a copy of the data and needs {needed} of memory in all; give as much."))
+        raise Stopped(MEMORY_LIMIT)
     return left
 
 

@@ -27,6 +27,7 @@ from extbnsl.networks.equivalence import cpdag
 from extbnsl.networks.network import Network
 from extbnsl.proof.methods import Methods
 from extbnsl.results.bootstrap import Resample
+from extbnsl.solver import bootstrap
 from extbnsl.solver.bootstrap import bootstrap_network
 from extbnsl.solver.place import Place
 from extbnsl.solver.resamples import Resamples
@@ -337,10 +338,34 @@ def test_without_disk_all_is_done_in_one_go(tmp_path, dataset, expected):
     assert not [one for one in warned if isinstance(one, Warned)]
 
 
-def test_memory_that_a_copy_of_the_data_takes_is_asked_for(dataset):
-    large = dataset_of(np.repeat(dataset.codes, 10_000, axis=0))
-    with pytest.raises(BudgetError, match=r"^memory: a resample is a copy of the data and needs .* give as much\.$"):
-        bootstrap_network(large, Resamples(1), Claim(max_parents=1), budgets=Budgets(threads=1, memory=24 << 20))
+def test_where_memory_has_no_room_for_a_copy_of_the_data_their_network_is_there(tmp_path, dataset):
+    large, told = dataset_of(np.repeat(dataset.codes, 10_000, axis=0)), []
+    how = {"claim": Claim(max_parents=1), "observer": told.append}
+    small = Budgets(threads=1, memory=24 << 20)
+    result = bootstrap_network(large, Resamples(1), budgets=small, place=Place(tmp_path), **how)
+    assert (result.status, result.bootstrap.done) == (MEMORY_LIMIT, ())
+    (warning,) = (one.message for one in told if isinstance(one, Warned))
+    assert warning.startswith("A resample is a copy of the data and needs ")
+    assert session(tmp_path, large, 1, claim=how["claim"]).status == OPTIMAL
+
+
+@pytest.mark.parametrize("error", [BudgetError("The disk takes no more."), MemoryError()])
+def test_what_is_too_small_for_a_resample_does_not_cost_the_network(monkeypatch, dataset, expected, error):
+    real = bootstrap.solved
+
+    def fails(data, *how):
+        if data is not dataset:
+            raise error
+        return real(data, *how)
+
+    told = []
+    monkeypatch.setattr(bootstrap, "solved", fails)
+    result = bootstrapped(dataset, observer=told.append)
+    assert result.network == expected.network
+    assert result.status == ("memory_limit" if isinstance(error, MemoryError) else "disk_limit")
+    assert [one.message for one in told if isinstance(one, Warned)] == [
+        str(error) or "There is no memory for a resample; give it more."
+    ]
 
 
 @pytest.mark.parametrize(
