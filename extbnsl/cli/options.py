@@ -16,6 +16,7 @@ from extbnsl.knowledge.knowledge import Knowledge
 from extbnsl.machine.budgets import MAXIMUM_THREADS, MINIMUM_MEMORY, Budgets, format_size, parse_duration, parse_size
 from extbnsl.proof.methods import LOWER_BOUNDS, PARENT_GRAPHS, Methods
 from extbnsl.scores.known import CHOICES, DEFAULT_ESS, LARGEST_ESS, NAMES, score_named
+from extbnsl.solver.resamples import MOST_RESAMPLES
 from extbnsl.version import __version__
 
 DATA_OPTIONS = (
@@ -356,6 +357,13 @@ def whole(text: str) -> int:
     """A whole number that is not negative; argparse says so of anything else."""
     if not (text.isascii() and text.isdigit()):
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 0")
+    return int(text)
+
+
+def resamples(text: str) -> int:
+    """How many resamples are asked for; argparse says so of anything else."""
+    if not (text.isascii() and text.isdigit() and 1 <= int(text) <= MOST_RESAMPLES):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 to {MOST_RESAMPLES}")
     return int(text)
 
 

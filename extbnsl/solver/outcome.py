@@ -63,7 +63,7 @@ def result_of(
     """The result of a solve, the network scored again; options: those of the provenance; stats: what gives the
     statistics when all is done."""
     survivors, status = solution.survivors, solution.status
-    network, order, cost = _network(solution)
+    network, order, cost = network_of(solution)
     dataset = problem if isinstance(problem, Dataset) else None
     with context.stages.stage("verify", "scoring the network again from the data" if dataset else "") as summary:
         cost = verified(network, cost, dataset, survivors.scores.claim)
@@ -93,7 +93,7 @@ def result_of(
     )
 
 
-def _network(solution: Solution) -> tuple[Network, tuple[int, ...], float]:
+def network_of(solution: Solution) -> tuple[Network, tuple[int, ...], float]:
     """Join the components' orders and let every variable choose its best parents before it: network, order, cost."""
     scores = solution.survivors.scores
     parents: list[tuple[int, ...]] = [()] * scores.variables
