@@ -89,7 +89,8 @@ def run(given: argparse.Namespace) -> int:
             "give --smoothing above 0."
         )
     else:
-        say_sentence(f"{of} have the log-likelihood {total:.6f}, {total / len(each):.6f} for each (nats).")
+        verb = "has" if len(each) == 1 else "have"
+        say_sentence(f"{of} {verb} the log-likelihood {total:.6f}, {total / len(each):.6f} for each (nats).")
     if given.output is not None:
         say_sentence(f"That of each record is in {given.output}.")
     return 0
