@@ -10,6 +10,7 @@ import gzip
 import importlib
 import lzma
 import warnings
+import zlib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from os import PathLike
@@ -95,8 +96,7 @@ def _parquet(path: Path, source: str, reading: Reading) -> list[Column]:
 
 def _promised(meta: Any) -> int:
     """The bytes of all values of a Parquet file, unpacked, as it says itself."""
-    groups = [meta.row_group(g) for g in range(meta.num_row_groups)]
-    return sum(int(group.column(c).total_uncompressed_size) for group in groups for c in range(group.num_columns))
+    return sum(int(meta.row_group(g).total_byte_size) for g in range(meta.num_row_groups))
 
 
 def _of_arrow(name: str, chunks: Any, source: str, is_text: bool) -> Column:
@@ -227,7 +227,7 @@ def _unpacked(path: Path, source: str, reading: Reading) -> bytes:
                 size += len(part)
                 reading.check_memory(source, 2 * size, "its content, unpacked,")
                 reading.check_time(source)
-    except (OSError, EOFError, lzma.LZMAError) as error:
+    except (OSError, EOFError, lzma.LZMAError, zlib.error) as error:
         raise _broken(source, "a packed file", error) from error
     return b"".join(parts)
 

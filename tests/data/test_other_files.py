@@ -35,6 +35,7 @@ x,3,0.5,u,True
 y,1,2.0,w,False
 x,3,0.5,u,True
 """
+GZIP = gzip.compress(b"X\n")[:10] + b"\xff" * 20  # a header, and nonsense after it
 STATES = (("z", "y", "x"), ("1", "3"), ("0.5", "2"), ("u", "w"), ("False", "True"))
 CODES = [[2, 1, 0, 0, 1], [1, 0, 1, 1, 0], [2, 1, 0, 0, 1]]
 
@@ -95,7 +96,9 @@ def test_an_arff_file_may_have_missing_values_and_odd_names(tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["parquet", "arff", "rds"])
-@pytest.mark.parametrize("content", [b"", b"PAR1", b"@relation", b"\x1f\x8b\x08\x00", b"X\n\0\0\0\3", b"\xff" * 100])
+@pytest.mark.parametrize(
+    "content", [b"", b"PAR1", b"@relation", b"\x1f\x8b\x08\x00", GZIP, b"X\n\0\0\0\3", b"\xff" * 100]
+)
 def test_a_damaged_file_is_refused(tmp_path, kind, content):
     path = tmp_path / f"data.{kind}"
     path.write_bytes(content)
