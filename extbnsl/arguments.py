@@ -40,3 +40,8 @@ def plain(value: Any) -> Any:
     import numpy
 
     return value.item() if isinstance(value, numpy.generic) else value
+
+
+def written_number(text: str) -> int | None:
+    """The whole number of at least 0 that a text of up to 18 digits writes; None if it is none, or longer."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= 18 else None

@@ -69,7 +69,10 @@ def run(given: argparse.Namespace) -> int:
     training, raw = _training(given, document, how)
     network = Network.from_names(training.names, document["parents"])
     chosen = {"columns": _quoted(training.names), "drop": None, "records": None, "weights": None}
-    new = _as_they_stand(given.data, how | chosen)
+    try:
+        new = _as_they_stand(given.data, how | chosen)
+    except InputError as error:
+        raise InputError(_without_options(str(error))) from error
     codes = encoded_alike(_in_order(new, training), raw, training)
     each = log_likelihoods(network, training.arities, training.codes, codes, given.smoothing)
     impossible = int(np.isneginf(each).sum())
@@ -89,7 +92,8 @@ def run(given: argparse.Namespace) -> int:
             "give --smoothing above 0."
         )
     else:
-        say_sentence(f"{of} have the log-likelihood {total:.6f}, {total / len(each):.6f} for each (nats).")
+        verb = "has" if len(each) == 1 else "have"
+        say_sentence(f"{of} {verb} the log-likelihood {total:.6f}, {total / len(each):.6f} for each (nats).")
     if given.output is not None:
         say_sentence(f"That of each record is in {given.output}.")
     return 0
@@ -126,6 +130,12 @@ def _as_they_stand(file: str, how: Mapping[str, Any]) -> "Dataset":
     if not isinstance(problem, Dataset):
         raise InputError(f"{file} holds local scores, which have no records: give data.")
     return problem
+
+
+def _without_options(sentence: str) -> str:
+    """What is wrong with new records, without advice to give options that this command does not have."""
+    what, advice, _ = sentence.removeprefix("--columns: ").partition(" of the data: ")
+    return f"{what} of the data: leave such records out." if advice else what
 
 
 def _in_order(dataset: "Dataset", like: "Dataset") -> "Dataset":
