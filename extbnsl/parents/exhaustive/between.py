@@ -6,11 +6,11 @@ P (a joint state of it) lie cells u of U; a Q divides j into cells that consist 
 in j, d_u those in u, r all there are, D(u) the least that u costs as a cell of its own by any prior that a Q may have,
 and M(u) = m H(X | u) the misfit of its m records. What the cells of Q inside j cost together is at least
 
-1. c_j ln r: the first record of each state in a cell of Q has the predictive probability (a / r) / (a + i) <= 1 / r, and
-   each of the c_j states is in some cell of Q (scores/dirichlet.py).
-2. D(u) + (c_j - d_u) ln r, for each u. Some cell C of Q contains u. By the chain rule C costs D(u), with its own prior,
-   and what the other records cost after those of u. Among these the first of each state that u lacks has a probability of
-   at most (a / r) / a; no other has one above 1. The states that C lacks are in other cells of Q, as in 1.
+1. c_j ln r: the first record of each state in a cell of Q has the predictive probability (a / r) / (a + i) <= 1 / r,
+   and each of the c_j states is in some cell of Q (scores/dirichlet.py).
+2. D(u) + (c_j - d_u) ln r, for each u. Some cell C of Q contains u. By the chain rule C costs at least D(u) and what
+   the other records cost after those of u. Among these the first of each state that u lacks has a probability of at
+   most (a / r) / a; no other has one above 1. The states that C lacks are in other cells of Q, as in 1.
 3. D(u) - M(u) + the sum of M over all u' in j, for each u. No records have a larger probability, by any prior and after
    any others, than by their own frequencies: what is not u costs at least its M. (Correia, Cussens, de Campos 2020,
    Section 4, have U as all other variables, and this correction for one cell.)
@@ -20,7 +20,9 @@ So the cells inside j cost at least the largest of these, and Q the sum of that 
 D(u) by a prior a <= b for each state of the parents: where d_u >= 2, the derivative of the log probability of u by
 ln a is
 
-    (d_u - 1) + sum over states k in u, i = 1 .. m_k - 1 of (a / r) / (a / r + i) - sum over i = 1 .. m - 1 of a / (a + i)
+    (d_u - 1) + sum over the states k in u and i < m_k of (a / r) / (a / r + i) - sum over i < m of a / (a + i)
+
+(i from 1 on)
 
 which is at least (d_u - 1) - b (1 + ln m). If that is not negative the probability rises up to b, and D(u) is the cost
 at b. Else nothing is said of u (D = M in 3, and 2 is left out). By BDeu b = a(P) / 2, as one parent more at least
@@ -317,8 +319,11 @@ def open_root(groups, task, frames):
 @inner
 def _first_hopeless(at, last, limit, task, frames, space):
     """The first candidate of a node from which on, of those up to `last`, nothing can be added that costs less than
-    the limit: by bisection, as fewer candidates cost no less."""
+    the limit: by bisection, as fewer candidates mostly cost no less; most nodes are hopeless with all of theirs."""
     low, high = last + 1, task.variables.size
+    if _least(at, _upper_cells(at, low, task, frames, space), task, frames, space) >= limit:
+        return low
+    low += 1
     while low < high:
         k = (low + high) >> 1
         if _least(at, _upper_cells(at, k, task, frames, space), task, frames, space) >= limit:
@@ -389,3 +394,18 @@ def search_between(first, task, frames, halt, found):
         else:
             flip(frames.varset, task.variables[k])
     return frames.top[0] < 0, written, judged
+
+
+@njit
+def bounds_along(path, groups, task, frames):
+    """Make the node of these candidates, ascending (p,), and return what it costs, the first candidate that comes
+    after, and, for each k from that on, what a parent set costs at least that has some of the candidates from k on
+    too: (m,)."""
+    space, least = _space(task), np.zeros(task.variables.size)
+    cost = open_root(groups, task, frames)
+    for top in range(path.size):
+        cost, _ = _enter(top, path[top], task, frames, space)
+    after = path[path.size - 1] + 1 if path.size else 0
+    for k in range(after, task.variables.size):
+        least[k] = _least(path.size, _upper_cells(path.size, k, task, frames, space), task, frames, space)
+    return cost, after, least

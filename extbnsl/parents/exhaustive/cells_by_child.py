@@ -131,7 +131,7 @@ def _order_of(table: CountingTable) -> NDArray[np.int64]:
         least, best, cells = np.inf, left[0], together
         for v in left:
             key = together * int(table.arities[v]) + table.states[v]
-            numbers, which = np.unique(key, return_inverse=True)
+            which = np.unique(key, return_inverse=True)[1]
             counts = np.bincount(which, table.weights)
             entropy = -float((counts * np.log(counts)).sum())
             if entropy < least:
