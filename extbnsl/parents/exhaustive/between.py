@@ -108,9 +108,9 @@ class CellFrames(NamedTuple):
 
 class CellSpace(NamedTuple):
     """Working space: number (d * most states,), zero between uses; total (d,), counts (d, r) of cells; slots (2^b,)
-    int64, zero between uses; slot, member, inside, outside (d,), upper (d, r): of each upper cell its slot, a row of
-    it, the cells of the node and of its parent that it lies in, and its counts; most, misfit, extra (d,): see
-    `_least`."""
+    int64, zero between uses; slot, member, inside (d,), upper (d, r): of each upper cell its slot, a row of it, the
+    node's cell that it lies in, and its counts; mask (w,) uint64: the bits of the upper set; most, misfit, extra (d,):
+    see `_least`."""
 
     number: NDArray[np.int64]
     total: NDArray[np.int64]
@@ -119,8 +119,8 @@ class CellSpace(NamedTuple):
     slot: NDArray[np.int64]
     member: NDArray[np.int64]
     inside: NDArray[np.int64]
-    outside: NDArray[np.int64]
     upper: NDArray[np.int64]
+    mask: NDArray[np.uint64]
     most: NDArray[np.float64]
     misfit: NDArray[np.float64]
     extra: NDArray[np.float64]
@@ -141,8 +141,8 @@ def _space(task):
         np.zeros(d, np.int64),
         np.zeros(d, np.int64),
         np.zeros(d, np.int64),
-        np.zeros(d, np.int64),
         np.zeros((d, r), np.int64),
+        np.zeros(task.own.shape[1], np.uint64),
         np.zeros(d),
         np.zeros(d),
         np.zeros(d),
@@ -175,28 +175,31 @@ def _rising(at, which, k, task, frames):
 def _settle(at, task, frames, space):
     """Count the cells of a node whose entries have got theirs, drop those of one record, and return what it costs and
     how many joint states of parents and child occur."""
-    row, cell = frames.row[at], frames.cell[at]
-    cells, kept, named, records = frames.cells[at], 0, 0, 1
-    space.total[:cells] = 0
-    for i in range(frames.entries[at]):
-        space.total[cell[i]] += task.weights[row[i]]
+    row, cell, weights, states, arity = frames.row[at], frames.cell[at], task.weights, task.states, task.arity
+    number, total, counts, seen = space.number, space.total, space.counts, frames.seen[at]
+    cells, entries, kept, named, records = frames.cells[at], frames.entries[at], 0, 0, 1
     for j in range(cells):
-        if space.total[j] == 1:
-            frames.alone[at] += 1
-            space.number[j] = -1
+        total[j] = 0
+    for i in range(entries):
+        total[cell[i]] += weights[row[i]]
+    for j in range(cells):
+        if total[j] == 1:
+            number[j] = -1
             continue
-        records = max(records, space.total[j])
-        space.number[j], space.total[named] = named, space.total[j]
-        for k in range(task.arity):
-            space.counts[named, k] = 0
+        records = max(records, total[j])
+        number[j], total[named] = named, total[j]
+        for k in range(arity):
+            counts[named, k] = 0
         named += 1
-    for i in range(frames.entries[at]):
-        j = space.number[cell[i]]
+    frames.alone[at] += cells - named
+    for i in range(entries):
+        j = number[cell[i]]
         if j >= 0:
             row[kept], cell[kept] = row[i], j
-            space.counts[j, task.states[row[i]]] += task.weights[row[i]]
+            counts[j, states[row[i]]] += weights[row[i]]
             kept += 1
-    space.number[:cells] = 0
+    for j in range(cells):
+        number[j] = 0
     frames.entries[at], frames.cells[at] = kept, named
     prior = task.ess / (named + frames.alone[at] if task.kind == OCCURRING else frames.states[at])
     _tables_by(at, HERE, prior, records, task, frames)
@@ -204,28 +207,28 @@ def _settle(at, task, frames, space):
     own, joint = _rising(at, HERE, 0, task, frames), _rising(at, HERE, 1, task, frames)
     cost, occurring = frames.alone[at] * (own[1] - joint[1]), frames.alone[at]
     for j in range(named):
-        cost += own[space.total[j]]
-        frames.seen[at, j] = 0
-        for k in range(task.arity):
-            cost -= joint[space.counts[j, k]]
-            frames.seen[at, j] += space.counts[j, k] > 0
-        occurring += frames.seen[at, j]
+        cost += own[total[j]]
+        seen[j] = 0
+        for k in range(arity):
+            cost -= joint[counts[j, k]]
+            seen[j] += counts[j, k] > 0
+        occurring += seen[j]
     return cost, occurring
 
 
 @inner
 def _enter(top, k, task, frames, space):
     """Make node top + 1 of node `top` and candidate k; returns as `_settle`."""
-    arity, cells = task.arities[k], 0
-    codes, number = task.codes[k], space.number
+    arity, cells, codes, number = task.arities[k], 0, task.codes[k], space.number
+    rows, inside, row, cell = frames.row[top], frames.cell[top], frames.row[top + 1], frames.cell[top + 1]
     for i in range(frames.entries[top]):
-        row = frames.row[top, i]
-        key = frames.cell[top, i] * arity + codes[row]
+        key = inside[i] * arity + codes[rows[i]]
         if number[key] == 0:
             cells += 1
             number[key] = cells
-        frames.row[top + 1, i], frames.cell[top + 1, i] = row, number[key] - 1
-    number[: frames.cells[top] * arity] = 0
+        row[i], cell[i] = rows[i], number[key] - 1
+    for key in range(frames.cells[top] * arity):
+        number[key] = 0
     frames.entries[top + 1], frames.cells[top + 1], frames.alone[top + 1] = (
         frames.entries[top],
         cells,
@@ -238,42 +241,49 @@ def _enter(top, k, task, frames, space):
     return _settle(top + 1, task, frames, space)
 
 
+@inlined
+def _meet(row, other, mask, bits):
+    """Whether two rows have the same bits in this mask."""
+    q = 0
+    while q < mask.size and not (bits[row, q] ^ bits[other, q]) & mask[q]:
+        q += 1
+    return q == mask.size
+
+
 @inner
 def _upper_cells(at, after, task, frames, space):
     """Find the cells of the upper set of a node whose candidates begin with `after`; returns how many.
 
     Rows are compared, not only their hashes. Rows of a cell of the node alone can meet.
     """
-    bits, used, later = task.bits, frames.used[at], task.later[after]
-    mask, found = space.slots.size - 1, 0
+    bits, states, weights, mask = task.bits, task.states, task.weights, space.mask
+    slots, slot, member, inside, upper = space.slots, space.slot, space.member, space.inside, space.upper
+    rows, cells = frames.row[at], frames.cell[at]
+    for q in range(mask.size):
+        mask[q] = frames.used[at, q] | task.later[after, q]
+    last, found = slots.size - 1, 0
     for i in range(frames.entries[at]):
-        row, j = frames.row[at, i], np.int64(frames.cell[at, i])
+        row, j = np.int64(rows[i]), np.int64(cells[i])
         key = u64(j + 1) * u64(0x9E3779B97F4A7C15)
-        for q in range(bits.shape[1]):
-            key = (key ^ (bits[row, q] & (used[q] | later[q]))) * u64(0xBF58476D1CE4E5B9)
+        for q in range(mask.size):
+            key = (key ^ (bits[row, q] & mask[q])) * u64(0xBF58476D1CE4E5B9)
             key ^= key >> u64(32)
-        place = np.int64(key) & mask
-        while space.slots[place] and not _same(space.slots[place] - 1, row, j, used, later, bits, space):
-            place = (place + 1) & mask
-        if space.slots[place] == 0:
-            space.slot[found], space.member[found], space.inside[found] = place, row, j
+        place = np.int64(key) & last
+        u = slots[place] - 1
+        while u >= 0 and not (inside[u] == j and _meet(row, member[u], mask, bits)):
+            place = (place + 1) & last
+            u = slots[place] - 1
+        if u < 0:
+            u = found
+            slot[u], member[u], inside[u] = place, row, j
             for k in range(task.arity):
-                space.upper[found, k] = 0
+                upper[u, k] = 0
             found += 1
-            space.slots[place] = found
-        space.upper[space.slots[place] - 1, task.states[row]] += task.weights[row]
+            slots[place] = found
+        upper[u, states[row]] += weights[row]
     for u in range(found):
-        space.slots[space.slot[u]] = 0
+        slots[slot[u]] = 0
     return found
-
-
-@inlined
-def _same(u, row, cell, used, later, bits, space):
-    """Whether a row of this cell of the node belongs to upper cell u."""
-    other, q = space.member[u], 0
-    while q < bits.shape[1] and not (bits[row, q] ^ bits[other, q]) & (used[q] | later[q]):
-        q += 1
-    return q == bits.shape[1] and space.inside[u] == cell
 
 
 @inner
@@ -281,25 +291,29 @@ def _least(at, found, task, frames, space):
     """What a parent set costs at least that includes this node's and more, within the upper set; see the module."""
     own, joint, mlogm = _rising(at, MORE, 0, task, frames), _rising(at, MORE, 1, task, frames), task.mlogm
     most, misfit, extra, each = space.most, space.misfit, space.extra, math.log(task.arity)
+    inside, upper, seen, arity = space.inside, space.upper, frames.seen[at], task.arity
+    fixed, prior = task.kind == TABLES, frames.prior[at, MORE]
     for j in range(frames.cells[at]):
-        most[j] = misfit[j] = extra[j] = 0.0
+        most[j], misfit[j], extra[j] = 0.0, 0.0, 0.0
     for u in range(found):
-        j, records, states, apart, cost = space.inside[u], 0, 0, 0.0, 0.0
-        for k in range(task.arity):
-            m = space.upper[u, k]
-            records += m
-            states += m > 0
-            apart += mlogm[m]
-            cost -= joint[m]
+        j, records, states = inside[u], 0, 0
+        for k in range(arity):
+            records += upper[u, k]
+            states += upper[u, k] > 0
+        if states == 1 and not fixed:
+            continue
+        apart, cost = 0.0, own[records]
+        for k in range(arity):
+            apart += mlogm[upper[u, k]]
+            cost -= joint[upper[u, k]]
         unexplained = mlogm[records] - apart
         misfit[j] += unexplained
-        if task.kind == TABLES or (states > 1 and frames.prior[at, MORE] * (1.0 + math.log(records)) <= states - 1):
-            cost += own[records]
+        if fixed or prior * (1.0 + math.log(records)) <= states - 1:
             most[j] = max(most[j], cost - states * each)
             extra[j] = max(extra[j], cost - unexplained)
     least = frames.alone[at] * each
     for j in range(frames.cells[at]):
-        least += max(frames.seen[at, j] * each + most[j], misfit[j] + extra[j])
+        least += max(seen[j] * each + most[j], misfit[j] + extra[j])
     return least
 
 
