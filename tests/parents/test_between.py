@@ -8,6 +8,7 @@ import naive
 import numpy as np
 import pytest
 from cases import claim_by, dataset_of, random_dataset, shelf_of
+from numba import njit
 
 from extbnsl.claims import MEMORY_LIMIT
 from extbnsl.events import Warned, ignore
@@ -22,6 +23,22 @@ from extbnsl.parents.exhaustive.state import start_enumeration
 from extbnsl.parents.exhaustive.stored import read_enumeration, stored_from, write_enumeration
 from extbnsl.parents.exhaustive.surviving import surviving_families
 from extbnsl.scores.known import score_of
+
+
+@njit
+def bounds_along(path, groups, task, frames):
+    """What the node of these candidates, ascending (p,), costs; the first candidate after them; and for each k from
+    that on what a parent set costs at least that has some of the candidates from k on too: (m,)."""
+    space, least = between._space(task), np.zeros(task.variables.size)
+    cost = between.open_root(groups, task, frames)
+    for top in range(path.size):
+        cost, _ = between._enter(top, path[top], task, frames, space)
+    after = path[path.size - 1] + 1 if path.size else 0
+    for k in range(after, task.variables.size):
+        found = between._upper_cells(path.size, k, task, frames, space)
+        least[k] = between._least(path.size, found, task, frames, space)
+    return cost, after, least
+
 
 SCORES = ("bdeu:0.01", "bdeu", "bdeu:10", "bdeu:300", "bds:0.1", "bds:5", "bds:100", "k2")
 
@@ -83,7 +100,7 @@ def test_between_two_parent_sets_nothing_costs_less_than_the_bound(score, seed):
         }
         for path in (p for size in range(n - 1) for p in itertools.combinations(range(variables.size), size)):
             frames = cells_by_child._frames(task, 1)
-            cost, after, least = between.bounds_along(np.array(path, np.int64), problem.table.base, task, frames)
+            cost, after, least = bounds_along(np.array(path, np.int64), problem.table.base, task, frames)
             inside = frozenset(variables[list(path)].tolist())
             assert cost == pytest.approx(costs[inside], rel=1e-9, abs=1e-9)
             for k in range(after, variables.size):
@@ -98,7 +115,7 @@ def test_records_that_nothing_can_tell_apart_any_more_are_dear():
     problem = counting_problem(dataset, np.arange(3), claim_by("bdeu"))
     tables = byte_tables([np.zeros((1, 1), np.uint64)], [np.zeros(1)])
     task = cells_by_child._task(2, problem, np.array([0, 1]), tables)
-    _, _, least = between.bounds_along(np.zeros(1, np.int64), problem.table.base, task, cells_by_child._frames(task, 1))
+    _, _, least = bounds_along(np.zeros(1, np.int64), problem.table.base, task, cells_by_child._frames(task, 1))
     cost = naive.family_cost("bdeu", codes, [2, 2, 2], 2, (0, 1))
     assert 4 * math.log(2.0) < 30 / 4 < 0.7 * cost < least[1] <= cost
 

@@ -408,18 +408,3 @@ def search_between(first, task, frames, halt, found):
         else:
             flip(frames.varset, task.variables[k])
     return frames.top[0] < 0, written, judged
-
-
-@njit
-def bounds_along(path, groups, task, frames):
-    """Make the node of these candidates, ascending (p,), and return what it costs, the first candidate that comes
-    after, and, for each k from that on, what a parent set costs at least that has some of the candidates from k on
-    too: (m,)."""
-    space, least = _space(task), np.zeros(task.variables.size)
-    cost = open_root(groups, task, frames)
-    for top in range(path.size):
-        cost, _ = _enter(top, path[top], task, frames, space)
-    after = path[path.size - 1] + 1 if path.size else 0
-    for k in range(after, task.variables.size):
-        least[k] = _least(path.size, _upper_cells(path.size, k, task, frames, space), task, frames, space)
-    return cost, after, least
