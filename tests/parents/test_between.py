@@ -220,3 +220,23 @@ def test_too_little_memory_is_said():
     assert any(isinstance(event, Warned) for event in told)
     assert np.isfinite(part.least).all()
     assert all(math.isfinite(costs[0]) for costs in part.scores.costs)
+
+
+@pytest.mark.parametrize("score", ["fnml", "qnml"])
+def test_scores_that_are_counted_by_level_alone_stop_with_bounds_where_memory_is_short(score):
+    dataset = random_dataset(np.random.default_rng(19), 12, 300, 3)
+    whole = families(dataset, score)
+    assert whole.stopped is None
+    part = families(dataset, score, memory=20_000)
+    assert part.stopped == MEMORY_LIMIT
+    assert (part.least <= np.array([costs[0] for costs in whole.scores.costs]) + 1e-9).all()
+    assert all(costs.size for costs in part.scores.costs)
+
+
+def test_where_memory_is_short_for_a_level_children_are_judged_by_themselves():
+    dataset = random_dataset(np.random.default_rng(19), 12, 30, 3)
+    whole, seen = families(dataset, "bdeu"), []
+    part = families(dataset, "bdeu", memory=200_000, seen=seen)
+    assert any(known.children for known in seen)
+    assert part.stopped is None
+    assert_same(whole.scores, part.scores)

@@ -12,8 +12,8 @@ and M(u) = m H(X | u) the misfit of its m records. What the cells of Q inside j 
    the other records cost after those of u. Among these the first of each state that u lacks has a probability of at
    most (a / r) / a; no other has one above 1. The states that C lacks are in other cells of Q, as in 1.
 3. D(u) - M(u) + the sum of M over all u' in j, for each u. No records have a larger probability, by any prior and after
-   any others, than by their own frequencies: what is not u costs at least its M. (Correia, Cussens, de Campos 2020,
-   Section 4, have U as all other variables, and this correction for one cell.)
+   any others, than by their own frequencies: what is not u costs at least its M. (Correia, Cussens, de Campos 2020
+   have all other variables as U, and correct one cell as well.)
 
 So the cells inside j cost at least the largest of these, and Q the sum of that over j.
 
