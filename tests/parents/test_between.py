@@ -10,14 +10,14 @@ import pytest
 from cases import claim_by, dataset_of, random_dataset, shelf_of
 from numba import njit
 
-from extbnsl.claims import MEMORY_LIMIT
+from extbnsl.claims import DISK_LIMIT, MEMORY_LIMIT
 from extbnsl.events import Warned, ignore
 from extbnsl.files.documents import json_text
 from extbnsl.files.store import Store
 from extbnsl.knowledge.knowledge import Knowledge
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.parents.best_score import byte_tables
-from extbnsl.parents.exhaustive import between, cells_by_child
+from extbnsl.parents.exhaustive import between, by_level, cells_by_child
 from extbnsl.parents.exhaustive.problem import counting_problem, varying
 from extbnsl.parents.exhaustive.state import start_enumeration
 from extbnsl.parents.exhaustive.stored import read_enumeration, stored_from, write_enumeration
@@ -228,15 +228,21 @@ def test_scores_that_are_counted_by_level_alone_stop_with_bounds_where_memory_is
     whole = families(dataset, score)
     assert whole.stopped is None
     part = families(dataset, score, memory=20_000)
-    assert part.stopped == MEMORY_LIMIT
+    assert part.stopped in (MEMORY_LIMIT, DISK_LIMIT)
     assert (part.least <= np.array([costs[0] for costs in whole.scores.costs]) + 1e-9).all()
     assert all(costs.size for costs in part.scores.costs)
 
 
-def test_where_memory_is_short_for_a_level_children_are_judged_by_themselves():
-    dataset = random_dataset(np.random.default_rng(19), 12, 30, 3)
+def test_where_memory_is_short_for_a_level_children_are_judged_by_themselves(monkeypatch):
+    dataset = random_dataset(np.random.default_rng(19), 9, 60, 3)
     whole, seen = families(dataset, "bdeu"), []
-    part = families(dataset, "bdeu", memory=200_000, seen=seen)
+
+    def need(counting, size):
+        if size > 500:
+            raise Stopped(MEMORY_LIMIT)
+
+    monkeypatch.setattr(by_level._Counting, "_need", need)
+    part = families(dataset, "bdeu", seen=seen)
     assert any(known.children for known in seen)
     assert part.stopped is None
     assert_same(whole.scores, part.scores)
