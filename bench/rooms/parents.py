@@ -14,7 +14,7 @@ from extbnsl.kernels.varsets import pack
 from extbnsl.machine.workers import Workers
 from extbnsl.parents import best_score
 from extbnsl.parents.best_score import as_bytes, byte_tables, first_inside_each
-from extbnsl.parents.exhaustive import by_child, problem, single_parents, surviving, tasks
+from extbnsl.parents.exhaustive import by_child, cells_by_child, problem, single_parents, surviving, tasks
 from extbnsl.parents.exhaustive.by_child import enumerate_depth_first
 from extbnsl.parents.exhaustive.problem import counting_problem, varying, with_floors, with_limits
 from extbnsl.parents.exhaustive.state import start_enumeration
@@ -65,6 +65,14 @@ def _counted_by_child(dataset: Dataset, claim: Claim) -> None:
         counting = with_floors(counting_problem(dataset, order, claim), workers)
         counting = with_limits(counting, dataset, order, claim, workers)
         enumerate_depth_first(counting, start_enumeration(order.size), workers, inputs.shelf(), ignore)
+
+
+def _cells_by_child(tiny: bool) -> None:
+    dataset = inputs.dataset(8, 100) if tiny else inputs.dataset(14, 500)
+    order = varying(dataset)
+    with Workers(1) as workers:
+        counting = counting_problem(dataset, order, BY_CELLS)
+        cells_by_child.enumerate_between(counting, start_enumeration(order.size), workers, inputs.shelf(), ignore)
 
 
 def _counted_deeply(tiny: bool) -> None:
@@ -187,6 +195,9 @@ BENCHMARKS = (
     of_run("parents.exhaustive.lattice.collect_parents", surviving, "varset", lambda a, _: a[2].shape[0], _interrupted),
     of_run("parents.exhaustive.refinement.fill_columns", by_child, "cell", lambda a, _: a[0].size, _counted_broadly),
     of_run("parents.exhaustive.refinement.pair", by_child, "pair", lambda a, _: a[4].size, _counted_broadly),
+    of_run(
+        "parents.exhaustive.between.search_between", cells_by_child, "family", lambda _, got: got[2], _cells_by_child
+    ),
     of_run("parents.exhaustive.refinement.search", by_child, "family", lambda _, got: got[2], _counted_deeply),
     Benchmark("parents.best_score.first_inside_each", "varset", _best_scores),
     Benchmark("parents.best_score._fill_blocks", "word", _byte_tables),

@@ -59,8 +59,10 @@ def enumerate_families(
     observer: Observer,
     begun: Enumeration | None = None,
     on_progress: OnProgress = lambda found: None,
+    levels: int | None = None,
 ) -> Enumeration:
-    """Judge parent sets level by level until none can win, or the shelf has no room for the next level.
+    """Judge parent sets level by level until none can win, those of at most `levels` variables are judged, or the shelf
+    has no room for the next level.
 
     Goes on from `begun`. on_progress gets what is known, often; it may raise Stopped. What lasts lies on the shelf: 8
     to 8 + 16 w bytes per varset that is needed of the largest two levels but the last (w words to a varset), a quarter
@@ -74,7 +76,7 @@ def enumerate_families(
     if found.level is None:
         found = replace(found, level=lowest_level(problem))
     try:
-        while not found.done:
+        while not found.done and (levels is None or found.complete_to < levels):
             for known in counting.judge_level(found):
                 found = known
                 on_progress(found)

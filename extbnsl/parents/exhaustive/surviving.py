@@ -20,6 +20,7 @@ from extbnsl.parents.constraints import Constraints, Group, constraints_of, grou
 from extbnsl.parents.exhaustive.by_child import enumerate_depth_first
 from extbnsl.parents.exhaustive.by_level import OnProgress, enumerate_families, lowest_level, rules_of
 from extbnsl.parents.exhaustive.cell_lattice import least_cells
+from extbnsl.parents.exhaustive.cells_by_child import enumerate_between, levels_worthwhile
 from extbnsl.parents.exhaustive.lattice import collect_parents
 from extbnsl.parents.exhaustive.problem import (
     CountingProblem,
@@ -145,14 +146,20 @@ class _Counting:
         return found
 
     def _of_group(self, problem: CountingProblem, found: Enumeration, by_level: bool) -> Enumeration:
-        """All families of a group: by the shared table of joint entropies while the shelf has room, then child by
-        child."""
-        if by_level or problem.form is not None:
-            found = enumerate_families(problem, self.workers, self.shelf, self.observer, found, self.on_progress)
-            if found.done or found.stopped != MEMORY_LIMIT or problem.form is not None:
+        """All families of a group: by the shared table of joint entropies, or figures, while the shelf has room, then
+        child by child. By scores with a Dirichlet prior child by child as well where the levels have too many varsets;
+        by others of cells by level alone."""
+        form = problem.form
+        prior = form is not None and form.by_cells
+        levels = levels_worthwhile(problem) if prior else None
+        if by_level or (form is not None and not prior):
+            given = problem, self.workers, self.shelf, self.observer, found, self.on_progress, levels
+            found = enumerate_families(*given)
+            if found.done or found.stopped not in (None, MEMORY_LIMIT) or (form is not None and not prior):
                 return found
         found = replace(found, stopped=None)
-        return enumerate_depth_first(problem, found, self.workers, self.shelf, self.observer, self.on_progress)
+        by_child = enumerate_between if prior else enumerate_depth_first
+        return by_child(problem, found, self.workers, self.shelf, self.observer, self.on_progress)
 
     def least(self, problem: CountingProblem, found: Enumeration) -> NDArray[np.float64]:
         """What a family of each child costs at least."""
@@ -206,12 +213,15 @@ def _least(problem: CountingProblem, found: Enumeration) -> NDArray[np.float64]:
 
 def _least_by_cells(problem: CountingProblem, found: Enumeration) -> NDArray[np.float64]:
     """What a family that was not judged costs at least: its parents include a varset of the level at which the child
-    is alive, or, if the level is not known or too large, any."""
+    is alive, or, if the level is not known or too large, any. Of a child that the search child by child is through
+    with, none is left."""
     level, n = found.level, problem.limits.size
     rules, least = rules_of(problem), np.zeros(n)
     if level is None or level.alive.size > MOST_ALIVE:
         level = lowest_level(problem)
     least_cells(level.size, level.here, level.alive, rules, least)
+    if found.children:
+        least[sorted(set(range(n)) - {child.index for child in found.children})] = math.inf
     return least
 
 
