@@ -62,10 +62,13 @@ NUMBERS = {8: range(8), 63: range(55, 63), 130: (0, 1, 62, 63, 64, 65, 127, 128)
 
 
 @SETTINGS
-@given(st.integers(0, 2**32), st.integers(2, 8), st.sampled_from(sorted(NUMBERS)), st.booleans(), st.data())
-def test_mark_needed(seed, n, variables, extended, data):
+@given(
+    st.integers(0, 2**32), st.integers(2, 8), st.sampled_from(sorted(NUMBERS)), st.sampled_from([0, 0.5, 1]), st.data()
+)
+def test_mark_needed(seed, n, variables, share, data):
     """n variables, numbered as NUMBERS says; of the others nothing is present."""
     rng = np.random.default_rng(seed)
+    within = sum(1 << y for y in range(n) if rng.random() < share)
     size = data.draw(st.integers(1 if n == variables else 2, min(n, 4)))
     below, varsets = level(n, size - 1), level(n, size)
     everyone = (1 << n) - 1
@@ -89,14 +92,15 @@ def test_mark_needed(seed, n, variables, extended, data):
     lo = data.draw(st.integers(0, (total - 1) // BLOCK)) * BLOCK
     hi = data.draw(st.integers(lo + 1, total))
     marked = np.full((-(-(hi - lo) // BLOCK), 2), 7, np.uint64)
-    count = mark_needed(lo, hi, size, column, places_of(there), extended, binomial_table(variables), marked)
+    limited = pack([NUMBERS[variables][y] for y in naive.members(within)], variables)
+    count = mark_needed(lo, hi, size, column, places_of(there), limited, binomial_table(variables), marked)
     needed = []
     for v in varsets:
-        common = everyone & ~v
+        common = within & ~v
         for y in naive.members(v):
             common &= alive[v ^ 1 << y]
         family = any(alive[v ^ 1 << y] >> y & 1 for y in naive.members(v))
-        if family or (extended and common):
+        if family or common:
             needed.append(rank(v))
     wanted = np.zeros(hi - lo, bool)
     wanted[[r - lo for r in needed if lo <= r < hi]] = True

@@ -108,13 +108,13 @@ def has_child(varsets, i, x):
 
 
 @njit
-def mark_needed(lo, hi, size, alive, places, extended, binomials, marked):
+def mark_needed(lo, hi, size, alive, places, within, binomials, marked):
     """marked = the places of the varsets of `size` members and lo <= rank < hi that must be counted; returns how many.
 
-    Needed is P + X with X alive at P, and, if families are `extended`, what may be the parent set of some child: one
-    that is alive at each of its subsets with one member less. alive and places: level size - 1. Where varsets without
-    their last member are not present, 64 ranks are passed at once. lo is a multiple of 64; marked (b, 2) uint64 begins
-    with its block, and the counts in it with 0.
+    Needed is P + X with X alive at P, and what may be the parent set of some child: one of `within` (w,), those that
+    may have so many parents, that is alive at each of its subsets with one member less. alive and places: level
+    size - 1. Where varsets without their last member are not present, 64 ranks are passed at once. lo is a multiple of
+    64; marked (b, 2) uint64 begins with its block, and the counts in it with 0.
     """
     walk = start_walk(size, binomials)
     common = np.empty(alive.shape[1], np.uint64)
@@ -130,7 +130,7 @@ def mark_needed(lo, hi, size, alive, places, extended, binomials, marked):
         rank += np.int64(lowest(left)) if left else 64 - (lower & 63)
         if left and rank < end:
             go_to(rank, walk, binomials)
-            if _is_needed(size, walk, alive, places, extended, common):
+            if _is_needed(size, walk, alive, places, within, common):
                 marked[(rank - lo) >> 6, 0] |= u64(1) << u64((rank - lo) & 63)
             rank += 1
         rank = min(rank, end)
@@ -142,11 +142,11 @@ def mark_needed(lo, hi, size, alive, places, extended, binomials, marked):
 
 
 @inlined
-def _is_needed(size, walk, alive, places, extended, common):
+def _is_needed(size, walk, alive, places, within, common):
     """Whether the walk's varset must be counted; common (w,) is scratch."""
     words = common.size
     for q in range(words):
-        common[q] = ~u64(0)
+        common[q] = within[q]
     present = True  # all that is looked at; for children that may do without parents all subsets are, see above
     family = False
     k = np.int64(0)
@@ -160,7 +160,7 @@ def _is_needed(size, walk, alive, places, extended, common):
                 common[q] &= alive[at, q]
         k += 1
     some = family
-    if present and extended:
+    if present:
         for q in range(words):
             some |= common[q] != u64(0)
     return some

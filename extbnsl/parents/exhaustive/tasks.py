@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.kernels.ranks import BLOCK
+from extbnsl.kernels.varsets import pack
 from extbnsl.parents.best_score import ByteTables
 from extbnsl.parents.exhaustive.cell_lattice import (
     CellRules,
@@ -50,8 +51,9 @@ def mark(
     more: bits, by blocks, of those that are needed anyway.
     """
     own = np.empty((hi - lo, 2), np.uint64)
+    within = pack(np.flatnonzero((rules.limits >= size) & extended).tolist(), rules.limits.size)
     end = min(BLOCK * hi, int(rules.binomials[-1, size]))
-    marked = mark_needed(BLOCK * lo, end, size, alive, below.places, extended, rules.binomials, own)
+    marked = mark_needed(BLOCK * lo, end, size, alive, below.places, within, rules.binomials, own)
     if more is None:
         return own, int(marked)
     own[:, 0] |= more[lo:hi]
