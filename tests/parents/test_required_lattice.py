@@ -12,16 +12,18 @@ from hypothesis import strategies as st
 from knowing import random_knowledge
 from test_lattice import level, rank_of, ranks_in
 
-from extbnsl.claims import Claim
+from extbnsl.claims import MEMORY_LIMIT, Claim
 from extbnsl.errors import RunDirectoryError
 from extbnsl.events import ignore
 from extbnsl.kernels.ranks import binomial_table
 from extbnsl.kernels.ranks import rank_of as rank_of_members
 from extbnsl.kernels.varsets import as_varsets, pack
 from extbnsl.knowledge.knowledge import Knowledge
-from extbnsl.machine.workers import Workers
+from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.parents.constraints import constraints_of
 from extbnsl.parents.exhaustive import problem as problem_module
+from extbnsl.parents.exhaustive import surviving
+from extbnsl.parents.exhaustive.by_level import enumerate_families
 from extbnsl.parents.exhaustive.lattice import Required, Rules, needed_by_required, set_ranks
 from extbnsl.parents.exhaustive.problem import counting_problem, groups_of, varying
 from extbnsl.parents.exhaustive.stored import StoredEnumeration, read_enumeration
@@ -116,6 +118,35 @@ def test_a_child_is_born_where_all_others_have_died():
         assert found.stopped is None
         assert found.scores.parents[7][:, 0].tolist()[0] == 0b100001101
         assert found.least[7] == found.scores.costs[7][0]
+
+
+@pytest.mark.parametrize("score", ["mdl", "bdeu"])
+def test_counting_goes_on_child_by_child_from_any_level_or_has_a_bound(score, monkeypatch):
+    """Also where a child must have more parents than have been judged when there is no more memory."""
+    rng = np.random.default_rng(5)
+    dataset = dataset_of(rng.integers(0, 2, (90, 3)) @ rng.integers(0, 2, (3, 9)) + rng.integers(0, 2, (90, 9)) & 1)
+    knowledge = Knowledge((("v0", "v1"), *((f"v{v}", "v8") for v in range(1, 5))))
+    claim, ends = claim_by(score, None, knowledge), set()
+    with Workers(1) as workers:
+        whole = surviving_families(dataset, claim, workers, shelf_of(), ignore)
+    for size in range(10):
+
+        def until(problem, workers, shelf, observer, begun, on_progress, size=size):
+            def watch(known):
+                if known.complete_to >= size:
+                    raise Stopped(MEMORY_LIMIT)
+
+            return enumerate_families(problem, workers, shelf, observer, begun, watch)
+
+        monkeypatch.setattr(surviving, "enumerate_families", until)
+        with Workers(1) as workers:
+            found = surviving_families(dataset, claim, workers, shelf_of(), ignore)
+        ends.add(found.stopped)
+        assert (found.least <= whole.least + 1e-9).all()
+        if found.stopped is None:
+            assert [p.tolist() for p in found.scores.parents] == [p.tolist() for p in whole.scores.parents]
+    assert None in ends
+    assert score == "mdl" or MEMORY_LIMIT in ends
 
 
 def test_a_required_parent_that_never_varies_but_could():

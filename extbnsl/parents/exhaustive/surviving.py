@@ -76,8 +76,8 @@ def surviving_families(
     constraints: which families are allowed, if they are others than the claim says.
 
     Goes on from `begun`, which is what on_progress got in a call before, of the same slack: what is known after each
-    task. A begun enumeration without a level goes on child by child. on_progress may raise Stopped. Children that must
-    have the same parents are judged together, group by group.
+    task. A begun enumeration without a level goes on child by child. on_progress may raise Stopped. Children that
+    must have parents are judged with all others, or in groups after them (`groups_of`).
 
     A variable that never varies takes no parents but those that it must have and is none, whatever the slack: it tells
     nothing. (As a parent it may cost nothing either; whoever wants all networks must add it.) By scores of cells that
