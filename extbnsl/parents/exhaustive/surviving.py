@@ -16,7 +16,7 @@ from extbnsl.kernels.ranks import binomial_table
 from extbnsl.kernels.varsets import as_varsets, renumber, words
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.parents.best_score import as_bytes
-from extbnsl.parents.constraints import Constraints, Group, constraints_of, groups_of
+from extbnsl.parents.constraints import Constraints, constraints_of
 from extbnsl.parents.exhaustive.by_child import enumerate_depth_first
 from extbnsl.parents.exhaustive.by_level import OnProgress, enumerate_families, lowest_level, rules_of
 from extbnsl.parents.exhaustive.cell_lattice import least_cells
@@ -24,10 +24,12 @@ from extbnsl.parents.exhaustive.cells_by_child import enumerate_between, levels_
 from extbnsl.parents.exhaustive.lattice import collect_parents
 from extbnsl.parents.exhaustive.problem import (
     CountingProblem,
+    Group,
     alone,
     cells_with,
     counting_problem,
     for_group,
+    groups_of,
     varying,
     with_floors,
     with_limits,
@@ -75,8 +77,8 @@ def surviving_families(
     constraints: which families are allowed, if they are others than the claim says.
 
     Goes on from `begun`, which is what on_progress got in a call before, of the same slack: what is known after each
-    task. A begun enumeration without a level goes on child by child. on_progress may raise Stopped. Children that must
-    have the same parents are judged together, group by group.
+    task. A begun enumeration without a level goes on child by child. on_progress may raise Stopped. Children that
+    must have parents are judged with all others, or in groups after them (`groups_of`).
 
     A variable that never varies takes no parents but those that it must have and is none, whatever the slack: it tells
     nothing. (As a parent it may cost nothing either; whoever wants all networks must add it.) By scores of cells that
@@ -87,8 +89,8 @@ def surviving_families(
     if order.size == 0:
         found = Enumeration((), (), complete_to=0, done=True)
         return _named(dataset, order, found, np.zeros(0), claim, constraints, shelf)
-    counting = _Counting(dataset, claim, order, workers, shelf, observer, on_progress, constraints)
     problem = counting_problem(dataset, order, claim, slack, constraints)
+    counting = _Counting(problem, dataset, claim, order, workers, shelf, observer, on_progress, constraints)
     found = begun or start_enumeration(order.size)
     by_level = begun is None or begun.level is not None or (begun.group > 0 and begun.complete_to < 0)
     try:
@@ -104,8 +106,9 @@ def surviving_families(
 
 @dataclass(frozen=True)
 class _Counting:
-    """What all groups have in common."""
+    """What all groups have in common. whole: the problem of all children, of which no floors are known."""
 
+    whole: CountingProblem
     dataset: Dataset
     claim: Claim
     order: NDArray[np.int64]
@@ -117,9 +120,7 @@ class _Counting:
 
     @cached_property
     def groups(self) -> tuple[Group, ...]:
-        """Those that have a child that varies."""
-        own = set(self.order.tolist())
-        return tuple(group for group in groups_of(self.constraints) if own.intersection(group.children))
+        return groups_of(self.whole, self.dataset, self.order, self.claim, self.constraints)
 
     def problem_of(self, problem: CountingProblem, group: Group) -> CountingProblem:
         return for_group(problem, self.dataset, self.order, self.claim, self.constraints, group)
@@ -137,7 +138,7 @@ class _Counting:
         for number in range(found.group, len(self.groups)):
             group = self.groups[number]
             own = self.problem_of(problem, group)
-            own = with_limits(own, self.dataset, self.order, self.claim, self.workers, group.parents)
+            own = with_limits(own, self.dataset, self.order, self.claim, self.workers, self.constraints)
             found = self._of_group(own, found, by_level)
             if not found.done or number + 1 == len(self.groups):
                 break
@@ -166,15 +167,18 @@ class _Counting:
         least = np.array([costs[0] if costs.size else math.inf for costs in found.costs])
         if found.done:
             return least
-        score, at = score_of(self.claim), {variable: x for x, variable in enumerate(self.order.tolist())}
-        for group in self.groups[found.group + 1 :]:
-            for child in (child for child in group.children if child in at):
-                x = at[child]
-                cells = cells_with(self.dataset, child, group.parents)
-                least[x] = min(least[x], score.least(cells, float(problem.floors[x])))
         own = self.problem_of(problem, self.groups[found.group])
         children = own.limits >= 0
         least[children] = _least(own, found)[children]
+        later = {child for group in self.groups[found.group + 1 :] for child in group.children}
+        score, begun = score_of(self.claim), found.children or found.ahead
+        size = found.level.size if found.level is not None and found.level.alive.size <= MOST_ALIVE else 0
+        for x, child in enumerate(self.order.tolist()):
+            must = self.constraints.parents_required(child)
+            unborn = children[x] and not begun and own.required[:, x].sum() >= max(1, size)
+            if child in later or unborn:  # the level tells nothing of its parent sets
+                cells = cells_with(self.dataset, child, must)
+                least[x] = min(least[x], score.least(cells, float(problem.floors[x])))
         return least
 
 
@@ -187,9 +191,9 @@ def counting_limits(dataset: Dataset, claim: Claim) -> NDArray[np.int64]:
     problem = counting_problem(dataset, order, claim, 0.0, constraints)
     limits = np.zeros(order.size, np.int64)
     with Workers(1) as unstoppable:
-        for group in groups_of(constraints):
+        for group in groups_of(problem, dataset, order, claim, constraints):
             own = for_group(problem, dataset, order, claim, constraints, group)
-            own = with_limits(own, dataset, order, claim, unstoppable, group.parents)
+            own = with_limits(own, dataset, order, claim, unstoppable, constraints)
             limits = np.where(own.limits >= 0, own.limits, limits)
     return limits
 
@@ -230,8 +234,10 @@ def _unjudged(problem: CountingProblem, found: Enumeration) -> Iterator[tuple[in
     size; of the parents as many as that are enough."""
     n, size = problem.limits.size, found.complete_to + 1
     if found.children or found.ahead:
-        yield from ((child.index, child.variables, size) for child in found.children)
-        yield from ((child.index, child.variables, size + 1) for child in found.ahead)
+        begun = [(child, size) for child in found.children] + [(child, size + 1) for child in found.ahead]
+        for child, least in begun:
+            own = np.union1d(child.variables, np.flatnonzero(problem.required[:, child.index]))
+            yield child.index, own, least
         return
     least, level = max(size, found.known_to + 1), found.level
     if level is None or size < 2 or level.alive.size > MOST_ALIVE:
