@@ -30,7 +30,7 @@ def bounds_along(path, groups, task, frames):
     """What the node of these candidates, ascending (p,), costs; the first candidate after them; and for each k from
     that on what a parent set costs at least that has some of the candidates from k on too: (m,)."""
     space, least = between._space(task), np.zeros(task.variables.size)
-    cost = between.open_root(groups, task, frames)
+    cost = between.open_root(groups, 1.0, task, frames)
     for top in range(path.size):
         cost, _ = between._enter(top, path[top], task, frames, space)
     after = path[path.size - 1] + 1 if path.size else 0
@@ -99,7 +99,7 @@ def test_between_two_parent_sets_nothing_costs_less_than_the_bound(score, seed):
             for own in map(frozenset, itertools.combinations(variables.tolist(), size))
         }
         for path in (p for size in range(n - 1) for p in itertools.combinations(range(variables.size), size)):
-            frames = cells_by_child._frames(task, 1)
+            frames = cells_by_child._frames(task, np.zeros(8, np.uint8))
             cost, after, least = bounds_along(np.array(path, np.int64), problem.table.base, task, frames)
             inside = frozenset(variables[list(path)].tolist())
             assert cost == pytest.approx(costs[inside], rel=1e-9, abs=1e-9)
@@ -115,7 +115,9 @@ def test_records_that_nothing_can_tell_apart_any_more_are_dear():
     problem = counting_problem(dataset, np.arange(3), claim_by("bdeu"))
     tables = byte_tables([np.zeros((1, 1), np.uint64)], [np.zeros(1)])
     task = cells_by_child._task(2, problem, np.array([0, 1]), tables)
-    _, _, least = bounds_along(np.zeros(1, np.int64), problem.table.base, task, cells_by_child._frames(task, 1))
+    _, _, least = bounds_along(
+        np.zeros(1, np.int64), problem.table.base, task, cells_by_child._frames(task, np.zeros(8, np.uint8))
+    )
     cost = naive.family_cost("bdeu", codes, [2, 2, 2], 2, (0, 1))
     assert 4 * math.log(2.0) < 30 / 4 < 0.7 * cost < least[1] <= cost
 

@@ -318,12 +318,13 @@ def _least(at, found, task, frames, space):
 
 
 @njit
-def open_root(groups, task, frames):
-    """Put the empty parent set on the stack, the rows divided into groups (d,); returns what it costs."""
+def open_root(groups, states, task, frames):
+    """Put the parents that must be on the stack, with so many joint states, the rows divided into groups (d,) by those
+    that occur; returns what they cost."""
     space = _space(task)
     for i in range(groups.size):
         frames.row[0, i], frames.cell[0, i] = i, groups[i]
-    frames.entries[0], frames.cells[0], frames.alone[0], frames.states[0] = groups.size, groups.max() + 1, 0, 1.0
+    frames.entries[0], frames.cells[0], frames.alone[0], frames.states[0] = groups.size, groups.max() + 1, 0, states
     frames.top[0] = 0
     cost, _ = _settle(0, task, frames, space)
     frames.best[0] = cost

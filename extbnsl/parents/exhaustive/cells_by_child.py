@@ -27,13 +27,13 @@ from extbnsl.claims import DISK_LIMIT, MEMORY_LIMIT
 from extbnsl.errors import BudgetError
 from extbnsl.events import Observer, StageAdvanced, Warned
 from extbnsl.files.shelf import Shelf
-from extbnsl.kernels.varsets import words
+from extbnsl.kernels.varsets import as_varsets
 from extbnsl.machine.budgets import too_little_memory
 from extbnsl.machine.workers import Stopped, Workers
-from extbnsl.parents.best_score import ByteTables, byte_tables, byte_tables_bytes
+from extbnsl.parents.best_score import ByteTables, as_bytes, byte_tables, byte_tables_bytes
 from extbnsl.parents.exhaustive.between import CellFrames, CellTask, open_root, search_between
 from extbnsl.parents.exhaustive.by_level import OnProgress, largest_size
-from extbnsl.parents.exhaustive.problem import CountingProblem
+from extbnsl.parents.exhaustive.problem import CountingProblem, of_child
 from extbnsl.parents.exhaustive.state import Child, Enumeration
 from extbnsl.parents.pruning import ROUNDING, merged
 from extbnsl.scores.counting import CountingTable
@@ -107,8 +107,9 @@ def _judging(found: Enumeration, children: int) -> StageAdvanced:
 
 
 def _children(problem: CountingProblem) -> tuple[Child, ...]:
-    """Every child of the problem, with the parents that it may have."""
-    own = [(x, np.flatnonzero(problem.allowed[:, x])) for x in np.flatnonzero(problem.limits >= 0).tolist()]
+    """Every child of the problem, with the parents that it may have beside those that it must have."""
+    may = problem.allowed & ~problem.required
+    own = [(x, np.flatnonzero(may[:, x])) for x in np.flatnonzero(problem.limits >= 0).tolist()]
     return tuple(Child(x, variables, np.ones((variables.size, variables.size), np.uint8)) for x, variables in own)
 
 
@@ -181,16 +182,18 @@ def search_part(
     halt: NDArray[np.uint8],
 ) -> Part:
     """The families of child x that are wanted so far whose first parent, in the order of `variables`, is this one from
-    the end; the first task has the empty parent set too. So all smaller parent sets come in an earlier task or before.
+    the end, beside those that must be; the first task has these alone too. So all smaller parent sets come in an
+    earlier task or before.
 
     A pure function of values, but for `halt`, which cuts it short.
     """
-    task = _task(x, problem, variables, tables)
-    frames = _frames(task, words(problem.limits.size))
-    alone = open_root(problem.table.base.astype(np.int64), task, frames)
+    table, states = of_child(problem, x)
+    task, must = _task(x, problem, variables, tables), as_bytes(as_varsets(problem.required[None, :, x]))
+    frames = _frames(task, must[0])
+    alone = open_root(table.base.astype(np.int64), states, task, frames)
     frames.cursor[0] = first = variables.size - 1 - number
     width = frames.varset.size
-    varsets, costs = [np.zeros((1, width), np.uint8)], [np.array([alone])]
+    varsets, costs = [must], [np.array([alone])]
     judged, over = 1, task.depth < 1 or variables.size == 0
     while not over and not halt[0]:
         room = np.empty((ROOM, width), np.uint8), np.empty(ROOM)
@@ -222,7 +225,7 @@ def _task(x: int, problem: CountingProblem, variables: NDArray[np.int64], tables
         states=table.states[x].astype(np.int64),
         weights=table.weights.astype(np.int64),
         arity=int(table.arities[x]),
-        depth=min(int(problem.limits[x]), variables.size),
+        depth=min(int(problem.limits[x] - problem.required[:, x].sum()), variables.size),
         kind=form.kind,
         ess=form.ess,
         mlogm=table.mlogm,
@@ -251,9 +254,8 @@ def _packed(codes: NDArray, arities: NDArray[np.int64]) -> tuple[NDArray[np.uint
     return bits, own
 
 
-def _frames(task: CellTask, width: int) -> CellFrames:
-    """A stack with room for the empty parent set and as many parents as a set may have, for varsets of so many
-    words."""
+def _frames(task: CellTask, must: NDArray[np.uint8]) -> CellFrames:
+    """A stack with room for the parents that must be, the bytes of a varset, and as many others as a set may have."""
     d, depth, w = task.states.size, task.depth + 1, task.own.shape[1]
     records = 1 if task.kind == TABLES else task.mlogm.size
     return CellFrames(
@@ -271,6 +273,6 @@ def _frames(task: CellTask, width: int) -> CellFrames:
         prior=np.zeros((depth, 2)),
         filled=np.zeros((depth, 2), np.int64),
         used=np.zeros((depth, w), np.uint64),
-        varset=np.zeros(8 * width, np.uint8),
+        varset=must.copy(),
         top=np.zeros(1, np.int64),
     )
