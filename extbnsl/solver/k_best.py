@@ -53,6 +53,7 @@ from extbnsl.solver.states import K_BEST
 ALL = Methods(path_extension=False, ancestral=False)  # that keep every network
 AT_ONCE, MORE = 16, 4  # networks that are found together, and how many times as many the next time
 KEEPS_ONE = ("path_extension", "ancestral")
+Parents = tuple[tuple[int, ...], ...]  # of a network
 
 
 class _Asked(NamedTuple):
@@ -133,8 +134,8 @@ def networks_best_first(
     """All networks, each once, best first, for as long as the caller wants more.
 
     Nothing is found before the first is asked for. Then the best AT_ONCE are found, and MORE times as many whenever
-    these are used up; of networks that cost the same, all or none. Raises as `k_best_networks`, and BudgetError when
-    the time, or a budget, does not do for the next one.
+    these are used up. Networks that cost the same come one after the other; there may be millions. Raises as
+    `k_best_networks`, and BudgetError when the time, or a budget, does not do for the next one.
     """
     asked = _Asked(problem, Scope(AT_ONCE), claim, methods, budgets, Place())
     asked.check()
@@ -143,16 +144,22 @@ def networks_best_first(
 
 def _given(asked: _Asked, observer: Observer, stop: StopSignal) -> Iterator[CostedNetwork]:
     with _opened(asked, observer, stop) as (search, _):
-        given = 0
+        given, tied = 0, set[Parents]()  # how many have been given, and which of them cost as much as the last one
         try:
             _begin(search, *_survivors(search))
             while True:
                 list_networks(search)
                 found = search.standing.found
                 assert found is not None, "it has been found"
-                known = costed_networks(found, asked.problem.names, search.scope)
-                yield from known[given:]
-                given = max(given, len(known))
+                known = costed_networks(found, asked.problem.names)
+                for one in known[given - len(tied) :]:
+                    if one.network.parents in tied:
+                        continue
+                    if one.rank > given:
+                        tied = set()
+                    given += 1
+                    tied.add(one.network.parents)
+                    yield one
                 if all_there_are(found, search.scope):
                     return
                 search = replace(search, scope=Scope(MORE * (search.scope.k or AT_ONCE)))

@@ -13,7 +13,6 @@ from extbnsl.kernels.varsets import pack, sizes
 from extbnsl.results.networks import CostedNetwork, RankedNetworks, network_of
 from extbnsl.results.ranked import KBestResult
 from extbnsl.results.result import Result
-from extbnsl.solver.listing import all_there_are
 from extbnsl.solver.ranking import Found, Ranking, Tallied
 
 
@@ -71,16 +70,12 @@ def _how_many(ranked: RankedNetworks, found: Found, tallied: Tallied | None, sco
     return None if found.within < 0.0 or (most is not None and len(ranked) >= most) else len(ranked)
 
 
-def costed_networks(found: Found, names: tuple[str, ...], scope: Scope) -> list[CostedNetwork]:
-    """The networks, best first, without the last ones that may not be all that cost the same."""
+def costed_networks(found: Found, names: tuple[str, ...]) -> list[CostedNetwork]:
+    """The networks, best first; there may be more that cost the same as the last ones, but none that cost less."""
     networks = _in_order(found)
-    ranked = ranks(networks.costs)
-    certain = ranked.size if all_there_are(found, scope) else int(np.searchsorted(ranked, ranked[-1]))
     return [
         CostedNetwork(rank, cost, network_of(names, found.parents, row))
-        for rank, cost, row in zip(
-            ranked[:certain].tolist(), networks.costs[:certain].tolist(), networks.rows[:certain], strict=True
-        )
+        for rank, cost, row in zip(ranks(networks.costs).tolist(), networks.costs.tolist(), networks.rows, strict=True)
     ]
 
 

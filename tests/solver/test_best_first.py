@@ -9,6 +9,7 @@ import pytest
 from cases import random_dataset, random_families, scores_of
 
 import extbnsl
+from extbnsl.claims import Claim
 from extbnsl.errors import BudgetError, InputError
 from extbnsl.machine.budgets import Budgets
 from extbnsl.proof.methods import Methods
@@ -54,6 +55,24 @@ def test_ties_come_together():
     assert len({one.network.parents for one in found}) == 200
 
 
+def test_of_millions_that_cost_the_same_the_first_come_at_once(monkeypatch):
+    """Columns of one state, that may be parents of all, and have any parents themselves."""
+    asked, within = [], listing._within
+    monkeypatch.setattr(
+        listing, "_within", lambda search, *given: asked.append(search.scope.k) or within(search, *given)
+    )
+    codes = np.column_stack([np.zeros((14, 4), int), random_dataset(np.random.default_rng(6), 4, 14, 3).codes])
+    dataset = extbnsl.data.from_array(codes, list("abcdefgh"))
+    found = list(itertools.islice(networks_best_first(dataset, Claim("bds", ess=5.0), budgets=ONE), 10 * AT_ONCE))
+    assert max(asked) == 16 * AT_ONCE
+    assert {one.rank for one in found} == {1}
+    assert len({one.network.parents for one in found}) == 10 * AT_ONCE
+    costs = [
+        naive.network_cost(dataset.codes, dataset.arities, one.network.parents, "bds:5") for one in found[::AT_ONCE]
+    ]
+    assert costs == pytest.approx([found[0].cost] * 10)
+
+
 def test_nothing_more_is_done_than_is_asked_for(monkeypatch):
     asked, within = [], listing._within
     monkeypatch.setattr(
@@ -63,9 +82,9 @@ def test_nothing_more_is_done_than_is_asked_for(monkeypatch):
     assert not asked
     next(networks)
     assert set(asked) == {AT_ONCE}
-    list(itertools.islice(networks, AT_ONCE // 2 - 1))
+    list(itertools.islice(networks, AT_ONCE - 1))
     assert set(asked) == {AT_ONCE}
-    list(itertools.islice(networks, AT_ONCE))
+    next(networks)
     assert set(asked) == {AT_ONCE, 4 * AT_ONCE}
     networks.close()
 
@@ -92,9 +111,9 @@ def test_a_stop_and_too_little_memory_are_told_to_whoever_wants_more(monkeypatch
     networks = networks_best_first(without_ties(), budgets=ONE, stop=lambda: "interrupted" if stopped else None)
     known = [next(networks) for _ in range(3)]
     stopped.append(1)
-    with pytest.raises(BudgetError, match=f"has stopped after {AT_ONCE - 1}: interrupted"):
+    with pytest.raises(BudgetError, match=f"has stopped after {AT_ONCE}: interrupted"):
         known.extend(networks)
-    assert len(known) == AT_ONCE - 1
+    assert len(known) == AT_ONCE
 
     def short(*given):
         raise MemoryError
