@@ -6,7 +6,8 @@ from typing import Any
 
 from extbnsl.claims import HEURISTIC, Claim
 from extbnsl.compiling import clock
-from extbnsl.data import Dataset
+from extbnsl.data import Data, Dataset, Numbers
+from extbnsl.errors import InputError
 from extbnsl.events import Begun, IncumbentFound, Observer, Warned, ignore
 from extbnsl.figures import format_cost, format_gap, in_full
 from extbnsl.files.shelf import Shelf
@@ -39,7 +40,7 @@ FEW_VARIABLES, FEW_ROUNDS = 12, 5  # whose best order is found in so many rounds
 
 
 def approximate_network(
-    problem: Dataset | LocalScores,
+    problem: Data | LocalScores,
     claim: Claim = Claim(),
     methods: ApproximateMethods = ApproximateMethods(),
     budgets: Budgets = Budgets(time_limit=TIME),
@@ -59,6 +60,11 @@ def approximate_network(
     """
     for value in (claim, methods, budgets, place):
         value.check()
+    if isinstance(problem, Numbers):
+        raise InputError(
+            "score: approximate takes columns of states, and 'gaussian-bic' is for numbers; use solve, with "
+            "--max-parents."
+        )
     given = problem if isinstance(problem, Dataset) else given_scores(problem, claim)
     about = _about(problem, claim, methods, place)
     check_same(about, place.resume)

@@ -106,7 +106,7 @@ def _judging(found: Enumeration, size: int, largest: int) -> StageAdvanced:
 
 def _needed_bytes(problem: CountingProblem, found: Enumeration, threads: int) -> int:
     """About the memory that judging the next size takes beside the table of rows, at most."""
-    table, n = problem.table, problem.limits.size
+    table, n = problem.rows, problem.limits.size
     rows = table.weights.size
     m = max((child.variables.size for child in found.children), default=n)
     pairs = sum(child.pairs.nbytes for child in found.children) if found.children else n**3
@@ -119,7 +119,7 @@ def _needed_bytes(problem: CountingProblem, found: Enumeration, threads: int) ->
 
 def _without_parents(problem: CountingProblem, found: Enumeration) -> Enumeration:
     """`found` with the empty parent set of every child of the problem."""
-    n, table = problem.limits.size, problem.table
+    n, table = problem.limits.size, problem.rows
     parents, costs, added = list(found.parents), list(found.costs), 0
     together = np.bincount(table.base, table.weights).astype(np.int64)
     for x in np.flatnonzero(problem.limits >= 0).tolist():
@@ -225,7 +225,7 @@ def pair_variables(size: int, child: Child, problem: CountingProblem) -> Child:
     """The child without the variables and pairs that cannot be in a wanted parent set of `size`. A pure function."""
     if child.variables.size == 0:
         return child
-    rows = _rows(child, problem.table)
+    rows = _rows(child, problem.rows)
     pairs = child.pairs.copy()
     kept = np.flatnonzero(pair(size, rows, _stack(size, child, rows, problem), problem.slack, pairs))
     return Child(child.index, child.variables[kept], np.ascontiguousarray(pairs[np.ix_(kept, kept)]))
@@ -244,7 +244,7 @@ def search_part(
 
     A pure function of values, but for `halt`, which cuts it short.
     """
-    rows = _rows(child, problem.table)
+    rows = _rows(child, problem.rows)
     stack = _stack(size, child, rows, problem)
     open_root(stack)
     stack.cursor[0] = hi - 1
@@ -293,9 +293,9 @@ def _stack(size: int, child: Child, rows: Rows, problem: CountingProblem) -> Sta
         top=np.zeros(1, np.int64),
     )
     stack.rows[0] = np.arange(d)
-    ends = np.cumsum(np.bincount(problem.table.base))
+    ends = np.cumsum(np.bincount(problem.rows.base))
     stack.ends[0, : ends.size] = ends
     stack.cells[0] = ends.size
     stack.pairs[0] = child.pairs
-    stack.penalty[0] = penalty_of(problem.parameter, problem.table.arities[child.index], 1.0)
+    stack.penalty[0] = penalty_of(problem.parameter, problem.rows.arities[child.index], 1.0)
     return stack

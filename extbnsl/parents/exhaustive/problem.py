@@ -16,6 +16,7 @@ from extbnsl.parents.constraints import Constraints, Group
 from extbnsl.parents.pruning import ROUNDING, with_rounding
 from extbnsl.scores.cells import Cells
 from extbnsl.scores.counting import CountingTable, counting_table
+from extbnsl.scores.determinants import Moments
 from extbnsl.scores.formula import Formula
 from extbnsl.scores.known import score_of
 from extbnsl.scores.mdl import MDL
@@ -33,18 +34,31 @@ class CountingProblem:
     child] may be an arc. Parents that all children must have are no parents here: the table divides the rows by them.
     floors (n,) float64: lower bounds of N H(X | anything);
     parameter: what the score takes for one free parameter, in nats; where that is not all, form tells what a score is,
-    and the parameter is 0. slack: a family is wanted if it costs less than the
+    and the parameter is 0. step: what each parent adds to a penalty besides, in nats: 0 where the table has states.
+    slack: a family is wanted if it costs less than the
     cheapest of its proper subsets and this together, in nats; as `with_rounding` makes it, so that what costs exactly
     so much more as was asked for is wanted too. Without slack it must cost less than each of its subsets.
     """
 
-    table: CountingTable
+    table: CountingTable | Moments
     limits: NDArray[np.int64]
     floors: NDArray[np.float64]
     parameter: float
     slack: float
     form: Formula | None
     allowed: NDArray[np.bool_]
+    step: float = 0.0
+
+    @property
+    def factors(self) -> NDArray[np.int64]:
+        """What a parent multiplies a penalty by, (n,) int64, ascending."""
+        return self.table.factors if isinstance(self.table, Moments) else self.table.arities
+
+    @property
+    def rows(self) -> CountingTable:
+        """The table, where it has rows of states."""
+        assert isinstance(self.table, CountingTable), "rows are of states"
+        return self.table
 
     def check(self) -> None:
         """Raise AssertionError if this cannot be."""
@@ -125,27 +139,34 @@ def for_group(
     group: Group,
 ) -> CountingProblem:
     """The problem of the children of a group alone, divided by the parents that they all must have."""
+    own = of_group(problem, order, constraints, group)
+    if own is problem or not group.parents:
+        return own
+    must = np.isin(order, group.parents)
+    states = math.prod(dataset.arities[list(group.parents)].tolist())
+    rows = problem.rows
+    base = np.zeros(rows.weights.size, np.uint32)
+    if must.any():
+        base[:] = np.unique(rows.states[must], axis=1, return_inverse=True)[1].reshape(-1)
+    table = rows._replace(base=base, bases=int(base.max()) + 1)
+    score, form = score_of(claim), problem.form
+    if form is not None:
+        assert not isinstance(score, ParameterScore), "a formula is of another score"
+        form = score.formula(dataset.records, table.arities, int(own.limits.max(initial=0)), states)
+    return replace(own, table=table, parameter=problem.parameter * states, form=form)
+
+
+def of_group(
+    problem: CountingProblem, order: NDArray[np.int64], constraints: Constraints, group: Group
+) -> CountingProblem:
+    """The problem with the children of a group alone, and without the parents that they all must have as candidates."""
     own = np.isin(order, group.children)
     if own.all() and not group.parents:
         return problem
     must = np.isin(order, group.parents)
     allowed = problem.allowed & ~must[:, None] & own[None, :]
     most = np.minimum(constraints.limits[order] - len(group.parents), allowed.sum(axis=0))
-    limits = np.where(own, most, -1)
-    if not group.parents:
-        return replace(problem, limits=limits, allowed=allowed)
-    states = math.prod(dataset.arities[list(group.parents)].tolist())
-    base = np.zeros(problem.table.weights.size, np.uint32)
-    if must.any():
-        base[:] = np.unique(problem.table.states[must], axis=1, return_inverse=True)[1].reshape(-1)
-    table = problem.table._replace(base=base, bases=int(base.max()) + 1)
-    score, form = score_of(claim), problem.form
-    if form is not None:
-        assert not isinstance(score, ParameterScore), "a formula is of another score"
-        form = score.formula(dataset.records, table.arities, int(limits.max(initial=0)), states)
-    return replace(
-        problem, table=table, limits=limits, allowed=allowed, parameter=problem.parameter * states, form=form
-    )
+    return replace(problem, limits=np.where(own, most, -1), allowed=allowed)
 
 
 def with_limits(
@@ -176,11 +197,11 @@ def with_floors(problem: CountingProblem, workers: Workers) -> CountingProblem:
     one out is a subtraction. Rows that meet are compared, so the floors are exact. Time: some ten ns per row and
     variable. Stopped if the workers are stopped.
     """
-    rows = np.ascontiguousarray(problem.table.states.T)
+    table = problem.rows
+    rows = np.ascontiguousarray(table.states.T)
     d, n = rows.shape
     most = max(1, CELLS_PER_TASK // n)
     hashes = np.concatenate(workers.map(_row_hashes, [(rows[lo:hi],) for lo, hi in chunks(d, most)]))
-    table = problem.table
     tasks = [(lo, hi, rows, table.weights, hashes, table.mlogm) for lo, hi in chunks(n, max(1, CELLS_PER_TASK // d))]
     floors = np.concatenate(workers.map(_unexplained, tasks))
     rounding = ROUNDING * (1.0 + float(table.mlogm[-1]))

@@ -1,6 +1,9 @@
 """The families with one parent, before all others: a network and a bound follow from them if counting is stopped."""
 
+import math
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +15,7 @@ from extbnsl.kernels.varsets import WORD_BITS, words
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.parents.exhaustive.problem import CountingProblem
 from extbnsl.parents.exhaustive.state import Enumeration, start_enumeration
+from extbnsl.scores.determinants import LEAST, Moments
 from extbnsl.scores.formula import clear, cost_of_tallies, new_tally, tally_cell
 from extbnsl.scores.local import canonical_order
 from extbnsl.scores.penalty import family_penalty, grown
@@ -35,9 +39,12 @@ def with_single_parents(
     start = begun or start_enumeration(n)
     parents, costs = list(start.parents), list(start.costs)
     children = np.flatnonzero(problem.limits >= 0).tolist()
-    by_cells = problem.form is not None
-    shared = table, (problem.form if by_cells else problem.parameter)
-    costs_of = _costs_by_cells if by_cells else _single_costs
+    costs_of: Callable[..., NDArray[np.float64]] = _single_costs
+    shared: tuple[Any, ...] = table, problem.parameter
+    if problem.form is not None:
+        costs_of, shared = _costs_by_cells, (table, problem.form)
+    elif isinstance(table, Moments):
+        costs_of, shared = _costs_by_moments, (table, problem.parameter, problem.step)
     tasks = ((x, problem.allowed[:, x] & (problem.limits[x] > 0), *shared) for x in children)
     try:
         found = workers.stream(costs_of, tasks, 4 * workers.threads, lambda own: None)
@@ -105,6 +112,17 @@ def _counts(x, y, table):
         parent[at] += weights[i]
         both[at * arity + u64(states[x, i])] += weights[i]
     return parent, both
+
+
+def _costs_by_moments(
+    x: int, allowed: NDArray[np.bool_], table: Moments, parameter: float, step: float
+) -> NDArray[np.float64]:
+    """The same by determinants; infinity where a parent is not allowed."""
+    matrix = table.matrix
+    left = matrix[x, x] - np.where(allowed, matrix[x] ** 2 / np.diag(matrix), 0.0)
+    costs = table.half * np.log(np.maximum(left, LEAST)) - table.least[x] + parameter + np.where(allowed, step, np.inf)
+    costs[x] = table.half * math.log(matrix[x, x]) - table.least[x] + parameter
+    return costs
 
 
 @njit

@@ -3,13 +3,13 @@
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.claims import MEMORY_LIMIT, Claim
-from extbnsl.data import Dataset
+from extbnsl.data import Data
 from extbnsl.events import Observer
 from extbnsl.files.shelf import Shelf
 from extbnsl.kernels.ranks import binomial_table
@@ -21,20 +21,12 @@ from extbnsl.parents.exhaustive.by_child import enumerate_depth_first
 from extbnsl.parents.exhaustive.by_level import OnProgress, enumerate_families, lowest_level, rules_of
 from extbnsl.parents.exhaustive.cell_lattice import least_cells
 from extbnsl.parents.exhaustive.lattice import collect_parents
-from extbnsl.parents.exhaustive.problem import (
-    CountingProblem,
-    alone,
-    cells_with,
-    counting_problem,
-    for_group,
-    varying,
-    with_floors,
-    with_limits,
-)
+from extbnsl.parents.exhaustive.problem import CountingProblem
 from extbnsl.parents.exhaustive.single_parents import with_single_parents
+from extbnsl.parents.exhaustive.source import Source, source_of
 from extbnsl.parents.exhaustive.state import Enumeration, start_enumeration
-from extbnsl.scores.known import score_of
-from extbnsl.scores.local import LocalScores, canonical_order
+from extbnsl.scores.counting import CountingTable
+from extbnsl.scores.local import LocalScores
 from extbnsl.scores.score import penalty_of
 
 MOST_ALIVE = 20_000_000  # words of a level that are looked through when counting has been stopped: a second
@@ -55,7 +47,7 @@ class Survivors:
 
 
 def surviving_families(
-    dataset: Dataset,
+    data: Data,
     claim: Claim,
     workers: Workers,
     shelf: Shelf,
@@ -65,7 +57,7 @@ def surviving_families(
     slack: float = 0.0,
     constraints: Constraints | None = None,
 ) -> Survivors:
-    """The families of `dataset` that can be in an optimal network by the claim's score and within its limit.
+    """The families of the data that can be in an optimal network by the claim's score and within its limit.
 
     With a slack, in nats, all that can be in a network that costs at most so much more: the families that cost at most
     so much more than the cheapest of their subsets. One that costs as much more as the slack is among them, and up to
@@ -81,33 +73,32 @@ def surviving_families(
     nothing. (As a parent it may cost nothing either; whoever wants all networks must add it.) By scores of cells that
     is so of variables of one declared state.
     """
-    order = varying(dataset, score_of(claim))
-    constraints = constraints or constraints_of(claim, dataset.names)
+    source = source_of(data, claim)
+    order = source.order
+    constraints = constraints or constraints_of(claim, data.names)
+    finish = partial(_named, data, source, constraints, shelf, slack)
     if order.size == 0:
-        found = Enumeration((), (), complete_to=0, done=True)
-        return _named(dataset, order, found, np.zeros(0), claim, constraints, shelf)
-    counting = _Counting(dataset, claim, order, workers, shelf, observer, on_progress, constraints)
-    problem = counting_problem(dataset, order, claim, slack, constraints)
+        return finish(Enumeration((), (), complete_to=0, done=True), np.zeros(0))
+    counting = _Counting(source, workers, shelf, observer, on_progress, constraints)
+    problem = source.problem(slack, constraints)
     found = begun or start_enumeration(order.size)
     by_level = begun is None or begun.level is not None or (begun.group > 0 and begun.complete_to < 0)
     try:
         if not found.singles:
             found = counting.begun(problem, found)
         if found.stopped is None:
-            problem = with_floors(problem, workers)
+            problem = source.with_floors(problem, workers)
             found = counting.enumerated(problem, found, by_level)
     except Stopped as stop:
         found = replace(found, stopped=stop.reason)
-    return _named(dataset, order, found, counting.least(problem, found), claim, constraints, shelf)
+    return finish(found, counting.least(problem, found))
 
 
 @dataclass(frozen=True)
 class _Counting:
     """What all groups have in common."""
 
-    dataset: Dataset
-    claim: Claim
-    order: NDArray[np.int64]
+    source: Source
     workers: Workers
     shelf: Shelf
     observer: Observer
@@ -117,11 +108,11 @@ class _Counting:
     @cached_property
     def groups(self) -> tuple[Group, ...]:
         """Those that have a child that varies."""
-        own = set(self.order.tolist())
+        own = set(self.source.order.tolist())
         return tuple(group for group in groups_of(self.constraints) if own.intersection(group.children))
 
     def problem_of(self, problem: CountingProblem, group: Group) -> CountingProblem:
-        return for_group(problem, self.dataset, self.order, self.claim, self.constraints, group)
+        return self.source.for_group(problem, self.constraints, group)
 
     def begun(self, problem: CountingProblem, found: Enumeration) -> Enumeration:
         """The beginning, with the cheapest single parents of all children; stopped if the workers are."""
@@ -136,7 +127,7 @@ class _Counting:
         for number in range(found.group, len(self.groups)):
             group = self.groups[number]
             own = self.problem_of(problem, group)
-            own = with_limits(own, self.dataset, self.order, self.claim, self.workers, group.parents)
+            own = self.source.with_limits(own, group.parents, self.workers)
             found = self._of_group(own, found, by_level)
             if not found.done or number + 1 == len(self.groups):
                 break
@@ -146,10 +137,11 @@ class _Counting:
 
     def _of_group(self, problem: CountingProblem, found: Enumeration, by_level: bool) -> Enumeration:
         """All families of a group: by the shared table of joint entropies while the shelf has room, then child by
-        child."""
-        if by_level or problem.form is not None:
+        child, by the rows of states."""
+        has_rows = problem.form is None and isinstance(problem.table, CountingTable)
+        if by_level or not has_rows:
             found = enumerate_families(problem, self.workers, self.shelf, self.observer, found, self.on_progress)
-            if found.done or found.stopped != MEMORY_LIMIT or problem.form is not None:
+            if found.done or found.stopped != MEMORY_LIMIT or not has_rows:
                 return found
         found = replace(found, stopped=None)
         return enumerate_depth_first(problem, found, self.workers, self.shelf, self.observer, self.on_progress)
@@ -159,30 +151,28 @@ class _Counting:
         least = np.array([costs[0] if costs.size else math.inf for costs in found.costs])
         if found.done:
             return least
-        score, at = score_of(self.claim), {variable: x for x, variable in enumerate(self.order.tolist())}
+        at = {variable: x for x, variable in enumerate(self.source.order.tolist())}
         for group in self.groups[found.group + 1 :]:
             for child in (child for child in group.children if child in at):
                 x = at[child]
-                cells = cells_with(self.dataset, child, group.parents)
-                least[x] = min(least[x], score.least(cells, float(problem.floors[x])))
+                least[x] = min(least[x], self.source.at_least(child, group.parents, float(problem.floors[x])))
         own = self.problem_of(problem, self.groups[found.group])
         children = own.limits >= 0
         least[children] = _least(own, found)[children]
         return least
 
 
-def counting_limits(dataset: Dataset, claim: Claim) -> NDArray[np.int64]:
+def counting_limits(data: Data, claim: Claim) -> NDArray[np.int64]:
     """How many parents a family that can win has at most, for each variable that varies, if no more is known: int64."""
-    order = varying(dataset, score_of(claim))
-    if order.size == 0:
+    source = source_of(data, claim)
+    if source.order.size == 0:
         return np.zeros(0, np.int64)
-    constraints = constraints_of(claim, dataset.names)
-    problem = counting_problem(dataset, order, claim, 0.0, constraints)
-    limits = np.zeros(order.size, np.int64)
+    constraints = constraints_of(claim, data.names)
+    problem = source.problem(0.0, constraints)
+    limits = np.zeros(source.order.size, np.int64)
     with Workers(1) as unstoppable:
         for group in groups_of(constraints):
-            own = for_group(problem, dataset, order, claim, constraints, group)
-            own = with_limits(own, dataset, order, claim, unstoppable, group.parents)
+            own = source.with_limits(source.for_group(problem, constraints, group), group.parents, unstoppable)
             limits = np.where(own.limits >= 0, own.limits, limits)
     return limits
 
@@ -196,11 +186,12 @@ def _least(problem: CountingProblem, found: Enumeration) -> NDArray[np.float64]:
     least = np.array([costs[0] if costs.size else math.inf for costs in found.costs])
     if problem.form is not None:
         return np.minimum(least, _least_by_cells(problem, found))
-    arities = problem.table.arities
+    arities, factors = problem.table.arities, problem.factors
     for x, parents, size in _unjudged(problem, found):
         if size <= min(parents.size, int(problem.limits[x])):
-            states = math.prod(arities[parents[:size]].tolist())  # arities ascend
-            least[x] = min(least[x], problem.floors[x] + penalty_of(problem.parameter, int(arities[x]), states))
+            states = math.prod(factors[parents[:size]].tolist())  # factors ascend
+            penalty = penalty_of(problem.parameter, int(arities[x]), states) + size * problem.step
+            least[x] = min(least[x], problem.floors[x] + penalty)
     return least
 
 
@@ -235,32 +226,28 @@ def _unjudged(problem: CountingProblem, found: Enumeration) -> Iterator[tuple[in
 
 
 def _named(
-    dataset: Dataset,
-    order: NDArray[np.int64],
-    found: Enumeration,
-    least: NDArray[np.float64],
-    claim: Claim,
+    data: Data,
+    source: Source,
     constraints: Constraints,
     shelf: Shelf,
+    slack: float,
+    found: Enumeration,
+    least: NDArray[np.float64],
 ) -> Survivors:
-    """Translate from the positions in `order` to the data set's variables, with the parents that must be; where nothing
-    was found (constant variables, or an enumeration that ended at once) there are these alone."""
-    n, score = dataset.variables, score_of(claim)
+    """Translate from the positions in the source's order to the data's variables, with the parents that must be; where
+    nothing was found (constant variables, or an enumeration that ended at once) there are these alone."""
+    n, order = data.variables, source.order
     must = as_varsets(constraints.required.T)
     parents: list[NDArray[np.uint64]] = [must[v : v + 1] for v in range(n)]
     costs: list[NDArray[np.float64]] = [np.zeros(0)] * n
     all_least = np.full(n, math.inf)
     for position, child in enumerate(order.tolist()):
-        all_least[child] = least[position]
+        all_least[child] = source.shifted(child, float(least[position]))
         if found.costs[position].size:
             varsets = renumber(found.parents[position], order, n) | must[child]
-            rows = canonical_order(varsets, found.costs[position])
-            parents[child] = shelf.put(np.ascontiguousarray(varsets[rows]))
-            costs[child] = shelf.put(found.costs[position][rows])
+            parents[child], costs[child] = map(shelf.put, source.families(child, varsets, found.costs[position], slack))
     for v in (v for v in range(n) if costs[v].size == 0):
-        own = constraints.parents_required(v)
-        costs[v] = np.array([score.cost(cells_with(dataset, v, own) if own else alone(dataset, v))])
+        costs[v] = np.array([source.cost(v, constraints.parents_required(v))])
         all_least[v] = min(all_least[v], float(costs[v][0]))
-    named = replace(claim, score=score.name, ess=score.ess)
-    scores = LocalScores(dataset.names, tuple(parents), tuple(costs), named)
+    scores = LocalScores(data.names, tuple(parents), tuple(costs), source.named)
     return Survivors(scores, all_least, None if found.done else found.stopped, found.varsets)
