@@ -109,8 +109,9 @@ def _meaning(column: Column, source: str) -> NDArray[np.float64]:
         if not abs(number) <= LARGEST_NUMBER:  # a nan fails as well
             row = int((column.codes == code).argmax()) + 1
             kind = "no number" if math.isnan(number) else f"beyond {LARGEST_NUMBER:g}"
+            shown = repr(text) if math.isnan(number) else f"{number:g}"
             raise InputError(
-                f"{source}: column {listed([column.name])} has {text!r} in row {row} of the data, which is {kind}, and "
+                f"{source}: column {listed([column.name])} has {shown} in row {row} of the data, which is {kind}, and "
                 f"the score gaussian-bic takes numbers: take another score, or leave the column out with "
                 f"{option('drop', column.name)}."
             )

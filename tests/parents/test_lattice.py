@@ -116,7 +116,8 @@ def test_the_last_level_has_the_families_that_any_level_has(seed, shape, data):
 
     below, here, above = counts(max(0, size - 2)), counts(size - 1), counts(size)
     arities, table = np.sort(rng.integers(2, 5, n)), binomial_table(n, size)
-    rules = Rules(0.25, arities, np.full(n, n), np.zeros(n), table, 0.0, np.full((n, 1), 2**64 - 1, np.uint64))
+    may = np.full((n, 1), 2**64 - 1, np.uint64)
+    rules = Rules(0.25, arities, np.full(n, n), np.zeros(n), table, 0.0, may, arities, float(rng.integers(0, 2)))
     total, width = here.joint.size, -(-n // 64)
     alive = np.stack([pack([x for x in range(n) if rng.random() < 0.7], n) for _ in range(total)])
     for i, members in enumerate(sorted(itertools.combinations(range(n), size - 1), key=rank_of)):
