@@ -47,10 +47,10 @@ def prepare(columns: Sequence[Column], source: str, wanted: Treatment, reading: 
 
 
 def chosen_columns(
-    columns: Sequence[Column], source: str, wanted: Treatment, reading: Reading | None = None
+    columns: Sequence[Column], source: str, wanted: Treatment, reading: Reading | None = None, states: bool = True
 ) -> tuple[tuple[Column, ...], tuple[str, ...]]:
     """The columns and records that are wanted, missing values settled and each record as often as its weight says; and
-    warnings. Raises as `prepare` says."""
+    warnings. Raises as `prepare` says. states: whether a missing value may be a state."""
     reading, weights = reading or Reading(memory=0), []
     if wanted.weights is not None:
         columns, own = without_weights(columns, wanted.weights, source)
@@ -61,7 +61,7 @@ def chosen_columns(
         raise InputError(f"{source} has no records: give at least one row of data.")
     columns = [replace(column, codes=column.codes[: wanted.records]) for column in columns]
     marked = [mark_missing(c, wanted.markers) for c in reading.watched(source, columns)]
-    complete, of_missing = settle_missing([*marked, *weights], wanted.missing, source)
+    complete, of_missing = settle_missing([*marked, *weights], wanted.missing, source, states)
     if weights:
         complete = tuple(repeated(complete[:-1], complete[-1], source, reading))
     return complete, of_missing

@@ -74,7 +74,7 @@ def measured(columns: Sequence[Column], source: str, wanted: Treatment, reading:
     beyond 1e150. O(N n).
     """
     _refuse_states(wanted)
-    complete, warnings = chosen_columns(columns, source, wanted, reading)
+    complete, warnings = chosen_columns(columns, source, wanted, reading, states=False)
     values = np.empty((len(complete[0].codes), len(complete)))
     for j, column in enumerate((reading or Reading(memory=0)).watched(source, complete)):
         values[:, j] = _meaning(column, source)[column.codes]
