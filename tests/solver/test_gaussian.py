@@ -271,3 +271,20 @@ def test_the_checker_agrees_with_the_twin():
     for parents in ((), (1,), (1, 2), (1, 2, 3, 4)):
         own = family_cost(numbers, 0, parents, SCORE)
         assert own == pytest.approx(naive.gaussian_cost(numbers.values, 0, parents), rel=1e-10)
+
+
+def test_held_out_records_get_their_log_density(tmp_path, capsys):
+    numbers = random_numbers(np.random.default_rng(12), 3, 40)
+    frame = pd.DataFrame(numbers.values, columns=list(numbers.names))
+    data, new, run, each = (tmp_path / name for name in ("data.csv", "new.csv", "run", "each.csv"))
+    frame.to_csv(data, index=False)
+    frame[["v2", "v0", "v1"]].head(7).to_csv(new, index=False)
+    assert main(["solve", str(data), "--score", SCORE, "--run-dir", str(run), "--quiet"]) == 0
+    assert main(["score-network", str(run), str(new), "--training", str(data), "-o", str(each)]) == 0
+    assert "7 records" in capsys.readouterr().out
+    parents = json.loads((run / "result.json").read_text())["parents"]
+    network = Network.from_names(numbers.names, parents)
+    expected = log_densities(network, numbers, numbers.values[:7])
+    found = [float(line.split(",")[1]) for line in each.read_text().splitlines()[1:]]
+    assert found == pytest.approx(expected.tolist(), rel=1e-9)
+    assert main(["score-network", str(run), str(new), "--training", str(data), "--smoothing", "2"]) == 30
