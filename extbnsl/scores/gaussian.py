@@ -3,8 +3,8 @@
 cost(X | P) = N / 2 (ln(2 pi RSS / N) + 1) + (ln N / 2) (|P| + 2)     (nats)
 
 RSS is the residual sum of squares of the regression of X on P with an intercept; the first term is minus the largest
-log-likelihood, whose variance is RSS / N. It is minus the score "bic-g" of bnlearn and of pgmpy (Geiger and Heckerman
-1994; Koller and Friedman 2009, Section 18.6). Costs may be negative: they are those of densities, in the units of the
+log-likelihood, whose variance is RSS / N. It is minus the score "bic-g" of pgmpy; that of bnlearn divides RSS by the
+degrees of freedom (Geiger and Heckerman 1994). Costs may be negative: they are those of densities, in the units of the
 data. Equivalent networks cost the same.
 
 Misfits follow from determinants as those of discrete variables follow from entropies. With C the correlation matrix,
