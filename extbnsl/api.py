@@ -28,6 +28,7 @@ def learn(
     ess: float | None = None,
     max_parents: int | None = None,
     knowledge: Any = None,
+    bootstrap: int | None = None,
     memory: int | str | None = None,
     disk: int | str | None = None,
     scratch_dir: str | PathLike[str] | None = None,
@@ -63,6 +64,8 @@ def learn(
     files go, and is gone at the end; `compress` makes some of them smaller. `names` are for arrays; `missing`,
     `na`, `columns`, `drop`, `discrete`, `discretise` and `weights` for frames and arrays, see
     `extbnsl.data.treatment.Options`.
+    `bootstrap`: so many resamples of the data are solved after them, within the same time limit; `result.bootstrap` has
+    `arcs`, how sure each arc is, and `consensus()`, see `extbnsl.results.bootstrap`.
     `progress`: True for lines on standard error, or an observer of `extbnsl.events`. Costs are in nats, minimised.
     Raises InputError for what cannot be used, BudgetError if memory, disk or time ran out before there was a network.
     """
@@ -72,7 +75,9 @@ def learn(
     from extbnsl.claims import Claim
     from extbnsl.formats.expert_knowledge import knowledge_given
     from extbnsl.proof.methods import Methods
+    from extbnsl.solver.bootstrap import bootstrap_network
     from extbnsl.solver.place import Place
+    from extbnsl.solver.resamples import Resamples
     from extbnsl.solver.solve import solve
 
     options: Options = {
@@ -89,8 +94,12 @@ def learn(
         scratch = None if scratch_dir is None else path_of("scratch_dir", scratch_dir)
         methods = methods_named(method, Methods(*map(plain, how)))
         find: Callable[..., Result] = solve_by if isinstance(methods, BaselineMethods) else solve
+        asked: tuple[Resamples, ...] = ()
+        if bootstrap is not None:
+            find, asked = bootstrap_network, (Resamples(plain(bootstrap)),)
         return find(
             _problem(data, names, options, score),
+            *asked,
             Claim(score, plain(max_parents), plain(ess), knowledge_given(knowledge)),
             methods,
             _budgets(memory, threads, time_limit, disk),

@@ -15,6 +15,12 @@ def check_whole(name: str, value: Any, least: int, most: int | None = None) -> N
     raise InputError(f"{name}: {value!r} is not a whole number from {least} to {most}; give a number in that range.")
 
 
+def check_share(name: str, value: Any) -> None:
+    """Raise InputError unless `value`, that of the argument `name`, is a number above 0 and at most 1."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0.0 < value <= 1.0:
+        raise InputError(f"{name}: {value!r} is no share; give a number above 0 and at most 1.")
+
+
 def check_switch(name: str, value: Any) -> None:
     """Raise InputError unless `value`, that of the argument `name`, is True or False."""
     if not isinstance(value, bool):
@@ -34,3 +40,8 @@ def plain(value: Any) -> Any:
     import numpy
 
     return value.item() if isinstance(value, numpy.generic) else value
+
+
+def written_number(text: str) -> int | None:
+    """The whole number of at least 0 that a text of up to 18 digits writes; None if it is none, or longer."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= 18 else None

@@ -15,8 +15,10 @@ class Begun:
 
 @dataclass(frozen=True)
 class StageStarted:
-    """A stage begins: 'scores', 'parents', 'incumbent', 'components', 'bounds', 'search' or 'verify'; of the k best
-    networks also 'networks', 'tally' (all within a factor) or 'weight' (all there are).
+    """A stage begins: 'scores', 'parents', 'incumbent', 'components', 'bounds', 'search' or 'verify'.
+
+    'bootstrap' is that of all resamples; of the k best networks also 'networks', 'tally' (all within a factor) or
+    'weight' (all there are).
 
     seconds: how much time is left from there on, but for compiling, if an end is given.
     """

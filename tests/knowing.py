@@ -36,7 +36,7 @@ def random_knowledge(rng, names, most=None):
 
 def admitted(knowledge, names, max_parents):
     """Which families there may be, (n, 2^n) bool, arc by arc."""
-    n, limits = len(names), dict(knowledge.max_parents)
+    n, limits, ruled_out = len(names), dict(knowledge.max_parents), knowledge.ruling_out()
     found = np.zeros((n, 2**n), bool)
     for child in range(n):
         must = {p for p, c in knowledge.required if c == names[child]}
@@ -44,8 +44,6 @@ def admitted(knowledge, names, max_parents):
             own = [names[p] for p in naive.members(varset)]
             most = min(n if max_parents is None else max_parents, limits.get(names[child], n))
             found[child, varset] = (
-                must <= set(own)
-                and len(own) <= most
-                and all(knowledge.ruled_out(parent, names[child]) is None for parent in own)
+                must <= set(own) and len(own) <= most and all(ruled_out(parent, names[child]) is None for parent in own)
             )
     return found

@@ -1,5 +1,6 @@
 """Which families can win: by level, by child, explored, under an order; and BestScore."""
 
+import itertools
 from collections.abc import Sequence
 from functools import partial
 
@@ -11,10 +12,11 @@ from extbnsl.claims import INTERRUPTED, Claim
 from extbnsl.data import Dataset
 from extbnsl.events import Event, ignore
 from extbnsl.kernels.varsets import pack
+from extbnsl.knowledge.knowledge import Knowledge
 from extbnsl.machine.workers import Workers
 from extbnsl.parents import best_score
 from extbnsl.parents.best_score import as_bytes, byte_tables, first_inside_each
-from extbnsl.parents.exhaustive import by_child, problem, single_parents, surviving, tasks
+from extbnsl.parents.exhaustive import by_child, by_level, cells_by_child, problem, single_parents, surviving, tasks
 from extbnsl.parents.exhaustive.by_child import enumerate_depth_first
 from extbnsl.parents.exhaustive.problem import counting_problem, varying, with_floors, with_limits
 from extbnsl.parents.exhaustive.state import start_enumeration
@@ -37,6 +39,12 @@ def _counted_by_level(tiny: bool, claim: Claim = Claim()) -> None:
 
 
 _cells_by_level = partial(_counted_by_level, claim=BY_CELLS)
+
+
+def _counted_with_required(tiny: bool) -> None:
+    """Each variable but the first must have the one before it as a parent."""
+    names = (inputs.dataset(10, 100) if tiny else inputs.dataset(22, 700)).names
+    _counted_by_level(tiny, Claim(knowledge=Knowledge(required=tuple(itertools.pairwise(names)))))
 
 
 def _interrupted(tiny: bool, claim: Claim = Claim(), level: int = 5) -> None:
@@ -65,6 +73,14 @@ def _counted_by_child(dataset: Dataset, claim: Claim) -> None:
         counting = with_floors(counting_problem(dataset, order, claim), workers)
         counting = with_limits(counting, dataset, order, claim, workers)
         enumerate_depth_first(counting, start_enumeration(order.size), workers, inputs.shelf(), ignore)
+
+
+def _cells_by_child(tiny: bool) -> None:
+    dataset = inputs.dataset(8, 100) if tiny else inputs.dataset(14, 500)
+    order = varying(dataset)
+    with Workers(1) as workers:
+        counting = counting_problem(dataset, order, BY_CELLS)
+        cells_by_child.enumerate_between(counting, start_enumeration(order.size), workers, inputs.shelf(), ignore)
 
 
 def _counted_deeply(tiny: bool) -> None:
@@ -179,6 +195,14 @@ BENCHMARKS = (
     ),
     of_run("parents.exhaustive.lattice.mark_needed", tasks, "varset", lambda a, _: a[1] - a[0], _counted_by_level),
     of_run(
+        "parents.exhaustive.lattice.needed_by_required",
+        tasks,
+        "varset",
+        lambda a, _: a[1] - a[0],
+        _counted_with_required,
+    ),
+    of_run("parents.exhaustive.lattice.set_ranks", by_level, "rank", lambda a, _: a[0].size, _counted_with_required),
+    of_run(
         "parents.exhaustive.lattice.judge_families", tasks, "parent set", lambda a, _: a[1] - a[0], _counted_by_level
     ),
     of_run("parents.exhaustive.lattice.next_alive", tasks, "varset", lambda a, _: a[1] - a[0], _counted_by_level),
@@ -187,6 +211,9 @@ BENCHMARKS = (
     of_run("parents.exhaustive.lattice.collect_parents", surviving, "varset", lambda a, _: a[2].shape[0], _interrupted),
     of_run("parents.exhaustive.refinement.fill_columns", by_child, "cell", lambda a, _: a[0].size, _counted_broadly),
     of_run("parents.exhaustive.refinement.pair", by_child, "pair", lambda a, _: a[4].size, _counted_broadly),
+    of_run(
+        "parents.exhaustive.between.search_between", cells_by_child, "family", lambda _, got: got[2], _cells_by_child
+    ),
     of_run("parents.exhaustive.refinement.search", by_child, "family", lambda _, got: got[2], _counted_deeply),
     Benchmark("parents.best_score.first_inside_each", "varset", _best_scores),
     Benchmark("parents.best_score._fill_blocks", "word", _byte_tables),

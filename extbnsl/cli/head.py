@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from extbnsl.scores.local import LocalScores
     from extbnsl.solver.methods import ApproximateMethods
     from extbnsl.solver.place import Place
+    from extbnsl.solver.resamples import Resamples
 
 
 def head(
@@ -28,7 +29,7 @@ def head(
     methods: "Methods | OrderMethods | ApproximateMethods | BaselineMethods",
     budgets: "Budgets",
     place: "Place",
-    scope: "Scope | None" = None,
+    scope: "Scope | Resamples | None" = None,
 ) -> Iterator[str]:
     """At most four lines; O(variables)."""
     from extbnsl.data.treatment import chosen

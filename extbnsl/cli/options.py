@@ -15,7 +15,8 @@ from extbnsl.errors import InputError
 from extbnsl.knowledge.knowledge import Knowledge
 from extbnsl.machine.budgets import MAXIMUM_THREADS, MINIMUM_MEMORY, Budgets, format_size, parse_duration, parse_size
 from extbnsl.proof.methods import LOWER_BOUNDS, PARENT_GRAPHS, Methods
-from extbnsl.scores.known import CHOICES, DEFAULT_ESS, LARGEST_ESS, NAMES, score_named
+from extbnsl.scores.known import CHOICES, DEFAULT_ESS, ESS_RANGE, LARGEST_ESS, NAMES, SMALLEST_ESS, score_named
+from extbnsl.solver.resamples import MOST_RESAMPLES
 from extbnsl.version import __version__
 
 DATA_OPTIONS = (
@@ -350,7 +351,7 @@ def check_output(output: Path, overwrite: bool) -> None:
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """A question about the known word that is closest to one that is not; empty if none is close."""
-    close = difflib.get_close_matches(word, list(known), 1, CLOSE)
+    close = difflib.get_close_matches(word.lower(), list(known), 1, CLOSE)
     return f"; did you mean {close[0]}?" if close else ""
 
 
@@ -358,6 +359,13 @@ def whole(text: str) -> int:
     """A whole number that is not negative; argparse says so of anything else."""
     if not (text.isascii() and text.isdigit()):
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 0")
+    return int(text)
+
+
+def resamples(text: str) -> int:
+    """How many resamples are asked for; argparse says so of anything else."""
+    if not (text.isascii() and text.isdigit() and 1 <= int(text) <= MOST_RESAMPLES):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 to {MOST_RESAMPLES}")
     return int(text)
 
 
@@ -399,8 +407,8 @@ def _ess(text: str) -> float:
         size = float(text)
     except ValueError:
         size = 0.0
-    if not 0.0 < size <= LARGEST_ESS:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0, at most {LARGEST_ESS:g}")
+    if not SMALLEST_ESS <= size <= LARGEST_ESS:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number {ESS_RANGE}")
     return size
 
 

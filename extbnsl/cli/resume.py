@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from extbnsl.kbest.scope import Scope
     from extbnsl.run.directory import RunDirectory
     from extbnsl.solver.methods import ApproximateMethods
+    from extbnsl.solver.resamples import Resamples
 
 EPILOG = """\
 Resumes a run of solve, kbest or approximate that was stopped or killed where
@@ -142,12 +143,18 @@ def _methods(manifest: "Manifest", budgets: Budgets) -> "tuple[Methods | Approxi
     return ApproximateMethods(**state["methods"]), replace(budgets, time_limit=budgets.time_limit or left)
 
 
-def _scope(manifest: "Manifest") -> "Scope | None":
-    """Which networks a run of kbest looks for; None of another run."""
+def _scope(manifest: "Manifest") -> "Scope | Resamples | None":
+    """Which networks a run of kbest looks for, or how many resamples a solve takes; None of another run."""
     from extbnsl.kbest.scope import Scope
-    from extbnsl.solver.states import K_BEST, kind_of
+    from extbnsl.solver import states
+    from extbnsl.solver.resamples import Resamples
 
-    return Scope(**manifest.state["scope"]) if kind_of(manifest) == K_BEST else None
+    match states.kind_of(manifest):
+        case states.K_BEST:
+            return Scope(**manifest.state["scope"])
+        case states.BOOTSTRAP:
+            return Resamples(**manifest.state["scope"])
+    return None
 
 
 def _check_scratch(path: Path, manifest: "Manifest") -> None:

@@ -1,8 +1,9 @@
 """`extbnsl score-network`: how likely records are by a network that was learned from others."""
 
 import argparse
+import contextlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -85,7 +86,8 @@ def run(given: argparse.Namespace) -> int:
             "give --smoothing above 0."
         )
     else:
-        say_sentence(f"{of} have the log-likelihood {total:.6f}, {total / len(each):.6f} for each (nats).")
+        verb = "has" if len(each) == 1 else "have"
+        say_sentence(f"{of} {verb} the log-likelihood {total:.6f}, {total / len(each):.6f} for each (nats).")
     if given.output is not None:
         say_sentence(f"That of each record is in {given.output}.")
     return 0
@@ -99,7 +101,8 @@ def _by_tables(given: argparse.Namespace, document: Mapping[str, Any], how: Mapp
 
     training, raw = _training(given, document, how)
     network = Network.from_names(training.names, document["parents"])
-    new = _as_they_stand(given.data, _of_new(how, training.names))
+    with _advice_for_records():
+        new = _as_they_stand(given.data, _of_new(how, training.names))
     codes = encoded_alike(_in_order(new, training), raw, training)
     return log_likelihoods(network, training.arities, training.codes, codes, given.smoothing)
 
@@ -116,7 +119,8 @@ def _by_regressions(
     if given.smoothing != SMOOTHING:
         raise InputError("--smoothing is for tables of states, and the network has regressions; leave it out.")
     training: Numbers = _read_training(given, document, how)
-    new, _ = read_problem(given.data, _of_new(how, training.names), Budgets(), True, document["score"])
+    with _advice_for_records():
+        new, _ = read_problem(given.data, _of_new(how, training.names), Budgets(), True, document["score"])
     if not isinstance(new, Numbers):
         raise InputError(f"{given.data} holds local scores, which have no records: give data.")
     at = [new.names.index(name) for name in training.names]
@@ -172,6 +176,23 @@ def _as_they_stand(file: str, how: Mapping[str, Any]) -> "Dataset":
     if not isinstance(problem, Dataset):
         raise InputError(f"{file} holds local scores, which have no records: give data.")
     return problem
+
+
+@contextlib.contextmanager
+def _advice_for_records() -> Iterator[None]:
+    """What is wrong with new records is said without advice to give options that this command does not have."""
+    try:
+        yield
+    except InputError as error:
+        raise InputError(_without_options(str(error))) from error
+
+
+def _without_options(sentence: str) -> str:
+    what, of_row, advice = sentence.removeprefix("--columns: ").partition(" of the data")
+    if advice.startswith(": "):
+        return f"{what}{of_row}: leave such records out."
+    reason, other_score, _ = advice.partition(": take another score")
+    return f"{what}{of_row}{reason}" + (": leave such records out." if other_score else "")
 
 
 def _in_order(dataset: "Dataset", like: "Dataset") -> "Dataset":

@@ -18,6 +18,7 @@ from extbnsl.errors import BudgetError, ExtbnslError, VerificationError
 from extbnsl.files.names import EVENTS_LOG, TEXT_LOG
 from extbnsl.machine.budgets import give_memory_back
 from extbnsl.machine.interrupts import Interrupts
+from extbnsl.solver.resamples import Resamples
 
 if TYPE_CHECKING:
     from extbnsl.baselines.methods import BaselineMethods
@@ -51,13 +52,13 @@ class Telling:
 
 class Asked(NamedTuple):
     """What is asked of a session of `solve`, of `approximate` or of a published method, as the methods are, or of
-    `kbest`, if it has a scope."""
+    `kbest`, or of `solve` with resamples, if it has such a scope."""
 
     claim: "Claim"
     methods: "Methods | ApproximateMethods | BaselineMethods"
     budgets: "Budgets"
     place: "Place"
-    scope: "Scope | None" = None
+    scope: "Scope | Resamples | None" = None
 
 
 class Work(NamedTuple):
@@ -81,6 +82,10 @@ def solve_in(
     from extbnsl.solver.families import check_claim
 
     check_claim(problem, asked.claim)
+    if isinstance(asked.scope, Resamples):
+        from extbnsl.solver.bootstrap import records_of
+
+        records_of(problem, asked.methods)
 
     def solved(observer: "Observer") -> "Result":
         given = asked.claim, asked.methods, asked.budgets, asked.place
@@ -96,8 +101,8 @@ def _solver(asked: Asked) -> "Callable[..., Result]":
     from extbnsl.solver.methods import ApproximateMethods
 
     if (scope := asked.scope) is not None:
-        rank = _ranker(asked)
-        return lambda problem, *given, **signals: rank(problem, scope, *given, **signals)
+        find = _bootstrapper() if isinstance(scope, Resamples) else _ranker(asked)
+        return lambda problem, *given, **signals: find(problem, scope, *given, **signals)
     if isinstance(asked.methods, ApproximateMethods):
         from extbnsl.solver.approximate import approximate_network
 
@@ -109,6 +114,13 @@ def _solver(asked: Asked) -> "Callable[..., Result]":
     from extbnsl.solver.solve import solve
 
     return solve
+
+
+def _bootstrapper() -> "Callable[..., Result]":
+    """What solves resamples too."""
+    from extbnsl.solver.bootstrap import bootstrap_network
+
+    return bootstrap_network
 
 
 def _ranker(asked: Asked) -> "Callable[..., Result]":

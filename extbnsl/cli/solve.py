@@ -8,6 +8,7 @@ from extbnsl.baselines.methods import BFBNB, METHODS, methods_named
 from extbnsl.cli import options, session
 from extbnsl.cli.reading import is_standard_input, read_problem
 from extbnsl.machine.interrupts import Interrupts
+from extbnsl.solver.resamples import Resamples
 
 EPILOG = """\
 Writes a run directory with result.json, network.bif (for data only),
@@ -53,6 +54,12 @@ def add(commands: Any) -> None:
         "about; the others are published methods to compare with, of which there are no checkpoints and no "
         "certificates (default: %(default)s)",
     )
+    parser.add_argument(
+        "--bootstrap",
+        metavar="R",
+        type=options.resamples,
+        help="then solve R resamples of the data, 200 for instance, and tell how sure each arc is: bootstrap.csv",
+    )
     options.add_method(parser)
     options.add_shortcuts(parser)
     options.add_data(parser)
@@ -74,8 +81,8 @@ def run(given: argparse.Namespace) -> int:
         budgets = options.budgets_of(given)
         problem, budgets = read_problem(given.data, options.data_options(given), budgets, given.quiet, given.score)
         place = Place(run.path, given.scratch_dir, bool(given.compress), None, options.remembered(given))
-        asked = session.Asked(
-            options.claim_of(given), methods_named(given.method, options.methods_of(given)), budgets, place
-        )
+        methods = methods_named(given.method, options.methods_of(given))
+        scope = None if given.bootstrap is None else Resamples(given.bootstrap)
+        asked = session.Asked(options.claim_of(given), methods, budgets, place, scope)
         telling = session.Telling(given.quiet, given.json, budgets.spent, given.print)
         return session.solve_in(run, problem, asked, interrupts, telling)

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from extbnsl.claims import FINISHED
-from extbnsl.cli import ranked
+from extbnsl.claims import FINISHED, tolerance
+from extbnsl.cli import bootstrap, ranked
 from extbnsl.cli.ranked import HELD
 from extbnsl.errors import RunDirectoryError
 from extbnsl.files.names import RESULT
@@ -37,7 +37,8 @@ def final_line(document: Mapping[str, Any], folder: Path) -> str:
         return (
             f"{document['status']}: cost {format_cost(document['cost'], 6)} nats, lower bound "
             f"{format_cost(document['lower_bound'], 6)}, {counted(_arcs(document), 'arc')}, "
-            f"{f'{ranked.listed(document)}, ' if ranked.is_ranked(document) else ''}in {folder}"
+            f"{f'{ranked.listed(document)}, ' if ranked.is_ranked(document) else ''}"
+            f"{f'{bootstrap.done(document)}, ' if bootstrap.has_resamples(document) else ''}in {folder}"
         )
 
 
@@ -51,9 +52,10 @@ def summary(document: Mapping[str, Any], folder: Path, network: bool = False) ->
         listed, ordered = network or len(document["variables"]) <= MOST_LISTED, "states" in stats
         several = ranked.is_ranked(document)
         rows = [*_claim_rows(document, listed, listed and not ordered), *(ranked.rows(document) if several else ())]
+        rows += bootstrap.rows(document)
         rows += [*_effort_rows(stats), *_file_rows(folder, document["count"]["written"] if several else 1)]
         lines = [f"{subject:12} {text}" for subject, text in rows if text]
-        table = [*ranked.table(document), ""] if several else []
+        table = [*ranked.table(document), ""] if several else [*bootstrap.table(document)]
         return "\n".join([*table, *(_ordered_lines(document, stats) if listed and ordered else ()), *lines])
 
 
@@ -86,11 +88,12 @@ def _claim_rows(document: Mapping[str, Any], listed: bool, here: bool) -> Iterat
 
 
 def _left_by(document: Mapping[str, Any]) -> str:
-    """Which of bound and network has moved last, so that more time may be worth it; empty if that is not known."""
+    """Which of bound and network has moved last, so that more time may be worth it; empty if that is not known, or they
+    have met."""
     from extbnsl.figures import format_cost
 
-    stats = document["stats"]
-    if (improved := stats.get("improved")) is None:
+    stats, cost = document["stats"], document["cost"]
+    if (improved := stats.get("improved")) is None or cost - document["lower_bound"] <= 2.0 * tolerance(cost):
         return ""
     since, seconds, risen = improved["seconds"], stats["seconds"], document["lower_bound"] - improved["lower_bound"]
     told = f"the network stands since second {since:.0f} of {seconds:.0f}, the bound rose by {format_cost(risen)} since"
@@ -148,13 +151,13 @@ def _ordered_lines(document: Mapping[str, Any], stats: Mapping[str, Any]) -> Ite
 
 def _file_rows(folder: Path, networks: int) -> Iterator[tuple[str, str]]:
     """What there is in the folder: the best of so many networks that have files has those of OUTPUTS."""
-    from extbnsl.files.names import OUTPUTS, TABLES, of_network
+    from extbnsl.files.names import BOOTSTRAP, OUTPUTS, TABLES, of_network
 
     yield "written", f"{folder}{os.sep}"
     yield "", ", ".join(name for name in OUTPUTS if (folder / name).exists())
     last = Path(of_network(networks)[1]).stem
     further = {1: [], 2: [f"{last}.*"]}.get(networks, [f"network-2.* to {last}.*"])
-    yield "", ", ".join([*(name for name in TABLES if (folder / name).exists()), *further])
+    yield "", ", ".join([*(name for name in (*TABLES, *BOOTSTRAP) if (folder / name).exists()), *further])
     yield "continue", _continuation(folder)
 
 

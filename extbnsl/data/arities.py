@@ -5,11 +5,13 @@ from os import PathLike
 
 import numpy as np
 
+from extbnsl.arguments import written_number
 from extbnsl.data.column import Column, check_names, clean_name, has_fractions, recoded
 from extbnsl.data.text import read_text
 from extbnsl.errors import InputError
 from extbnsl.figures import counted
 
+SHOWN = 60  # characters of what is no arity
 LARGEST_ARITY = 65_535  # codes are uint16, and a state for missing values may come on top
 
 
@@ -29,9 +31,10 @@ def read_arities(path: str | PathLike[str]) -> dict[str, int]:
         given = f"{counted(len(names), 'name')} but {counted(len(numbers), 'arity', 'arities')}"
         raise InputError(f"{path} has {given}: give one for each name.")
     for name, text in zip(names, numbers, strict=True):
-        if not (text.isascii() and text.isdigit() and 1 <= int(text) <= LARGEST_ARITY):
+        if not 1 <= (written_number(text) or 0) <= LARGEST_ARITY:
             raise InputError(
-                f"{path}: the arity '{text}' of '{name}' is no whole number from 1 to {LARGEST_ARITY}: correct it."
+                f"{path}: the arity '{text[:SHOWN]}' of '{name}' is no whole number from 1 to {LARGEST_ARITY}: "
+                "correct it."
             )
     return {name: int(text) for name, text in zip(names, numbers, strict=True)}
 

@@ -7,6 +7,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from extbnsl.arguments import written_number
 from extbnsl.data.advice import option
 from extbnsl.data.column import Column, mean, recoded, weights
 from extbnsl.errors import InputError
@@ -36,11 +37,12 @@ def parse_rule(text: str) -> Rule:
         raise InputError(
             f"{option('discretise', text)} is unknown: use mean, {OTHER_FORMS}, or COLUMN=RULE for one column."
         )
-    if not (parts.isascii() and parts.isdigit() and 2 <= int(parts) <= MAX_PARTS):
+    number = written_number(parts) or 0
+    if not 2 <= number <= MAX_PARTS:
         raise InputError(
             f"{option('discretise', text)}: give a number of intervals from 2 to {MAX_PARTS}, as {method}:3."
         )
-    return Rule(method, int(parts))
+    return Rule(method, number)
 
 
 def cut(column: Column, rule: Rule) -> Column:

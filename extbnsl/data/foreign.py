@@ -6,6 +6,7 @@ from os import PathLike
 from pathlib import Path
 from typing import NamedTuple
 
+from extbnsl.arguments import written_number
 from extbnsl.errors import InputError
 
 ZIP = b"PK\x03\x04"
@@ -84,8 +85,8 @@ def _are_scores(lines: Sequence[bytes]) -> bool:
     words = [line.split() for line in lines]
     if [len(line) for line in words[:2]] != [1, 2] or len(words) < 3 or len(words[2]) < 2:
         return False
-    counts = (words[0][0], words[1][1], words[2][1])
-    return all(count.isdigit() for count in counts) and int(words[2][1]) == len(words[2]) - 2
+    counts = [written_number(word.decode(errors="replace")) for word in (words[0][0], words[1][1], words[2][1])]
+    return None not in counts and counts[2] == len(words[2]) - 2
 
 
 def _is_text(begins: bytes) -> bool:

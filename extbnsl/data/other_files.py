@@ -10,6 +10,7 @@ import gzip
 import importlib
 import lzma
 import warnings
+import zlib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from os import PathLike
@@ -21,9 +22,11 @@ import numpy as np
 from extbnsl.data.array import column_of_numbers
 from extbnsl.data.column import Column, check_names, clean_name, narrowest
 from extbnsl.data.reading import Reading
+from extbnsl.data.rows import LONGEST_FIELD
 from extbnsl.errors import BudgetError, InputError
 
 FIELD_BYTES = 16  # of a value while a file is read, at least
+TEXTS = ("string", "large_string")  # types of pyarrow
 PIECE = 1 << 22  # bytes unpacked at a time
 PACKED: Mapping[bytes, Callable[..., Any]] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ": lzma.open}
 
@@ -47,6 +50,8 @@ def other_columns(path: str | PathLike[str], source: str, reading: Reading) -> l
     except MemoryError as error:
         raise BudgetError(f"{source} needs more memory than there is: leave out what is not needed.") from error
     check_names([column.name for column in columns], source)
+    for column in columns:
+        _check_length(column.name, max((len(value.encode()) for value in column.values), default=0), source)
     lengths = {len(column.codes) for column in columns}
     if len(lengths) > 1:
         raise InputError(f"{source} has columns of {min(lengths)} to {max(lengths)} values: make them equally long.")
@@ -70,38 +75,77 @@ def _broken(source: str, what: str, error: Exception) -> InputError:
 def _parquet(path: Path, source: str, reading: Reading) -> list[Column]:
     parquet = _package("pyarrow.parquet", "parquet", source)
     try:
-        with parquet.ParquetFile(path) as file:
+        # A text that many rows share is read once: a small file may promise it a billion times.
+        texts = {field.name for field in parquet.read_schema(path) if str(field.type) in TEXTS}
+        with parquet.ParquetFile(path, read_dictionary=sorted(texts)) as file:
             meta = file.metadata
             so_far = f"the {meta.num_rows:,} rows of {meta.num_columns:,} columns that it promises, of which none were"
-            reading.check_memory(source, FIELD_BYTES * meta.num_rows * meta.num_columns, so_far)
+            needed = max(FIELD_BYTES * meta.num_rows * meta.num_columns, _promised(meta))
+            reading.check_memory(source, needed, so_far)
             names = [name for name in file.schema_arrow.names if not name.startswith("__index_level_")]
             table = file.read(columns=names, use_threads=False)
-            return [_of_arrow(clean_name(name), table.column(name), source) for name in reading.watched(source, names)]
+            return [
+                _of_arrow(clean_name(name), table.column(name), source, name in texts)
+                for name in reading.watched(source, names)
+            ]
     except (OSError, ValueError, NotImplementedError, TypeError, KeyError) as error:
         if isinstance(error, InputError):
             raise
         raise _broken(source, "Parquet", error) from error
 
 
-def _of_arrow(name: str, chunks: Any, source: str) -> Column:
-    """The column of a column of pyarrow."""
+def _promised(meta: Any) -> int:
+    """The bytes of all values of a Parquet file, unpacked, as it says itself."""
+    return sum(int(meta.row_group(g).total_byte_size) for g in range(meta.num_row_groups))
+
+
+def _of_arrow(name: str, chunks: Any, source: str, is_text: bool) -> Column:
+    """The column of a column of pyarrow; is_text: the levels are texts that occur, and none is declared."""
     kind = str(chunks.type)
     if kind.startswith("dictionary"):
         array = chunks.unify_dictionaries().combine_chunks()
         array = array.chunk(0) if hasattr(array, "num_chunks") else array
+        _check_lengths(name, array.dictionary, source)
         levels, codes = array.dictionary.to_pylist(), array.indices.to_pylist()
+        if is_text:
+            place = {text: code for code, text in enumerate(dict.fromkeys(level.strip() for level in levels))}
+            at = np.array([*(place[level.strip()] for level in levels), -1])  # the last: no value
+            own = at[np.array([-1 if code is None else code for code in codes], np.int64)]
+            return Column(name, tuple(place), own.astype(narrowest(len(place))))
         return _of_codes(name, levels, (-1 if code is None else code for code in codes), chunks.type.ordered, source)
     if kind.startswith(("list", "large_list", "struct", "map", "timestamp", "date", "time", "duration", "binary")):
         raise InputError(f"{source}: column '{name}' has values of the type {kind}: remove it or make it a few states.")
     return _of_values(name, chunks.to_pylist(), source)
 
 
+def _check_lengths(name: str, levels: Any, source: str) -> None:
+    """Raise InputError for a level of pyarrow that is longer than a state may be, before it becomes a text."""
+    if str(levels.type) in TEXTS:
+        compute = importlib.import_module("pyarrow.compute")
+        _check_length(name, compute.max(compute.binary_length(levels)).as_py() or 0, source)
+
+
+def _check_length(name: str, length: int, source: str) -> None:
+    if length > LONGEST_FIELD:
+        raise InputError(
+            f"{source}: column '{name}' has a value of {length:,} bytes, but states have at most {LONGEST_FIELD:,}: "
+            "shorten it, or leave the column out."
+        )
+
+
 def _arff(path: Path, source: str, reading: Reading) -> list[Column]:
     arff = _package("arff", "arff", source)
     text = _text(path, source, reading)
+    lines = [line.strip().lower() for line in text.splitlines()]
+    attributes = sum(line.startswith("@attribute") for line in lines)
+    data = lines.index("@data") + 1 if "@data" in lines else len(lines)
+    rows = sum(bool(line) and not line.startswith("%") for line in lines[data:])
+    del lines
+    so_far = f"its {rows:,} rows of {attributes:,} attributes, of which none were"  # sparse ones are short
+    reading.check_memory(source, FIELD_BYTES * rows * attributes, so_far)
     try:
         found = arff.loads(text)
-    except (arff.ArffException, ValueError, KeyError, IndexError, RecursionError) as error:
+    except (arff.ArffException, ValueError, KeyError, IndexError, RecursionError, OverflowError) as error:
         raise _broken(source, "ARFF", error) from error
     rows, columns = found["data"], []
     for j, (name, kind) in enumerate(found["attributes"]):
@@ -183,7 +227,7 @@ def _unpacked(path: Path, source: str, reading: Reading) -> bytes:
                 size += len(part)
                 reading.check_memory(source, 2 * size, "its content, unpacked,")
                 reading.check_time(source)
-    except (OSError, EOFError, lzma.LZMAError) as error:
+    except (OSError, EOFError, lzma.LZMAError, zlib.error) as error:
         raise _broken(source, "a packed file", error) from error
     return b"".join(parts)
 

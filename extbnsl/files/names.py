@@ -4,6 +4,7 @@
     result.json  network.bif  network.json  network.dot
     networks.csv  arcs.csv  network-R.bif  network-R.json  network-R.dot
                                             of a search for the k best networks; R, from 2, is a network's place
+    bootstrap.csv  bootstrap.jsonl          how sure arcs are, and the networks of resamples
     scores[-N].h5                           local scores
     bounds-K-S-V.h5  bounds-K-S-V-P[-N].h5  what guides search S of component K, and the families of its pieces P
     pieces-K-S-V.h5  pieces-K-S-V-P[-N].h5  the same before that search; V counts what was written
@@ -32,13 +33,14 @@ RESULT = "result.json"
 BIF, DOCUMENT, DOT = NETWORKS = ("network.bif", "network.json", "network.dot")
 OUTPUTS = (RESULT, *NETWORKS)
 RANKED, ARCS = TABLES = ("networks.csv", "arcs.csv")  # of the k best networks
+STRENGTHS, RESAMPLES = BOOTSTRAP = ("bootstrap.csv", "bootstrap.jsonl")  # of resamples
 FOLDERS = LAYERS, RUNS = ("layers", "runs")  # of arrays, in the folder of a run's store
 
 MARK = "extbnsl-scratch"  # in a scratch folder
 
 SCORES = "scores"
 
-_WHOLE = (MANIFEST, STATUS, DRAWING, RANKS_DRAWING, *OUTPUTS, *TABLES)
+_WHOLE = (MANIFEST, STATUS, DRAWING, RANKS_DRAWING, *OUTPUTS, *TABLES, *BOOTSTRAP)
 _FURTHER = r"network-([2-9]|[1-9]\d+)\.(bif|json|dot)"
 _FURTHER_NETWORKS = re.compile(_FURTHER, re.ASCII)
 _NODES = r"c\d+-\d+-\d{2,}-[0-9a-f]{12,16}(-\d+)?"
@@ -61,9 +63,9 @@ def of_network(place: int) -> tuple[str, str, str]:
     return bif, document, dot
 
 
-def is_of_k_best(name: str) -> bool:
-    """Whether only a result of several networks names a file so."""
-    return name in TABLES or _FURTHER_NETWORKS.fullmatch(name) is not None
+def is_of_some(name: str) -> bool:
+    """Whether only some results name a file so: those of several networks, and those with resamples."""
+    return name in (*TABLES, *BOOTSTRAP) or _FURTHER_NETWORKS.fullmatch(name) is not None
 
 
 def search(component: int, number: int) -> str:

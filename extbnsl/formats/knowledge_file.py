@@ -17,6 +17,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictInt, StrictStr, ValidationError
 
+from extbnsl.arguments import written_number
 from extbnsl.errors import InputError
 from extbnsl.files.problems import FileError, spelled, told
 from extbnsl.files.validation import error_of, problems_of
@@ -25,8 +26,8 @@ from extbnsl.knowledge.knowledge import Knowledge
 
 NO_SUCH_KEY = "There is no such key; use required, forbidden, allowed, tiers, roots, leaves or max_parents."
 ARCS = ("required", "forbidden", "allowed")
+SHOWN = 60  # characters of what is no number
 KINDS = (*ARCS, "tier", "root", "leaf", "max_parents")
-FIELDS = 3  # of a line
 
 Name = Annotated[StrictStr, BeforeValidator(lambda value: str(value) if type(value) in (int, float) else value)]
 Arcs = list[Annotated[list[Name], Field(min_length=2, max_length=2)]]
@@ -126,7 +127,7 @@ class _Facts:
         self._arcs: dict[str, list[tuple[str, str]]] = {key: [] for key in ARCS}
         self._tiers: dict[int, list[str]] = {}
         self._names: dict[str, list[str]] = {"root": [], "leaf": []}
-        self._limits: list[tuple[str, int]] = []
+        self._limits: dict[str, int] = {}
 
     def add(self, fields: Sequence[str], line: int) -> None:
         """Take a line; what is wrong with it is told with the others."""
@@ -144,13 +145,14 @@ class _Facts:
         elif kind in self._names:
             self._names[kind].append(rest[0])
         else:
-            number, name = rest if kind == "tier" else rest[::-1]
-            if not (number.isascii() and number.isdigit()):
-                self._tell(line, f"{number!r} is not a whole number of at least 0.")
+            text, name = rest if kind == "tier" else rest[::-1]
+            number = written_number(text)
+            if number is None:
+                self._tell(line, f"{text[:SHOWN]!r} is not a whole number of at least 0.")
             elif kind == "tier":
-                self._tiers.setdefault(int(number), []).append(name)
-            else:
-                self._limits.append((name, int(number)))
+                self._tiers.setdefault(number, []).append(name)
+            elif self._limits.setdefault(name, number) != number:
+                self._tell(line, f"{name!r} has the limit {self._limits[name]} already; leave one of them out.")
 
     def knowledge(self) -> Knowledge:
         """What the lines say; FileError with all that is wrong with them."""
@@ -161,7 +163,7 @@ class _Facts:
             tiers=tuple(tuple(self._tiers[number]) for number in sorted(self._tiers)),
             roots=tuple(self._names["root"]),
             leaves=tuple(self._names["leaf"]),
-            max_parents=tuple(self._limits),
+            max_parents=tuple(self._limits.items()),
         )
 
     def _tell(self, line: int, sentence: str) -> None:

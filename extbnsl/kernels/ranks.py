@@ -45,6 +45,11 @@ def binomial_table(n: int, most: int | None = None) -> NDArray[np.int64]:
     return table
 
 
+def rank_of(members: NDArray[np.int64], binomials: NDArray[np.int64]) -> int:
+    """The rank of the varset of these members, ascending."""
+    return int(binomials[members, np.arange(1, members.size + 1)].sum())
+
+
 @inlined
 def start_walk(size, binomials):
     """The walk over the varsets of `size` of n variables, at rank 0."""

@@ -3,7 +3,8 @@
 Light: the command line imports this for the value.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -54,8 +55,9 @@ class Knowledge:
         _check_tiers(self.tiers)
         limits = _limits(self.max_parents)
         parents: dict[str, list[str]] = {}
+        ruled_out = self.ruling_out()
         for parent, child in dict.fromkeys(self.required):
-            why = self.ruled_out(parent, child)
+            why = ruled_out(parent, child)
             if why is not None:
                 raise InputError(f"The arc from {parent!r} to {child!r} is required, but {why}: leave one of them out.")
             parents.setdefault(child, []).append(parent)
@@ -66,22 +68,28 @@ class Knowledge:
                 )
         _check_cycles(parents)
 
-    def ruled_out(self, parent: str, child: str) -> str | None:
-        """Why there can be no arc from parent to child, as a clause; None if there can."""
-        if parent == child:
-            return "no variable is its own parent"
-        if (parent, child) in self.forbidden:
-            return "it is forbidden"
-        if self.allowed and (parent, child) not in self.allowed and (child, parent) not in self.allowed:
-            return "it is not among the allowed pairs"
-        if child in self.roots:
-            return f"{child!r} is a root"
-        if parent in self.leaves:
-            return f"{parent!r} is a leaf"
+    def ruling_out(self) -> Callable[[str, str], str | None]:
+        """What says why there can be no arc from a parent to a child, as a clause; None if there can. O(1) each."""
+        forbidden, allowed = set(self.forbidden), set(self.allowed)
+        roots, leaves = set(self.roots), set(self.leaves)
         place = {name: tier for tier, names in enumerate(self.tiers) for name in names}
-        if parent in place and child in place and place[parent] > place[child]:
-            return f"{parent!r} is in a later tier than {child!r}"
-        return None
+
+        def why(parent: str, child: str) -> str | None:
+            if parent == child:
+                return "no variable is its own parent"
+            if (parent, child) in forbidden:
+                return "it is forbidden"
+            if allowed and (parent, child) not in allowed and (child, parent) not in allowed:
+                return "it is not among the allowed pairs"
+            if child in roots:
+                return f"{child!r} is a root"
+            if parent in leaves:
+                return f"{parent!r} is a leaf"
+            if parent in place and child in place and place[parent] > place[child]:
+                return f"{parent!r} is in a later tier than {child!r}"
+            return None
+
+        return why
 
     def check_names(self, names: Sequence[str]) -> None:
         """Raise InputError for a variable that there is not."""
@@ -92,9 +100,9 @@ class Knowledge:
 
     def check_limit(self, max_parents: int | None) -> None:
         """Raise InputError if a variable has more required parents than all may have."""
-        for child in {child for _, child in self.required} if max_parents is not None else ():
-            own = len({parent for parent, other in self.required if other == child})
-            assert max_parents is not None
+        if max_parents is None:
+            return
+        for child, own in Counter(child for _, child in dict.fromkeys(self.required)).items():
             if own > max_parents:
                 raise InputError(
                     f"{child!r} has {own} required parents, but a limit of {max_parents}: raise the limit."
@@ -170,19 +178,28 @@ def _check_cycles(parents: Mapping[str, Sequence[str]]) -> None:
     """Raise InputError, naming the arcs, if the required parents of some variables make a cycle."""
     done: set[str] = set()
     for start in parents:
-        path = [start]
+        path = {start: None}  # in order, and quick to look into
         ways = [iter(parents.get(start, ()))]
         while ways:
             following = next(ways[-1], None)
             if following is None:
-                done.add(path.pop())
+                done.add(path.popitem()[0])
                 ways.pop()
             elif following in path:
-                cycle = [*path[path.index(following) :], following][::-1]
-                raise InputError(f"The required arcs make a cycle: {' -> '.join(map(repr, cycle))}; leave one out.")
+                walk = list(path)
+                cycle = [*walk[walk.index(following) :], following][::-1]
+                raise InputError(f"The required arcs make a cycle: {_arrows(cycle)}; leave one out.")
             elif following not in done:
-                path.append(following)
+                path[following] = None
                 ways.append(iter(parents.get(following, ())))
+
+
+def _arrows(cycle: Sequence[str]) -> str:
+    """The variables of a cycle, those in the middle of a long one left out."""
+    named = list(map(repr, cycle))
+    if len(named) > 2 * SHOWN:
+        named[SHOWN:-SHOWN] = [f"({len(named) - 2 * SHOWN:,} more)"]
+    return " -> ".join(named)
 
 
 def _did_you_mean(name: str, names: Sequence[str]) -> str:

@@ -55,22 +55,6 @@ class Constraints:
         return inside & (sizes(parents) <= self.limits[child])
 
 
-@dataclass(frozen=True)
-class Group:
-    """Children that must have the same parents."""
-
-    parents: tuple[int, ...]
-    children: tuple[int, ...]
-
-
-def groups_of(constraints: Constraints) -> tuple[Group, ...]:
-    """All variables as children, those together that must have the same parents; those that need none first."""
-    found: dict[tuple[int, ...], list[int]] = {}
-    for child in range(constraints.limits.size):
-        found.setdefault(constraints.parents_required(child), []).append(child)
-    return tuple(Group(parents, tuple(found[parents])) for parents in sorted(found, key=lambda own: (len(own), own)))
-
-
 def constraints_of(claim: Claim, names: Sequence[str]) -> Constraints:
     """What a claim leaves of the networks over these variables; InputError if that contradicts itself, or names a
     variable that there is not. O(n^2)."""

@@ -73,6 +73,11 @@ class Checkpoints(Generic[K]):
         self._committed = store.files if record is None else record.files  # those of others stay
         self._before = standing.seconds, standing.cpu_seconds, standing.peak_rss
 
+    @property
+    def possible(self) -> bool:
+        """Whether there is a place for them."""
+        return self._possible
+
     def pause(self) -> float:
         """After how many seconds so much work would be lost that a commit is worth its time."""
         return COMMIT_SECONDS

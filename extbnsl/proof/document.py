@@ -24,7 +24,7 @@ from extbnsl.files.shapes import (
 )
 from extbnsl.formats.knowledge_json import SHAPE as KNOWLEDGE_SHAPE
 
-PHASES = ("start", "counting", "scores", "search", "done")
+PHASES = ("start", "counting", "scores", "search", "bootstrap", "done")
 _MOST_THREADS = 1 << 20
 
 _VARIABLES = every(whole(most=1 << 32))
@@ -131,22 +131,21 @@ OF_EVERY_RUN: Mapping[str, Shape] = {
     **dict.fromkeys(("seconds", "cpu_seconds"), number),
     **dict.fromkeys(("peak_rss", "peak_disk"), whole()),
 }
-_SHAPE: Shape = record(
-    {
-        **OF_EVERY_RUN,
-        "phase": one_of(*PHASES),
-        "counting": maybe(COUNTING),
-        "scores": maybe(_SCORES),
-        "parts": every(_PART),
-        "search": maybe(_SEARCH),
-        "counters": by_name(whole()),
-    }
-)
+_SOLVE: Mapping[str, Shape] = {
+    **OF_EVERY_RUN,
+    "phase": one_of(*PHASES),
+    "counting": maybe(COUNTING),
+    "scores": maybe(_SCORES),
+    "parts": every(_PART),
+    "search": maybe(_SEARCH),
+    "counters": by_name(whole()),
+}
 
 
-def wrong_place(manifest: Manifest) -> str | None:
-    """Where the state in a manifest is none that a solve may have written; None if it may have."""
-    return misfit(manifest.state, _SHAPE) or next(_contradictions(manifest), None)
+def wrong_place(manifest: Manifest, further: Mapping[str, Shape] = {}) -> str | None:
+    """Where the state in a manifest is none that a solve, with these further keys, may have written; None if it may
+    have."""
+    return misfit(manifest.state, record({**_SOLVE, **further})) or next(_contradictions(manifest), None)
 
 
 def _contradictions(manifest: Manifest) -> Iterator[str]:

@@ -77,9 +77,12 @@ class Standing:
     cpu_seconds: float = 0.0
     peak_rss: int = 0
     peak_disk: int = 0
+    resampling: bool = False
 
     @property
     def phase(self) -> str:
+        if self.resampling:
+            return "bootstrap"
         if self.survivors is None:
             return "start" if self.counting is None else "counting"
         return "search" if self.parts else "scores"

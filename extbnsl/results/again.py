@@ -2,6 +2,7 @@
 
 from array import array
 from collections.abc import Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ from extbnsl.errors import RunDirectoryError
 from extbnsl.files.atomic import Content
 from extbnsl.kernels.varsets import pack
 from extbnsl.networks.network import Network
+from extbnsl.results.bootstrap import strength_files
 from extbnsl.results.networks import RankedNetworks
 from extbnsl.results.outputs import networks
 from extbnsl.results.ranked import ranked_files
@@ -32,7 +34,7 @@ def other_files(folder: Path, document: Mapping[str, Any], dataset: "Data | None
         ranked = read_ranked(folder, names)
         return ranked_files(ranked, _arcs(names, document["arc_probabilities"]), dataset, document["count"]["written"])
     network = Network.from_names(document["variables"], document["parents"])
-    return networks(network, dataset, float(document["cost"]))
+    return chain(strength_files(document), networks(network, dataset, float(document["cost"])))
 
 
 def read_ranked(folder: Path, names: list[str]) -> RankedNetworks:

@@ -1,7 +1,7 @@
 """The files that a result is written as."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,12 +17,18 @@ if TYPE_CHECKING:
 MOST_BYTES = 1 << 31  # of network.json
 
 
-def outputs(document: Mapping[str, Any], network: "Network", dataset: "Data | None") -> Iterator[tuple[str, bytes]]:
+def outputs(
+    document: Mapping[str, Any],
+    network: "Network",
+    dataset: "Data | None",
+    further: Iterable[tuple[str, bytes]] = (),
+) -> Iterator[tuple[str, bytes]]:
     """The files that tell a result with this document, as (name, content); the parameters are in them if it has data.
 
-    The result itself comes first, and nothing else is computed before it is taken.
+    The result itself comes first, and nothing else is computed before it is taken; `further` files come next.
     """
     yield _file(RESULT, json_text(document, indent=1))
+    yield from further
     yield from networks(network, dataset, document["cost"])
 
 

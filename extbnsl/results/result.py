@@ -12,13 +12,14 @@ from extbnsl.data import Data, Numbers
 from extbnsl.errors import InputError
 from extbnsl.figures import counted, format_cost
 from extbnsl.files.atomic import Content, write_atomically, write_failure
-from extbnsl.files.names import OUTPUTS, is_of_k_best
+from extbnsl.files.names import OUTPUTS, STRENGTHS, is_of_some
 from extbnsl.formats.bif import bif_text
 from extbnsl.formats.dot import dot_text
 from extbnsl.knowledge.knowledge import NOTHING, Knowledge
 from extbnsl.networks.equivalence import cpdag
 from extbnsl.networks.network import Network
 from extbnsl.networks.parameters import fit
+from extbnsl.results.bootstrap import Bootstrap, strength_files
 from extbnsl.results.outputs import outputs
 from extbnsl.scores.local import LocalScores
 from extbnsl.verify.certificate import Certificate
@@ -36,7 +37,7 @@ class Result:
     not known. max_parents: the user's limit, part of the claim; ess: the equivalent sample size of the score, None if
     it has none; knowledge: which networks are allowed. stats: see docs/file-formats.md. local_scores is None
     where none were computed, dataset if the local scores were given. certificate: what proves the optimality again
-    without a search, None if there is none.
+    without a search, None if there is none. bootstrap: what the networks of resamples say, None if none were asked for.
     """
 
     status: str
@@ -58,6 +59,7 @@ class Result:
     order_optimal: bool | None = None
     ess: float | None = None
     knowledge: Knowledge = NOTHING
+    bootstrap: Bootstrap | None = None
 
     def __repr__(self) -> str:
         arcs = counted(len(self.network.arcs()), "arc")
@@ -79,14 +81,14 @@ class Result:
     @property
     def file_names(self) -> tuple[str, ...]:
         """The names of the files that may tell the result."""
-        return OUTPUTS
+        return OUTPUTS if self.bootstrap is None else (*OUTPUTS, STRENGTHS)
 
     def save(self, folder: str | PathLike[str], overwrite: bool = False) -> None:
         """Write result.json, network.dot, network.json and, with data, network.bif into a folder, made if need be; the
-        k best networks have more files.
+        k best networks have more files, and resamples a table.
 
-        With `overwrite`, the files of the k best networks that an earlier result has left there go: those in the folder
-        belong together. Raises InputError if one of them is there already, unless `overwrite`, or the folder cannot be
+        With `overwrite`, such further files that an earlier result has left there go: those in the folder belong
+        together. Raises InputError if one of them is there already, unless `overwrite`, or the folder cannot be
         written, and BudgetError if the disk is full.
         """
         path = Path(folder)
@@ -100,13 +102,13 @@ class Result:
         for name, content in self.files(self.document()):
             write_atomically(path / name, content)
         for left in path.iterdir():
-            if is_of_k_best(left.name) and left.name not in self.file_names:
+            if is_of_some(left.name) and left.name not in self.file_names:
                 left.unlink()
 
     def files(self, document: Mapping[str, Any]) -> Iterator[tuple[str, Content]]:
         """The files that tell the result with this document, as (name, content): result.json first, and nothing else is
         computed before it is taken."""
-        yield from outputs(document, self.network, self.dataset)
+        yield from outputs(document, self.network, self.dataset, strength_files(document))
 
     def document(self, made: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """The content of result.json; `made` joins the provenance: the command and its data options."""
@@ -138,6 +140,7 @@ class Result:
                 "records": None if self.dataset is None else self.dataset.records,
                 **(made or {}),
             },
+            **({} if self.bootstrap is None else {"bootstrap": self.bootstrap.document()}),
         }
 
     def to_networkx(self) -> Any:

@@ -21,9 +21,10 @@ from extbnsl.errors import InputError, RunDirectoryError
 from extbnsl.events import Committed, Event, IncumbentFound, LayerAdvanced, LayerEnded, StageEnded, StageStarted
 from extbnsl.figures import format_cost, format_count, format_gap, format_time
 from extbnsl.files.documents import json_text
+from extbnsl.files.journal import read_lines
 from extbnsl.files.lock import holder
 from extbnsl.files.manifest import Manifest, read_manifest
-from extbnsl.files.names import MANIFEST, RESULT, STATUS
+from extbnsl.files.names import MANIFEST, RESAMPLES, RESULT, STATUS
 from extbnsl.machine.budgets import current_rss, format_size, peak_rss
 from extbnsl.results.outputs import has_networks
 from extbnsl.results.reading import read_result
@@ -31,7 +32,7 @@ from extbnsl.run.directory import resume_command
 from extbnsl.run.progress import Clock, Writer
 from extbnsl.run.remains import check_run
 from extbnsl.run.wording import activity, compiling_told, utc_now
-from extbnsl.solver.states import APPROXIMATE, kind_of, read_state
+from extbnsl.solver.states import APPROXIMATE, BOOTSTRAP, kind_of, read_state
 
 WRITE_SECONDS = 1.0  # advances and the like are written at this distance
 END_SECONDS = 0.1  # what starts or ends is written at this one: small components have many layers
@@ -108,7 +109,8 @@ class Status:
 
     state: 'running', 'done', 'stopped' (in good order), 'killed' or 'unknown'. resume: the command that goes on with
     it, None if none does. age: seconds since `told`, the content of status.json, was written. left: seconds that a run
-    of `approximate` had at its last checkpoint. notes: sentences on what is damaged or odd.
+    of `approximate` had at its last checkpoint. resamples_done, resamples: how many resamples are done, of how many
+    that were asked for; None of a run without. notes: sentences on what is damaged or odd.
     """
 
     path: Path
@@ -119,6 +121,8 @@ class Status:
     phase: str | None
     age: float | None
     left: float | None
+    resamples_done: int | None
+    resamples: int | None
     told: Mapping[str, Any]
     notes: tuple[str, ...]
 
@@ -126,6 +130,7 @@ class Status:
         """All of it as JSON values."""
         own = {"run": str(self.path), "state": self.state, "process": self.process, "ended": self.ended}
         times = {"age_seconds": self.age, "seconds_left": self.left}
+        times |= {"resamples_done": self.resamples_done, "resamples": self.resamples}
         more = times | {"resume": self.resume, "phase": self.phase, "notes": list(self.notes)}
         return own | more | {key: value for key, value in self.told.items() if key not in own}
 
@@ -156,6 +161,7 @@ def read_status(path: Path, now: Callable[[], float] = time.time) -> Status:
     known = _merged(told, manifest, result, done)
     if state in ("done", "stopped"):
         known["disk"] = 0 if manifest is None else sum(file.bytes for file in manifest.files)
+    resamples = None if manifest is None else _resamples(manifest)
     notes += _remarks(path, manifest, state, age)
     if state == "done" and manifest is not None and result is not None and not has_networks(path, result):
         notes.append(f"The files of the network were not all written; '{resume_command(path)}' writes them.")
@@ -168,6 +174,8 @@ def read_status(path: Path, now: Callable[[], float] = time.time) -> Status:
         phase=None if manifest is None else manifest.state.get("phase"),
         age=age,
         left=None if done else _left(manifest),
+        resamples_done=None if resamples is None else _noted(notes, lambda: len(read_lines(path / RESAMPLES))),
+        resamples=resamples,
         told=known,
         notes=tuple(notes),
     )
@@ -177,6 +185,11 @@ def _left(manifest: Manifest | None) -> float | None:
     if manifest is None or kind_of(manifest) != APPROXIMATE:
         return None
     return float(max(0.0, manifest.state["time"] - manifest.state["used"]))
+
+
+def _resamples(manifest: Manifest) -> int | None:
+    """How many resamples a run takes; None of one without."""
+    return int(manifest.state["scope"]["bootstrap"]) if kind_of(manifest) == BOOTSTRAP else None
 
 
 def finished(result: Mapping[str, Any] | None, manifest: Manifest | None) -> bool:
@@ -283,6 +296,10 @@ def _rows(status: Status) -> Iterator[tuple[str, str | None]]:
     yield "doing", told["doing"] or "starting" if status.state in ("running", "unknown") else None
     yield "layer", _layer_text(told)
     yield "bounds", _bounds_text(told)
+    yield (
+        "resamples",
+        None if status.resamples_done is None else f"{status.resamples_done:,} of {status.resamples:,} done",
+    )
     yield "memory", _memory_text(told)
     yield "disk", None if told["disk"] is None else format_size(told["disk"])
     yield "elapsed", None if told["elapsed"] is None else format_time(told["elapsed"])

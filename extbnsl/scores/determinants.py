@@ -42,6 +42,17 @@ def moments(matrix: NDArray[np.float64], least: NDArray[np.float64], records: in
     return Moments(np.ascontiguousarray(matrix), least, records / 2, np.full(n, 2), np.ones(n, np.int64))
 
 
+def given(moments: Moments, must: NDArray[np.bool_]) -> Moments:
+    """The moments with what these variables, (n,) bool, leave of the covariances of the others. O(n^2 k) of k."""
+    if not must.any():
+        return moments
+    matrix = moments.matrix
+    left = matrix - matrix[:, must] @ np.linalg.solve(matrix[np.ix_(must, must)], matrix[must])
+    left[must], left[:, must] = 0.0, 0.0
+    left[must, must] = 1.0
+    return moments._replace(matrix=np.ascontiguousarray((left + left.T) / 2))
+
+
 @inner
 def _push(top, v, lefts, logs, variable):
     """Eliminate v from node `top` into node top + 1; lower triangles."""

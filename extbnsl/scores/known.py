@@ -20,7 +20,9 @@ WITH_ESS: dict[str, Callable[[float], Known]] = {"bdeu": BDeu, "bds": BDs}  # th
 NAMES = ("mdl", "bic", "aic", "bdeu", "bds", "k2", "fnml", "qnml", GAUSSIAN_BIC.name)
 CHOICES = f"{', '.join(NAMES)} ({MDL.name} and bic are the same: minus {MDL.maximised})"  # for people
 DEFAULT_ESS = 1.0
-LARGEST_ESS = 1e6
+SMALLEST_ESS, LARGEST_ESS = 1e-100, 1e6  # below, a state's share of the prior may be 0
+
+ESS_RANGE = f"from {SMALLEST_ESS:g} to {LARGEST_ESS:g}"
 
 
 def score_named(name: str, ess: float | None = None) -> Known | GaussianBIC:
@@ -39,8 +41,8 @@ def score_named(name: str, ess: float | None = None) -> Known | GaussianBIC:
         return SCORES[name]
     if ess is None:
         return WITH_ESS[name](DEFAULT_ESS)
-    if type(ess) not in (int, float) or not 0.0 < ess <= LARGEST_ESS:
-        raise InputError(f"ess: {ess!r} is no equivalent sample size; give a number above 0, at most {LARGEST_ESS:g}.")
+    if type(ess) not in (int, float) or not SMALLEST_ESS <= ess <= LARGEST_ESS:
+        raise InputError(f"ess: {ess!r} is no equivalent sample size; give a number {ESS_RANGE}.")
     return WITH_ESS[name](float(ess))
 
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from extbnsl.kernels.bits import u64
 from extbnsl.kernels.compiler import inlined, inner, njit
-from extbnsl.kernels.ranks import find_place, go_to, last_present, place_of, rank_without, start_walk
+from extbnsl.kernels.ranks import find_place, go_to, is_present, last_present, place_of, rank_without, start_walk
 from extbnsl.scores.counting import merge_needed, number, refined, root, split
 from extbnsl.scores.formula import (
     CELLS,
@@ -169,8 +169,8 @@ def _fill_last(ids, top, cells, states, wanted, nodes, light, table, form, hist,
 def fill(size, first, last, places, below, binomials, table, form, out):
     """Fill out[i] with the figures of the present varset V of `size` >= 1 members at place first + i < last.
 
-    places: which varsets are present (ranks.py); below: places and figures of those of one member less, all subsets of
-    V among them, which scores with a prior over what occurs ask for.
+    places: which varsets are present (ranks.py); below: places and figures of those of one member less. Scores with a
+    prior over what occurs have a figure for each subset of V that is among them: V less a child is its parent set.
     """
     n, d = table.states.shape
     depth = max(1, size - 1)
@@ -208,9 +208,11 @@ def fill(size, first, last, places, below, binomials, table, form, out):
         _fill_last(ids, top, cells, states, wanted[:group], nodes, light, table, form, hist, acc, tally, figures)
         if form.kind == OCCURRING:
             for k in range(size):
-                parents = below.joint[place_of(rank_without(k, walk), below.places), CELLS]
-                prior = form.ess / (parents * table.arities[members[k]])
-                figures[wanted[0], MORE + k] = rising(prior, tally)
+                parents = rank_without(k, walk)
+                figures[wanted[0], MORE + k] = 0.0
+                if is_present(parents, below.places):
+                    cells = below.joint[place_of(parents, below.places), CELLS]
+                    figures[wanted[0], MORE + k] = rising(form.ess / (cells * table.arities[members[k]]), tally)
         for k in range(group):
             left -= 1
             out[left] = figures[wanted[k]]

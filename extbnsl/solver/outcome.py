@@ -63,7 +63,7 @@ def result_of(
     """The result of a solve, the network scored again; options: those of the provenance; stats: what gives the
     statistics when all is done."""
     survivors, status = solution.survivors, solution.status
-    network, order, cost = _network(solution)
+    network, order, cost = network_of(solution)
     dataset = problem if isinstance(problem, Data) else None
     counted = not isinstance(dataset, Numbers)  # nobody counts the families of continuous variables again
     with context.stages.stage("verify", "scoring the network again from the data" if dataset else "") as summary:
@@ -94,7 +94,7 @@ def result_of(
     )
 
 
-def _network(solution: Solution) -> tuple[Network, tuple[int, ...], float]:
+def network_of(solution: Solution) -> tuple[Network, tuple[int, ...], float]:
     """Join the components' orders and let every variable choose its best parents before it: network, order, cost."""
     scores = solution.survivors.scores
     parents: list[tuple[int, ...]] = [()] * scores.variables

@@ -1,7 +1,9 @@
 """The one composition of everything: from a data set or local scores to a network with its proof."""
 
 import contextlib
+from collections.abc import Iterator, Mapping
 from functools import partial
+from typing import Any
 
 from extbnsl.claims import TIME_LIMIT, Claim
 from extbnsl.data import Data
@@ -10,7 +12,7 @@ from extbnsl.files.arrays import load_compression
 from extbnsl.files.manifest import Manifest
 from extbnsl.files.shelf import Shelf
 from extbnsl.files.store import Store
-from extbnsl.machine.budgets import Budgets
+from extbnsl.machine.budgets import Budgets, Granted
 from extbnsl.machine.workers import StopSignal, Workers, never
 from extbnsl.parents.components import components
 from extbnsl.proof.commits import Commits, Record
@@ -45,6 +47,35 @@ def solve(
     Raises InputError for unusable arguments, BudgetError if the disk is full before there is a network,
     RunDirectoryError if the state does not belong to the problem or is damaged.
     """
+    with opened(problem, claim, methods, budgets, place, {}, observer=observer, stop=stop) as (
+        context,
+        commits,
+        granted,
+    ):
+        solution, stopped = solved(problem, claim, context, commits)
+        options = claim.document() | methods.document() | granted.document()
+        if stopped is not None:
+            commits.last_commit(solution.status)  # what it takes on disk is part of the result
+        result = result_of(problem, solution, options, context, partial(stats_of, solution, commits))
+        if stopped is None:
+            commits.finish(result.status)  # not before the network is verified
+    return result
+
+
+@contextlib.contextmanager
+def opened(
+    problem: Data | LocalScores,
+    claim: Claim,
+    methods: Methods,
+    budgets: Budgets,
+    place: Place,
+    asked: Mapping[str, Any],
+    *,
+    observer: Observer,
+    stop: StopSignal,
+) -> Iterator[tuple[Context, Commits, Granted]]:
+    """What a solve works with, once it has begun and the first commit is written; `asked`: what every manifest says
+    besides. Raises as `solve` does."""
     for value in (claim, methods, budgets, place):
         value.check()
     about = {
@@ -52,6 +83,7 @@ def solve(
         "claim": claim.document(),
         "methods": methods.document(),
         "run": place.remember,
+        **asked,
     }
     check_same(about, place.resume)
     granted = budgets.granted(place.folder, place.held)
@@ -70,17 +102,10 @@ def solve(
         commits = Commits(standing, store, record, observer, workers.stop, shelf.touched)
         observer(Begun())
         commits.commit()
-        solution, stopped = _solved(problem, claim, context, commits)
-        options = claim.document() | methods.document() | granted.document()
-        if stopped is not None:
-            commits.last_commit(solution.status)  # what it takes on disk is part of the result
-        result = result_of(problem, solution, options, context, partial(stats_of, solution, commits))
-        if stopped is None:
-            commits.finish(result.status)  # not before the network is verified
-    return result
+        yield context, commits, granted
 
 
-def _solved(
+def solved(
     problem: Data | LocalScores, claim: Claim, context: Context, commits: Commits
 ) -> tuple[Solution, str | None]:
     """The solution of the problem, and the reason if it had to stop."""

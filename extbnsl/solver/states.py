@@ -5,14 +5,16 @@ from pathlib import Path
 from extbnsl.files.manifest import Manifest, malformed, read_manifest
 from extbnsl.proof import document as solve
 from extbnsl.solver import approximate_document as approximate
+from extbnsl.solver import bootstrap_document as bootstrap
 from extbnsl.solver import ranking_document as ranking
 
-APPROXIMATE, K_BEST = "approximate", "kbest"  # kinds of runs; a solve names none
+APPROXIMATE, K_BEST, BOOTSTRAP = KINDS = "approximate", "kbest", "bootstrap"  # kinds of runs; a solve names none
 
 _WRONG_PLACES = {
     None: solve.wrong_place,
     APPROXIMATE: approximate.wrong_place,
     K_BEST: ranking.wrong_place,
+    BOOTSTRAP: bootstrap.wrong_place,
 }
 
 
@@ -34,4 +36,4 @@ def read_state(folder: Path) -> Manifest:
 def kind_of(manifest: Manifest) -> str | None:
     """The kind of run that a manifest is of; None of a solve."""
     kind = manifest.state.get("kind")
-    return kind if kind in (APPROXIMATE, K_BEST) else None
+    return kind if kind in KINDS else None

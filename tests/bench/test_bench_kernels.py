@@ -21,6 +21,7 @@ UNMEASURED = {
     "baselines.a_star._order_of_first": "once a search, one path",
     "baselines.depth_first._expand": "once from Python; all other calls are within _search, which is measured",
     "scores.tallies._fill_one": "once an enumeration, one row",
+    "parents.exhaustive.between.open_root": "once a task, one node",
     "parents.exhaustive.refinement.open_root": "sets one row of a stack to its beginning",
 }
 

@@ -77,7 +77,8 @@ def test_new_records_are_cut_where_the_run_cut_them(capsys, learned):
     [
         (lambda frame: frame.assign(b=7), "record 1 has '7' in column 'b', which is no state that the network knows"),
         (lambda frame: frame.assign(d="low"), "record 1 has 'low' in column 'd', which is no state"),
-        (lambda frame: frame.drop(columns="b"), "has no column 'b'"),
+        (lambda frame: frame.drop(columns="b"), "extbnsl: new.csv has no column 'b'"),
+        (lambda frame: frame.assign(a=[None, *frame["a"][1:]]), "first in row 1 of the data: leave such records out."),
         (lambda frame: frame.assign(a=None), "missing"),
     ],
 )

@@ -206,3 +206,9 @@ def test_a_dash_is_standard_input(monkeypatch, packed):
         os.close(before)
         os.close(ends[0])
     assert (data.source, data.names, data.records) == ("standard input", ("a", "b"), 2)
+
+
+def test_numbers_of_thousands_of_digits_are_no_numbers(read):
+    many = "9" * 5000
+    assert "5,002 bytes" in refusal(read, f"2\n0 {many}\n-1.5 {many} 1\n")
+    assert "give a number of intervals from 2" in refusal(read, "a,b\n0,1\n1,0\n", discretise=f"quantile:{many}")

@@ -264,6 +264,7 @@ def test_a_missing_state_comes_after_the_declared_ones(tmp_path):
         ("a\nx\n", ["'x'"]),
         ("a\n0\n", ["'0'"]),
         ("a\n99999999\n", ["65535"]),
+        (f"a\n{'9' * 5000}\n", ["the arity '999", "65535"]),
         ("a,a\n2,2\n", ["more than once"]),
         ("a\n", ["1 line "]),
     ],

@@ -35,6 +35,7 @@ x,3,0.5,u,True
 y,1,2.0,w,False
 x,3,0.5,u,True
 """
+GZIP = gzip.compress(b"X\n")[:10] + b"\xff" * 20  # a header, and nonsense after it
 STATES = (("z", "y", "x"), ("1", "3"), ("0.5", "2"), ("u", "w"), ("False", "True"))
 CODES = [[2, 1, 0, 0, 1], [1, 0, 1, 1, 0], [2, 1, 0, 0, 1]]
 
@@ -95,7 +96,9 @@ def test_an_arff_file_may_have_missing_values_and_odd_names(tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["parquet", "arff", "rds"])
-@pytest.mark.parametrize("content", [b"", b"PAR1", b"@relation", b"\x1f\x8b\x08\x00", b"X\n\0\0\0\3", b"\xff" * 100])
+@pytest.mark.parametrize(
+    "content", [b"", b"PAR1", b"@relation", b"\x1f\x8b\x08\x00", GZIP, b"X\n\0\0\0\3", b"\xff" * 100]
+)
 def test_a_damaged_file_is_refused(tmp_path, kind, content):
     path = tmp_path / f"data.{kind}"
     path.write_bytes(content)
@@ -124,6 +127,44 @@ def test_what_is_packed_does_not_fill_the_memory(tmp_path):
     frame.to_parquet(tmp_path / "data.parquet")
     with pytest.raises(BudgetError, match="the 1,048,576 rows of 1 columns that it promises"):
         extbnsl.read_data(tmp_path / "data.parquet", reading=Reading(memory=1 << 22))
+
+
+def test_what_a_small_file_unfolds_to_does_not_fill_the_memory(tmp_path):
+    path = tmp_path / "data.arff"
+    attributes = "".join(f"@attribute a{j} {{x,y}}\n" for j in range(100))
+    path.write_text(f"@relation r\n{attributes}@data\n% no row\n" + "{}\n" * 10_000)
+    with pytest.raises(BudgetError, match="its 10,000 rows of 100 attributes, of which none were read so far take"):
+        extbnsl.read_data(path, reading=Reading(memory=1 << 23))
+    path = tmp_path / "data.parquet"
+    levels = pandas.Categorical.from_codes([0, 1], [letter * (1 << 24) for letter in "xy"])
+    pandas.DataFrame({"a": levels}).to_parquet(path)
+    with pytest.raises(BudgetError, match="the 2 rows of 1 columns that it promises"):
+        extbnsl.read_data(path, reading=Reading(memory=1 << 24))
+
+
+@pytest.mark.parametrize("kind", ["parquet", "arff", "rds"])
+def test_a_value_that_is_too_long_is_refused(tmp_path, kind):
+    texts = ["x" * 5000, "y", " y"]
+    path = written(tmp_path, kind, pandas.DataFrame({"a": texts}))
+    if kind == "arff":
+        path.write_text("@relation r\n@attribute a string\n@data\n" + "\n".join(texts) + "\n")
+    with pytest.raises(InputError, match=r"column 'a' has a value of 5,000 bytes, but states have at most 4,096"):
+        extbnsl.read_data(path)
+
+
+def test_texts_of_a_parquet_file_lose_their_blanks(tmp_path):
+    path = tmp_path / "data.parquet"
+    pandas.DataFrame({"a": ["y ", "x", None, " y"], "b": list("uvuv")}).to_parquet(path)
+    dataset = extbnsl.read_data(path, missing="state")
+    assert dataset.states[0][:2] == ("x", "y")
+    assert dataset.codes[:, 0].tolist() == [1, 0, 2, 1]
+
+
+def test_a_number_without_end_is_no_whole_number(tmp_path):
+    path = tmp_path / "data.arff"
+    path.write_text("@relation r\n@attribute a integer\n@data\n1e999\n1\n")
+    with pytest.raises(InputError, match="cannot be read as ARFF"):
+        extbnsl.read_data(path)
 
 
 def test_a_vector_of_r_that_is_only_promised_is_not_made(tmp_path):

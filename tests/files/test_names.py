@@ -43,7 +43,15 @@ def test_a_name_with_anything_before_or_behind_it_is_not_parsed(name, before, be
     assert not names.is_own(name + behind)
 
 
-WHOLE = [*names.OUTPUTS, *names.TABLES, names.MANIFEST, names.STATUS, names.DRAWING, names.RANKS_DRAWING]
+WHOLE = [
+    *names.OUTPUTS,
+    *names.TABLES,
+    *names.BOOTSTRAP,
+    names.MANIFEST,
+    names.STATUS,
+    names.DRAWING,
+    names.RANKS_DRAWING,
+]
 FURTHER = st.integers(2, 10**6).flatmap(lambda place: st.sampled_from(names.of_network(place)))
 
 

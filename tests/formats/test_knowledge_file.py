@@ -89,6 +89,8 @@ def test_what_is_wrong_with_a_file_is_told_with_its_line(tmp_path, text, sentenc
             ["known.csv:1: 'required' needs two more fields", "known.csv:2: 'root' needs a var"],
         ),
         ("tier,first,a\nmax_parents,a,-2\n", ["1: 'first' is not a whole number", "2: '-2' is not a whole number"]),
+        (f"tier,{'9' * 5000},a\n", ["known.csv:1: '999"]),
+        ("max_parents,a,2\nmax_parents,a,2\nmax_parents,a,1\n", ["known.csv:3: 'a' has the limit 2 already; leave"]),
         ('required,"a\n', ["known.csv:1: It is no CSV"]),
         (b"required,\xff,a\n", ["known.csv: It is no text in UTF-8."]),
     ],
@@ -106,3 +108,15 @@ def test_a_file_that_cannot_be_read(tmp_path, name):
         read_knowledge(tmp_path / name)
     with pytest.raises(InputError, match="It has more than 4 MiB"):
         read_knowledge(written(tmp_path, b"#" * (5 << 20), name))
+
+
+def test_many_facts_take_little_time(tmp_path):
+    """What looks at all facts for each of them takes minutes."""
+    many = range(40_000)
+    chain = "".join(f"required,v{i + 1},v{i}\n" for i in many)
+    forbidden = "".join(f"forbidden,v{i},w\n" for i in many)
+    assert len(read_knowledge(written(tmp_path, chain + forbidden, "known.csv")).required) == len(many)
+    closed = f"required,v0,v{len(many)}\n"
+    with pytest.raises(InputError, match=r"make a cycle: 'v\d+' -> .* \(39,99\d more\) -> .*; leave one out") as error:
+        read_knowledge(written(tmp_path, chain + closed, "known.csv"))
+    assert len(str(error.value)) < 500

@@ -1,6 +1,7 @@
 """Families under knowledge: what is left of all of them, by every score, against tables of all families."""
 
 import json
+from unittest import mock
 
 import naive
 import numpy as np
@@ -19,6 +20,7 @@ from extbnsl.knowledge.knowledge import Knowledge, knowledge_from
 from extbnsl.machine.workers import Workers
 from extbnsl.parents.constraints import constraints_of, under_order
 from extbnsl.parents.exhaustive import by_level
+from extbnsl.parents.exhaustive import problem as problem_module
 from extbnsl.parents.exhaustive.state import start_enumeration
 from extbnsl.parents.exhaustive.stored import read_enumeration, stored_from, write_enumeration
 from extbnsl.parents.exhaustive.surviving import surviving_families
@@ -28,6 +30,7 @@ SETTINGS = settings(deadline=None, max_examples=40, suppress_health_check=list(H
 
 @pytest.mark.parametrize("score", EVERY_SCORE)
 @pytest.mark.parametrize("begun", [None, start_enumeration], ids=["by level", "by child"])
+@pytest.mark.parametrize("passed", [1000, -1], ids=["together", "apart"])
 @SETTINGS
 @given(
     st.integers(0, 2**32),
@@ -36,13 +39,14 @@ SETTINGS = settings(deadline=None, max_examples=40, suppress_health_check=list(H
     st.sampled_from([None, None, 1, 2]),
     st.sampled_from([0.0, 0.0, 0.5, 30.0]),
 )
-def test_families_under_knowledge(begun, score, seed, n, records, limit, slack):
+def test_families_under_knowledge(passed, begun, score, seed, n, records, limit, slack):
+    """Whether children that must have parents are counted with the others or apart from them."""
     rng = np.random.default_rng(seed)
     dataset = random_dataset(rng, n, records)
     knowledge = random_knowledge(rng, dataset.names, limit)
     claim = claim_by(score, limit, knowledge)
     begun = begun and begun(0)
-    with Workers(2) as workers:
+    with Workers(2) as workers, mock.patch.object(problem_module, "PASSED", passed):
         start = None if begun is None else start_at_children(dataset, claim)
         found = surviving_families(dataset, claim, workers, shelf_of(), ignore, start, slack=slack)
     assert found.stopped is None
@@ -134,8 +138,10 @@ def test_a_variable_that_never_varies_keeps_its_required_parents():
 
 
 @pytest.mark.parametrize("score", ["mdl", "bdeu", "bds:5", "fnml"])
-def test_whoever_goes_on_from_any_commit_finds_the_same(score, tmp_path, monkeypatch):
+@pytest.mark.parametrize(("passed", "groups"), [(1000, {0}), (-1, {0, 1, 2})], ids=["together", "apart"])
+def test_whoever_goes_on_from_any_commit_finds_the_same(passed, groups, score, tmp_path, monkeypatch):
     """Also where one group of children has been judged and another begun: files of one do not pass for another's."""
+    monkeypatch.setattr(problem_module, "PASSED", passed)
     monkeypatch.setattr(by_level, "CHUNK", 8)
     rng = np.random.default_rng(3)
     dataset = dataset_of(rng.integers(0, 2, (60, 8)))
@@ -143,7 +149,7 @@ def test_whoever_goes_on_from_any_commit_finds_the_same(score, tmp_path, monkeyp
     claim, seen = claim_by(score, 3, knowledge), []
     with Workers(1) as workers:
         whole = surviving_families(dataset, claim, workers, shelf_of(), ignore, on_progress=seen.append)
-    assert {found.group for found in seen} == {0, 1, 2}
+    assert {found.group for found in seen} == groups
     store = Store(tmp_path, 1 << 30)
     for number, found in enumerate(found for found in seen if not found.done):  # no run commits those that are
         stored = write_enumeration(found, store, lambda: False, lambda size: None)

@@ -31,7 +31,7 @@ from extbnsl.parents.exhaustive import by_level, tasks
 from extbnsl.parents.exhaustive import problem as problem_module
 from extbnsl.parents.exhaustive.by_level import enumerate_families
 from extbnsl.parents.exhaustive.last_level import judge_last
-from extbnsl.parents.exhaustive.lattice import Counts, Rules, judge_families, mark_needed, next_alive
+from extbnsl.parents.exhaustive.lattice import Counts, Required, Rules, judge_families, mark_needed, next_alive
 from extbnsl.parents.exhaustive.problem import CountingProblem
 from extbnsl.parents.exhaustive.state import start_enumeration
 from extbnsl.parents.exhaustive.surviving import surviving_families
@@ -62,10 +62,13 @@ NUMBERS = {8: range(8), 63: range(55, 63), 130: (0, 1, 62, 63, 64, 65, 127, 128)
 
 
 @SETTINGS
-@given(st.integers(0, 2**32), st.integers(2, 8), st.sampled_from(sorted(NUMBERS)), st.booleans(), st.data())
-def test_mark_needed(seed, n, variables, extended, data):
+@given(
+    st.integers(0, 2**32), st.integers(2, 8), st.sampled_from(sorted(NUMBERS)), st.sampled_from([0, 0.5, 1]), st.data()
+)
+def test_mark_needed(seed, n, variables, share, data):
     """n variables, numbered as NUMBERS says; of the others nothing is present."""
     rng = np.random.default_rng(seed)
+    within = sum(1 << y for y in range(n) if rng.random() < share)
     size = data.draw(st.integers(1 if n == variables else 2, min(n, 4)))
     below, varsets = level(n, size - 1), level(n, size)
     everyone = (1 << n) - 1
@@ -89,14 +92,15 @@ def test_mark_needed(seed, n, variables, extended, data):
     lo = data.draw(st.integers(0, (total - 1) // BLOCK)) * BLOCK
     hi = data.draw(st.integers(lo + 1, total))
     marked = np.full((-(-(hi - lo) // BLOCK), 2), 7, np.uint64)
-    count = mark_needed(lo, hi, size, column, places_of(there), extended, binomial_table(variables), marked)
+    limited = pack([NUMBERS[variables][y] for y in naive.members(within)], variables)
+    count = mark_needed(lo, hi, size, column, places_of(there), limited, binomial_table(variables), marked)
     needed = []
     for v in varsets:
-        common = everyone & ~v
+        common = within & ~v
         for y in naive.members(v):
             common &= alive[v ^ 1 << y]
         family = any(alive[v ^ 1 << y] >> y & 1 for y in naive.members(v))
-        if family or (extended and common):
+        if family or common:
             needed.append(rank(v))
     wanted = np.zeros(hi - lo, bool)
     wanted[[r - lo for r in needed if lo <= r < hi]] = True
@@ -115,10 +119,12 @@ def test_the_last_level_has_the_families_that_any_level_has(seed, shape, data):
         return Counts(places_of(np.ones(math.comb(n, size), bool)), rng.integers(0, 40, math.comb(n, size)) / 4)
 
     below, here, above = counts(max(0, size - 2)), counts(size - 1), counts(size)
-    arities, table = np.sort(rng.integers(2, 5, n)), binomial_table(n, size)
-    may = np.full((n, 1), 2**64 - 1, np.uint64)
-    rules = Rules(0.25, arities, np.full(n, n), np.zeros(n), table, 0.0, may, arities, float(rng.integers(0, 2)))
-    total, width = here.joint.size, -(-n // 64)
+    arities, table, width = np.sort(rng.integers(2, 5, n)), binomial_table(n, size), -(-n // 64)
+    everyone, none = np.full((n, width), 2**64 - 1, np.uint64), np.zeros((n, width), np.uint64)
+    required = Required(False, np.zeros(n, np.int64), none)
+    step = float(rng.integers(0, 2))
+    rules = Rules(0.25, arities, np.full(n, n), np.zeros(n), table, 0.0, everyone, required, arities, step)
+    total = here.joint.size
     alive = np.stack([pack([x for x in range(n) if rng.random() < 0.7], n) for _ in range(total)])
     for i, members in enumerate(sorted(itertools.combinations(range(n), size - 1), key=rank_of)):
         alive[i] &= ~pack(members, n)
@@ -205,7 +211,7 @@ def counting_problem(codes, arities, limits, floors, score=MDL):
         if floors:
             least[x] = max(0.0, misfits[-1] - misfits[2**n - 1 ^ 1 << x] - 1e-9)
     table, allowed = counting_table(rows, weights, arities), ~np.eye(n, dtype=bool)
-    return CountingProblem(table, largest, least, score.parameter(records), 0.0, None, allowed)
+    return CountingProblem(table, largest, least, score.parameter(records), 0.0, None, allowed, np.zeros((n, n), bool))
 
 
 def varying(seed, n, records):

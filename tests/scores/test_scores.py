@@ -61,9 +61,9 @@ def test_an_unknown_score_is_refused():
         score_named("bge")
 
 
-@pytest.mark.parametrize("ess", [0, -1.0, float("nan"), float("inf"), "1", True, 1e7])
+@pytest.mark.parametrize("ess", [0, -1.0, 5e-324, float("nan"), float("inf"), "1", True, 1e7])
 def test_an_equivalent_sample_size_is_a_number_above_zero(ess):
-    with pytest.raises(InputError, match=r"^ess: .* is no equivalent sample size; give a number above 0"):
+    with pytest.raises(InputError, match=r"^ess: .* is no equivalent sample size; give a number from 1e-100"):
         score_named("bdeu", ess)
 
 

@@ -1,7 +1,9 @@
 """Linear Gaussian networks of columns of numbers, from the data to the verified result."""
 
+import itertools
 import json
 import math
+from unittest import mock
 
 import naive
 import numpy as np
@@ -10,19 +12,22 @@ import pytest
 from cases import numbers_of, random_numbers, shelf_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from knowing import admitted, random_knowledge
 
 import extbnsl
-from extbnsl.claims import Claim
+from extbnsl.claims import TIME_LIMIT, Claim
 from extbnsl.cli import main
 from extbnsl.data import from_array
+from extbnsl.data.resampling import resampling_of
 from extbnsl.errors import InputError
 from extbnsl.events import ignore
 from extbnsl.files.atomic import write_atomically
 from extbnsl.kernels.varsets import unpack
 from extbnsl.knowledge.knowledge import Knowledge
-from extbnsl.machine.workers import Workers
+from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.networks.gaussian import log_densities, regressions
 from extbnsl.networks.network import Network
+from extbnsl.parents.exhaustive import problem
 from extbnsl.parents.exhaustive.surviving import surviving_families
 from extbnsl.verify.rescoring import family_cost
 
@@ -34,9 +39,17 @@ def learn(numbers, **how):
     return extbnsl.learn(numbers, score=SCORE, **how)
 
 
-def families(numbers, slack=0.0, claim=None, memory=1 << 30):
+def families(numbers, slack=0.0, claim=None, memory=1 << 30, tasks=None):
+    """Those that can win, or, if counting stops after so many tasks, what is known then."""
+    done = itertools.count(1)
+
+    def stop_then(found):
+        if next(done) == tasks:
+            raise Stopped(TIME_LIMIT)
+
     with Workers(2) as workers:
-        return surviving_families(numbers, claim or Claim(SCORE), workers, shelf_of(memory), ignore, slack=slack)
+        given = numbers, claim or Claim(SCORE), workers, shelf_of(memory), ignore, None, stop_then
+        return surviving_families(*given, slack=slack)
 
 
 def undominated(numbers, child, slack, most):
@@ -131,6 +144,67 @@ def test_knowledge_is_kept(seed):
 
     assert result.optimal
     assert result.cost == pytest.approx(naive.optimal_gaussian_cost(numbers.values, allowed), rel=1e-9)
+
+
+@SETTINGS
+@given(st.integers(0, 2**32), st.sampled_from([0.0, 3.0]), st.booleans(), st.integers(1, 12))
+def test_required_parents_are_in_each_family_that_is_kept_in_one_lattice_and_apart(seed, slack, apart, tasks):
+    """Exactly the families that can win of those that are admitted, and a bound of them wherever counting stops."""
+    rng = np.random.default_rng(seed)
+    numbers = random_numbers(rng, int(rng.integers(2, 7)), int(rng.integers(9, 60)))
+    n, knowledge = numbers.variables, random_knowledge(rng, numbers.names)
+    allowed, claim = admitted(knowledge, numbers.names, None), Claim(SCORE, knowledge=knowledge)
+    with mock.patch.object(problem, "PASSED", -1 if apart else problem.PASSED):
+        found, stopped = families(numbers, slack, claim), families(numbers, slack, claim, tasks=tasks)
+    assert found.stopped is None
+    for child in range(n):
+        costs = {
+            u: naive.gaussian_cost(numbers.values, child, naive.members(u)) for u in range(2**n) if allowed[child, u]
+        }
+        margin = 1e-7 if slack == 0.0 else -1e-7
+        expected = {
+            tuple(naive.members(u)): cost
+            for u, cost in costs.items()
+            if all(cost < costs[v] + slack - margin for v in costs if v != u and v & ~u == 0)
+        }
+        kept = dict(zip(map(unpack, found.scores.parents[child]), found.scores.costs[child].tolist(), strict=True))
+        assert kept == pytest.approx(expected, rel=1e-9, abs=1e-7)
+        least = min(costs.values())
+        assert found.least[child] == pytest.approx(least, rel=1e-9, abs=1e-6)
+        assert stopped.least[child] <= least + 1e-6
+        assert len(stopped.scores.costs[child]) > 0
+
+
+def test_many_required_parents_in_one_lattice():
+    numbers = random_numbers(np.random.default_rng(4), 12, 100)
+    required = *((f"v{p}", "v7") for p in (0, 2, 3, 8, 9)), ("v7", "v1"), ("v4", "v5")
+    result = learn(numbers, knowledge=Knowledge(required))
+    assert result.optimal
+    assert set(required) <= {(numbers.names[p], numbers.names[c]) for p, c in result.network.arcs()}
+    with mock.patch.object(problem, "PASSED", -1):
+        assert learn(numbers, knowledge=Knowledge(required)).cost == pytest.approx(result.cost, rel=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_each_resample_has_its_best_network(seed):
+    numbers = random_numbers(np.random.default_rng(seed), 4, 60)
+    found = learn(numbers, bootstrap=5, seed=seed).bootstrap
+    assert [one.number for one in found.done] == [1, 2, 3, 4, 5]
+    for one in found.done:
+        values = resampling_of(numbers).drawn(seed, one.number).values
+        best = naive.optimal_gaussian_cost(values, lambda x, u: True)
+        own = sum(naive.gaussian_cost(values, x, parents) for x, parents in enumerate(one.network.parents))
+        assert one.cost == pytest.approx(best, rel=1e-9)
+        assert own == pytest.approx(best, rel=1e-9)
+        assert one.lower_bound <= one.cost
+
+
+def test_a_resample_that_no_gaussian_fits_is_named():
+    values = np.random.default_rng(1).normal(size=(60, 3))
+    values[:, 1] = 0.0
+    values[7, 1] = 1.0
+    with pytest.raises(InputError, match=r"bootstrap: resample \d+ .*'v1' has the same number in every record"):
+        learn(numbers_of(values), bootstrap=50)
 
 
 def test_an_order_and_the_k_best():

@@ -20,6 +20,9 @@ of rows are then vector additions. Time: about 2 ns per row of a node and 50 byt
 state of each candidate. Memory: O(k distinct rows + variables^2) and the columns per thread, variables^2 bytes per
 child, and the tables of a family list per thread; the lists lie on a shelf.
 
+A child that must have parents begins with these: the cells of the root are their joint states, and a set of size k has
+k less their number of others.
+
 A child's search is divided into tasks by the first parent; what is known after each is a value to go on from.
 """
 
@@ -33,12 +36,12 @@ from extbnsl.claims import DISK_LIMIT, MEMORY_LIMIT
 from extbnsl.errors import BudgetError
 from extbnsl.events import Observer, StageAdvanced, Warned
 from extbnsl.files.shelf import Shelf
-from extbnsl.kernels.varsets import words
+from extbnsl.kernels.varsets import as_varsets, words
 from extbnsl.machine.budgets import too_little_memory
 from extbnsl.machine.workers import Stopped, Workers, chunks
-from extbnsl.parents.best_score import ByteTables, byte_tables, byte_tables_bytes
+from extbnsl.parents.best_score import ByteTables, as_bytes, byte_tables, byte_tables_bytes
 from extbnsl.parents.exhaustive.by_level import AHEAD, OnProgress, largest_size, size_judged, size_of_at_most
-from extbnsl.parents.exhaustive.problem import CountingProblem
+from extbnsl.parents.exhaustive.problem import CountingProblem, of_child
 from extbnsl.parents.exhaustive.refinement import Rows, Stack, Task, fill_columns, open_root, pair, search
 from extbnsl.parents.exhaustive.state import Child, Enumeration
 from extbnsl.parents.pruning import merged
@@ -77,8 +80,7 @@ def enumerate_depth_first(
     """
     found, largest = replace(found, level=None), largest_size(problem)
     try:
-        if found.complete_to < 0:
-            found = _without_parents(problem, found)
+        found = _with_first(problem, found)
         while not found.done:
             needed = _needed_bytes(problem, found, workers.threads)
             if needed > shelf.memory:
@@ -117,21 +119,23 @@ def _needed_bytes(problem: CountingProblem, found: Enumeration, threads: int) ->
     return 2 * pairs + threads * (own + 2 * child_families)
 
 
-def _without_parents(problem: CountingProblem, found: Enumeration) -> Enumeration:
-    """`found` with the empty parent set of every child of the problem."""
-    n, table = problem.limits.size, problem.rows
+def _with_first(problem: CountingProblem, found: Enumeration) -> Enumeration:
+    """`found` with the smallest parent set of every child of the problem of which it has none."""
     parents, costs, added = list(found.parents), list(found.costs), 0
-    together = np.bincount(table.base, table.weights).astype(np.int64)
+    firsts = as_varsets(problem.required.T)
     for x in np.flatnonzero(problem.limits >= 0).tolist():
         if costs[x].size:
             continue
+        table, states = of_child(problem, x)
         arity = int(table.arities[x])
+        together = np.bincount(table.base, table.weights).astype(np.int64)
         alone = np.bincount(table.base.astype(np.int64) * arity + table.states[x], table.weights).astype(np.int64)
         misfit = table.mlogm[together].sum() - table.mlogm[alone].sum()
-        costs[x] = np.array([misfit + penalty_of(problem.parameter, arity, 1.0)])
-        parents[x] = np.zeros((1, words(n)), np.uint64)
+        costs[x] = np.array([misfit + penalty_of(problem.parameter, arity, states)])
+        parents[x] = firsts[x : x + 1].copy()
         added += 1
-    return replace(found, parents=tuple(parents), costs=tuple(costs), complete_to=0, families=found.families + added)
+    known = replace(found, parents=tuple(parents), costs=tuple(costs), families=found.families + added)
+    return replace(known, complete_to=max(0, found.complete_to))
 
 
 def _judge_size(
@@ -160,11 +164,16 @@ def _judge_size(
 
 
 def _children(size: int, problem: CountingProblem) -> Iterator[Child]:
-    """Every child that may have `size` parents, as far as nothing is known of their pairs."""
+    """Every child that may have `size` parents, as far as nothing is known of their pairs; or that must have more."""
     for x in np.flatnonzero(size <= problem.limits).tolist():
-        own = np.flatnonzero(problem.allowed[:, x])
-        if size <= own.size:
+        own = np.flatnonzero(problem.allowed[:, x] & ~problem.required[:, x])
+        if _more(size, x, problem) <= own.size:
             yield Child(x, own, np.ones((own.size, own.size), np.uint8))
+
+
+def _more(size: int, x: int, problem: CountingProblem) -> int:
+    """How many parents a set of `size` has beside those that a child must have; negative if it must have more."""
+    return size - int(problem.required[:, x].sum())
 
 
 def _parts(child: Child) -> list[tuple[int, int]]:
@@ -208,14 +217,15 @@ def _with_child(found: Enumeration, size: int, problem: CountingProblem) -> Enum
     """`found` with its first child, all of whose tasks are over, ahead if it may take more parents."""
     child, *children = found.children
     assert found.pairs is not None, "the child's tasks are over"
-    following = _remaining(size, child, found.pairs)
-    goes_on = size < min(problem.limits[child.index], following.variables.size)
+    x, more = child.index, _more(size, child.index, problem)
+    following = _remaining(more, child, found.pairs) if more > 0 else child
+    goes_on = size < problem.limits[x] and more < following.variables.size
     ahead = (*found.ahead, following) if goes_on else found.ahead
     return replace(found, children=tuple(children), ahead=ahead, parts=0, pairs=None)
 
 
 def _remaining(size: int, child: Child, alive: NDArray[np.uint8]) -> Child:
-    """The child with the variables and pairs of which a parent set of `size` variables was alive."""
+    """The child with the variables and pairs of which a parent set of `size` of them was alive."""
     singles = np.flatnonzero(alive.diagonal())
     pairs = np.ones((singles.size, singles.size), np.uint8) if size == 1 else alive[np.ix_(singles, singles)]
     return Child(child.index, child.variables[singles], pairs)
@@ -223,11 +233,13 @@ def _remaining(size: int, child: Child, alive: NDArray[np.uint8]) -> Child:
 
 def pair_variables(size: int, child: Child, problem: CountingProblem) -> Child:
     """The child without the variables and pairs that cannot be in a wanted parent set of `size`. A pure function."""
-    if child.variables.size == 0:
+    more = _more(size, child.index, problem)
+    if child.variables.size == 0 or more < 1:
         return child
-    rows = _rows(child, problem.rows)
+    table, states = of_child(problem, child.index)
+    rows = _rows(child, table)
     pairs = child.pairs.copy()
-    kept = np.flatnonzero(pair(size, rows, _stack(size, child, rows, problem), problem.slack, pairs))
+    kept = np.flatnonzero(pair(more, rows, _stack(more, child, rows, problem, table, states), problem.slack, pairs))
     return Child(child.index, child.variables[kept], np.ascontiguousarray(pairs[np.ix_(kept, kept)]))
 
 
@@ -244,11 +256,15 @@ def search_part(
 
     A pure function of values, but for `halt`, which cuts it short.
     """
-    rows = _rows(child, problem.rows)
-    stack = _stack(size, child, rows, problem)
+    more = _more(size, child.index, problem)
+    if more < 1:  # its smallest parent set is known
+        return Found(np.zeros((0, words(problem.limits.size)), np.uint64), np.zeros(0), 0, np.ones_like(child.pairs))
+    table, states = of_child(problem, child.index)
+    rows = _rows(child, table)
+    stack = _stack(more, child, rows, problem, table, states)
     open_root(stack)
     stack.cursor[0] = hi - 1
-    task = Task(size, lo, child.variables, float(problem.floors[child.index]), problem.slack, tables)
+    task = Task(more, lo, child.variables, float(problem.floors[child.index]), problem.slack, tables)
     room = np.empty((ROOM + child.variables.size, stack.varset.size), np.uint8), np.empty(ROOM + child.variables.size)
     alive = np.zeros_like(child.pairs)
     varsets, costs = [np.zeros((0, stack.varset.size), np.uint8)], [np.zeros(0)]
@@ -274,8 +290,9 @@ def _rows(child: Child, table: CountingTable) -> Rows:
     return Rows(codes, columns, first, weights, states, arities, table.mlogm)
 
 
-def _stack(size: int, child: Child, rows: Rows, problem: CountingProblem) -> Stack:
-    """A stack of `size` + 1 nodes with room for all rows, and the root on it, its candidates not yet listed."""
+def _stack(size: int, child: Child, rows: Rows, problem: CountingProblem, table: CountingTable, states: float) -> Stack:
+    """A stack of `size` + 1 nodes with room for all rows, and the root on it, its candidates not yet listed: `table` is
+    divided by the parents that the child must have, which have so many joint states."""
     m, d = rows.codes.shape
     stack = Stack(
         rows=np.empty((size + 1, d), np.uint32),
@@ -289,13 +306,13 @@ def _stack(size: int, child: Child, rows: Rows, problem: CountingProblem) -> Sta
         pairs=np.ones((size + 1, m, m), np.uint8),
         penalty=np.zeros(size + 1, np.float64),
         path=np.zeros(size + 1, np.int64),
-        varset=np.zeros(8 * words(problem.limits.size), np.uint8),
+        varset=as_bytes(as_varsets(problem.required[None, :, child.index]))[0].copy(),
         top=np.zeros(1, np.int64),
     )
     stack.rows[0] = np.arange(d)
-    ends = np.cumsum(np.bincount(problem.rows.base))
+    ends = np.cumsum(np.bincount(table.base))
     stack.ends[0, : ends.size] = ends
     stack.cells[0] = ends.size
     stack.pairs[0] = child.pairs
-    stack.penalty[0] = penalty_of(problem.parameter, problem.rows.arities[child.index], 1.0)
+    stack.penalty[0] = penalty_of(problem.parameter, table.arities[child.index], states)
     return stack

@@ -22,13 +22,13 @@ from extbnsl.claims import DISK_LIMIT, MEMORY_LIMIT
 from extbnsl.errors import BudgetError
 from extbnsl.events import Observer, StageAdvanced
 from extbnsl.files.shelf import Shelf
-from extbnsl.kernels.ranks import BLOCK, binomial_table
+from extbnsl.kernels.ranks import BLOCK, binomial_table, rank_of
 from extbnsl.kernels.varsets import as_varsets, pack
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.parents.best_score import by_bytes, byte_tables
 from extbnsl.parents.exhaustive import tasks
 from extbnsl.parents.exhaustive.cell_lattice import CellRules
-from extbnsl.parents.exhaustive.lattice import Counts, Rules
+from extbnsl.parents.exhaustive.lattice import Counts, Required, Rules, set_ranks
 from extbnsl.parents.exhaustive.problem import CountingProblem
 from extbnsl.parents.exhaustive.state import Begun, Enumeration, Filled, Level, start_enumeration
 from extbnsl.scores.counting import CountingTable
@@ -61,8 +61,10 @@ def enumerate_families(
     observer: Observer,
     begun: Enumeration | None = None,
     on_progress: OnProgress = lambda found: None,
+    levels: int | None = None,
 ) -> Enumeration:
-    """Judge parent sets level by level until none can win, or the shelf has no room for the next level.
+    """Judge parent sets level by level until none can win, those of at most `levels` variables are judged, or the shelf
+    has no room for the next level.
 
     Goes on from `begun`. on_progress gets what is known, often; it may raise Stopped. What lasts lies on the shelf: 8
     to 8 + 16 w bytes per varset that is needed of the largest two levels but the last (w words to a varset), a quarter
@@ -76,7 +78,7 @@ def enumerate_families(
     if found.level is None:
         found = replace(found, level=lowest_level(problem))
     try:
-        while not found.done:
+        while not found.done and (levels is None or found.complete_to < levels):
             for known in counting.judge_level(found):
                 found = known
                 on_progress(found)
@@ -90,18 +92,20 @@ def enumerate_families(
 def rules_of(problem: CountingProblem) -> tasks.AnyRules:
     """What decides which families of the problem are wanted, as kernels take it."""
     binomials = binomial_table(problem.limits.size, int(problem.limits.max()) + 1)
-    may = as_varsets(problem.allowed)
-    shared = problem.table.arities, problem.limits, problem.floors, binomials, problem.slack, may
+    may, must = as_varsets(problem.allowed), problem.required
+    required = Required(bool(must.any()), must.sum(axis=0), as_varsets(must))
+    shared = problem.table.arities, problem.limits, problem.floors, binomials, problem.slack, may, required
     if problem.form is not None:
         return CellRules(problem.form, *shared)
     return Rules(problem.parameter, *shared, problem.factors, problem.step)
 
 
 def lowest_level(problem: CountingProblem) -> Level:
-    """The empty parent set, which every child may have."""
+    """The empty parent set, which every child may have that does without parents."""
     n = problem.limits.size
     total = Counts(np.array([[1, 0]], np.uint64), _of_nothing(problem))
-    return Level(0, total, total, pack(np.flatnonzero(problem.limits >= 0).tolist(), n)[None, :])
+    free = (problem.limits >= 0) & ~problem.required.any(axis=0)
+    return Level(0, total, total, pack(np.flatnonzero(free).tolist(), n)[None, :])
 
 
 def _of_nothing(problem: CountingProblem) -> NDArray[np.float64]:
@@ -196,9 +200,10 @@ class _Counting:
         sets of the next level."""
         size = level.size + 1
         blocks = -(-int(self.rules.binomials[-1, size]) // BLOCK)
-        self._need(16 * blocks)
+        self._need((24 if self.rules.required.some else 16) * blocks)
         column, needed = self.shelf.column((blocks, 2), np.uint64), 0
-        shared = size, level.alive, level.here, not last, self.rules
+        more = self._marked_by_required(level, last, blocks)
+        shared = size, level.alive, level.here, not last, more, self.rules
         tell = partial(self._tell, level.size, MARK)
         for lo, _, (own, marked) in self._each(tasks.mark, 0, blocks, MARKED_BLOCKS, shared, tell):
             own[:, 1] += np.uint64(needed)
@@ -206,6 +211,23 @@ class _Counting:
             needed += marked
             self.shelf.touched(8 * size * marked + own.nbytes)
         return column.array()
+
+    def _marked_by_required(self, level: Level, last: bool, blocks: int) -> NDArray[np.uint64] | None:
+        """Bits in blocks of 64 ranks for the varsets one larger that children need which must have parents, None if
+        there are no such children. One that must have as many has these for its first parent set."""
+        required, size = self.rules.required, level.size + 1
+        if not required.some:
+            return None
+        marked = np.zeros(blocks, np.uint64)
+        if not last:
+            born = np.flatnonzero((required.least == size) & (self.problem.limits >= size))
+            firsts = (np.flatnonzero(self.problem.required[:, x]) for x in born)
+            set_ranks(np.array([rank_of(own, self.rules.binomials) for own in firsts], np.int64), marked)
+        shared = size, level.alive, level.here, not last, self.rules
+        tell = partial(self._tell, level.size, MARK)
+        for _, _, ranks in self._each(tasks.mark_by_required, 0, level.alive.shape[0], CHUNK, shared, tell):
+            set_ranks(ranks, marked)
+        return marked
 
     def _judge_last(self, found: Enumeration) -> Iterator[Enumeration]:
         """`found` with ever more of the largest parent sets judged; in the end it is done.
@@ -302,6 +324,7 @@ class _Counting:
             self._drop(found, tasks.drop_extended, begun.extend, level.size, level.here, above, self.rules)
         total, width = above.joint.shape[0], extend.shape[1]
         following = begun.following or Filled(self.shelf.column((total, width), np.uint64), 0)
+        found = replace(found, level=replace(level, begun=replace(begun, following=following)))
         shared = level.size + 1, extend, level.here, above, self.rules
         most, tell = _rows(width), partial(self._tell, level.size, READY)
         for lo, hi, own in self._each(tasks.ready, following.rows, total, most, shared, tell):
@@ -313,17 +336,19 @@ class _Counting:
         return found
 
     def _next_level(self, found: Enumeration) -> Level | None:
-        """What goes on with the next size of parent sets; None if no child is alive then."""
+        """What goes on with the next size of parent sets; None if no child is alive then, or must have more parents."""
         level, begun = _under_way(found)
         following = begun.following
-        if following is None:
-            return None
+        assert following is not None, "the next level is ready"
         size, above = level.size + 1, _above(begun)
-        if isinstance(self.rules, Rules):
+        if following.rows == 0:
+            some = False
+        elif isinstance(self.rules, Rules):
             some = self._drop(found, tasks.drop, following, size, above, self.rules)
         else:
             alive, most = following.column.array(), 1 << 20
             some = any(alive[lo : lo + most].any() for lo in range(0, alive.shape[0], most))
+        some = some or bool((self.rules.required.least > size).any())
         return Level(size, level.here, above, following.column.array()) if some else None
 
     def _drop(self, found: Enumeration, task: Callable, filled: Filled, size: int, *given: Any) -> bool:

@@ -17,6 +17,7 @@ from extbnsl.kernels.compiler import inlined, njit
 from extbnsl.kernels.ranks import (
     find_place,
     go_to,
+    is_present,
     next_present,
     place_of,
     rank_swapped,
@@ -25,7 +26,16 @@ from extbnsl.kernels.ranks import (
     start_walk,
 )
 from extbnsl.parents.best_score import first_inside
-from extbnsl.parents.exhaustive.lattice import any_member, has_child, keep_below, write_varset
+from extbnsl.parents.exhaustive.lattice import (
+    Required,
+    any_member,
+    children_within,
+    extended_below,
+    has_child,
+    keep_below,
+    place_among,
+    write_varset,
+)
 from extbnsl.scores.formula import CELLS, Formula, cost_of_figures, least_of
 
 
@@ -39,6 +49,7 @@ class CellRules(NamedTuple):
     binomials: NDArray[np.int64]
     slack: float
     may: NDArray[np.uint64]
+    required: Required
 
 
 @inlined
@@ -50,15 +61,6 @@ def _states(members, size, arities):
     return states
 
 
-@inlined
-def _place_among(x, members, size):
-    """How many of the members come before x."""
-    j = 0
-    while j < size and members[j] < x:
-        j += 1
-    return j
-
-
 @njit
 def judge_cells(first, last, size, alive, tables, rules, extend, found):
     """Cost the alive families (X, P), P at first <= place < last of level `size`; see `lattice.judge_families`.
@@ -68,6 +70,7 @@ def judge_cells(first, last, size, alive, tables, rules, extend, found):
     """
     (places_below, below), (places, here), (places_above, above) = tables
     form, arities, binomials, slack = rules.form, rules.arities, rules.binomials, rules.slack
+    some_required, must = rules.required.some, rules.required.of
     varsets, owners, costs = found
     words = alive.shape[1]
     walk = start_walk(size, binomials)
@@ -88,11 +91,14 @@ def judge_cells(first, last, size, alive, tables, rules, extend, found):
             while left:
                 x = (q << 6) + np.int64(lowest(left))
                 left &= left - u64(1)
-                j = _place_among(x, members, size)
+                j = place_among(x, members, size)
                 both = above[place_of(rank_with(x, j, walk, binomials), places_above)]
                 cost = cost_of_figures(here[i], both, j, states, x, form)
                 k = np.int64(0)
                 while k < size:
+                    if some_required and has_child(must, members[k], x):
+                        k += 1
+                        continue
                     without = below[place_of(rank_without(k, walk), places_below)]
                     subset = here[place_of(rank_swapped(k, x, j, walk, binomials), places)]
                     fewer = states / arities[members[k]]
@@ -115,6 +121,7 @@ def judge_last_cells(first, last, size, alive, tables, rules, found):
     `last_level.judge_last`. Returns how many were found."""
     (places_below, below), (places_here, here), (places, above) = tables
     form, arities, binomials, slack = rules.form, rules.arities, rules.binomials, rules.slack
+    some_required, must = rules.required.some, rules.required.of
     varsets, owners, costs = found
     walk, parents = start_walk(size, binomials), start_walk(max(1, size - 1), binomials)
     members = walk.members
@@ -127,6 +134,8 @@ def judge_last_cells(first, last, size, alive, tables, rules, found):
         states = _states(members, size, arities)
         for j in range(size):
             x, facet = members[j], rank_without(j, walk)
+            if some_required and not is_present(facet, places_here):
+                continue
             at = place_of(facet, places_here)
             if not has_child(alive, at, x):
                 continue
@@ -136,6 +145,9 @@ def judge_last_cells(first, last, size, alive, tables, rules, found):
                 go_to(facet, parents, binomials)
             k = np.int64(0)
             while k < size - 1:
+                if some_required and has_child(must, parents.members[k], x):
+                    k += 1
+                    continue
                 without = below[place_of(rank_without(k, parents), places_below)]
                 subset = here[place_of(rank_swapped(k, x, j, parents, binomials), places_here)]
                 fewer = own / arities[parents.members[k]]
@@ -157,10 +169,8 @@ def next_cells(first, last, size, extend, below, level, rules, alive):
     limits, binomials = rules.limits, rules.binomials
     words = extend.shape[1]
     walk = start_walk(size, binomials)
-    members = walk.members
-    within, left = np.zeros(words, np.uint64), np.zeros(words, np.uint64)
-    for x in range(limits.size):
-        within[x >> 6] |= u64(size <= limits[x]) << u64(x & 63)
+    facets = np.zeros(size, np.uint64)
+    within, left = children_within(size, limits, rules.required, words), np.zeros(words, np.uint64)
     block, before = find_place(first, places)
     bits = places[block, 0] & ~before
     for i in range(first, last):
@@ -168,14 +178,7 @@ def next_cells(first, last, size, extend, below, level, rules, alive):
         go_to(rank, walk, binomials)
         for q in range(words):
             left[q] = within[q]
-        for k in range(size):
-            facet = place_of(rank_without(k, walk), places_here)
-            left[members[k] >> 6] &= ~(u64(1) << u64(members[k] & 63))
-            for q in range(words):
-                left[q] &= extend[facet, q]
-        if size == 1:
-            for q in range(words):
-                left[q] &= rules.may[members[0], q]
+        extended_below(size, walk, extend, places_here, rules, facets, left)
         keep_below(words << 6, left)
         for q in range(words):
             alive[i - first, q] = left[q]
@@ -216,7 +219,7 @@ def drop_cells(first, last, size, children, level, above, rules, tables, extend)
                 c = number[x]
                 if c < 0:
                     continue
-                both = place_of(rank_with(x, _place_among(x, members, size), walk, binomials), places_above)
+                both = place_of(rank_with(x, place_among(x, members, size), walk, binomials), places_above)
                 least = least_of(here[i], figures[both, CELLS], states, x, floors[x], form)
                 if least < tables.costs[tables.first[c]] + slack:  # its cheapest family of all
                     continue

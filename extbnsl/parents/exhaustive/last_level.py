@@ -8,8 +8,8 @@ import numpy as np
 
 from extbnsl.kernels.bits import u64
 from extbnsl.kernels.compiler import inlined, njit
-from extbnsl.kernels.ranks import find_place, go_to, next_present, place_of, rank_without, start_walk
-from extbnsl.parents.exhaustive.lattice import has_child
+from extbnsl.kernels.ranks import find_place, go_to, is_present, next_present, place_of, rank_without, start_walk
+from extbnsl.parents.exhaustive.lattice import ABSENT, has_child
 from extbnsl.scores.penalty import family_penalty, shrunk
 
 
@@ -25,6 +25,7 @@ def judge_last(first, last, size, alive, tables, rules, found):
     (places_below, below), (places_here, here), (places, above) = tables
     parameter, arities, binomials, slack = rules.parameter, rules.arities, rules.binomials, rules.slack
     factors, step = rules.factors, rules.step
+    some_required, must = rules.required.some, rules.required.of
     varsets, owners, costs = found
     walk = start_walk(size, binomials)
     members = walk.members
@@ -37,11 +38,12 @@ def judge_last(first, last, size, alive, tables, rules, found):
         go_to(rank, walk, binomials)
         twice[size] = 0  # sums as those of the walk, over ranks two lower
         for k in range(size - 1, -1, -1):
-            facets[k] = place_of(rank_without(k, walk), places_here)
+            facet = rank_without(k, walk)
+            facets[k] = ABSENT if some_required and not is_present(facet, places_here) else place_of(facet, places_here)
             twice[k] = twice[k + 1] + (binomials[members[k], k - 1] if k else 0)
         for j in range(size):
             x = members[j]
-            if not has_child(alive, facets[j], x):
+            if facets[j] == ABSENT or not has_child(alive, facets[j], x):
                 continue
             states = 1.0
             for k in range(size):
@@ -51,7 +53,7 @@ def judge_last(first, last, size, alive, tables, rules, found):
             replaced = cost - slack  # by a subset that costs no more
             k = np.int64(0)
             while k < size:
-                if k != j:
+                if k != j and not (some_required and has_child(must, members[k], x)):
                     without = below[place_of(_rank_without_two(min(j, k), max(j, k), walk, twice), places_below)]
                     if without - here[facets[k]] + shrunk(penalty - step, factors[members[k]]) <= replaced:
                         break

@@ -6,8 +6,12 @@ less than each of its subsets, or than each and the slack together where there i
 table of sums of m ln m (scores/counting.py), so N H(X | P) = T(P) - T(P + X). Costs in nats; `parameter` is that of one
 free parameter (scores/penalty.py).
 
-Whatever is counted, all its subsets are: X is alive at P only if it is so at each subset of P, and P + X is counted
-where X is alive at P.
+A child X that must have the parents R is alive at R, from level |R| on, and at supersets of R alone: others are no
+parent sets of X, and whatever is said of the subsets of P is said of those that contain R.
+
+Whatever is counted for X, all that X compares it with is: X is alive at P only if it is so at each subset of P, and
+P + X is counted where X is alive at P. So all subsets of a varset are counted, unless it is there only for children
+that must have parents.
 
 A rule that drops X at P shows of P and of each superset R that R is not wanted: it names a subset on which R gains at
 most so much that this and the slack are no more than what R adds to the penalty. So no wanted family is dropped. Its
@@ -37,6 +41,8 @@ from extbnsl.kernels.ranks import (
 from extbnsl.parents.best_score import block_row
 from extbnsl.scores.penalty import added, family_penalty, shrunk
 
+ABSENT = ~np.uint64(0)  # the place of a varset that is not counted
+
 
 class Counts(NamedTuple):
     """T of the counted varsets of one size, joint (m,) float64, or their figures (m, f), see cell_lattice.py; and their
@@ -46,6 +52,18 @@ class Counts(NamedTuple):
     joint: NDArray[np.float64]
 
 
+class Required(NamedTuple):
+    """The parents that must be; of n variables.
+
+    some: whether there are any; least (n,) int64: how many each child must have; of (n, w) uint64: the children that
+    must have each variable as a parent.
+    """
+
+    some: bool
+    least: NDArray[np.int64]
+    of: NDArray[np.uint64]
+
+
 class Rules(NamedTuple):
     """What decides which families are wanted; of n variables in ascending arity.
 
@@ -53,7 +71,7 @@ class Rules(NamedTuple):
     factors (n,) int64 and step: a parent multiplies a penalty by its factor and adds the step, in nats. Factors ascend.
     Those of states are the arities, and the step is 0; linear regressions have the factor 1. floors (n,) float64: lower
     bounds of N H(X | anything); binomials: see ranks.py; slack: see CountingProblem; may (n, w) uint64: the children
-    that each variable may be a parent of.
+    that each variable may be a parent of; required: the parents that must be.
     """
 
     parameter: float
@@ -63,6 +81,7 @@ class Rules(NamedTuple):
     binomials: NDArray[np.int64]
     slack: float
     may: NDArray[np.uint64]
+    required: Required
     factors: NDArray[np.int64]
     step: float
 
@@ -92,13 +111,13 @@ def has_child(varsets, i, x):
 
 
 @njit
-def mark_needed(lo, hi, size, alive, places, extended, binomials, marked):
+def mark_needed(lo, hi, size, alive, places, within, binomials, marked):
     """marked = the places of the varsets of `size` members and lo <= rank < hi that must be counted; returns how many.
 
-    Needed is P + X with X alive at P, and, if families are `extended`, what may be the parent set of some child: one
-    that is alive at each of its subsets with one member less. alive and places: level size - 1. Where varsets without
-    their last member are not present, 64 ranks are passed at once. lo is a multiple of 64; marked (b, 2) uint64 begins
-    with its block, and the counts in it with 0.
+    Needed is P + X with X alive at P, and what may be the parent set of some child: one of `within` (w,), those that
+    may have so many parents, that is alive at each of its subsets with one member less. alive and places: level
+    size - 1. Where varsets without their last member are not present, 64 ranks are passed at once. lo is a multiple of
+    64; marked (b, 2) uint64 begins with its block, and the counts in it with 0.
     """
     walk = start_walk(size, binomials)
     common = np.empty(alive.shape[1], np.uint64)
@@ -114,7 +133,7 @@ def mark_needed(lo, hi, size, alive, places, extended, binomials, marked):
         rank += np.int64(lowest(left)) if left else 64 - (lower & 63)
         if left and rank < end:
             go_to(rank, walk, binomials)
-            if _is_needed(size, walk, alive, places, extended, common):
+            if _is_needed(size, walk, alive, places, within, common):
                 marked[(rank - lo) >> 6, 0] |= u64(1) << u64((rank - lo) & 63)
             rank += 1
         rank = min(rank, end)
@@ -126,12 +145,12 @@ def mark_needed(lo, hi, size, alive, places, extended, binomials, marked):
 
 
 @inlined
-def _is_needed(size, walk, alive, places, extended, common):
+def _is_needed(size, walk, alive, places, within, common):
     """Whether the walk's varset must be counted; common (w,) is scratch."""
     words = common.size
     for q in range(words):
-        common[q] = ~u64(0)
-    present = True
+        common[q] = within[q]
+    present = True  # all that is looked at; for children that may do without parents all subsets are, see above
     family = False
     k = np.int64(0)
     while k < size and present and not family:
@@ -144,9 +163,92 @@ def _is_needed(size, walk, alive, places, extended, common):
                 common[q] &= alive[at, q]
         k += 1
     some = family
-    if present and extended:
+    if present:
         for q in range(words):
             some |= common[q] != u64(0)
+    return some
+
+
+@njit
+def needed_by_required(first, last, size, alive, places, extended, rules):
+    """The ranks of the varsets of `size` that the children which must have parents need, int64, some of them twice.
+
+    As in `mark_needed`, of the children alive at the varsets P of level size - 1, first <= place < last. A varset that
+    may be a parent set of X is told by the P that lacks the largest member which X may do without.
+    """
+    binomials, may, required, limits = rules.binomials, rules.may, rules.required, rules.limits
+    n, words = limits.size, alive.shape[1]
+    walk, larger = start_walk(size - 1, binomials), start_walk(size, binomials)
+    members = walk.members
+    own = np.zeros(words, np.uint64)
+    for x in range(n):
+        own[x >> 6] |= u64(required.least[x] > 0) << u64(x & 63)
+    ranks, count = np.empty(max(1024, n), np.int64), 0
+    block, before = find_place(first, places)
+    bits = places[block, 0] & ~before
+    for i in range(first, last):
+        block, bits, rank = next_present(block, bits, places)
+        for q in range(words):
+            left = alive[i, q] & own[q]
+            if left:
+                go_to(rank, walk, binomials)
+            while left:
+                x = (q << 6) + np.int64(lowest(left))
+                left &= left - u64(1)
+                if count + n > ranks.size:
+                    ranks = np.append(ranks, np.empty(ranks.size, np.int64))
+                ranks[count] = rank_with(x, place_among(x, members, size - 1), walk, binomials)
+                count += 1
+                if not extended or size > limits[x]:
+                    continue
+                j = _behind_free(x, members, size - 1, required.of)
+                for y in range(members[j - 1] + 1 if j else 0, n):
+                    while j < size - 1 and members[j] < y:
+                        j += 1
+                    if members[j] != y and y != x and has_child(may, y, x):
+                        grown = rank_with(y, j, walk, binomials)
+                        go_to(grown, larger, binomials)
+                        if _alive_below(x, size, larger, alive, places, required.of):
+                            ranks[count] = grown
+                            count += 1
+    return ranks[:count]
+
+
+@njit
+def set_ranks(ranks, marked):
+    """Set the bits of these ranks in blocks of 64, marked (b,) uint64."""
+    for rank in ranks:
+        marked[rank >> 6] |= u64(1) << u64(rank & 63)
+
+
+@inlined
+def place_among(x, members, size):
+    """How many of the members come before x."""
+    j = 0
+    while j < size and members[j] < x:
+        j += 1
+    return j
+
+
+@inlined
+def _behind_free(x, members, size, must):
+    """The place behind the largest of the members that X may do without."""
+    j = np.int64(size)
+    while j > 0 and has_child(must, members[j - 1], x):
+        j -= 1
+    return j
+
+
+@inlined
+def _alive_below(x, size, walk, alive, places, must):
+    """Whether X is alive at each parent set of it that is the walk's varset without a member."""
+    some = True
+    k = np.int64(0)
+    while some and k < size:
+        if not has_child(must, walk.members[k], x):
+            rank = rank_without(k, walk)
+            some = is_present(rank, places) and has_child(alive, place_of(rank, places), x)
+        k += 1
     return some
 
 
@@ -178,6 +280,7 @@ def judge_families(first, last, size, alive, tables, rules, extend, found):
     (places_below, below), (places, here), (places_above, above) = tables
     parameter, arities, binomials, slack = rules.parameter, rules.arities, rules.binomials, rules.slack
     factors, step = rules.factors, rules.step
+    some_required, must = rules.required.some, rules.required.of
     varsets, owners, costs = found
     n, words = arities.size, alive.shape[1]
     walk = start_walk(size, binomials)
@@ -212,6 +315,9 @@ def judge_families(first, last, size, alive, tables, rules, extend, found):
                 replaced = cost - slack  # by a subset that costs no more
                 k = np.int64(0)
                 while k < size:
+                    if some_required and has_child(must, members[k], x):
+                        k += 1
+                        continue
                     if without[k] == np.inf:
                         without[k] = below[place_of(rank_without(k, walk), places_below)]
                     subset = here[place_of(rank_swapped(k, x, j, walk, binomials), places)]
@@ -242,27 +348,67 @@ def keep_below(count, varset):
 
 
 @inlined
-def _gains(size, walk, states, own, rules, here, facets, gain, left):
-    """Drop from `left` (w,) the children X with H(Y | Q - Y) too small for some Y of the walk's varset Q.
+def _gains(size, walk, states, own, rules, here, facets, gain, left, spared):
+    """Drop from `left` (w,) the children X with H(Y | Q - Y) too small for some Y of the walk's varset Q that X may do
+    without; spared (w,) is scratch.
 
     states: of Q jointly; own: T(Q). gain[k] gets what the k-th member adds to the penalty, per (r_X - 1), up to the
     first that leaves no child. Returns whether any child is left.
     """
     parameter, arities, slack = rules.parameter, rules.arities, rules.slack
+    some_required, must = rules.required.some, rules.required.of
     n, step = arities.size, rules.step
     some = True
     k = np.int64(0)
     while some and k < size:
         r = rules.factors[walk.members[k]]
         gain[k] = added(shrunk(family_penalty(parameter, 2, states) + (size - 1) * step, r), r) + step
+        if facets[k] == ABSENT:  # all that are left must have this member
+            k += 1
+            continue
+        if some_required:
+            for q in range(left.size):
+                spared[q] = left[q] & must[walk.members[k], q]
         bound = (here[facets[k]] - own + slack) / gain[k]
         if arities[n - 1] - 1 >= bound:  # arities ascend
             count = 0
             while arities[count] - 1 < bound:
                 count += 1
             some = keep_below(count, left)
+            if some_required:
+                for q in range(left.size):
+                    left[q] |= spared[q]
+                    some |= left[q] != u64(0)
         k += 1
     return some
+
+
+@inlined
+def children_within(size, limits, required, words):
+    """The children (w,) that may have `size` parents, and must not have more."""
+    within = np.zeros(words, np.uint64)
+    for x in range(limits.size):
+        within[x >> 6] |= u64(required.least[x] <= size <= limits[x]) << u64(x & 63)
+    return within
+
+
+@inlined
+def extended_below(size, walk, extend, places, rules, facets, left):
+    """Keep in `left` (w,) the children that are extended at each of their parent sets that is the walk's varset Q
+    without a member, if Q is one of them.
+
+    left has the children that may have so many parents, and must not have more. So no child is left that lacks a parent
+    which it must have: Q - Y lacks it too, for a Y that need not be, and there the child was not extended. facets[k]
+    gets the place of Q without its k-th member, ABSENT if it is not counted.
+    """
+    members, must, may = walk.members, rules.required.of, rules.may
+    for k in range(size):
+        y, rank = members[k], rank_without(k, walk)
+        left[y >> 6] &= ~(u64(1) << u64(y & 63))
+        facets[k] = place_of(rank, places) if is_present(rank, places) else ABSENT
+        for q in range(left.size):
+            extended = extend[facets[k], q] if facets[k] != ABSENT else u64(0)
+            left[q] &= (extended | must[y, q]) & may[y, q]
 
 
 @njit
@@ -271,19 +417,20 @@ def next_alive(first, last, size, extend, below, level, rules, alive):
 
     X is alive at Q if Q is within its limit, if X is extended at every Q - Y, and if neither bound of its gain by Y,
     H(X | Q - Y) and H(Y | Q - Y), with the slack is at most what Y adds to the penalty (de Campos et al. 2018). For a
-    superset R neither bound of the gain by Y on R - Y is larger, and Y adds no less. extend and the counts `below`
-    belong to level size - 1, those of `level` to level size.
+    superset R neither bound of the gain by Y on R - Y is larger, and Y adds no less. Nothing is asked about a Y that X
+    must have: Q - Y is no parent set of X. extend and the counts `below` belong to level size - 1, those of `level` to
+    level size.
     """
     (places_here, here), (places, above) = below, level
     arities, limits, binomials, slack = rules.arities, rules.limits, rules.binomials, rules.slack
+    some_required, must = rules.required.some, rules.required.of
     words = extend.shape[1]
     walk = start_walk(size, binomials)
     members = walk.members
     facets = np.zeros(size, np.uint64)
     gain = np.zeros(size, np.float64)
-    within, left = np.zeros(words, np.uint64), np.zeros(words, np.uint64)
-    for x in range(arities.size):
-        within[x >> 6] |= u64(size <= limits[x]) << u64(x & 63)
+    within, left = children_within(size, limits, rules.required, words), np.zeros(words, np.uint64)
+    spared = np.zeros(words, np.uint64)
     block, before = find_place(first, places)
     bits = places[block, 0] & ~before
     for i in range(first, last):
@@ -291,20 +438,23 @@ def next_alive(first, last, size, extend, below, level, rules, alive):
         go_to(rank, walk, binomials)
         for q in range(words):
             left[q] = within[q]
-        for k in range(size):
-            facets[k] = place_of(rank_without(k, walk), places_here)
-            left[members[k] >> 6] &= ~(u64(1) << u64(members[k] & 63))
-            for q in range(words):
-                left[q] &= extend[facets[k], q]
-        if size == 1:  # at larger sets a child is alive only if it is at each of these
-            for q in range(words):
-                left[q] &= rules.may[members[0], q]
+        if some_required:
+            extended_below(size, walk, extend, places_here, rules, facets, left)
+        else:
+            for k in range(size):
+                facets[k] = place_of(rank_without(k, walk), places_here)
+                left[members[k] >> 6] &= ~(u64(1) << u64(members[k] & 63))
+                for q in range(words):
+                    left[q] &= extend[facets[k], q]
+            if size == 1:  # at larger sets a child is alive only if it is at each of these
+                for q in range(words):
+                    left[q] &= rules.may[members[0], q]
         some = keep_below(words << 6, left)
         if some:
             states = 1.0
             for k in range(size):
                 states *= rules.factors[members[k]]
-            some = _gains(size, walk, states, above[i], rules, here, facets, gain, left)
+            some = _gains(size, walk, states, above[i], rules, here, facets, gain, left, spared)
         for q in range(words):
             alive[i - first, q] = left[q]
         # where Y has the least arity of all, judge_families has seen H(X | Q - Y)
@@ -323,6 +473,8 @@ def next_alive(first, last, size, extend, below, level, rules, alive):
                 while j < size and members[j] < x:
                     j += 1
                 for k in range(larger, size):
+                    if some_required and has_child(must, members[k], x):
+                        continue
                     joint = above[place_of(rank_swapped(k, x, j, walk, binomials), places)]
                     if here[facets[k]] - joint + slack <= gain[k] * (arities[x] - 1):
                         alive[i - first, q] ^= bit

@@ -19,10 +19,10 @@ from extbnsl.data.column import listed
 from extbnsl.errors import InputError
 from extbnsl.kernels.varsets import pack
 from extbnsl.machine.workers import Workers
-from extbnsl.parents.constraints import Constraints, Group
-from extbnsl.parents.exhaustive.problem import CountingProblem, of_group
+from extbnsl.parents.constraints import Constraints
+from extbnsl.parents.exhaustive.problem import CountingProblem, Group, grouped, is_worthwhile, of_group
 from extbnsl.parents.pruning import undominated, with_rounding
-from extbnsl.scores.determinants import Moments, moments, unexplained
+from extbnsl.scores.determinants import LEAST, given, moments, unexplained
 from extbnsl.scores.gaussian import GAUSSIAN_BIC, OWN_PARAMETERS
 from extbnsl.scores.local import canonical_order
 
@@ -160,34 +160,25 @@ class Measured:
             parameter=OWN_PARAMETERS * price,
             slack=with_rounding(slack, float(np.abs(columns.own).max())) + rounding,
             form=None,
-            allowed=constraints.allowed & ~np.eye(n, dtype=np.bool_),
+            allowed=constraints.allowed,
+            required=constraints.required,
             step=price,
         )
+
+    def groups(self, problem: CountingProblem, constraints: Constraints) -> tuple[Group, ...]:
+        return grouped(problem, self.order, constraints, lambda x, own: is_worthwhile(own, x, _limit(own, x)))
 
     def for_group(self, problem: CountingProblem, constraints: Constraints, group: Group) -> CountingProblem:
         """What the parents that all must have leave of the covariances is what the others are judged by."""
         own = of_group(problem, self.order, constraints, group)
-        if not group.parents:
-            return own
-        table, must = problem.table, list(group.parents)
-        assert isinstance(table, Moments), "numbers have moments"
-        matrix = table.matrix
-        left = matrix - matrix[:, must] @ np.linalg.solve(matrix[np.ix_(must, must)], matrix[must])
-        left[must], left[:, must] = 0.0, 0.0
-        left[must, must] = 1.0
-        return replace(
-            own,
-            table=table._replace(matrix=np.ascontiguousarray((left + left.T) / 2)),
-            parameter=own.parameter + len(must) * own.step,
-        )
+        table = given(own.moments, np.isin(self.order, group.parents))
+        return replace(own, table=table, parameter=own.parameter + len(group.parents) * own.step)
 
-    def with_limits(self, problem: CountingProblem, required: Sequence[int], workers: Workers) -> CountingProblem:
-        """A set of d parents costs d steps more than none, and saves no more than what none leaves above the least."""
-        table = problem.table
-        assert isinstance(table, Moments), "numbers have moments"
-        misfits = table.half * np.log(np.diag(table.matrix)) - table.least
-        most = np.clip(np.ceil((misfits + problem.slack) / problem.step), 0, misfits.size).astype(np.int64)
-        return replace(problem, limits=np.minimum(problem.limits, most))
+    def with_limits(self, problem: CountingProblem, constraints: Constraints, workers: Workers) -> CountingProblem:
+        limits = problem.limits.copy()
+        for x in np.flatnonzero(limits >= 0).tolist():
+            limits[x] = _limit(problem, x)
+        return replace(problem, limits=limits)
 
     def with_floors(self, problem: CountingProblem, workers: Workers) -> CountingProblem:
         """The problem as it is: its misfits are above the least already."""
@@ -214,3 +205,12 @@ class Measured:
         varsets, costs = np.ascontiguousarray(varsets[order]), costs[order]
         kept = undominated(varsets, costs, with_rounding(slack, float(np.abs(costs).max())))
         return varsets[kept], costs[kept]
+
+
+def _limit(problem: CountingProblem, x: int) -> int:
+    """How many parents a family of a child has at most that can win: d more than those that must be cost d steps more
+    than these alone, and save no more than what these leave above the least."""
+    must, table = problem.required[:, x], problem.moments
+    misfit = table.half * math.log(max(given(table, must).matrix[x, x], LEAST)) - table.least[x]
+    more = max(0.0, np.ceil((misfit + problem.slack) / problem.step))  # infinite where the slack is
+    return int(min(problem.limits[x], must.sum() + more))

@@ -1,7 +1,7 @@
 """What counting works on, and what is known before the first level: limits, floors."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,7 +12,7 @@ from extbnsl.data import Dataset, distinct_rows
 from extbnsl.kernels.bits import u64
 from extbnsl.kernels.compiler import inlined, njit
 from extbnsl.machine.workers import Workers, chunks
-from extbnsl.parents.constraints import Constraints, Group
+from extbnsl.parents.constraints import Constraints
 from extbnsl.parents.pruning import ROUNDING, with_rounding
 from extbnsl.scores.cells import Cells
 from extbnsl.scores.counting import CountingTable, counting_table
@@ -24,6 +24,8 @@ from extbnsl.scores.score import ParameterScore, Score, most_parents
 
 CELLS_PER_TASK = 2_000_000  # rows times variables that one task looks at: some hundredths of a second
 LIMITS_AT_A_TIME = 100  # between two looks at the stop signal
+PASSED = 1000  # ranks that are passed in the time of counting a varset: less than a nanosecond, and hundreds of them
+OF_A_GROUP = 4096  # varsets that could be counted in the time of counting a group apart, beside its own: milliseconds
 
 
 @dataclass(frozen=True)
@@ -31,7 +33,8 @@ class CountingProblem:
     """What the enumeration works on: n variables in ascending arity, none constant.
 
     limits (n,) int64: largest parent set per child, -1 for what is no child here; allowed (n, n) bool: whether [parent,
-    child] may be an arc. Parents that all children must have are no parents here: the table divides the rows by them.
+    child] may be an arc; required (n, n) bool: whether it must be, no more of them than the limit. Parents that all
+    children must have may be no parents here: then the table divides the rows by them.
     floors (n,) float64: lower bounds of N H(X | anything);
     parameter: what the score takes for one free parameter, in nats; where that is not all, form tells what a score is,
     and the parameter is 0. step: what each parent adds to a penalty besides, in nats: 0 where the table has states.
@@ -47,6 +50,7 @@ class CountingProblem:
     slack: float
     form: Formula | None
     allowed: NDArray[np.bool_]
+    required: NDArray[np.bool_]
     step: float = 0.0
 
     @property
@@ -60,6 +64,12 @@ class CountingProblem:
         assert isinstance(self.table, CountingTable), "rows are of states"
         return self.table
 
+    @property
+    def moments(self) -> Moments:
+        """The table, where it is of continuous variables."""
+        assert isinstance(self.table, Moments), "moments are of numbers"
+        return self.table
+
     def check(self) -> None:
         """Raise AssertionError if this cannot be."""
         n = self.table.arities.size
@@ -67,7 +77,9 @@ class CountingProblem:
         assert (np.diff(self.table.arities) >= 0).all(), "arities ascend"
         assert (self.table.arities >= 2).all(), "no variable is constant"
         assert (self.limits >= -1).all(), "limits are sizes, or there is no child"
-        assert self.allowed.shape == (n, n), "a word on each pair"
+        assert self.allowed.shape == self.required.shape == (n, n), "a word on each pair"
+        assert not (self.required & ~self.allowed).any(), "what must be may be"
+        assert (self.required.sum(axis=0) <= self.limits)[self.limits >= 0].all(), "what must be is within the limit"
         assert self.parameter >= 0.0, "penalties do not fall"
         assert self.slack >= 0.0, "a slack is not negative"
 
@@ -116,9 +128,10 @@ def counting_problem(
     rows, weights = distinct_rows(np.ascontiguousarray(dataset.codes[:, order]))
     n = order.size
     limits = np.full(n, n - 1 if claim.max_parents is None else min(claim.max_parents, n - 1))
-    allowed = ~np.eye(n, dtype=np.bool_)
+    allowed, required = ~np.eye(n, dtype=np.bool_), np.zeros((n, n), np.bool_)
     if constraints is not None:
-        limits, allowed = np.minimum(limits, constraints.limits[order]), constraints.allowed[np.ix_(order, order)]
+        limits, here = np.minimum(limits, constraints.limits[order]), np.ix_(order, order)
+        allowed, required = constraints.allowed[here], constraints.required[here]
     table = counting_table(rows, weights, dataset.arities[order])
     score = score_of(claim)
     slack = with_rounding(slack, float(table.mlogm[-1]))
@@ -127,7 +140,79 @@ def counting_problem(
         parameter = score.parameter(dataset.records)
     else:
         form = score.formula(dataset.records, table.arities, int(limits.max(initial=0)))
-    return CountingProblem(table, limits, np.zeros(n), parameter, slack, form, allowed)
+    return CountingProblem(table, limits, np.zeros(n), parameter, slack, form, allowed, required)
+
+
+@dataclass(frozen=True)
+class Group:
+    """Children that are counted together, and parents that all of them must have, which are then part of every varset;
+    as variables of the data set."""
+
+    parents: tuple[int, ...]
+    children: tuple[int, ...]
+
+
+def groups_of(
+    problem: CountingProblem,
+    dataset: Dataset,
+    order: NDArray[np.int64],
+    claim: Claim,
+    constraints: Constraints,
+) -> tuple[Group, ...]:
+    """The children of a problem in the groups in which they are counted; see `grouped`. Apart as well are those with a
+    parent that must be which is no variable of the problem, but has states that the score counts."""
+
+    def shares(x: int, own: CountingProblem) -> bool:
+        states = math.prod(dataset.arities[list(constraints.parents_required(int(order[x])))].tolist())
+        return states == _states_required(own, x) and is_worthwhile(
+            own, x, _limit(own, dataset, order, claim, constraints, x)
+        )
+
+    return grouped(problem, order, constraints, shares)
+
+
+def grouped(
+    problem: CountingProblem,
+    order: NDArray[np.int64],
+    constraints: Constraints,
+    shares: Callable[[int, CountingProblem], bool],
+) -> tuple[Group, ...]:
+    """The children of a problem in the groups in which they are counted, most of them in the first: `shares` tells of a
+    child that must have parents whether it is in the lattice of all, given their problem.
+
+    In one lattice they share what is counted: a child that must have parents needs varsets there that are mostly needed
+    by others too. But its parent sets begin at a level as high as it must have parents, and all ranks up to that of its
+    limit have to be passed. If that is more work than counting apart all that the child needs (`is_worthwhile`), it is
+    counted apart from those, with all that must have the same parents, in a lattice divided by these.
+    """
+    everyone = tuple(order.tolist())
+    if not constraints.requires:
+        return (Group((), everyone),)
+    own = of_group(problem, order, constraints, Group((), everyone))
+    together: list[int] = []
+    apart: dict[tuple[int, ...], list[int]] = {}
+    for x, child in enumerate(everyone):
+        must = constraints.parents_required(child)
+        if not must or shares(x, own):
+            together.append(child)
+        else:
+            apart.setdefault(must, []).append(child)
+    first = (Group((), tuple(together)),) if together else ()
+    return first + tuple(Group(must, tuple(apart[must])) for must in sorted(apart, key=lambda must: (len(must), must)))
+
+
+def _states_required(problem: CountingProblem, x: int) -> int:
+    """The joint states of the parents that a child must have."""
+    return math.prod(problem.table.arities[problem.required[:, x]].tolist())
+
+
+def is_worthwhile(problem: CountingProblem, x: int, limit: int) -> bool:
+    """Whether passing the ranks of all varsets that a child with this limit may need is less work than counting those
+    that it does need, at most, without the other children."""
+    n, must = problem.limits.size, int(problem.required[:, x].sum())
+    others = int(problem.allowed[:, x].sum()) - must
+    counted = 2 * sum(math.comb(others, size) for size in range(limit - must + 1))
+    return sum(math.comb(n, size) for size in range(limit + 2)) <= PASSED * (counted + OF_A_GROUP)
 
 
 def for_group(
@@ -138,22 +223,18 @@ def for_group(
     constraints: Constraints,
     group: Group,
 ) -> CountingProblem:
-    """The problem of the children of a group alone, divided by the parents that they all must have."""
-    own = of_group(problem, order, constraints, group)
-    if own is problem or not group.parents:
-        return own
+    """The problem of the children of a group alone, divided by the parents that they all must have if they are its."""
+    problem = of_group(problem, order, constraints, group)
+    if not group.parents:
+        return problem
     must = np.isin(order, group.parents)
     states = math.prod(dataset.arities[list(group.parents)].tolist())
-    rows = problem.rows
-    base = np.zeros(rows.weights.size, np.uint32)
-    if must.any():
-        base[:] = np.unique(rows.states[must], axis=1, return_inverse=True)[1].reshape(-1)
-    table = rows._replace(base=base, bases=int(base.max()) + 1)
     score, form = score_of(claim), problem.form
     if form is not None:
         assert not isinstance(score, ParameterScore), "a formula is of another score"
-        form = score.formula(dataset.records, table.arities, int(own.limits.max(initial=0)), states)
-    return replace(own, table=table, parameter=problem.parameter * states, form=form)
+        form = score.formula(dataset.records, problem.table.arities, int(problem.limits.max(initial=0)), states)
+    table = divided(problem.rows, must)
+    return replace(problem, table=table, parameter=problem.parameter * states, form=form)
 
 
 def of_group(
@@ -161,12 +242,27 @@ def of_group(
 ) -> CountingProblem:
     """The problem with the children of a group alone, and without the parents that they all must have as candidates."""
     own = np.isin(order, group.children)
-    if own.all() and not group.parents:
+    if own.all() and not constraints.requires:
         return problem
     must = np.isin(order, group.parents)
     allowed = problem.allowed & ~must[:, None] & own[None, :]
-    most = np.minimum(constraints.limits[order] - len(group.parents), allowed.sum(axis=0))
-    return replace(problem, limits=np.where(own, most, -1), allowed=allowed)
+    required = problem.required & allowed
+    elsewhere = constraints.required[:, order].sum(axis=0) - required.sum(axis=0)
+    most = np.minimum(constraints.limits[order] - elsewhere, allowed.sum(axis=0))
+    return replace(problem, limits=np.where(own, most, -1), allowed=allowed, required=required)
+
+
+def divided(table: CountingTable, must: NDArray[np.bool_]) -> CountingTable:
+    """The table with the joint states of these variables as part of every varset. O(d log d) for d rows."""
+    if not must.any():
+        return table
+    base = np.unique(table.states[must], axis=1, return_inverse=True)[1].reshape(-1).astype(np.uint32)
+    return table._replace(base=base, bases=int(base.max()) + 1)
+
+
+def of_child(problem: CountingProblem, x: int) -> tuple[CountingTable, float]:
+    """The table of rows divided by the parents that a child must have, and their joint states."""
+    return divided(problem.rows, problem.required[:, x]), float(_states_required(problem, x))
 
 
 def with_limits(
@@ -175,19 +271,32 @@ def with_limits(
     order: NDArray[np.int64],
     claim: Claim,
     workers: Workers,
-    required: Sequence[int] = (),
+    constraints: Constraints | None = None,
 ) -> CountingProblem:
-    """The problem with the limits that follow from its floors and its slack, of children that must have the parents
-    `required`; Stopped if the workers are stopped."""
-    limits, arities, score = problem.limits.copy(), problem.table.arities, score_of(claim)
+    """The problem with the limits that follow from its floors and its slack; constraints: those that it was made with.
+    Stopped if the workers are stopped."""
+    limits = problem.limits.copy()
     for number, x in enumerate(np.flatnonzero(limits >= 0).tolist()):
         if number % LIMITS_AT_A_TIME == 0:
             workers.check()
-        variable = int(order[x])
-        own = cells_with(dataset, variable, required) if required else alone(dataset, variable)
-        others = arities[problem.allowed[:, x]].tolist()
-        limits[x] = min(limits[x], most_parents(score, own, problem.floors[x], others, problem.slack))
+        limits[x] = _limit(problem, dataset, order, claim, constraints, x)
     return replace(problem, limits=limits)
+
+
+def _limit(
+    problem: CountingProblem,
+    dataset: Dataset,
+    order: NDArray[np.int64],
+    claim: Claim,
+    constraints: Constraints | None,
+    x: int,
+) -> int:
+    """How many parents a family of a child has at most that can win."""
+    must = () if constraints is None else constraints.parents_required(int(order[x]))
+    own = cells_with(dataset, int(order[x]), must) if must else alone(dataset, int(order[x]))
+    others = problem.table.arities[problem.allowed[:, x] & ~problem.required[:, x]].tolist()
+    more = most_parents(score_of(claim), own, problem.floors[x], others, problem.slack)
+    return min(int(problem.limits[x]), int(problem.required[:, x].sum()) + more)
 
 
 def with_floors(problem: CountingProblem, workers: Workers) -> CountingProblem:

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,11 +10,11 @@ from numpy.typing import NDArray
 from extbnsl.files.shelf import Shelf
 from extbnsl.kernels.bits import u64
 from extbnsl.kernels.compiler import inner, njit
-from extbnsl.kernels.varsets import WORD_BITS, words
+from extbnsl.kernels.varsets import WORD_BITS, as_varsets, words
 from extbnsl.machine.workers import Stopped, Workers
-from extbnsl.parents.exhaustive.problem import CountingProblem
+from extbnsl.parents.exhaustive.problem import CountingProblem, of_child
 from extbnsl.parents.exhaustive.state import Enumeration, start_enumeration
-from extbnsl.scores.determinants import LEAST, Moments
+from extbnsl.scores.determinants import LEAST, Moments, given
 from extbnsl.scores.formula import clear, cost_of_tallies, new_tally, tally_cell
 from extbnsl.scores.local import canonical_order
 from extbnsl.scores.penalty import family_penalty, grown
@@ -27,32 +26,45 @@ SHARE = 1 / 8  # of the shelf's memory that they may take
 def with_single_parents(
     problem: CountingProblem, workers: Workers, shelf: Shelf, begun: Enumeration | None = None
 ) -> Enumeration:
-    """An enumeration at its beginning that holds the empty set of each child and its cheapest single parents.
+    """An enumeration at its beginning that holds the empty set of each child and its cheapest single parents, both with
+    those that it must have.
 
     Of children that the problem does not have it keeps what `begun` holds. The problem's slack makes no difference:
     these are for a network and a bound, and those that are within the slack are found with all others. If the workers
     are stopped, it says so and holds those of some children. Time: about a nanosecond per row and pair of variables.
     """
-    table = problem.table
     n = problem.limits.size
     most = max(1, min(MOST_PARENTS, int(shelf.memory * SHARE) // (8 * n * (words(n) + 1))))
     start = begun or start_enumeration(n)
     parents, costs = list(start.parents), list(start.costs)
     children = np.flatnonzero(problem.limits >= 0).tolist()
     costs_of: Callable[..., NDArray[np.float64]] = _single_costs
-    shared: tuple[Any, ...] = table, problem.parameter
     if problem.form is not None:
-        costs_of, shared = _costs_by_cells, (table, problem.form)
-    elif isinstance(table, Moments):
-        costs_of, shared = _costs_by_moments, (table, problem.parameter, problem.step)
-    tasks = ((x, problem.allowed[:, x] & (problem.limits[x] > 0), *shared) for x in children)
+        costs_of = _costs_by_cells
+    elif isinstance(problem.table, Moments):
+        costs_of = _costs_by_moments
+    tasks = (_arguments(x, problem) for x in children)
+    must = as_varsets(problem.required.T)
     try:
         found = workers.stream(costs_of, tasks, 4 * workers.threads, lambda own: None)
         for x, own in zip(children, found, strict=True):
-            parents[x], costs[x] = map(shelf.put, _cheapest(x, own, most))
+            varsets, costs_found = _cheapest(x, own, most)
+            parents[x], costs[x] = shelf.put(varsets | must[x]), shelf.put(costs_found)
     except Stopped as stop:
         return replace(start, parents=tuple(parents), costs=tuple(costs), stopped=stop.reason)
     return replace(start, parents=tuple(parents), costs=tuple(costs), singles=True)
+
+
+def _arguments(x: int, problem: CountingProblem) -> tuple:
+    """What costing a child's single parents takes: the table is divided by those that it must have, or given them."""
+    must = problem.required[:, x]
+    more = problem.allowed[:, x] & ~must & (problem.limits[x] > must.sum())
+    if isinstance(problem.table, Moments):
+        return x, more, given(problem.table, must), problem.parameter + int(must.sum()) * problem.step, problem.step
+    table, states = of_child(problem, x)
+    if problem.form is None:
+        return x, more, table, problem.parameter * states
+    return x, more, table, problem.form, states
 
 
 def _cheapest(x: int, costs: NDArray[np.float64], most: int) -> tuple[NDArray[np.uint64], NDArray[np.float64]]:
@@ -126,8 +138,9 @@ def _costs_by_moments(
 
 
 @njit
-def _costs_by_cells(x, allowed, table, form):
-    """The same by a formula; infinity where a parent is not allowed."""
+def _costs_by_cells(x, allowed, table, form, base):
+    """The same by a formula, `base` being the joint states of what divides the table; infinity where a parent is not
+    allowed."""
     n = table.states.shape[0]
     costs = np.full(n, np.inf)
     parents, families = new_tally(table.mlogm.size), new_tally(table.mlogm.size)
@@ -135,9 +148,9 @@ def _costs_by_cells(x, allowed, table, form):
         if y != x and not allowed[y]:
             continue
         parent, both = _counts(x, y, table)
-        states = float(table.arities[y])
+        states = base * table.arities[y]
         if y == x:  # the empty set: each base is one state
-            parent, states = parent.reshape(table.bases, -1).sum(axis=1), 1.0
+            parent, states = parent.reshape(table.bases, -1).sum(axis=1), base
             both = both[both > 0]
         clear(parents)
         clear(families)

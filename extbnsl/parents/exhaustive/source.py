@@ -11,14 +11,16 @@ from extbnsl.claims import Claim
 from extbnsl.data import Data, Dataset, Numbers
 from extbnsl.errors import InputError
 from extbnsl.machine.workers import Workers
-from extbnsl.parents.constraints import Constraints, Group
+from extbnsl.parents.constraints import Constraints
 from extbnsl.parents.exhaustive.measured import Measured, standardised
 from extbnsl.parents.exhaustive.problem import (
     CountingProblem,
+    Group,
     alone,
     cells_with,
     counting_problem,
     for_group,
+    groups_of,
     varying,
     with_floors,
     with_limits,
@@ -42,14 +44,17 @@ class Source(Protocol):
     def problem(self, slack: float, constraints: Constraints) -> CountingProblem:
         """The problem of these variables; slack: see `CountingProblem`."""
 
+    def groups(self, problem: CountingProblem, constraints: Constraints) -> tuple[Group, ...]:
+        """The children of a problem in the groups in which they are counted; see `grouped`."""
+
     def for_group(self, problem: CountingProblem, constraints: Constraints, group: Group) -> CountingProblem:
-        """The problem of the children of a group, given the parents that they all must have."""
+        """The problem of the children of a group, given the parents that they all must have if they are its."""
 
     def with_floors(self, problem: CountingProblem, workers: Workers) -> CountingProblem:
         """The problem with its floors; Stopped if the workers are."""
 
-    def with_limits(self, problem: CountingProblem, required: Sequence[int], workers: Workers) -> CountingProblem:
-        """The problem of children that must have the parents `required` with the limits that follow from its floors."""
+    def with_limits(self, problem: CountingProblem, constraints: Constraints, workers: Workers) -> CountingProblem:
+        """The problem with the limits that follow from its floors; Stopped if the workers are."""
 
     def cost(self, child: int, parents: Sequence[int]) -> float:
         """What a family costs, in nats."""
@@ -83,14 +88,17 @@ class Counted:
     def problem(self, slack: float, constraints: Constraints) -> CountingProblem:
         return counting_problem(self.data, self.order, self.claim, slack, constraints)
 
+    def groups(self, problem: CountingProblem, constraints: Constraints) -> tuple[Group, ...]:
+        return groups_of(problem, self.data, self.order, self.claim, constraints)
+
     def for_group(self, problem: CountingProblem, constraints: Constraints, group: Group) -> CountingProblem:
         return for_group(problem, self.data, self.order, self.claim, constraints, group)
 
     def with_floors(self, problem: CountingProblem, workers: Workers) -> CountingProblem:
         return with_floors(problem, workers)
 
-    def with_limits(self, problem: CountingProblem, required: Sequence[int], workers: Workers) -> CountingProblem:
-        return with_limits(problem, self.data, self.order, self.claim, workers, required)
+    def with_limits(self, problem: CountingProblem, constraints: Constraints, workers: Workers) -> CountingProblem:
+        return with_limits(problem, self.data, self.order, self.claim, workers, constraints)
 
     def cost(self, child: int, parents: Sequence[int]) -> float:
         cells = cells_with(self.data, child, parents) if parents else alone(self.data, child)

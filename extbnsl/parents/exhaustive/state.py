@@ -13,6 +13,7 @@ from extbnsl.kernels.varsets import words
 from extbnsl.parents.exhaustive.lattice import Counts
 
 COUNTERS = ("complete_to", "singles", "varsets", "families", "paired", "parts", "group")  # of an enumeration, and
+FORM = 2  # of what is stored; 1 had all children that must have parents in groups of their own, and then a `group`
 CHILDREN = ("children", "candidates", "variables", "pairs", "alive")  # its arrays where it goes on child by child
 
 
@@ -139,8 +140,8 @@ class Enumeration:
     children: where the search child by child does, those to be judged at the next size; ahead: those that have been,
     as they will be at the size after; paired: whether the pairs of `children` are known for that size; parts: how many
     tasks of the first of `children` are over, and `pairs` (m, m) uint8 those of its variables that they found alive.
-    Neither level nor children at the start and at the end. group: children that must have the same parents are judged
-    together, group by group; this is the one that all of this is about.
+    Neither level nor children at the start and at the end. group: what does not share the lattice of most children is
+    judged after it, group by group; this is the one that all of this is about.
     """
 
     parents: FamilyLists
@@ -212,7 +213,8 @@ class Enumeration:
 
     def document(self) -> dict[str, Any]:
         """The counters, as JSON values."""
-        return {name: getattr(self, name) for name in COUNTERS} | {"ahead": len(self.ahead), "filled": self._filled()}
+        counters = {name: getattr(self, name) for name in COUNTERS}
+        return {"form": FORM} | counters | {"ahead": len(self.ahead), "filled": self._filled()}
 
     def _filled(self) -> int:
         """How many rows of the columns of the next level are known."""

@@ -12,13 +12,13 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from extbnsl.errors import ExtbnslError
+from extbnsl.errors import ExtbnslError, RunDirectoryError
 from extbnsl.files import names
 from extbnsl.files.arrays import HEADER_BYTES, StoredFile
 from extbnsl.files.lists import array_pieces, list_piece, list_pieces, read_lists, read_pieces
 from extbnsl.files.shelf import Shelf
 from extbnsl.files.store import Store
-from extbnsl.parents.exhaustive.state import Enumeration, Filled, stored_enumeration
+from extbnsl.parents.exhaustive.state import FORM, Enumeration, Filled, stored_enumeration
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,12 @@ def files_begun(enumeration: Enumeration, store: Store) -> tuple[StoredFile, ...
 
 
 def read_enumeration(stored: StoredEnumeration, folder: Path, shelf: Shelf) -> Enumeration:
-    """The enumeration of these files, long arrays on the shelf; RunDirectoryError if a file is damaged."""
+    """The enumeration of these files, long arrays on the shelf; RunDirectoryError if a file is damaged, or has a form
+    that no version stores but one between two releases."""
+    if stored.counters.get("form", 1 if "group" in stored.counters else FORM) != FORM:
+        raise RunDirectoryError(
+            f"{folder} has counted parent sets in a form that this version of extbnsl does not know: start a new run."
+        )
     parents, costs = read_lists(folder, stored.families, shelf.put)
     columns = read_pieces(folder, stored.arrays, stored.lengths, shelf)
     arrays = {name: Filled(column, rows) for name, (column, rows) in columns.items()}

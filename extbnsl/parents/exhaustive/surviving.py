@@ -16,16 +16,17 @@ from extbnsl.kernels.ranks import binomial_table
 from extbnsl.kernels.varsets import as_varsets, renumber, words
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.parents.best_score import as_bytes
-from extbnsl.parents.constraints import Constraints, Group, constraints_of, groups_of
+from extbnsl.parents.constraints import Constraints, constraints_of
 from extbnsl.parents.exhaustive.by_child import enumerate_depth_first
 from extbnsl.parents.exhaustive.by_level import OnProgress, enumerate_families, lowest_level, rules_of
 from extbnsl.parents.exhaustive.cell_lattice import least_cells
+from extbnsl.parents.exhaustive.cells_by_child import enumerate_between, levels_worthwhile
 from extbnsl.parents.exhaustive.lattice import collect_parents
-from extbnsl.parents.exhaustive.problem import CountingProblem
+from extbnsl.parents.exhaustive.problem import CountingProblem, Group
 from extbnsl.parents.exhaustive.single_parents import with_single_parents
 from extbnsl.parents.exhaustive.source import Source, source_of
 from extbnsl.parents.exhaustive.state import Enumeration, start_enumeration
-from extbnsl.scores.counting import CountingTable
+from extbnsl.scores.determinants import Moments
 from extbnsl.scores.local import LocalScores
 from extbnsl.scores.score import penalty_of
 
@@ -66,8 +67,8 @@ def surviving_families(
     constraints: which families are allowed, if they are others than the claim says.
 
     Goes on from `begun`, which is what on_progress got in a call before, of the same slack: what is known after each
-    task. A begun enumeration without a level goes on child by child. on_progress may raise Stopped. Children that must
-    have the same parents are judged together, group by group.
+    task. A begun enumeration without a level goes on child by child. on_progress may raise Stopped. Children that
+    must have parents are judged with all others, or in groups after them (`groups_of`).
 
     A variable that never varies takes no parents but those that it must have and is none, whatever the slack: it tells
     nothing. (As a parent it may cost nothing either; whoever wants all networks must add it.) By scores of cells that
@@ -79,8 +80,8 @@ def surviving_families(
     finish = partial(_named, data, source, constraints, shelf, slack)
     if order.size == 0:
         return finish(Enumeration((), (), complete_to=0, done=True), np.zeros(0))
-    counting = _Counting(source, workers, shelf, observer, on_progress, constraints)
     problem = source.problem(slack, constraints)
+    counting = _Counting(problem, source, workers, shelf, observer, on_progress, constraints)
     found = begun or start_enumeration(order.size)
     by_level = begun is None or begun.level is not None or (begun.group > 0 and begun.complete_to < 0)
     try:
@@ -96,8 +97,9 @@ def surviving_families(
 
 @dataclass(frozen=True)
 class _Counting:
-    """What all groups have in common."""
+    """What all groups have in common. whole: the problem of all children, of which no floors are known."""
 
+    whole: CountingProblem
     source: Source
     workers: Workers
     shelf: Shelf
@@ -107,9 +109,7 @@ class _Counting:
 
     @cached_property
     def groups(self) -> tuple[Group, ...]:
-        """Those that have a child that varies."""
-        own = set(self.source.order.tolist())
-        return tuple(group for group in groups_of(self.constraints) if own.intersection(group.children))
+        return self.source.groups(self.whole, self.constraints)
 
     def problem_of(self, problem: CountingProblem, group: Group) -> CountingProblem:
         return self.source.for_group(problem, self.constraints, group)
@@ -127,7 +127,7 @@ class _Counting:
         for number in range(found.group, len(self.groups)):
             group = self.groups[number]
             own = self.problem_of(problem, group)
-            own = self.source.with_limits(own, group.parents, self.workers)
+            own = self.source.with_limits(own, self.constraints, self.workers)
             found = self._of_group(own, found, by_level)
             if not found.done or number + 1 == len(self.groups):
                 break
@@ -136,29 +136,38 @@ class _Counting:
         return found
 
     def _of_group(self, problem: CountingProblem, found: Enumeration, by_level: bool) -> Enumeration:
-        """All families of a group: by the shared table of joint entropies while the shelf has room, then child by
-        child, by the rows of states."""
-        has_rows = problem.form is None and isinstance(problem.table, CountingTable)
-        if by_level or not has_rows:
-            found = enumerate_families(problem, self.workers, self.shelf, self.observer, found, self.on_progress)
-            if found.done or found.stopped != MEMORY_LIMIT or not has_rows:
+        """All families of a group: by the shared table of joint entropies, determinants or figures, while the shelf has
+        room, then child by child, by the rows of states. By scores with a Dirichlet prior child by child as well where
+        the levels have too many varsets; by others of cells, and by determinants, by level alone."""
+        form = problem.form
+        prior = form is not None and form.by_cells
+        levels = levels_worthwhile(problem) if prior else None
+        levels_alone = not prior and (form is not None or isinstance(problem.table, Moments))
+        if by_level or levels_alone:
+            given = problem, self.workers, self.shelf, self.observer, found, self.on_progress, levels
+            found = enumerate_families(*given)
+            if found.done or found.stopped not in (None, MEMORY_LIMIT) or levels_alone:
                 return found
         found = replace(found, stopped=None)
-        return enumerate_depth_first(problem, found, self.workers, self.shelf, self.observer, self.on_progress)
+        by_child = enumerate_between if prior else enumerate_depth_first
+        return by_child(problem, found, self.workers, self.shelf, self.observer, self.on_progress)
 
     def least(self, problem: CountingProblem, found: Enumeration) -> NDArray[np.float64]:
         """What a family of each child costs at least."""
         least = np.array([costs[0] if costs.size else math.inf for costs in found.costs])
         if found.done:
             return least
-        at = {variable: x for x, variable in enumerate(self.source.order.tolist())}
-        for group in self.groups[found.group + 1 :]:
-            for child in (child for child in group.children if child in at):
-                x = at[child]
-                least[x] = min(least[x], self.source.at_least(child, group.parents, float(problem.floors[x])))
         own = self.problem_of(problem, self.groups[found.group])
         children = own.limits >= 0
         least[children] = _least(own, found)[children]
+        later = {child for group in self.groups[found.group + 1 :] for child in group.children}
+        begun = found.children or found.ahead
+        size = found.level.size if found.level is not None and found.level.alive.size <= MOST_ALIVE else 0
+        for x, child in enumerate(self.source.order.tolist()):
+            must = self.constraints.parents_required(child)
+            unborn = children[x] and not begun and own.required[:, x].sum() >= max(1, size)
+            if child in later or unborn:  # the level tells nothing of its parent sets
+                least[x] = min(least[x], self.source.at_least(child, must, float(problem.floors[x])))
         return least
 
 
@@ -171,8 +180,8 @@ def counting_limits(data: Data, claim: Claim) -> NDArray[np.int64]:
     problem = source.problem(0.0, constraints)
     limits = np.zeros(source.order.size, np.int64)
     with Workers(1) as unstoppable:
-        for group in groups_of(constraints):
-            own = source.with_limits(source.for_group(problem, constraints, group), group.parents, unstoppable)
+        for group in source.groups(problem, constraints):
+            own = source.with_limits(source.for_group(problem, constraints, group), constraints, unstoppable)
             limits = np.where(own.limits >= 0, own.limits, limits)
     return limits
 
@@ -197,12 +206,15 @@ def _least(problem: CountingProblem, found: Enumeration) -> NDArray[np.float64]:
 
 def _least_by_cells(problem: CountingProblem, found: Enumeration) -> NDArray[np.float64]:
     """What a family that was not judged costs at least: its parents include a varset of the level at which the child
-    is alive, or, if the level is not known or too large, any."""
+    is alive, or, if the level is not known or too large, any. Of a child that the search child by child is through
+    with, none is left."""
     level, n = found.level, problem.limits.size
     rules, least = rules_of(problem), np.zeros(n)
     if level is None or level.alive.size > MOST_ALIVE:
         level = lowest_level(problem)
     least_cells(level.size, level.here, level.alive, rules, least)
+    if found.children:
+        least[sorted(set(range(n)) - {child.index for child in found.children})] = math.inf
     return least
 
 
@@ -211,8 +223,10 @@ def _unjudged(problem: CountingProblem, found: Enumeration) -> Iterator[tuple[in
     size; of the parents as many as that are enough."""
     n, size = problem.limits.size, found.complete_to + 1
     if found.children or found.ahead:
-        yield from ((child.index, child.variables, size) for child in found.children)
-        yield from ((child.index, child.variables, size + 1) for child in found.ahead)
+        begun = [(child, size) for child in found.children] + [(child, size + 1) for child in found.ahead]
+        for child, least in begun:
+            own = np.union1d(child.variables, np.flatnonzero(problem.required[:, child.index]))
+            yield child.index, own, least
         return
     least, level = max(size, found.known_to + 1), found.level
     if level is None or size < 2 or level.alive.size > MOST_ALIVE:

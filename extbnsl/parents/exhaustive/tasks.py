@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.kernels.ranks import BLOCK
+from extbnsl.kernels.varsets import pack
 from extbnsl.parents.best_score import ByteTables
 from extbnsl.parents.exhaustive.cell_lattice import (
     CellRules,
@@ -22,6 +23,7 @@ from extbnsl.parents.exhaustive.lattice import (
     drop_hopeless,
     judge_families,
     mark_needed,
+    needed_by_required,
     next_alive,
 )
 from extbnsl.parents.pruning import merged
@@ -36,13 +38,36 @@ Families = tuple[NDArray[np.uint64], NDArray[np.float64]]  # of one child: paren
 
 
 def mark(
-    lo: int, hi: int, size: int, alive: NDArray[np.uint64], below: Counts, extended: bool, rules: AnyRules
+    lo: int,
+    hi: int,
+    size: int,
+    alive: NDArray[np.uint64],
+    below: Counts,
+    extended: bool,
+    more: NDArray[np.uint64] | None,
+    rules: AnyRules,
 ) -> tuple[NDArray[np.uint64], int]:
-    """The places, in blocks lo <= b < hi, of the varsets of `size` that are needed, counted from 0; and how many."""
+    """The places, in blocks lo <= b < hi, of the varsets of `size` that are needed, counted from 0; and how many.
+
+    more: bits, by blocks, of those that are needed anyway.
+    """
     own = np.empty((hi - lo, 2), np.uint64)
+    within = pack(np.flatnonzero((rules.limits >= size) & extended).tolist(), rules.limits.size)
     end = min(BLOCK * hi, int(rules.binomials[-1, size]))
-    marked = mark_needed(BLOCK * lo, end, size, alive, below.places, extended, rules.binomials, own)
-    return own, int(marked)
+    marked = mark_needed(BLOCK * lo, end, size, alive, below.places, within, rules.binomials, own)
+    if more is None:
+        return own, int(marked)
+    own[:, 0] |= more[lo:hi]
+    present = np.bitwise_count(own[:, 0]).astype(np.uint64)
+    own[:, 1] = np.cumsum(present) - present
+    return own, int(present.sum())
+
+
+def mark_by_required(
+    lo: int, hi: int, size: int, alive: NDArray[np.uint64], below: Counts, extended: bool, rules: AnyRules
+) -> NDArray[np.int64]:
+    """The ranks of the varsets of `size` that children need which must have parents and are alive at these places."""
+    return needed_by_required(lo, hi, size, alive, below.places, extended, rules)
 
 
 def count_joint(

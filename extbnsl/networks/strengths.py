@@ -1,0 +1,130 @@
+"""How often arcs occur in networks over the same variables, and a network of those that most of them have."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from extbnsl.networks.equivalence import cpdag
+from extbnsl.networks.network import Arc, Network
+
+
+@dataclass(frozen=True)
+class Strength:
+    """How sure the arc from `parent` to `child` is, as shares from 0 to 1 of so many networks.
+
+    strength: those that join the two, in either direction. direction: of these, the ones that point to the child, as
+    their equivalence classes tell: an arc that the class leaves open counts half. arc: those that have the arc itself;
+    compelled: those whose class has it in all members; reversible: those whose class joins the two and leaves the
+    direction open. The first two are those of bnlearn's `boot.strength` (with cpdag = TRUE).
+    """
+
+    parent: str
+    child: str
+    strength: float
+    direction: float
+    arc: float
+    compelled: float
+    reversible: float
+
+
+@dataclass(frozen=True, eq=False)
+class Counts:
+    """How many of `networks` networks over n variables have each arc: `arcs`, `compelled` and `reversible` (n, n)
+    int64, parent by child, as `Strength` has them; reversible is symmetric."""
+
+    networks: int
+    arcs: NDArray[np.int64]
+    compelled: NDArray[np.int64]
+    reversible: NDArray[np.int64]
+
+    @property
+    def joined(self) -> NDArray[np.int64]:
+        """How many join each pair, in either direction: (n, n), symmetric."""
+        return self.arcs + self.arcs.T
+
+    @property
+    def twice_towards(self) -> NDArray[np.int64]:
+        """Twice how many point from parent to child, where an arc that is open counts half: (n, n)."""
+        return 2 * self.compelled + self.reversible
+
+
+def count_arcs(networks: Iterable[Network], variables: int) -> Counts:
+    """The counts of acyclic networks over so many variables; costs what `cpdag` does, for each."""
+    arcs, compelled, reversible = (np.zeros((variables, variables), np.int64) for _ in range(3))
+    count = 0
+    for network in networks:
+        count += 1
+        directed, undirected = cpdag(network)
+        _count(arcs, network.arcs())
+        _count(compelled, directed)
+        _count(reversible, undirected)
+    return Counts(count, arcs, compelled, reversible + reversible.T)
+
+
+def strengths(counts: Counts, names: Sequence[str]) -> tuple[Strength, ...]:
+    """Both arcs of each pair that any network joins: the strongest pair first, and of a pair the likelier arc."""
+    return tuple(_strength(counts, names, arc) for arc in _strongest_first(counts))
+
+
+def consensus(counts: Counts, threshold: float, first: Iterable[Arc] = ()) -> tuple[Arc, ...]:
+    """The arcs of an acyclic network of the pairs that at least the share `threshold` of the networks join, sorted.
+
+    A pair gets the direction that most of the classes have, or else most of the networks, or else the one from the
+    earlier variable. The arcs are taken with those of `first` before others and the strongest pair first; one that
+    would close a cycle with those before it is left out, as in bnlearn's `averaged.network`. O(arcs (n + arcs)).
+    """
+    before = set(first)
+    taken: list[list[int]] = [[] for _ in counts.arcs]  # children
+    pairs: set[Arc] = set()
+    for parent, child in sorted(_strongest_first(counts), key=lambda arc: arc not in before):
+        enough = counts.joined[parent, child] >= threshold * counts.networks
+        if (child, parent) in pairs or not enough:
+            continue
+        pairs.add((parent, child))
+        if not _leads(taken, child, parent):
+            taken[parent].append(child)
+    return tuple(sorted((parent, child) for parent, children in enumerate(taken) for child in children))
+
+
+def _count(table: NDArray[np.int64], arcs: Iterable[Arc]) -> None:
+    for arc in arcs:
+        table[arc] += 1
+
+
+def _strongest_first(counts: Counts) -> list[Arc]:
+    """Both arcs of each pair that is joined: by strength, then pair by pair, the likelier arc of each first."""
+    joined, towards, arcs = counts.joined.tolist(), counts.twice_towards.tolist(), counts.arcs.tolist()
+
+    def key(arc: Arc) -> tuple[int, int, Arc, int, int, Arc]:
+        p, x = arc
+        return -joined[p][x], -max(towards[p][x], towards[x][p]), (min(arc), max(arc)), -towards[p][x], -arcs[p][x], arc
+
+    return sorted(((int(p), int(x)) for p, x in np.argwhere(counts.joined)), key=key)
+
+
+def _strength(counts: Counts, names: Sequence[str], arc: Arc) -> Strength:
+    joined, of = int(counts.joined[arc]), counts.networks
+    return Strength(
+        names[arc[0]],
+        names[arc[1]],
+        joined / of,
+        int(counts.twice_towards[arc]) / (2 * joined),
+        int(counts.arcs[arc]) / of,
+        int(counts.compelled[arc]) / of,
+        int(counts.reversible[arc]) / of,
+    )
+
+
+def _leads(children: list[list[int]], start: int, end: int) -> bool:
+    """Whether a path leads from one variable to another."""
+    waiting, seen = [start], {start}
+    while waiting:
+        at = waiting.pop()
+        if at == end:
+            return True
+        new = [child for child in children[at] if child not in seen]
+        seen.update(new)
+        waiting += new
+    return False

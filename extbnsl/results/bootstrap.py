@@ -1,0 +1,106 @@
+"""What the networks of resamples say together, and how it is written."""
+
+import csv
+import io
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from extbnsl.arguments import check_share
+from extbnsl.claims import OPTIMAL
+from extbnsl.files.names import STRENGTHS
+from extbnsl.networks.network import Arc, Network
+from extbnsl.networks.strengths import Counts, Strength, consensus, count_arcs, strengths
+from extbnsl.results.outputs import encoded
+
+THRESHOLD = 0.5  # of the networks that join a pair of the consensus
+HEADER = ("from", "to", "strength", "direction", "arc", "compelled", "reversible")
+
+
+@dataclass(frozen=True)
+class Resample:
+    """The network of a resample, counted from 1: 'optimal', or why that was not proved, and bounds in nats, of the
+    resample's own score."""
+
+    number: int
+    status: str
+    cost: float
+    lower_bound: float
+    network: Network
+
+
+@dataclass(frozen=True)
+class Bootstrap:
+    """What the networks of resamples say together: those of the first so many of `resamples` that were asked for.
+
+    done: the resamples that were solved, in their order. required: arcs that every network must have, by numbers of
+    variables; a consensus has them first.
+    """
+
+    names: tuple[str, ...]
+    resamples: int
+    done: tuple[Resample, ...]
+    required: tuple[Arc, ...] = field(default=(), repr=False)
+
+    def __repr__(self) -> str:
+        return f"<Bootstrap of {len(self.done):,} of {self.resamples:,} resamples, {self.proved:,} proved>"
+
+    @property
+    def proved(self) -> int:
+        """How many of the networks are proved optimal for their resample."""
+        return sum(one.status == OPTIMAL for one in self.done)
+
+    @cached_property
+    def arcs(self) -> tuple[Strength, ...]:
+        """How sure each arc is that any of the networks has in either direction, the strongest pair first; pandas makes
+        a data frame of it."""
+        return strengths(self._counts, self.names)
+
+    def consensus(self, threshold: float = THRESHOLD) -> Network:
+        """The network of the pairs that at least this share of the networks join, acyclic as
+        `extbnsl.networks.strengths.consensus` says; InputError for what is no share."""
+        check_share("threshold", threshold)
+        parents: list[list[int]] = [[] for _ in self.names]
+        for parent, child in consensus(self._counts, threshold, self.required):
+            parents[child].append(parent)
+        return Network(self.names, tuple(map(tuple, parents)))
+
+    def document(self) -> dict[str, Any]:
+        """The value of "bootstrap" in result.json."""
+        agreed = self.consensus().arcs()
+        return {
+            "resamples": self.resamples,
+            "done": len(self.done),
+            "proved": self.proved,
+            "arcs": [dict(zip(HEADER, vars(one).values(), strict=True)) for one in self.arcs],
+            "consensus": {
+                "threshold": THRESHOLD,
+                "arcs": [[self.names[p], self.names[x]] for p, x in agreed],
+                "left_out": sum(one.strength >= THRESHOLD for one in self.arcs) // 2 - len(agreed),
+            },
+        }
+
+    @cached_property
+    def _counts(self) -> Counts:
+        return count_arcs((one.network for one in self.done), len(self.names))
+
+
+def strength_files(document: Mapping[str, Any]) -> Iterator[tuple[str, bytes]]:
+    """The file that tells what the resamples say, if a result with this document has any, as (name, content)."""
+    if "bootstrap" in document:
+        yield STRENGTHS, strengths_table(document["bootstrap"]["arcs"])
+
+
+def strengths_table(arcs: Iterable[Mapping[str, Any]]) -> bytes:
+    """The arcs of the document as a table in CSV."""
+    table = io.StringIO()
+    writer = csv.writer(table, lineterminator="\n")
+    writer.writerow(HEADER)
+    writer.writerows([one[key] for key in HEADER] for one in arcs)
+    return encoded(table.getvalue())
+
+
+def required_arcs(required: Iterable[tuple[str, str]], names: Sequence[str]) -> tuple[Arc, ...]:
+    """Arcs by names as arcs by numbers of variables."""
+    return tuple((names.index(parent), names.index(child)) for parent, child in required)

@@ -1,0 +1,250 @@
+"""Scores with a Dirichlet prior child by child: the bound between two parent sets, and the families that it leaves."""
+
+import itertools
+import json
+import math
+
+import naive
+import numpy as np
+import pytest
+from cases import claim_by, dataset_of, random_dataset, shelf_of
+from numba import njit
+
+from extbnsl.claims import DISK_LIMIT, MEMORY_LIMIT
+from extbnsl.events import Warned, ignore
+from extbnsl.files.documents import json_text
+from extbnsl.files.store import Store
+from extbnsl.knowledge.knowledge import Knowledge
+from extbnsl.machine.workers import Stopped, Workers
+from extbnsl.parents.best_score import byte_tables
+from extbnsl.parents.exhaustive import between, by_level, cells_by_child
+from extbnsl.parents.exhaustive.problem import counting_problem, varying
+from extbnsl.parents.exhaustive.state import start_enumeration
+from extbnsl.parents.exhaustive.stored import read_enumeration, stored_from, write_enumeration
+from extbnsl.parents.exhaustive.surviving import surviving_families
+from extbnsl.scores.known import score_of
+
+
+@njit
+def bounds_along(path, groups, task, frames):
+    """What the node of these candidates, ascending (p,), costs; the first candidate after them; and for each k from
+    that on what a parent set costs at least that has some of the candidates from k on too: (m,)."""
+    space, least = between._space(task), np.zeros(task.variables.size)
+    cost = between.open_root(groups, 1.0, task, frames)
+    for top in range(path.size):
+        cost, _ = between._enter(top, path[top], task, frames, space)
+    after = path[path.size - 1] + 1 if path.size else 0
+    for k in range(after, task.variables.size):
+        found = between._upper_cells(path.size, k, task, frames, space)
+        least[k] = between._least(path.size, found, task, frames, space)
+    return cost, after, least
+
+
+SCORES = ("bdeu:0.01", "bdeu", "bdeu:10", "bdeu:300", "bds:0.1", "bds:5", "bds:100", "k2")
+
+
+def families(dataset, score, begun=None, slack=0.0, threads=1, max_parents=None, seen=None, memory=1 << 30, **given):
+    on_progress = (lambda known: None) if seen is None else seen.append
+    claim = claim_by(score, max_parents, **given)
+    with Workers(threads) as workers:
+        return surviving_families(dataset, claim, workers, shelf_of(memory), ignore, begun, on_progress, slack)
+
+
+def child_by_child(dataset, score, **options):
+    n = varying(dataset, score_of(claim_by(score))).size
+    return families(dataset, score, begun=start_enumeration(n), **options)
+
+
+def as_dicts(scores):
+    return [
+        {tuple(row): cost for row, cost in zip(parents.tolist(), costs.tolist(), strict=True)}
+        for parents, costs in zip(scores.parents, scores.costs, strict=True)
+    ]
+
+
+def assert_same(one, other):
+    for own, others in zip(as_dicts(one), as_dicts(other), strict=True):
+        cheap = min(own.values())
+        assert cheap == pytest.approx(min(others.values()), rel=1e-9)
+        for parents in own.keys() ^ others.keys():  # only what a subset costs as much as, but for rounding
+            left = others if parents in own else own
+            cost = (own if parents in own else others)[parents]
+            inside = [c for p, c in left.items() if all(not a & ~b for a, b in zip(p, parents, strict=True))]
+            assert cost == pytest.approx(min(inside), rel=1e-9, abs=1e-9)
+        for parents in own.keys() & others.keys():
+            assert own[parents] == pytest.approx(others[parents], rel=1e-9, abs=1e-9)
+
+
+def best_inside(scores, child, varset):
+    parents, costs = scores.parents[child][:, 0].tolist(), scores.costs[child].tolist()
+    return next(cost for p, cost in zip(parents, costs, strict=True) if not p & ~varset)
+
+
+@pytest.mark.parametrize("score", SCORES)
+@pytest.mark.parametrize("seed", range(4))
+def test_between_two_parent_sets_nothing_costs_less_than_the_bound(score, seed):
+    rng = np.random.default_rng(seed)
+    dataset = random_dataset(rng, 6, int(rng.integers(3, 60)), 3)
+    claim = claim_by(score)
+    order = varying(dataset, score_of(claim))
+    problem = counting_problem(dataset, order, claim)
+    codes, arities, n = dataset.codes[:, order], dataset.arities[order], order.size
+    for x in range(n):
+        variables = rng.permutation([v for v in range(n) if v != x])
+        tables = byte_tables([np.zeros((1, 1), np.uint64)], [np.zeros(1)])
+        task = cells_by_child._task(x, problem, variables, tables)
+        costs = {
+            own: naive.family_cost(score, codes, arities, x, tuple(sorted(own)))
+            for size in range(n)
+            for own in map(frozenset, itertools.combinations(variables.tolist(), size))
+        }
+        for path in (p for size in range(n - 1) for p in itertools.combinations(range(variables.size), size)):
+            frames = cells_by_child._frames(task, np.zeros(8, np.uint8))
+            cost, after, least = bounds_along(np.array(path, np.int64), problem.table.base, task, frames)
+            inside = frozenset(variables[list(path)].tolist())
+            assert cost == pytest.approx(costs[inside], rel=1e-9, abs=1e-9)
+            for k in range(after, variables.size):
+                upper = inside | set(variables[k:].tolist())
+                cheapest = min(c for own, c in costs.items() if inside < own <= upper)
+                assert least[k] <= cheapest + 1e-9 * (1.0 + abs(cheapest))
+
+
+def test_records_that_nothing_can_tell_apart_any_more_are_dear():
+    codes = np.array([[0, 0, 0], [0, 0, 1], [0, 1, 0], [0, 1, 1], [1, 0, 0], [1, 1, 1]] * 5)  # the last is the child
+    dataset = dataset_of(codes)
+    problem = counting_problem(dataset, np.arange(3), claim_by("bdeu"))
+    tables = byte_tables([np.zeros((1, 1), np.uint64)], [np.zeros(1)])
+    task = cells_by_child._task(2, problem, np.array([0, 1]), tables)
+    _, _, least = bounds_along(
+        np.zeros(1, np.int64), problem.table.base, task, cells_by_child._frames(task, np.zeros(8, np.uint8))
+    )
+    cost = naive.family_cost("bdeu", codes, [2, 2, 2], 2, (0, 1))
+    assert 4 * math.log(2.0) < 30 / 4 < 0.7 * cost < least[1] <= cost
+
+
+@pytest.mark.parametrize("score", SCORES)
+@pytest.mark.parametrize("seed", range(6))
+def test_child_by_child_gives_the_families_of_the_levels(score, seed):
+    rng = np.random.default_rng(100 + seed)
+    dataset = random_dataset(rng, 8, int(rng.integers(4, 120)), 4)
+    assert_same(families(dataset, score).scores, child_by_child(dataset, score, threads=1 + seed % 2).scores)
+
+
+@pytest.mark.parametrize("score", ["bdeu", "bdeu:10", "bds:5", "k2"])
+def test_all_that_is_within_the_slack_is_there(score):
+    rng = np.random.default_rng(7)
+    dataset = random_dataset(rng, 6, 40, 3)
+    found = child_by_child(dataset, score, slack=2.0).scores
+    costs = naive.all_local_scores(dataset.codes, dataset.arities, score=score)
+    constant = dataset.codes.max(axis=0) == 0
+    usable = sum(1 << v for v in np.flatnonzero(dataset.arities > 1).tolist())
+    for child, own in enumerate(as_dicts(found)):
+        for varset in np.flatnonzero(np.isfinite(costs[child])).tolist():
+            if varset & ~usable or constant[child]:
+                continue
+            proper = [costs[child, s] for s in range(varset) if not s & ~varset]
+            if not proper or costs[child, varset] < min(proper) + 2.0 - 1e-9:
+                assert own[(varset,)] == pytest.approx(costs[child, varset], rel=1e-9)
+
+
+@pytest.mark.parametrize("score", ["bdeu", "bds:5", "k2"])
+def test_limits_required_parents_and_forbidden_arcs_hold(score):
+    dataset = random_dataset(np.random.default_rng(3), 8, 80, 3)
+    names = dataset.names
+    knowledge = Knowledge(required=((names[0], names[1]), (names[0], names[2])), forbidden=((names[3], names[4]),))
+    for most in (0, 1, 3):
+        one = families(dataset, score, max_parents=most).scores
+        assert_same(one, child_by_child(dataset, score, max_parents=most).scores)
+    one = families(dataset, score, knowledge=knowledge).scores
+    assert_same(one, child_by_child(dataset, score, knowledge=knowledge).scores)
+
+
+@pytest.mark.parametrize("codes", [np.zeros((5, 3), int), np.array([[0, 1]]), np.eye(4, dtype=int)])
+def test_odd_data(codes):
+    dataset = dataset_of(codes, [2] * codes.shape[1])
+    assert_same(families(dataset, "bdeu").scores, child_by_child(dataset, "bdeu").scores)
+
+
+def test_levels_go_over_to_children_where_they_are_too_large(monkeypatch):
+    dataset = random_dataset(np.random.default_rng(5), 9, 100, 3)
+    plain = families(dataset, "bdeu")
+    monkeypatch.setattr(cells_by_child, "MANY", 20)
+    monkeypatch.setattr(cells_by_child, "FEW", 10)
+    seen = []
+    mixed = families(dataset, "bdeu", seen=seen)
+    assert any(known.level is not None for known in seen)
+    assert any(known.children for known in seen)
+    assert mixed.stopped is None
+    assert_same(plain.scores, mixed.scores)
+    assert (mixed.least <= [c[0] for c in plain.scores.costs]).all()
+
+
+def test_goes_on_from_whatever_was_stored(tmp_path):
+    dataset = random_dataset(np.random.default_rng(11), 8, 100, 3)
+    seen = []
+    whole = child_by_child(dataset, "bdeu:10", seen=seen)
+    for number, known in enumerate(seen[:-1:5]):
+        known.check()
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        stored = write_enumeration(known, Store(folder, 1 << 30), lambda: False, lambda size: None)
+        document = json.loads(json_text(stored.document()))
+        again = stored_from(document, {file.name: file for file in stored.files})
+        begun = read_enumeration(again, folder, shelf_of())
+        assert_same(whole.scores, families(dataset, "bdeu:10", begun=begun).scores)
+
+
+def test_a_stop_leaves_bounds(monkeypatch):
+    dataset = random_dataset(np.random.default_rng(13), 8, 100, 3)
+    whole = families(dataset, "bdeu")
+    calls = itertools.count()
+
+    def stop(known):
+        if next(calls) == 10:
+            raise Stopped("time_limit")
+
+    n = varying(dataset, score_of(claim_by("bdeu"))).size
+    with Workers(1) as workers:
+        begun = start_enumeration(n)
+        part = surviving_families(dataset, claim_by("bdeu"), workers, shelf_of(), ignore, begun, stop)
+    assert part.stopped == "time_limit"
+    assert (part.least <= np.array([c[0] for c in whole.scores.costs]) + 1e-9).all()
+
+
+def test_too_little_memory_is_said():
+    dataset = random_dataset(np.random.default_rng(17), 8, 500, 3)
+    told = []
+    with Workers(1) as workers:
+        n = varying(dataset, score_of(claim_by("bdeu"))).size
+        begun = start_enumeration(n)
+        part = surviving_families(dataset, claim_by("bdeu"), workers, shelf_of(1000), told.append, begun)
+    assert part.stopped == MEMORY_LIMIT
+    assert any(isinstance(event, Warned) for event in told)
+    assert np.isfinite(part.least).all()
+    assert all(math.isfinite(costs[0]) for costs in part.scores.costs)
+
+
+@pytest.mark.parametrize("score", ["fnml", "qnml"])
+def test_scores_that_are_counted_by_level_alone_stop_with_bounds_where_memory_is_short(score):
+    dataset = random_dataset(np.random.default_rng(19), 12, 300, 3)
+    whole = families(dataset, score)
+    assert whole.stopped is None
+    part = families(dataset, score, memory=20_000)
+    assert part.stopped in (MEMORY_LIMIT, DISK_LIMIT)
+    assert (part.least <= np.array([costs[0] for costs in whole.scores.costs]) + 1e-9).all()
+    assert all(costs.size for costs in part.scores.costs)
+
+
+def test_where_memory_is_short_for_a_level_children_are_judged_by_themselves(monkeypatch):
+    dataset = random_dataset(np.random.default_rng(19), 9, 60, 3)
+    whole, seen = families(dataset, "bdeu"), []
+
+    def need(counting, size):
+        if size > 500:
+            raise Stopped(MEMORY_LIMIT)
+
+    monkeypatch.setattr(by_level._Counting, "_need", need)
+    part = families(dataset, "bdeu", seen=seen)
+    assert any(known.children for known in seen)
+    assert part.stopped is None
+    assert_same(whole.scores, part.scores)
