@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from knowing import admitted, random_knowledge
 
 import extbnsl
-from extbnsl.claims import TIME_LIMIT, Claim
+from extbnsl.claims import HEURISTIC, TIME_LIMIT, Claim
 from extbnsl.cli import main
 from extbnsl.data import from_array
 from extbnsl.data.resampling import resampling_of
@@ -24,11 +24,15 @@ from extbnsl.events import ignore
 from extbnsl.files.atomic import write_atomically
 from extbnsl.kernels.varsets import unpack
 from extbnsl.knowledge.knowledge import Knowledge
+from extbnsl.machine.budgets import Budgets
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.networks.gaussian import log_densities, regressions
 from extbnsl.networks.network import Network
 from extbnsl.parents.exhaustive import problem
 from extbnsl.parents.exhaustive.surviving import surviving_families
+from extbnsl.parents.explored.explore import ALL, SELECTIONS, Effort, exploration, explored_families
+from extbnsl.solver.approximate import approximate_network
+from extbnsl.solver.methods import ApproximateMethods
 from extbnsl.verify.rescoring import family_cost
 
 SCORE = "gaussian-bic"
@@ -173,6 +177,55 @@ def test_required_parents_are_in_each_family_that_is_kept_in_one_lattice_and_apa
         assert found.least[child] == pytest.approx(least, rel=1e-9, abs=1e-6)
         assert stopped.least[child] <= least + 1e-6
         assert len(stopped.scores.costs[child]) > 0
+
+
+@SETTINGS
+@given(st.integers(0, 2**32), st.sampled_from(sorted(SELECTIONS)), st.booleans())
+def test_a_whole_exploration_finds_exactly_the_families_that_can_win(seed, selection, required):
+    rng = np.random.default_rng(seed)
+    numbers = random_numbers(rng, int(rng.integers(2, 7)), int(rng.integers(9, 60)))
+    n = numbers.variables
+    knowledge = random_knowledge(rng, numbers.names) if required else Knowledge()
+    allowed = admitted(knowledge, numbers.names, None)
+    setting = exploration(numbers, selection, Claim(SCORE, knowledge=knowledge), 0.5)
+    with Workers(1) as workers:
+        explored = explored_families(setting, Effort(), workers, 1 << 28)
+    for child, own in enumerate(explored):
+        costs = {
+            u: naive.gaussian_cost(numbers.values, child, naive.members(u)) for u in range(2**n) if allowed[child, u]
+        }
+        expected = {
+            tuple(naive.members(u)): cost
+            for u, cost in costs.items()
+            if all(cost < costs[v] - 1e-7 for v in costs if v != u and v & ~u == 0)
+        }
+        kept = {own.families.members(i): cost for i, cost in enumerate(own.families.costs.tolist())}
+        assert own.ended == ALL
+        assert kept == pytest.approx(expected, rel=1e-9, abs=1e-7)
+
+
+@pytest.mark.parametrize("selection", ["auto", "independence", "greedy"])
+def test_few_columns_are_approximated_as_well_as_they_are_solved(selection):
+    numbers = random_numbers(np.random.default_rng(6), 8, 80)
+    best, methods = learn(numbers).cost, ApproximateMethods(selection=selection)
+    found = approximate_network(numbers, Claim(SCORE), methods, Budgets(time_limit=20.0, threads=1))
+    assert found.cost == pytest.approx(best, rel=1e-12)
+    assert found.lower_bound <= best + 1e-9
+
+
+def test_many_columns_are_approximated_within_a_time():
+    """Each is a regression on two before it; the network found costs hardly more than that one, or less."""
+    rng = np.random.default_rng(8)
+    values = rng.normal(size=(400, 80))
+    for v in range(2, 80):
+        values[:, v] += values[:, v - 1] - 0.8 * values[:, v - 2] if v % 3 else 0.0
+    numbers = numbers_of(values)
+    before = sum(naive.gaussian_cost(numbers.values, v, [v - 2, v - 1] if v > 1 and v % 3 else []) for v in range(80))
+    found = approximate_network(numbers, Claim(SCORE), budgets=Budgets(time_limit=10.0, threads=1))
+    assert found.status == HEURISTIC
+    assert found.lower_bound <= found.cost <= before * 1.001
+    own = sum(naive.gaussian_cost(numbers.values, v, list(parents)) for v, parents in enumerate(found.network.parents))
+    assert found.cost == pytest.approx(own, rel=1e-9)
 
 
 def test_many_required_parents_in_one_lattice():
