@@ -342,8 +342,8 @@ def test_kinds_of_data_and_scores_go_together():
         extbnsl.learn(numbers)
     with pytest.raises(InputError, match=r"'gaussian-bic' is for columns of numbers, and states are given"):
         learn(from_array(np.array([[0, 1], [1, 0]])))
-    with pytest.raises(InputError, match=r"approximate takes columns of states"):
-        extbnsl.approximate(numbers, score=SCORE)
+    with pytest.raises(InputError, match=r"'mdl' is for columns of states, and numbers are given; take gaussian-bic"):
+        extbnsl.approximate(numbers)
     with pytest.raises(InputError, match=r"BIF has no continuous variables"):
         learn(numbers).to_bif()
 
