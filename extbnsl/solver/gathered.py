@@ -17,7 +17,6 @@ from extbnsl.machine.budgets import Deadline, Granted, too_little_memory
 from extbnsl.machine.workers import Workers
 from extbnsl.orders.growing import GrowingLists, lists_of_families
 from extbnsl.orders.parent_lists import ParentLists, lists_of_scores
-from extbnsl.parents.exhaustive.measured import least_costs
 from extbnsl.parents.exhaustive.state import Enumeration
 from extbnsl.parents.exhaustive.surviving import Survivors, surviving_families
 from extbnsl.parents.explored.explore import (
@@ -133,7 +132,7 @@ def _known(dataset: Data, setting: Exploration, session: Session) -> Known:
     if standing.floors is None and (standing.enumeration is not None or _has_time_to_count(dataset, session)):
         return _counted(dataset, session)
     explored = _before(setting, session) if standing.searching else _explored(dataset, setting, session)
-    floors = standing.floors or _poor_floors(dataset)
+    floors = standing.floors or _poor_floors(setting)
     return Known(explored, [max(least, _proved(own, setting)) for least, own in zip(floors, explored, strict=True)])
 
 
@@ -192,7 +191,7 @@ def _explored(dataset: Data, setting: Exploration, session: Session) -> Sequence
     standing, times = session.standing, session.standing.times
     with session.workers(times.latest) as workers:
         if standing.floors is None:
-            floors = tuple(_floors(dataset, session, workers))
+            floors = tuple(_floors(dataset, setting, session, workers))
             standing.floors = floors if session.stop() is None else None  # which may have kept them from being good
         explored = _explored_by(workers, setting, session, _room(dataset, setting, session.granted))
     if session.stop() is None:  # what is known of children that were cut short is all that will be known
@@ -249,17 +248,17 @@ def _proved(own: Explored, setting: Exploration) -> float:
     return min(float(own.families.costs[0]), beyond)
 
 
-def _floors(dataset: Data, session: Session, workers: Workers) -> Sequence[float]:
+def _floors(dataset: Data, setting: Exploration, session: Session, workers: Workers) -> Sequence[float]:
     """What a family of each child costs at least, as good as a small share of the time affords."""
     estimated = FLOOR_SECONDS * dataset.records * dataset.variables / workers.threads
-    if estimated <= FLOORS * Deadline(session.standing.times.end).remaining():
+    if setting.exact is None and estimated <= FLOORS * Deadline(session.standing.times.end).remaining():
         return bounds_of_children(dataset, session.claim, workers)
-    return _poor_floors(dataset)
+    return _poor_floors(setting)
 
 
-def _poor_floors(dataset: Data) -> Sequence[float]:
-    """The same where there is no time: of states, zero; of numbers it takes little."""
-    return least_costs(dataset) if isinstance(dataset, Numbers) else [0.0] * dataset.variables
+def _poor_floors(setting: Exploration) -> Sequence[float]:
+    """The same where there is no time: of states, zero; of numbers it is known already."""
+    return [0.0] * setting.data.variables if setting.exact is None else setting.exact.least_costs()
 
 
 def _has_time_to_count(dataset: Data, session: Session) -> bool:

@@ -61,6 +61,12 @@ class Standardised:
         """What rounding may do to a difference of determinants, in nats."""
         return float(self.records * len(self.names) * ROUNDING / self.unexplained.min())
 
+    def least_costs(self) -> list[float]:
+        """What a family of each costs at least, in nats: what all others leave, without their price."""
+        price = OWN_PARAMETERS * GAUSSIAN_BIC.parameter(self.records)
+        least: list[float] = (self.own + self.least + price - self.rounding).tolist()
+        return least
+
     def costs(self, child: int, varsets: NDArray[np.uint64]) -> NDArray[np.float64]:
         """What families of a child cost, in nats: (m,) float64. O(n k^2) each, of k parents."""
         shares = np.empty(len(varsets))
@@ -107,10 +113,7 @@ def standardised(numbers: Numbers) -> Standardised:
 
 def least_costs(numbers: Numbers) -> list[float]:
     """What a family of each variable costs at least, in nats: what all others leave, without their price."""
-    columns = standardised(numbers)
-    price = OWN_PARAMETERS * GAUSSIAN_BIC.parameter(columns.records)
-    least: list[float] = (columns.own + columns.least + price - columns.rounding).tolist()
-    return least
+    return standardised(numbers).least_costs()
 
 
 def _check_earlier(factor: NDArray[np.float64], numbers: Numbers) -> None:
