@@ -10,7 +10,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from extbnsl.data import Dataset
+    from extbnsl.data import Data
     from extbnsl.data.treatment import Options, Texts
     from extbnsl.events import Observer
     from extbnsl.machine.budgets import Budgets
@@ -55,7 +55,8 @@ def learn(
     """The network of least cost for `data`, with the proof or the gap that was reached.
 
     `data`: a data frame, a 2-D array of integers (N, n), what `read_csv` or `read_scores` return, or local scores as a
-    dict {child: {parents: cost}}. `score`: "mdl" or "aic", for data.
+    dict {child: {parents: cost}}. `score`: "mdl", "aic" or another, for data; by "gaussian-bic"
+    the columns are numbers.
     `method`: "bfbnb", or a published one to compare with (`extbnsl.baselines.methods`), which has no use for `fixing`,
     `ancestral`, `path_extension`, `parent_graph` and `polish`.
     `memory` and `disk`: bytes or text such as "8GiB"; `time_limit`: seconds or text such as "1h30m"; None is the
@@ -97,7 +98,7 @@ def learn(
         if bootstrap is not None:
             find, asked = bootstrap_network, (Resamples(plain(bootstrap)),)
         return find(
-            _problem(data, names, options),
+            _problem(data, names, options, score),
             *asked,
             Claim(score, plain(max_parents), plain(ess), knowledge_given(knowledge)),
             methods,
@@ -141,7 +142,7 @@ def order(
     """
     from extbnsl.arguments import plain
     from extbnsl.claims import Claim
-    from extbnsl.data import Dataset
+    from extbnsl.data import Data
     from extbnsl.errors import InputError
     from extbnsl.formats.expert_knowledge import knowledge_given
     from extbnsl.orders.given import places_of, positions
@@ -158,8 +159,8 @@ def order(
         "weights": weights,
     }
     with _told_in_python():
-        dataset = _problem(data, names, treated)
-        if not isinstance(dataset, Dataset):
+        dataset = _problem(data, names, treated, score)
+        if not isinstance(dataset, Data):
             raise InputError("data: local scores cannot be ordered; give the data that they were computed from.")
         return order_network(
             dataset,
@@ -219,7 +220,7 @@ def approximate(
     }
     with _told_in_python():
         return approximate_network(
-            _problem(data, names, treated),
+            _problem(data, names, treated, score),
             Claim(score, plain(max_parents), plain(ess), knowledge_given(knowledge)),
             ApproximateMethods(selection, search, plain(seed)),
             replace(_budgets(memory, threads), time_limit=parse_duration(time, "time")),
@@ -280,7 +281,7 @@ def k_best(
     with _told_in_python():
         scratch = None if scratch_dir is None else path_of("scratch_dir", scratch_dir)
         return k_best_networks(
-            _problem(data, names, treated),
+            _problem(data, names, treated, score),
             Scope(plain(10 if k is None and within_factor is None else k), plain(within_factor), plain(classes)),
             Claim(score, plain(max_parents), plain(ess), knowledge_given(knowledge)),
             replace(ALL, seed=plain(seed)),
@@ -333,7 +334,7 @@ def best_first(
     }
     with _told_in_python():
         return networks_best_first(
-            _problem(data, names, treated),
+            _problem(data, names, treated, score),
             Claim(score, plain(max_parents), plain(ess), knowledge_given(knowledge)),
             replace(ALL, seed=plain(seed)),
             _budgets(memory, threads, time_limit),
@@ -368,30 +369,39 @@ def _budgets(
     )
 
 
-def _problem(data: Any, names: "list[str] | tuple[str, ...] | None", options: "Options") -> "Dataset | LocalScores":
-    """`data` as a problem to solve; options that its kind has no use for are an InputError."""
-    from extbnsl.data import Dataset, from_array, from_dataframe
+def _problem(
+    data: Any, names: "list[str] | tuple[str, ...] | None", options: "Options", score: str
+) -> "Data | LocalScores":
+    """`data` as a problem to solve, of numbers if the score is of these; InputError for options that its kind has no
+    use for."""
+    from extbnsl.data import Data, from_array, from_dataframe, numbers_from_array, numbers_from_dataframe
     from extbnsl.data.advice import in_python
     from extbnsl.data.treatment import chosen
     from extbnsl.errors import InputError
+    from extbnsl.scores.known import is_of_numbers
     from extbnsl.scores.local import LocalScores
     from extbnsl.scores.named import named_scores
 
     if isinstance(data, dict):
         data = named_scores(data)
-    ready = isinstance(data, (Dataset, LocalScores))
+    ready = isinstance(data, Data | LocalScores)
     if names is not None and (ready or hasattr(data, "columns")):
         raise InputError(f"names: a {type(data).__name__} has names of its own; leave them out.")
     if ready and (useless := ", ".join(chosen(options))):
         raise InputError(f"{useless}: a {type(data).__name__} is ready to use; leave them out.")
-    if isinstance(data, (Dataset, LocalScores)):
+    if isinstance(data, Data | LocalScores):
         return data
     if isinstance(data, (str, bytes, PathLike)):
         raise InputError(f"data: {data!r} is no data; read a file with extbnsl.read_csv first.")
     if hasattr(data, "to_frame"):
         raise InputError("data: a series is a single column; give a data frame (series.to_frame()).")
-    dataset = from_dataframe(data, **options) if hasattr(data, "columns") else from_array(data, names, **options)
-    return replace(dataset, warnings=tuple(map(in_python, dataset.warnings)))
+    made: Data
+    if is_of_numbers(score):
+        of_frame = hasattr(data, "columns")
+        made = numbers_from_dataframe(data, **options) if of_frame else numbers_from_array(data, names, **options)
+    else:
+        made = from_dataframe(data, **options) if hasattr(data, "columns") else from_array(data, names, **options)
+    return replace(made, warnings=tuple(map(in_python, made.warnings)))
 
 
 def _observer(progress: Any) -> "Observer":

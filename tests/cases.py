@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from extbnsl.claims import Claim
-from extbnsl.data import Dataset
+from extbnsl.data import Dataset, Numbers
 from extbnsl.files.shelf import Shelf
 from extbnsl.files.store import Store
 from extbnsl.knowledge.knowledge import NOTHING
@@ -45,6 +45,25 @@ def random_dataset(rng, n, records, largest_arity=4):
     if rng.random() < 0.3:
         codes = codes[rng.integers(0, max(1, records // 4), records)]
     return dataset_of(codes, [arities[i] for i in order])
+
+
+def random_numbers(rng, n, records):
+    """Columns of numbers, many of them noisy sums of others, in units and with offsets of their own."""
+    columns = []
+    for _ in range(n):
+        column = rng.normal(size=records)
+        for other in columns:
+            if rng.random() < 0.5:
+                column = column + rng.choice([-1.0, 0.3, 2.0]) * other
+        columns.append(column)
+    chosen = np.stack([columns[i] for i in rng.permutation(n)], axis=1)
+    return numbers_of(chosen * 10.0 ** rng.integers(-3, 4, n) + rng.integers(-1000, 1000, n))
+
+
+def numbers_of(values):
+    """The Numbers of an array."""
+    values = np.ascontiguousarray(values, float)
+    return Numbers(tuple(f"v{j}" for j in range(values.shape[1])), values, "<test>")
 
 
 def dataset_of(codes, arities=None):

@@ -52,6 +52,27 @@ def family_cost(score, codes, arities, child, parents):
     return misfit + PARAMETER[name](len(codes)) * (arity - 1) * configurations
 
 
+def gaussian_cost(values, child, parents):
+    """Minus the largest Gaussian log-likelihood, record by record, and ln N / 2 for each of |P| + 2 parameters."""
+    values = np.asarray(values, float)
+    values = values - values.mean(axis=0)
+    design = np.column_stack([np.ones(len(values)), *(values[:, p] for p in parents)])
+    error = values[:, child] - design @ np.linalg.lstsq(design, values[:, child], rcond=None)[0]
+    variance = sum(e * e for e in error.tolist()) / len(values)
+    loss = sum(0.5 * math.log(2 * math.pi * variance) + e * e / (2 * variance) for e in error.tolist())
+    return loss + math.log(len(values)) / 2 * (len(parents) + 2)
+
+
+def optimal_gaussian_cost(values, allowed=lambda child, varset: True):
+    """The least cost of any network of columns of numbers whose families are allowed (n <= 5)."""
+    n = np.shape(values)[1]
+    costs = [
+        [gaussian_cost(values, x, members(u)) if not u >> x & 1 and allowed(x, u) else math.inf for u in range(2**n)]
+        for x in range(n)
+    ]
+    return min(sum(costs[i][graph[i]] for i in range(n)) for graph in all_dags(n))
+
+
 def dirichlet_cost(prior, arity, counts):
     """Minus the log of the product of the predictive probabilities, record by record."""
     cost = 0.0

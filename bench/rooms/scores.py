@@ -1,4 +1,4 @@
-"""Counting joint entropies."""
+"""Counting joint entropies, and determinants."""
 
 import numpy as np
 
@@ -7,11 +7,13 @@ from bench.work import Benchmark, Work, recorded
 from extbnsl.claims import Claim
 from extbnsl.events import ignore
 from extbnsl.kernels.ranks import binomial_table
+from extbnsl.kernels.varsets import pack
 from extbnsl.machine.workers import Workers
 from extbnsl.parents.exhaustive import tasks
 from extbnsl.parents.exhaustive.problem import counting_problem, varying
 from extbnsl.parents.exhaustive.surviving import surviving_families
 from extbnsl.scores.counting import count
+from extbnsl.scores.determinants import Moments, determine, moments, unexplained
 
 
 def _count(records: int, states: int, tiny: bool) -> Work:
@@ -36,7 +38,33 @@ def _fill(score: str, tiny: bool) -> Work:
     return recorded(tasks, "fill", lambda a, _: a[2] - a[1], run)
 
 
+def _moments(variables: int) -> Moments:
+    """The moments of variables of which each depends on the one before."""
+    matrix = 0.5 ** np.abs(np.subtract.outer(np.arange(variables), np.arange(variables)))
+    return moments(matrix, np.full(variables, -300.0), 1000)
+
+
+def _determine(tiny: bool) -> Work:
+    """T of the first varsets of five continuous variables."""
+    n, size, most = 40, 5, 10 if tiny else 100_000
+    binomials = binomial_table(n, size)
+    blocks = np.arange(-(-int(binomials[n, size]) // 64), dtype=np.uint64)
+    places = np.stack((np.full(blocks.size, 2**64 - 1, np.uint64), 64 * blocks), axis=1)
+    return Work(determine, [(size, 0, most, places, binomials, _moments(n), np.empty(most))], most)
+
+
+def _unexplained(tiny: bool) -> Work:
+    """What sets of five parents leave of a continuous variable."""
+    n, most = 40, 10 if tiny else 20_000
+    rng = np.random.default_rng(0)
+    varsets = np.array([pack(1 + rng.permutation(n - 1)[:5], n) for _ in range(most)])
+    factor = np.ascontiguousarray(np.linalg.cholesky(_moments(n).matrix))
+    return Work(unexplained, [(0, varsets, factor, np.empty(most))], most)
+
+
 BENCHMARKS = (
+    Benchmark("scores.determinants.determine", "varset", _determine),
+    Benchmark("scores.determinants.unexplained", "varset", _unexplained),
     Benchmark("scores.counting.count", "varset", lambda tiny: _count(2000, 2, tiny)),
     Benchmark("scores.counting.count/states", "varset", lambda tiny: _count(1000, 5, tiny)),
     Benchmark("scores.tallies.fill", "varset", lambda tiny: _fill("bdeu", tiny)),

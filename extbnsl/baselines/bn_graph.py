@@ -32,7 +32,7 @@ import numpy as np
 from extbnsl.baselines.completions import Completions, members
 from extbnsl.claims import MEMORY_LIMIT, OPTIMAL, TIME_LIMIT, Claim, tolerance
 from extbnsl.compiling import clock
-from extbnsl.data import Dataset
+from extbnsl.data import Data, Dataset
 from extbnsl.errors import InputError
 from extbnsl.events import ignore
 from extbnsl.files.shelf import Shelf
@@ -42,6 +42,7 @@ from extbnsl.kbest.needed import needed_scores
 from extbnsl.kbest.networks import Networks
 from extbnsl.kernels.varsets import WORD_BITS
 from extbnsl.machine.workers import Stopped, StopSignal, Workers, never
+from extbnsl.parents.exhaustive.source import cost_without_arcs
 from extbnsl.parents.exhaustive.surviving import surviving_families
 from extbnsl.scores.local import LocalScores
 
@@ -120,7 +121,7 @@ class _Entry(NamedTuple):
 
 
 def needed_families_within(
-    dataset: Dataset, k: int, slack: float, claim: Claim = Claim(), stop: StopSignal = never
+    data: Data, k: int, slack: float, claim: Claim = Claim(), stop: StopSignal = never
 ) -> LocalScores:
     """The families that the search is to have for the k best networks of a data set, if the last of these costs at most
     `slack` nats more than the first.
@@ -129,13 +130,13 @@ def needed_families_within(
     paper has all families with as many parents as its theorems leave, which are many more; A* never takes those out
     that this list lacks. Raises Stopped.
     """
-    at_most = dataset.records * float(np.log(dataset.arities).sum())  # that the data cost without any arc
-    wide = slack + 3.0 * tolerance(at_most)
+    wide = slack + 3.0 * tolerance(cost_without_arcs(data))
     with Workers(1, stop) as workers:
-        found = surviving_families(dataset, claim, workers, Shelf(MEMORY, Store(Path(), 0)), ignore, slack=wide)
+        found = surviving_families(data, claim, workers, Shelf(MEMORY, Store(Path(), 0)), ignore, slack=wide)
     if found.stopped is not None:
         raise Stopped(found.stopped)
-    return needed_scores(with_constants(found.scores, dataset, wide, k), k)
+    scores = with_constants(found.scores, data, wide, k) if isinstance(data, Dataset) else found.scores
+    return needed_scores(scores, k)
 
 
 def best_by_bn_graph(

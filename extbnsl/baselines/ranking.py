@@ -11,7 +11,7 @@ from extbnsl.baselines.bn_graph import BnGraphResult, Limits, best_by_bn_graph, 
 from extbnsl.baselines.methods import BaselineMethods
 from extbnsl.baselines.outcome import any_network, network_of
 from extbnsl.claims import OPTIMAL, TIME_LIMIT, Claim, tolerance
-from extbnsl.data import Dataset
+from extbnsl.data import Data, Dataset
 from extbnsl.errors import InputError
 from extbnsl.events import Begun, Observer, Warned, ignore
 from extbnsl.files.shelf import Shelf
@@ -23,11 +23,10 @@ from extbnsl.kbest.tightest import limits_by_k, score_list_bytes
 from extbnsl.machine.budgets import Budgets
 from extbnsl.machine.workers import Stopped, StopSignal, Workers, never
 from extbnsl.networks.network import Network
-from extbnsl.parents.exhaustive.problem import alone
+from extbnsl.parents.exhaustive.source import source_of
 from extbnsl.parents.exhaustive.surviving import surviving_families
 from extbnsl.proof.stages import Stages
 from extbnsl.results.ranked import KBestResult
-from extbnsl.scores.known import score_of
 from extbnsl.scores.local import LocalScores
 from extbnsl.solver.families import given_scores, warnings_of
 from extbnsl.solver.found import FoundNetwork, Spent, result_of_found
@@ -40,7 +39,7 @@ NODE_BYTES = 500  # about what a network in the search takes
 
 
 def rank_by_bn_graph(
-    problem: Dataset | LocalScores,
+    problem: Data | LocalScores,
     scope: Scope,
     claim: Claim,
     methods: BaselineMethods,
@@ -92,7 +91,7 @@ def rank_by_bn_graph(
 class _Asked:
     """What is asked of the search; memory: bytes for the families."""
 
-    problem: Dataset | LocalScores
+    problem: Data | LocalScores
     k: int
     claim: Claim
     limits: Limits
@@ -150,13 +149,14 @@ def _families(asked: _Asked, slack: float, workers: Workers) -> LocalScores:
     return needed_families_within(asked.problem, asked.k, slack, asked.claim, workers.stop)
 
 
-def _best(problem: Dataset | LocalScores, found: BnGraphResult | None, claim: Claim) -> FoundNetwork:
+def _best(problem: Data | LocalScores, found: BnGraphResult | None, claim: Claim) -> FoundNetwork:
     """The best network that is found, or any, with what every network costs at least."""
     if found is not None and found.networks.costs.size:
         best = network_of(found.scores, found.networks.rows[0].tolist())
         return replace(best, lower_bound=best.cost - tolerance(best.cost))
     if isinstance(problem, LocalScores):
         return network_of(problem, any_network(problem))
-    costs = [score_of(claim).cost(alone(problem, child)) for child in range(problem.variables)]
+    source = source_of(problem, claim)
+    costs = [source.cost(child, ()) for child in range(problem.variables)]
     network = Network(problem.names, ((),) * problem.variables)
     return FoundNetwork(network, network.order(), math.fsum(costs), -math.inf)

@@ -8,7 +8,7 @@ from extbnsl.baselines.external.solving import solved_by_program
 from extbnsl.baselines.methods import BASELINES, EXTERNAL, BaselineMethods
 from extbnsl.baselines.outcome import STAGE, Find, Outcome, Solved, any_network, network_of
 from extbnsl.claims import DISK_LIMIT, MEMORY_LIMIT, OPTIMAL, TIME_LIMIT, Claim, tolerance
-from extbnsl.data import Dataset
+from extbnsl.data import Data
 from extbnsl.errors import BudgetError, InputError
 from extbnsl.events import Begun, Observer, ignore
 from extbnsl.files.shelf import Shelf
@@ -28,7 +28,7 @@ from extbnsl.solver.place import Place, store_at
 
 
 def solve_by(
-    problem: Dataset | LocalScores,
+    problem: Data | LocalScores,
     claim: Claim,
     methods: BaselineMethods,
     budgets: Budgets = Budgets(),
@@ -76,7 +76,7 @@ def solve_by(
         )
 
 
-def _check_variables(problem: Dataset | LocalScores, method: str) -> None:
+def _check_variables(problem: Data | LocalScores, method: str) -> None:
     most = (EXTERNAL if method in EXTERNAL else BASELINES)[method].most
     if most is not None and problem.variables > most:
         raise InputError(
@@ -84,7 +84,7 @@ def _check_variables(problem: Dataset | LocalScores, method: str) -> None:
         )
 
 
-def _solved(problem: Dataset | LocalScores, claim: Claim, method: str, context: Context) -> Solved:
+def _solved(problem: Data | LocalScores, claim: Claim, method: str, context: Context) -> Solved:
     """What a method of ours finds."""
     survivors = find_survivors(problem, claim, context, Commits(Standing(), context.store))
     outcome = _outcome(survivors, method, context)

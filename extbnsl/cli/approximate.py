@@ -87,7 +87,7 @@ def _run_in(directory: Any, given: argparse.Namespace, interrupts: Interrupts) -
     claim, methods = options.claim_of(given), ApproximateMethods(given.selection, given.search, given.seed)
     methods.check()
     budgets = replace(options.budgets_of(given), time_limit=given.time)
-    problem, budgets = read_problem(given.data, options.data_options(given), budgets, given.quiet)
+    problem, budgets = read_problem(given.data, options.data_options(given), budgets, given.quiet, given.score)
     asked = session.Asked(claim, methods, budgets, Place(directory.path, remember=options.remembered(given)))
     telling = session.Telling(given.quiet, given.json, budgets.spent, given.print)
     return session.solve_in(directory, problem, asked, interrupts, telling)

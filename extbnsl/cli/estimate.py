@@ -79,7 +79,9 @@ def run(given: argparse.Namespace) -> int:
 
 def _estimate(given: argparse.Namespace, interrupts: Interrupts) -> "Estimate":
     budgets = options.budgets_of(given)
-    problem, _ = read_problem(given.data, options.data_options(given), replace(budgets, time_limit=None), given.quiet)
+    problem, _ = read_problem(
+        given.data, options.data_options(given), replace(budgets, time_limit=None), given.quiet, given.score
+    )
     from extbnsl.run.progress import combine
     from extbnsl.run.screen import told_on
     from extbnsl.solver.estimate import estimate

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from extbnsl.baselines.methods import BaselineMethods
     from extbnsl.claims import Claim
-    from extbnsl.data import Dataset
+    from extbnsl.data import Data
     from extbnsl.kbest.scope import Scope
     from extbnsl.machine.budgets import Budgets, Granted
     from extbnsl.parents.ordered.methods import OrderMethods
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def head(
-    problem: "Dataset | LocalScores",
+    problem: "Data | LocalScores",
     claim: "Claim",
     methods: "Methods | OrderMethods | ApproximateMethods | BaselineMethods",
     budgets: "Budgets",
@@ -48,7 +48,7 @@ def head(
 
 
 def say_head(
-    problem: "Dataset | LocalScores", claim: "Claim", methods: "Methods", budgets: "Budgets", place: "Place"
+    problem: "Data | LocalScores", claim: "Claim", methods: "Methods", budgets: "Budgets", place: "Place"
 ) -> None:
     """Say these lines on standard error, for a command without a run directory."""
     from extbnsl.run.progress import line_writer
@@ -75,22 +75,26 @@ def beyond_disk(disk: int, folder: "Path", held: int = 0) -> str:
     return f" ({format_size(free)} are free)" if disk > free + held else ""
 
 
-def _input(problem: "Dataset | LocalScores", path: str) -> str:
+def _input(problem: "Data | LocalScores", path: str) -> str:
     """What was read, such as 'wdbc.csv: 569 records, 31 variables, 2 states each, comma, header'."""
     import os
 
-    from extbnsl.data import Dataset
+    from extbnsl.data import Numbers
     from extbnsl.data.text import source_name
     from extbnsl.figures import counted
+    from extbnsl.scores.local import LocalScores
 
     name = os.path.basename(source_name(path))
-    if not isinstance(problem, Dataset):
+    layout = f", {problem.layout}" if not isinstance(problem, LocalScores) and problem.layout else ""
+    if isinstance(problem, Numbers):
+        of = f"{counted(problem.records, 'record')}, {counted(problem.variables, 'variable')}"
+        return f"{name}: {of}, numbers{layout}"
+    if isinstance(problem, LocalScores):
         return f"{name}: {counted(problem.variables, 'variable')}, {counted(problem.families, 'parent set')}"
     least, most = min(map(len, problem.states)), max(map(len, problem.states))
     states = counted(most, "state")
     if problem.variables > 1:
         states = f"{states} each" if least == most else f"{least} to {states}"
-    layout = f", {problem.layout}" if problem.layout else ""
     return f"{name}: {counted(problem.records, 'record')}, {counted(problem.variables, 'variable')}, {states}{layout}"
 
 

@@ -99,7 +99,7 @@ def run(given: argparse.Namespace) -> int:
         if given.run_dir is None:
             run.warnings += session.stopped_before(run.path, given.data)
         budgets = options.budgets_of(given)
-        problem, budgets = read_problem(given.data, options.data_options(given), budgets, given.quiet)
+        problem, budgets = read_problem(given.data, options.data_options(given), budgets, given.quiet, given.score)
         place = Place(run.path, given.scratch_dir, remember=options.remembered(given))
         methods = methods_named(given.method, options.methods_of(given), PLAIN)
         asked = session.Asked(options.claim_of(given), methods, budgets, place, scope)

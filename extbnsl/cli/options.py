@@ -72,8 +72,10 @@ def add_claim(parser: argparse.ArgumentParser) -> None:
         "--score",
         choices=NAMES,
         type=_score,
+        metavar="NAME",
         default=Claim().score,
-        help="what data score families by (default: %(default)s)",
+        help=f"what data score families by, of {', '.join(NAMES)}; the last is for columns of numbers (default: "
+        "%(default)s)",
     )
     parser.add_argument(
         "--ess",

@@ -91,7 +91,7 @@ def _run_in(directory: Any, given: argparse.Namespace, interrupts: Interrupts) -
     file = source_name(given.order)
     names = _names(given.order, file)
     budgets = replace(options.budgets_of(given), disk=0)
-    dataset, budgets = read_problem(given.data, options.data_options(given), budgets, given.quiet)
+    dataset, budgets = read_problem(given.data, options.data_options(given), budgets, given.quiet, given.score)
     if _is_bif(given.order):  # which may be of more variables than are used
         names = [each for each in names if each[1] in dataset.names]
     order = positions(names, dataset.names, file, source_name(given.data))

@@ -88,18 +88,18 @@ def _write_networks(
     run: "RunDirectory", document: Mapping[str, Any], remembered: Mapping[str, Any], given: argparse.Namespace
 ) -> None:
     """Write the files of the networks of a result; RunDirectoryError if the data are others."""
-    from extbnsl.data import Dataset
+    from extbnsl.data import Data
     from extbnsl.data.text import source_name
     from extbnsl.results.again import other_files
 
     data = _data(run.path, given.data, remembered["input"])
-    problem, _ = read_problem(data, remembered["data_options"], Budgets(), given.quiet)
+    problem, _ = read_problem(data, remembered["data_options"], Budgets(), given.quiet, document["score"])
     with damage_told(run.path):
         if problem.fingerprint != document["provenance"]["data_digest"]:
             raise RunDirectoryError(
                 f"{source_name(data)} does not hold the data of the run in {run.path}; say where they are."
             )
-        run.write(other_files(run.path, document, problem if isinstance(problem, Dataset) else None))
+        run.write(other_files(run.path, document, problem if isinstance(problem, Data) else None))
 
 
 def _go_on(run: "RunDirectory", manifest: "Manifest", given: argparse.Namespace, interrupts: Interrupts) -> int:
@@ -113,13 +113,14 @@ def _go_on(run: "RunDirectory", manifest: "Manifest", given: argparse.Namespace,
     _check_scratch(run.path, manifest)
     data = _data(run.path, given.data, remembered["input"])
     before = remembered["budgets"]
-    problem, budgets = read_problem(data, remembered["data_options"], options.budgets_of(given, before), given.quiet)
+    claim, asked_for = claim_from(manifest.state["claim"]), options.budgets_of(given, before)
+    problem, budgets = read_problem(data, remembered["data_options"], asked_for, given.quiet, claim.score)
     methods, budgets = _methods(manifest, budgets)
     compress = bool(before["compress"] if given.compress is None else given.compress)
     kept = {"memory": budgets.memory, "disk": budgets.disk, "threads": budgets.threads, "compress": compress}
     remember = remembered | {"input": absolute(data), "budgets": kept}
     asked = session.Asked(
-        claim_from(manifest.state["claim"]),
+        claim,
         methods,
         budgets,
         Place(run.path, None, compress, manifest, remember),

@@ -66,7 +66,9 @@ def run(given: argparse.Namespace) -> int:
 
 
 def _scores(given: argparse.Namespace, interrupts: Interrupts) -> Any:
-    dataset, budgets = read_problem(given.data, options.data_options(given), options.budgets_of(given), given.quiet)
+    dataset, budgets = read_problem(
+        given.data, options.data_options(given), options.budgets_of(given), given.quiet, given.score
+    )
     from extbnsl.machine.workers import Stopped
     from extbnsl.proof.methods import Methods
     from extbnsl.run.progress import combine

@@ -1,8 +1,9 @@
 """`extbnsl score-network`: how likely records are by a network that was learned from others."""
 
 import argparse
+import contextlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,9 @@ from extbnsl.errors import InputError
 from extbnsl.figures import counted
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from extbnsl.data import Dataset
 
 EPILOG = """\
@@ -55,26 +59,16 @@ def run(given: argparse.Namespace) -> int:
     """Print how likely the records are; the exit code."""
     import numpy as np
 
-    from extbnsl.data.alike import encoded_alike
     from extbnsl.data.text import source_name
     from extbnsl.files.atomic import write_atomically
-    from extbnsl.networks.likelihood import log_likelihoods
-    from extbnsl.networks.network import Network
     from extbnsl.results.reading import read_result
+    from extbnsl.scores.known import is_of_numbers
 
     if given.output is not None:
         options.check_output(given.output, given.overwrite)
     document = read_result(given.result)
     how = _data_options(document, given.result)
-    training, raw = _training(given, document, how)
-    network = Network.from_names(training.names, document["parents"])
-    chosen = {"columns": _quoted(training.names), "drop": None, "records": None, "weights": None}
-    try:
-        new = _as_they_stand(given.data, how | chosen)
-    except InputError as error:
-        raise InputError(_without_options(str(error))) from error
-    codes = encoded_alike(_in_order(new, training), raw, training)
-    each = log_likelihoods(network, training.arities, training.codes, codes, given.smoothing)
+    each = (_by_regressions if is_of_numbers(document["score"]) else _by_tables)(given, document, how)
     impossible = int(np.isneginf(each).sum())
     total = float(each.sum())
     if given.output is not None:
@@ -99,24 +93,76 @@ def run(given: argparse.Namespace) -> int:
     return 0
 
 
+def _by_tables(given: argparse.Namespace, document: Mapping[str, Any], how: Mapping[str, Any]) -> "NDArray[np.float64]":
+    """The log-likelihood of each record of states."""
+    from extbnsl.data.alike import encoded_alike
+    from extbnsl.networks.likelihood import log_likelihoods
+    from extbnsl.networks.network import Network
+
+    training, raw = _training(given, document, how)
+    network = Network.from_names(training.names, document["parents"])
+    with _advice_for_records():
+        new = _as_they_stand(given.data, _of_new(how, training.names))
+    codes = encoded_alike(_in_order(new, training), raw, training)
+    return log_likelihoods(network, training.arities, training.codes, codes, given.smoothing)
+
+
+def _by_regressions(
+    given: argparse.Namespace, document: Mapping[str, Any], how: Mapping[str, Any]
+) -> "NDArray[np.float64]":
+    """The log-density of each record of numbers, in the units of the data."""
+    from extbnsl.data import Numbers
+    from extbnsl.machine.budgets import Budgets
+    from extbnsl.networks.gaussian import log_densities
+    from extbnsl.networks.network import Network
+
+    if given.smoothing != SMOOTHING:
+        raise InputError("--smoothing is for tables of states, and the network has regressions; leave it out.")
+    training: Numbers = _read_training(given, document, how)
+    with _advice_for_records():
+        new, _ = read_problem(given.data, _of_new(how, training.names), Budgets(), True, document["score"])
+    if not isinstance(new, Numbers):
+        raise InputError(f"{given.data} holds local scores, which have no records: give data.")
+    at = [new.names.index(name) for name in training.names]
+    return log_densities(Network.from_names(training.names, document["parents"]), training, new.values[:, at])
+
+
+def _of_new(how: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
+    """The data options of the records that are judged: of all, by these columns."""
+    return dict(how) | {"columns": _quoted(names), "drop": None, "records": None, "weights": None}
+
+
 def _training(
     given: argparse.Namespace, document: Mapping[str, Any], how: Mapping[str, Any]
 ) -> "tuple[Dataset, Dataset]":
-    """The data that the network was learned from, as the run has read them and as they stand; InputError if they are
-    not there, or others."""
+    """The data that the network was learned from, as the run has read them and as they stand."""
     from extbnsl.data import Dataset
-    from extbnsl.machine.budgets import Budgets
 
-    file = given.training or _remembered(given.result)
-    if file is None:
-        raise InputError(f"{given.result} does not say where its data were read: give them by --training.")
-    training, _ = read_problem(file, how, Budgets(), quiet=True)
-    if not isinstance(training, Dataset):
+    training: Dataset = _read_training(given, document, how)
+    return training, _in_order(_as_they_stand(_training_file(given), how), training)
+
+
+def _read_training(given: argparse.Namespace, document: Mapping[str, Any], how: Mapping[str, Any]) -> Any:
+    """The data that the network was learned from, as the run has read them; InputError if they are not there, or
+    others."""
+    from extbnsl.machine.budgets import Budgets
+    from extbnsl.scores.local import LocalScores
+
+    file = _training_file(given)
+    training, _ = read_problem(file, how, Budgets(), True, document["score"])
+    if isinstance(training, LocalScores):
         raise InputError(f"{file} holds local scores, which have no records: give --training data.")
     if training.fingerprint != document["provenance"]["data_digest"]:
         raise InputError(f"{file} has other data than the network was learned from: give these by --training.")
-    raw = _as_they_stand(file, how)
-    return training, _in_order(raw, training)
+    return training
+
+
+def _training_file(given: argparse.Namespace) -> str:
+    """Where the training data are; InputError if nobody knows."""
+    file = given.training or _remembered(given.result)
+    if file is None:
+        raise InputError(f"{given.result} does not say where its data were read: give them by --training.")
+    return str(file)
 
 
 def _as_they_stand(file: str, how: Mapping[str, Any]) -> "Dataset":
@@ -132,10 +178,21 @@ def _as_they_stand(file: str, how: Mapping[str, Any]) -> "Dataset":
     return problem
 
 
+@contextlib.contextmanager
+def _advice_for_records() -> Iterator[None]:
+    """What is wrong with new records is said without advice to give options that this command does not have."""
+    try:
+        yield
+    except InputError as error:
+        raise InputError(_without_options(str(error))) from error
+
+
 def _without_options(sentence: str) -> str:
-    """What is wrong with new records, without advice to give options that this command does not have."""
-    what, advice, _ = sentence.removeprefix("--columns: ").partition(" of the data: ")
-    return f"{what} of the data: leave such records out." if advice else what
+    what, of_row, advice = sentence.removeprefix("--columns: ").partition(" of the data")
+    if advice.startswith(": "):
+        return f"{what}{of_row}: leave such records out."
+    reason, other_score, _ = advice.partition(": take another score")
+    return f"{what}{of_row}{reason}" + (": leave such records out." if other_score else "")
 
 
 def _in_order(dataset: "Dataset", like: "Dataset") -> "Dataset":

@@ -23,7 +23,7 @@ from extbnsl.solver.resamples import Resamples
 if TYPE_CHECKING:
     from extbnsl.baselines.methods import BaselineMethods
     from extbnsl.claims import Claim
-    from extbnsl.data import Dataset
+    from extbnsl.data import Data
     from extbnsl.events import Event, Observer
     from extbnsl.kbest.scope import Scope
     from extbnsl.machine.budgets import Budgets
@@ -73,7 +73,7 @@ class Work(NamedTuple):
 
 def solve_in(
     run: "RunDirectory",
-    problem: "Dataset | LocalScores",
+    problem: "Data | LocalScores",
     asked: Asked,
     interrupts: Interrupts,
     telling: Telling,

@@ -57,7 +57,7 @@ def run(given: argparse.Namespace) -> int:
 
     deadline = Deadline.after(SECONDS if given.time_limit is None else given.time_limit)
     document = read_result(given.result)
-    problem, _ = read_problem(given.data, _data_options(given, document), Budgets())
+    problem, _ = read_problem(given.data, _data_options(given, document), Budgets(), score=str(document.get("score")))
     with told_on(sys.stderr) as tell:
         tell(StageStarted("verify", "scoring the network again"))
         verdict = verify(document, problem)

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from extbnsl.data.column import Column, clean_name, narrowest
 from extbnsl.data.dataset import Dataset
 from extbnsl.data.encode import prepare
+from extbnsl.data.numbers import Numbers, measured
 from extbnsl.data.treatment import Options, Treatment, treatment
 from extbnsl.errors import InputError
 from extbnsl.figures import counted
@@ -24,17 +25,34 @@ def from_array(array: ArrayLike, names: Sequence[str] | None = None, **options: 
     X1, ...; `options`: see `treatment.Options`. Raises InputError for other shapes and dtypes.
     """
     wanted = treatment(**options)
-    values = _checked(array)
-    if isinstance(names, str) or not isinstance(names, Iterable | None):
-        raise InputError(f"names: {names!r} is no list of names: give one name for each column.")
-    labels = [f"X{j}" for j in range(values.shape[1])] if names is None else [clean_name(str(name)) for name in names]
-    if len(labels) != values.shape[1]:
-        given = f"{counted(len(labels), 'name')} for {counted(values.shape[1], 'column')}"
-        raise InputError(f"names: {given} of the array: give one name for each.")
+    values, labels = _checked(array), _labels(array, names)
     if values.dtype.kind == "f" and wanted.rules == (None, {}):
         _refuse_fractions(values, labels, wanted)
-    columns = [column_of_numbers(name, values[:, j], SOURCE) for j, name in enumerate(labels)]
-    return prepare(columns, SOURCE, wanted)
+    return prepare(_columns(values, labels), SOURCE, wanted)
+
+
+def numbers_from_array(array: ArrayLike, names: Sequence[str] | None = None, **options: Unpack[Options]) -> Numbers:
+    """The Numbers in a 2-D array (N, n) of integers or floats, of which NaN is a missing value.
+
+    `names` and `options` are as for `from_array`; those that make states are an InputError.
+    """
+    return measured(_columns(_checked(array), _labels(array, names)), SOURCE, treatment(**options))
+
+
+def _columns(values: NDArray[Any], labels: Sequence[str]) -> list[Column]:
+    return [column_of_numbers(name, values[:, j], SOURCE) for j, name in enumerate(labels)]
+
+
+def _labels(array: ArrayLike, names: Sequence[str] | None) -> list[str]:
+    """The names of the columns of an array; InputError if there are not as many as columns."""
+    columns = _checked(array).shape[1]
+    if isinstance(names, str) or not isinstance(names, Iterable | None):
+        raise InputError(f"names: {names!r} is no list of names: give one name for each column.")
+    labels = [f"X{j}" for j in range(columns)] if names is None else [clean_name(str(name)) for name in names]
+    if len(labels) != columns:
+        given = f"{counted(len(labels), 'name')} for {counted(columns, 'column')}"
+        raise InputError(f"names: {given} of the array: give one name for each.")
+    return labels
 
 
 def column_of_numbers(name: str, values: NDArray[Any], source: str) -> Column:

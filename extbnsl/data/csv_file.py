@@ -1,21 +1,26 @@
 """Data sets from delimited text files."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import chain
 from os import PathLike
-from typing import Unpack
+from typing import TypeVar, Unpack
 
 from extbnsl.data.arities import read_arities
+from extbnsl.data.column import Column
 from extbnsl.data.dataset import Dataset
 from extbnsl.data.delimiter import called, given_delimiter, other_delimiter, sniff_delimiter
 from extbnsl.data.encode import prepare
 from extbnsl.data.foreign import check_table
 from extbnsl.data.header import Judged, judge, told, with_header, without_header
+from extbnsl.data.numbers import Numbers
 from extbnsl.data.reading import Reading
 from extbnsl.data.table import parse
 from extbnsl.data.text import source_name, text_blocks
-from extbnsl.data.treatment import Options, treatment
+from extbnsl.data.treatment import Options, Treatment, treatment
 from extbnsl.errors import InputError
+
+Made = TypeVar("Made", Dataset, Numbers)
 
 
 def read_csv(
@@ -37,8 +42,19 @@ def read_csv(
     States are the texts, without surrounding blanks, sorted as `column.ordered` says. Raises InputError for whatever
     cannot be used, BudgetError if the memory or the time does not do.
     """
-    reading = reading or Reading()
     wanted = treatment(**options, arities=None if arities is None else read_arities(arities), records=records)
+    return made_of_csv(prepare, path, header, delimiter, wanted, reading or Reading())
+
+
+def made_of_csv(
+    make: Callable[[Sequence[Column], str, Treatment, Reading], Made],
+    path: str | PathLike[str],
+    header: bool | None,
+    delimiter: str | None,
+    wanted: Treatment,
+    reading: Reading,
+) -> Made:
+    """What `make`, such as `prepare`, makes of the columns of a delimited text; see `read_csv`."""
     given = None if delimiter is None else given_delimiter(delimiter)
     source = source_name(path)
     blocks = text_blocks(path, reading)
@@ -46,7 +62,7 @@ def read_csv(
     check_table(source, head)
     separator = given or sniff_delimiter(head)
     table = parse(chain([head], blocks), separator, source, reading)
-    doubts = [] if len(table.columns) > 1 else _of_one_column(head, given, source)
+    doubts: list[str] = [] if len(table.columns) > 1 else _of_one_column(head, given, source)
     judged = judge(table) if header is None else Judged(header, None)
     if judged.named and table.records == 1:
         raise InputError(
@@ -55,9 +71,9 @@ def read_csv(
         )
     if judged.doubt:
         doubts.append(told(judged, table))
-    dataset = prepare(with_header(table) if judged.named else without_header(table), source, wanted, reading)
+    made: Made = make(with_header(table) if judged.named else without_header(table), source, wanted, reading)
     layout = f"{called(separator)}, {'header' if judged.named else 'no header'}"
-    return replace(dataset, layout=layout, warnings=(*doubts, *dataset.warnings))
+    return replace(made, layout=layout, warnings=(*doubts, *made.warnings))
 
 
 def _of_one_column(head: bytes, given: str | None, source: str) -> list[str]:

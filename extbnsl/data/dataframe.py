@@ -9,6 +9,7 @@ from extbnsl.data.array import column_of_numbers
 from extbnsl.data.column import Column, check_names, clean_name, narrowest
 from extbnsl.data.dataset import Dataset
 from extbnsl.data.encode import prepare
+from extbnsl.data.numbers import Numbers, measured
 from extbnsl.data.treatment import Options, treatment
 from extbnsl.errors import InputError
 
@@ -25,6 +26,19 @@ def from_dataframe(frame: Any, **options: Unpack[Options]) -> Dataset:
     `treatment.Options`. Raises InputError for what cannot be used.
     """
     wanted = treatment(**options)
+    return prepare(_columns(frame), SOURCE, wanted)
+
+
+def numbers_from_dataframe(frame: Any, **options: Unpack[Options]) -> Numbers:
+    """The Numbers in a data frame, of columns of numbers or of texts that write some.
+
+    `options` are as for `from_dataframe`; those that make states are an InputError.
+    """
+    return measured(_columns(frame), SOURCE, treatment(**options))
+
+
+def _columns(frame: Any) -> list[Column]:
+    """The columns of a data frame; InputError for names that occur twice, and lengths that differ."""
     if not hasattr(frame, "columns") or not hasattr(frame, "__getitem__"):
         raise InputError(f"{SOURCE}: a {type(frame).__name__} has no columns: give a data frame.")
     keys = list(frame.columns)
@@ -35,7 +49,7 @@ def from_dataframe(frame: Any, **options: Unpack[Options]) -> Dataset:
     lengths = {len(column.codes) for column in columns}
     if len(lengths) > 1:
         raise InputError(f"{SOURCE} has columns of {min(lengths)} to {max(lengths)} values: make them equally long.")
-    return prepare(columns, SOURCE, wanted)
+    return columns
 
 
 def _column(name: str, series: Any) -> Column:

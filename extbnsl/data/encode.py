@@ -26,25 +26,14 @@ def prepare(columns: Sequence[Column], source: str, wanted: Treatment, reading: 
     `selected`, `settle_missing`, `without_weights`, `repeated`, `declare` and `settle_states` do, and for no columns,
     no records and names that are empty or occur twice, BudgetError if the time of `reading` is up. O(N n).
     """
-    reading, weights = reading or Reading(memory=0), []
-    if wanted.weights is not None:
-        columns, own = without_weights(columns, wanted.weights, source)
-        weights = [replace(own, codes=own.codes[: wanted.records])]
-    columns = selected(columns, wanted, source)
-    check_names([column.name for column in columns], source)
-    if len(columns[0].codes) == 0:
-        raise InputError(f"{source} has no records: give at least one row of data.")
-    columns = [replace(column, codes=column.codes[: wanted.records]) for column in columns]
-    marked = [mark_missing(c, wanted.markers) for c in reading.watched(source, columns)]
-    complete, of_missing = settle_missing([*marked, *weights], wanted.missing, source)
-    if weights:
-        complete = tuple(repeated(complete[:-1], complete[-1], source, reading))
+    reading = reading or Reading(memory=0)
+    complete, of_missing = chosen_columns(columns, source, wanted, reading)
     in_order = [ordered(c) for c in reading.watched(source, complete)]
     declared, free = declare(in_order, wanted.arities, source)
     levels, free = tuple(c for c in free if c.levels), tuple(c for c in free if not c.levels)
     settled = settle_states(free, wanted, source)
     by_name = {column.name: _with_missing(column) for column in (*declared, *levels, *settled.columns)}
-    final = [by_name[column.name] for column in columns]
+    final = [by_name[column.name] for column in complete]
     codes = np.empty((len(final[0].codes), len(final)), dtype=np.uint16)
     for j, column in enumerate(reading.watched(source, final)):
         codes[:, j] = column.codes
@@ -55,6 +44,27 @@ def prepare(columns: Sequence[Column], source: str, wanted: Treatment, reading: 
         source=source,
         warnings=(*of_missing, *settled.warnings, *hints(free), *_constants(final)),
     )
+
+
+def chosen_columns(
+    columns: Sequence[Column], source: str, wanted: Treatment, reading: Reading | None = None, states: bool = True
+) -> tuple[tuple[Column, ...], tuple[str, ...]]:
+    """The columns and records that are wanted, missing values settled and each record as often as its weight says; and
+    warnings. Raises as `prepare` says. states: whether a missing value may be a state."""
+    reading, weights = reading or Reading(memory=0), []
+    if wanted.weights is not None:
+        columns, own = without_weights(columns, wanted.weights, source)
+        weights = [replace(own, codes=own.codes[: wanted.records])]
+    columns = selected(columns, wanted, source)
+    check_names([column.name for column in columns], source)
+    if len(columns[0].codes) == 0:
+        raise InputError(f"{source} has no records: give at least one row of data.")
+    columns = [replace(column, codes=column.codes[: wanted.records]) for column in columns]
+    marked = [mark_missing(c, wanted.markers) for c in reading.watched(source, columns)]
+    complete, of_missing = settle_missing([*marked, *weights], wanted.missing, source, states)
+    if weights:
+        complete = tuple(repeated(complete[:-1], complete[-1], source, reading))
+    return complete, of_missing
 
 
 def _with_missing(column: Column) -> Column:

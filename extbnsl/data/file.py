@@ -1,18 +1,21 @@
 """Data sets from files of any kind that is known, as their names say."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Unpack
 
 from extbnsl.data.arities import read_arities
-from extbnsl.data.csv_file import read_csv
+from extbnsl.data.column import Column
+from extbnsl.data.csv_file import Made, made_of_csv
 from extbnsl.data.dataset import Dataset
 from extbnsl.data.encode import prepare
+from extbnsl.data.numbers import Numbers, measured
 from extbnsl.data.other_files import is_other_file, other_columns
 from extbnsl.data.reading import Reading
 from extbnsl.data.text import source_name
-from extbnsl.data.treatment import Options, treatment
+from extbnsl.data.treatment import Options, Treatment, treatment
 from extbnsl.errors import InputError
 
 
@@ -33,15 +36,43 @@ def read_data(
     InputError for whatever cannot be used, or if the package is missing that reads such a file, BudgetError if the
     memory or the time does not do.
     """
+    wanted = treatment(**options, arities=None if arities is None else read_arities(arities), records=records)
+    return _made(prepare, path, header, delimiter, wanted, reading or Reading())
+
+
+def read_numbers(
+    path: str | PathLike[str],
+    *,
+    header: bool | None = None,
+    delimiter: str | None = None,
+    arities: str | PathLike[str] | None = None,
+    records: int | None = None,
+    reading: Reading | None = None,
+    **options: Unpack[Options],
+) -> Numbers:
+    """The columns of numbers in a file of any kind that `read_data` reads, for the score "gaussian-bic".
+
+    The options are those of `read_data`; those that make states of columns, `arities` among them, are an InputError.
+    Raises as `read_data` does, and for a column that has no numbers.
+    """
+    wanted = treatment(**options, arities=None if arities is None else read_arities(arities), records=records)
+    return _made(measured, path, header, delimiter, wanted, reading or Reading())
+
+
+def _made(
+    make: Callable[[Sequence[Column], str, Treatment, Reading], Made],
+    path: str | PathLike[str],
+    header: bool | None,
+    delimiter: str | None,
+    wanted: Treatment,
+    reading: Reading,
+) -> Made:
+    """What `make` makes of the columns of a file."""
     if not is_other_file(path):
-        return read_csv(
-            path, header=header, delimiter=delimiter, arities=arities, records=records, reading=reading, **options
-        )
+        return made_of_csv(make, path, header, delimiter, wanted, reading)
     source = source_name(path)
     for option, given in (("--delimiter", delimiter), ("--header or --no-header", header)):
         if given is not None:
             raise InputError(f"{option} is for texts, and {source} names its columns itself; leave it out.")
-    reading = reading or Reading()
-    wanted = treatment(**options, arities=None if arities is None else read_arities(arities), records=records)
-    dataset = prepare(other_columns(path, source, reading), source, wanted, reading)
-    return replace(dataset, layout=Path(path).suffix[1:].lower())
+    made = make(other_columns(path, source, reading), source, wanted, reading)
+    return replace(made, layout=Path(path).suffix[1:].lower())

@@ -23,11 +23,13 @@ def mark_missing(column: Column, markers: frozenset[str] = MARKERS) -> Column:
     return replace(column, codes=recoded(column.codes, np.array([*new_code, -1], dtype=np.int32)))
 
 
-def settle_missing(columns: Sequence[Column], rule: str, source: str) -> tuple[tuple[Column, ...], tuple[str, ...]]:
+def settle_missing(
+    columns: Sequence[Column], rule: str, source: str, states: bool = True
+) -> tuple[tuple[Column, ...], tuple[str, ...]]:
     """Refuse missing values, drop the records that have one, or leave them for a state of their own.
 
-    `rule` is one of RULES. Returns the columns and warnings. Raises InputError with the count, the columns
-    and the first row under "refuse", and if "drop" leaves no record.
+    `rule` is one of RULES; states: whether a state is possible. Returns the columns and warnings. Raises InputError
+    with the count, the columns and the first row under "refuse", and if "drop" leaves no record.
     """
     counts = [int(np.count_nonzero(column.codes < 0)) for column in columns]
     if not any(counts) or rule == "state":
@@ -40,7 +42,7 @@ def settle_missing(columns: Sequence[Column], rule: str, source: str) -> tuple[t
         if dropped == records:
             raise InputError(
                 f"{source}: every one of the {records:,} records has a missing value, so --missing drop leaves "
-                f"nothing: use --missing state, or leave out {_emptiest(columns, counts)}."
+                f"nothing: {'use --missing state, or ' * states}leave out {_emptiest(columns, counts)}."
             )
         kept = tuple(replace(column, codes=column.codes[~lacking]) for column in columns)
         were = "was" if dropped == 1 else "were"
@@ -49,11 +51,11 @@ def settle_missing(columns: Sequence[Column], rule: str, source: str) -> tuple[t
     raise InputError(
         f"{source}: {sum(counts):,} value{'s are' if sum(counts) > 1 else ' is'} missing, in "
         f"column{'s' if len(names) > 1 else ''} {listed(names)}, first in row {int(lacking.argmax()) + 1} of "
-        f"the data: {_advice(columns, counts, dropped)}."
+        f"the data: {_advice(columns, counts, dropped, states)}."
     )
 
 
-def _advice(columns: Sequence[Column], counts: Sequence[int], dropped: int) -> str:
+def _advice(columns: Sequence[Column], counts: Sequence[int], dropped: int, states: bool) -> str:
     """What to do about missing values in columns that lack so many; `dropped` records lack one."""
     records = len(columns[0].codes)
     if records in counts:
@@ -61,8 +63,8 @@ def _advice(columns: Sequence[Column], counts: Sequence[int], dropped: int) -> s
         which = "which has" if len(empty) == 1 else "which have"
         return f"leave out {listed(empty)}, {which} no value at all, with {option('drop', *empty)}"
     if dropped == records:
-        return f"use --missing state, or leave out {_emptiest(columns, counts)}"
-    return f"use --missing drop (leaves out {dropped:,} of {records:,} records) or --missing state"
+        return f"{'use --missing state, or ' * states}leave out {_emptiest(columns, counts)}"
+    return f"use --missing drop (leaves out {dropped:,} of {records:,} records){' or --missing state' * states}"
 
 
 def _emptiest(columns: Sequence[Column], counts: Sequence[int]) -> str:

@@ -2,12 +2,14 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.data.dataset import Dataset
 from extbnsl.data.distinct import distinct_rows
+from extbnsl.data.numbers import Numbers
 from extbnsl.kernels.random import random_words
 
 DRAWN = 1 << 20  # records at a time, which take some memory each
@@ -16,32 +18,43 @@ NUMBER_BITS, BLOCK_BITS = 32, 52  # where the resample and the block stand in th
 
 @dataclass(frozen=True, eq=False)
 class Resampling:
-    """What resamples are drawn from: the data set, its distinct records (d, n) in lexicographic order, and how many
-    records these stand for up to each, (d,) int64."""
+    """What resamples are drawn from: the data, their records (d, n) in lexicographic order, the distinct ones of states
+    and all of numbers, and how many records these stand for up to each, (d,) int64."""
 
-    dataset: Dataset
-    rows: NDArray[np.uint16]
+    data: Dataset | Numbers
+    rows: NDArray[Any]
     ends: NDArray[np.int64]
 
-    def drawn(self, seed: int, number: int) -> Dataset:
+    @property
+    def size(self) -> int:
+        """The bytes of a resample."""
+        return self.data.records * self.rows.shape[1] * self.rows.itemsize
+
+    def drawn(self, seed: int, number: int) -> Dataset | Numbers:
         """Resample `number` of a seed, from 1: N records, each one of the data set's by chance.
 
         A function of the records as a multiset, the seed and the number alone, on every platform; names and states are
-        those of the data set, whether they occur or not. O(N log d + N n), and as many bytes as the data set has.
+        those of the data, whether they occur or not. O(N log d + N n), and as many bytes as the data have.
         """
         times = np.zeros(len(self.ends), np.int64)
-        for block, records in enumerate(_blocks(self.dataset.records)):
+        for block, records in enumerate(_blocks(self.data.records)):
             words = random_words(seed | number << NUMBER_BITS | block << BLOCK_BITS, records)
-            words %= np.uint64(self.dataset.records)
+            words %= np.uint64(self.data.records)
             drawn = np.searchsorted(self.ends, words.view(np.int64), side="right")
             times += np.bincount(drawn, minlength=len(times))
-        return replace(self.dataset, codes=np.repeat(self.rows, times, axis=0))
+        rows = np.repeat(self.rows, times, axis=0)
+        if isinstance(self.data, Numbers):
+            return replace(self.data, values=rows)
+        return replace(self.data, codes=rows)
 
 
-def resampling_of(dataset: Dataset) -> Resampling:
-    """What resamples of a data set are drawn from; costs what `distinct_rows` does."""
-    rows, weights = distinct_rows(dataset.codes)
-    return Resampling(dataset, rows, weights.cumsum())
+def resampling_of(data: Dataset | Numbers) -> Resampling:
+    """What resamples of data are drawn from; costs what `distinct_rows` does, of numbers O(n N log N)."""
+    if isinstance(data, Numbers):
+        values = data.values[np.lexsort(data.values.T[::-1])]
+        return Resampling(data, values, np.arange(1, data.records + 1))
+    rows, weights = distinct_rows(data.codes)
+    return Resampling(data, rows, weights.cumsum())
 
 
 def _blocks(records: int) -> Iterator[int]:

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.networks.equivalence import cpdag
+from extbnsl.networks.gaussian import Regression
 from extbnsl.networks.network import Arc, Network
 
 FORMAT_VERSION = 1
@@ -17,14 +18,23 @@ def network_document(
     states: Sequence[Sequence[str]] | None,
     tables: Sequence[NDArray[np.float64]] | None,
     cost: float,
+    regressions: Sequence[Regression] | None = None,
 ) -> dict[str, Any]:
     """The network as a value that `json.dumps` takes; `cost` in nats.
 
     "parents", "states" and "tables" map names of variables; arcs and edges are pairs of names. A table is
     nested lists, one level per parent in the order of "parents", then the states of the child. "states" and
-    "tables" are null where there is no data to take them from.
+    "tables" are null where there is no data to take them from; "regressions" are there for continuous variables alone.
     """
     names = network.names
+    fitted = [
+        {
+            "intercept": own.intercept,
+            "coefficients": dict(zip((names[p] for p in parents), own.coefficients.tolist(), strict=True)),
+            "variance": own.variance,
+        }
+        for own, parents in zip(regressions or (), network.parents, strict=regressions is not None)
+    ]
     directed, undirected = cpdag(network)
     return {
         "format_version": FORMAT_VERSION,
@@ -34,6 +44,7 @@ def network_document(
         "arcs": _named(names, network.arcs()),
         "cpdag": {"directed": _named(names, directed), "undirected": _named(names, undirected)},
         "tables": _by_name(names, tables and [table.tolist() for table in tables]),
+        **({} if regressions is None else {"regressions": _by_name(names, fitted)}),
         "cost": cost,
         "log_base": "e",
     }

@@ -5,7 +5,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from extbnsl.data import Dataset
+from extbnsl.data import Data, Dataset, Numbers
 from extbnsl.errors import InputError
 from extbnsl.networks.network import Network
 
@@ -22,9 +22,11 @@ def fit(network: Network, dataset: Dataset) -> tuple[NDArray[np.float64], ...]:
     return tuple(_table(dataset.codes, arities, (*parents, child)) for child, parents in enumerate(network.parents))
 
 
-def number_of_parameters(network: Network, dataset: Dataset) -> int:
-    """How many numbers of these tables are free; O(variables + arcs)."""
-    arities = [len(states) for states in dataset.states]
+def number_of_parameters(network: Network, data: Data) -> int:
+    """How many numbers of these tables are free, or of the regressions of continuous variables; O(variables + arcs)."""
+    if isinstance(data, Numbers):
+        return sum(len(parents) + 2 for parents in network.parents)  # the intercept and the variance
+    arities = [len(states) for states in data.states]
     return sum(
         (arities[child] - 1) * math.prod(arities[parent] for parent in parents)
         for child, parents in enumerate(network.parents)

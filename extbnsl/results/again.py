@@ -20,10 +20,10 @@ from extbnsl.results.ranked import ranked_files
 from extbnsl.results.reading import read_networks
 
 if TYPE_CHECKING:
-    from extbnsl.data import Dataset
+    from extbnsl.data import Data
 
 
-def other_files(folder: Path, document: Mapping[str, Any], dataset: "Dataset | None") -> Iterator[tuple[str, Content]]:
+def other_files(folder: Path, document: Mapping[str, Any], dataset: "Data | None") -> Iterator[tuple[str, Content]]:
     """All files of the result with this document in a folder but for result.json, as (name, content).
 
     Raises KeyError, TypeError or ValueError where the document is no result, as far as that is seen, and otherwise as

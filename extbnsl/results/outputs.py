@@ -11,7 +11,7 @@ from extbnsl.files.names import BIF, DOCUMENT, RESULT, of_network
 from extbnsl.files.regular import read_regular
 
 if TYPE_CHECKING:
-    from extbnsl.data import Dataset
+    from extbnsl.data import Data
     from extbnsl.networks.network import Network
 
 MOST_BYTES = 1 << 31  # of network.json
@@ -20,7 +20,7 @@ MOST_BYTES = 1 << 31  # of network.json
 def outputs(
     document: Mapping[str, Any],
     network: "Network",
-    dataset: "Dataset | None",
+    dataset: "Data | None",
     further: Iterable[tuple[str, bytes]] = (),
 ) -> Iterator[tuple[str, bytes]]:
     """The files that tell a result with this document, as (name, content); the parameters are in them if it has data.
@@ -32,32 +32,36 @@ def outputs(
     yield from networks(network, dataset, document["cost"])
 
 
-def networks(network: "Network", dataset: "Dataset | None", cost: float, place: int = 1) -> Iterator[tuple[str, bytes]]:
+def networks(network: "Network", dataset: "Data | None", cost: float, place: int = 1) -> Iterator[tuple[str, bytes]]:
     """The files that tell the network at this place among the best, as (name, content); the last one tells that the
     others have been written."""
+    from extbnsl.data import Dataset, Numbers
     from extbnsl.formats.bif import bif_text
     from extbnsl.formats.dot import dot_text
     from extbnsl.formats.network_json import network_document
+    from extbnsl.networks.gaussian import regressions
     from extbnsl.networks.parameters import fit
 
-    states = None if dataset is None else dataset.states
-    tables = None if dataset is None else fit(network, dataset)
+    states = dataset.states if isinstance(dataset, Dataset) else None
+    tables = fit(network, dataset) if isinstance(dataset, Dataset) else None
+    fitted = regressions(network, dataset) if isinstance(dataset, Numbers) else None
     bif, document, dot = of_network(place)
     yield _file(dot, dot_text(network))
     if states is not None and tables is not None:
         yield _file(bif, bif_text(network, states, tables))
-    yield _file(document, json_text(network_document(network, states, tables, cost)))
+    yield _file(document, json_text(network_document(network, states, tables, cost, fitted)))
 
 
-def warnings_of_outputs(dataset: "Dataset | None") -> tuple[str, ...]:
+def warnings_of_outputs(dataset: "Data | None") -> tuple[str, ...]:
     """What the user should know of the files: a sentence if that of BIF cannot have the names and states of the data.
 
     O(states of all variables).
     """
+    from extbnsl.data import Dataset
     from extbnsl.figures import counted
     from extbnsl.formats.bif import other_words
 
-    replaced = 0 if dataset is None else other_words(dataset.names, dataset.states)
+    replaced = other_words(dataset.names, dataset.states) if isinstance(dataset, Dataset) else 0
     if replaced == 0:
         return ()
     names = counted(replaced, "name or state", "names or states")

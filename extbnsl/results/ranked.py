@@ -17,7 +17,7 @@ from extbnsl.results.reading import CLOSING, OPENING
 from extbnsl.results.result import Result
 
 if TYPE_CHECKING:
-    from extbnsl.data import Dataset
+    from extbnsl.data import Data
 
 TOP = 10  # networks that the head of result.json lists, and that have files of their own unless another number is given
 
@@ -88,7 +88,7 @@ class KBestResult(Result):
 
 
 def ranked_files(
-    ranked: RankedNetworks, arcs: NDArray[np.float64], dataset: "Dataset | None", written: int
+    ranked: RankedNetworks, arcs: NDArray[np.float64], dataset: "Data | None", written: int
 ) -> Iterator[tuple[str, Content]]:
     """The files that tell ranked networks, as (name, content): tables, and so many networks, the best one as the last,
     whose last file tells that the others have been written."""

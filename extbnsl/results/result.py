@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from extbnsl.claims import OPTIMAL
-from extbnsl.data import Dataset
+from extbnsl.data import Data, Numbers
 from extbnsl.errors import InputError
 from extbnsl.figures import counted, format_cost
 from extbnsl.files.atomic import Content, write_atomically, write_failure
@@ -54,7 +54,7 @@ class Result:
     warnings: tuple[str, ...]
     local_scores: LocalScores | None
     digest: str
-    dataset: Dataset | None
+    dataset: Data | None
     certificate: Certificate | None = None
     order_optimal: bool | None = None
     ess: float | None = None
@@ -158,6 +158,8 @@ class Result:
         """The network with maximum-likelihood parameters in the BIF format; needs the data."""
         if self.dataset is None:
             raise InputError("to_bif needs data, and this network was learned from local scores alone.")
+        if isinstance(self.dataset, Numbers):
+            raise InputError("to_bif: BIF has no continuous variables; save() writes the regressions to network.json.")
         return bif_text(self.network, self.dataset.states, fit(self.network, self.dataset))
 
     def to_dot(self) -> str:

@@ -8,15 +8,16 @@ from extbnsl.scores.aic import AIC
 from extbnsl.scores.bdeu import BDeu
 from extbnsl.scores.bds import BDs
 from extbnsl.scores.fnml import FNML
+from extbnsl.scores.gaussian import GAUSSIAN_BIC, GaussianBIC
 from extbnsl.scores.k2 import K2
 from extbnsl.scores.mdl import MDL
 from extbnsl.scores.qnml import QNML
 from extbnsl.scores.score import CellScore, ParameterScore
 
 Known = ParameterScore | CellScore
-SCORES: dict[str, Known] = {score.name: score for score in (MDL, AIC, K2, FNML, QNML)}
+SCORES: dict[str, Known | GaussianBIC] = {score.name: score for score in (MDL, AIC, K2, FNML, QNML, GAUSSIAN_BIC)}
 WITH_ESS: dict[str, Callable[[float], Known]] = {"bdeu": BDeu, "bds": BDs}  # those that take one
-NAMES = ("mdl", "bic", "aic", "bdeu", "bds", "k2", "fnml", "qnml")
+NAMES = ("mdl", "bic", "aic", "bdeu", "bds", "k2", "fnml", "qnml", GAUSSIAN_BIC.name)
 CHOICES = f"{', '.join(NAMES)} ({MDL.name} and bic are the same: minus {MDL.maximised})"  # for people
 DEFAULT_ESS = 1.0
 SMALLEST_ESS, LARGEST_ESS = 1e-100, 1e6  # below, a state's share of the prior may be 0
@@ -24,7 +25,7 @@ SMALLEST_ESS, LARGEST_ESS = 1e-100, 1e6  # below, a state's share of the prior m
 ESS_RANGE = f"from {SMALLEST_ESS:g} to {LARGEST_ESS:g}"
 
 
-def score_named(name: str, ess: float | None = None) -> Known:
+def score_named(name: str, ess: float | None = None) -> Known | GaussianBIC:
     """The score of that name, with this equivalent sample size if it takes one, DEFAULT_ESS if none is given.
 
     InputError if there is no such score, it takes no equivalent sample size, or that cannot be.
@@ -46,5 +47,13 @@ def score_named(name: str, ess: float | None = None) -> Known:
 
 
 def score_of(claim: Claim) -> Known:
-    """The score of a claim."""
-    return score_named(claim.score, claim.ess)
+    """The score of a claim about discrete data; InputError for that of continuous data."""
+    score = score_named(claim.score, claim.ess)
+    if isinstance(score, GaussianBIC):
+        raise InputError(f"score: {score.name!r} is for columns of numbers, and states are given; take another score.")
+    return score
+
+
+def is_of_numbers(score: str) -> bool:
+    """Whether the score of that name is of continuous data."""
+    return score == GAUSSIAN_BIC.name

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from extbnsl.scores.formula import Formula
 
 
-class Score(Protocol):
-    """A decomposable score as a cost.
+class Titled(Protocol):
+    """What a score is called.
 
     name: the word for it in options and documents; title: for people; maximised: what people call minus the cost; ess:
     the equivalent sample size of its prior, None where it has none.
@@ -39,6 +39,10 @@ class Score(Protocol):
 
     @property
     def ess(self) -> float | None: ...
+
+
+class Score(Titled, Protocol):
+    """A decomposable score of discrete data as a cost."""
 
     def cost(self, cells: "Cells") -> float:
         """What a family costs, in nats."""
@@ -110,6 +114,6 @@ def most_parents(
     return size
 
 
-def titled(score: Score) -> str:
+def titled(score: Titled) -> str:
     """The score's title and what it takes, for people."""
     return score.title if score.ess is None else f"{score.title}, equivalent sample size {score.ess:g}"

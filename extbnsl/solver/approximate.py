@@ -6,7 +6,7 @@ from typing import Any
 
 from extbnsl.claims import HEURISTIC, Claim
 from extbnsl.compiling import clock
-from extbnsl.data import Dataset
+from extbnsl.data import Data
 from extbnsl.events import Begun, IncumbentFound, Observer, Warned, ignore
 from extbnsl.figures import format_cost, format_gap, in_full
 from extbnsl.files.shelf import Shelf
@@ -39,7 +39,7 @@ FEW_VARIABLES, FEW_ROUNDS = 12, 5  # whose best order is found in so many rounds
 
 
 def approximate_network(
-    problem: Dataset | LocalScores,
+    problem: Data | LocalScores,
     claim: Claim = Claim(),
     methods: ApproximateMethods = ApproximateMethods(),
     budgets: Budgets = Budgets(time_limit=TIME),
@@ -59,7 +59,7 @@ def approximate_network(
     """
     for value in (claim, methods, budgets, place):
         value.check()
-    given = problem if isinstance(problem, Dataset) else given_scores(problem, claim)
+    given = problem if isinstance(problem, Data) else given_scores(problem, claim)
     about = _about(problem, claim, methods, place)
     check_same(about, place.resume)
     granted = replace(budgets, time_limit=budgets.time_limit or TIME).granted(place.folder, place.held)
@@ -84,7 +84,7 @@ def approximate_network(
     return replace(result, digest=problem.fingerprint)
 
 
-def _about(problem: Dataset | LocalScores, claim: Claim, methods: ApproximateMethods, place: Place) -> dict[str, Any]:
+def _about(problem: Data | LocalScores, claim: Claim, methods: ApproximateMethods, place: Place) -> dict[str, Any]:
     """What every manifest of the run says besides what is known."""
     return {
         "kind": APPROXIMATE,
@@ -95,7 +95,7 @@ def _about(problem: Dataset | LocalScores, claim: Claim, methods: ApproximateMet
     }
 
 
-def _concluded(problem: Dataset | LocalScores, session: Session) -> Result:
+def _concluded(problem: Data | LocalScores, session: Session) -> Result:
     """The result, and the last commit: of a run that the caller has stopped before that of the result."""
     interrupted, commits = session.stop(), session.commits
     if interrupted is not None:
@@ -106,14 +106,12 @@ def _concluded(problem: Dataset | LocalScores, session: Session) -> Result:
     return result
 
 
-def _standing(
-    place: Place, store: Store, shelf: Shelf, problem: Dataset | LocalScores, granted: Granted
-) -> Approximation:
+def _standing(place: Place, store: Store, shelf: Shelf, problem: Data | LocalScores, granted: Granted) -> Approximation:
     """What is known at the beginning, and the times of the run."""
     assert granted.time_limit is not None, "there is one by default"
     used = 0.0 if place.resume is None else float(place.resume.state["used"])
     whole = used + max(0.0, granted.time_limit - granted.spent)  # its shares are of what reading has left
-    records = problem.records if isinstance(problem, Dataset) else 0
+    records = problem.records if isinstance(problem, Data) else 0
     reserve = problem.variables * (records * CELL_SECONDS + VARIABLE_SECONDS)
     times = Times(whole, granted.deadline().at, min(reserve, RESERVE * whole))
     if place.resume is None:
@@ -121,7 +119,7 @@ def _standing(
     return read_approximation(place.resume, times, shelf, store.folder, problem.variables)
 
 
-def _result(problem: Dataset | LocalScores, status: str, session: Session) -> Result:
+def _result(problem: Data | LocalScores, status: str, session: Session) -> Result:
     """The result of the best network, scored again."""
     standing, best = session.standing, session.standing.best
     assert best is not None, "a search has one"

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from extbnsl.claims import DISK_LIMIT, INTERRUPTED, MEMORY_LIMIT, OPTIMAL, TIME_LIMIT, Claim
-from extbnsl.data import Dataset
+from extbnsl.data import Data
 from extbnsl.data.resampling import Resampling, resampling_of
 from extbnsl.errors import BudgetError, InputError
 from extbnsl.events import Observer, StageAdvanced, Warned, ignore
@@ -33,7 +33,7 @@ RESAMPLE_WORDS = "resample", "resamples"
 
 
 def bootstrap_network(
-    problem: Dataset | LocalScores,
+    problem: Data | LocalScores,
     scope: Resamples,
     claim: Claim = Claim(),
     methods: Methods = Methods(),
@@ -50,7 +50,8 @@ def bootstrap_network(
     and all resamples are done, whether these are proved or not; otherwise why it ended. Resamples are begun once the
     data are proved. In a run directory each is kept as soon as it is done, and a resume goes on behind the last one.
 
-    Raises as `solve` does, and InputError for local scores, which have no records.
+    Raises as `solve` does, and InputError for local scores, which have no records, and for a resample of numbers that
+    no Gaussian fits: a column may vary in the data and not there.
     """
     scope.check()
     dataset = records_of(problem, methods)
@@ -79,9 +80,9 @@ def bootstrap_network(
     )
 
 
-def records_of(problem: Dataset | LocalScores, methods: Any) -> Dataset:
+def records_of(problem: Data | LocalScores, methods: Any) -> Data:
     """The problem, of which resamples can be drawn; InputError for local scores, and for a published method."""
-    if not isinstance(problem, Dataset):
+    if not isinstance(problem, Data):
         raise InputError("bootstrap: local scores have no records to draw from; give the data that they are from.")
     if not isinstance(methods, Methods):
         raise InputError("bootstrap: the published methods solve no resamples; leave --method or --bootstrap out.")
@@ -89,7 +90,7 @@ def records_of(problem: Dataset | LocalScores, methods: Any) -> Dataset:
 
 
 def _take_all(
-    dataset: Dataset, scope: Resamples, claim: Claim, context: Context, commits: Commits, taken: Taken
+    dataset: Data, scope: Resamples, claim: Claim, context: Context, commits: Commits, taken: Taken
 ) -> str | None:
     """Solve the resamples that are not done yet; the reason if it had to stop before the last one.
 
@@ -104,7 +105,8 @@ def _take_all(
         try:
             if commits.possible:
                 commit_or_stop(commits)  # whoever goes on has nothing left to prove
-            resampling, memory = resampling_of(dataset), _memory_left(dataset, context)
+            resampling = resampling_of(dataset)
+            memory = _memory_left(resampling, context)
             while len(taken.done) < asked:
                 context.observer(StageAdvanced("bootstrap", len(taken.done), asked, RESAMPLE_WORDS[1]))
                 context.workers.check()
@@ -122,9 +124,9 @@ def _take_all(
     return None
 
 
-def _memory_left(dataset: Dataset, context: Context) -> int:
+def _memory_left(resampling: Resampling, context: Context) -> int:
     """Bytes that a resample may be solved in: a copy of the data goes off; Stopped if too few are left."""
-    left = context.memory_left - dataset.codes.nbytes
+    left = context.memory_left - resampling.size
     if left < MINIMUM_MEMORY:
         needed = format_size(context.memory - left + MINIMUM_MEMORY)
         context.observer(Warned(f"A resample is a copy of the data and needs {needed} of memory in all; give as much."))
@@ -141,6 +143,8 @@ def _solved(resampling: Resampling, number: int, claim: Claim, context: Context,
     data = resampling.drawn(context.methods.seed, number)
     try:
         solution, stopped = solved(data, claim, quiet, Commits(Standing(), store, stop=context.workers.stop))
+    except InputError as error:
+        raise InputError(f"bootstrap: resample {number} cannot be solved, though the data can. {error}") from error
     finally:
         store.keep_only(before)
     if stopped in (TIME_LIMIT, INTERRUPTED):

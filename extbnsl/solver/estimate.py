@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from extbnsl.bounds.patterns import pattern_bytes
 from extbnsl.claims import Claim
 from extbnsl.compiling import clock
-from extbnsl.data import Dataset
+from extbnsl.data import Data
 from extbnsl.errors import InputError
 from extbnsl.events import Event, Observer, StageAdvanced, ignore
 from extbnsl.files.shelf import Shelf
@@ -56,7 +56,7 @@ FEWEST_LAYERS = 4  # whose sizes can be carried on
 
 
 def estimate(
-    problem: Dataset | LocalScores,
+    problem: Data | LocalScores,
     claim: Claim = Claim(),
     methods: Methods = Methods(),
     budgets: Budgets = Budgets(),
@@ -103,7 +103,7 @@ class _Looking:
     commits: Commits
 
 
-def _estimated(problem: Dataset | LocalScores, looking: _Looking) -> Estimate:
+def _estimated(problem: Data | LocalScores, looking: _Looking) -> Estimate:
     """The estimate, found out until the deadline."""
     context, commits, granted = looking.context, looking.commits, looking.granted
     stop = context.workers.stop
@@ -111,7 +111,7 @@ def _estimated(problem: Dataset | LocalScores, looking: _Looking) -> Estimate:
         began = clock()
         survivors = find_survivors(problem, looking.claim, limited, commits)
         if survivors.stopped is not None:
-            limits = counting_limits(problem, looking.claim) if isinstance(problem, Dataset) else np.zeros(0, np.int64)
+            limits = counting_limits(problem, looking.claim) if isinstance(problem, Data) else np.zeros(0, np.int64)
             counting = _unfinished(survivors, limits, began, looking.counted)
             return Estimate(granted, counting, (), counting.seconds, stop())
         counting = Counting(survivors.varsets, survivors.scores.families, clock() - began)

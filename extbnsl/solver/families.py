@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from extbnsl.claims import Claim
-from extbnsl.data import Dataset
+from extbnsl.data import Data, Numbers
 from extbnsl.errors import InputError
 from extbnsl.events import Warned
 from extbnsl.figures import in_full
@@ -13,18 +13,19 @@ from extbnsl.kernels.compiler import cache_warning
 from extbnsl.machine.budgets import trim_memory
 from extbnsl.machine.workers import Stopped
 from extbnsl.parents.constraints import constraints_of
+from extbnsl.parents.exhaustive.measured import standardised
+from extbnsl.parents.exhaustive.source import check_kind
 from extbnsl.parents.exhaustive.state import Enumeration
 from extbnsl.parents.exhaustive.surviving import Survivors, surviving_families
 from extbnsl.parents.pruning import prune
 from extbnsl.proof.commits import Commits, commit_if_due, commit_or_stop
 from extbnsl.proof.context import Context
-from extbnsl.scores.known import score_of
 from extbnsl.scores.local import LocalScores
 
 VARSETS = "set of variables", "sets of variables"
 
 
-def find_survivors(problem: Dataset | LocalScores, claim: Claim, context: Context, commits: Commits) -> Survivors:
+def find_survivors(problem: Data | LocalScores, claim: Claim, context: Context, commits: Commits) -> Survivors:
     """The families that can win: those of the standing, or from the problem; the standing gets them if complete.
 
     First tells the observer what the user should know of the problem, and if compiled code cannot be kept.
@@ -47,22 +48,24 @@ def find_survivors(problem: Dataset | LocalScores, claim: Claim, context: Contex
     return survivors
 
 
-def check_claim(problem: Dataset | LocalScores, claim: Claim) -> None:
+def check_claim(problem: Data | LocalScores, claim: Claim) -> None:
     """Raise InputError if the claim cannot be about the problem: it names a variable that there is not, contradicts
-    itself, or leaves no network."""
+    itself, or leaves no network; or the problem has columns that its score cannot have."""
     if isinstance(problem, LocalScores):
         given_scores(problem, claim)
     else:
-        score_of(claim)
+        check_kind(problem, claim)
         constraints_of(claim, problem.names)
+        if isinstance(problem, Numbers):
+            standardised(problem)
 
 
-def warnings_of(problem: Dataset | LocalScores) -> tuple[str, ...]:
+def warnings_of(problem: Data | LocalScores) -> tuple[str, ...]:
     """What the user should know of the input."""
-    return problem.warnings if isinstance(problem, Dataset) else ()
+    return problem.warnings if isinstance(problem, Data) else ()
 
 
-def _found_survivors(problem: Dataset | LocalScores, claim: Claim, context: Context, commits: Commits) -> Survivors:
+def _found_survivors(problem: Data | LocalScores, claim: Claim, context: Context, commits: Commits) -> Survivors:
     if isinstance(problem, LocalScores):
         given = given_scores(problem, claim)
         with context.stages.stage("parents", "pruning the given parent sets") as summary:
@@ -78,7 +81,7 @@ def _found_survivors(problem: Dataset | LocalScores, claim: Claim, context: Cont
     return found
 
 
-def _counted(dataset: Dataset, claim: Claim, context: Context, commits: Commits) -> Survivors:
+def _counted(data: Data, claim: Claim, context: Context, commits: Commits) -> Survivors:
     """The families of the data that can win; the standing follows."""
     standing = commits.standing
 
@@ -88,7 +91,7 @@ def _counted(dataset: Dataset, claim: Claim, context: Context, commits: Commits)
             commit_if_due(commits)
 
     workers, shelf, observer = context.workers, context.shelf, context.observer
-    return surviving_families(dataset, claim, workers, shelf, observer, standing.enumeration, on_progress)
+    return surviving_families(data, claim, workers, shelf, observer, standing.enumeration, on_progress)
 
 
 def given_scores(scores: LocalScores, claim: Claim) -> LocalScores:

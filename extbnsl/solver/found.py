@@ -4,17 +4,18 @@ from dataclasses import dataclass
 
 from extbnsl.claims import HEURISTIC, Claim
 from extbnsl.compiling import clock
-from extbnsl.data import Dataset
+from extbnsl.data import Data, Dataset, Numbers
 from extbnsl.events import Warned
 from extbnsl.machine.budgets import cpu_seconds, peak_rss
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.networks.network import Network
 from extbnsl.networks.parameters import number_of_parameters
+from extbnsl.parents.exhaustive.measured import least_costs
 from extbnsl.parents.exhaustive.problem import alone, counting_problem, varying, with_floors
 from extbnsl.proof.stages import Stages
 from extbnsl.results.outputs import warnings_of_outputs
 from extbnsl.results.result import Result
-from extbnsl.scores.known import score_of
+from extbnsl.scores.known import score_named, score_of
 from extbnsl.scores.local import LocalScores
 from extbnsl.solver.families import warnings_of
 from extbnsl.solver.outcome import verified
@@ -47,9 +48,16 @@ class Spent:
         return {"seconds": seconds, "cpu_seconds": cpu, "peak_rss_bytes": peak_rss(), "peak_disk_bytes": 0}
 
 
-def bounds_of_children(dataset: Dataset, claim: Claim, workers: Workers) -> list[float]:
+def bounds_of_children(data: Data, claim: Claim, workers: Workers) -> list[float]:
     """What a family of each child costs at least, whatever the order, in nats: the misfit that all other variables
-    leave, and the penalty of no parents. A stop leaves zero of the misfit. Some ten ns per record and variable."""
+    leave, and the penalty of no parents. A stop leaves zero of the misfit of states. Some ten ns per record and
+    variable."""
+    if isinstance(data, Numbers):
+        return least_costs(data)
+    return _of_states(data, claim, workers)
+
+
+def _of_states(dataset: Dataset, claim: Claim, workers: Workers) -> list[float]:
     floors = dict.fromkeys(range(dataset.variables), 0.0)
     order = varying(dataset, score_of(claim))
     if order.size:
@@ -62,10 +70,10 @@ def bounds_of_children(dataset: Dataset, claim: Claim, workers: Workers) -> list
     return [score.least(alone(dataset, child), floor) for child, floor in floors.items()]
 
 
-def result_of_found(problem: Dataset | LocalScores, found: FoundNetwork, claim: Claim, stages: Stages) -> Result:
+def result_of_found(problem: Data | LocalScores, found: FoundNetwork, claim: Claim, stages: Stages) -> Result:
     """The result of a network, 'heuristic', scored again if there are data. What it took, the options and what the
     method has to tell are yet to be added."""
-    dataset, scores = (problem, None) if isinstance(problem, Dataset) else (None, problem)
+    dataset, scores = (problem, None) if isinstance(problem, Data) else (None, problem)
     claim = claim if scores is None else scores.claim
     with stages.stage("verify", "scoring the network again from the data" if dataset else "") as summary:
         cost = verified(found.network, found.cost, dataset, claim)
@@ -81,7 +89,7 @@ def result_of_found(problem: Dataset | LocalScores, found: FoundNetwork, claim: 
         upper_bound=cost,
         order=found.order,
         score=claim.score,
-        ess=score_of(claim).ess if scores is None else claim.ess,
+        ess=score_named(claim.score, claim.ess).ess if scores is None else claim.ess,
         max_parents=claim.max_parents,
         knowledge=claim.knowledge,
         seed=0,

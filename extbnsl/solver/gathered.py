@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from extbnsl.compiling import clock
-from extbnsl.data import Dataset
+from extbnsl.data import Data, Numbers
 from extbnsl.errors import BudgetError
 from extbnsl.figures import in_full
 from extbnsl.kernels.varsets import WORD_BITS
@@ -88,17 +88,17 @@ class Known:
         return sum(own.ended == ALL for own in self.children)
 
 
-def gathered_families(problem: Dataset | LocalScores, session: Session) -> Gathered:
+def gathered_families(problem: Data | LocalScores, session: Session) -> Gathered:
     """The families to be searched; the standing gets what every network costs at least, and for how many of the
     children there are no others that could win."""
-    if isinstance(problem, Dataset):
+    if isinstance(problem, Data):
         return _of_data(problem, session)
     session.standing.searching = True
     _note([float(costs[0]) for costs in problem.costs], problem.variables, session)
     return Gathered(lists_of_scores(problem), problem)
 
 
-def _of_data(dataset: Dataset, session: Session) -> Gathered:
+def _of_data(dataset: Data, session: Session) -> Gathered:
     standing, n = session.standing, dataset.variables
     selection = INDEPENDENCE if session.methods.selection == AUTO else session.methods.selection
     setting = exploration(dataset, selection, session.claim, FIRST)
@@ -118,7 +118,7 @@ def _note(least: Iterable[float], whole: int, session: Session) -> None:
     session.standing.counted["explored_whole"] = whole
 
 
-def _scores(dataset: Dataset, families: Sequence[FamilyList], session: Session) -> LocalScores | None:
+def _scores(dataset: Data, families: Sequence[FamilyList], session: Session) -> LocalScores | None:
     """The families as bitmasks, if these take little of the memory."""
     size = sum(own.families for own in families) * 8 * (2 + dataset.variables // WORD_BITS)
     if size > session.granted.memory // 8:
@@ -126,13 +126,13 @@ def _scores(dataset: Dataset, families: Sequence[FamilyList], session: Session) 
     return as_local_scores(dataset.names, families, session.claim)
 
 
-def _known(dataset: Dataset, setting: Exploration, session: Session) -> Known:
+def _known(dataset: Data, setting: Exploration, session: Session) -> Known:
     """What counting or an exploration finds in its share of the time, or has found."""
-    standing, n = session.standing, dataset.variables
+    standing = session.standing
     if standing.floors is None and (standing.enumeration is not None or _has_time_to_count(dataset, session)):
         return _counted(dataset, session)
     explored = _before(setting, session) if standing.searching else _explored(dataset, setting, session)
-    floors = standing.floors or [0.0] * n
+    floors = standing.floors or _poor_floors(setting)
     return Known(explored, [max(least, _proved(own, setting)) for least, own in zip(floors, explored, strict=True)])
 
 
@@ -142,7 +142,7 @@ def _before(setting: Exploration, session: Session) -> list[Explored]:
     return [known[x] if x in known else without_parents(x, setting) for x in range(setting.data.variables)]
 
 
-def _counted(dataset: Dataset, session: Session) -> Known:
+def _counted(dataset: Data, session: Session) -> Known:
     """What counting finds in its share of the time; the standing gets it, if the caller has not said stop. A child of
     which not all was counted is STOPPED, and has the cheapest families."""
     standing, times = session.standing, session.standing.times
@@ -186,12 +186,12 @@ def _listed(n: int) -> int:
     return max(LISTED, LISTED_IN_ALL // n)
 
 
-def _explored(dataset: Dataset, setting: Exploration, session: Session) -> Sequence[Explored]:
+def _explored(dataset: Data, setting: Exploration, session: Session) -> Sequence[Explored]:
     """What an exploration finds in its share of the time."""
     standing, times = session.standing, session.standing.times
     with session.workers(times.latest) as workers:
         if standing.floors is None:
-            floors = tuple(_floors(dataset, session, workers))
+            floors = tuple(_floors(dataset, setting, session, workers))
             standing.floors = floors if session.stop() is None else None  # which may have kept them from being good
         explored = _explored_by(workers, setting, session, _room(dataset, setting, session.granted))
     if session.stop() is None:  # what is known of children that were cut short is all that will be known
@@ -222,10 +222,11 @@ def _explored_by(workers: Workers, setting: Exploration, session: Session, room:
     return explored
 
 
-def _room(dataset: Dataset, setting: Exploration, granted: Granted) -> int:
+def _room(dataset: Data, setting: Exploration, granted: Granted) -> int:
     """Bytes for what the threads work on, and as many for the families; BudgetError if they do not do."""
     n, threads = dataset.variables, granted.threads
-    data = dataset.codes.nbytes + setting.data.nbytes
+    of_records = dataset.values if isinstance(dataset, Numbers) else dataset.codes
+    data = of_records.nbytes + setting.data.nbytes
     needed = max(n * FAMILY_BYTES, threads * max(thread_bytes(setting.data), n * n // 8))
     room = (granted.memory - data) // 2
     if room < needed:
@@ -234,28 +235,33 @@ def _room(dataset: Dataset, setting: Exploration, granted: Granted) -> int:
 
 
 def _proved(own: Explored, setting: Exploration) -> float:
-    """What a family of the child costs at least, in nats, as its exploration proves; zero if it did not end.
+    """What a family of the child costs at least, in nats, as its exploration proves; if it did not end, nothing.
 
     Larger sets than any that are explored cost at least their penalty: of constants, which have one state, nothing is
     gained.
     """
     if own.ended != ALL:
-        return 0.0
-    if setting.data.form.kind != MISFIT:
-        return float(own.families.costs[0]) if setting.most(own.child) <= MOST_PARENTS else 0.0
+        return -math.inf
+    if setting.data.form.kind != MISFIT or setting.exact is not None:
+        return float(own.families.costs[0]) if setting.most(own.child) <= MOST_PARENTS else -math.inf
     beyond = penalty_of(setting.parameter, int(setting.data.arities[own.child]), 2.0 ** (MOST_PARENTS + 1))
     return min(float(own.families.costs[0]), beyond)
 
 
-def _floors(dataset: Dataset, session: Session, workers: Workers) -> Sequence[float]:
+def _floors(dataset: Data, setting: Exploration, session: Session, workers: Workers) -> Sequence[float]:
     """What a family of each child costs at least, as good as a small share of the time affords."""
     estimated = FLOOR_SECONDS * dataset.records * dataset.variables / workers.threads
-    if estimated <= FLOORS * Deadline(session.standing.times.end).remaining():
+    if setting.exact is None and estimated <= FLOORS * Deadline(session.standing.times.end).remaining():
         return bounds_of_children(dataset, session.claim, workers)
-    return [0.0] * dataset.variables
+    return _poor_floors(setting)
 
 
-def _has_time_to_count(dataset: Dataset, session: Session) -> bool:
+def _poor_floors(setting: Exploration) -> Sequence[float]:
+    """The same where there is no time: of states, zero; of numbers it is known already."""
+    return [0.0] * setting.data.variables if setting.exact is None else setting.exact.least_costs()
+
+
+def _has_time_to_count(dataset: Data, session: Session) -> bool:
     """Whether counting is worth being tried: of few variables, or where few parents are allowed."""
     most = session.claim.max_parents
     few = dataset.variables <= WORD_BITS or (most is not None and most <= FEW_PARENTS)

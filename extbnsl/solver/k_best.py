@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from extbnsl.claims import MEMORY_LIMIT, OPTIMAL, TIME_LIMIT, Claim, tolerance
-from extbnsl.data import Dataset
+from extbnsl.data import Data
 from extbnsl.errors import BudgetError, InputError
 from extbnsl.events import Begun, Observer, Warned, ignore
 from extbnsl.files.shelf import Shelf
@@ -59,7 +59,7 @@ Parents = tuple[tuple[int, ...], ...]  # of a network
 class _Asked(NamedTuple):
     """What is asked of which problem, within which budgets, and where."""
 
-    problem: Dataset | LocalScores
+    problem: Data | LocalScores
     scope: Scope
     claim: Claim
     methods: Methods
@@ -86,7 +86,7 @@ class _Asked(NamedTuple):
 
 
 def k_best_networks(
-    problem: Dataset | LocalScores,
+    problem: Data | LocalScores,
     scope: Scope,
     claim: Claim = Claim(),
     methods: Methods = ALL,
@@ -123,7 +123,7 @@ def k_best_networks(
 
 
 def networks_best_first(
-    problem: Dataset | LocalScores,
+    problem: Data | LocalScores,
     claim: Claim = Claim(),
     methods: Methods = ALL,
     budgets: Budgets = Budgets(),

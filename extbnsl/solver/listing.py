@@ -11,7 +11,7 @@ import numpy as np
 from extbnsl.bounds.ascent import find_multipliers, multipliers_bytes
 from extbnsl.bounds.multipliers import families_of
 from extbnsl.claims import Claim, tolerance
-from extbnsl.data import Dataset
+from extbnsl.data import Data, Dataset
 from extbnsl.errors import BudgetError
 from extbnsl.events import StageAdvanced, Warned
 from extbnsl.figures import in_full
@@ -28,6 +28,7 @@ from extbnsl.kbest.total import MOST_VARIABLES, log_weight_of_all
 from extbnsl.machine.workers import Stopped
 from extbnsl.parents.components import Component
 from extbnsl.parents.constraints import constraints_of
+from extbnsl.parents.exhaustive.source import cost_without_arcs
 from extbnsl.parents.exhaustive.state import Enumeration
 from extbnsl.parents.exhaustive.surviving import Survivors, surviving_families
 from extbnsl.parents.pruning import prune
@@ -48,7 +49,7 @@ FURTHER = 1.5  # by which it grows when that is not enough
 class Search:
     """What is asked of which problem, and what the steps share."""
 
-    problem: Dataset | LocalScores
+    problem: Data | LocalScores
     scope: Scope
     claim: Claim
     context: Context
@@ -137,7 +138,9 @@ def _all_families(search: Search) -> LocalScores | None:
     found = surviving_families(
         problem, search.claim, context.workers, context.shelf, context.observer, None, lambda _: None, math.inf
     )
-    return None if found.stopped else with_constants(found.scores, problem, math.inf, None)
+    if found.stopped:
+        return None
+    return with_constants(found.scores, problem, math.inf, None) if isinstance(problem, Dataset) else found.scores
 
 
 def look_further(search: Search) -> None:
@@ -289,7 +292,7 @@ def _counted(search: Search, slack: float) -> Counted:
     return counted
 
 
-def _survivors(dataset: Dataset, slack: float, search: Search) -> Survivors:
+def _survivors(data: Data, slack: float, search: Search) -> Survivors:
     """The families of the data within the slack; the standing follows."""
     standing, context = search.standing, search.context
 
@@ -298,7 +301,6 @@ def _survivors(dataset: Dataset, slack: float, search: Search) -> Survivors:
             standing.enumeration = enumeration
             commit_if_due(search.commits)
 
-    at_most = dataset.records * float(np.log(dataset.arities).sum())  # that the data cost without any arc
-    wide = slack + 3.0 * tolerance(at_most)
+    wide = slack + 3.0 * tolerance(cost_without_arcs(data))
     workers, shelf, observer = context.workers, context.shelf, context.observer
-    return surviving_families(dataset, search.claim, workers, shelf, observer, standing.enumeration, on_progress, wide)
+    return surviving_families(data, search.claim, workers, shelf, observer, standing.enumeration, on_progress, wide)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from extbnsl.claims import HEURISTIC, TIME_LIMIT, Claim
-from extbnsl.data import Dataset
+from extbnsl.data import Data
 from extbnsl.events import Begun, Observer, Warned, ignore
 from extbnsl.figures import in_full
 from extbnsl.kernels.compiler import cache_warning
@@ -23,7 +23,7 @@ from extbnsl.solver.found import FoundNetwork, Spent, bounds_of_children, result
 
 
 def order_network(
-    dataset: Dataset,
+    data: Data,
     order: Sequence[int],
     claim: Claim = Claim(),
     methods: OrderMethods = OrderMethods(),
@@ -43,22 +43,22 @@ def order_network(
     for value in (claim, methods, budgets):
         value.check()
     granted = replace(budgets, disk=0).granted(Path())
-    problem = order_problem(dataset, order, claim, methods)
+    problem = order_problem(data, order, claim, methods)
     stages, deadline = Stages(observer, {}), granted.deadline()
     observer(Begun())
-    for message in (*dataset.warnings, *filter(None, [cache_warning()])):
+    for message in (*data.warnings, *filter(None, [cache_warning()])):
         observer(Warned(message))
     spent = Spent.from_now()
     with Workers(granted.threads, lambda: stop() or (TIME_LIMIT if deadline.passed() else None)) as workers:
-        lower_bound = math.fsum(bounds_of_children(dataset, claim, workers))
-        with stages.stage(STAGE, f"{in_full(dataset.variables, 'variable')} under an order") as summary:
+        lower_bound = math.fsum(bounds_of_children(data, claim, workers))
+        with stages.stage(STAGE, f"{in_full(data.variables, 'variable')} under an order") as summary:
             if problem.methods.method == ENUMERATION:
                 choices, stopped = enumerate_parents(problem, claim, workers, granted.memory, observer)
                 summary.append(f"{in_full(sum(choice.states for choice in choices), 'parent set')} kept")
             else:
                 choices, stopped = choose_parents(problem, workers, granted.memory, observer)
                 summary.append(f"{in_full(sum(choice.states for choice in choices), 'state')} visited")
-    result = result_of_found(dataset, _found(problem, choices, lower_bound), claim, stages)
+    result = result_of_found(data, _found(problem, choices, lower_bound), claim, stages)
     exact = problem.methods.exact and all(choice.complete for choice in choices)
     return replace(
         result,
@@ -73,12 +73,12 @@ def _found(problem: OrderProblem, choices: Sequence[Choice], lower_bound: float)
     """The network of the choices."""
     parents = tuple(choice.parents for choice in sorted(choices, key=lambda choice: choice.child))
     cost = math.fsum(choice.cost for choice in choices)
-    return FoundNetwork(Network(problem.dataset.names, parents), problem.order, cost, lower_bound)
+    return FoundNetwork(Network(problem.data.names, parents), problem.order, cost, lower_bound)
 
 
 def _told(problem: OrderProblem, choices: Sequence[Choice]) -> dict[str, Any]:
     """What was found for each variable, by names, as JSON values."""
-    names, method = problem.dataset.names, problem.methods
+    names, method = problem.data.names, problem.methods
     searched = method.exact and method.method != ENUMERATION
     return {
         "bound": (OWN if problem.own else FIXED) if problem.methods.method == DFBNB else None,

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from extbnsl.claims import OPTIMAL, Claim, tolerance
-from extbnsl.data import Dataset
+from extbnsl.data import Data, Numbers
 from extbnsl.errors import VerificationError
 from extbnsl.events import Warned
 from extbnsl.kernels.varsets import add, pack, unpack
@@ -54,7 +54,7 @@ def _proved_bound(part: Part) -> float:
 
 
 def result_of(
-    problem: Dataset | LocalScores,
+    problem: Data | LocalScores,
     solution: Solution,
     options: dict[str, Any],
     context: Context,
@@ -64,7 +64,8 @@ def result_of(
     statistics when all is done."""
     survivors, status = solution.survivors, solution.status
     network, order, cost = network_of(solution)
-    dataset = problem if isinstance(problem, Dataset) else None
+    dataset = problem if isinstance(problem, Data) else None
+    counted = not isinstance(dataset, Numbers)  # nobody counts the families of continuous variables again
     with context.stages.stage("verify", "scoring the network again from the data" if dataset else "") as summary:
         cost = verified(network, cost, dataset, survivors.scores.claim)
         summary.append(f"cost {cost:.6f}, acyclic")
@@ -89,7 +90,7 @@ def result_of(
         local_scores=survivors.scores,
         digest=problem.fingerprint,
         dataset=dataset,
-        certificate=_certificate(network.names, solution) if status == OPTIMAL else None,
+        certificate=_certificate(network.names, solution) if status == OPTIMAL and counted else None,
     )
 
 
@@ -153,7 +154,7 @@ def _certificate(names: tuple[str, ...], solution: Solution) -> Certificate:
     return Certificate(tuple(components))
 
 
-def verified(network: Network, cost: float, dataset: Dataset | None, claim: Claim) -> float:
+def verified(network: Network, cost: float, dataset: Data | None, claim: Claim) -> float:
     """The cost of the network, scored again from the data if there are any; VerificationError if it is another."""
     network.order()
     if dataset is None:

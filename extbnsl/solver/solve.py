@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from extbnsl.claims import TIME_LIMIT, Claim
-from extbnsl.data import Dataset
+from extbnsl.data import Data
 from extbnsl.events import Begun, Observer, ignore
 from extbnsl.files.arrays import load_compression
 from extbnsl.files.manifest import Manifest
@@ -28,7 +28,7 @@ from extbnsl.solver.place import Place, check_same, store_at
 
 
 def solve(
-    problem: Dataset | LocalScores,
+    problem: Data | LocalScores,
     claim: Claim = Claim(),
     methods: Methods = Methods(),
     budgets: Budgets = Budgets(),
@@ -64,7 +64,7 @@ def solve(
 
 @contextlib.contextmanager
 def opened(
-    problem: Dataset | LocalScores,
+    problem: Data | LocalScores,
     claim: Claim,
     methods: Methods,
     budgets: Budgets,
@@ -106,7 +106,7 @@ def opened(
 
 
 def solved(
-    problem: Dataset | LocalScores, claim: Claim, context: Context, commits: Commits
+    problem: Data | LocalScores, claim: Claim, context: Context, commits: Commits
 ) -> tuple[Solution, str | None]:
     """The solution of the problem, and the reason if it had to stop."""
     survivors = find_survivors(problem, claim, context, commits)

@@ -3,7 +3,7 @@
 import itertools
 from collections.abc import Iterator
 
-from extbnsl.data import Dataset
+from extbnsl.data import Data
 from extbnsl.errors import VerificationError
 from extbnsl.scores.local import LocalScores
 from extbnsl.verify.demands import Demands
@@ -13,7 +13,7 @@ VARIABLES = 4  # at most: 543 networks
 
 
 def every_network(
-    problem: Dataset | LocalScores, score: str, ess: float | None, demands: Demands
+    problem: Data | LocalScores, score: str, ess: float | None, demands: Demands
 ) -> Iterator[tuple[Family, ...]]:
     """Each network once whose families can be scored and are as demanded. O(2^(n (n - 1))) for n variables."""
     n = len(problem.names)
@@ -22,7 +22,7 @@ def every_network(
 
 
 def _families(
-    problem: Dataset | LocalScores, child: int, score: str, ess: float | None, demands: Demands
+    problem: Data | LocalScores, child: int, score: str, ess: float | None, demands: Demands
 ) -> Iterator[Family]:
     """The families of a child that are as demanded; those that scores do not list are none."""
     others = [v for v in range(len(problem.names)) if v != child]

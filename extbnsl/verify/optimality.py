@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from extbnsl.claims import OPTIMAL, tolerance
-from extbnsl.data import Dataset
+from extbnsl.data import Data, Dataset, Numbers
 from extbnsl.events import Observer, StageAdvanced, ignore
 from extbnsl.machine.workers import Workers
 from extbnsl.networks.network import Network
@@ -49,11 +49,12 @@ class Optimality:
 
 
 def verify_optimality(
-    document: dict[str, Any], problem: Dataset | LocalScores, workers: Workers, observer: Observer = ignore
+    document: dict[str, Any], problem: Data | LocalScores, workers: Workers, observer: Observer = ignore
 ) -> Optimality | None:
     """Check the certificate of a result document that `verify` found to hold.
 
-    None if there is no claim to check: the status is not 'optimal', or the document has no certificate. What the
+    None if there is no claim to check: the status is not 'optimal', or the document has no certificate, as that of
+    continuous variables. What the
     workers' stop signal leaves undone is unchecked. The observer hears for how many variables parent sets are counted.
     Raises RunDirectoryError if the certificate is damaged and InputError as `verify` does. Nearly all time goes to
     counting: see `families`.
@@ -61,6 +62,8 @@ def verify_optimality(
     claim = read_claims(document)
     if claim.status != OPTIMAL or document.get("certificate") is None:
         return None
+    if isinstance(problem, Numbers):
+        return None  # the families of regressions are not counted again
     components = read_certificate(document["certificate"], problem.names).components
     if isinstance(problem, Dataset):
         source = _source(problem, claim, workers)
@@ -105,7 +108,7 @@ def _source(dataset: Dataset, claim: ClaimedResult, workers: Workers) -> FamilyS
 def _bound_findings(
     components: tuple[CertifiedComponent, ...],
     claim: ClaimedResult,
-    problem: Dataset | LocalScores,
+    problem: Data | LocalScores,
     source: FamilySource,
 ) -> list[str]:
     """Findings about the lower bounds of the components, which make up that of the result: each must be within its

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from extbnsl.claims import OPTIMAL, tolerance
-from extbnsl.data import Dataset
+from extbnsl.data import Data
 from extbnsl.errors import InputError, VerificationError
 from extbnsl.networks.network import Network
 from extbnsl.scores.local import LocalScores
@@ -28,9 +28,7 @@ ROUNDED = 2e-3  # what the share of the probability of all networks may be off, 
 EXACT = 1e-9  # what shares of a probability may be off, and sums of probabilities
 
 
-def verify_networks(
-    head: Mapping[str, Any], networks: Iterable[Any], problem: Dataset | LocalScores
-) -> tuple[str, ...]:
+def verify_networks(head: Mapping[str, Any], networks: Iterable[Any], problem: Data | LocalScores) -> tuple[str, ...]:
     """What does not hold of the networks of a result of which `verify` finds that all else holds; sentences.
 
     head: the document, of which 'networks' is not read; networks: its items, in their order. Of each: its variables,
@@ -110,7 +108,7 @@ class _Listed:
     networks.
     """
 
-    def __init__(self, claim: ClaimedResult, problem: Dataset | LocalScores) -> None:
+    def __init__(self, claim: ClaimedResult, problem: Data | LocalScores) -> None:
         self.claim, self.problem = claim, problem
         self.families: list[dict[tuple[str, ...], Family]] = [{} for _ in claim.variables]
         self.shares: list[dict[int, float]] = [{} for _ in claim.variables]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from extbnsl.data import Dataset
+from extbnsl.data import Data, Dataset, Numbers
 from extbnsl.errors import InputError, VerificationError
 from extbnsl.kernels.varsets import pack
 from extbnsl.networks.network import Network
@@ -23,10 +23,11 @@ PARAMETER_COSTS: Mapping[str, Callable[[int], float]] = {
     "aic": lambda records: 1.0,
 }
 WITH_ESS = ("bdeu", "bds")
-KNOWN = (*PARAMETER_COSTS, *WITH_ESS, "k2", "fnml", "qnml")
+GAUSSIAN = "gaussian-bic"  # of columns of numbers
+KNOWN = (*PARAMETER_COSTS, *WITH_ESS, "k2", "fnml", "qnml", GAUSSIAN)
 
 
-def score_network(dataset: Dataset, network: Network, score: str = "mdl", ess: float | None = None) -> float:
+def score_network(dataset: Data, network: Network, score: str = "mdl", ess: float | None = None) -> float:
     """The cost of a network in nats by a score, one of KNOWN; for MDL the sum of N H(X | parents) + ln N / 2
     (r_X - 1) prod r_parent.
 
@@ -38,15 +39,17 @@ def score_network(dataset: Dataset, network: Network, score: str = "mdl", ess: f
     return math.fsum(family_costs(dataset, network, score, ess))
 
 
-def family_costs(problem: Dataset | LocalScores, network: Network, score: str, ess: float | None = None) -> list[float]:
+def family_costs(problem: Data | LocalScores, network: Network, score: str, ess: float | None = None) -> list[float]:
     """What the family of each child costs, in nats; raises VerificationError for one that the scores do not list."""
     return [family_cost(problem, child, parents, score, ess) for child, parents in enumerate(network.parents)]
 
 
 def family_cost(
-    problem: Dataset | LocalScores, child: int, parents: tuple[int, ...], score: str, ess: float | None = None
+    problem: Data | LocalScores, child: int, parents: tuple[int, ...], score: str, ess: float | None = None
 ) -> float:
     """What the family of a child costs, in nats; raises VerificationError if the scores do not list it."""
+    if isinstance(problem, Numbers):
+        return _regressed(problem.values, child, parents)
     if isinstance(problem, Dataset):
         return _counted(problem, child, parents, score, ess)
     return _listed(problem, child, parents)
@@ -78,6 +81,25 @@ def _counted(dataset: Dataset, child: int, parents: tuple[int, ...], score: str,
         records = dataset.records
         return misfit + log_regret(records, states * arity) - log_regret(records, states)
     return misfit + PARAMETER_COSTS[score](dataset.records) * (arity - 1) * states
+
+
+def _regressed(values: NDArray[np.float64], child: int, parents: tuple[int, ...]) -> float:
+    """The Gaussian BIC of one family, by least squares of the columns with their means taken out and their units."""
+    records = len(values)
+    columns = values[:, [child, *parents]] - values[0, [child, *parents]]
+    columns = columns - columns.mean(axis=0)
+    units = np.abs(columns).max(axis=0)
+    if not (units > 0.0).all():
+        return math.inf
+    columns = columns / units
+    residual = columns[:, 0]
+    if parents:
+        residual = residual - columns[:, 1:] @ np.linalg.lstsq(columns[:, 1:], columns[:, 0], rcond=None)[0]
+    squares = math.fsum((residual**2).tolist())
+    if squares == 0.0:
+        return math.inf
+    log_variance = math.log(squares / records) + 2.0 * math.log(units[0])
+    return (records * (math.log(2.0 * math.pi) + log_variance + 1.0) + math.log(records) * (len(parents) + 2)) / 2.0
 
 
 def _evidence(counts: NDArray[np.int64], prior: float) -> float:

@@ -14,7 +14,7 @@ import itertools
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from extbnsl.data import Dataset
+from extbnsl.data import Data
 from extbnsl.scores.local import LocalScores
 from extbnsl.verify.rescoring import family_cost
 
@@ -31,7 +31,7 @@ class Family(NamedTuple):
 
 
 def scored_family(
-    problem: Dataset | LocalScores, child: int, parents: tuple[int, ...], score: str, ess: float | None = None
+    problem: Data | LocalScores, child: int, parents: tuple[int, ...], score: str, ess: float | None = None
 ) -> Family:
     """A family with its cost in nats; raises VerificationError if the scores do not list it. parents ascend."""
     return Family(

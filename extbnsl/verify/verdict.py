@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from extbnsl.claims import OPTIMAL, STATUSES, tolerance
-from extbnsl.data import Dataset
+from extbnsl.data import Data, Numbers
 from extbnsl.errors import InputError, VerificationError
 from extbnsl.networks.network import Network
 from extbnsl.scores.local import LocalScores
 from extbnsl.verify.demands import demands_of
 from extbnsl.verify.document import ClaimedResult, read_claims
-from extbnsl.verify.rescoring import KNOWN, WITH_ESS, family_costs
+from extbnsl.verify.rescoring import GAUSSIAN, KNOWN, WITH_ESS, family_costs
 
 ROUNDED = 1.01  # a bound is the cost less the tolerance, but of the cost as the solver counted it
 
@@ -32,7 +32,7 @@ class Verdict:
     cost: float
 
 
-def verify(document: dict[str, Any], problem: Dataset | LocalScores) -> Verdict:
+def verify(document: dict[str, Any], problem: Data | LocalScores) -> Verdict:
     """Check a result document against the data, or the local scores, that it is about.
 
     Checks the names, the parents, that there is no cycle and that the order is one, the parent limit, the
@@ -42,7 +42,7 @@ def verify(document: dict[str, Any], problem: Dataset | LocalScores) -> Verdict:
     """
     claim = read_claims(document)
     _check_score(claim, problem)
-    source = problem.source if isinstance(problem, Dataset) else "the local scores"
+    source = problem.source if isinstance(problem, Data) else "the local scores"
     findings = []
     if claim.digest is not None and claim.digest != problem.fingerprint:
         findings.append(f"The result is about other data: its digest is not that of {source}.")
@@ -58,9 +58,12 @@ def verify(document: dict[str, Any], problem: Dataset | LocalScores) -> Verdict:
     return Verdict(not findings, tuple(findings), math.fsum(costs))
 
 
-def _check_score(claim: ClaimedResult, problem: Dataset | LocalScores) -> None:
+def _check_score(claim: ClaimedResult, problem: Data | LocalScores) -> None:
     """Raise InputError unless the problem can tell the score of the result."""
-    if isinstance(problem, Dataset):
+    if isinstance(problem, Data):
+        if (claim.score == GAUSSIAN) != isinstance(problem, Numbers):
+            kind = "numbers" if isinstance(problem, Numbers) else "states"
+            raise InputError(f"The result has the score {claim.score!r}, and {problem.source} was read as {kind}.")
         if claim.score not in KNOWN:
             raise InputError(
                 f"The result has the score {claim.score!r}, which data cannot verify: use the file of its scores."

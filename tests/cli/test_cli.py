@@ -74,8 +74,9 @@ def test_what_is_misspelt_gets_a_question_and_the_help_of_its_command(capsys):
     assert "did you mean --memory?; 'extbnsl solve --help'" in fails(capsys, "solve", "data.csv", "--memry", "1GiB")
     assert "--frib; 'extbnsl verify --help'" in fails(capsys, "verify", "r", "data.csv", "--frib")
     assert "'pad' is not known; choose from" in fails(capsys, "solve", "d", "--lower-bound", "pad")
-    assert "'bge' is not known; choose from mdl, bic, aic, bdeu, bds, k2, fnml, qnml (mdl and bic" in fails(
-        capsys, "solve", "d", "--score", "bge"
+    assert (
+        "'bge' is not known; choose from mdl, bic, aic, bdeu, bds, k2, fnml, qnml, gaussian-bic (mdl and bic"
+        in fails(capsys, "solve", "d", "--score", "bge")
     )
     assert "'mdll' is not known; did you mean mdl?" in fails(capsys, "solve", "d", "--score", "mdll")
     for threads in ("0", "-1", "x", "1025"):

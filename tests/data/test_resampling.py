@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from cases import dataset_of, random_dataset
+from cases import dataset_of, numbers_of, random_dataset
 
-from extbnsl.data import resampling
+from extbnsl.data import Numbers, resampling
 from extbnsl.data.resampling import resampling_of
 
 WORD = 2**64
@@ -12,7 +12,7 @@ WORD = 2**64
 
 def drawn_one_by_one(dataset, seed, number):
     """The records of a resample, each chosen by a number of splitmix64 from the sorted records."""
-    records = sorted(dataset.codes.tolist())
+    records = sorted((dataset.values if isinstance(dataset, Numbers) else dataset.codes).tolist())
     chosen = []
     for at in range(len(records)):
         block, place = divmod(at, resampling.DRAWN)
@@ -33,6 +33,19 @@ def test_records_are_those_that_are_drawn_one_by_one(monkeypatch, at_a_time, see
         found.check()
         assert found.codes.tolist() == drawn_one_by_one(dataset, seed, number)
         assert (found.names, found.states) == (dataset.names, dataset.states)
+
+
+def test_numbers_are_drawn_as_states_are():
+    rng = np.random.default_rng(2)
+    values = rng.integers(0, 3, (40, 3)) / 4
+    numbers = numbers_of(values)
+    for number in (1, 2):
+        found = resampling_of(numbers).drawn(5, number)
+        found.check()
+        assert found.values.tolist() == drawn_one_by_one(numbers, 5, number)
+        assert found.names == numbers.names
+        turned = resampling_of(numbers_of(values[rng.permutation(40)])).drawn(5, number)
+        assert turned.fingerprint == found.fingerprint
 
 
 def test_resamples_depend_on_the_records_as_a_multiset_the_seed_and_the_number_alone():

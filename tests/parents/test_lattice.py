@@ -122,7 +122,8 @@ def test_the_last_level_has_the_families_that_any_level_has(seed, shape, data):
     arities, table, width = np.sort(rng.integers(2, 5, n)), binomial_table(n, size), -(-n // 64)
     everyone, none = np.full((n, width), 2**64 - 1, np.uint64), np.zeros((n, width), np.uint64)
     required = Required(False, np.zeros(n, np.int64), none)
-    rules = Rules(0.25, arities, np.full(n, n), np.zeros(n), table, 0.0, everyone, required)
+    step = float(rng.integers(0, 2))
+    rules = Rules(0.25, arities, np.full(n, n), np.zeros(n), table, 0.0, everyone, required, arities, step)
     total = here.joint.size
     alive = np.stack([pack([x for x in range(n) if rng.random() < 0.7], n) for _ in range(total)])
     for i, members in enumerate(sorted(itertools.combinations(range(n), size - 1), key=rank_of)):

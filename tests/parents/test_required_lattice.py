@@ -51,7 +51,8 @@ def test_what_children_need_that_must_have_parents(seed, n, size, extended):
     column = np.array([pack(own, n) for own in alive.values()], np.uint64).reshape(-1, 1)
     required = Required(True, must.sum(axis=0), as_varsets(must))
     binomials = binomial_table(n, n)
-    rules = Rules(1.0, np.full(n, 2), limits, np.zeros(n), binomials, 0.0, as_varsets(may), required)
+    arities = np.full(n, 2)
+    rules = Rules(1.0, arities, limits, np.zeros(n), binomials, 0.0, as_varsets(may), required, arities, 0.0)
     ranks = needed_by_required(0, len(present), size, column, places_of(there), extended, rules)
     wanted = set()
     for v in level(n, size):

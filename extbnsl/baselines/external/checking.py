@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from extbnsl.baselines.external.task import Parents, Program, Task
 from extbnsl.claims import Claim
-from extbnsl.data import Dataset
+from extbnsl.data import Data
 from extbnsl.errors import InputError, ProgramError, VerificationError
 from extbnsl.networks.network import Network
 from extbnsl.scores.local import LocalScores
@@ -38,7 +38,7 @@ def score_of(program: Program, task: Task, scores: Mapping[str, str]) -> str:
     return scores[claim.score]
 
 
-def cost_of(program: Program, network: Network, problem: Dataset | LocalScores, claim: Claim) -> float:
+def cost_of(program: Program, network: Network, problem: Data | LocalScores, claim: Claim) -> float:
     """What a network costs, in nats: counted from data, whether or not its families could win; ProgramError if given
     scores do not list them."""
     try:

@@ -12,7 +12,7 @@ from extbnsl.baselines.external.task import Answer, Locate, Program, Solve, Task
 from extbnsl.baselines.methods import EXTERNAL, BaselineMethods
 from extbnsl.baselines.outcome import STAGE, Solved, any_network, network_of
 from extbnsl.claims import OPTIMAL, Claim, tolerance
-from extbnsl.data import Dataset
+from extbnsl.data import Data, Dataset, Numbers
 from extbnsl.errors import InputError
 from extbnsl.events import Warned
 from extbnsl.machine.budgets import Deadline
@@ -38,7 +38,7 @@ class _Known:
 
 
 def solved_by_program(
-    problem: Dataset | LocalScores, claim: Claim, methods: BaselineMethods, context: Context, deadline: Deadline
+    problem: Data | LocalScores, claim: Claim, methods: BaselineMethods, context: Context, deadline: Deadline
 ) -> Solved:
     """What a program finds; InputError if it is not there or has no use for the problem, ProgramError if it fails."""
     external = EXTERNAL[methods.method]
@@ -46,7 +46,9 @@ def solved_by_program(
     locate: Locate = module.locate
     solve: Solve = module.solve
     program = locate()
-    if not external.takes_scores and not isinstance(problem, Dataset):
+    if not external.takes_scores and isinstance(problem, Numbers):
+        raise InputError(f"method: {methods.method!r} learns from states, and numbers are given; take another.")
+    if not external.takes_scores and isinstance(problem, LocalScores):
         raise InputError(f"method: {methods.method!r} learns from data, and local scores are given; take another.")
     known = _known(problem, claim, context, external.takes_scores)
     answer = Answer(known.stopped, None) if known.stopped is not None else None
@@ -62,7 +64,7 @@ def solved_by_program(
     return _solved(problem, claim, program, known, answer, context)
 
 
-def _known(problem: Dataset | LocalScores, claim: Claim, context: Context, families: bool) -> _Known:
+def _known(problem: Data | LocalScores, claim: Claim, context: Context, families: bool) -> _Known:
     """What there is to know before the program begins; `families` says that those that can win are needed."""
     if not families:
         assert isinstance(problem, Dataset), "programs that take no scores take data"
@@ -75,7 +77,7 @@ def _known(problem: Dataset | LocalScores, claim: Claim, context: Context, famil
 
 
 def _solved(
-    problem: Dataset | LocalScores, claim: Claim, program: Program, known: _Known, answer: Answer, context: Context
+    problem: Data | LocalScores, claim: Claim, program: Program, known: _Known, answer: Answer, context: Context
 ) -> Solved:
     """The network with its cost and its bound, and what the statistics are to have."""
     network, warnings = known.network, tuple[str, ...]()
@@ -84,7 +86,7 @@ def _solved(
         context.observer(Warned(warnings[0]))
     else:
         network = network_of_parents(program, problem.names, answer.parents, claim.max_parents)
-    listed = problem if isinstance(problem, Dataset) else given_scores(problem, claim)
+    listed = problem if isinstance(problem, Data) else given_scores(problem, claim)
     cost = cost_of(program, network, listed, claim)
     proved = cost - tolerance(cost) if answer.status == OPTIMAL else -math.inf
     found = FoundNetwork(network, network.order(), cost, max(proved, known.lower_bound))

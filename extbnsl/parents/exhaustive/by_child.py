@@ -108,7 +108,7 @@ def _judging(found: Enumeration, size: int, largest: int) -> StageAdvanced:
 
 def _needed_bytes(problem: CountingProblem, found: Enumeration, threads: int) -> int:
     """About the memory that judging the next size takes beside the table of rows, at most."""
-    table, n = problem.table, problem.limits.size
+    table, n = problem.rows, problem.limits.size
     rows = table.weights.size
     m = max((child.variables.size for child in found.children), default=n)
     pairs = sum(child.pairs.nbytes for child in found.children) if found.children else n**3

@@ -31,6 +31,8 @@ from extbnsl.parents.exhaustive.cell_lattice import CellRules
 from extbnsl.parents.exhaustive.lattice import Counts, Required, Rules, set_ranks
 from extbnsl.parents.exhaustive.problem import CountingProblem
 from extbnsl.parents.exhaustive.state import Begun, Enumeration, Filled, Level, start_enumeration
+from extbnsl.scores.counting import CountingTable
+from extbnsl.scores.determinants import Moments
 from extbnsl.scores.formula import figures_of
 from extbnsl.scores.tallies import figures_of_cells
 
@@ -93,17 +95,26 @@ def rules_of(problem: CountingProblem) -> tasks.AnyRules:
     may, must = as_varsets(problem.allowed), problem.required
     required = Required(bool(must.any()), must.sum(axis=0), as_varsets(must))
     shared = problem.table.arities, problem.limits, problem.floors, binomials, problem.slack, may, required
-    return Rules(problem.parameter, *shared) if problem.form is None else CellRules(problem.form, *shared)
+    if problem.form is not None:
+        return CellRules(problem.form, *shared)
+    return Rules(problem.parameter, *shared, problem.factors, problem.step)
 
 
 def lowest_level(problem: CountingProblem) -> Level:
     """The empty parent set, which every child may have that does without parents."""
-    n, table = problem.limits.size, problem.table
-    together = np.bincount(table.base, table.weights).astype(np.int64)
-    joint = table.mlogm[together].sum()[None] if problem.form is None else figures_of_cells(together, problem.form)
-    total = Counts(np.array([[1, 0]], np.uint64), joint)
+    n = problem.limits.size
+    total = Counts(np.array([[1, 0]], np.uint64), _of_nothing(problem))
     free = (problem.limits >= 0) & ~problem.required.any(axis=0)
     return Level(0, total, total, pack(np.flatnonzero(free).tolist(), n)[None, :])
+
+
+def _of_nothing(problem: CountingProblem) -> NDArray[np.float64]:
+    """T, or the figures, of the empty varset."""
+    table = problem.table
+    if isinstance(table, Moments):
+        return np.zeros(1)
+    together = np.bincount(table.base, table.weights).astype(np.int64)
+    return table.mlogm[together].sum()[None] if problem.form is None else figures_of_cells(together, problem.form)
 
 
 @dataclass(frozen=True)
@@ -229,7 +240,7 @@ class _Counting:
         found = replace(found, level=replace(level, begun=Begun(places)))
         size, candidate, total = level.size + 1, CANDIDATE_BYTES + 8 * level.alive.shape[1], _needed(places)
         shared = size, places, level.alive, (level.below, level.here), self.rules, table
-        most = min(_counted_at_once(table.weights.size), JUDGED_BYTES // (candidate * size))
+        most = min(_counted_at_once(table), JUDGED_BYTES // (candidate * size))
         waiting: list[tasks.Candidates] = []
         for lo, hi, candidates in self._each(
             tasks.count_and_judge, found.parts, total, most, shared, partial(self._tell, level.size, COUNT)
@@ -253,7 +264,7 @@ class _Counting:
         found = replace(found, level=replace(level, begun=begun))
         before = found.varsets - joint.rows
         shared = size, begun.places, level.here, self.rules, table
-        most = _counted_at_once(table.weights.size)
+        most = _counted_at_once(table)
         tell, total = partial(self._tell, level.size, COUNT), joint.column.array().shape[0]
         for lo, hi, own in self._each(tasks.count_joint, joint.rows, total, most, shared, tell):
             joint.column.fill(lo, own)
@@ -390,8 +401,9 @@ def _needed(places: NDArray[np.uint64]) -> int:
     return int(places[-1, 1]) + int(np.bitwise_count(places[-1, 0]))
 
 
-def _counted_at_once(rows: int) -> int:
-    """How many varsets a task may count, if each looks at so many rows."""
+def _counted_at_once(table: CountingTable | Moments) -> int:
+    """How many varsets a task may count, if each looks at all rows of the table."""
+    rows = table.weights.size if isinstance(table, CountingTable) else table.least.size
     return min(CHUNK, max(64, ENTRIES_PER_TASK // rows))
 
 

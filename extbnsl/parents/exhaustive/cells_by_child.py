@@ -70,7 +70,7 @@ def enumerate_between(
         return replace(found, stopped=MEMORY_LIMIT)
     if not found.children:
         found = replace(found, children=_children(problem), paired=True, parts=0, pairs=None)
-    all_children, order, known = _children(problem), _order_of(problem.table), [found]
+    all_children, order, known = _children(problem), _order_of(problem.rows), [found]
     try:
         waits = _arguments(problem, known, order, workers)
         results = workers.stream(search_part, waits, workers.threads, lambda result: None)
@@ -115,8 +115,9 @@ def _children(problem: CountingProblem) -> tuple[Child, ...]:
 
 def _needed_bytes(problem: CountingProblem, found: Enumeration, threads: int) -> int:
     """About the memory that this takes beside the table of rows, at most."""
-    d, n, records = problem.table.weights.size, problem.limits.size, problem.table.mlogm.size
-    arity = int(problem.table.arities.max(initial=2))
+    table = problem.rows
+    d, n, records = table.weights.size, problem.limits.size, table.mlogm.size
+    arity = int(table.arities.max(initial=2))
     depth = int(problem.limits.max(initial=0)) + 1
     frames = depth * (16 * d + 32 * records)
     families = max((byte_tables_bytes([costs], n) for costs in found.costs), default=0)
@@ -208,7 +209,7 @@ def search_part(
 
 def _task(x: int, problem: CountingProblem, variables: NDArray[np.int64], tables: ByteTables) -> CellTask:
     """What the kernels read of a child whose candidates are these, in the order of the search."""
-    table, form = problem.table, problem.form
+    table, form = problem.rows, problem.form
     assert form is not None, "a score of cells"
     codes = np.ascontiguousarray(table.states[variables])
     bits, own = _packed(codes, table.arities[variables])

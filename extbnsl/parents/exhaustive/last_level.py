@@ -24,6 +24,7 @@ def judge_last(first, last, size, alive, tables, rules, found):
     """
     (places_below, below), (places_here, here), (places, above) = tables
     parameter, arities, binomials, slack = rules.parameter, rules.arities, rules.binomials, rules.slack
+    factors, step = rules.factors, rules.step
     some_required, must = rules.required.some, rules.required.of
     varsets, owners, costs = found
     walk = start_walk(size, binomials)
@@ -46,15 +47,15 @@ def judge_last(first, last, size, alive, tables, rules, found):
                 continue
             states = 1.0
             for k in range(size):
-                states *= arities[members[k]] if k != j else 1
-            penalty = family_penalty(parameter, arities[x], states)
+                states *= factors[members[k]] if k != j else 1
+            penalty = family_penalty(parameter, arities[x], states) + (size - 1) * step
             cost = here[facets[j]] - above[i - first] + penalty
             replaced = cost - slack  # by a subset that costs no more
             k = np.int64(0)
             while k < size:
                 if k != j and not (some_required and has_child(must, members[k], x)):
                     without = below[place_of(_rank_without_two(min(j, k), max(j, k), walk, twice), places_below)]
-                    if without - here[facets[k]] + shrunk(penalty, arities[members[k]]) <= replaced:
+                    if without - here[facets[k]] + shrunk(penalty - step, factors[members[k]]) <= replaced:
                         break
                 k += 1
             if k == size:

@@ -68,9 +68,10 @@ class Rules(NamedTuple):
     """What decides which families are wanted; of n variables in ascending arity.
 
     parameter: the cost of a free parameter; arities, limits (n,) int64: states, and most parents that a child may have;
-    floors (n,) float64: lower bounds of N H(X | anything); binomials: see ranks.py; slack: see
-    CountingProblem; may (n, w) uint64: the children that each variable may be a parent of; required: the parents that
-    must be.
+    factors (n,) int64 and step: a parent multiplies a penalty by its factor and adds the step, in nats. Factors ascend.
+    Those of states are the arities, and the step is 0; linear regressions have the factor 1. floors (n,) float64: lower
+    bounds of N H(X | anything); binomials: see ranks.py; slack: see CountingProblem; may (n, w) uint64: the children
+    that each variable may be a parent of; required: the parents that must be.
     """
 
     parameter: float
@@ -81,6 +82,8 @@ class Rules(NamedTuple):
     slack: float
     may: NDArray[np.uint64]
     required: Required
+    factors: NDArray[np.int64]
+    step: float
 
 
 @inlined
@@ -276,6 +279,7 @@ def judge_families(first, last, size, alive, tables, rules, extend, found):
     """
     (places_below, below), (places, here), (places_above, above) = tables
     parameter, arities, binomials, slack = rules.parameter, rules.arities, rules.binomials, rules.slack
+    factors, step = rules.factors, rules.step
     some_required, must = rules.required.some, rules.required.of
     varsets, owners, costs = found
     n, words = arities.size, alive.shape[1]
@@ -294,9 +298,9 @@ def judge_families(first, last, size, alive, tables, rules, extend, found):
         go_to(rank, walk, binomials)
         states = 1.0
         for k in range(size):
-            states *= arities[members[k]]
-            without[k] = -1.0  # not known yet
-        least, second = _outside(members, size)  # arities ascend with the variable
+            states *= factors[members[k]]
+            without[k] = np.inf  # not known yet
+        least, second = _outside(members, size)  # factors ascend with the variable
         j = 0
         for q in range(words):
             left, grown = alive[i, q], u64(0)
@@ -306,7 +310,7 @@ def judge_families(first, last, size, alive, tables, rules, extend, found):
                 while j < size and members[j] < x:
                     j += 1
                 entropy = here[i] - above[place_of(rank_with(x, j, walk, binomials), places_above)]
-                penalty = family_penalty(parameter, arities[x], states)
+                penalty = family_penalty(parameter, arities[x], states) + size * step
                 cost = entropy + penalty
                 replaced = cost - slack  # by a subset that costs no more
                 k = np.int64(0)
@@ -314,10 +318,10 @@ def judge_families(first, last, size, alive, tables, rules, extend, found):
                     if some_required and has_child(must, members[k], x):
                         k += 1
                         continue
-                    if without[k] < 0.0:
+                    if without[k] == np.inf:
                         without[k] = below[place_of(rank_without(k, walk), places_below)]
                     subset = here[place_of(rank_swapped(k, x, j, walk, binomials), places)]
-                    if without[k] - subset + shrunk(penalty, arities[members[k]]) <= replaced:
+                    if without[k] - subset + shrunk(penalty - step, factors[members[k]]) <= replaced:
                         break
                     k += 1
                 if k == size:
@@ -325,7 +329,7 @@ def judge_families(first, last, size, alive, tables, rules, extend, found):
                     owners[written], costs[written] = x, cost
                     written += 1
                 other = second if least == x else least
-                if other < n and entropy + slack > added(penalty, arities[other]):
+                if other < n and entropy + slack > added(penalty, factors[other]) + step:
                     grown |= u64(1) << u64(x & 63)
             extend[i - first, q] = grown
     return written
@@ -353,12 +357,12 @@ def _gains(size, walk, states, own, rules, here, facets, gain, left, spared):
     """
     parameter, arities, slack = rules.parameter, rules.arities, rules.slack
     some_required, must = rules.required.some, rules.required.of
-    n = arities.size
+    n, step = arities.size, rules.step
     some = True
     k = np.int64(0)
     while some and k < size:
-        r = arities[walk.members[k]]
-        gain[k] = added(shrunk(family_penalty(parameter, 2, states), r), r)
+        r = rules.factors[walk.members[k]]
+        gain[k] = added(shrunk(family_penalty(parameter, 2, states) + (size - 1) * step, r), r) + step
         if facets[k] == ABSENT:  # all that are left must have this member
             k += 1
             continue
@@ -449,7 +453,7 @@ def next_alive(first, last, size, extend, below, level, rules, alive):
         if some:
             states = 1.0
             for k in range(size):
-                states *= arities[members[k]]
+                states *= rules.factors[members[k]]
             some = _gains(size, walk, states, above[i], rules, here, facets, gain, left, spared)
         for q in range(words):
             alive[i - first, q] = left[q]
@@ -491,7 +495,7 @@ def drop_hopeless(first, last, size, children, places, rules, tables, alive):
     costs, bits, width, byte, block_first = tables.costs, tables.bits, tables.width, tables.byte, tables.block_first
     parameter, arities, floors, slack = rules.parameter, rules.arities, rules.floors, rules.slack
     kept = np.empty(max(1, width.max()), np.uint64)
-    rows, varsets, states, high_of = _written_out(first, last, size, places, arities, rules.binomials, alive)
+    rows, varsets, states, high_of = _written_out(first, last, size, places, rules.factors, rules.binomials, alive)
     first_of, own = _by_child(rows, alive, arities.size)
     for c in range(children.size):
         x = children[c]
@@ -503,7 +507,7 @@ def drop_hopeless(first, last, size, children, places, rules, tables, alive):
         ready = 0
         for p in range(first_of[x], first_of[x + 1]):
             i = own[p]
-            bound = floors[x] + family_penalty(parameter, arities[x], states[i]) - slack
+            bound = floors[x] + family_penalty(parameter, arities[x], states[i]) + size * rules.step - slack
             if high_of[i] != high:
                 high = high_of[i]
                 ready = 0
@@ -546,9 +550,9 @@ def _by_child(rows, alive, n):
 
 
 @inner
-def _written_out(first, last, size, places, arities, binomials, alive):
+def _written_out(first, last, size, places, factors, binomials, alive):
     """Of the varsets at these places those with a child in alive[place - first]: where that is, the varset (m, w), the
-    product of the arities, float64, and how often the bytes but the lowest have changed since the first one, int64."""
+    product of the factors, float64, and how often the bytes but the lowest have changed since the first one, int64."""
     total = last - first
     rows, varsets = np.empty(total, np.uint64), np.empty(alive.shape, np.uint64)
     states, high_of = np.ones(total, np.float64), np.zeros(total, np.int64)
@@ -565,7 +569,7 @@ def _written_out(first, last, size, places, arities, binomials, alive):
         rows[m] = i
         write_varset(members, size, varsets, m)
         for k in range(size):
-            states[m] *= arities[members[k]]
+            states[m] *= factors[members[k]]
         if m > 0:
             differs = (varsets[m, 0] ^ varsets[m - 1, 0]) >> u64(8)
             for q in range(1, varsets.shape[1]):

@@ -1,7 +1,7 @@
 """What counting works on, and what is known before the first level: limits, floors."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,6 +16,7 @@ from extbnsl.parents.constraints import Constraints
 from extbnsl.parents.pruning import ROUNDING, with_rounding
 from extbnsl.scores.cells import Cells
 from extbnsl.scores.counting import CountingTable, counting_table
+from extbnsl.scores.determinants import Moments
 from extbnsl.scores.formula import Formula
 from extbnsl.scores.known import score_of
 from extbnsl.scores.mdl import MDL
@@ -36,12 +37,13 @@ class CountingProblem:
     children must have may be no parents here: then the table divides the rows by them.
     floors (n,) float64: lower bounds of N H(X | anything);
     parameter: what the score takes for one free parameter, in nats; where that is not all, form tells what a score is,
-    and the parameter is 0. slack: a family is wanted if it costs less than the
+    and the parameter is 0. step: what each parent adds to a penalty besides, in nats: 0 where the table has states.
+    slack: a family is wanted if it costs less than the
     cheapest of its proper subsets and this together, in nats; as `with_rounding` makes it, so that what costs exactly
     so much more as was asked for is wanted too. Without slack it must cost less than each of its subsets.
     """
 
-    table: CountingTable
+    table: CountingTable | Moments
     limits: NDArray[np.int64]
     floors: NDArray[np.float64]
     parameter: float
@@ -49,6 +51,24 @@ class CountingProblem:
     form: Formula | None
     allowed: NDArray[np.bool_]
     required: NDArray[np.bool_]
+    step: float = 0.0
+
+    @property
+    def factors(self) -> NDArray[np.int64]:
+        """What a parent multiplies a penalty by, (n,) int64, ascending."""
+        return self.table.factors if isinstance(self.table, Moments) else self.table.arities
+
+    @property
+    def rows(self) -> CountingTable:
+        """The table, where it has rows of states."""
+        assert isinstance(self.table, CountingTable), "rows are of states"
+        return self.table
+
+    @property
+    def moments(self) -> Moments:
+        """The table, where it is of continuous variables."""
+        assert isinstance(self.table, Moments), "moments are of numbers"
+        return self.table
 
     def check(self) -> None:
         """Raise AssertionError if this cannot be."""
@@ -139,24 +159,41 @@ def groups_of(
     claim: Claim,
     constraints: Constraints,
 ) -> tuple[Group, ...]:
-    """The children of a problem in the groups in which they are counted, most of them in the first.
+    """The children of a problem in the groups in which they are counted; see `grouped`. Apart as well are those with a
+    parent that must be which is no variable of the problem, but has states that the score counts."""
+
+    def shares(x: int, own: CountingProblem) -> bool:
+        states = math.prod(dataset.arities[list(constraints.parents_required(int(order[x])))].tolist())
+        return states == _states_required(own, x) and is_worthwhile(
+            own, x, _limit(own, dataset, order, claim, constraints, x)
+        )
+
+    return grouped(problem, order, constraints, shares)
+
+
+def grouped(
+    problem: CountingProblem,
+    order: NDArray[np.int64],
+    constraints: Constraints,
+    shares: Callable[[int, CountingProblem], bool],
+) -> tuple[Group, ...]:
+    """The children of a problem in the groups in which they are counted, most of them in the first: `shares` tells of a
+    child that must have parents whether it is in the lattice of all, given their problem.
 
     In one lattice they share what is counted: a child that must have parents needs varsets there that are mostly needed
     by others too. But its parent sets begin at a level as high as it must have parents, and all ranks up to that of its
-    limit have to be passed. If that is more work than counting apart all that the child needs, it is counted apart from
-    those, with all that must have the same parents, in a lattice divided by these. So it is where a parent that must be
-    is no variable of the problem, but has states that the score counts.
+    limit have to be passed. If that is more work than counting apart all that the child needs (`is_worthwhile`), it is
+    counted apart from those, with all that must have the same parents, in a lattice divided by these.
     """
     everyone = tuple(order.tolist())
     if not constraints.requires:
         return (Group((), everyone),)
-    own = for_group(problem, dataset, order, claim, constraints, Group((), everyone))
+    own = of_group(problem, order, constraints, Group((), everyone))
     together: list[int] = []
     apart: dict[tuple[int, ...], list[int]] = {}
     for x, child in enumerate(everyone):
         must = constraints.parents_required(child)
-        limit = _limit(own, dataset, order, claim, constraints, x) if must else 0
-        if math.prod(dataset.arities[list(must)].tolist()) == _states_required(own, x) and _shares(own, x, limit):
+        if not must or shares(x, own):
             together.append(child)
         else:
             apart.setdefault(must, []).append(child)
@@ -169,13 +206,13 @@ def _states_required(problem: CountingProblem, x: int) -> int:
     return math.prod(problem.table.arities[problem.required[:, x]].tolist())
 
 
-def _shares(problem: CountingProblem, x: int, limit: int) -> bool:
+def is_worthwhile(problem: CountingProblem, x: int, limit: int) -> bool:
     """Whether passing the ranks of all varsets that a child with this limit may need is less work than counting those
     that it does need, at most, without the other children."""
     n, must = problem.limits.size, int(problem.required[:, x].sum())
     others = int(problem.allowed[:, x].sum()) - must
     counted = 2 * sum(math.comb(others, size) for size in range(limit - must + 1))
-    return must == 0 or sum(math.comb(n, size) for size in range(limit + 2)) <= PASSED * (counted + OF_A_GROUP)
+    return sum(math.comb(n, size) for size in range(limit + 2)) <= PASSED * (counted + OF_A_GROUP)
 
 
 def for_group(
@@ -187,6 +224,23 @@ def for_group(
     group: Group,
 ) -> CountingProblem:
     """The problem of the children of a group alone, divided by the parents that they all must have if they are its."""
+    problem = of_group(problem, order, constraints, group)
+    if not group.parents:
+        return problem
+    must = np.isin(order, group.parents)
+    states = math.prod(dataset.arities[list(group.parents)].tolist())
+    score, form = score_of(claim), problem.form
+    if form is not None:
+        assert not isinstance(score, ParameterScore), "a formula is of another score"
+        form = score.formula(dataset.records, problem.table.arities, int(problem.limits.max(initial=0)), states)
+    table = divided(problem.rows, must)
+    return replace(problem, table=table, parameter=problem.parameter * states, form=form)
+
+
+def of_group(
+    problem: CountingProblem, order: NDArray[np.int64], constraints: Constraints, group: Group
+) -> CountingProblem:
+    """The problem with the children of a group alone, and without the parents that they all must have as candidates."""
     own = np.isin(order, group.children)
     if own.all() and not constraints.requires:
         return problem
@@ -195,17 +249,7 @@ def for_group(
     required = problem.required & allowed
     elsewhere = constraints.required[:, order].sum(axis=0) - required.sum(axis=0)
     most = np.minimum(constraints.limits[order] - elsewhere, allowed.sum(axis=0))
-    limits = np.where(own, most, -1)
-    problem = replace(problem, limits=limits, allowed=allowed, required=required)
-    if not group.parents:
-        return problem
-    states = math.prod(dataset.arities[list(group.parents)].tolist())
-    score, form = score_of(claim), problem.form
-    if form is not None:
-        assert not isinstance(score, ParameterScore), "a formula is of another score"
-        form = score.formula(dataset.records, problem.table.arities, int(limits.max(initial=0)), states)
-    table = divided(problem.table, must)
-    return replace(problem, table=table, parameter=problem.parameter * states, form=form)
+    return replace(problem, limits=np.where(own, most, -1), allowed=allowed, required=required)
 
 
 def divided(table: CountingTable, must: NDArray[np.bool_]) -> CountingTable:
@@ -217,8 +261,8 @@ def divided(table: CountingTable, must: NDArray[np.bool_]) -> CountingTable:
 
 
 def of_child(problem: CountingProblem, x: int) -> tuple[CountingTable, float]:
-    """The table divided by the parents that a child must have, and their joint states."""
-    return divided(problem.table, problem.required[:, x]), float(_states_required(problem, x))
+    """The table of rows divided by the parents that a child must have, and their joint states."""
+    return divided(problem.rows, problem.required[:, x]), float(_states_required(problem, x))
 
 
 def with_limits(
@@ -262,11 +306,11 @@ def with_floors(problem: CountingProblem, workers: Workers) -> CountingProblem:
     one out is a subtraction. Rows that meet are compared, so the floors are exact. Time: some ten ns per row and
     variable. Stopped if the workers are stopped.
     """
-    rows = np.ascontiguousarray(problem.table.states.T)
+    table = problem.rows
+    rows = np.ascontiguousarray(table.states.T)
     d, n = rows.shape
     most = max(1, CELLS_PER_TASK // n)
     hashes = np.concatenate(workers.map(_row_hashes, [(rows[lo:hi],) for lo, hi in chunks(d, most)]))
-    table = problem.table
     tasks = [(lo, hi, rows, table.weights, hashes, table.mlogm) for lo, hi in chunks(n, max(1, CELLS_PER_TASK // d))]
     floors = np.concatenate(workers.map(_unexplained, tasks))
     rounding = ROUNDING * (1.0 + float(table.mlogm[-1]))

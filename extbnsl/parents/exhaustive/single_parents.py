@@ -1,5 +1,7 @@
 """The families with one parent, before all others: a network and a bound follow from them if counting is stopped."""
 
+import math
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -12,6 +14,7 @@ from extbnsl.kernels.varsets import WORD_BITS, as_varsets, words
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.parents.exhaustive.problem import CountingProblem, of_child
 from extbnsl.parents.exhaustive.state import Enumeration, start_enumeration
+from extbnsl.scores.determinants import LEAST, Moments, given
 from extbnsl.scores.formula import clear, cost_of_tallies, new_tally, tally_cell
 from extbnsl.scores.local import canonical_order
 from extbnsl.scores.penalty import family_penalty, grown
@@ -35,7 +38,11 @@ def with_single_parents(
     start = begun or start_enumeration(n)
     parents, costs = list(start.parents), list(start.costs)
     children = np.flatnonzero(problem.limits >= 0).tolist()
-    costs_of = _single_costs if problem.form is None else _costs_by_cells
+    costs_of: Callable[..., NDArray[np.float64]] = _single_costs
+    if problem.form is not None:
+        costs_of = _costs_by_cells
+    elif isinstance(problem.table, Moments):
+        costs_of = _costs_by_moments
     tasks = (_arguments(x, problem) for x in children)
     must = as_varsets(problem.required.T)
     try:
@@ -49,9 +56,11 @@ def with_single_parents(
 
 
 def _arguments(x: int, problem: CountingProblem) -> tuple:
-    """What costing a child's single parents takes: the table is divided by those that it must have."""
+    """What costing a child's single parents takes: the table is divided by those that it must have, or given them."""
     must = problem.required[:, x]
     more = problem.allowed[:, x] & ~must & (problem.limits[x] > must.sum())
+    if isinstance(problem.table, Moments):
+        return x, more, given(problem.table, must), problem.parameter + int(must.sum()) * problem.step, problem.step
     table, states = of_child(problem, x)
     if problem.form is None:
         return x, more, table, problem.parameter * states
@@ -115,6 +124,17 @@ def _counts(x, y, table):
         parent[at] += weights[i]
         both[at * arity + u64(states[x, i])] += weights[i]
     return parent, both
+
+
+def _costs_by_moments(
+    x: int, allowed: NDArray[np.bool_], table: Moments, parameter: float, step: float
+) -> NDArray[np.float64]:
+    """The same by determinants; infinity where a parent is not allowed."""
+    matrix = table.matrix
+    left = matrix[x, x] - np.where(allowed, matrix[x] ** 2 / np.diag(matrix), 0.0)
+    costs = table.half * np.log(np.maximum(left, LEAST)) - table.least[x] + parameter + np.where(allowed, step, np.inf)
+    costs[x] = table.half * math.log(matrix[x, x]) - table.least[x] + parameter
+    return costs
 
 
 @njit

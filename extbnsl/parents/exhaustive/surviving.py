@@ -3,13 +3,13 @@
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.claims import MEMORY_LIMIT, Claim
-from extbnsl.data import Dataset
+from extbnsl.data import Data
 from extbnsl.events import Observer
 from extbnsl.files.shelf import Shelf
 from extbnsl.kernels.ranks import binomial_table
@@ -22,22 +22,12 @@ from extbnsl.parents.exhaustive.by_level import OnProgress, enumerate_families, 
 from extbnsl.parents.exhaustive.cell_lattice import least_cells
 from extbnsl.parents.exhaustive.cells_by_child import enumerate_between, levels_worthwhile
 from extbnsl.parents.exhaustive.lattice import collect_parents
-from extbnsl.parents.exhaustive.problem import (
-    CountingProblem,
-    Group,
-    alone,
-    cells_with,
-    counting_problem,
-    for_group,
-    groups_of,
-    varying,
-    with_floors,
-    with_limits,
-)
+from extbnsl.parents.exhaustive.problem import CountingProblem, Group
 from extbnsl.parents.exhaustive.single_parents import with_single_parents
+from extbnsl.parents.exhaustive.source import Source, source_of
 from extbnsl.parents.exhaustive.state import Enumeration, start_enumeration
-from extbnsl.scores.known import score_of
-from extbnsl.scores.local import LocalScores, canonical_order
+from extbnsl.scores.determinants import Moments
+from extbnsl.scores.local import LocalScores
 from extbnsl.scores.score import penalty_of
 
 MOST_ALIVE = 20_000_000  # words of a level that are looked through when counting has been stopped: a second
@@ -58,7 +48,7 @@ class Survivors:
 
 
 def surviving_families(
-    dataset: Dataset,
+    data: Data,
     claim: Claim,
     workers: Workers,
     shelf: Shelf,
@@ -68,7 +58,7 @@ def surviving_families(
     slack: float = 0.0,
     constraints: Constraints | None = None,
 ) -> Survivors:
-    """The families of `dataset` that can be in an optimal network by the claim's score and within its limit.
+    """The families of the data that can be in an optimal network by the claim's score and within its limit.
 
     With a slack, in nats, all that can be in a network that costs at most so much more: the families that cost at most
     so much more than the cheapest of their subsets. One that costs as much more as the slack is among them, and up to
@@ -84,24 +74,25 @@ def surviving_families(
     nothing. (As a parent it may cost nothing either; whoever wants all networks must add it.) By scores of cells that
     is so of variables of one declared state.
     """
-    order = varying(dataset, score_of(claim))
-    constraints = constraints or constraints_of(claim, dataset.names)
+    source = source_of(data, claim)
+    order = source.order
+    constraints = constraints or constraints_of(claim, data.names)
+    finish = partial(_named, data, source, constraints, shelf, slack)
     if order.size == 0:
-        found = Enumeration((), (), complete_to=0, done=True)
-        return _named(dataset, order, found, np.zeros(0), claim, constraints, shelf)
-    problem = counting_problem(dataset, order, claim, slack, constraints)
-    counting = _Counting(problem, dataset, claim, order, workers, shelf, observer, on_progress, constraints)
+        return finish(Enumeration((), (), complete_to=0, done=True), np.zeros(0))
+    problem = source.problem(slack, constraints)
+    counting = _Counting(problem, source, workers, shelf, observer, on_progress, constraints)
     found = begun or start_enumeration(order.size)
     by_level = begun is None or begun.level is not None or (begun.group > 0 and begun.complete_to < 0)
     try:
         if not found.singles:
             found = counting.begun(problem, found)
         if found.stopped is None:
-            problem = with_floors(problem, workers)
+            problem = source.with_floors(problem, workers)
             found = counting.enumerated(problem, found, by_level)
     except Stopped as stop:
         found = replace(found, stopped=stop.reason)
-    return _named(dataset, order, found, counting.least(problem, found), claim, constraints, shelf)
+    return finish(found, counting.least(problem, found))
 
 
 @dataclass(frozen=True)
@@ -109,9 +100,7 @@ class _Counting:
     """What all groups have in common. whole: the problem of all children, of which no floors are known."""
 
     whole: CountingProblem
-    dataset: Dataset
-    claim: Claim
-    order: NDArray[np.int64]
+    source: Source
     workers: Workers
     shelf: Shelf
     observer: Observer
@@ -120,10 +109,10 @@ class _Counting:
 
     @cached_property
     def groups(self) -> tuple[Group, ...]:
-        return groups_of(self.whole, self.dataset, self.order, self.claim, self.constraints)
+        return self.source.groups(self.whole, self.constraints)
 
     def problem_of(self, problem: CountingProblem, group: Group) -> CountingProblem:
-        return for_group(problem, self.dataset, self.order, self.claim, self.constraints, group)
+        return self.source.for_group(problem, self.constraints, group)
 
     def begun(self, problem: CountingProblem, found: Enumeration) -> Enumeration:
         """The beginning, with the cheapest single parents of all children; stopped if the workers are."""
@@ -138,7 +127,7 @@ class _Counting:
         for number in range(found.group, len(self.groups)):
             group = self.groups[number]
             own = self.problem_of(problem, group)
-            own = with_limits(own, self.dataset, self.order, self.claim, self.workers, self.constraints)
+            own = self.source.with_limits(own, self.constraints, self.workers)
             found = self._of_group(own, found, by_level)
             if not found.done or number + 1 == len(self.groups):
                 break
@@ -147,16 +136,17 @@ class _Counting:
         return found
 
     def _of_group(self, problem: CountingProblem, found: Enumeration, by_level: bool) -> Enumeration:
-        """All families of a group: by the shared table of joint entropies, or figures, while the shelf has room, then
-        child by child. By scores with a Dirichlet prior child by child as well where the levels have too many varsets;
-        by others of cells by level alone."""
+        """All families of a group: by the shared table of joint entropies, determinants or figures, while the shelf has
+        room, then child by child, by the rows of states. By scores with a Dirichlet prior child by child as well where
+        the levels have too many varsets; by others of cells, and by determinants, by level alone."""
         form = problem.form
         prior = form is not None and form.by_cells
         levels = levels_worthwhile(problem) if prior else None
-        if by_level or (form is not None and not prior):
+        levels_alone = not prior and (form is not None or isinstance(problem.table, Moments))
+        if by_level or levels_alone:
             given = problem, self.workers, self.shelf, self.observer, found, self.on_progress, levels
             found = enumerate_families(*given)
-            if found.done or found.stopped not in (None, MEMORY_LIMIT) or (form is not None and not prior):
+            if found.done or found.stopped not in (None, MEMORY_LIMIT) or levels_alone:
                 return found
         found = replace(found, stopped=None)
         by_child = enumerate_between if prior else enumerate_depth_first
@@ -171,29 +161,27 @@ class _Counting:
         children = own.limits >= 0
         least[children] = _least(own, found)[children]
         later = {child for group in self.groups[found.group + 1 :] for child in group.children}
-        score, begun = score_of(self.claim), found.children or found.ahead
+        begun = found.children or found.ahead
         size = found.level.size if found.level is not None and found.level.alive.size <= MOST_ALIVE else 0
-        for x, child in enumerate(self.order.tolist()):
+        for x, child in enumerate(self.source.order.tolist()):
             must = self.constraints.parents_required(child)
             unborn = children[x] and not begun and own.required[:, x].sum() >= max(1, size)
             if child in later or unborn:  # the level tells nothing of its parent sets
-                cells = cells_with(self.dataset, child, must)
-                least[x] = min(least[x], score.least(cells, float(problem.floors[x])))
+                least[x] = min(least[x], self.source.at_least(child, must, float(problem.floors[x])))
         return least
 
 
-def counting_limits(dataset: Dataset, claim: Claim) -> NDArray[np.int64]:
+def counting_limits(data: Data, claim: Claim) -> NDArray[np.int64]:
     """How many parents a family that can win has at most, for each variable that varies, if no more is known: int64."""
-    order = varying(dataset, score_of(claim))
-    if order.size == 0:
+    source = source_of(data, claim)
+    if source.order.size == 0:
         return np.zeros(0, np.int64)
-    constraints = constraints_of(claim, dataset.names)
-    problem = counting_problem(dataset, order, claim, 0.0, constraints)
-    limits = np.zeros(order.size, np.int64)
+    constraints = constraints_of(claim, data.names)
+    problem = source.problem(0.0, constraints)
+    limits = np.zeros(source.order.size, np.int64)
     with Workers(1) as unstoppable:
-        for group in groups_of(problem, dataset, order, claim, constraints):
-            own = for_group(problem, dataset, order, claim, constraints, group)
-            own = with_limits(own, dataset, order, claim, unstoppable, constraints)
+        for group in source.groups(problem, constraints):
+            own = source.with_limits(source.for_group(problem, constraints, group), constraints, unstoppable)
             limits = np.where(own.limits >= 0, own.limits, limits)
     return limits
 
@@ -207,11 +195,12 @@ def _least(problem: CountingProblem, found: Enumeration) -> NDArray[np.float64]:
     least = np.array([costs[0] if costs.size else math.inf for costs in found.costs])
     if problem.form is not None:
         return np.minimum(least, _least_by_cells(problem, found))
-    arities = problem.table.arities
+    arities, factors = problem.table.arities, problem.factors
     for x, parents, size in _unjudged(problem, found):
         if size <= min(parents.size, int(problem.limits[x])):
-            states = math.prod(arities[parents[:size]].tolist())  # arities ascend
-            least[x] = min(least[x], problem.floors[x] + penalty_of(problem.parameter, int(arities[x]), states))
+            states = math.prod(factors[parents[:size]].tolist())  # factors ascend
+            penalty = penalty_of(problem.parameter, int(arities[x]), states) + size * problem.step
+            least[x] = min(least[x], problem.floors[x] + penalty)
     return least
 
 
@@ -251,32 +240,28 @@ def _unjudged(problem: CountingProblem, found: Enumeration) -> Iterator[tuple[in
 
 
 def _named(
-    dataset: Dataset,
-    order: NDArray[np.int64],
-    found: Enumeration,
-    least: NDArray[np.float64],
-    claim: Claim,
+    data: Data,
+    source: Source,
     constraints: Constraints,
     shelf: Shelf,
+    slack: float,
+    found: Enumeration,
+    least: NDArray[np.float64],
 ) -> Survivors:
-    """Translate from the positions in `order` to the data set's variables, with the parents that must be; where nothing
-    was found (constant variables, or an enumeration that ended at once) there are these alone."""
-    n, score = dataset.variables, score_of(claim)
+    """Translate from the positions in the source's order to the data's variables, with the parents that must be; where
+    nothing was found (constant variables, or an enumeration that ended at once) there are these alone."""
+    n, order = data.variables, source.order
     must = as_varsets(constraints.required.T)
     parents: list[NDArray[np.uint64]] = [must[v : v + 1] for v in range(n)]
     costs: list[NDArray[np.float64]] = [np.zeros(0)] * n
     all_least = np.full(n, math.inf)
     for position, child in enumerate(order.tolist()):
-        all_least[child] = least[position]
+        all_least[child] = source.shifted(child, float(least[position]))
         if found.costs[position].size:
             varsets = renumber(found.parents[position], order, n) | must[child]
-            rows = canonical_order(varsets, found.costs[position])
-            parents[child] = shelf.put(np.ascontiguousarray(varsets[rows]))
-            costs[child] = shelf.put(found.costs[position][rows])
+            parents[child], costs[child] = map(shelf.put, source.families(child, varsets, found.costs[position], slack))
     for v in (v for v in range(n) if costs[v].size == 0):
-        own = constraints.parents_required(v)
-        costs[v] = np.array([score.cost(cells_with(dataset, v, own) if own else alone(dataset, v))])
+        costs[v] = np.array([source.cost(v, constraints.parents_required(v))])
         all_least[v] = min(all_least[v], float(costs[v][0]))
-    named = replace(claim, score=score.name, ess=score.ess)
-    scores = LocalScores(dataset.names, tuple(parents), tuple(costs), named)
+    scores = LocalScores(data.names, tuple(parents), tuple(costs), source.named)
     return Survivors(scores, all_least, None if found.done else found.stopped, found.varsets)

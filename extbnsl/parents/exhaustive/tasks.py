@@ -28,6 +28,7 @@ from extbnsl.parents.exhaustive.lattice import (
 )
 from extbnsl.parents.pruning import merged
 from extbnsl.scores.counting import CountingTable, count
+from extbnsl.scores.determinants import Moments, determine
 from extbnsl.scores.formula import figures_of
 from extbnsl.scores.tallies import fill
 
@@ -70,10 +71,19 @@ def mark_by_required(
 
 
 def count_joint(
-    lo: int, hi: int, size: int, places: NDArray[np.uint64], below: Counts, rules: AnyRules, table: CountingTable
+    lo: int,
+    hi: int,
+    size: int,
+    places: NDArray[np.uint64],
+    below: Counts,
+    rules: AnyRules,
+    table: CountingTable | Moments,
 ) -> NDArray[np.float64]:
     """T, or the figures, of the varsets of `size` at these places; below: the counts of one size less."""
-    if isinstance(rules, Rules):
+    if isinstance(table, Moments):
+        own = np.empty(hi - lo)
+        determine(size, lo, hi, places, rules.binomials, table, own)
+    elif isinstance(rules, Rules):
         own = np.empty(hi - lo)
         count(size, lo, hi, places, rules.binomials, table, own)
     else:
@@ -105,7 +115,7 @@ def count_and_judge(
     alive: NDArray[np.uint64],
     counts: tuple[Counts, Counts],
     rules: AnyRules,
-    table: CountingTable,
+    table: CountingTable | Moments,
 ) -> Candidates:
     """The families (X, Q - X) of the varsets Q of `size` at these places that win so far.
 

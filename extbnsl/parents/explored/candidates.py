@@ -11,6 +11,7 @@ from extbnsl.parents.constraints import Constraints
 from extbnsl.parents.explored.columns import Columns
 from extbnsl.parents.explored.misfit import misfits, new_splits, single_misfits
 from extbnsl.scores.formula import MISFIT
+from extbnsl.scores.gaussian import OWN_PARAMETERS
 from extbnsl.scores.score import penalty_of
 
 ROUNDING = 1e-9  # of sums of m ln m, per nat
@@ -24,7 +25,8 @@ class Candidates(NamedTuple):
     times the mutual information of child and candidate; caps (m,) float64: no undominated set with the candidate has a
     penalty so large; classes (a + 1,) int64: the first place of each arity, and m. alone: the misfit of no parents.
     base (b,) int32: the parents that the child must have; they are part of every set, and of every figure, and no
-    candidates.
+    candidates. A candidate multiplies the configurations of a set by its arity and adds the step to them: 0 of
+    states. Of continuous variables the arity is 1 here, and a configuration is the price of no parents but the base.
     """
 
     variables: NDArray[np.int32]
@@ -35,6 +37,7 @@ class Candidates(NamedTuple):
     classes: NDArray[np.int64]
     alone: float
     base: NDArray[np.int32]
+    step: float
 
 
 def find_candidates(
@@ -52,9 +55,9 @@ def find_candidates(
     (The entropy bound of de Campos et al. 2018.) When halt[0] is set, some are missing.
     """
     base = () if constraints is None else constraints.parents_required(child)
+    parameter *= configurations_of(base, data)
     if base:
         single, alone = _misfits_with(child, base, data, halt)
-        parameter *= states_of(base, data)
     else:
         single, alone = single_misfits(child, data, halt), float(data.entropies[child])
     if constraints is not None:
@@ -64,7 +67,11 @@ def find_candidates(
     caps = np.where(arities > 1, explained * arities / np.maximum(1.0, arities - 1), 0.0)
     if data.form.kind != MISFIT:  # nothing is known of what others explain
         caps = np.where(arities > 1, math.inf, 0.0)
-    own = penalty_of(parameter, int(data.arities[child]), 1.0) * arities
+    own, step = penalty_of(parameter, int(data.arities[child]), 1.0) * arities, 0.0
+    if data.half > 0.0:
+        arities, step = np.ones(data.variables), 1.0 / (OWN_PARAMETERS + len(base))
+        own = parameter * (arities + step)
+        caps = np.where(explained > parameter * step, math.inf, 0.0)  # each parent costs the same, whatever others are
     possible = np.flatnonzero(~np.isnan(single) & (own < caps))
     order = possible[np.lexsort((single[possible], arities[possible]))].astype(np.int32)
     first = np.flatnonzero(np.diff(arities[order], prepend=0.0))
@@ -78,11 +85,14 @@ def find_candidates(
         classes=classes,
         alone=alone,
         base=np.array(base, np.int32),
+        step=step,
     )
 
 
-def states_of(parents: Sequence[int] | NDArray[np.int32], data: Columns) -> float:
-    """The number of joint states of some parents."""
+def configurations_of(parents: Sequence[int] | NDArray[np.int32], data: Columns) -> float:
+    """The number of joint states of some parents; of continuous ones how many times the price of none they cost."""
+    if data.half > 0.0:
+        return 1.0 + len(parents) / OWN_PARAMETERS
     return math.prod(float(data.arities[v]) for v in parents)
 
 

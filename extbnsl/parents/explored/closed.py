@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from extbnsl.kernels.bits import lowest, u64
 from extbnsl.kernels.compiler import inlined, inner, njit
+from extbnsl.scores.penalty import grown
 
 MISSING = np.int64(-1)
 NOBODY = np.int64(-1)  # no member is left out
@@ -63,6 +64,12 @@ def place_hash(place):
     key = (key ^ (key >> u64(30))) * u64(0xBF58476D1CE4E5B9)
     key = (key ^ (key >> u64(27))) * u64(0x94D049BB133111EB)
     return key ^ (key >> u64(31))
+
+
+@inlined
+def joined(configurations, place, candidates):
+    """The configurations of a set with the candidate at a place in addition."""
+    return grown(configurations, candidates.arities[place]) + candidates.step
 
 
 @inlined

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from extbnsl.data import Dataset
 from extbnsl.kernels.varsets import WORD_BITS
+from extbnsl.parents.exhaustive.measured import Standardised
 from extbnsl.parents.exhaustive.problem import alone
 from extbnsl.scores.formula import MISFIT, Formula, formula
 from extbnsl.scores.known import Known
@@ -25,6 +26,10 @@ class Columns(NamedTuple):
     uint16: the same by variable; arities (n,) int64: states, declared ones that never occur among them; mlogm (N + 1,)
     float64: m ln m. form: the score; its kind is MISFIT for one of misfit and a price. entropies (n,) float64: N
     H(variable) in nats, or what the variable costs without parents if the score is of another kind.
+
+    Of continuous variables there are no states to count: correlations (n, n) float64 and half, N / 2, tell misfits.
+    These, and entropies, are what is left above what all other variables leave (scores/gaussian.py), so that all that
+    is proved of entropies holds. The arities are 2 then: a child has one price. half is 0 of states.
     """
 
     bits: NDArray[np.uint64]
@@ -35,13 +40,16 @@ class Columns(NamedTuple):
     entropies: NDArray[np.float64]
     mlogm: NDArray[np.float64]
     form: Formula
+    correlations: NDArray[np.float64]
+    half: float
 
     @property
     def nbytes(self) -> int:
-        return sum(array.nbytes for array in self[:-1])
+        return sum(field.nbytes for field in self if isinstance(field, np.ndarray))
 
     @property
     def records(self) -> int:
+        """Records that are counted: none of continuous variables."""
         return int(self.codes.shape[1])
 
     @property
@@ -83,4 +91,22 @@ def bit_columns(dataset: Dataset, score: Known = MDL, max_parents: int = 0) -> C
     if not isinstance(score, ParameterScore):
         form = score.formula(records, arities, max_parents)
         entropies = np.array([score.cost(alone(dataset, x)) for x in range(n)])
-    return Columns(bits, first, counts, codes, arities, entropies, mlogm, form)
+    return Columns(bits, first, counts, codes, arities, entropies, mlogm, form, np.zeros((0, 0)), 0.0)
+
+
+def correlated_columns(columns: Standardised) -> Columns:
+    """The same of continuous variables. O(n^3)."""
+    n = len(columns.names)
+    arities = np.full(n, 2)
+    return Columns(
+        bits=np.zeros((0, 0), np.uint64),
+        first=np.zeros(n + 1, np.int64),
+        counts=np.zeros(0, np.int64),
+        codes=np.zeros((n, 0), np.uint16),
+        arities=arities,
+        entropies=np.maximum(0.0, -columns.least),
+        mlogm=np.zeros(1),
+        form=formula(MISFIT, arities),
+        correlations=np.ascontiguousarray(columns.factor @ columns.factor.T),
+        half=columns.records / 2,
+    )

@@ -10,16 +10,18 @@ from numpy.typing import NDArray
 
 from extbnsl.claims import Claim
 from extbnsl.compiling import clock
-from extbnsl.data import Dataset
+from extbnsl.data import Data, Numbers
 from extbnsl.errors import BudgetError, InputError
 from extbnsl.events import Observer, StageAdvanced, ignore
 from extbnsl.machine.budgets import too_little_memory
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.parents.constraints import Constraints, constraints_of
-from extbnsl.parents.explored.candidates import Candidates, find_candidates, states_of
+from extbnsl.parents.exhaustive.measured import Standardised, standardised
+from extbnsl.parents.exhaustive.source import check_kind
+from extbnsl.parents.explored.candidates import Candidates, configurations_of, find_candidates
 from extbnsl.parents.explored.closed import Closed, closed_bytes, new_closed, undominated
-from extbnsl.parents.explored.columns import Columns, bit_columns
-from extbnsl.parents.explored.families import NONE, FamilyList, family_list
+from extbnsl.parents.explored.columns import Columns, bit_columns, correlated_columns
+from extbnsl.parents.explored.families import NONE, FamilyList, family_list, packed
 from extbnsl.parents.explored.misfit import Splits, misfits, new_splits, splits_bytes
 from extbnsl.parents.explored.selection import (
     GREEDY,
@@ -32,6 +34,7 @@ from extbnsl.parents.explored.selection import (
     new_streams,
     select,
 )
+from extbnsl.scores.gaussian import GAUSSIAN_BIC, OWN_PARAMETERS
 from extbnsl.scores.known import score_of
 from extbnsl.scores.score import ParameterScore, penalty_of
 
@@ -73,14 +76,20 @@ class Effort:
 @dataclass(frozen=True)
 class Exploration:
     """What is explored: the records, by one of the SELECTIONS, with parent sets that the constraints allow; parameter:
-    what a free parameter costs in nats; first: the share of a child's effort in which sets of up to SMALL come by
-    size."""
+    what a free parameter costs in nats, of continuous variables what no parents cost; first: the share of a child's
+    effort in which sets of up to SMALL come by size. exact: of continuous variables what families cost again by a
+    factor of the data, as rounding of determinants grows with how well variables determine each other."""
 
     data: Columns
     selection: str
     parameter: float
     constraints: Constraints
     first: float
+    exact: Standardised | None
+
+    def costed(self, child: int, members: NDArray[np.int32], costs: NDArray[np.float64]) -> NDArray[np.float64]:
+        """What families of a child cost, (m,), with parents `members` (m, d), NONE beyond, that cost so much here."""
+        return costs if self.exact is None else self.exact.costs(child, packed(members, self.data.variables))
 
     def most(self, child: int) -> int:
         """The most parents that a child may have beside those that it must have."""
@@ -110,9 +119,9 @@ class Exploring(NamedTuple):
 
 
 def exploration(
-    dataset: Dataset, selection: str = "independence", claim: Claim = Claim(), first: float = 0.0
+    dataset: Data, selection: str = "independence", claim: Claim = Claim(), first: float = 0.0
 ) -> Exploration:
-    """The exploration of a data set; InputError for a selection, a claim or a share that there is not.
+    """The exploration of data; InputError for a selection, a claim or a share that there is not.
 
     The paper's selections have `first` 0. A search over orders is better off with small sets of all kinds: it needs
     families for a child whose best parents come after it.
@@ -122,10 +131,16 @@ def exploration(
     claim.check()
     if not 0.0 <= first <= 1.0:
         raise InputError(f"first: {first} is not a share; give 0 to 1.")
-    score, constraints = score_of(claim), constraints_of(claim, dataset.names)
+    check_kind(dataset, claim)
+    constraints = constraints_of(claim, dataset.names)
+    if isinstance(dataset, Numbers):
+        columns = standardised(dataset)
+        parameter = OWN_PARAMETERS * GAUSSIAN_BIC.parameter(dataset.records)
+        return Exploration(correlated_columns(columns), selection, parameter, constraints, first, columns)
+    score = score_of(claim)
     parameter = score.parameter(dataset.records) if isinstance(score, ParameterScore) else 0.0
     most = min(MOST_PARENTS + int(constraints.required.sum(axis=0).max()), int(constraints.limits.max()))
-    return Exploration(bit_columns(dataset, score, most), selection, parameter, constraints, first)
+    return Exploration(bit_columns(dataset, score, most), selection, parameter, constraints, first, None)
 
 
 def explored_families(
@@ -176,8 +191,9 @@ def without_parents(child: int, problem: Exploration) -> Explored:
     own = float(data.entropies[child])
     if base:
         own = float(misfits(child, np.array([base], np.int32), data, new_splits(child, len(base), data))[0])
-    cost = own + penalty_of(problem.parameter, int(data.arities[child]), states_of(base, data))
-    return Explored(child, family_list(np.array([base], np.int32).reshape(1, -1), np.array([cost])), 0, STOPPED)
+    cost = own + penalty_of(problem.parameter, int(data.arities[child]), configurations_of(base, data))
+    members = np.array([base], np.int32).reshape(1, -1)
+    return Explored(child, family_list(members, problem.costed(child, members, np.array([cost]))), 0, STOPPED)
 
 
 def _explore_in_turn(
@@ -212,7 +228,8 @@ def explore_child(child: int, problem: Exploration, effort: Effort, memory: int,
     scored = int(closed.used[0]) - alone
     if ended == SETS and scored != effort.sets:
         ended = MEMORY
-    return Explored(child, _undominated(closed, candidates, effort.families), scored, ended)
+    members, costs = _undominated(closed, candidates)
+    return Explored(child, family_list(members, problem.costed(child, members, costs), effort.families), scored, ended)
 
 
 def _rule(child: int, problem: Exploration, candidates: Candidates) -> Rule:
@@ -222,7 +239,7 @@ def _rule(child: int, problem: Exploration, candidates: Candidates) -> Rule:
     first = candidates.classes if selection == INDEPENDENCE else np.unique([0, m])
     ends = np.repeat(first[1:], np.diff(first)).astype(np.int32)
     parents = most_parents(child, problem, candidates)
-    parameter = problem.parameter * states_of(candidates.base, problem.data)
+    parameter = problem.parameter * configurations_of(candidates.base, problem.data)
     return Rule(selection, SMALL if problem.first else 1, parents, child, arity, parameter, ends, first)
 
 
@@ -233,8 +250,10 @@ def most_parents(child: int, problem: Exploration, candidates: Candidates) -> in
     then as much as the empty set costs, it is dominated.
     """
     limit = min(MOST_PARENTS, problem.most(child))
-    own = penalty_of(problem.parameter, int(problem.data.arities[child]), states_of(candidates.base, problem.data))
-    penalties = own * np.cumprod(candidates.arities[:limit])
+    parameter = problem.parameter * configurations_of(candidates.base, problem.data)
+    own = penalty_of(parameter, int(problem.data.arities[child]), 1.0)
+    arities = candidates.arities[:limit]
+    penalties = own * (np.cumprod(arities) + candidates.step * np.arange(1, arities.size + 1))
     return max(1, int((penalties < candidates.alone + own).sum()))
 
 
@@ -271,14 +290,14 @@ def _explore(most: int, deadline: float, halt: NDArray[np.uint8], exploring: Exp
     return STOPPED if halt[0] else ALL
 
 
-def _undominated(closed: Closed, candidates: Candidates, most: int | None) -> FamilyList:
-    """The closed sets that no closed subset replaces."""
+def _undominated(closed: Closed, candidates: Candidates) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    """The closed sets that no closed subset replaces, NONE beyond, and their costs."""
     numbers = undominated(closed)
     width = int(closed.sizes[numbers].max())
     present = np.arange(width) < closed.sizes[numbers, None]
     members = np.full(present.shape, NONE, np.int32)
     members[present] = candidates.variables[closed.members[numbers, :width][present]]
-    return family_list(with_base(members, candidates.base), closed.costs[numbers], most)
+    return with_base(members, candidates.base), closed.costs[numbers]
 
 
 def with_base(members: NDArray[np.int32], base: NDArray[np.int32]) -> NDArray[np.int32]:

@@ -125,3 +125,12 @@ def varsets_of(own: FamilyList, variables: int) -> NDArray[np.uint64]:
     bits = np.uint64(1) << (own.parents % WORD_BITS).astype(np.uint64)
     np.bitwise_or.at(varsets, (family, own.parents // WORD_BITS), bits)
     return varsets
+
+
+def packed(members: NDArray[np.int32], variables: int) -> NDArray[np.uint64]:
+    """Parent sets (m, d) of variables, NONE beyond, as bitmasks (m, words)."""
+    varsets = np.zeros((members.shape[0], words(variables)), np.uint64)
+    family, at = np.nonzero(members != NONE)
+    parents = members[family, at]
+    np.bitwise_or.at(varsets, (family, parents // WORD_BITS), np.uint64(1) << (parents % WORD_BITS).astype(np.uint64))
+    return varsets

@@ -13,11 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.kernels.compiler import inlined, njit
-from extbnsl.parents.explored.candidates import find_candidates, states_of
+from extbnsl.parents.explored.candidates import configurations_of, find_candidates
+from extbnsl.parents.explored.closed import joined
 from extbnsl.parents.explored.explore import Exploration, most_parents, with_base
 from extbnsl.parents.explored.families import NONE, FamilyList, merged
 from extbnsl.parents.explored.misfit import misfit, new_splits
-from extbnsl.scores.penalty import family_penalty, grown
+from extbnsl.scores.penalty import family_penalty
 
 TRIED = 1000  # candidates, those with the largest gains: of thousands of variables the others hardly ever count
 EXCHANGED = 4  # sets that are kept for each parent that is exchanged, though they cost more than the family
@@ -50,7 +51,7 @@ def _cost(places, size, child, candidates, data, splits, members):
     configurations = 1.0
     for k in range(size):
         members[k] = candidates.variables[places[k]]
-        configurations = grown(configurations, candidates.arities[places[k]])
+        configurations = joined(configurations, places[k], candidates)
     for k in range(candidates.base.size):
         members[size + k] = candidates.base[k]
     own = misfit(child.child, members, size + candidates.base.size, data, splits) if size else candidates.alone
@@ -58,15 +59,15 @@ def _cost(places, size, child, candidates, data, splits, members):
 
 
 @inlined
-def _join(base, size, place, joined):
-    """joined = the first places of `base`, ascending, and another; returns whether it was another."""
+def _join(base, size, place, more):
+    """more = the first places of `base`, ascending, and another; returns whether it was another."""
     k = size
     while k and base[k - 1] > place:
-        joined[k] = base[k - 1]
+        more[k] = base[k - 1]
         k -= 1
-    joined[k] = place
+    more[k] = place
     for i in range(k):
-        joined[i] = base[i]
+        more[i] = base[i]
     return k == 0 or base[k - 1] != place
 
 
@@ -80,7 +81,7 @@ def neighbour_costs(family, tried, child, candidates, data, splits, halt):
     """
     size, m = family.size, candidates.variables.size
     costs = np.full((size + 1, m + 1), np.inf)
-    base, joined, members = (
+    base, more, members = (
         np.empty(size, np.int32),
         np.empty(size + 1, np.int32),
         np.empty(size + 1 + candidates.base.size, np.int32),
@@ -91,15 +92,15 @@ def neighbour_costs(family, tried, child, candidates, data, splits, halt):
         for k in range(size):
             if k != j:
                 base[left] = family[k]
-                configurations = grown(configurations, candidates.arities[family[k]])
+                configurations = joined(configurations, family[k], candidates)
                 left += 1
         costs[j, m] = _cost(base, left, child, candidates, data, splits, members)
         for v in tried[: tried.size if left < child.parents else 0]:
-            least = family_penalty(child.parameter, child.arity, grown(configurations, candidates.arities[v]))
+            least = family_penalty(child.parameter, child.arity, joined(configurations, v, candidates))
             if halt[0] or least >= costs[j, m] or least >= candidates.caps[v] or (j < size and v == family[j]):
                 continue
-            if _join(base, left, v, joined):
-                costs[j, v] = _cost(joined, left + 1, child, candidates, data, splits, members)
+            if _join(base, left, v, more):
+                costs[j, v] = _cost(more, left + 1, child, candidates, data, splits, members)
     return costs
 
 
@@ -121,7 +122,7 @@ def extended(
         return families, done
     candidates = find_candidates(child, problem.data, problem.parameter, halt, problem.constraints)
     arity, base = int(problem.data.arities[child]), candidates.base
-    parameter = problem.parameter * states_of(base, problem.data)
+    parameter = problem.parameter * configurations_of(base, problem.data)
     rule = Child(child, arity, parameter, most_parents(child, problem, candidates))
     splits = new_splits(child, rule.parents + base.size, problem.data)
     must = set(base.tolist())
@@ -139,7 +140,8 @@ def extended(
             places = np.array(sorted(place_of[p] for p in family), np.int32)
             costs = neighbour_costs(places, tried, rule, candidates, problem.data, splits, halt)
             sets, own = _useful(places, costs)
-            found.append((with_base(variables[sets], base), own))
+            sets = with_base(variables[sets], base)
+            found.append((sets, problem.costed(child, sets, own)))
             j, v = np.unravel_index(np.argmin(np.where(can, costs, np.inf)), costs.shape)
             best = variables[_sets(places, int(j), [int(v)], candidates.variables.size)]
             family = tuple(sorted(best[best != NONE].tolist()))

@@ -38,9 +38,9 @@ from numpy.typing import NDArray
 
 from extbnsl.kernels.bits import u64
 from extbnsl.kernels.compiler import inlined, inner, njit
-from extbnsl.parents.explored.closed import MISSING, NOBODY, find, insert, place_hash
+from extbnsl.parents.explored.closed import MISSING, NOBODY, find, insert, joined, place_hash
 from extbnsl.parents.explored.misfit import misfit
-from extbnsl.scores.penalty import family_penalty, grown
+from extbnsl.scores.penalty import family_penalty
 
 SEQUENTIAL, GREEDY, INDEPENDENCE = 0, 1, 2
 BEGUN = -np.inf  # the key of streams that go before all others
@@ -143,7 +143,7 @@ def approximate_cost(misfit, gain, penalty):
 @inlined
 def _penalty(number, place, candidates, closed, rule):
     """The penalty of a closed set with the candidate at a place."""
-    configurations = grown(closed.configurations[number], candidates.arities[place])
+    configurations = joined(closed.configurations[number], place, candidates)
     return family_penalty(rule.parameter, rule.arity, configurations)
 
 
@@ -213,7 +213,7 @@ def begin(candidates, closed, streams, rule):
     insert(u64(0), members, 0, candidates.alone, penalty, 1.0, closed)
     for place in range(candidates.variables.size):
         members[0] = place
-        configurations = candidates.arities[place]
+        configurations = joined(1.0, place, candidates)
         penalty = family_penalty(rule.parameter, rule.arity, configurations)
         number = insert(place_hash(place), members, 1, candidates.misfits[place], penalty, configurations, closed)
         closed.least[number] = min(closed.costs[number], closed.costs[0])
@@ -287,7 +287,7 @@ def explore(sets, candidates, closed, streams, rule, data, splits, halt):
         for k in range(base.size):
             parents[size + k] = base[k]
         own = misfit(rule.child, parents, size + base.size, data, splits)
-        configurations = grown(closed.configurations[number], candidates.arities[place])
+        configurations = joined(closed.configurations[number], place, candidates)
         made = insert(hash_, members, size, own, penalty, configurations, closed)
         closed.least[made] = min(least, closed.costs[made])
         closed.ceilings[made] = min(ceiling, closed.costs[made])

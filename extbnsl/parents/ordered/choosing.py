@@ -8,19 +8,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.claims import Claim
-from extbnsl.data import Dataset
+from extbnsl.data import Data, Dataset
 from extbnsl.errors import BudgetError
 from extbnsl.events import Observer, StageAdvanced
 from extbnsl.machine.budgets import too_little_memory
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.parents.constraints import Constraints, constraints_of, under_order
 from extbnsl.parents.exhaustive.problem import alone
+from extbnsl.parents.exhaustive.source import check_kind
 from extbnsl.parents.ordered.branch_and_bound import branch_and_bound
 from extbnsl.parents.ordered.greedy import Greedy, find_greedily
 from extbnsl.parents.ordered.methods import K3, SUZUKI, OrderMethods
 from extbnsl.parents.ordered.suzuki import find_by_suzuki
 from extbnsl.parents.ordered.table import TIE, ChildTable, candidates, child_table, depth_limit
-from extbnsl.scores.known import Known, score_of
+from extbnsl.scores.gaussian import GaussianBIC
+from extbnsl.scores.known import Known, score_named
 from extbnsl.scores.mlogm import mlogm_table
 from extbnsl.scores.score import ParameterScore
 
@@ -34,17 +36,23 @@ class OrderProblem:
     """What all children have in common: the data, the variables in their order, the claim's score, what the order and
     the claim leave of parents, methods, and m ln m for every number of records."""
 
-    dataset: Dataset
+    data: Data
     order: tuple[int, ...]
-    score: Known
+    score: Known | GaussianBIC
     constraints: Constraints
     methods: OrderMethods
     mlogm: NDArray[np.float64]
 
     @property
+    def dataset(self) -> Dataset:
+        """The data of a search child by child, which asks for states."""
+        assert isinstance(self.data, Dataset), "numbers are enumerated"
+        return self.data
+
+    @property
     def own(self) -> bool:
         """Whether each state gets a bound of its own."""
-        return self.methods.has_own_bounds(self.dataset.records)
+        return self.methods.has_own_bounds(self.data.records)
 
 
 @dataclass(frozen=True)
@@ -64,12 +72,13 @@ class Choice:
     trapped: bool | None
 
 
-def order_problem(dataset: Dataset, order: Sequence[int], claim: Claim, methods: OrderMethods) -> OrderProblem:
+def order_problem(data: Data, order: Sequence[int], claim: Claim, methods: OrderMethods) -> OrderProblem:
     """The problem, with the method that "auto" is; InputError if there is no such score, or the order is against the
     knowledge."""
-    constraints = under_order(constraints_of(claim, dataset.names), order, dataset.names)
-    chosen, score = methods.for_claim(claim), score_of(claim)
-    return OrderProblem(dataset, tuple(order), score, constraints, chosen, mlogm_table(dataset.records))
+    constraints = under_order(constraints_of(claim, data.names), order, data.names)
+    check_kind(data, claim)
+    chosen, score = methods.for_claim(claim), score_named(claim.score, claim.ess)
+    return OrderProblem(data, tuple(order), score, constraints, chosen, mlogm_table(data.records))
 
 
 def choose_parents(
@@ -163,6 +172,7 @@ def _exact(
 def _without_parents(problem: OrderProblem, place: int) -> Choice:
     """The child at a place of the order without parents, of which nothing is known."""
     child = problem.order[place]
+    assert not isinstance(problem.score, GaussianBIC), "numbers are enumerated"
     return Choice(child, (), problem.score.cost(alone(problem.dataset, child)), 0, False, None)
 
 

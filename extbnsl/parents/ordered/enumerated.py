@@ -23,7 +23,7 @@ def enumerate_parents(
     """A choice for each variable, in the order, and the reason if the enumeration was stopped: then they are the best
     of what was enumerated. `states` are the parent sets that could have won under the order."""
     shelf = Shelf(memory // 2, Store(Path(), 0))
-    found = surviving_families(problem.dataset, claim, workers, shelf, observer, constraints=problem.constraints)
+    found = surviving_families(problem.data, claim, workers, shelf, observer, constraints=problem.constraints)
     choices = []
     for child in problem.order:
         costs = found.scores.costs[child]

@@ -1,0 +1,219 @@
+"""The problem of continuous variables: correlations instead of rows, and families costed again when all are found.
+
+The enumeration goes by determinants of submatrices of the correlations, in which rounding grows with how well variables
+determine each other; it keeps what is within that rounding. The families that it keeps are costed again from a
+triangular factor of the data, where rounding grows with the root of that, and the dominated ones are dropped then.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from extbnsl.claims import Claim
+from extbnsl.data import Numbers
+from extbnsl.data.advice import option
+from extbnsl.data.column import listed
+from extbnsl.errors import InputError
+from extbnsl.kernels.varsets import pack
+from extbnsl.machine.workers import Workers
+from extbnsl.parents.constraints import Constraints
+from extbnsl.parents.exhaustive.problem import CountingProblem, Group, grouped, is_worthwhile, of_group
+from extbnsl.parents.pruning import undominated, with_rounding
+from extbnsl.scores.determinants import LEAST, given, moments, unexplained
+from extbnsl.scores.gaussian import GAUSSIAN_BIC, OWN_PARAMETERS
+from extbnsl.scores.local import canonical_order
+
+DETERMINED = 1e-10  # of the variance of a column: others that leave less determine it
+PART = 1e-4  # of its standard deviation: what a column contributes to one that it determines, at least
+ROUNDING = 2.0**-50  # of a pivot, per variable
+
+
+@dataclass(frozen=True)
+class Standardised:
+    """Columns with mean 0 and variance 1, by their triangular factor.
+
+    factor (n, n) float64: row v is column v of F, where F^T F is the correlation matrix. log_deviation (n,): ln of the
+    standard deviation of each column in the units of the data. unexplained (n,): the share of the variance of each that
+    all others leave.
+    """
+
+    names: tuple[str, ...]
+    records: int
+    factor: NDArray[np.float64]
+    log_deviation: NDArray[np.float64]
+    unexplained: NDArray[np.float64]
+
+    @property
+    def least(self) -> NDArray[np.float64]:
+        """f of each variable; see scores/gaussian.py."""
+        return self.records / 2 * np.log(self.unexplained)
+
+    @property
+    def own(self) -> NDArray[np.float64]:
+        """What each costs without parents but for its penalty, in nats."""
+        return self.records * ((math.log(2 * math.pi) + 1) / 2 + self.log_deviation)
+
+    @property
+    def rounding(self) -> float:
+        """What rounding may do to a difference of determinants, in nats."""
+        return float(self.records * len(self.names) * ROUNDING / self.unexplained.min())
+
+    def least_costs(self) -> list[float]:
+        """What a family of each costs at least, in nats: what all others leave, without their price."""
+        price = OWN_PARAMETERS * GAUSSIAN_BIC.parameter(self.records)
+        least: list[float] = (self.own + self.least + price - self.rounding).tolist()
+        return least
+
+    def costs(self, child: int, varsets: NDArray[np.uint64]) -> NDArray[np.float64]:
+        """What families of a child cost, in nats: (m,) float64. O(n k^2) each, of k parents."""
+        shares = np.empty(len(varsets))
+        unexplained(child, np.ascontiguousarray(varsets), self.factor, shares)
+        parameters = np.bitwise_count(varsets).sum(axis=1) + OWN_PARAMETERS
+        return self.own[child] + self.records / 2 * np.log(shares) + GAUSSIAN_BIC.parameter(self.records) * parameters
+
+
+def standardised(numbers: Numbers) -> Standardised:
+    """The columns, standardised; O(N n^2).
+
+    InputError that names the columns if one never varies, others determine one, or there are not more records than
+    columns: there are families then that fit exactly, and a density has no largest value.
+    """
+    n, records = numbers.variables, numbers.records
+    constant = [name for name, c in zip(numbers.names, numbers.values.T, strict=True) if c.min() == c.max()]
+    if constant:
+        has = "has" if len(constant) == 1 else "have"
+        raise InputError(
+            f"{numbers.source}: {listed(constant)} {has} the same number in every record, which no Gaussian "
+            f"fits: leave out what never varies, with {option('drop', *constant)}."
+        )
+    if records <= n:
+        raise InputError(
+            f"{numbers.source}: {records:,} records of {n:,} columns fit linear regressions exactly: give more records "
+            "than columns, or fewer columns with --columns."
+        )
+    centred = numbers.values - numbers.values[:1]
+    largest = np.abs(centred).max(axis=0)
+    centred /= largest
+    centred -= centred.mean(axis=0)
+    deviation = np.sqrt((centred**2).mean(axis=0))
+    centred /= deviation * math.sqrt(records)
+    factor: NDArray[np.float64] = np.asarray(np.linalg.qr(centred, mode="r"))
+    _check_earlier(factor, numbers)
+    inverse = np.linalg.solve(factor, np.eye(n))
+    shares = 1.0 / (inverse**2).sum(axis=1)
+    for v in np.flatnonzero(shares < DETERMINED).tolist():
+        _refuse(v, np.flatnonzero(np.abs(inverse @ inverse[v]) * shares[v] > PART), numbers)
+    return Standardised(
+        numbers.names, records, np.ascontiguousarray(factor.T), np.log(largest) + np.log(deviation), shares
+    )
+
+
+def least_costs(numbers: Numbers) -> list[float]:
+    """What a family of each variable costs at least, in nats: what all others leave, without their price."""
+    return standardised(numbers).least_costs()
+
+
+def _check_earlier(factor: NDArray[np.float64], numbers: Numbers) -> None:
+    """Raise InputError for the first column that those before it determine."""
+    determined = np.flatnonzero(np.diag(factor) ** 2 < DETERMINED)
+    if determined.size:
+        v = int(determined[0])
+        _refuse(v, np.flatnonzero(np.abs(np.linalg.solve(factor[:v, :v], factor[:v, v])) > PART), numbers)
+
+
+def _refuse(v: int, by: NDArray[np.intp], numbers: Numbers) -> None:
+    others = [numbers.names[u] for u in by.tolist() if u != v]
+    name = numbers.names[v]
+    determine = "determines" if len(others) == 1 else "determine"
+    raise InputError(
+        f"{numbers.source}: {listed(others)} {determine} '{name}' (less than {DETERMINED:g} of its variance is left), "
+        f"so that it has no best Gaussian fit: leave one of them out, such as with {option('drop', name)}."
+    )
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Continuous data as a source of families; see source.py."""
+
+    data: Numbers
+    claim: Claim
+    columns: Standardised
+
+    @property
+    def order(self) -> NDArray[np.int64]:
+        """All variables, as they are."""
+        return np.arange(self.data.variables)
+
+    @property
+    def named(self) -> Claim:
+        return self.claim
+
+    def problem(self, slack: float, constraints: Constraints) -> CountingProblem:
+        columns, n = self.columns, self.data.variables
+        most = n - 1 if self.claim.max_parents is None else min(self.claim.max_parents, n - 1)
+        limits = np.minimum(constraints.limits, most)
+        price, rounding = GAUSSIAN_BIC.parameter(columns.records), columns.rounding
+        return CountingProblem(
+            table=moments(columns.factor @ columns.factor.T, columns.least, columns.records),
+            limits=limits,
+            floors=np.full(n, -rounding),
+            parameter=OWN_PARAMETERS * price,
+            slack=with_rounding(slack, float(np.abs(columns.own).max())) + rounding,
+            form=None,
+            allowed=constraints.allowed,
+            required=constraints.required,
+            step=price,
+        )
+
+    def groups(self, problem: CountingProblem, constraints: Constraints) -> tuple[Group, ...]:
+        return grouped(problem, self.order, constraints, lambda x, own: is_worthwhile(own, x, _limit(own, x)))
+
+    def for_group(self, problem: CountingProblem, constraints: Constraints, group: Group) -> CountingProblem:
+        """What the parents that all must have leave of the covariances is what the others are judged by."""
+        own = of_group(problem, self.order, constraints, group)
+        table = given(own.moments, np.isin(self.order, group.parents))
+        return replace(own, table=table, parameter=own.parameter + len(group.parents) * own.step)
+
+    def with_limits(self, problem: CountingProblem, constraints: Constraints, workers: Workers) -> CountingProblem:
+        limits = problem.limits.copy()
+        for x in np.flatnonzero(limits >= 0).tolist():
+            limits[x] = _limit(problem, x)
+        return replace(problem, limits=limits)
+
+    def with_floors(self, problem: CountingProblem, workers: Workers) -> CountingProblem:
+        """The problem as it is: its misfits are above the least already."""
+        return problem
+
+    def cost(self, child: int, parents: Sequence[int]) -> float:
+        return float(self.columns.costs(child, pack(parents, self.data.variables)[None])[0])
+
+    def at_least(self, child: int, parents: Sequence[int], floor: float) -> float:
+        """What a family costs at least that has these parents and perhaps more, given a floor of the problem."""
+        price = GAUSSIAN_BIC.parameter(self.columns.records) * (len(parents) + OWN_PARAMETERS)
+        return floor + price
+
+    def shifted(self, child: int, least: float) -> float:
+        """In the enumeration a child costs what it costs above its least; less what rounding may do."""
+        return least + float(self.columns.own[child] + self.columns.least[child]) - self.columns.rounding
+
+    def families(
+        self, child: int, varsets: NDArray[np.uint64], costs: NDArray[np.float64], slack: float
+    ) -> tuple[NDArray[np.uint64], NDArray[np.float64]]:
+        """The families costed again, and those that are wanted of them in canonical order."""
+        costs = self.columns.costs(child, varsets)
+        order = canonical_order(varsets, costs)
+        varsets, costs = np.ascontiguousarray(varsets[order]), costs[order]
+        kept = undominated(varsets, costs, with_rounding(slack, float(np.abs(costs).max())))
+        return varsets[kept], costs[kept]
+
+
+def _limit(problem: CountingProblem, x: int) -> int:
+    """How many parents a family of a child has at most that can win: d more than those that must be cost d steps more
+    than these alone, and save no more than what these leave above the least."""
+    must, table = problem.required[:, x], problem.moments
+    misfit = table.half * math.log(max(given(table, must).matrix[x, x], LEAST)) - table.least[x]
+    more = max(0.0, np.ceil((misfit + problem.slack) / problem.step))  # infinite where the slack is
+    return int(min(problem.limits[x], must.sum() + more))

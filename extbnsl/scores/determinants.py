@@ -1,0 +1,172 @@
+"""Determinants of many varsets at once: depth-first elimination, for scores of linear Gaussian variables.
+
+The kernel fills, for a range of varsets of one size, T(V) = sum of f_X over X in V - N / 2 ln det C[V]; see gaussian.py
+for f. So T(P) - T(P + X) is what P leaves of the misfit of X beyond what all variables leave, as with the tables of
+entropies (counting.py), whose walk this is.
+
+A node of the search is a prefix of variables with what they leave of the covariances of all lower ones: the Schur
+complement. The last two variables of a varset need no node: the pivot of the last one is one subtraction.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from extbnsl.kernels.bits import lowest, u64
+from extbnsl.kernels.compiler import inlined, inner, njit
+from extbnsl.kernels.ranks import find_place, go_to, last_present, start_walk
+
+LEAST = 1e-300  # no pivot is smaller, whatever rounding does
+
+
+class Moments(NamedTuple):
+    """What determinants are computed from, of n variables.
+
+    matrix (n, n) float64: the correlations, or what parents that must be leave of the covariances of standardised
+    variables; the identity for these parents. least (n,) float64: f. half: N / 2. arities, factors (n,) int64: 2 and 1:
+    a child has one price, and a parent multiplies nothing.
+    """
+
+    matrix: NDArray[np.float64]
+    least: NDArray[np.float64]
+    half: float
+    arities: NDArray[np.int64]
+    factors: NDArray[np.int64]
+
+
+def moments(matrix: NDArray[np.float64], least: NDArray[np.float64], records: int) -> Moments:
+    """The moments of variables with this matrix and f."""
+    n = least.size
+    return Moments(np.ascontiguousarray(matrix), least, records / 2, np.full(n, 2), np.ones(n, np.int64))
+
+
+def given(moments: Moments, must: NDArray[np.bool_]) -> Moments:
+    """The moments with what these variables, (n,) bool, leave of the covariances of the others. O(n^2 k) of k."""
+    if not must.any():
+        return moments
+    matrix = moments.matrix
+    left = matrix - matrix[:, must] @ np.linalg.solve(matrix[np.ix_(must, must)], matrix[must])
+    left[must], left[:, must] = 0.0, 0.0
+    left[must, must] = 1.0
+    return moments._replace(matrix=np.ascontiguousarray((left + left.T) / 2))
+
+
+@inner
+def _push(top, v, lefts, logs, variable):
+    """Eliminate v from node `top` into node top + 1; lower triangles."""
+    pivot = max(lefts[top, v, v], LEAST)
+    for a in range(v):
+        factor = lefts[top, v, a] / pivot
+        for b in range(a + 1):
+            lefts[top + 1, a, b] = lefts[top, a, b] - factor * lefts[top, v, b]
+    logs[top + 1], variable[top + 1] = logs[top] + math.log(pivot), v
+
+
+@inner
+def _seek(top, members, lefts, logs, variable):
+    """Make the stack stand for these members, the last one first, keeping the nodes that it shares.
+
+    top: nodes on the stack beside the root. Returns how many there are then.
+    """
+    size = members.size
+    shared = np.int64(0)
+    while shared < min(top, size) and members[size - 1 - shared] == variable[shared + 1]:
+        shared += 1
+    for k in range(shared, size):
+        _push(k, members[size - 1 - k], lefts, logs, variable)
+    return size
+
+
+@inlined
+def _pivot(left, members, v):
+    """What is left of the variance of v if the one of these members, none or one, is eliminated too."""
+    pivot = left[v, v]
+    for m in members:
+        pivot -= left[m, v] * left[m, v] / max(left[m, m], LEAST)
+    return max(pivot, LEAST)
+
+
+@njit
+def determine(size, first, last, places, binomials, moments, out):
+    """Fill out[i] with T(V) of the present varset V of `size` >= 1 members at place first + i < last.
+
+    places: which varsets are present (ranks.py). Work: about n^2 / 6 multiplications for each prefix of all but two
+    members, and one logarithm for each varset.
+    """
+    matrix, least, half = moments.matrix, moments.least, moments.half
+    n, depth = least.size, max(1, size - 1)
+    lefts, logs = np.empty((depth, n, n)), np.zeros(depth)
+    lefts[0] = matrix
+    variable, wanted = np.zeros(depth, np.int64), np.empty(n, np.int64)
+    walk = start_walk(size, binomials)
+    members, same = walk.members, walk.same
+    top = np.int64(0)
+    left = last - first
+    block, before = find_place(last - 1, places)
+    rest = places[block, 0] & ~before
+    block, bits, rank = last_present(block, before | (rest & (~rest + u64(1))), places)
+    while left > 0:
+        # Varsets that differ from this one in their lowest member alone have neighbouring ranks.
+        go_to(rank, walk, binomials)
+        base = same[1]
+        group = 0
+        while group < left and rank >= base:
+            wanted[group] = rank - base
+            group += 1
+            if group < left:
+                block, bits, rank = last_present(block, bits, places)
+        top = _seek(top, members[2:size], lefts, logs, variable)
+        shared, own = logs[top], 0.0
+        second = members[1 : min(2, size)]
+        for m in second:
+            shared += math.log(max(lefts[top, m, m], LEAST))
+        for m in members[1:size]:
+            own += least[m]
+        for k in range(group):
+            v = wanted[k]
+            left -= 1
+            out[left] = own + least[v] - half * (shared + math.log(_pivot(lefts[top], second, v)))
+
+
+@njit
+def unexplained(child, varsets, factor, out):
+    """out[i] = the share of the variance of the child that the i-th varset of parents (m, w) leaves.
+
+    factor (n, n) float64: row v is column v of a triangular factor F of the correlations, F^T F = C. By modified
+    Gram-Schmidt, whose relative error is that of the columns' condition, not of its square. O(n k^2) for k parents.
+    """
+    n = factor.shape[0]
+    basis, residual = np.empty((n, n)), np.empty(n)
+    for i in range(varsets.shape[0]):
+        residual[:] = factor[child]
+        size = 0
+        for q in range(varsets.shape[1]):
+            left = varsets[i, q]
+            while left:
+                basis[size] = factor[(q << 6) + np.int64(lowest(left))]
+                left &= left - u64(1)
+                size += 1
+        for k in range(size):
+            length = 0.0
+            for j in range(n):
+                length += basis[k, j] * basis[k, j]
+            for later in range(k + 1, size):
+                _remove(basis[k], length, basis[later])
+            _remove(basis[k], length, residual)
+        out[i] = 0.0
+        for j in range(n):
+            out[i] += residual[j] * residual[j]
+        out[i] = max(out[i], LEAST)
+
+
+@inner
+def _remove(direction, length, vector):
+    """Take the part along a direction, of this squared length, out of a vector."""
+    along = 0.0
+    for j in range(vector.size):
+        along += direction[j] * vector[j]
+    along /= length
+    for j in range(vector.size):
+        vector[j] -= along * direction[j]
