@@ -110,7 +110,7 @@ def test_an_approximation_is_admitted(score, selection):
         dataset, knowledge = drawn(seed, 5, 80, None)
         least = every_total(all_costs(dataset, knowledge, None, score))[0]
         result = extbnsl.approximate(
-            dataset, time=0.4, selection=selection, threads=1, **keywords(score, None, knowledge)
+            dataset, time=10, selection=selection, threads=1, **keywords(score, None, knowledge)
         )
         assert verify(result.document(), dataset).ok
         assert result.cost == pytest.approx(least, rel=1e-9, abs=1e-7)

@@ -215,7 +215,7 @@ def test_killed_runs_of_other_kinds(tmp_path, make, options, kills):
     kill_at_calls(tmp_path, make(), (expected, disk.calls), calls, after=False, **options)
 
 
-def no_shared_table(problem, workers, shelf, observer, begun, on_size):
+def no_shared_table(problem, workers, shelf, observer, begun, on_progress, levels):
     """In place of enumerate_families: there is no room."""
     return replace(begun or start_enumeration(problem.limits.size), stopped="memory_limit")
 
