@@ -28,14 +28,24 @@ def read_csv(
     reading: Reading | None = None,
     **options: Unpack[Options],
 ) -> Dataset:
-    """The data set in a delimited text file, plain or gzip; "-" is standard input.
+    """Read the data set in a delimited text file, plain or gzip.
 
-    `header`: whether the first row has the names; None decides as `header.judge` says. Without one the
-    names are X0, X1, ... `delimiter`: one character (a space stands for any run of blanks); None decides as
-    `sniff_delimiter` says. `arities`: a file of declared arities, see `read_arities`. `records`: how many to use, the
-    first ones; None for all. `reading`: what it may take, and who hears of it. `options`: see `treatment.Options`.
-    States are the texts, without surrounding blanks, sorted as `column.ordered` says. Raises InputError for whatever
-    cannot be used, BudgetError if the memory or the time does not do.
+    Args:
+        path: the file; "-" is standard input.
+        header: whether the first row has the names; None decides as `header.judge` says. Without names the columns are
+            X0, X1 and so on.
+        delimiter: one character (a space stands for any run of blanks); None decides as `sniff_delimiter` says.
+        arities: a file of declared arities, see `read_arities`.
+        records: how many records to use, the first ones; None for all.
+        reading: what it may take, and who hears of it.
+        options: as for `read_data`.
+
+    Returns:
+        The `Dataset`. States are the texts, without surrounding blanks, sorted as `column.ordered` says.
+
+    Raises:
+        InputError: for whatever cannot be used; the sentence names the row and the column.
+        BudgetError: if the memory or the time does not do.
     """
     reading = reading or Reading()
     wanted = treatment(**options, arities=None if arities is None else read_arities(arities), records=records)

@@ -30,9 +30,10 @@ def test_links_lead_to_files_and_headings(page):
             assert heading in anchors(path), f"{path.name}#{heading}"
 
 
-def test_every_page_is_linked_from_the_readme():
-    linked = {path for path, _ in links(README)}
-    assert set((ROOT / "docs").glob("*.md")) <= linked
+def test_every_page_is_linked_from_the_landing_page_and_that_from_the_readme():
+    index = ROOT / "docs" / "index.md"
+    assert index in {path for path, _ in links(README)}
+    assert set((ROOT / "docs").glob("*.md")) - {index} <= {path for path, _ in links(index)}
 
 
 def test_every_module_is_in_the_guide_for_contributors():

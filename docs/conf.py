@@ -1,0 +1,30 @@
+"""How Sphinx makes the site of these pages; CONTRIBUTING.md has the command."""
+
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE.parent), str(HERE / "_sphinx")]  # the package of this source, and our two extensions
+
+from extbnsl.version import __version__  # noqa: E402
+
+project = "extbnsl"
+author = "the authors of extbnsl"
+project_copyright = "the authors of extbnsl"
+version = release = __version__
+
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "site_pages", "command_help"]
+exclude_patterns = ["_build", "_sphinx"]
+html_theme = "furo"
+html_title = f"extbnsl {release}"
+html_theme_options = {"navigation_with_keys": True}
+html_copy_source = False
+html_show_sphinx = False
+
+myst_heading_anchors = 4  # named as a git host names them, so that links work in both places
+
+default_role = "code"  # docstrings have names in single back quotes
+autodoc_member_order = "bysource"
+autodoc_preserve_defaults = True
+autodoc_typehints = "none"  # the docstrings say what an argument may be
+maximum_signature_line_length = 88
