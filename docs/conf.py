@@ -28,3 +28,6 @@ autodoc_member_order = "bysource"
 autodoc_preserve_defaults = True
 autodoc_typehints = "none"  # the docstrings say what an argument may be
 maximum_signature_line_length = 88
+
+html_static_path = ["_sphinx/static"]
+html_css_files = ["tables.css"]
