@@ -72,8 +72,14 @@ def learn(
         threads: how many threads; None for the processors that the process may use.
         time_limit: seconds, or text such as "1h30m"; None for no limit. Compiling does not count.
         seed: below 2^32, of the randomised steps.
-        missing, na, columns, drop, discrete, discretise, weights: what to make of the columns of a frame or array, as
-            for `read_data`.
+        missing: for frames and arrays, as all down to `weights`: "refuse" missing values, "drop" the record, or make
+            them a "state".
+        na: further texts that stand for a missing value: a sequence, or one text with commas; so the next four.
+        columns: the columns to use; None for all.
+        drop: the columns to leave out.
+        discrete: the columns to take as they are, however many states they have; or "all".
+        discretise: "mean", "quantile:k", "width:k" or "paper" for continuous columns, and COLUMN=RULE for one column.
+        weights: the column that says how many records each row stands for.
         names: the names of the columns of an array.
         lower_bound: "auto", "pattern", "clusters" or "static".
         fixing: drop the parent sets that no better network can have.
@@ -155,15 +161,14 @@ def order(
 ) -> "Result":
     """Find the network of least cost among those that keep to an order of the variables.
 
+    Arguments that are not described here are as for `learn`.
+
     Args:
         data: a data frame, an array or a data set, as for `learn`; but no local scores.
         order: the names of all variables, parents first.
         method: "dfbnb-k3" (Tian 2000) or "suzuki" for the scores "mdl" and "aic", "enumeration" for every score and
             all knowledge, "k3" for a greedy search, or "auto".
         bound: what "dfbnb-k3" prunes by: "own", "fixed" or "auto".
-        score, ess, max_parents, knowledge, memory, threads, time_limit, names, progress: as for `learn`.
-        missing, na, columns, drop, discrete, discretise, weights: what to make of the columns of a frame or array, as
-            for `learn`.
 
     Returns:
         A `Result` with the status 'heuristic'. Its `order_optimal` is True if no network of this order costs less. Its
@@ -230,15 +235,14 @@ def approximate(
 ) -> "Result":
     """Find a network of up to thousands of variables that is as good as `time` allows.
 
+    Arguments that are not described here are as for `learn`.
+
     Args:
         data: as for `learn`.
         time: seconds, or text such as "10m". It ends earlier if the lower bound is reached.
         selection: which parent sets are scored first: "auto", "independence", "greedy" or "sequential".
         search: how orders are searched: "memetic", "regions", "windows", "insertion", "asobs" or "obs".
         seed: below 2^32, of the randomised steps.
-        score, ess, max_parents, knowledge, memory, threads, names, progress: as for `learn`.
-        missing, na, columns, drop, discrete, discretise, weights: what to make of the columns of a frame or array, as
-            for `learn`.
 
     Returns:
         A `Result` with the status 'heuristic'. Its `lower_bound` holds for every network.
@@ -301,15 +305,13 @@ def k_best(
 ) -> "KBestResult":
     """Find the k best networks, or all that are nearly as probable as the best.
 
+    Arguments that are not described here are as for `learn`.
+
     Args:
         data: as for `learn`.
         k: how many networks; None for 10, or for up to 100,000 if there is a factor.
         within_factor: only networks whose probability is at least that of the best, divided by this.
         classes: find equivalence classes instead, each by the best of its networks.
-        score, ess, max_parents, knowledge, memory, disk, scratch_dir, threads, time_limit, seed, names, progress: as
-            for `learn`.
-        missing, na, columns, drop, discrete, discretise, weights: what to make of the columns of a frame or array, as
-            for `learn`.
 
     Returns:
         A `KBestResult`: the result of the best network. Its `networks` are a sequence, best first, of networks with
@@ -372,11 +374,10 @@ def best_first(
 ) -> Iterator["CostedNetwork"]:
     """Give all networks one by one, best first. Each is found when it is asked for, or a little before.
 
+    Arguments that are not described here are as for `learn`.
+
     Args:
         data: as for `learn`.
-        score, ess, max_parents, knowledge, memory, threads, time_limit, seed, names, progress: as for `learn`.
-        missing, na, columns, drop, discrete, discretise, weights: what to make of the columns of a frame or array, as
-            for `learn`.
 
     Returns:
         An iterator over networks with `rank`, `cost` (nats), `parents` and `network`.
