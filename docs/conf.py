@@ -24,7 +24,7 @@ html_show_sphinx = False
 myst_heading_anchors = 4  # named as a git host names them, so that links work in both places
 
 default_role = "py:obj"  # docstrings have names in single back quotes: links, where this page has them
-smartquotes = False  # what stands in quotes is often a value
+smartquotes_action = "D"  # dashes alone: what stands in quotes is often a value
 autodoc_member_order = "bysource"
 autodoc_preserve_defaults = True
 autodoc_typehints = "none"  # the docstrings say what an argument may be

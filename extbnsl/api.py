@@ -314,7 +314,7 @@ def k_best(
         classes: find equivalence classes instead, each by the best of its networks.
 
     Returns:
-        A `KBestResult`: the result of the best network. Its `networks` are a sequence, best first, of networks with
+        The result of the best network, a `KBestResult`. Its `networks` are a sequence, best first, of networks with
         `rank`, `cost`, `probability`, `equivalence_class`, `parents` and `network`; its `arcs` are the probabilities of
         arcs, an array (n, n), parent by child.
 

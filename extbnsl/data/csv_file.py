@@ -32,12 +32,14 @@ def read_csv(
 
     Args:
         path: the file; "-" is standard input.
-        header: whether the first row has the names; None decides as `header.judge` says. Without names the columns are
-            X0, X1 and so on.
-        delimiter: one character (a space stands for any run of blanks); None decides as `sniff_delimiter` says.
+        header: whether the first row has the names; None decides by looking, as `header.judge` says. Without names the
+            columns are X0, X1 and so on.
+        delimiter: one character (a space stands for any run of blanks); None decides by looking, as
+            `sniff_delimiter` says.
         arities: a file of declared arities, see `read_arities`.
         records: how many records to use, the first ones; None for all.
-        reading: what it may take, and who hears of it.
+        reading: the memory and the time that it may take, and who hears of it, an `extbnsl.data.Reading`; None for
+            three quarters of the free memory, as long as it takes.
         options: as for `read_data`.
 
     Returns:

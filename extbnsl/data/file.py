@@ -29,12 +29,13 @@ def read_data(
     """Read the data set in a delimited text file, as `read_csv` does, or in a Parquet, ARFF or RDS file.
 
     Args:
-        path: the file; its suffix tells the kind: `.parquet`, `.arff` or `.rds`, and text otherwise.
+        path: the file; its suffix tells the kind, parquet, pq, arff or rds, and it is text otherwise.
         header, delimiter: for texts, as for `read_csv`. The other files have names of their columns.
         arities: a file of declared arities. The values of a nominal attribute, the levels of a factor and the
             categories of an ordered dictionary are states, whether they occur or not.
         records: how many records to use, the first ones; None for all.
-        reading: what it may take, and who hears of it.
+        reading: the memory and the time that it may take, and who hears of it, an `extbnsl.data.Reading`; None for
+            three quarters of the free memory, as long as it takes.
         options: what to make of the columns. Those of several texts take a sequence, or one text with commas.
             `missing`: "refuse" (the default), "drop" the record, or make it a "state". `na`: further texts that stand
             for a missing value. `columns`, `drop`: the columns to use, and to leave out. `discrete`: columns to take as

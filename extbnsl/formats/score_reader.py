@@ -49,7 +49,8 @@ def read_scores(path: str | PathLike[str], reading: Reading | None = None) -> Lo
 
     Args:
         path: the file, plain or gzip; its format is found by its content.
-        reading: what it may take, and who hears of it.
+        reading: the memory and the time that it may take, and who hears of it, an `extbnsl.data.Reading`; None for
+            three quarters of the free memory, as long as it takes.
 
     Returns:
         The `LocalScores`, in nats, minimised.
