@@ -25,6 +25,8 @@ myst_heading_anchors = 4  # named as a git host names them, so that links work i
 
 default_role = "py:obj"  # docstrings have names in single back quotes: links, where this page has them
 smartquotes_action = "D"  # dashes alone: what stands in quotes is often a value
+napoleon_use_ivar = True  # the attributes of a class as one list
+napoleon_attr_annotations = False
 autodoc_member_order = "bysource"
 autodoc_preserve_defaults = True
 autodoc_typehints = "none"  # the docstrings say what an argument may be

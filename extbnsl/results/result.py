@@ -36,7 +36,7 @@ class Result:
             'interrupted' or 'not_proved'; or 'heuristic', where the method came to its end and proves nothing over all
             networks.
         network: the best network that was found, a `Network`.
-        cost: of that network.
+        cost: what that network costs.
         lower_bound: what every network costs at least.
         upper_bound: what the best one costs at most.
         order: the numbers of the variables, parents first.
@@ -203,8 +203,8 @@ class Result:
         """The equivalence class by names.
 
         Returns:
-            (directed, undirected): the arcs (parent, child) that all its members share, and the edges that may point
-            either way.
+            Two tuples of pairs of names. The first has the arcs (parent, child) that all members of the class share,
+            the second the edges that may point either way.
         """
         names = self.network.names
         directed, undirected = cpdag(self.network)
