@@ -52,22 +52,51 @@ def learn(
     polish: bool | None = None,
     progress: "bool | Observer" = False,
 ) -> "Result":
-    """The network of least cost for `data`, with the proof or the gap that was reached.
+    """Find the network of least cost, and prove it or tell the gap that was reached.
 
-    `data`: a data frame, a 2-D array of integers (N, n), what `read_csv` or `read_scores` return, or local scores as a
-    dict {child: {parents: cost}}. `score`: "mdl", "aic" or another, for data; by "gaussian-bic"
-    the columns are numbers.
-    `method`: "bfbnb", or a published one to compare with (`extbnsl.baselines.methods`), which has no use for `fixing`,
-    `ancestral`, `path_extension`, `parent_graph` and `polish`.
-    `memory` and `disk`: bytes or text such as "8GiB"; `time_limit`: seconds or text such as "1h30m"; None is the
-    default of the command line. What exceeds the memory goes to files below `scratch_dir`, or else where temporary
-    files go, and is gone at the end; `compress` makes some of them smaller. `names` are for arrays; `missing`,
-    `na`, `columns`, `drop`, `discrete`, `discretise` and `weights` for frames and arrays, see
-    `extbnsl.data.treatment.Options`.
-    `bootstrap`: so many resamples of the data are solved after them, within the same time limit; `result.bootstrap` has
-    `arcs`, how sure each arc is, and `consensus()`, see `extbnsl.results.bootstrap`.
-    `progress`: True for lines on standard error, or an observer of `extbnsl.events`. Costs are in nats, minimised.
-    Raises InputError for what cannot be used, BudgetError if memory, disk or time ran out before there was a network.
+    Args:
+        data: a data frame, a 2-D array of whole numbers (N, n), what `read_data`, `read_csv` or `read_scores` return,
+            or local scores as a dict {child: {parents: cost}}, see `local_scores`.
+        method: "bfbnb", or a published method to compare with, such as "astar". That has no use for `fixing`,
+            `ancestral`, `path_extension`, `parent_graph` and `polish`.
+        score: "mdl" (the same as "bic"), "aic", "bdeu", "bds", "k2", "fnml" or "qnml"; by "gaussian-bic" the columns
+            are numbers. Local scores have their own.
+        ess: the equivalent sample size of "bdeu" and "bds"; None is 1.
+        max_parents: the most parents of any variable; None for no limit. 'optimal' is then about such networks only.
+        knowledge: a dict of lists such as {"required": [["a", "b"]]}, the path of a file, a `Knowledge`, or an object
+            such as pgmpy's `ExpertKnowledge`.
+        bootstrap: how many resamples of the data to solve after them, within the same time limit; None for none.
+        memory: bytes, or text such as "8GiB". What does not fit goes to files. None: three quarters of what is free.
+        disk: the same for working files. None: nine tenths of what is free.
+        scratch_dir: the folder for working files, which are gone at the end; None: where temporary files go.
+        compress: make some of the working files smaller; needs hdf5plugin.
+        threads: how many threads; None for the processors that the process may use.
+        time_limit: seconds, or text such as "1h30m"; None for no limit. Compiling does not count.
+        seed: below 2^32, of the randomised steps.
+        missing: for frames and arrays, as all down to `weights`: "refuse" missing values, "drop" the record, or make
+            them a "state".
+        na: further texts that stand for a missing value: a sequence, or one text with commas; so the next four.
+        columns: the columns to use; None for all.
+        drop: the columns to leave out.
+        discrete: the columns to take as they are, however many states they have; or "all".
+        discretise: "mean", "quantile:k", "width:k" or "paper" for continuous columns, and COLUMN=RULE for one column.
+        weights: the column that says how many records each row stands for.
+        names: the names of the columns of an array.
+        lower_bound: "auto", "pattern", "clusters" or "static".
+        fixing: drop the parent sets that no better network can have.
+        ancestral: leave out successors of a node that are not needed.
+        path_extension: use optimal path extension.
+        parent_graph: "sparse" or "layered".
+        polish: improve the multipliers by linear programs; None: where a long search is expected.
+        progress: True for lines on standard error, or a function that takes an event, see `extbnsl.events`.
+
+    Returns:
+        The network with its bounds, a `Result`. Costs are in nats, and less is better. With `bootstrap`, its field
+        `bootstrap` tells how sure each arc is.
+
+    Raises:
+        InputError: for what cannot be used.
+        BudgetError: if memory, disk or time ran out before there was a network.
     """
     from extbnsl.arguments import path_of, plain
     from extbnsl.baselines.methods import BaselineMethods, methods_named
@@ -131,14 +160,24 @@ def order(
     weights: str | None = None,
     progress: "bool | Observer" = False,
 ) -> "Result":
-    """The network of least cost among those that keep to an order of the variables; greedy with the method "k3".
+    """Find the network of least cost among those that keep to an order of the variables.
 
-    `order`: the names of all variables, parents first. `method`: "dfbnb-k3" (Tian 2000), "suzuki",
-    "k3", "enumeration" or "auto", and `bound`:
-    "auto", "own" or "fixed", see `extbnsl.parents.ordered.methods`. The other arguments are as for `learn`; but local
-    scores are no data. The status of the result is 'heuristic', and its `order_optimal` is True if no network of this
-    order costs less; its `stats` have the `states` that were visited for each variable, and the variables at which K3
-    was `trapped`. Raises InputError for what cannot be used, BudgetError if the memory does not do.
+    Arguments that are not described here are as for `learn`.
+
+    Args:
+        data: a data frame, an array or a data set, as for `learn`; but no local scores.
+        order: the names of all variables, parents first.
+        method: "dfbnb-k3" (Tian 2000) or "suzuki" for the scores "mdl" and "aic", "enumeration" for every score and
+            all knowledge, "k3" for a greedy search, or "auto".
+        bound: what "dfbnb-k3" prunes by: "own", "fixed" or "auto".
+
+    Returns:
+        A `Result` with the status 'heuristic'. Its `order_optimal` is True if no network of this order costs less. Its
+        `stats` have the `states` that were visited for each variable, and the variables at which K3 was `trapped`.
+
+    Raises:
+        InputError: for what cannot be used.
+        BudgetError: if the memory does not do.
     """
     from extbnsl.arguments import plain
     from extbnsl.claims import Claim
@@ -195,12 +234,23 @@ def approximate(
     weights: str | None = None,
     progress: "bool | Observer" = False,
 ) -> "Result":
-    """A network of up to thousands of variables that is as good as `time` allows: seconds or text such as "10m".
+    """Find a network of up to thousands of variables that is as good as `time` allows.
 
-    `selection`: which parent sets are scored first, and `search`: how orders are searched, see
-    `extbnsl.solver.methods`. The other arguments are as for `learn`. The status of the result is 'heuristic', and its
-    `lower_bound` holds for every network. Raises InputError for what cannot be used, BudgetError if the memory does not
-    do.
+    Arguments that are not described here are as for `learn`.
+
+    Args:
+        data: as for `learn`.
+        time: seconds, or text such as "10m". It ends earlier if the lower bound is reached.
+        selection: which parent sets are scored first: "auto", "independence", "greedy" or "sequential".
+        search: how orders are searched: "memetic", "regions", "windows", "insertion", "asobs" or "obs".
+        seed: below 2^32, of the randomised steps.
+
+    Returns:
+        A `Result` with the status 'heuristic'. Its `lower_bound` holds for every network.
+
+    Raises:
+        InputError: for what cannot be used.
+        BudgetError: if the memory does not do.
     """
     from extbnsl.arguments import plain
     from extbnsl.claims import Claim
@@ -254,13 +304,24 @@ def k_best(
     weights: str | None = None,
     progress: "bool | Observer" = False,
 ) -> "KBestResult":
-    """The k best networks (10, unless there is a factor), or all whose probability is at least that of the best over
-    `within_factor`, or the k best of these; with `classes`, equivalence classes, each by one of its networks.
+    """Find the k best networks, or all that are nearly as probable as the best.
 
-    The other arguments are as for `learn`. The result is that of the best network; its `networks` are a sequence, best
-    first, of what has `cost`, `rank`, `probability`, `equivalence_class`, `parents` and `network`, and `arcs` has the
-    probability of each arc, parent by child. Raises InputError for what cannot be used, BudgetError if memory, disk or
-    time ran out before there was a network.
+    Arguments that are not described here are as for `learn`.
+
+    Args:
+        data: as for `learn`.
+        k: how many networks; None for 10, or for up to 100,000 if there is a factor.
+        within_factor: only networks whose probability is at least that of the best, divided by this.
+        classes: find equivalence classes instead, each by the best of its networks.
+
+    Returns:
+        The result of the best network, a `KBestResult`. Its `networks` are a sequence, best first, of networks with
+        `rank`, `cost`, `probability`, `equivalence_class`, `parents` and `network`; its `arcs` are the probabilities of
+        arcs, an array (n, n), parent by child.
+
+    Raises:
+        InputError: for what cannot be used.
+        BudgetError: if memory, disk or time ran out before there was a network.
     """
     from extbnsl.arguments import path_of, plain
     from extbnsl.claims import Claim
@@ -312,11 +373,19 @@ def best_first(
     weights: str | None = None,
     progress: "bool | Observer" = False,
 ) -> Iterator["CostedNetwork"]:
-    """All networks, best first, each found when it is asked for, or a little before: what has `cost`, `rank`, `parents`
-    and `network`.
+    """Give all networks one by one, best first. Each is found when it is asked for, or a little before.
 
-    The arguments are as for `learn`. Raises InputError for what cannot be used, at once; and BudgetError, when a
-    network is asked for, if memory or time do not do for it.
+    Arguments that are not described here are as for `learn`.
+
+    Args:
+        data: as for `learn`.
+
+    Returns:
+        An iterator over networks with `rank`, `cost` (nats), `parents` and `network`.
+
+    Raises:
+        InputError: at once, for what cannot be used.
+        BudgetError: when a network is asked for, and memory or time do not do for it.
     """
     from extbnsl.arguments import plain
     from extbnsl.claims import Claim

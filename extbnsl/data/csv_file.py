@@ -33,14 +33,26 @@ def read_csv(
     reading: Reading | None = None,
     **options: Unpack[Options],
 ) -> Dataset:
-    """The data set in a delimited text file, plain or gzip; "-" is standard input.
+    """Read the data set in a delimited text file, plain or gzip.
 
-    `header`: whether the first row has the names; None decides as `header.judge` says. Without one the
-    names are X0, X1, ... `delimiter`: one character (a space stands for any run of blanks); None decides as
-    `sniff_delimiter` says. `arities`: a file of declared arities, see `read_arities`. `records`: how many to use, the
-    first ones; None for all. `reading`: what it may take, and who hears of it. `options`: see `treatment.Options`.
-    States are the texts, without surrounding blanks, sorted as `column.ordered` says. Raises InputError for whatever
-    cannot be used, BudgetError if the memory or the time does not do.
+    Args:
+        path: the file; "-" is standard input.
+        header: whether the first row has the names; None decides by looking, as `header.judge` says. Without names the
+            columns are X0, X1 and so on.
+        delimiter: one character (a space stands for any run of blanks); None decides by looking, as
+            `sniff_delimiter` says.
+        arities: a file of declared arities, see `read_arities`.
+        records: how many records to use, the first ones; None for all.
+        reading: the memory and the time that it may take, and who hears of it, an `extbnsl.data.Reading`; None for
+            three quarters of the free memory, as long as it takes.
+        options: as for `read_data`.
+
+    Returns:
+        The `Dataset`. States are the texts, without surrounding blanks, sorted as `column.ordered` says.
+
+    Raises:
+        InputError: for whatever cannot be used; the sentence names the row and the column.
+        BudgetError: if the memory or the time does not do.
     """
     wanted = treatment(**options, arities=None if arities is None else read_arities(arities), records=records)
     return made_of_csv(prepare, path, header, delimiter, wanted, reading or Reading())

@@ -12,13 +12,16 @@ HASHED_RECORDS = 1 << 10  # at a time, which are copied for that
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """N records of n discrete variables, encoded.
+    """N records of n discrete variables, encoded; N and n are at least 1. Compare data sets by `fingerprint`.
 
-    `names` has n distinct non-empty names; `states[j]` the distinct labels of variable j: the states that
-    occur, or more where the user declared an arity. `codes` is (N, n) uint16 in C order and record order,
-    codes[i, j] indexes states[j]. `source` is the file name, "<array>" or "<dataframe>"; `warnings` are
-    sentences for the user; `layout` says how a file was read, such as "comma, header". N and n are at least 1.
-    Compare data sets by `fingerprint`.
+    Attributes:
+        names: n distinct names that are not empty.
+        states: states[j] are the distinct labels of variable j: the states that occur, or more where the user declared
+            an arity.
+        codes: (N, n) uint16 in C order and record order; codes[i, j] is an index into states[j].
+        source: the file name, "<array>" or "<dataframe>".
+        warnings: sentences for the user.
+        layout: how a file was read, such as "comma, header".
     """
 
     names: tuple[str, ...]

@@ -17,12 +17,16 @@ SHOWN = 5  # names in a sentence
 
 @dataclass(frozen=True)
 class Knowledge:
-    """By names of variables; each may be empty.
+    """What is known of the network, by names of variables. Each part may be empty.
 
-    required, forbidden: arcs that every network has, or none. allowed: if there are any, all pairs that an arc may
-    join, in either direction (a super-structure). tiers: sets of variables in time; none has a parent of a later
-    tier; variables of no tier may be anywhere. roots have no parents, leaves no children. max_parents: the most
-    parents of some variables.
+    Attributes:
+        required: arcs (parent, child) that every network has.
+        forbidden: arcs that none has.
+        allowed: if there are any, all pairs that an arc may join, in either direction (a super-structure).
+        tiers: sets of variables in time; none has a parent of a later tier. Variables of no tier may be anywhere.
+        roots: variables without parents.
+        leaves: variables without children.
+        max_parents: (name, number), the most parents of some variables.
     """
 
     required: tuple[Arc, ...] = ()

@@ -23,7 +23,8 @@ class Network:
     def from_names(names: Sequence[str], parents: Mapping[str, Iterable[str]]) -> "Network":
         """The network over `names`; a child that `parents` does not mention has none.
 
-        Raises InputError for a name that is not a variable, or that occurs twice.
+        Raises:
+            InputError: for a name that is not a variable, or that occurs twice.
         """
         index = {name: i for i, name in enumerate(names)}
         by_child: list[tuple[int, ...]] = [()] * len(names)
@@ -59,7 +60,8 @@ class Network:
     def order(self) -> tuple[int, ...]:
         """The topological order that always takes the least variable ready; O((n + arcs) log n).
 
-        Raises VerificationError, naming a cycle, if there is none.
+        Raises:
+            VerificationError: if there is none; it names a cycle.
         """
         children = self.children()
         missing = [len(parents) for parents in self.parents]

@@ -14,10 +14,17 @@ from extbnsl.networks.network import Arc, Network
 class Strength:
     """How sure the arc from `parent` to `child` is, as shares from 0 to 1 of so many networks.
 
-    strength: those that join the two, in either direction. direction: of these, the ones that point to the child, as
-    their equivalence classes tell: an arc that the class leaves open counts half. arc: those that have the arc itself;
-    compelled: those whose class has it in all members; reversible: those whose class joins the two and leaves the
-    direction open. The first two are those of bnlearn's `boot.strength` (with cpdag = TRUE).
+    The first two shares are those of bnlearn's `boot.strength` (with cpdag = TRUE).
+
+    Attributes:
+        parent: a name.
+        child: a name.
+        strength: those that join the two, in either direction.
+        direction: of these, the ones that point to the child, as their equivalence classes tell; an arc that the class
+            leaves open counts half.
+        arc: those that have the arc itself.
+        compelled: those whose class has it in all members.
+        reversible: those whose class joins the two and leaves the direction open.
     """
 
     parent: str

@@ -34,8 +34,12 @@ class Resample:
 class Bootstrap:
     """What the networks of resamples say together: those of the first so many of `resamples` that were asked for.
 
-    done: the resamples that were solved, in their order. required: arcs that every network must have, by numbers of
-    variables; a consensus has them first.
+    Attributes:
+        names: of the variables.
+        resamples: how many were asked for.
+        done: the resamples that were solved, in their order, each with `number`, `status`, `cost`, `lower_bound` and
+            `network`.
+        required: arcs that every network must have, by numbers of variables; a consensus has them first.
     """
 
     names: tuple[str, ...]
@@ -58,8 +62,17 @@ class Bootstrap:
         return strengths(self._counts, self.names)
 
     def consensus(self, threshold: float = THRESHOLD) -> Network:
-        """The network of the pairs that at least this share of the networks join, acyclic as
-        `extbnsl.networks.strengths.consensus` says; InputError for what is no share."""
+        """The network of the pairs that at least this share of the networks join.
+
+        It has no cycle: pairs are taken with the strongest first, and an arc that would close one is left out, see
+        `extbnsl.networks.strengths.consensus`.
+
+        Args:
+            threshold: a share, from 0 to 1.
+
+        Raises:
+            InputError: for what is no share.
+        """
         check_share("threshold", threshold)
         parents: list[list[int]] = [[] for _ in self.names]
         for parent, child in consensus(self._counts, threshold, self.required):

@@ -29,15 +29,31 @@ from extbnsl.version import __version__
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Result:
-    """The outcome of a solve; all costs in nats, minimised.
+    """The outcome of a solve. All costs are in nats, minimised.
 
-    status: 'optimal', or why the solve ended before that was proved: 'time_limit', 'memory_limit', 'disk_limit',
-    'interrupted' or 'not_proved'; 'heuristic' where the method came to its end and proves nothing over all networks.
-    order: the variables, parents first. order_optimal: True if no network that keeps to it costs less, None if that is
-    not known. max_parents: the user's limit, part of the claim; ess: the equivalent sample size of the score, None if
-    it has none; knowledge: which networks are allowed. stats: see docs/file-formats.md. local_scores is None
-    where none were computed, dataset if the local scores were given. certificate: what proves the optimality again
-    without a search, None if there is none. bootstrap: what the networks of resamples say, None if none were asked for.
+    Attributes:
+        status: 'optimal'; or why the solve ended before that was proved: 'time_limit', 'memory_limit', 'disk_limit',
+            'interrupted' or 'not_proved'; or 'heuristic', where the method came to its end and proves nothing over all
+            networks.
+        network: the best network that was found, a `Network`.
+        cost: what that network costs.
+        lower_bound: what every network costs at least.
+        upper_bound: what the best one costs at most.
+        order: the numbers of the variables, parents first.
+        score: the name of the score.
+        max_parents: the user's limit, part of the claim; None if there is none.
+        seed: of the randomised steps.
+        stats: counts, times and peaks, see `docs/file-formats.md`.
+        options: with which the solve ran.
+        warnings: sentences for the user.
+        local_scores: of the families that can win; None where none were computed.
+        digest: of the data or of the local scores.
+        dataset: the data; None if local scores were given.
+        certificate: what proves the optimality again without a search; None if there is none.
+        order_optimal: True if no network that keeps to `order` costs less; None if that is not known.
+        ess: the equivalent sample size of the score; None if it has none.
+        knowledge: which networks are allowed.
+        bootstrap: what the networks of resamples say; None if none were asked for.
     """
 
     status: str
@@ -71,6 +87,7 @@ class Result:
 
     @property
     def optimal(self) -> bool:
+        """Whether the network is proved to be a best one."""
         return self.status == OPTIMAL
 
     @property
@@ -84,12 +101,18 @@ class Result:
         return OUTPUTS if self.bootstrap is None else (*OUTPUTS, STRENGTHS)
 
     def save(self, folder: str | PathLike[str], overwrite: bool = False) -> None:
-        """Write result.json, network.dot, network.json and, with data, network.bif into a folder, made if need be; the
-        k best networks have more files, and resamples a table.
+        """Write `result.json`, `network.dot`, `network.json` and, with data, `network.bif` into a folder.
 
-        With `overwrite`, such further files that an earlier result has left there go: those in the folder belong
-        together. Raises InputError if one of them is there already, unless `overwrite`, or the folder cannot be
-        written, and BudgetError if the disk is full.
+        The k best networks have more files, and resamples a table.
+
+        Args:
+            folder: it is made if need be.
+            overwrite: replace files that are there. Such further files as an earlier result has left there go: those
+                in the folder belong together.
+
+        Raises:
+            InputError: if one of the files is there already, unless `overwrite`, or the folder cannot be written.
+            BudgetError: if the disk is full.
         """
         path = Path(folder)
         taken = [name for name in self.file_names if (path / name).exists()]
@@ -111,7 +134,11 @@ class Result:
         yield from outputs(document, self.network, self.dataset, strength_files(document))
 
     def document(self, made: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        """The content of result.json; `made` joins the provenance: the command and its data options."""
+        """The content of `result.json`, as JSON values.
+
+        Args:
+            made: joins the provenance: the command and its data options.
+        """
         names = self.network.names
         return {
             "format_version": FORMAT_VERSION,
@@ -144,7 +171,11 @@ class Result:
         }
 
     def to_networkx(self) -> Any:
-        """The network as a networkx.DiGraph whose nodes are the names; needs networkx."""
+        """The network as a `networkx.DiGraph` whose nodes are the names.
+
+        Raises:
+            InputError: if networkx is not installed.
+        """
         try:
             import networkx
         except ImportError as error:
@@ -155,7 +186,11 @@ class Result:
         return graph
 
     def to_bif(self) -> str:
-        """The network with maximum-likelihood parameters in the BIF format; needs the data."""
+        """The network with maximum-likelihood parameters in the BIF format.
+
+        Raises:
+            InputError: if the network was learned from local scores alone.
+        """
         if self.dataset is None:
             raise InputError("to_bif needs data, and this network was learned from local scores alone.")
         if isinstance(self.dataset, Numbers):
@@ -167,7 +202,12 @@ class Result:
         return dot_text(self.network)
 
     def cpdag(self) -> tuple[tuple[tuple[str, str], ...], tuple[tuple[str, str], ...]]:
-        """The equivalence class by names: arcs that all its members share, and the other edges."""
+        """The equivalence class by names.
+
+        Returns:
+            Two tuples of pairs of names. The first has the arcs (parent, child) that all members of the class share,
+            the second the edges that may point either way.
+        """
         names = self.network.names
         directed, undirected = cpdag(self.network)
         return (

@@ -11,10 +11,17 @@ from extbnsl.scores.local import GIVEN, LocalScores, local_scores
 
 
 def named_scores(costs: Mapping[str, Mapping[Any, float]]) -> LocalScores:
-    """The local scores costs[child][parents]: what each parent set costs, to be minimised.
+    """Make local scores from a dictionary.
 
-    The parents are a tuple, frozenset or other collection of names, or one name; every child is a key. Raises
-    InputError for names that are no key, a cost that is no number, and as `LocalScores.check` does.
+    Args:
+        costs: costs[child][parents] is what each parent set costs, to be minimised. The parents are a tuple, a
+            frozenset or another collection of names, or one name. Every child is a key.
+
+    Returns:
+        The `LocalScores`, for `learn` and its like.
+
+    Raises:
+        InputError: for names that are no key, a cost that is no number, and as `LocalScores.check` does.
     """
     names = tuple(costs)
     at = {name: i for i, name in enumerate(names)}

@@ -12,7 +12,7 @@ import pytest
 from pages import PAGES, ROOT, blocks
 
 # What is no command of this program, and so is not run.
-OTHERS = ("pip", "pytest", "ruff", "dot", "python -m bench")
+OTHERS = ("pip", "pytest", "ruff", "dot", "python -m bench", "sphinx-build")
 EXIT_CODE = re.compile(r"  # exit code (\d+)$")
 VARYING = re.compile(r"\b\d[\d.]*([KMG]iB|B| s)\b|\b\d+:\d\d:\d\d\b")
 PRINTED = re.compile(r"^print\(.*\)  # (.*)$", re.MULTILINE)

@@ -30,9 +30,19 @@ def test_links_lead_to_files_and_headings(page):
             assert heading in anchors(path), f"{path.name}#{heading}"
 
 
-def test_every_page_is_linked_from_the_readme():
-    linked = {path for path, _ in links(README)}
-    assert set((ROOT / "docs").glob("*.md")) <= linked
+def test_every_page_is_linked_from_the_landing_page_and_that_from_the_readme():
+    index = ROOT / "docs" / "index.md"
+    assert index in {path for path, _ in links(README)}
+    assert set((ROOT / "docs").glob("*.md")) - {index} <= {path for path, _ in links(index)}
+
+
+def test_the_times_of_the_readme_are_those_of_the_benchmarks():
+    measured = rows(prose(ROOT / "docs" / "benchmarks.md"))
+    told = re.findall(r"(\w+) \((\d+)(?: variables)?\) ([\d.]+)", prose(README).split("## How long it takes")[1])
+    assert len(told) >= 9
+    for name, variables, seconds in told:
+        of_name = [row for row in measured if row[0].startswith(name) and row[1] == variables]
+        assert any(seconds in row[2:] for row in of_name), f"{name}: {seconds} is not in docs/benchmarks.md"
 
 
 def test_every_module_is_in_the_guide_for_contributors():
