@@ -5,29 +5,11 @@ from collections.abc import Sequence
 
 from extbnsl.campaign.progress import called
 from extbnsl.campaign.rows import Row
+from extbnsl.report import markup
 from extbnsl.report.contents import Picture, Report
 from extbnsl.report.grid import html_table
-from extbnsl.version import __version__
 
-STYLE = """
-:root { color-scheme: light dark; --ink: #1b1f24; --soft: #5b6672; --line: #d5dbe1; --back: #ffffff; --band: #f4f6f8; }
-@media (prefers-color-scheme: dark) {
-  :root { --ink: #e4e8ec; --soft: #9aa5b1; --line: #36404a; --back: #14181c; --band: #1d2329; }
-  img, svg { background: #ffffff; border-radius: 4px; }
-}
-body { margin: 2rem auto; max-width: 72rem; padding: 0 1rem; color: var(--ink); background: var(--back);
-       font: 15px/1.5 system-ui, sans-serif; }
-h1 { font-size: 1.5rem; } h2 { font-size: 1.15rem; margin-top: 2.2rem; }
-p.note, footer { color: var(--soft); font-size: 0.9em; }
-.wide { overflow-x: auto; }
-table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
-th, td { padding: 0.25rem 0.7rem; text-align: right; border-bottom: 1px solid var(--line); white-space: nowrap; }
-th:first-child, td:first-child { text-align: left; }
-tbody tr:nth-child(even) { background: var(--band); }
-figure { margin: 0; } figure svg { max-width: 100%; height: auto; }
-.failures td { white-space: normal; text-align: left; }
-@media print { body { margin: 0; max-width: none; } section { break-inside: avoid; } }
-"""
+WHITE_PICTURES = "@media (prefers-color-scheme: dark) { figure svg { background: #ffffff; border-radius: 4px; } }\n"
 
 
 def page(report: Report) -> str:
@@ -39,12 +21,7 @@ def page(report: Report) -> str:
     if report.missing is not None:
         parts.append(f"<p class='note'>{html.escape(report.missing)}</p>\n")
     parts.append(_runs(report.rows))
-    return (
-        "<!DOCTYPE html>\n<html lang='en'>\n<head>\n<meta charset='utf-8'>\n"
-        "<meta name='viewport' content='width=device-width, initial-scale=1'>\n"
-        f"<title>{html.escape(report.title)}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n{''.join(parts)}"
-        f"<footer><p>Made by extbnsl {html.escape(__version__)}.</p></footer>\n</body>\n</html>\n"
-    )
+    return markup.page(report.title, parts, style=WHITE_PICTURES)
 
 
 def _summary(rows: Sequence[Row]) -> str:
