@@ -1,15 +1,16 @@
 """Charts of lines in SVG, small and without any library."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from extbnsl.report.markup import escaped
+from extbnsl.report.markup import escaped, text_width
 
 WIDTH, HEIGHT = 560, 250
 LEFT, RIGHT, TOP, BOTTOM = 78, 14, 26, 40  # margins
 MOST_POINTS = 1200  # of a line; of more, every so manieth is drawn
+FONT = 11
 COLOURS = ("first", "second", "third")
 STYLE = """
 .chart { font: 11px system-ui, Helvetica, Arial, sans-serif; color: var(--ink); }
@@ -19,8 +20,6 @@ STYLE = """
 .chart .second { stroke: var(--second); } .chart .third { stroke: var(--third); }
 .chart .second { stroke-dasharray: 7 3; } .chart .third { stroke-dasharray: 2 3; }
 """
-
-Write = Callable[[float], str]
 
 
 @dataclass(frozen=True)
@@ -34,11 +33,10 @@ class Line:
 
 @dataclass(frozen=True)
 class Axis:
-    """An axis: its name, how its figures are written, whether it is logarithmic (then what is not positive is left
-    out), whether it begins at 0, and whether only whole numbers have a mark."""
+    """An axis: its name, whether it is logarithmic (then what is not positive is left out), whether it begins at 0, and
+    whether only whole numbers have a mark."""
 
     name: str
-    write: Write = "{:g}".format
     logarithmic: bool = False
     from_zero: bool = False
     whole: bool = False
@@ -58,15 +56,17 @@ class _Scale:
         low, high, own = (math.log10(v) if self.axis.logarithmic else v for v in (self.low, self.high, value))
         return self.start + (own - low) / (high - low) * (self.end - self.start)
 
-    def marks(self) -> list[float]:
-        """Round values between the ends."""
+    def marks(self) -> list[tuple[float, str]]:
+        """Round values between the ends, and how they are written."""
         if self.axis.logarithmic:
             first, last = math.ceil(math.log10(self.low) - 1e-9), math.floor(math.log10(self.high) + 1e-9)
-            step = max(1, -(-(last - first) // 5))
-            return [10.0**k for k in range(first, last + 1, step)]
+            powers = [10.0**k for k in range(first, last + 1, max(1, -(-(last - first) // 5)))]
+            return [(power, f"{power:,.12g}") for power in powers]
         step = _round_step((self.high - self.low) / 4)
         step = max(1.0, step) if self.axis.whole else step
-        return [k * step for k in range(math.ceil(self.low / step - 1e-9), math.floor(self.high / step + 1e-9) + 1)]
+        first, last = math.ceil(self.low / step - 1e-9), math.floor(self.high / step + 1e-9)
+        decimals = max(0, -math.floor(math.log10(step) + 1e-9))
+        return [(k * step, f"{k * step:,.{decimals}f}") for k in range(first, last + 1)]
 
 
 def line_chart(title: str, lines: Sequence[Line], along: Axis, up: Axis) -> str:
@@ -116,14 +116,14 @@ def _round_step(step: float) -> float:
 def _grid(x: _Scale, y: _Scale) -> list[str]:
     bottom, right = HEIGHT - BOTTOM, WIDTH - RIGHT
     parts = []
-    for mark in y.marks():
+    for mark, text in y.marks():
         at = f"{y.at(mark):.1f}"
         parts.append(f'<line class="grid" x1="{LEFT}" x2="{right}" y1="{at}" y2="{at}"/>')
-        parts.append(f'<text x="{LEFT - 6}" y="{at}" dy="4" text-anchor="end">{escaped(y.axis.write(mark))}</text>\n')
-    for mark in x.marks():
+        parts.append(f'<text x="{LEFT - 6}" y="{at}" dy="4" text-anchor="end">{text}</text>\n')
+    for mark, text in x.marks():
         at = f"{x.at(mark):.1f}"
         parts.append(f'<line class="grid" x1="{at}" x2="{at}" y1="{TOP}" y2="{bottom}"/>')
-        parts.append(f'<text x="{at}" y="{bottom + 16}" text-anchor="middle">{escaped(x.axis.write(mark))}</text>\n')
+        parts.append(f'<text x="{at}" y="{bottom + 16}" text-anchor="middle">{text}</text>\n')
     middle = (LEFT + right) / 2
     parts.append(f'<text class="soft" x="{middle}" y="{HEIGHT - 6}" text-anchor="middle">{escaped(x.axis.name)}</text>')
     parts.append(f'<text class="soft" x="4" y="{TOP - 12}">{escaped(y.axis.name)}</text>\n')
@@ -140,12 +140,12 @@ def _line(line: Line, colour: str, x: _Scale, y: _Scale) -> str:
 
 def _legend(lines: Sequence[Line]) -> list[str]:
     """The names of the lines, above them from the right."""
-    parts, right = [], WIDTH - RIGHT
+    parts, right = [], float(WIDTH - RIGHT)
     for line, colour in reversed(list(zip(lines, COLOURS, strict=False))):
-        wide = 6 * len(line.name)
-        parts.append(f'<text x="{right}" y="{TOP - 12}" text-anchor="end">{escaped(line.name)}</text>')
-        left = right - wide - 28
+        wide = text_width(line.name, FONT)
+        parts.append(f'<text x="{right:.1f}" y="{TOP - 12}" text-anchor="end">{escaped(line.name)}</text>')
+        left = right - wide - 32
         y = TOP - 16
-        parts.append(f'<polyline class="{colour}" points="{left},{y} {left + 22},{y}"/>\n')
+        parts.append(f'<polyline class="{colour}" points="{left:.1f},{y} {left + 22:.1f},{y}"/>\n')
         right = left - 14
     return parts

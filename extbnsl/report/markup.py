@@ -31,6 +31,7 @@ figure { margin: 0; } figure svg { max-width: 100%; height: auto; }
 .failures td { white-space: normal; text-align: left; }
 @media print { body { margin: 0; max-width: none; } section { break-inside: avoid; } }
 """
+_THIN = "iljtfrI.,:;|!'()[] "
 _JOINERS = "\u200c\u200d"  # which words and emoji need
 _UNSEEN = ("Cc", "Cf", "Cs", "Zl", "Zp")  # categories of characters that are no text, or turn its direction
 
@@ -45,6 +46,11 @@ def escaped(text: str) -> str:
     return html.escape(shown(text), quote=True)
 
 
+def text_width(text: str, font: float) -> float:
+    """About how wide a text is in a common font of this size without serifs."""
+    return font * sum(map(_width, text))
+
+
 def page(title: str, body: Sequence[str], head: str = "", style: str = "") -> str:
     """A page of HTML that needs no other file; title is a text, body are elements; head and style are further ones."""
     return (
@@ -53,6 +59,17 @@ def page(title: str, body: Sequence[str], head: str = "", style: str = "") -> st
         f"<title>{escaped(title)}</title>\n<style>{STYLE}{style}</style>\n</head>\n<body>\n{''.join(body)}"
         f"<footer><p>Made by extbnsl {escaped(__version__)}.</p></footer>\n</body>\n</html>\n"
     )
+
+
+def _width(sign: str) -> float:
+    """In sizes of the font."""
+    if unicodedata.combining(sign):
+        return 0.0
+    if unicodedata.east_asian_width(sign) in "WF":
+        return 1.0
+    if sign in _THIN:
+        return 0.33
+    return 0.9 if sign in "mwMW@%" else 0.7 if sign.isupper() else 0.57
 
 
 def _is_unseen(sign: str) -> bool:

@@ -7,7 +7,6 @@ from typing import Any
 
 from extbnsl.claims import HEURISTIC, OPTIMAL
 from extbnsl.figures import format_cost, format_gap, in_full
-from extbnsl.machine.budgets import format_size
 from extbnsl.report import charts, markup, run_tables
 from extbnsl.report.charts import Axis, Line, line_chart
 from extbnsl.report.drawing import network_svg
@@ -26,7 +25,7 @@ dt { color: var(--soft); } dd { margin: 0; }
 .warnings { border-left: 4px solid var(--second); padding: 0.3rem 1rem 0.3rem 2rem; background: var(--band); }
 .net { overflow: auto; } .net svg { display: block; margin: 0 auto; }
 .net .bn { color: var(--ink); }
-#full:checked ~ .net { max-height: 90vh; } #full:checked ~ .net svg { max-width: none; }
+section:has(#full:checked) .net { max-height: 90vh; } section:has(#full:checked) .net svg { max-width: none; }
 .charts { display: flex; flex-wrap: wrap; gap: 1.5rem; } .charts figure { flex: 1 1 26rem; max-width: 100%; }
 figcaption { color: var(--soft); font-size: 0.9em; }
 summary { cursor: pointer; margin: 0.4rem 0; } details details { margin-left: 1rem; }
@@ -40,6 +39,8 @@ pre { background: var(--band); padding: 0.6rem 1rem; white-space: pre-wrap; }
 }
 """
 )
+SEEN = 1e-6  # of a cost: what a chart can show
+UNITS = (("GiB", 2.0**30), ("MiB", 2.0**20), ("KiB", 2.0**10), ("bytes", 1.0))
 TOO_WIDE = 1120  # units of a drawing that a page has no room for
 
 
@@ -72,12 +73,14 @@ def _sections(facts: Facts) -> Iterator[str]:
     probabilities = _probabilities(document)
     yield f"<p class='claim'>{escaped(claim(facts))}</p>\n"
     yield from _state(facts)
+    yield _list(run_tables.figures(facts))
     if document.get("warnings"):
         items = "".join(f"<li>{escaped(str(warning))}</li>\n" for warning in document["warnings"])
         yield f"<section>\n<h2>Warnings</h2>\n<ul class='warnings'>\n{items}</ul>\n</section>\n"
-    yield _list(run_tables.figures(facts))
-    yield _network(facts, probabilities)
-    yield _folded(run_tables.arcs(facts, probabilities), "arcs")
+    yield _network(facts)
+    yield _folded(
+        run_tables.arcs(facts, "strength" if "bootstrap" in document else "probability", probabilities), "arcs"
+    )
     if document.get("bootstrap", {}).get("arcs"):
         yield _folded(run_tables.resamples(document), "arcs")
     if document.get("top"):
@@ -123,22 +126,26 @@ def _probabilities(document: Mapping[str, Any]) -> dict[tuple[str, str], float]:
     return {(one["from"], one["to"]): float(one["strength"]) for one in pairs}
 
 
-def _network(facts: Facts, probabilities: Mapping[tuple[str, str], float]) -> str:
-    known = facts.by_arc(probabilities)
+def _network(facts: Facts) -> str:
+    """The drawing; if the page has no room for it, it is made smaller, and a box shows it in full."""
     svg = drawing_of(facts)
-    said = "Arcs are solid if all equally good networks of the class have them so."
-    if "arc_probabilities" in facts.document:
-        said += " Figures, and how dark an arc is: its probability among the networks that were found."
-    elif known:
-        said += " Figures, and how dark an arc is: the share of the resamples whose networks join the two."
-    toggle = ""
-    if float(svg.split('" width="', 1)[1].split('"', 1)[0]) > TOO_WIDE:
-        toggle = (
-            "<input type='checkbox' id='full' class='screen'> "
-            "<label for='full' class='screen'>in full size, to scroll</label>\n"
-        )
-    figure = f"{toggle}<figure class='net'>{svg}</figure>\n<p class='note'>{said}</p>\n"
+    width = float(svg.split('" width="', 1)[1].split('"', 1)[0])
+    box = "<input type='checkbox' id='full'> <label for='full'>in full size, to scroll</label>"
+    toggle = f"<span class='screen'>{box}</span>\n" if width > TOO_WIDE else ""
+    figure = f"{toggle}<figure class='net'>{svg}</figure>\n<p class='note'>{_caption(facts.document)}</p>\n"
     return f"<section>\n<h2>Network</h2>\n{figure}</section>\n"
+
+
+def _caption(document: Mapping[str, Any]) -> str:
+    said = "Arcs are solid if all equally good networks of the class have them so."
+    if not _probabilities(document):
+        return said
+    what = (
+        "its probability among the networks that were found"
+        if "arc_probabilities" in document
+        else "the share of the resamples whose networks join the two"
+    )
+    return f"{said} Figures, and how dark an arc is: {what}; 1.00 is not written."
 
 
 def _data(facts: Facts) -> Iterator[str]:
@@ -173,39 +180,36 @@ def _work(facts: Facts) -> Iterator[str]:
 
 
 def _bounds(facts: Facts) -> Iterator[str]:
-    """The bounds over time, and how far they are apart."""
+    """The bounds over time, and how far they are apart; nothing if neither changed for eyes to see."""
     document, moments = facts.document, facts.bounds
-    end = float(document.get("stats", {}).get("seconds") or 0.0)
-    end = max([end, *(moment.seconds for moment in moments)])
-    last = (float(document["lower_bound"]), float(document["upper_bound"]))
-    lower = tuple((m.seconds, min(m.lower, last[1])) for m in moments if m.lower is not None)
-    upper = tuple((m.seconds, m.upper) for m in moments if m.upper is not None)
-    lower, upper = (*lower, (end, last[0])), (*upper, (end, last[1]))
-    seconds, nats = Axis("seconds", "{:,.4g}".format), Axis("nats", "{:,.6g}".format)
-    lines = [Line("best network", upper, True), Line("lower bound", lower, True)]
-    yield line_chart("Bounds over time", lines, seconds, nats)
-    both = [m for m in moments if m.lower is not None and m.upper is not None]
-    gaps = [(m.seconds, max(0.0, m.upper - m.lower) / max(abs(m.upper), 1.0) * 100) for m in both]  # type: ignore[operator, arg-type]
-    gaps.append((end, max(0.0, last[1] - last[0]) / max(abs(last[1]), 1.0) * 100))
-    yield line_chart(
-        "Gap over time", [Line("gap", tuple(gaps), True)], seconds, Axis("gap, %", "{:g}".format, logarithmic=True)
-    )
+    end = max([float(document.get("stats", {}).get("seconds") or 0.0), *(moment.seconds for moment in moments)])
+    least, most = float(document["lower_bound"]), float(document["upper_bound"])
+    lower = [(m.seconds, min(m.lower, most)) for m in moments if m.lower is not None] + [(end, least)]
+    upper = [(m.seconds, m.upper) for m in moments if m.upper is not None] + [(end, most)]
+    values = [value for _, value in (*lower, *upper)]
+    if max(values) - min(values) > SEEN * max(map(abs, values)):
+        lines = [Line("best network", tuple(upper), True), Line("lower bound", tuple(lower), True)]
+        yield line_chart("Bounds over time", lines, Axis("seconds", from_zero=True), Axis("nats"))
+    both = [(m.seconds, m.lower, m.upper) for m in moments if m.lower is not None and m.upper is not None]
+    gaps = [(at, 100.0 * max(0.0, up - low) / max(abs(up), 1.0)) for at, low, up in (*both, (end, least, most))]
+    if max(gap for _, gap in gaps) > 100.0 * SEEN:
+        yield line_chart("Gap over time", [Line("gap", tuple(gaps), True)], Axis("seconds"), Axis("%", from_zero=True))
 
 
 def _layers(facts: Facts) -> Iterator[str]:
     """Nodes, memory and disk of each layer; those of several components one after another."""
-    own = list(enumerate(facts.layers))
-    along = Axis("layer", "{:,.0f}".format, whole=True)
-    nodes = [
-        Line(name, tuple((float(at), float(layer[key])) for at, layer in own))
-        for key, name in (("generated", "edges generated"), ("kept", "nodes kept"))
-    ]
-    yield line_chart("Nodes of each layer", nodes, along, Axis("", "{:,.0f}".format, logarithmic=True))
-    sizes = [
-        Line(name, tuple((float(at), float(layer[key])) for at, layer in own))
-        for key, name in (("rss_bytes", "memory"), ("memory", "of it the solver's"), ("disk", "disk"))
-    ]
-    yield line_chart("Memory and disk", sizes, along, Axis("", format_size, from_zero=True))
+    along = Axis("layer", whole=True) if facts.layers and facts.layers[-1]["component"] == 1 else Axis("layers")
+    nodes = [_of_layers(facts, key, name) for key, name in (("generated", "edges generated"), ("kept", "nodes kept"))]
+    yield line_chart("Nodes of each layer", nodes, along, Axis("", logarithmic=True))
+    keys = (("rss_bytes", "memory"), ("memory", "of it the solver's"), ("disk", "disk"))
+    most = max((float(layer[key]) for layer in facts.layers for key, _ in keys), default=0.0)
+    name, unit = next((name, unit) for name, unit in UNITS if most >= unit or unit == 1.0)
+    sizes = [_of_layers(facts, key, text, unit) for key, text in keys]
+    yield line_chart("Memory and disk of each layer", sizes, along, Axis(name, from_zero=True))
+
+
+def _of_layers(facts: Facts, key: str, name: str, unit: float = 1.0) -> Line:
+    return Line(name, tuple((float(at), float(layer[key]) / unit) for at, layer in enumerate(facts.layers)))
 
 
 def _provenance(facts: Facts) -> str:

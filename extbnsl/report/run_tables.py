@@ -68,10 +68,10 @@ def _networks(document: Mapping[str, Any]) -> str:
     return f"{count['listed']:,}{of_all} listed{near}"
 
 
-def arcs(facts: Facts, probabilities: Mapping[tuple[str, str], float]) -> Grid:
-    """All arcs of the network, and how sure they are, if that is known."""
+def arcs(facts: Facts, what: str, probabilities: Mapping[tuple[str, str], float]) -> Grid:
+    """All arcs of the network, and what is known of how sure they are, if it is anything."""
     names, compelled = facts.network.names, set(cpdag(facts.network)[0])
-    head = ["parent", "child", "direction", *(["probability"] if probabilities else [])]
+    head = ["parent", "child", "direction", *([what] if probabilities else [])]
     rows = []
     for arc in facts.network.arcs():
         parent, child = names[arc[0]], names[arc[1]]
