@@ -69,7 +69,7 @@ def _width(sign: str) -> float:
         return 1.0
     if sign in _THIN:
         return 0.33
-    return 0.9 if sign in "mwMW@%" else 0.7 if sign.isupper() else 0.57
+    return 0.9 if sign in "mwMW@%<>=+~#^" else 0.7 if sign.isupper() else 0.6
 
 
 def _is_unseen(sign: str) -> bool:

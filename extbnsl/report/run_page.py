@@ -34,11 +34,13 @@ summary h2 { display: inline; }
 .arcs td:nth-child(2), .arcs th:nth-child(2) { text-align: left; }
 pre { background: var(--band); padding: 0.6rem 1rem; white-space: pre-wrap; }
 @media print {
-  .screen { display: none; } .net, .wide { overflow: visible; } .net svg { max-height: 24cm; max-width: 100%; }
+  .screen { display: none; } .net, .wide { overflow: visible; } .net svg { max-width: 100%; }
+  .net:not(.tall) svg { max-height: 24cm; } .net.tall { break-inside: auto; }
   h2, summary { break-after: avoid; } tr, figure, dl { break-inside: avoid; } section { break-inside: auto; }
 }
 """
 )
+TALL = 2.0  # times as high as wide: a drawing that goes on from page to page
 SEEN = 1e-6  # of a cost: what a chart can show
 UNITS = (("GiB", 2.0**30), ("MiB", 2.0**20), ("KiB", 2.0**10), ("bytes", 1.0))
 TOO_WIDE = 1120  # units of a drawing that a page has no room for
@@ -129,10 +131,11 @@ def _probabilities(document: Mapping[str, Any]) -> dict[tuple[str, str], float]:
 def _network(facts: Facts) -> str:
     """The drawing; if the page has no room for it, it is made smaller, and a box shows it in full."""
     svg = drawing_of(facts)
-    width = float(svg.split('" width="', 1)[1].split('"', 1)[0])
+    width, height = (float(svg.split(f'" {side}="', 1)[1].split('"', 1)[0]) for side in ("width", "height"))
     box = "<input type='checkbox' id='full'> <label for='full'>in full size, to scroll</label>"
     toggle = f"<span class='screen'>{box}</span>\n" if width > TOO_WIDE else ""
-    figure = f"{toggle}<figure class='net'>{svg}</figure>\n<p class='note'>{_caption(facts.document)}</p>\n"
+    tall = " tall" if height > TALL * width else ""
+    figure = f"{toggle}<figure class='net{tall}'>{svg}</figure>\n<p class='note'>{_caption(facts.document)}</p>\n"
     return f"<section>\n<h2>Network</h2>\n{figure}</section>\n"
 
 
