@@ -35,7 +35,8 @@ summary h2 { display: inline; }
 pre { background: var(--band); padding: 0.6rem 1rem; white-space: pre-wrap; }
 @media print {
   .screen { display: none; } .net, .wide { overflow: visible; } .net svg { max-width: 100%; }
-  .net:not(.tall) svg { max-height: 24cm; } .net.tall { break-inside: auto; }
+  .net:not(.tall) svg { max-height: 24cm; }
+  section:has(.tall) h2 { break-after: auto; }
   h2, summary { break-after: avoid; } tr, figure, dl { break-inside: avoid; } section { break-inside: auto; }
 }
 """

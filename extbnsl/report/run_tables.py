@@ -20,6 +20,7 @@ MOST_STATES = 12  # of a variable that are listed
 MOST_ROWS = 64  # of a table of parameters
 MOST_COLUMNS = 32
 MOST_CELLS = 20_000  # of all of them together
+SIZES = ("memory", "disk")  # options in bytes
 MOST_PAIRS = 200  # of the resamples
 
 Row = tuple[str, str]

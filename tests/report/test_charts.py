@@ -7,8 +7,10 @@ import pytest
 
 from extbnsl.report.charts import BOTTOM, HEIGHT, LEFT, MOST_POINTS, RIGHT, TOP, WIDTH, Axis, Line, line_chart
 
+ALONG, UP = Axis("x"), Axis("y")
 
-def chart(*lines, along=Axis("x"), up=Axis("y")):
+
+def chart(*lines, along=ALONG, up=UP):
     return ElementTree.fromstring(line_chart("a <chart>", lines, along, up))
 
 
