@@ -75,8 +75,8 @@ def line_chart(title: str, lines: Sequence[Line], along: Axis, up: Axis) -> str:
     O(points).
     """
     drawn = [Line(line.name, _thinned(_shown(line, along, up)), line.steps) for line in lines]
-    drawn = [line for line in drawn if line.points]
-    if max((len(line.points) for line in drawn), default=0) < 2:
+    drawn = [line for line in drawn if len(line.points) > 1]
+    if not drawn:
         return ""
     x = _scale(along, [x for line in drawn for x, _ in line.points], LEFT, WIDTH - RIGHT)
     y = _scale(up, [y for line in drawn for _, y in line.points], HEIGHT - BOTTOM, TOP)

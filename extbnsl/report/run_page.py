@@ -98,7 +98,8 @@ def claim(facts: Facts) -> str:
     document = facts.document
     cost, lower = float(document["cost"]), float(document["lower_bound"])
     most = document.get("max_parents")
-    scope = f"No network over these {in_full(len(facts.network.names), 'variable')}"
+    n = len(facts.network.names)
+    scope = f"No network over these {n:,} variables" if n > 1 else "No network over this one variable"
     scope += " that keeps to the knowledge" if document.get("knowledge") else ""
     scope += f", of at most {in_full(most, 'parent')} for each," if most is not None else ""
     bounds = f"{scope} costs less than {format_cost(lower, 3)} nats; this one costs {format_cost(cost, 3)}"

@@ -80,7 +80,7 @@ def arcs(facts: Facts, what: str, probabilities: Mapping[tuple[str, str], float]
         told = [] if not probabilities else ["" if known is None else f"{known:.3f}"]
         rows.append((parent, child, "as drawn" if arc in compelled else "either way", *told))
     note = "Either way: an equally good network of the same equivalence class turns the arc."
-    return Grid("Arcs", tuple(head), tuple(rows), note)
+    return Grid("Arcs", tuple(head), tuple(rows), note if rows else "The network has none.")
 
 
 def resamples(document: Mapping[str, Any]) -> Grid:
@@ -179,8 +179,7 @@ def provenance(facts: Facts) -> Iterator[Row]:
     yield "source", str(known.get("source") or "")
     yield "data digest", str(known.get("data_digest") or "")
     yield "versions", ", ".join(f"{name} {version}" for name, version in known.get("versions", {}).items())
-    told = {
-        name: value for name, value in known.get("options", {}).items() if value is not None and name != "knowledge"
-    }
-    yield "options", ", ".join(f"{name} {value}" for name, value in told.items())
+    told = known.get("options", {}).items()
+    given = [(name, value) for name, value in told if value is not None and name != "knowledge"]
+    yield "options", ", ".join(f"{name} {format_size(value) if name in SIZES else value}" for name, value in given)
     yield "data options", ", ".join(f"{name} {value}" for name, value in known.get("data_options", {}).items())
