@@ -191,8 +191,8 @@ def _bounds(facts: Facts) -> Iterator[str]:
     least, most = float(document["lower_bound"]), float(document["upper_bound"])
     lower = [(m.seconds, min(m.lower, most)) for m in moments if m.lower is not None] + [(end, least)]
     upper = [(m.seconds, m.upper) for m in moments if m.upper is not None] + [(end, most)]
-    values = [value for _, value in (*lower, *upper)]
-    if max(values) - min(values) > SEEN * max(map(abs, values)):
+    values = [value for own in (lower, upper) if len(own) > 1 for _, value in own]
+    if values and max(values) - min(values) > SEEN * max(map(abs, values)):
         lines = [Line("best network", tuple(upper), True), Line("lower bound", tuple(lower), True)]
         yield line_chart("Bounds over time", lines, Axis("seconds", from_zero=True), Axis("nats"))
     both = [(m.seconds, m.lower, m.upper) for m in moments if m.lower is not None and m.upper is not None]
