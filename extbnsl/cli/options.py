@@ -339,10 +339,10 @@ def input_of(given: argparse.Namespace) -> dict[str, Any]:
     return {"input": given.data, "data_options": data_options(given)}
 
 
-def check_output(output: Path, overwrite: bool) -> None:
-    """Say before any work that the output file could not be written."""
+def check_output(output: Path, overwrite: bool, option: str = "--output") -> None:
+    """Say before any work that the output file, which this option names, could not be written."""
     if os.path.exists(output) and not overwrite:
-        raise InputError(f"{output} exists already; give --overwrite to replace it, or another --output.")
+        raise InputError(f"{output} exists already; give --overwrite to replace it, or another {option}.")
     if not os.path.isdir(output.parent):
         raise InputError(f"{output} cannot be written: there is no folder {str(output.parent)!r}; create it first.")
     if not os.access(output.parent, os.W_OK | os.X_OK):

@@ -14,6 +14,7 @@ from extbnsl.cli import (
     kbest,
     order,
     plot,
+    report,
     resume,
     score,
     score_network,
@@ -27,7 +28,7 @@ from extbnsl.version import __version__
 
 COMMANDS = (
     *(solve, kbest, resume, status, clean, verify, estimate, score, order, approximate),
-    *(score_network, campaign, plot),
+    *(score_network, campaign, plot, report),
 )
 DESCRIPTION = "Learn the provably optimal Bayesian network structure of a discrete data set."
 EPILOG = """\

@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from extbnsl.cli import options
+from extbnsl.cli import drawing, options
 from extbnsl.cli.console import say_sentence
 
 EPILOG = """\
@@ -12,9 +12,13 @@ Draws the log of a run as Figure 3 of Malone et al. 2011 does: for each layer
 the nodes generated and kept, and the memory and disk in use. Of a run that has
 found the k best networks it draws their probabilities, best first, and what the
 first ones have together. Needs matplotlib: pip install 'extbnsl[plot]'.
+With --network it draws the network that the run has found, and needs nothing:
+dashed arcs could point either way, and faint ones are unlikely, where that is
+known. Point at an arc or a box to read its name in full.
 
 example:
   extbnsl plot wdbc.run -o wdbc.pdf
+  extbnsl plot wdbc.run --network -o wdbc.svg
 """
 
 
@@ -23,7 +27,7 @@ def add(commands: Any) -> None:
     parser = options.add_command(
         commands,
         "plot",
-        "draw the layers of a search, or the k best networks",
+        "draw the layers of a search, the k best networks, or the network",
         EPILOG,
         run,
     )
@@ -34,8 +38,9 @@ def add(commands: Any) -> None:
         "--output",
         metavar="FILE",
         type=Path,
-        help="a .png, .svg or .pdf (default: layers.png or ranks.png in RUN)",
+        help="a .png, .svg or .pdf (default: layers.png, ranks.png or network.svg in RUN)",
     )
+    parser.add_argument("--network", action="store_true", help="draw the network, as .svg, without matplotlib")
     parser.add_argument("--overwrite", action="store_true", help="replace FILE if it exists")
 
 
@@ -47,6 +52,8 @@ def run(given: argparse.Namespace) -> int:
     from extbnsl.run.remains import check_run
 
     check_run(given.run)
+    if given.network:
+        return _network(given.run, given.output, given.overwrite)
     ranked = has_ranks(given.run)
     output = given.output or given.run / (RANKS_DRAWING if ranked else DRAWING)
     kind = file_format(output)
@@ -57,4 +64,15 @@ def run(given: argparse.Namespace) -> int:
         image, subject = draw(read_layers(given.run), str(given.run), kind), "layers"
     write_atomically(output, image)
     say_sentence(f"The {subject} of {given.run} are drawn in {output}.")
+    return 0
+
+
+def _network(run: Path, given: Path | None, overwrite: bool) -> int:
+    """Draw the network of a run in the file that was given, or in its own; the exit code."""
+    from extbnsl.files.names import NETWORK_DRAWING
+
+    output = given or run / NETWORK_DRAWING
+    drawing.check_drawing(output, overwrite or given is None, "--output")
+    drawing.draw_network(run, output)
+    say_sentence(f"The network of {run} is drawn in {output}.")
     return 0

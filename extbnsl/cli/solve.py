@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from extbnsl.baselines.methods import BFBNB, METHODS, methods_named
-from extbnsl.cli import options, session
+from extbnsl.cli import drawing, options, session
+from extbnsl.cli.console import say_sentence
 from extbnsl.cli.reading import is_standard_input, read_problem
 from extbnsl.machine.interrupts import Interrupts
 from extbnsl.solver.resamples import Resamples
@@ -34,7 +35,9 @@ def add(commands: Any) -> None:
     parser.add_argument(
         "--run-dir", metavar="DIR", type=Path, help="where to write (default: INPUT's name with .run, here)"
     )
-    parser.add_argument("--overwrite", action="store_true", help="replace the run in an existing run directory")
+    parser.add_argument(
+        "--overwrite", action="store_true", help="replace the run in an existing run directory, and the FILE of --plot"
+    )
     options.add_scratch(parser, "the run directory")
     options.add_claim(parser)
     options.add_budgets(
@@ -60,6 +63,7 @@ def add(commands: Any) -> None:
         type=options.resamples,
         help="then solve R resamples of the data, 200 for instance, and tell how sure each arc is: bootstrap.csv",
     )
+    parser.add_argument("--plot", metavar="FILE", type=Path, help="then draw the network in FILE, an .svg")
     options.add_method(parser)
     options.add_shortcuts(parser)
     options.add_data(parser)
@@ -71,6 +75,8 @@ def run(given: argparse.Namespace) -> int:
     from extbnsl.run import directory as directory_module
     from extbnsl.solver.place import Place
 
+    if given.plot is not None:
+        drawing.check_drawing(given.plot, given.overwrite, "--plot")
     source = "stdin" if is_standard_input(given.data) else given.data
     with (
         Interrupts() as interrupts,
@@ -85,4 +91,9 @@ def run(given: argparse.Namespace) -> int:
         scope = None if given.bootstrap is None else Resamples(given.bootstrap)
         asked = session.Asked(options.claim_of(given), methods, budgets, place, scope)
         telling = session.Telling(given.quiet, given.json, budgets.spent, given.print)
-        return session.solve_in(run, problem, asked, interrupts, telling)
+        code = session.solve_in(run, problem, asked, interrupts, telling)
+        if given.plot is not None:
+            drawing.draw_network(run.path, given.plot)
+            if not (given.quiet or given.json):
+                say_sentence(f"The network is drawn in {given.plot}.")
+        return code

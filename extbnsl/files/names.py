@@ -1,6 +1,7 @@
 """Every name in a run directory and in a scratch folder: minted here, and parsed here.
 
     manifest.json  lock  status.json  log.jsonl  solve.log  layers.png  ranks.png
+    report.html  network.svg                the page about the run, and the drawing of its network
     result.json  network.bif  network.json  network.dot
     networks.csv  arcs.csv  network-R.bif  network-R.json  network-R.dot
                                             of a search for the k best networks; R, from 2, is a network's place
@@ -29,6 +30,8 @@ STATUS = "status.json"
 EVENTS_LOG, TEXT_LOG = LOGS = ("log.jsonl", "solve.log")
 DRAWING = "layers.png"
 RANKS_DRAWING = "ranks.png"
+NETWORK_DRAWING = "network.svg"
+PAGE = "report.html"
 RESULT = "result.json"
 BIF, DOCUMENT, DOT = NETWORKS = ("network.bif", "network.json", "network.dot")
 OUTPUTS = (RESULT, *NETWORKS)
@@ -40,7 +43,7 @@ MARK = "extbnsl-scratch"  # in a scratch folder
 
 SCORES = "scores"
 
-_WHOLE = (MANIFEST, STATUS, DRAWING, RANKS_DRAWING, *OUTPUTS, *TABLES, *BOOTSTRAP)
+_WHOLE = (MANIFEST, STATUS, DRAWING, RANKS_DRAWING, NETWORK_DRAWING, PAGE, *OUTPUTS, *TABLES, *BOOTSTRAP)
 _FURTHER = r"network-([2-9]|[1-9]\d+)\.(bif|json|dot)"
 _FURTHER_NETWORKS = re.compile(_FURTHER, re.ASCII)
 _NODES = r"c\d+-\d+-\d{2,}-[0-9a-f]{12,16}(-\d+)?"

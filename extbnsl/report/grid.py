@@ -1,10 +1,11 @@
 """A table of texts, and how Markdown, LaTeX, CSV, HTML and a terminal have it."""
 
 import csv
-import html
 import io
 from collections.abc import Sequence
 from dataclasses import dataclass
+
+from extbnsl.report.markup import escaped
 
 _LATEX = {
     "\\": r"\textbackslash{}",
@@ -99,10 +100,12 @@ def csv_text(grid: Grid) -> str:
 
 def html_table(grid: Grid) -> str:
     """A section of HTML."""
-    head = "".join(f"<th>{html.escape(text)}</th>" for text in grid.head)
-    rows = "".join(f"<tr>{''.join(f'<td>{html.escape(text)}</td>' for text in row)}</tr>\n" for row in grid.rows)
-    note = f"<p class='note'>{html.escape(grid.note)}</p>\n" if grid.note else ""
-    return (
-        f"<section>\n<h2>{html.escape(grid.title)}</h2>\n<div class='wide'><table>\n"
-        f"<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}</tbody>\n</table></div>\n{note}</section>\n"
-    )
+    return f"<section>\n<h2>{escaped(grid.title)}</h2>\n{html_rows(grid)}</section>\n"
+
+
+def html_rows(grid: Grid) -> str:
+    """The table and its note in HTML, without the title."""
+    head = "".join(f"<th>{escaped(text)}</th>" for text in grid.head)
+    rows = "".join(f"<tr>{''.join(f'<td>{escaped(text)}</td>' for text in row)}</tr>\n" for row in grid.rows)
+    note = f"<p class='note'>{escaped(grid.note)}</p>\n" if grid.note else ""
+    return f"<div class='wide'><table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}</tbody>\n</table></div>\n{note}"

@@ -11,6 +11,8 @@
     solve.log       the same for people
     layers.png      a drawing of the log, if it was asked for
     ranks.png       one of the probabilities of the k best networks
+    network.svg     one of the network
+    report.html     a page about the run
     status.json     what the run is doing, for other processes
     manifest.json   the state that was committed last, which names the arrays that belong to it
     scores.h5, bounds-K-S.h5, pieces-K-S.h5, families-K-S.h5, layers/, runs/

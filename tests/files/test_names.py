@@ -51,6 +51,8 @@ WHOLE = [
     names.STATUS,
     names.DRAWING,
     names.RANKS_DRAWING,
+    names.NETWORK_DRAWING,
+    names.PAGE,
 ]
 FURTHER = st.integers(2, 10**6).flatmap(lambda place: st.sampled_from(names.of_network(place)))
 

@@ -1,0 +1,44 @@
+"""`extbnsl report`: a page about a run."""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from extbnsl.cli import options
+from extbnsl.cli.console import say_sentence
+
+EPILOG = """\
+Writes one HTML file that needs no other and no network connection: the network
+drawn, its arcs and parameters, how sure they are if that is known, what was
+proved, warnings, how the search went, and the command to do it again. Of a run
+that was stopped it tells what there is.
+
+example:
+  extbnsl report wdbc.run -o wdbc.html
+"""
+
+
+def add(commands: Any) -> None:
+    """Add the command to the parser's."""
+    parser = options.add_command(commands, "report", "write a page about a run and its network", EPILOG, run)
+    parser.set_defaults(compiles=False)
+    options.add_run(parser)
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", type=Path, help="where to write (default: report.html in RUN)"
+    )
+    parser.add_argument("--overwrite", action="store_true", help="replace FILE if it exists")
+
+
+def run(given: argparse.Namespace) -> int:
+    """Write the page; the exit code."""
+    from extbnsl.files.atomic import write_atomically
+    from extbnsl.files.names import PAGE
+    from extbnsl.report.run_facts import read_facts
+    from extbnsl.report.run_page import run_page
+
+    facts = read_facts(given.run)
+    output = given.output or given.run / PAGE
+    options.check_output(output, given.overwrite or given.output is None)
+    write_atomically(output, run_page(facts).encode())
+    say_sentence(f"The report on {given.run} is in {output}.")
+    return 0

@@ -1,0 +1,185 @@
+"""The tables of a report on a run."""
+
+import itertools
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from extbnsl.figures import format_cost, format_count, format_gap, in_full
+from extbnsl.files.names import BIF
+from extbnsl.knowledge.knowledge import knowledge_from
+from extbnsl.machine.budgets import format_size
+from extbnsl.networks.equivalence import cpdag
+from extbnsl.report.grid import Grid
+from extbnsl.report.run_facts import Facts
+from extbnsl.run.wording import title
+from extbnsl.scores.known import NAMES, score_named
+from extbnsl.scores.score import titled
+
+MOST_STATES = 12  # of a variable that are listed
+MOST_ROWS = 64  # of a table of parameters
+MOST_COLUMNS = 32
+MOST_CELLS = 20_000  # of all of them together
+SIZES = ("memory", "disk")  # options in bytes
+MOST_PAIRS = 200  # of the resamples
+
+Row = tuple[str, str]
+
+
+def figures(facts: Facts) -> Iterator[Row]:
+    """The first things to know, as (subject, text)."""
+    document, stats = facts.document, facts.document.get("stats", {})
+    cost, lower, upper = (float(document[key]) for key in ("cost", "lower_bound", "upper_bound"))
+    score = score_named(document["score"], document.get("ess")) if document["score"] in NAMES else None
+    yield "status", str(document["status"]).replace("_", " ")
+    yield (
+        "cost",
+        f"{format_cost(cost, 6)} nats ({titled(score) if score else 'minus the scores of the file'}, minimised)",
+    )
+    if score:
+        yield score.maximised, format_cost(-cost, 6)
+    yield "bounds", f"{format_cost(lower, 6)} to {format_cost(upper, 6)} (gap {format_gap(lower, upper)})"
+    sizes = [in_full(len(facts.network.names), "variable"), in_full(len(facts.network.arcs()), "arc")]
+    if isinstance(parameters := stats.get("parameters"), int):
+        sizes.append(in_full(parameters, "parameter"))
+    yield "network", ", ".join(sizes)
+    if document.get("max_parents") is not None:
+        yield "limit", f"at most {in_full(document['max_parents'], 'parent')} for each variable"
+    if document.get("knowledge"):
+        yield "knowledge", str(knowledge_from(document["knowledge"]))
+    if "count" in document:
+        yield "networks", _networks(document)
+    if "bootstrap" in document:
+        found = document["bootstrap"]
+        yield "resamples", f"{found['done']:,} of {found['resamples']:,} done, {found['proved']:,} proved"
+    if "seconds" in stats and "cpu_seconds" in stats:
+        yield "time", f"{stats['seconds']:,.1f} s, {stats['cpu_seconds']:,.1f} s of processors"
+    if "peak_rss_bytes" in stats and "peak_disk_bytes" in stats:
+        yield (
+            "at most",
+            f"{format_size(stats['peak_rss_bytes'])} of memory, {format_size(stats['peak_disk_bytes'])} of disk",
+        )
+
+
+def _networks(document: Mapping[str, Any]) -> str:
+    """How many networks are listed, of how many that cost at most so much more."""
+    count, within = document["count"], document.get("within")
+    of_all = "" if count["networks"] is None else f" of {count['networks']:,}"
+    near = "" if within is None else f", within {within:.6g} nats of the best"
+    return f"{count['listed']:,}{of_all} listed{near}"
+
+
+def arcs(facts: Facts, what: str, probabilities: Mapping[tuple[str, str], float]) -> Grid:
+    """All arcs of the network, and what is known of how sure they are, if it is anything."""
+    names, compelled = facts.network.names, set(cpdag(facts.network)[0])
+    head = ["parent", "child", "direction", *([what] if probabilities else [])]
+    rows = []
+    for arc in facts.network.arcs():
+        parent, child = names[arc[0]], names[arc[1]]
+        known = probabilities.get((parent, child))
+        told = [] if not probabilities else ["" if known is None else f"{known:.3f}"]
+        rows.append((parent, child, "as drawn" if arc in compelled else "either way", *told))
+    note = "Either way: an equally good network of the same equivalence class turns the arc."
+    return Grid("Arcs", tuple(head), tuple(rows), note if rows else "The network has none.")
+
+
+def resamples(document: Mapping[str, Any]) -> Grid:
+    """What the resamples say of pairs of variables, the likelier direction of each."""
+    pairs = document["bootstrap"]["arcs"][::2]
+    keys = ("strength", "direction", "compelled", "reversible")
+    rows = tuple((one["from"], one["to"], *(f"{one[key]:.3f}" for key in keys)) for one in pairs[:MOST_PAIRS])
+    left = f" {len(pairs) - MOST_PAIRS:,} that are weaker are in bootstrap.csv." if len(pairs) > MOST_PAIRS else ""
+    note = (
+        "Strength: the share of the resamples whose networks join the two. Direction: of these, the share that point "
+    )
+    return Grid("Resamples", ("from", "to", *keys), rows, f"{note}from the one to the other.{left}")
+
+
+def best_networks(document: Mapping[str, Any]) -> Grid:
+    """The first of the k best networks."""
+    rows = tuple(
+        (
+            f"{one['rank']}",
+            format_cost(one["cost"], 6),
+            f"{one['probability']:.4g}",
+            f"{one['equivalence_class']}",
+            f"{one['arcs']}",
+        )
+        for one in document["top"]
+    )
+    return Grid("The best networks", ("rank", "cost", "probability", "class", "arcs"), rows, "All are in networks.csv.")
+
+
+def variables(facts: Facts) -> Grid:
+    """The states of each variable, as far as they are few."""
+    states = facts.written["states"]
+    rows = tuple((name, f"{len(states[name]):,}", _few(states[name])) for name in facts.network.names)
+    return Grid("Variables", ("variable", "states", "their names"), rows)
+
+
+def _few(states: Sequence[str]) -> str:
+    more = f", and {len(states) - MOST_STATES:,} more" if len(states) > MOST_STATES else ""
+    return ", ".join(states[:MOST_STATES]) + more
+
+
+def parameters(facts: Facts) -> Iterator[Grid]:
+    """The probabilities of each variable's states given its parents'; of a table that is too large, a sentence."""
+    states, left = facts.written["states"], MOST_CELLS
+    for child, parents in facts.network.parents_by_name().items():
+        rows = math.prod(len(states[parent]) for parent in parents)
+        columns = len(states[child])
+        heading = f"{child} given {', '.join(parents)}" if parents else child
+        if rows > MOST_ROWS or columns > MOST_COLUMNS or rows * columns > left:
+            yield Grid(heading, (), (), f"{rows:,} rows of {in_full(columns, 'state')}: too many to show; see {BIF}.")
+            continue
+        left -= rows * columns
+        configurations = itertools.product(*(states[parent] for parent in parents))
+        values = _leaves(facts.written["tables"][child], len(parents))
+        lines = tuple((*own, *(f"{p:.4f}" for p in row)) for own, row in zip(configurations, values, strict=True))
+        yield Grid(heading, (*parents, *states[child]), lines)
+
+
+def _leaves(table: Any, depth: int) -> Iterator[Sequence[float]]:
+    """The rows of a nested table, in the order of its configurations."""
+    if depth == 0:
+        yield table
+    else:
+        for part in table:
+            yield from _leaves(part, depth - 1)
+
+
+def stages(stats: Mapping[str, Any]) -> Grid:
+    """What each stage took."""
+    rows = tuple(
+        (title(stage), f"{each['seconds']:,.2f}", f"{each['cpu_seconds']:,.2f}")
+        for stage, each in stats.get("stages", {}).items()
+    )
+    return Grid("Time", ("stage", "seconds", "of processors"), rows)
+
+
+def layers(facts: Facts) -> Grid:
+    """What each layer of the search has."""
+    several = any(layer["component"] != 1 for layer in facts.layers)
+    rows = tuple(
+        (
+            f"{layer['component']}:{layer['layer']}" if several else f"{layer['layer']}",
+            format_count(layer["generated"]),
+            format_count(layer["kept"]),
+            format_size(layer["rss_bytes"]),
+            format_size(layer["disk"]),
+        )
+        for layer in facts.layers
+    )
+    return Grid("Layers of the search", ("layer", "edges generated", "nodes kept", "memory", "disk"), rows)
+
+
+def provenance(facts: Facts) -> Iterator[Row]:
+    """Where the result comes from, as (subject, text)."""
+    known = facts.document.get("provenance", {})
+    yield "source", str(known.get("source") or "")
+    yield "data digest", str(known.get("data_digest") or "")
+    yield "versions", ", ".join(f"{name} {version}" for name, version in known.get("versions", {}).items())
+    told = known.get("options", {}).items()
+    given = [(name, value) for name, value in told if value is not None and name != "knowledge"]
+    yield "options", ", ".join(f"{name} {format_size(value) if name in SIZES else value}" for name, value in given)
+    yield "data options", ", ".join(f"{name} {value}" for name, value in known.get("data_options", {}).items())
