@@ -35,6 +35,7 @@ FLOORS = (
     ("campaign",),
     ("report",),
     ("api",),
+    ("estimator",),
     ("cli",),
     ("__main__",),
 )
