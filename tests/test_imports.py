@@ -34,6 +34,7 @@ FLOORS = (
     ("run",),
     ("campaign",),
     ("report",),
+    ("notebook",),
     ("api",),
     ("estimator",),
     ("cli",),

@@ -20,7 +20,7 @@ table = np.array([[0, 1], [1, 0], [0, 1]])
 result: extbnsl.Result = extbnsl.learn(table, score="bdeu", ess=2.0, time_limit="1m", names=["a", "b"])
 cost: float = result.cost
 parents: dict[str, list[str]] = result.parents
-page: str = result._repr_html_()
+page: str | None = result._repr_html_()
 for one in extbnsl.k_best(table, k=3).networks:
     probability: float = one.probability
 for network in extbnsl.best_first(table):
