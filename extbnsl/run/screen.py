@@ -41,12 +41,14 @@ def status_coloured(text: str, line: str, status: str) -> str:
 
 
 def fitting(text: str, width: int) -> str:
-    """A text of at most so many columns: the first remarks in brackets at its end go first, then its last words."""
+    """A text of at most so many columns: the first remarks in brackets at its end go first, then its last parts and words."""
     before, bracket, rest = text.rpartition(" (")
     remarks = rest.removesuffix(")").split(", ") if bracket and text.endswith(")") else []
     while len(text) > width and remarks:
         remarks = remarks[1:]
         text = f"{before} ({', '.join(remarks)})" if remarks else before
+    while len(text) > width and ", " in text:
+        text = text.rpartition(", ")[0]
     if len(text) <= width:
         return text
     return text[: width + 1].rpartition(" ")[0].rstrip(",:") or text[:width]
