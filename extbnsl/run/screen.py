@@ -41,7 +41,8 @@ def status_coloured(text: str, line: str, status: str) -> str:
 
 
 def fitting(text: str, width: int) -> str:
-    """A text of at most so many columns: the first remarks in brackets at its end go first, then its last parts and words."""
+    """A text of at most so many columns: of the remarks in brackets at its end the first go first, then its last parts,
+    then its last words."""
     before, bracket, rest = text.rpartition(" (")
     remarks = rest.removesuffix(")").split(", ") if bracket and text.endswith(")") else []
     while len(text) > width and remarks:
