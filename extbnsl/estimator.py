@@ -107,7 +107,7 @@ class BayesianNetworkLearner:
             data = given(X)
             self._smoothing()
             dataset = data.dataset(missing=self.missing, na=self.na, discrete=self.discrete, discretise=self.discretise)
-            self._raw = dataset if self.discretise is None else self._as_they_stand(next(data.parts()))
+            raw = dataset if self.discretise is None else self._as_they_stand(next(data.parts()))
             self.result_: Result = learn(
                 dataset,
                 score=self.scoring_method,
@@ -124,7 +124,7 @@ class BayesianNetworkLearner:
                 seed=self.seed,
                 progress=self.progress,
             )
-        self._dataset, self._keys, self._framed = dataset, data.keys, data.framed
+        self._dataset, self._raw, self._keys, self._framed = dataset, raw, data.keys, data.framed
         values = (as_they_were(*pair) for pair in zip(dataset.states, map(kind_of, data.series), strict=True))
         self.states_ = dict(zip(dataset.names, values, strict=True))
         self.n_features_in_ = len(dataset.names)
@@ -344,6 +344,8 @@ def _random(state: Any) -> np.random.Generator:
 
 
 def _pandas_frame(data: Any, index: Any = None, columns: Any = None) -> Any:
-    import pandas
-
+    try:
+        import pandas
+    except ImportError as error:
+        raise UnusableError("What is a data frame for a data frame needs pandas: pip install pandas.") from error
     return pandas.DataFrame(data, index=index, columns=columns)

@@ -254,6 +254,21 @@ def test_a_record_that_the_others_make_impossible():
     assert fitted.score(np.array([[0, 0, 1]])) == -math.inf
 
 
+def test_a_fit_that_fails_leaves_the_network_as_it_was(frame):
+    table = np.random.default_rng(0).normal(size=(60, 2))
+    fitted = BayesianNetworkLearner(discretise="mean").fit(table)
+    before = fitted.score(table)
+    with pytest.raises(InputError, match="max_parents"):
+        fitted.set_params(max_parents=-1).fit(frame)
+    assert fitted.score(table) == before
+
+
+def test_data_frames_need_pandas_to_come_back(fitted, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(InputError, match="pip install pandas"):
+        fitted.sample(3)
+
+
 def test_before_fit_there_is_nothing(frame, monkeypatch):
     new = BayesianNetworkLearner()
     for ask in (lambda: new.score(frame), lambda: new.cost_, lambda: new.predict(frame, "a"), lambda: new.sample()):
