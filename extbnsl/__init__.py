@@ -1,9 +1,10 @@
 """Provably optimal Bayesian network structures from discrete data.
 
 `learn` is the whole of it in one call, `k_best` ranks the k best networks and `best_first` gives them one by one,
-`order` finds the best network under an order of the variables, and `approximate` a good one of many variables; nothing
-heavy is imported before they are called. `read_data`, `read_csv` and
-`read_scores` read files as the command line does; `local_scores` takes scores from a dictionary.
+`order` finds the best network under an order of the variables, and `approximate` a good one of many variables;
+`BayesianNetworkLearner` does that in scikit-learn's manner. Nothing heavy is imported before they are called.
+`read_data`, `read_csv` and `read_scores` read files as the command line does; `local_scores` takes scores from a
+dictionary.
 """
 
 import importlib
@@ -14,11 +15,13 @@ from extbnsl.version import __version__
 
 if TYPE_CHECKING:
     from extbnsl.data import read_csv, read_data
+    from extbnsl.estimator import BayesianNetworkLearner
     from extbnsl.formats.score_reader import read_scores
     from extbnsl.results.result import Result
     from extbnsl.scores.named import named_scores as local_scores
 
 __all__ = [
+    "BayesianNetworkLearner",
     "Result",
     "__version__",
     "approximate",
@@ -33,6 +36,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "BayesianNetworkLearner": ("extbnsl.estimator", "BayesianNetworkLearner"),
     "Result": ("extbnsl.results.result", "Result"),
     "local_scores": ("extbnsl.scores.named", "named_scores"),
     "read_csv": ("extbnsl.data", "read_csv"),

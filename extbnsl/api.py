@@ -9,6 +9,8 @@ from dataclasses import replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
+from extbnsl.results.shown import show_by
+
 if TYPE_CHECKING:
     from extbnsl.data import Data
     from extbnsl.data.treatment import Options, Texts
@@ -409,6 +411,15 @@ def best_first(
             _budgets(memory, threads, time_limit),
             observer=_observer(progress),
         )
+
+
+def _in_notebook(result: "Result") -> str:
+    from extbnsl.notebook import result_html
+
+    return result_html(result)
+
+
+show_by(_in_notebook)
 
 
 @contextlib.contextmanager

@@ -34,7 +34,9 @@ FLOORS = (
     ("run",),
     ("campaign",),
     ("report",),
+    ("notebook",),
     ("api",),
+    ("estimator",),
     ("cli",),
     ("__main__",),
 )

@@ -27,6 +27,13 @@ class Progress:
         width = len(str(self._total))
         return f"{done:{width}}/{self._total}  {called(row.run)}: {outcome(row)}, {format_time(seconds)}{self._to_go()}"
 
+    def doing(self, seconds: float) -> str:
+        """What goes on after so many seconds, empty if nothing does: runs begin in their order, so many at a time."""
+        left = list(self._left.values())
+        running = "; ".join(called(run) for run in left[: self._jobs])
+        over = f"{self._total - len(left)} of {self._total} runs are over"
+        return f"campaign: {over}, now {running} ({format_time(seconds)})" if left else ""
+
     def _to_go(self) -> str:
         """How long the others take, if that is known: at the pace of their methods so far, and at most."""
         if not self._left:

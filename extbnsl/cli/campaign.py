@@ -1,13 +1,16 @@
 """`extbnsl campaign`: run the campaign of a YAML file, and report on it."""
 
 import argparse
+import contextlib
 import os
-from collections.abc import Sequence
+import sys
+import time
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from extbnsl.cli import options
-from extbnsl.cli.console import remark, say
+from extbnsl.cli.console import fitted, remark, say
 from extbnsl.errors import InputError
 from extbnsl.figures import in_full
 from extbnsl.machine.interrupts import Interrupts
@@ -125,7 +128,7 @@ def _run_in(given: argparse.Namespace, asked: "Asked") -> int:
             for row in rows_of(asked.runs, place):
                 if row.failed:
                     forget(place.record(row.run))
-        interrupts.arm(STOPPING, kill_all)
+        interrupts.arm(f"{_clearing(given)}{fitted(STOPPING, sys.stderr)}", kill_all)
         if not given.report:
             _do_all(given, asked, place, folder, interrupts)
         report = report_on(asked.campaign, rows_of(asked.runs, place))
@@ -150,27 +153,56 @@ def _do_all(
         hired = on_cluster(given.cluster, place, Path(os.path.abspath(folder.stop)))
     else:
         hired = here(given.jobs, place, interrupts.stop)
-    with hired as hands:
-        tell = _silent if given.quiet else _teller(len(asked.runs), left, hands)
+    with (
+        hired as hands,
+        contextlib.nullcontext(_silent) if given.quiet else _telling(len(asked.runs), left, hands) as tell,
+    ):
         do_all(left, hands, tell, interrupts.stop)
+
+
+def _clearing(given: argparse.Namespace) -> str:
+    """What deletes the text that is shown in place, if one may be."""
+    from extbnsl.run.screen import ERASE, is_screen
+
+    return "" if given.quiet or not is_screen(sys.stderr) else ERASE
 
 
 def _silent(run: "Run", record: "Record") -> None:
     """Say nothing of a run."""
 
 
-def _teller(runs: int, left: "Sequence[Run]", hands: "Hands") -> "OnOver":
-    """What tells of each run that is over, on standard error."""
+@contextlib.contextmanager
+def _telling(runs: int, left: "Sequence[Run]", hands: "Hands") -> "Iterator[OnOver]":
+    """What tells of each run that is over, on standard error; on a terminal, what goes on is shown in place."""
     from extbnsl.campaign.progress import Progress
     from extbnsl.campaign.rows import row_of
+    from extbnsl.run.progress import beating
+    from extbnsl.run.screen import Screen, is_screen
 
-    progress = Progress(runs, left, hands.jobs)
+    progress, began = Progress(runs, left, hands.jobs), time.monotonic()
+    screen = Screen(sys.stderr) if is_screen(sys.stderr) else None
+
+    def show() -> None:
+        if screen is not None:
+            screen.show(progress.doing(time.monotonic() - began))
 
     def tell(run: "Run", record: "Record") -> None:
-        if record.over:
-            remark(progress.over(row_of(0, run, record, hands.place), record.seconds))
+        if not record.over:
+            return
+        said = progress.over(row_of(0, run, record, hands.place), record.seconds)
+        if screen is None:
+            remark(said)
+        else:
+            screen.write(fitted(f"extbnsl: {said}", sys.stderr))
+            show()
 
-    return tell
+    show()
+    try:
+        with beating(show):
+            yield tell
+    finally:
+        if screen is not None:
+            screen.show("")
 
 
 def _outcome(rows: "Sequence[Row]") -> str:

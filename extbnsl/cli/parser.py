@@ -22,6 +22,7 @@ from extbnsl.cli import (
     status,
     verify,
 )
+from extbnsl.cli.completion import SHELLS, Completion
 from extbnsl.cli.options import Parser
 from extbnsl.errors import ExtbnslError
 from extbnsl.version import __version__
@@ -68,6 +69,13 @@ def command_parser() -> argparse.ArgumentParser:
     """The parser, made once; what it parses has `command`, the function to call with it."""
     made = Parser(prog="extbnsl", description=DESCRIPTION, epilog=EPILOG)
     made.add_argument("--version", action="version", version=f"extbnsl {__version__}")
+    made.add_argument(
+        "--completion",
+        action=Completion,
+        choices=SHELLS,
+        metavar="SHELL",
+        help="print a script that completes command lines in bash, zsh or fish, and exit",
+    )
     made.set_defaults(usage_error=usage_error)  # for the command that checks the command lines of others
     commands = made.add_subparsers(metavar="COMMAND", required=True)
     for command in COMMANDS:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from extbnsl.claims import INTERRUPTED
 from extbnsl.cli.console import OUT_OF_MEMORY, fault, fitted, say, say_all
 from extbnsl.cli.head import head
-from extbnsl.cli.summary import exit_code, final_line, summary
+from extbnsl.cli.summary import exit_code, final_line, status_line, summary
 from extbnsl.errors import BudgetError, ExtbnslError, VerificationError
 from extbnsl.files.names import EVENTS_LOG, TEXT_LOG
 from extbnsl.machine.budgets import give_memory_back
@@ -157,6 +157,8 @@ def work_in(run: "RunDirectory", work: Work, interrupts: Interrupts, telling: Te
 
 def tell(document: Mapping[str, Any], folder: Path, telling: Telling) -> None:
     """Print a result, which is in the folder, as it was asked for; RunDirectoryError if the document is none."""
+    from extbnsl.run.screen import is_coloured, status_coloured
+
     if telling.json:
         from extbnsl.results.reading import read_text
 
@@ -164,7 +166,8 @@ def tell(document: Mapping[str, Any], folder: Path, telling: Telling) -> None:
     elif telling.quiet:
         say(final_line(document, folder))
     else:
-        say(summary(document, folder, telling.network))
+        text = summary(document, folder, telling.network)
+        say(status_coloured(text, status_line(document), document["status"]) if is_coloured(sys.stdout) else text)
 
 
 def stopped_before(path: Path, source: str) -> tuple[str, ...]:

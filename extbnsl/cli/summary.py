@@ -54,9 +54,22 @@ def summary(document: Mapping[str, Any], folder: Path, network: bool = False) ->
         rows = [*_claim_rows(document, listed, listed and not ordered), *(ranked.rows(document) if several else ())]
         rows += bootstrap.rows(document)
         rows += [*_effort_rows(stats), *_file_rows(folder, document["count"]["written"] if several else 1)]
-        lines = [f"{subject:12} {text}" for subject, text in rows if text]
+        lines = [_line(subject, text) for subject, text in rows if text]
         table = [*ranked.table(document), ""] if several else [*bootstrap.table(document)]
         return "\n".join([*table, *(_ordered_lines(document, stats) if listed and ordered else ()), *lines])
+
+
+def status_line(document: Mapping[str, Any]) -> str:
+    """The line of the summary that tells the status."""
+    return _line("status", _status(document))
+
+
+def _line(subject: str, text: str) -> str:
+    return f"{subject:12} {text}"
+
+
+def _status(document: Mapping[str, Any]) -> str:
+    return str(document["status"]).replace("_", " ")
 
 
 def _claim_rows(document: Mapping[str, Any], listed: bool, here: bool) -> Iterator[tuple[str, str]]:
@@ -65,7 +78,7 @@ def _claim_rows(document: Mapping[str, Any], listed: bool, here: bool) -> Iterat
 
     cost, lower, upper = document["cost"], document["lower_bound"], document["upper_bound"]
     score = score_named(document["score"], document.get("ess")) if document["score"] in NAMES else None
-    yield "status", document["status"].replace("_", " ")
+    yield "status", _status(document)
     if document.get("order_optimal"):
         yield "order", "no network that keeps to the order costs less"
     title = titled(score) if score else "minus the scores of the file"

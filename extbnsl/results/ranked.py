@@ -1,7 +1,7 @@
 """The result of a search for the k best networks: that of the best one, the others, and what they say together."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -37,9 +37,9 @@ class KBestResult(Result):
         written: so many of the best have files of their own, and the best in any case.
     """
 
-    networks: RankedNetworks | None = None
+    networks: RankedNetworks = field(kw_only=True)
     within: float | None = None
-    arcs: NDArray[np.float64] | None = None
+    arcs: NDArray[np.float64] = field(kw_only=True)
     counted: int | None = None
     share: float = 1.0
     of_all: float | None = None
@@ -47,14 +47,11 @@ class KBestResult(Result):
 
     @property
     def file_names(self) -> tuple[str, ...]:
-        assert self.networks is not None, "the best is one of them"
         written = range(2, min(self.written, len(self.networks)) + 1)
         return (*super().file_names, *TABLES, *(name for place in written for name in of_network(place)))
 
     def document(self, made: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """The content of result.json but for its last key, the networks."""
-        assert self.networks is not None
-        assert self.arcs is not None
         return super().document(made) | {
             "within": self.within,
             "count": self._count(),
@@ -66,20 +63,15 @@ class KBestResult(Result):
 
     def files(self, document: Mapping[str, Any]) -> Iterator[tuple[str, Content]]:
         """The files that tell the result with this document, as (name, content)."""
-        assert self.networks is not None
-        assert self.arcs is not None
         yield RESULT, _whole(document, self.networks)
         yield from ranked_files(self.networks, self.arcs, self.dataset, self.written)
 
     def _shared(self) -> list[tuple[int, int]]:
         """The arcs that all listed networks have, and all others that were counted."""
-        assert self.networks is not None
-        assert self.arcs is not None
         return [arc for arc in self.networks.shared() if self.arcs[arc] == 1.0]
 
     def _count(self) -> dict[str, Any]:
         """How many networks there are within, if that is known, and what of them is listed and written."""
-        assert self.networks is not None
         listed = len(self.networks)
         return {
             "networks": self.counted,

@@ -21,6 +21,7 @@ from extbnsl.networks.network import Network
 from extbnsl.networks.parameters import fit
 from extbnsl.results.bootstrap import Bootstrap, strength_files
 from extbnsl.results.outputs import outputs
+from extbnsl.results.shown import as_html
 from extbnsl.scores.local import LocalScores
 from extbnsl.verify.certificate import Certificate
 from extbnsl.verify.document import FORMAT_VERSION, LOG_BASE, SIGN
@@ -84,6 +85,10 @@ class Result:
             f"<Result {self.status}: {counted(len(self.network.names), 'variable')}, {arcs}, "
             f"{self.score} cost {format_cost(self.cost, 6)} nats{bounds}>"
         )
+
+    def _repr_html_(self) -> str | None:
+        """What a notebook shows: the claim and a drawing of the network, as HTML."""
+        return as_html(self)
 
     @property
     def optimal(self) -> bool:

@@ -32,6 +32,17 @@ def test_the_pace_is_that_of_the_method_and_is_told_when_it_is_known():
     assert line.endswith("about 0:01:40 at the pace so far, at most 0:04:00")  # twice 40 and twice 10
 
 
+def test_the_runs_that_go_on_are_the_first_of_those_that_are_left():
+    runs = [a_run(k) for k in range(4)]
+    progress = Progress(5, runs, 2)
+    assert progress.doing(3.0) == "campaign: 1 of 5 runs are over, now d0 by m; d1 by m (0:00:03)"
+    over(progress, runs[1], 1.0)
+    assert progress.doing(64.0) == "campaign: 2 of 5 runs are over, now d0 by m; d2 by m (0:01:04)"
+    for run in (runs[0], runs[2], runs[3]):
+        over(progress, run, 1.0)
+    assert progress.doing(70.0) == ""
+
+
 def test_of_a_campaign_that_goes_on_only_the_new_runs_tell_the_pace():
     runs = [a_run(k) for k in range(4)]
     line = over(Progress(10, runs, 2), runs[0], 30.0)

@@ -176,14 +176,56 @@ def test_a_screen_shows_in_place_what_a_file_gets_as_lines(clock, monkeypatch):
         observer(StageEnded("scores", 6.0, "all done"))
     assert lines[0].startswith("scores: 31 variables (memory ")
     written = stream.getvalue().split(screen.ERASE)
-    assert written[1].startswith("scores: 31 variables (memory ")
-    assert len(written[1]) == 39
+    assert written[1] == "scores: 31 variables (0:00:06)"
     assert written[2:] == [f"{lines[-1]}\n"]
     shown.write("warning: a is constant")
     assert stream.getvalue().endswith("warning: a is constant\n")
     monkeypatch.delenv("NO_COLOR")
     screen.Screen(stream).write("warning: a is constant")
     assert stream.getvalue().endswith("\x1b[33mwarning: a is constant\x1b[0m\n")
+
+
+@pytest.mark.parametrize(
+    ("width", "shown"),
+    [
+        (82, "scores: size 3 of at most 6: 85%, 0:00:02 left (memory 288.9MiB, disk 3B, 0:00:12)"),
+        (70, "scores: size 3 of at most 6: 85%, 0:00:02 left (disk 3B, 0:00:12)"),
+        (60, "scores: size 3 of at most 6: 85%, 0:00:02 left (0:00:12)"),
+        (50, "scores: size 3 of at most 6: 85%, 0:00:02 left"),
+        (45, "scores: size 3 of at most 6: 85%"),
+        (30, "scores: size 3 of at most 6"),
+        (33, "scores: size 3 of at most 6: 85%"),
+        (5, "score"),
+        (0, ""),
+    ],
+)
+def test_what_is_shown_in_place_loses_whole_words(width, shown):
+    text = "scores: size 3 of at most 6: 85%, 0:00:02 left (memory 288.9MiB, disk 3B, 0:00:12)"
+    assert screen.fitting(text, width) == shown
+
+
+def test_a_narrower_terminal_folds_what_was_shown_and_all_of_it_goes(monkeypatch):
+    monkeypatch.setenv("NO_COLOR", "1")
+    stream = io.StringIO()
+    shown = screen.Screen(stream)
+    for columns, text in ((80, "word " * 12), (25, "next"), (25, "")):
+        monkeypatch.setenv("COLUMNS", str(columns))
+        shown.show(text.strip())
+    assert stream.getvalue() == (
+        f"{screen.ERASE}{('word ' * 12).strip()}" + "\r\x1b[2A\x1b[Jnext" + screen.ERASE  # three rows of 25
+    )
+
+
+def test_a_status_is_green_or_yellow():
+    text = "status       12 states\nstatus       optimal\ncost         1"
+    assert screen.status_coloured(text, "status       optimal", "optimal") == (
+        "status       12 states\nstatus       \x1b[32moptimal\x1b[0m\ncost         1"
+    )
+    limited = screen.status_coloured("status       time limit\n", "status       time limit", "time_limit")
+    assert limited == "status       \x1b[33mtime limit\x1b[0m\n"
+    assert screen.status_coloured("status       heuristic", "status       heuristic", "heuristic") == (
+        "status       heuristic"
+    )
 
 
 def test_what_is_no_terminal_is_no_screen(monkeypatch):
@@ -195,7 +237,14 @@ def test_what_is_no_terminal_is_no_screen(monkeypatch):
     assert screen.is_screen(Terminal())
     assert not screen.is_screen(io.StringIO())
     assert not screen.is_screen(None)
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    assert screen.is_coloured(Terminal())
+    assert not screen.is_coloured(io.StringIO())
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert not screen.is_coloured(Terminal())
+    monkeypatch.delenv("NO_COLOR")
     monkeypatch.setenv("TERM", "dumb")
+    assert not screen.is_coloured(Terminal())
     assert not screen.is_screen(Terminal())
 
 
