@@ -11,6 +11,7 @@ from extbnsl.cli import (
     campaign,
     clean,
     estimate,
+    export,
     kbest,
     order,
     plot,
@@ -27,7 +28,7 @@ from extbnsl.version import __version__
 
 COMMANDS = (
     *(solve, kbest, resume, status, clean, verify, estimate, score, order, approximate),
-    *(score_network, campaign, plot),
+    *(score_network, export, campaign, plot),
 )
 DESCRIPTION = "Learn the provably optimal Bayesian network structure of a discrete data set."
 EPILOG = """\

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from extbnsl.cli import options
 from extbnsl.cli.console import say, say_sentence
 from extbnsl.cli.reading import read_problem
+from extbnsl.cli.training import data_options_of, training_problem
 from extbnsl.errors import InputError
 from extbnsl.figures import counted
 
@@ -65,7 +66,7 @@ def run(given: argparse.Namespace) -> int:
     if given.output is not None:
         options.check_output(given.output, given.overwrite)
     document = read_result(given.result)
-    how = _data_options(document, given.result)
+    how = data_options_of(document, given.result)
     training, raw = _training(given, document, how)
     network = Network.from_names(training.names, document["parents"])
     chosen = {"columns": _quoted(training.names), "drop": None, "records": None, "weights": None}
@@ -105,16 +106,10 @@ def _training(
     """The data that the network was learned from, as the run has read them and as they stand; InputError if they are
     not there, or others."""
     from extbnsl.data import Dataset
-    from extbnsl.machine.budgets import Budgets
 
-    file = given.training or _remembered(given.result)
-    if file is None:
-        raise InputError(f"{given.result} does not say where its data were read: give them by --training.")
-    training, _ = read_problem(file, how, Budgets(), quiet=True)
+    training, file = training_problem(given.training, given.result, document)
     if not isinstance(training, Dataset):
         raise InputError(f"{file} holds local scores, which have no records: give --training data.")
-    if training.fingerprint != document["provenance"]["data_digest"]:
-        raise InputError(f"{file} has other data than the network was learned from: give these by --training.")
     raw = _as_they_stand(file, how)
     return training, _in_order(raw, training)
 
@@ -147,30 +142,6 @@ def _in_order(dataset: "Dataset", like: "Dataset") -> "Dataset":
     at = [dataset.names.index(name) for name in like.names]
     states = tuple(dataset.states[v] for v in at)
     return replace(dataset, names=like.names, states=states, codes=np.ascontiguousarray(dataset.codes[:, at]))
-
-
-def _remembered(result: Path) -> str | None:
-    """Where the run read its data, if the run directory is there."""
-    from extbnsl.errors import ExtbnslError
-    from extbnsl.files.manifest import read_manifest
-
-    folder = result if result.is_dir() else result.parent
-    try:
-        remembered = read_manifest(folder).state["run"]
-    except (ExtbnslError, KeyError, TypeError):
-        return None
-    return None if remembered is None else str(remembered["input"])
-
-
-def _data_options(document: Mapping[str, Any], result: Path) -> dict[str, Any]:
-    """The data options of the run."""
-    from extbnsl.files.shapes import by_name, either, misfit, number, text, truth
-
-    provenance = document.get("provenance")
-    kept = provenance.get("data_options", {}) if isinstance(provenance, dict) else {}
-    if misfit(kept, by_name(either(truth, number, text))) or not kept.keys() <= set(options.DATA_OPTIONS):
-        raise InputError(f"The 'data_options' of {result} are none of extbnsl's; give a solve's result.")
-    return dict(kept)
 
 
 def _quoted(names: tuple[str, ...]) -> str:

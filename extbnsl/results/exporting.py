@@ -23,11 +23,10 @@ STRENGTH = record({"from": text, "to": text, "cost_of_removal": maybe(number), "
 
 def network_in(document: Mapping[str, Any], path: Path) -> Network:
     """The network of the result in `path` with this document, checked; RunDirectoryError if there is none."""
-    names, parents = document.get("variables"), document.get("parents")
-    wrong = misfit(names, every(text)) or misfit(parents, by_name(every(text))) or misfit(document.get("cost"), number)
-    if wrong is not None or not names:
+    shapes = {"variables": every(text), "parents": by_name(every(text)), "cost": number}
+    if misfit({key: document.get(key) for key in shapes}, record(shapes)) is not None or not document["variables"]:
         raise RunDirectoryError(f"{path} is damaged or no result of a solve.")
-    network = Network.from_names(names, parents)
+    network = Network.from_names(document["variables"], document["parents"])
     network.order()
     return network
 

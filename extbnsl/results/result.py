@@ -174,9 +174,9 @@ class Result:
         """Write the network for another program, in a format of `extbnsl export`: as the file ends, or as named.
 
         smoothing: the equivalent sample size of the prior of the parameters, 0 for maximum likelihood; cpdag: the
-        equivalence class in place of the network, in DOT. Where the format cannot hold a name or a state, FILE.names.json
-        tells the originals, or comments in BIF. Raises InputError for what cannot be, or if a file is there already,
-        unless `overwrite`; BudgetError if the disk is full.
+        equivalence class in place of the network, in DOT. Where the format cannot hold a name or a state,
+        FILE.names.json tells the originals, or comments in BIF. Raises InputError for what cannot be, or if a file is
+        there already, unless `overwrite`; BudgetError if the disk is full.
         """
         target = Path(path)
         kind = format_of(target, format)
