@@ -2,7 +2,8 @@
 
 Identifiers of nodes and states begin with a letter and have letters of ASCII, digits and underscores, both as the
 manual of GeNIe says ("Identifiers"). A node follows its parents. Probabilities stand in a line, the state of the child
-changing fastest and the first parent slowest.
+changing fastest and the first parent slowest, as in the networks that GeNIe comes with. pgmpy reads them so; pyAgrum
+3.3 writes and reads the first parent as the fastest.
 """
 
 import re
@@ -32,8 +33,7 @@ def xdsl_written(described: Described) -> Written:
         if network.parents[x]:
             ET.SubElement(node, "parents").text = " ".join(spelling.names[p] for p in network.parents[x])
         ET.SubElement(node, "probabilities").text = " ".join(map(repr, tables[x].ravel().tolist()))
-        name = network.names[x] if fits_xml(network.names[x]) else spelling.names[x]
-        _show(genie, spelling.names[x], name, x)
+        _show(genie, spelling.names[x], _shown(network.names[x], spelling.names[x]), x)
     return Written(xml_text(root), tuple(spelling.changes(network.names, states)))
 
 
@@ -46,6 +46,11 @@ def _show(genie: ET.Element, identifier: str, name: str, x: int) -> None:
     ET.SubElement(shown, "font", color="000000", name="Arial", size="8")
     left, top = 40 + x % 10 * 120, 40 + x // 10 * 90
     ET.SubElement(shown, "position").text = f"{left} {top} {left + 90} {top + 50}"
+
+
+def _shown(name: str, identifier: str) -> str:
+    """The name that people see: readers make one blank of all white space, and pyAgrum takes this for the name."""
+    return name if fits_xml(name) and name == " ".join(name.split()) and name else identifier
 
 
 def _fits(word: str) -> bool:

@@ -165,7 +165,7 @@ def test_xdsl_comes_back(case):
     labels, parents, tables, shown = read_xdsl(made.text)
     assert_is(known, made, labels, parents, tables)
     back, _ = originals(list(labels), list(labels.values()), made)
-    held = [name for name in back if not re.search("[\x00-\x08\r]", name)]
+    held = [name for name in back if not re.search("[\x00-\x20]|^$", name)] if case != "odd names" else back
     assert [name for name in shown.values() if name in held] == held
 
 
@@ -333,9 +333,18 @@ def test_pyagrum_reads(case, kind, tmp_path):
     made = written(CASES[case], kind)
     path = tmp_path / f"x.{kind}"
     path.write_text(made.text)
+    found = of_pyagrum(gum.loadBN(str(path)))
+    if kind == "xdsl":  # its names are those that GeNIe shows
+        words = {each["name"]: each["variable"] for each in made.spelled if "name" in each}
+        labels, parents, tables = ({words.get(name, name): own for name, own in each.items()} for each in found)
+        found = labels, {name: [words.get(p, p) for p in own] for name, own in parents.items()}, tables
+    labels, parents, tables = in_order(CASES[case], made, *found)
+    if kind == "xdsl":  # it takes the first parent for the fastest, which GeNIe does not
+        for name, own in parents.items():
+            table = tables[name].reshape(*(len(labels[p]) for p in own), -1)
+            tables[name] = table.transpose(*reversed(range(len(own))), len(own)).reshape(-1, table.shape[-1])
     # Its reader of NET has numbers of single precision.
-    found = in_order(CASES[case], made, *of_pyagrum(gum.loadBN(str(path))))
-    assert_is(CASES[case], made, *found, tolerance=1e-12 if kind == "xdsl" else 1e-7)
+    assert_is(CASES[case], made, labels, parents, tables, tolerance=1e-12 if kind == "xdsl" else 1e-7)
 
 
 @pytest.mark.parametrize("case", CASES)
