@@ -42,7 +42,7 @@ def add(commands: Any) -> None:
         metavar="S",
         type=_smoothing,
         default=0.0,
-        help="equivalent sample size of the prior of the parameters (default: 0, the largest likelihood)",
+        help="equivalent sample size of the prior of the parameters, 0 for the largest likelihood (default: 0)",
     )
     parser.add_argument(
         "--cpdag", action="store_true", help="the equivalence class instead: arcs that may turn have no head (.dot)"
