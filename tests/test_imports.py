@@ -1,6 +1,7 @@
 """Rooms know only what stands left of them, and nothing heavy is loaded before it is needed."""
 
 import ast
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -145,6 +146,18 @@ def test_the_package_itself_loads_next_to_nothing():
     assert not loaded_by("import extbnsl; extbnsl.learn; extbnsl.__version__") & {*HEAVY, "numpy", "argparse"}
 
 
+def test_a_network_is_exported_without_the_compiler(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    document = {"variables": ["a", "b"], "parents": {"a": [], "b": ["a"]}, "cost": 1.0}
+    Path("r").mkdir()
+    Path("r/result.json").write_text(json.dumps(document))
+    tables = {"a": [0.5, 0.5], "b": [[0.5, 0.5], [0.25, 0.75]]}
+    told = {"states": {"a": ["0", "1"], "b": ["0", "1"]}, "tables": tables, "arc_strengths": None}
+    Path("r/network.json").write_text(json.dumps(document | told))
+    assert not loaded_by("from extbnsl.cli import main\nassert main(['export', 'r', '-o', 'x.net']) == 0") & set(HEAVY)
+    assert Path("x.net").exists()
+
+
 def test_the_process_of_a_command_loads_no_linear_algebra(tmp_path):
     """The compiler would, where scipy is installed, when it compiles the first kernel."""
     arguments = ["solve", str(EXAMPLE), "--run-dir", str(tmp_path / "run"), "--quiet"]
@@ -168,6 +181,10 @@ def test_the_process_of_a_command_loads_no_linear_algebra(tmp_path):
         *(
             "estimate --help",
             "estimate",
+            "export --help",
+            "export",
+            "export r -o x.gif",
+            "export r -o x.csv --smoothing 1",
             "resume --help",
             "resume none",
             "status none",

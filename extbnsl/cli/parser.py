@@ -11,6 +11,7 @@ from extbnsl.cli import (
     campaign,
     clean,
     estimate,
+    export,
     kbest,
     order,
     plot,
@@ -29,7 +30,7 @@ from extbnsl.version import __version__
 
 COMMANDS = (
     *(solve, kbest, resume, status, clean, verify, estimate, score, order, approximate),
-    *(score_network, campaign, plot, report),
+    *(score_network, export, campaign, plot, report),
 )
 DESCRIPTION = "Learn the provably optimal Bayesian network structure of a discrete data set."
 EPILOG = """\

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from extbnsl.cli import options
 from extbnsl.cli.console import say, say_sentence
 from extbnsl.cli.reading import read_problem
+from extbnsl.cli.training import data_options_of, training_problem
 from extbnsl.errors import InputError
 from extbnsl.figures import counted
 
@@ -67,7 +68,7 @@ def run(given: argparse.Namespace) -> int:
     if given.output is not None:
         options.check_output(given.output, given.overwrite)
     document = read_result(given.result)
-    how = _data_options(document, given.result)
+    how = data_options_of(document, given.result)
     each = (_by_regressions if is_of_numbers(document["score"]) else _by_tables)(given, document, how)
     impossible = int(np.isneginf(each).sum())
     total = float(each.sum())
@@ -118,7 +119,9 @@ def _by_regressions(
 
     if given.smoothing != SMOOTHING:
         raise InputError("--smoothing is for tables of states, and the network has regressions; leave it out.")
-    training: Numbers = _read_training(given, document, how)
+    training, file = training_problem(given.training, given.result, document)
+    if not isinstance(training, Numbers):
+        raise InputError(f"{file} holds local scores, which have no records: give --training data.")
     with _advice_for_records():
         new, _ = read_problem(given.data, _of_new(how, training.names), Budgets(), True, document["score"])
     if not isinstance(new, Numbers):
@@ -138,31 +141,10 @@ def _training(
     """The data that the network was learned from, as the run has read them and as they stand."""
     from extbnsl.data import Dataset
 
-    training: Dataset = _read_training(given, document, how)
-    return training, _in_order(_as_they_stand(_training_file(given), how), training)
-
-
-def _read_training(given: argparse.Namespace, document: Mapping[str, Any], how: Mapping[str, Any]) -> Any:
-    """The data that the network was learned from, as the run has read them; InputError if they are not there, or
-    others."""
-    from extbnsl.machine.budgets import Budgets
-    from extbnsl.scores.local import LocalScores
-
-    file = _training_file(given)
-    training, _ = read_problem(file, how, Budgets(), True, document["score"])
-    if isinstance(training, LocalScores):
+    training, file = training_problem(given.training, given.result, document)
+    if not isinstance(training, Dataset):
         raise InputError(f"{file} holds local scores, which have no records: give --training data.")
-    if training.fingerprint != document["provenance"]["data_digest"]:
-        raise InputError(f"{file} has other data than the network was learned from: give these by --training.")
-    return training
-
-
-def _training_file(given: argparse.Namespace) -> str:
-    """Where the training data are; InputError if nobody knows."""
-    file = given.training or _remembered(given.result)
-    if file is None:
-        raise InputError(f"{given.result} does not say where its data were read: give them by --training.")
-    return str(file)
+    return training, _in_order(_as_they_stand(file, how), training)
 
 
 def _as_they_stand(file: str, how: Mapping[str, Any]) -> "Dataset":
@@ -204,30 +186,6 @@ def _in_order(dataset: "Dataset", like: "Dataset") -> "Dataset":
     at = [dataset.names.index(name) for name in like.names]
     states = tuple(dataset.states[v] for v in at)
     return replace(dataset, names=like.names, states=states, codes=np.ascontiguousarray(dataset.codes[:, at]))
-
-
-def _remembered(result: Path) -> str | None:
-    """Where the run read its data, if the run directory is there."""
-    from extbnsl.errors import ExtbnslError
-    from extbnsl.files.manifest import read_manifest
-
-    folder = result if result.is_dir() else result.parent
-    try:
-        remembered = read_manifest(folder).state["run"]
-    except (ExtbnslError, KeyError, TypeError):
-        return None
-    return None if remembered is None else str(remembered["input"])
-
-
-def _data_options(document: Mapping[str, Any], result: Path) -> dict[str, Any]:
-    """The data options of the run."""
-    from extbnsl.files.shapes import by_name, either, misfit, number, text, truth
-
-    provenance = document.get("provenance")
-    kept = provenance.get("data_options", {}) if isinstance(provenance, dict) else {}
-    if misfit(kept, by_name(either(truth, number, text))) or not kept.keys() <= set(options.DATA_OPTIONS):
-        raise InputError(f"The 'data_options' of {result} are none of extbnsl's; give a solve's result.")
-    return dict(kept)
 
 
 def _quoted(names: tuple[str, ...]) -> str:

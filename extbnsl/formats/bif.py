@@ -7,11 +7,12 @@ keyword. State labels may also begin with a digit or a sign and have points, as 
 
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
+from extbnsl.formats.spelling import Spelling, words
 from extbnsl.networks.network import Network
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -30,9 +31,12 @@ def bif_text(network: Network, states: Sequence[Sequence[str]], tables: Sequence
     top of the file gives the original, as JSON: {"variable": as written, "name": original} for a name,
     {"variable": as written, "state": as written, "label": original} for a label.
     """
-    names = _written(network.names, _fits_name, prefix="X")
-    labels = [_written(row, _fits_label, prefix="s") for row in states]
-    lines = [*_comments(network, names, states, labels), "network unknown {", "}"]
+    spelling = Spelling(
+        words(network.names, _fits_name, "X", MISREAD), tuple(words(row, _fits_label, "s", MISREAD) for row in states)
+    )
+    names, labels = spelling.names, spelling.labels
+    comments = ("// " + json.dumps(change) for change in spelling.changes(network.names, states))
+    lines = [*comments, "network unknown {", "}"]
     for name, row in zip(names, labels, strict=True):
         lines += [
             f"variable {name} {{",
@@ -74,21 +78,6 @@ def _row(probabilities: NDArray[np.float64]) -> str:
     return ", ".join(repr(p) for p in probabilities.tolist())
 
 
-def _comments(
-    network: Network,
-    names: Sequence[str],
-    states: Sequence[Sequence[str]],
-    labels: Sequence[Sequence[str]],
-) -> Iterator[str]:
-    """A comment for everything that is not written as it is."""
-    for i, original in enumerate(network.names):
-        if names[i] != original:
-            yield "// " + json.dumps({"variable": names[i], "name": original})
-        for label, written in zip(states[i], labels[i], strict=True):
-            if written != label:
-                yield "// " + json.dumps({"variable": names[i], "state": written, "label": label})
-
-
 def _fits_name(name: str) -> bool:
     """Whether both readers take `name` for the name of a variable."""
     return bool(NAME.fullmatch(name)) and name not in KEYWORDS and not MISREAD.search(name)
@@ -97,20 +86,3 @@ def _fits_name(name: str) -> bool:
 def _fits_label(label: str) -> bool:
     """Whether both readers take `label` for a state."""
     return bool(LABEL.fullmatch(label)) and not MISREAD.search(label)
-
-
-def _written(originals: Sequence[str], fits: Callable[[str], bool], prefix: str) -> list[str]:
-    """Distinct words for `originals`: those that fit stay, in the others odd characters become '_'."""
-    taken = {original for original in originals if fits(original)}
-    written = []
-    for original in originals:
-        word = original
-        if not fits(word):
-            stem = re.sub(r"[^A-Za-z0-9]", "_", original)
-            stem = stem if fits(stem) else f"{prefix}_{MISREAD.sub('', stem)}"
-            stem = stem if fits(stem) else prefix
-            attempts = (stem if i == 1 else f"{stem}_{i}" for i in range(1, len(originals) + 2))
-            word = next(attempt for attempt in attempts if attempt not in taken)
-            taken.add(word)
-        written.append(word)
-    return written

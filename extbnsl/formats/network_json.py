@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from extbnsl.networks.arc_strengths import ArcStrength
 from extbnsl.networks.equivalence import cpdag
 from extbnsl.networks.gaussian import Regression
 from extbnsl.networks.network import Arc, Network
@@ -19,12 +20,14 @@ def network_document(
     tables: Sequence[NDArray[np.float64]] | None,
     cost: float,
     regressions: Sequence[Regression] | None = None,
+    strengths: Sequence[ArcStrength] | None = None,
 ) -> dict[str, Any]:
     """The network as a value that `json.dumps` takes; `cost` in nats.
 
     "parents", "states" and "tables" map names of variables; arcs and edges are pairs of names. A table is
-    nested lists, one level per parent in the order of "parents", then the states of the child. "states" and
-    "tables" are null where there is no data to take them from; "regressions" are there for continuous variables alone.
+    nested lists, one level per parent in the order of "parents", then the states of the child. "states", "tables" and
+    "arc_strengths" are null where there is no data to take them from; "regressions" are there for continuous variables
+    alone.
     """
     names = network.names
     fitted = [
@@ -45,6 +48,7 @@ def network_document(
         "cpdag": {"directed": _named(names, directed), "undirected": _named(names, undirected)},
         "tables": _by_name(names, tables and [table.tolist() for table in tables]),
         **({} if regressions is None else {"regressions": _by_name(names, fitted)}),
+        "arc_strengths": None if strengths is None else [_strength(each) for each in strengths],
         "cost": cost,
         "log_base": "e",
     }
@@ -53,6 +57,15 @@ def network_document(
 def _by_name(names: Sequence[str], values: Sequence[Any] | None) -> dict[str, Any] | None:
     """The values by the names of the variables, or None if there are none."""
     return None if values is None else dict(zip(names, values, strict=True))
+
+
+def _strength(strength: ArcStrength) -> dict[str, Any]:
+    return {
+        "from": strength.parent,
+        "to": strength.child,
+        "cost_of_removal": strength.cost_of_removal,
+        "cost_of_reversal": strength.cost_of_reversal,
+    }
 
 
 def _named(names: Sequence[str], arcs: Sequence[Arc]) -> list[list[str]]:

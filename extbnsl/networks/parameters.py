@@ -10,16 +10,19 @@ from extbnsl.errors import InputError
 from extbnsl.networks.network import Network
 
 
-def fit(network: Network, dataset: Dataset) -> tuple[NDArray[np.float64], ...]:
-    """The maximum-likelihood parameters: one table per child, (*arities of its parents, its arity) float64.
+def fit(network: Network, dataset: Dataset, smoothing: float = 0.0) -> tuple[NDArray[np.float64], ...]:
+    """The parameters: one table per child, (*arities of its parents, its arity) float64.
 
+    They are the posterior means under a prior of smoothing / (q r) for each of the q joint states of the parents and r
+    of the child, as in likelihood.py; with 0 those of maximum likelihood.
     Parents are in ascending order; every row along the last axis sums to 1, and is uniform where the
     parent configuration never occurs in the data. Raises InputError if the names are not those of the data.
     """
     if network.names != dataset.names:
         raise InputError(f"The variables of the network are not those of {dataset.source}.")
     arities = [len(states) for states in dataset.states]
-    return tuple(_table(dataset.codes, arities, (*parents, child)) for child, parents in enumerate(network.parents))
+    families = ((*parents, child) for child, parents in enumerate(network.parents))
+    return tuple(_table(dataset.codes, arities, family, smoothing) for family in families)
 
 
 def number_of_parameters(network: Network, data: Data) -> int:
@@ -33,10 +36,14 @@ def number_of_parameters(network: Network, data: Data) -> int:
     )
 
 
-def _table(codes: NDArray[np.uint16], arities: list[int], family: tuple[int, ...]) -> NDArray[np.float64]:
-    """P(last of `family` | the others) from relative frequencies."""
+def _table(
+    codes: NDArray[np.uint16], arities: list[int], family: tuple[int, ...], smoothing: float
+) -> NDArray[np.float64]:
+    """P(last of `family` | the others) from relative frequencies, and those that the prior adds."""
     shape = tuple(arities[i] for i in family)
     cells = np.ravel_multi_index(tuple(codes[:, i].astype(np.int64) for i in family), shape)
-    counts = np.bincount(cells, minlength=int(np.prod(shape))).reshape(shape)
+    counts = np.bincount(cells, minlength=math.prod(shape)).reshape(shape)
     totals = counts.sum(axis=-1, keepdims=True)
-    return np.where(totals > 0, counts / np.maximum(totals, 1), 1 / shape[-1])
+    prior = smoothing / math.prod(shape[:-1])
+    occurs = totals + prior > 0
+    return np.where(occurs, (counts + prior / shape[-1]) / np.where(occurs, totals + prior, 1.0), 1 / shape[-1])

@@ -15,7 +15,7 @@ from extbnsl.kernels.varsets import pack
 from extbnsl.networks.network import Network
 from extbnsl.results.bootstrap import strength_files
 from extbnsl.results.networks import RankedNetworks
-from extbnsl.results.outputs import networks
+from extbnsl.results.outputs import claim_in, networks
 from extbnsl.results.ranked import ranked_files
 from extbnsl.results.reading import read_networks
 
@@ -32,9 +32,10 @@ def other_files(folder: Path, document: Mapping[str, Any], dataset: "Data | None
     if "count" in document:
         names = document["variables"]
         ranked = read_ranked(folder, names)
-        return ranked_files(ranked, _arcs(names, document["arc_probabilities"]), dataset, document["count"]["written"])
+        arcs, written = _arcs(names, document["arc_probabilities"]), document["count"]["written"]
+        return ranked_files(ranked, arcs, dataset, claim_in(document), written)
     network = Network.from_names(document["variables"], document["parents"])
-    return chain(strength_files(document), networks(network, dataset, float(document["cost"])))
+    return chain(strength_files(document), networks(network, dataset, float(document["cost"]), claim_in(document)))
 
 
 def read_ranked(folder: Path, names: list[str]) -> RankedNetworks:

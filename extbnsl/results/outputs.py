@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from extbnsl.claims import tolerance
+from extbnsl.claims import Claim, claim_from, tolerance
 from extbnsl.errors import RunDirectoryError
 from extbnsl.files.documents import json_text
 from extbnsl.files.names import BIF, DOCUMENT, RESULT, of_network
@@ -30,16 +30,24 @@ def outputs(
     """
     yield _file(RESULT, json_text(document, indent=1))
     yield from further
-    yield from networks(network, dataset, document["cost"])
+    yield from networks(network, dataset, document["cost"], claim_in(document))
 
 
-def networks(network: "Network", dataset: "Data | None", cost: float, place: int = 1) -> Iterator[tuple[str, bytes]]:
+def claim_in(document: Mapping[str, Any]) -> Claim:
+    """The claim of the result with this document."""
+    return claim_from({key: document.get(key) for key in ("score", "max_parents", "ess", "knowledge")})
+
+
+def networks(
+    network: "Network", dataset: "Data | None", cost: float, claim: Claim, place: int = 1
+) -> Iterator[tuple[str, bytes]]:
     """The files that tell the network at this place among the best, as (name, content); the last one tells that the
-    others have been written."""
+    others have been written. With data it says what arcs count by the score of the claim."""
     from extbnsl.data import Dataset, Numbers
     from extbnsl.formats.bif import bif_text
     from extbnsl.formats.dot import dot_text
     from extbnsl.formats.network_json import network_document
+    from extbnsl.networks.arc_strengths import arc_strengths, costs_from
     from extbnsl.networks.gaussian import regressions
     from extbnsl.networks.parameters import fit
 
@@ -50,7 +58,8 @@ def networks(network: "Network", dataset: "Data | None", cost: float, place: int
     yield _file(dot, dot_text(network))
     if states is not None and tables is not None:
         yield _file(bif, bif_text(network, states, tables))
-    yield _file(document, json_text(network_document(network, states, tables, cost, fitted)))
+    strengths = None if dataset is None else arc_strengths(network, claim, costs_from(dataset, claim))
+    yield _file(document, json_text(network_document(network, states, tables, cost, fitted, strengths)))
 
 
 def warnings_of_outputs(dataset: "Data | None") -> tuple[str, ...]:

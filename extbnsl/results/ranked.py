@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from extbnsl.claims import Claim
 from extbnsl.files.atomic import Content
 from extbnsl.files.documents import json_text
 from extbnsl.files.names import ARCS, RANKED, RESULT, TABLES, of_network
@@ -64,7 +65,7 @@ class KBestResult(Result):
     def files(self, document: Mapping[str, Any]) -> Iterator[tuple[str, Content]]:
         """The files that tell the result with this document, as (name, content)."""
         yield RESULT, _whole(document, self.networks)
-        yield from ranked_files(self.networks, self.arcs, self.dataset, self.written)
+        yield from ranked_files(self.networks, self.arcs, self.dataset, self.claim, self.written)
 
     def _shared(self) -> list[tuple[int, int]]:
         """The arcs that all listed networks have, and all others that were counted."""
@@ -83,7 +84,7 @@ class KBestResult(Result):
 
 
 def ranked_files(
-    ranked: RankedNetworks, arcs: NDArray[np.float64], dataset: "Data | None", written: int
+    ranked: RankedNetworks, arcs: NDArray[np.float64], dataset: "Data | None", claim: Claim, written: int
 ) -> Iterator[tuple[str, Content]]:
     """The files that tell ranked networks, as (name, content): tables, and so many networks, the best one as the last,
     whose last file tells that the others have been written."""
@@ -91,7 +92,7 @@ def ranked_files(
     yield ARCS, arcs_table(ranked.names, arcs)
     for place in range(max(1, min(written, len(ranked))), 0, -1):
         own = ranked[place - 1]
-        yield from networks(own.network, dataset, own.cost, place)
+        yield from networks(own.network, dataset, own.cost, claim, place)
 
 
 def _whole(document: Mapping[str, Any], networks: RankedNetworks) -> Iterator[bytes]:

@@ -7,19 +7,26 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from extbnsl.claims import OPTIMAL
-from extbnsl.data import Data, Numbers
+from extbnsl.claims import OPTIMAL, Claim
+from extbnsl.data import Data, Dataset, Numbers
 from extbnsl.errors import InputError
 from extbnsl.figures import counted, format_cost
 from extbnsl.files.atomic import Content, write_atomically, write_failure
 from extbnsl.files.names import OUTPUTS, STRENGTHS, is_of_some
 from extbnsl.formats.bif import bif_text
+from extbnsl.formats.described import Described
 from extbnsl.formats.dot import dot_text
+from extbnsl.formats.export import written
+from extbnsl.formats.foreign_objects import networkx_graph, pgmpy_model, pyagrum_network
+from extbnsl.formats.kinds import WITH_PARAMETERS, WITH_STRENGTHS, check_choices, format_of
 from extbnsl.knowledge.knowledge import NOTHING, Knowledge
+from extbnsl.networks.arc_strengths import ArcStrength, arc_strengths, costs_from, costs_in
 from extbnsl.networks.equivalence import cpdag
+from extbnsl.networks.gaussian import regressions
 from extbnsl.networks.network import Network
 from extbnsl.networks.parameters import fit
 from extbnsl.results.bootstrap import Bootstrap, strength_files
+from extbnsl.results.exporting import check_free, write_export
 from extbnsl.results.outputs import outputs
 from extbnsl.results.shown import as_html
 from extbnsl.scores.local import LocalScores
@@ -175,20 +182,72 @@ class Result:
             **({} if self.bootstrap is None else {"bootstrap": self.bootstrap.document()}),
         }
 
+    @property
+    def claim(self) -> Claim:
+        """What is claimed of the network, if it is optimal."""
+        return Claim(self.score, self.max_parents, self.ess, self.knowledge)
+
+    def arc_strengths(self) -> tuple[ArcStrength, ...]:
+        """How much each arc counts: by how many nats the cost rises without it, and with it turned, in the order of
+        `network.arcs()`; from the data, or else from the local scores as far as they list the families."""
+        if self.dataset is not None:
+            return arc_strengths(self.network, self.claim, costs_from(self.dataset, self.claim))
+        if self.local_scores is None:
+            raise InputError("arc_strengths needs data or local scores, and this result has neither.")
+        return arc_strengths(self.network, self.claim, costs_in(self.local_scores))
+
+    def export(
+        self,
+        path: str | PathLike[str],
+        format: str | None = None,
+        smoothing: float = 0.0,
+        cpdag: bool = False,
+        overwrite: bool = False,
+    ) -> None:
+        """Write the network for another program, in a format of `extbnsl export`: as the file ends, or as named.
+
+        smoothing: the equivalent sample size of the prior of the parameters, 0 for maximum likelihood; cpdag: the
+        equivalence class in place of the network, in DOT. Where the format cannot hold a name or a state,
+        FILE.names.json tells the originals, or comments in BIF. Raises InputError for what cannot be, or if a file is
+        there already, unless `overwrite`; BudgetError if the disk is full.
+        """
+        target = Path(path)
+        kind = format_of(target, format)
+        check_choices(kind, smoothing, cpdag)
+        check_free(target, overwrite, "overwrite=True")
+        described = self.described(kind in WITH_PARAMETERS, kind in WITH_STRENGTHS, smoothing)
+        write_export(target, written(described, kind, cpdag), overwrite, "overwrite=True")
+
+    def described(self, parameters: bool = True, strengths: bool = True, smoothing: float = 0.0) -> Described:
+        """What there is to tell of the network; parameters and strengths where they are asked for and can be had."""
+        data = self.dataset
+        if isinstance(data, Numbers) and smoothing:
+            raise InputError("smoothing is for tables of states, and these variables are continuous; leave it out.")
+        known = strengths and (data is not None or self.local_scores is not None)
+        return Described(
+            self.network,
+            self.cost,
+            data.states if isinstance(data, Dataset) else None,
+            fit(self.network, data, smoothing) if isinstance(data, Dataset) and parameters else None,
+            self.arc_strengths() if known else None,
+            regressions(self.network, data) if isinstance(data, Numbers) and parameters else None,
+        )
+
     def to_networkx(self) -> Any:
-        """The network as a `networkx.DiGraph` whose nodes are the names.
+        """The network as a `networkx.DiGraph` whose nodes are the names, with states and strengths as attributes.
 
         Raises:
             InputError: if networkx is not installed.
         """
-        try:
-            import networkx
-        except ImportError as error:
-            raise InputError("to_networkx needs networkx: pip install 'extbnsl[networkx]'.") from error
-        graph = networkx.DiGraph()
-        graph.add_nodes_from(self.network.names)
-        graph.add_edges_from((self.network.names[p], self.network.names[c]) for p, c in self.network.arcs())
-        return graph
+        return networkx_graph(self.described(parameters=False))
+
+    def to_pgmpy(self, smoothing: float = 0.0) -> Any:
+        """The network as a pgmpy DiscreteBayesianNetwork with its parameters; needs pgmpy and the data."""
+        return pgmpy_model(self.described(strengths=False, smoothing=smoothing))
+
+    def to_pyagrum(self, smoothing: float = 0.0) -> Any:
+        """The network as a pyagrum.BayesNet with its parameters; needs pyagrum and the data."""
+        return pyagrum_network(self.described(strengths=False, smoothing=smoothing))
 
     def to_bif(self) -> str:
         """The network with maximum-likelihood parameters in the BIF format.

@@ -130,13 +130,13 @@ def test_bif_takes_any_names_and_labels(names, data):
 
 
 def test_dot():
-    network = Network(("a", 'say "b"', "c\\d"), ((2,), (0, 2), ()))
-    assert dot_text(network) == (
-        "digraph network {\n"
-        '  "a";\n  "say \\"b\\"";\n  "c\\\\d";\n'
-        '  "a" -> "say \\"b\\"";\n  "c\\\\d" -> "a";\n  "c\\\\d" -> "say \\"b\\"";\n'
-        "}\n"
-    )
+    """c and a are not joined, so that their arcs to b are compelled; that from b to d follows; e and f may turn."""
+    names = ("a", 'say "b"', "c\\d", "d", "e", "f")
+    network = Network(names, ((), (0, 2), (), (1,), (), (4,)))
+    head = 'digraph network {\n  "a";\n  "say \\"b\\"";\n  "c\\\\d";\n  "d";\n  "e";\n  "f";\n'
+    arcs = '  "a" -> "say \\"b\\"";\n  "say \\"b\\"" -> "d";\n  "c\\\\d" -> "say \\"b\\"";\n'
+    assert dot_text(network) == f'{head}{arcs}  "e" -> "f" [style=dashed];\n}}\n'
+    assert dot_text(network, as_class=True) == f'{head}{arcs}  "e" -> "f" [dir=none];\n}}\n'
 
 
 def test_document_survives_json():

@@ -336,7 +336,7 @@ def test_a_full_disk_costs_log_lines_but_not_silently_a_result(here, monkeypatch
     assert sorted(os.listdir(here / "r")) == ["lock", "log.jsonl", "solve.log"]
 
 
-DOCUMENT = {"cost": 1.5, "lower_bound": float("-inf"), "nodes": np.int64(3)}
+DOCUMENT = {"score": "mdl", "cost": 1.5, "lower_bound": float("-inf"), "nodes": np.int64(3)}
 NETWORK = Network(("a", "b"), ((), (0,)))
 
 
@@ -344,10 +344,15 @@ def test_outputs_with_data():
     dataset = from_array(np.array([[0, 0], [0, 1], [1, 1]]), ["a", "b"])
     files = dict(outputs_module.outputs(DOCUMENT, NETWORK, dataset))
     assert sorted(files) == sorted(OUTPUTS)
-    assert json.loads(files["result.json"]) == {"cost": 1.5, "lower_bound": None, "nodes": 3}
+    assert json.loads(files["result.json"]) == {"score": "mdl", "cost": 1.5, "lower_bound": None, "nodes": 3}
     document = json.loads(files["network.json"])
     assert document["arcs"] == [["a", "b"]]
     assert document["tables"]["b"] == [[0.5, 0.5], [0.0, 1.0]]
+    without, with_arc = ((2 * np.log(1.5) + np.log(3)) + np.log(3) / 2, 2 * np.log(2) + np.log(3))
+    (strength,) = document["arc_strengths"]
+    assert (strength.pop("from"), strength.pop("to")) == ("a", "b")
+    assert strength["cost_of_removal"] == pytest.approx(without - with_arc)
+    assert strength["cost_of_reversal"] == pytest.approx(0)
     assert b'"a" -> "b"' in files["network.dot"]
     assert b"probability ( b | a )" in files["network.bif"]
 

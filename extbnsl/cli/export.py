@@ -1,0 +1,138 @@
+"""`extbnsl export`: write the network of a run for another program."""
+
+import argparse
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from extbnsl.cli import options
+from extbnsl.cli.console import remark, say_sentence
+from extbnsl.cli.training import training_problem
+from extbnsl.errors import InputError
+from extbnsl.formats.kinds import FORMATS, LARGEST_SMOOTHING, MADE_OF_PARAMETERS, WITH_PARAMETERS, WITH_STRENGTHS
+
+if TYPE_CHECKING:
+    from extbnsl.formats.described import Described, Written
+
+EPILOG = """\
+Writes the (best) network of a run in the format that FILE ends with:
+  .bif      BIF, for bnlearn, pgmpy, pyAgrum       .xdsl     GeNIe
+  .net      Hugin                                  .graphml  networkx, igraph
+  .dot      Graphviz; dashed where an arc may turn .json     as network.json
+  .csv      a table of the arcs                    .txt      bnlearn's [A][B|A]
+Parameters are those of network.json; the data are read again only where it has
+none, and for --smoothing.
+
+example:
+  extbnsl export wdbc.run -o wdbc.xdsl --smoothing 1
+"""
+OVERWRITE = "--overwrite"
+
+
+def add(commands: Any) -> None:
+    """Add the command to the parser's."""
+    parser = options.add_command(commands, "export", "write a network for another program", EPILOG, run)
+    parser.set_defaults(compiles=False)
+    parser.add_argument("result", metavar="RUN", type=Path, help="a run directory or its result.json")
+    parser.add_argument("-o", "--output", metavar="FILE", type=Path, required=True, help="where to write")
+    parser.add_argument("--format", choices=FORMATS, help="the format (default: as FILE ends)")
+    parser.add_argument(
+        "--smoothing",
+        metavar="S",
+        type=_smoothing,
+        default=0.0,
+        help="equivalent sample size of the prior of the parameters, 0 for the largest likelihood (default: 0)",
+    )
+    parser.add_argument(
+        "--cpdag", action="store_true", help="the equivalence class instead: arcs that may turn have no head (.dot)"
+    )
+    parser.add_argument(
+        "--training",
+        metavar="FILE",
+        help="the data that the network was learned from (default: where the run read them)",
+    )
+    parser.add_argument(OVERWRITE, action="store_true", help="replace FILE if it exists")
+
+
+def run(given: argparse.Namespace) -> int:
+    """Write the file; the exit code."""
+    from extbnsl.formats.kinds import check_choices, format_of
+
+    output = given.output
+    kind = format_of(output, given.format)
+    check_choices(kind, given.smoothing, given.cpdag)
+    options.check_output(output, given.overwrite)
+    from extbnsl.formats.export import written
+    from extbnsl.results.exporting import write_export
+
+    made = written(_described(given, kind), kind, given.cpdag)
+    write_export(output, made, given.overwrite, OVERWRITE)
+    say_sentence(f"The network of {given.result} is written to {output}.{_told(made, output)}")
+    return 0
+
+
+def _described(given: argparse.Namespace, kind: str) -> "Described":
+    """What the format has to tell of the network: from the files of the run, or else from its data."""
+    from extbnsl.results.exporting import described_in, network_in
+    from extbnsl.results.reading import read_result
+
+    document = read_result(given.result)
+    network = network_in(document, given.result)
+    folder = given.result if given.result.is_dir() else given.result.parent
+    known = described_in(folder, document, network)
+    tabled = known.tables is not None or known.regressions is not None
+    if given.smoothing > 0.0 or (kind in MADE_OF_PARAMETERS and not tabled):
+        return _from_data(given, document, known, kind)
+    if kind in WITH_STRENGTHS and known.strengths is None and network.arcs():
+        try:
+            return _from_data(given, document, known, kind)
+        except InputError as error:
+            remark(f"{given.output} will not say what each arc counts: {error}")
+    return known
+
+
+def _from_data(given: argparse.Namespace, document: Mapping[str, Any], known: "Described", kind: str) -> "Described":
+    """What is known of a network, with what its data, or local scores, tell besides."""
+    from extbnsl.data import Dataset, Numbers
+    from extbnsl.networks.arc_strengths import arc_strengths, costs_from, costs_in
+    from extbnsl.networks.gaussian import regressions
+    from extbnsl.networks.parameters import fit
+    from extbnsl.results.outputs import claim_in
+
+    problem, file = training_problem(given.training, given.result, document)
+    claim, network = claim_in(document), known.network
+    if given.smoothing > 0.0 and isinstance(problem, Numbers):
+        raise InputError(f"{file} holds numbers, and --smoothing is for tables of states: leave it out.")
+    if given.smoothing > 0.0 and not isinstance(problem, Dataset):
+        raise InputError(f"{file} holds local scores, which have no parameters: leave --smoothing out.")
+    if kind in WITH_PARAMETERS and isinstance(problem, Numbers):
+        known = replace(known, regressions=regressions(network, problem))
+    if kind in WITH_PARAMETERS and isinstance(problem, Dataset):
+        known = replace(known, states=problem.states, tables=fit(network, problem, given.smoothing))
+    if kind in WITH_STRENGTHS and known.strengths is None:
+        cost = costs_from(problem, claim) if isinstance(problem, Dataset | Numbers) else costs_in(problem)
+        known = replace(known, strengths=arc_strengths(network, claim, cost))
+    return known
+
+
+def _told(made: "Written", output: Path) -> str:
+    """A sentence about what is spelled in another way; empty if nothing is."""
+    from extbnsl.figures import counted
+    from extbnsl.results.exporting import names_file
+
+    number = len(made.spelled) or made.told
+    if not number:
+        return ""
+    where = f"{names_file(output)} tells" if made.spelled else "its first lines tell"
+    return f" It spells {counted(number, 'name or state', 'names or states')} in another way: {where} which."
+
+
+def _smoothing(text: str) -> float:
+    try:
+        size = float(text)
+    except ValueError:
+        size = -1.0
+    if not 0.0 <= size <= LARGEST_SMOOTHING:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0 to {LARGEST_SMOOTHING:.0f}")
+    return size

@@ -1,0 +1,83 @@
+"""Networks as objects of other packages, which must be installed."""
+
+import importlib
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from extbnsl.errors import InputError
+from extbnsl.formats.described import Described
+from extbnsl.networks.equivalence import cpdag
+
+
+def networkx_graph(described: Described) -> Any:
+    """A networkx.DiGraph whose nodes are the names, with attributes as in GraphML: `states` of nodes, and of arcs
+    `compelled`, `cost_of_removal` and `cost_of_reversal`; what is not known is left out."""
+    graph = _imported("networkx", "to_networkx", "extbnsl[networkx]").DiGraph(cost=described.cost)
+    network, names = described.network, described.network.names
+    graph.add_nodes_from(names)
+    if described.states is not None:
+        for name, states in zip(names, described.states, strict=True):
+            graph.nodes[name]["states"] = list(states)
+    compelled = set(cpdag(network)[0])
+    strengths = described.strengths or (None,) * len(network.arcs())
+    for arc, strength in zip(network.arcs(), strengths, strict=True):
+        keys = () if strength is None else ("cost_of_removal", "cost_of_reversal")
+        costs = {key: getattr(strength, key) for key in keys if getattr(strength, key) is not None}
+        graph.add_edge(*(names[x] for x in arc), compelled=arc in compelled, **costs)
+    return graph
+
+
+def pgmpy_model(described: Described) -> Any:
+    """A pgmpy DiscreteBayesianNetwork (BayesianNetwork before pgmpy 1.0) with a TabularCPD for each variable; needs
+    states and tables."""
+    models = _imported("pgmpy.models", "to_pgmpy", "pgmpy")
+    cpds = _imported("pgmpy.factors.discrete", "to_pgmpy", "pgmpy")
+    kind = getattr(models, "DiscreteBayesianNetwork", None) or models.BayesianNetwork
+    network, names = described.network, described.network.names
+    states, tables = _parameters(described)
+    model = kind()
+    model.add_nodes_from(names)
+    model.add_edges_from((names[p], names[x]) for p, x in network.arcs())
+    for x, table in enumerate(tables):
+        family = (x, *network.parents[x])
+        own = (
+            {} if len(family) == 1 else {"evidence": [names[p] for p in family[1:]], "evidence_card": table.shape[:-1]}
+        )
+        values = table.reshape(-1, table.shape[-1]).T
+        labels = {names[v]: list(states[v]) for v in family}
+        model.add_cpds(cpds.TabularCPD(names[x], table.shape[-1], values, state_names=labels, **own))
+    return model
+
+
+def pyagrum_network(described: Described) -> Any:
+    """A pyagrum.BayesNet with its CPTs; needs states and tables."""
+    gum = _imported("pyagrum", "to_pyagrum", "pyagrum")
+    network, names = described.network, described.network.names
+    states, tables = _parameters(described)
+    made = gum.BayesNet()
+    for name, labels in zip(names, states, strict=True):
+        made.add(gum.LabelizedVariable(name, name, list(labels)))
+    for x, table in enumerate(tables):
+        # In a CPT the child changes fastest, then its parents, the first one that was added before the others.
+        for parent in reversed(network.parents[x]):
+            made.addArc(names[parent], names[x])
+        made.cpt(names[x]).fillWith(table.ravel().tolist())
+    return made
+
+
+def _parameters(described: Described) -> tuple[Sequence[Sequence[str]], Sequence[NDArray[np.float64]]]:
+    if described.regressions is not None:
+        raise InputError("The tables of states there cannot hold continuous variables: use to_networkx.")
+    if described.states is None or described.tables is None:
+        raise InputError("Parameters need data, and this network was learned from local scores alone: use to_networkx.")
+    return described.states, described.tables
+
+
+def _imported(module: str, method: str, package: str) -> Any:
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise InputError(f"{method} needs {module.partition('.')[0]}: pip install '{package}'.") from error

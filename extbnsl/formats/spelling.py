@@ -1,0 +1,56 @@
+"""Names and labels of states in the words that a format allows, and how they are written there otherwise."""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+Fits = Callable[[str], bool]
+Change = dict[str, str]
+
+
+@dataclass(frozen=True)
+class Spelling:
+    """How a file spells variables and their states: distinct words, in the order of the originals."""
+
+    names: tuple[str, ...]
+    labels: tuple[tuple[str, ...], ...]
+
+    def changes(self, names: Sequence[str], states: Sequence[Sequence[str]]) -> Iterator[Change]:
+        """What is not spelled as the originals are: {"variable": as written, "name": original} for a name, and
+        {"variable": as written, "state": as written, "label": original} for a label."""
+        for written, original, labels, row in zip(self.names, names, self.labels, states, strict=True):
+            if written != original:
+                yield {"variable": written, "name": original}
+            for label, word in zip(row, labels, strict=True):
+                if word != label:
+                    yield {"variable": written, "state": word, "label": label}
+
+
+def words(originals: Sequence[str], fits: Fits, prefix: str, never: re.Pattern[str] | None = None) -> tuple[str, ...]:
+    """Distinct words for distinct `originals`: those that fit stay, in the others odd characters become '_'.
+
+    `prefix` stands before a word that needs another beginning, and must fit with digits and '_' behind it; what matches
+    `never` is left out of such a word. O(length of all), unless many of the words are the same.
+    """
+    taken = {original for original in originals if fits(original)}
+    last: dict[str, int] = {}  # by stem, the number of its last word
+    written = []
+    for original in originals:
+        word = original
+        if not fits(word):
+            stem = _stem(original, fits, prefix, never)
+            number = last.get(stem, 0) + 1
+            while (word := stem if number == 1 else f"{stem}_{number}") in taken:
+                number += 1
+            last[stem] = number
+            taken.add(word)
+        written.append(word)
+    return tuple(written)
+
+
+def _stem(original: str, fits: Fits, prefix: str, never: re.Pattern[str] | None) -> str:
+    stem = re.sub(r"[^A-Za-z0-9]", "_", original)
+    if fits(stem):
+        return stem
+    stem = f"{prefix}_{stem if never is None else never.sub('', stem)}"
+    return stem if fits(stem) else prefix

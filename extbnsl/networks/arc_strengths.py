@@ -1,0 +1,150 @@
+"""How much each arc of a network counts: what the network costs more without it, and with it turned."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from extbnsl.claims import Claim
+from extbnsl.networks.network import Network
+from extbnsl.scores.cells import Cells
+from extbnsl.scores.gaussian import GAUSSIAN_BIC
+from extbnsl.scores.known import score_of
+
+if TYPE_CHECKING:
+    from extbnsl.data import Data, Dataset
+    from extbnsl.scores.local import LocalScores
+
+FamilyCost = Callable[[int, tuple[int, ...]], float | None]  # of a child and its parents, in nats; None: not known
+ROOM = 1 << 16  # numbers of joint states that are counted without sorting, however few records there are
+
+
+@dataclass(frozen=True)
+class ArcStrength:
+    """By how many nats the cost of the network rises when the arc from `parent` to `child` is removed, or turned, and
+    all else is kept.
+
+    None where there is no such network: knowledge or a limit on parents rules it out, or it has a cycle; and where what
+    it costs is not known, since given local scores do not list a family. Below 0 if the network becomes cheaper.
+    """
+
+    parent: str
+    child: str
+    cost_of_removal: float | None
+    cost_of_reversal: float | None
+
+
+def arc_strengths(network: Network, claim: Claim, cost: FamilyCost) -> tuple[ArcStrength, ...]:
+    """The strength of each arc of an acyclic network among those that `claim` allows, in the order of `network.arcs()`.
+
+    Asks for the costs of up to three families an arc, each once; O(arcs of all paths) words besides.
+    """
+    known: dict[tuple[int, tuple[int, ...]], float | None] = {}
+
+    def once(child: int, parents: tuple[int, ...]) -> float | None:
+        if (child, parents) not in known:
+            known[child, parents] = cost(child, parents)
+        return known[child, parents]
+
+    above = _ancestors(network)
+    required = set(claim.knowledge.required)
+    ruled_out = claim.knowledge.ruling_out()
+    limits = _limits(network, claim)
+    found = []
+    for parent, child in network.arcs():
+        names = network.names[parent], network.names[child]
+        others = tuple(p for p in network.parents[child] if p != parent)
+        more = tuple(sorted((*network.parents[parent], child)))
+        removal = reversal = None
+        if names not in required:
+            removal = _rise([(child, network.parents[child], others)], once)
+            fits = ruled_out(*names[::-1]) is None and len(more) <= limits[parent]
+            if fits and not any(above[other] >> parent & 1 for other in others):
+                reversal = _rise(
+                    [(child, network.parents[child], others), (parent, network.parents[parent], more)], once
+                )
+        found.append(ArcStrength(*names, removal, reversal))
+    return tuple(found)
+
+
+def costs_from(data: "Data", claim: Claim) -> FamilyCost:
+    """What families cost by the score of a claim; each O(N parents), or O(N log N) for very many joint states, and for
+    numbers O(N parents^2)."""
+    from extbnsl.data import Numbers
+    from extbnsl.networks.gaussian import gaussian_cost
+
+    if isinstance(data, Numbers):
+        return lambda child, parents: gaussian_cost(data, child, parents, GAUSSIAN_BIC)
+    score = score_of(claim)
+    return lambda child, parents: float(score.cost(_cells(data, child, parents)))
+
+
+def costs_in(scores: "LocalScores") -> FamilyCost:
+    """What families cost that local scores list, and None for others; each linear in those of the child."""
+    from extbnsl.kernels.varsets import pack
+
+    def cost(child: int, parents: tuple[int, ...]) -> float | None:
+        at = np.flatnonzero((scores.parents[child] == pack(parents, scores.variables)).all(axis=1))
+        return float(scores.costs[child][at[0]]) if at.size else None
+
+    return cost
+
+
+def _rise(changes: list[tuple[int, tuple[int, ...], tuple[int, ...]]], cost: FamilyCost) -> float | None:
+    """What it costs more that each of these children has the second parents in place of the first; None if that is not
+    known, or not a number, since both cost more than a float can hold."""
+    terms = []
+    for child, before, after in changes:
+        old, new = cost(child, before), cost(child, after)
+        if old is None or new is None or not math.isfinite(old):
+            return None
+        terms += [new, -old]
+    return math.fsum(terms)
+
+
+def _ancestors(network: Network) -> list[int]:
+    """Each variable and its ancestors, as the bits of an int."""
+    above = [0] * len(network.names)
+    for x in network.order():
+        above[x] = 1 << x
+        for parent in network.parents[x]:
+            above[x] |= above[parent]
+    return above
+
+
+def _limits(network: Network, claim: Claim) -> list[int]:
+    """How many parents each variable may have."""
+    limits = dict.fromkeys(network.names, len(network.names) if claim.max_parents is None else claim.max_parents)
+    for name, most in claim.knowledge.max_parents:
+        limits[name] = min(most, limits[name])
+    return list(limits.values())
+
+
+def _cells(dataset: "Dataset", child: int, parents: tuple[int, ...]) -> Cells:
+    """The counts of a family; O(parents' joint states that occur, times states of the child) numbers."""
+    arity = len(dataset.states[child])
+    configurations, numbers = _numbered(dataset, parents)
+    cells = configurations * arity + dataset.codes[:, child]
+    counts = np.bincount(cells, minlength=numbers * arity).reshape(numbers, arity)
+    possible = math.prod(len(dataset.states[p]) for p in parents)
+    return Cells(counts, arity, float(possible) if possible < 1e300 else math.inf)
+
+
+def _numbered(dataset: "Dataset", variables: tuple[int, ...]) -> tuple[NDArray[np.int64], int]:
+    """For each record a number of the joint state of some variables, without gaps, and how many numbers there are."""
+    which, numbers = np.zeros(dataset.records, np.int64), 1
+    for variable in variables:
+        arity = len(dataset.states[variable])
+        which, numbers = _without_gaps(which * arity + dataset.codes[:, variable], numbers * arity)
+    return which, numbers
+
+
+def _without_gaps(which: NDArray[np.int64], numbers: int) -> tuple[NDArray[np.int64], int]:
+    if numbers > max(ROOM, 4 * which.size):
+        found, which = np.unique(which, return_inverse=True)
+        return which.reshape(-1), found.size
+    occurs = np.bincount(which, minlength=numbers) > 0
+    return (np.cumsum(occurs) - 1)[which], int(occurs.sum())

@@ -1,0 +1,107 @@
+"""A network of a run for other programs: what its files say of it, and the files that it is written to."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from extbnsl.errors import InputError, RunDirectoryError
+from extbnsl.files.atomic import write_atomically
+from extbnsl.files.names import DOCUMENT
+from extbnsl.files.regular import read_regular
+from extbnsl.files.shapes import by_name, every, maybe, misfit, number, record, text
+from extbnsl.formats.described import Described, Written
+from extbnsl.formats.export import names_text
+from extbnsl.networks.arc_strengths import ArcStrength
+from extbnsl.networks.gaussian import Regression
+from extbnsl.networks.network import Network
+from extbnsl.results.outputs import MOST_BYTES, encoded, has_networks
+
+STRENGTH = record({"from": text, "to": text, "cost_of_removal": maybe(number), "cost_of_reversal": maybe(number)})
+
+
+REGRESSION = record({"intercept": number, "coefficients": by_name(number), "variance": number})
+
+
+def network_in(document: Mapping[str, Any], path: Path) -> Network:
+    """The network of the result in `path` with this document, checked; RunDirectoryError if there is none."""
+    shapes = {"variables": every(text), "parents": by_name(every(text)), "cost": number}
+    if misfit({key: document.get(key) for key in shapes}, record(shapes)) is not None or not document["variables"]:
+        raise RunDirectoryError(f"{path} is damaged or no result of a solve.")
+    network = Network.from_names(document["variables"], document["parents"])
+    network.order()
+    return network
+
+
+def described_in(folder: Path, document: Mapping[str, Any], network: Network) -> Described:
+    """What network.json in a run directory says of the network of this result: its parameters and strengths, if it has
+    them; nothing if it is not there, or that of a result before. RunDirectoryError if it is damaged."""
+    bare = Described(network, float(document["cost"]))
+    if not has_networks(folder, document):
+        return bare
+    told = json.loads(read_regular(folder / DOCUMENT, MOST_BYTES))
+    try:
+        return _described(bare, told)
+    except (KeyError, TypeError, ValueError) as error:
+        raise RunDirectoryError(f"{folder / DOCUMENT} is damaged: solve again, or restore it.") from error
+
+
+def _described(bare: Described, told: Mapping[str, Any]) -> Described:
+    """The network with what this document of it says besides; ValueError and the like if it says what cannot be."""
+    network, states, tables, strengths = bare.network, None, None, None
+    if told["states"] is not None:
+        if misfit(told["states"], by_name(every(text))) is not None:
+            raise ValueError
+        states = [told["states"][name] for name in network.names]
+    if states is not None and told["tables"] is not None:
+        tables = [np.array(told["tables"][name], np.float64) for name in network.names]
+        sizes = [tuple(len(states[v]) for v in (*own, x)) for x, own in enumerate(network.parents)]
+        if [table.shape for table in tables] != sizes:
+            raise ValueError
+    if told.get("arc_strengths") is not None:  # those of earlier versions have none
+        if misfit(told["arc_strengths"], every(STRENGTH)) is not None:
+            raise ValueError
+        strengths = tuple(ArcStrength(*each.values()) for each in told["arc_strengths"])
+        arcs = [(network.names[p], network.names[x]) for p, x in network.arcs()]
+        if [(each.parent, each.child) for each in strengths] != arcs:
+            raise ValueError
+    return Described(network, bare.cost, states, tables, strengths, _regressions(network, told.get("regressions")))
+
+
+def _regressions(network: Network, told: Any) -> list[Regression] | None:
+    """The regressions that a document tells, if it does; ValueError and the like if they cannot be."""
+    if told is None:
+        return None
+    if misfit(told, by_name(REGRESSION)) is not None:
+        raise ValueError
+    found = []
+    for name, parents in zip(network.names, network.parents, strict=True):
+        own = told[name]
+        slopes = [own["coefficients"][network.names[p]] for p in parents]
+        found.append(Regression(own["intercept"], np.array(slopes, np.float64), own["variance"]))
+    return found
+
+
+def names_file(path: Path) -> Path:
+    """The file that tells what the names and states in an exported file were."""
+    return path.with_name(f"{path.name}.names.json")
+
+
+def check_free(path: Path, overwrite: bool, how: str) -> None:
+    """Raise InputError if a file is there already, unless it may be replaced; `how` says what allows that."""
+    if path.exists() and not overwrite:
+        raise InputError(f"{path} exists already; give {how} to replace it.")
+
+
+def write_export(path: Path, made: Written, overwrite: bool, how: str) -> None:
+    """Write an exported file, and beside it what it spells in another way, if there is any; one that an earlier export
+    has left goes. Raises as `check_free` and `write_atomically`."""
+    beside = names_file(path)
+    check_free(beside, overwrite or not made.spelled, how)
+    if made.spelled:
+        write_atomically(beside, names_text(made.spelled).encode())
+    elif overwrite:
+        beside.unlink(missing_ok=True)
+    write_atomically(path, encoded(made.text))

@@ -1,0 +1,150 @@
+"""extbnsl export: from a run to files of other programs."""
+
+import csv
+import json
+import os
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from commands import a_table, fails, run
+
+import extbnsl
+from extbnsl.errors import InputError
+from extbnsl.formats.bif_reader import read_bif
+from extbnsl.networks.likelihood import log_likelihoods
+
+DATA = 'a,"b, c",c,é\n'
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """A run of data with odd names."""
+    folder = tmp_path_factory.mktemp("made")
+    rows = "\n".join(",".join(map(str, row)) for row in a_table().tolist())
+    (folder / "odd.csv").write_text(f"{DATA}{rows}\n")
+    before = os.getcwd()
+    os.chdir(folder)
+    try:
+        assert extbnsl.cli.main(["solve", "odd.csv", "--quiet"]) == 0
+    finally:
+        os.chdir(before)
+    return folder / "odd.run"
+
+
+@pytest.fixture
+def odd(made):
+    shutil.copytree(made, "r")
+    return made.parent / "odd.csv"
+
+
+def test_every_ending_has_its_format(capsys, odd):
+    for ending in ("bif", "xdsl", "net", "dot", "graphml", "json", "csv", "txt"):
+        code, out, err = run(capsys, "export", "r", "-o", f"x.{ending}")
+        assert (code, err) == (0, "")
+        assert out.startswith(f"The network of r is written to x.{ending}.")
+        beside = Path(f"x.{ending}.names.json")
+        assert beside.exists() == (ending in ("xdsl", "net"))
+        assert ("in another way" in out) == (ending in ("bif", "xdsl", "net"))
+    assert Path("x.bif").read_bytes() == Path("r/network.bif").read_bytes()
+    assert Path("x.dot").read_bytes() == Path("r/network.dot").read_bytes()
+    assert Path("x.json").read_bytes() == Path("r/network.json").read_bytes()
+    assert {"variable": "b__c", "name": "b, c"} in json.loads(Path("x.net.names.json").read_text())
+
+
+def test_no_data_are_read_for_what_the_run_has(capsys, odd, monkeypatch):
+    monkeypatch.setattr("extbnsl.cli.export.training_problem", None)
+    for name in ("x.bif", "x.graphml", "x.csv"):
+        assert run(capsys, "export", "r/result.json", "-o", name)[0] == 0
+    with open("x.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert rows
+    assert all(float(row["cost_of_removal"]) > 0 for row in rows)
+
+
+def test_smoothing_is_that_of_score_network(capsys, odd):
+    assert run(capsys, "export", "r", "-o", "x.bif", "--smoothing", "2")[0] == 0
+    found, data = read_bif("x.bif"), extbnsl.read_csv(odd)
+    expected = log_likelihoods(found.network, data.arities, data.codes, data.codes, 2.0)
+    of_tables = np.zeros(data.records)
+    for x, table in enumerate(found.tables):
+        family = (*found.network.parents[x], x)
+        of_tables += np.log(table[tuple(data.codes[:, v] for v in family)])
+    assert of_tables == pytest.approx(expected)
+
+
+def test_older_runs_have_no_strengths(capsys, odd):
+    path = Path("r/network.json")
+    document = json.loads(path.read_text())
+    del document["arc_strengths"]
+    path.write_text(json.dumps(document))
+    assert run(capsys, "export", "r", "-o", "x.csv")[:2] == (0, "The network of r is written to x.csv.\n")
+    assert run(capsys, "export", "r", "-o", "y.csv", "--training", odd)[0] == 0
+    assert Path("x.csv").read_text() == Path("y.csv").read_text()
+    code, _, err = run(capsys, "export", "r", "-o", "z.csv", "--training", "data.csv")
+    assert code == 0
+    assert "z.csv will not say what each arc counts: data.csv has other data" in err
+    with open("z.csv", newline="") as file:
+        assert all(row["cost_of_removal"] == "" for row in csv.DictReader(file))
+
+
+def test_without_network_json_the_data_are_read(capsys, odd):
+    Path("r/network.json").unlink()
+    assert run(capsys, "export", "r", "-o", "x.bif")[0] == 0
+    assert Path("x.bif").read_bytes() == Path("r/network.bif").read_bytes()
+
+
+def test_local_scores_have_structure_alone(capsys):
+    assert run(capsys, "score", "data.csv", "-o", "s.jkl", "--quiet")[0] == 0
+    assert run(capsys, "solve", "s.jkl", "--run-dir", "s", "--quiet")[0] == 0
+    assert "local scores alone" in fails(capsys, "export", "s", "-o", "x.net")
+    assert "no parameters" in fails(capsys, "export", "s", "-o", "x.json", "--smoothing", "1")
+    assert run(capsys, "export", "s", "-o", "x.csv")[0] == 0
+    with open("x.csv", newline="") as file:
+        assert any(row["cost_of_removal"] for row in csv.DictReader(file))
+
+
+def test_what_cannot_be_is_one_sentence(capsys, odd):
+    Path("x.bif").write_text("mine")
+    assert "exists already; give --overwrite" in fails(capsys, "export", "r", "-o", "x.bif")
+    Path("x.net.names.json").write_text("mine")
+    assert "x.net.names.json exists already; give --overwrite" in fails(capsys, "export", "r", "-o", "x.net")
+    assert "does not end as a format does" in fails(capsys, "export", "r", "-o", "x.gif")
+    assert "csv has none" in fails(capsys, "export", "r", "-o", "x.csv", "--smoothing", "1")
+    assert "use dot" in fails(capsys, "export", "r", "-o", "x.xdsl", "--cpdag")
+    assert "not a number from 0" in fails(capsys, "export", "r", "-o", "x.xdsl", "--smoothing", "nan")
+    assert "does not exist" in fails(capsys, "export", "none", "-o", "x.xdsl")
+    assert run(capsys, "export", "r", "-o", "x.bif", "--overwrite")[0] == 0
+
+
+def test_overwriting_removes_names_that_are_no_longer_told(capsys, odd):
+    assert run(capsys, "export", "r", "-o", "x", "--format", "net")[0] == 0
+    assert Path("x.names.json").exists()
+    assert run(capsys, "export", "r", "-o", "x", "--format", "dot", "--cpdag", "--overwrite")[0] == 0
+    assert not Path("x.names.json").exists()
+
+
+def test_damaged_files_are_named(capsys, odd):
+    document = json.loads(Path("r/network.json").read_text())
+    for key, value in (("tables", {"a": [1]}), ("states", {"a": [1]}), ("arc_strengths", [])):
+        Path("r/network.json").write_text(json.dumps(document | {key: value}))
+        assert "network.json is damaged" in fails(capsys, "export", "r", "-o", "x.json", code=31)
+    Path("r/result.json").write_text("{}")
+    assert "r is damaged" in fails(capsys, "export", "r", "-o", "x.json", code=31)
+
+
+def test_results_in_python_are_exported_alike(capsys, odd):
+    result = extbnsl.learn(extbnsl.read_csv(odd))
+    for name, smoothing in (("x.net", 0.0), ("x.bif", 1.0), ("x.csv", 0.0)):
+        result.export(name, smoothing=smoothing)
+        assert run(capsys, "export", "r", "-o", f"y{name}", "--smoothing", smoothing)[0] == 0
+        assert Path(name).read_text() == Path(f"y{name}").read_text()
+    with pytest.raises(InputError, match=r"x\.net exists already; give overwrite=True"):
+        result.export("x.net")
+    result.export("x.net", overwrite=True)
+    with pytest.raises(InputError, match="'gif' is not known"):
+        result.export("x.gif", format="gif")
+    assert [each.cost_of_removal for each in result.arc_strengths()] == [
+        each["cost_of_removal"] for each in json.loads(Path("r/network.json").read_text())["arc_strengths"]
+    ]
