@@ -36,6 +36,12 @@ class Facts:
     state: str
     resume: str | None
 
+    @property
+    def costs_of_removal(self) -> dict[tuple[str, str], float]:
+        """What the network costs more without each arc, in nats, by names; of those arcs of which it is known."""
+        told = self.written.get("arc_strengths") or ()
+        return {(one["from"], one["to"]): float(one["cost_of_removal"]) for one in told if _is_known(one)}
+
     def by_arc(self, shares: Mapping[tuple[str, str], float]) -> dict[Arc, float]:
         """What is known by names, by the numbers of the variables; for the arcs of the network alone."""
         names = self.network.names
@@ -66,6 +72,10 @@ def read_facts(path: Path) -> Facts:
         layers = read_layers(path)
     written = json.loads(read_regular(path / DOCUMENT, MOST_BYTES)) if has_networks(path, document) else {}
     return Facts(path, document, network, written, read_bounds(path), tuple(layers), status.state, status.resume)
+
+
+def _is_known(strength: Mapping[str, Any]) -> bool:
+    return strength["cost_of_removal"] is not None
 
 
 def damaged(path: Path) -> RunDirectoryError:

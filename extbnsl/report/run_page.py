@@ -60,8 +60,8 @@ def run_page(facts: Facts) -> str:
 def drawing_of(facts: Facts) -> str:
     """The drawing of the network, with what is known of its arcs; RunDirectoryError if the result is damaged."""
     try:
-        known = facts.by_arc(_probabilities(facts.document))
-        return network_svg(facts.network, None, known or None)
+        known, strengths = facts.by_arc(_probabilities(facts.document)), facts.by_arc(facts.costs_of_removal)
+        return network_svg(facts.network, strengths or None, known or None)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise damaged(facts.path) from error
 
@@ -89,6 +89,8 @@ def _sections(facts: Facts) -> Iterator[str]:
     if document.get("top"):
         yield _folded(run_tables.best_networks(document))
     yield from _data(facts)
+    if facts.written.get("regressions"):
+        yield _folded(run_tables.regressions(facts))
     yield from _work(facts)
     yield _provenance(facts)
 
@@ -137,12 +139,14 @@ def _network(facts: Facts) -> str:
     box = "<input type='checkbox' id='full'> <label for='full'>in full size, to scroll</label>"
     toggle = f"<span class='screen'>{box}</span>\n" if width > TOO_WIDE else ""
     tall = " tall" if height > TALL * width else ""
-    figure = f"{toggle}<figure class='net{tall}'>{svg}</figure>\n<p class='note'>{_caption(facts.document)}</p>\n"
+    figure = f"{toggle}<figure class='net{tall}'>{svg}</figure>\n<p class='note'>{_caption(facts)}</p>\n"
     return f"<section>\n<h2>Network</h2>\n{figure}</section>\n"
 
 
-def _caption(document: Mapping[str, Any]) -> str:
-    said = "Arcs are solid if all equally good networks of the class have them so."
+def _caption(facts: Facts) -> str:
+    document, said = facts.document, "Arcs are solid if all equally good networks of the class have them so."
+    if facts.costs_of_removal:
+        said += " The wider an arc, the more the network costs without it."
     if not _probabilities(document):
         return said
     what = (

@@ -72,15 +72,23 @@ def _networks(document: Mapping[str, Any]) -> str:
 def arcs(facts: Facts, what: str, probabilities: Mapping[tuple[str, str], float]) -> Grid:
     """All arcs of the network, and what is known of how sure they are, if it is anything."""
     names, compelled = facts.network.names, set(cpdag(facts.network)[0])
-    head = ["parent", "child", "direction", *([what] if probabilities else [])]
+    costs = facts.costs_of_removal
+    head = ["parent", "child", "direction", *(["nats more without it"] if costs else [])]
+    head += [what] if probabilities else []
     rows = []
     for arc in facts.network.arcs():
         parent, child = names[arc[0]], names[arc[1]]
         known = probabilities.get((parent, child))
-        told = [] if not probabilities else ["" if known is None else f"{known:.3f}"]
+        told = [_known(costs.get((parent, child)), 2)] if costs else []
+        told += [_known(known, 3)] if probabilities else []
         rows.append((parent, child, "as drawn" if arc in compelled else "either way", *told))
     note = "Either way: an equally good network of the same equivalence class turns the arc."
     return Grid("Arcs", tuple(head), tuple(rows), note if rows else "The network has none.")
+
+
+def _known(figure: float | None, digits: int) -> str:
+    """A figure, or nothing if it is not known."""
+    return "" if figure is None else f"{figure:,.{digits}f}"
 
 
 def resamples(document: Mapping[str, Any]) -> Grid:
@@ -137,6 +145,20 @@ def parameters(facts: Facts) -> Iterator[Grid]:
         values = _leaves(facts.written["tables"][child], len(parents))
         lines = tuple((*own, *(f"{p:.4f}" for p in row)) for own, row in zip(configurations, values, strict=True))
         yield Grid(heading, (*parents, *states[child]), lines)
+
+
+def regressions(facts: Facts) -> Grid:
+    """The regression of each variable on its parents."""
+    rows = tuple(
+        (name, f"{own['intercept']:.6g}", _sum(own["coefficients"]), f"{own['variance']:.6g}")
+        for name, own in ((name, facts.written["regressions"][name]) for name in facts.network.names)
+    )
+    note = "Each variable is its intercept, plus these coefficients times its parents, plus noise of this variance."
+    return Grid("Regressions", ("variable", "intercept", "coefficients", "variance"), rows, note)
+
+
+def _sum(coefficients: Mapping[str, float]) -> str:
+    return ", ".join(f"{slope:.6g} {parent}" for parent, slope in coefficients.items())
 
 
 def _leaves(table: Any, depth: int) -> Iterator[Sequence[float]]:

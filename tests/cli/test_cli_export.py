@@ -63,6 +63,30 @@ def test_no_data_are_read_for_what_the_run_has(capsys, odd, monkeypatch):
     assert all(float(row["cost_of_removal"]) > 0 for row in rows)
 
 
+def test_continuous_variables_have_regressions_and_no_tables(capsys):
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=50)
+    np.savetxt("n.csv", np.column_stack([x, x + rng.normal(size=50) / 9]), delimiter=",", header="x,y", comments="")
+    assert run(capsys, "solve", "n.csv", "--score", "gaussian-bic", "--run-dir", "r", "--quiet")[0] == 0
+    for ending in ("dot", "graphml", "json", "csv", "txt"):
+        assert run(capsys, "export", "r", "-o", f"x.{ending}")[::2] == (0, "")
+    assert Path("x.json").read_bytes() == Path("r/network.json").read_bytes()
+    Path("r/network.json").unlink()
+    assert run(capsys, "export", "r", "-o", "again.json")[::2] == (0, "")
+    assert (
+        json.loads(Path("again.json").read_text())["regressions"]
+        == json.loads(Path("x.json").read_text())["regressions"]
+    )
+    for kind in ("bif", "xdsl", "net"):
+        code, _, err = run(capsys, "export", "r", "-o", f"x.{kind}")
+        assert (code, f"{kind} has tables of states, and these variables are continuous; take json." in err) == (
+            30,
+            True,
+        )
+    code, _, err = run(capsys, "export", "r", "-o", "s.json", "--smoothing", "1")
+    assert (code, "--smoothing is for tables of states: leave it out." in err) == (30, True)
+
+
 def test_smoothing_is_that_of_score_network(capsys, odd):
     assert run(capsys, "export", "r", "-o", "x.bif", "--smoothing", "2")[0] == 0
     found, data = read_bif("x.bif"), extbnsl.read_csv(odd)

@@ -91,6 +91,25 @@ def test_the_page_has_all_there_is_to_tell_and_nothing_else_is_in_it(solved):
     assert "200" in page.text
 
 
+def test_regressions_and_what_arcs_count_are_told(tmp_path):
+    rng = random.Random(3)
+    rows = [(x, x + rng.gauss(0, 0.1)) for x in (rng.gauss(0, 1) for _ in range(60))]
+    (tmp_path / "n.csv").write_text("\n".join(["x,y", *(f"{x},{y}" for x, y in rows)]))
+    run = tmp_path / "n.run"
+    given = ["solve", str(tmp_path / "n.csv"), "--score", "gaussian-bic", "--run-dir", str(run), "--quiet"]
+    assert main(given) == 0
+    written = json.loads((run / "network.json").read_text())
+    (strength,) = written["arc_strengths"]
+    page = page_of(run)
+    for told in ("Regressions", "nats more without it", f"{strength['cost_of_removal']:,.2f}", "The wider an arc"):
+        assert told in page.text
+    for own in written["regressions"].values():
+        assert f"{own['intercept']:.6g}" in page.text
+        assert f"{own['variance']:.6g}" in page.text
+    drawn = run_page(read_facts(run))
+    assert f"strength {strength['cost_of_removal']:.4g}" in drawn
+
+
 def test_the_page_asks_for_nothing_and_runs_nothing(solved):
     text = run_page(read_facts(solved / "data.run"))
     page = Page(text)
