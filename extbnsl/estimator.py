@@ -47,12 +47,12 @@ class BayesianNetworkLearner:
 
     After `fit` there are:
 
-    - result_: the `Result`, with the bounds; cost_, optimal_ and status_ are its own.
-    - network_: the `Network`; parents_: the names of each variable's parents.
-    - causal_graph_: a networkx.DiGraph of the names; without networkx the same as parents_.
-    - adjacency_matrix_: 1 for an arc from the row to the column, (n, n) int64; a pandas.DataFrame if X was one.
-    - states_: the values of each variable, by its name, in the order of `predict_proba`.
-    - n_features_in_; feature_names_in_, if X was a data frame whose columns have names.
+    - `result_`: the `Result`, with the bounds; `cost_`, `optimal_` and `status_` are its own.
+    - `network_`: the `Network`; `parents_`: the names of each variable's parents.
+    - `causal_graph_`: a networkx.DiGraph of the names; without networkx the same as `parents_`.
+    - `adjacency_matrix_`: 1 for an arc from the row to the column, (n, n) int64; a pandas.DataFrame if X was one.
+    - `states_`: the values of each variable, by its name, in the order of `predict_proba`.
+    - `n_features_in_`; `feature_names_in_`, if X was a data frame whose columns have names.
 
     All methods raise UnusableError (an InputError and a ValueError) for what cannot be used, and NotFittedError before
     `fit`; `fit` also BudgetError if memory, disk or time ran out before there was a network.
