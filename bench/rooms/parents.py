@@ -193,15 +193,15 @@ BENCHMARKS = (
         lambda a, _: a[2].shape[0],
         partial(_interrupted, claim=BY_CELLS, level=3),
     ),
-    of_run("parents.exhaustive.lattice.mark_needed", tasks, "varset", lambda a, _: a[1] - a[0], _counted_by_level),
+    of_run("parents.exhaustive.marking.mark_needed", tasks, "varset", lambda a, _: a[1] - a[0], _counted_by_level),
     of_run(
-        "parents.exhaustive.lattice.needed_by_required",
+        "parents.exhaustive.marking.needed_by_required",
         tasks,
         "varset",
         lambda a, _: a[1] - a[0],
         _counted_with_required,
     ),
-    of_run("parents.exhaustive.lattice.set_ranks", by_level, "rank", lambda a, _: a[0].size, _counted_with_required),
+    of_run("parents.exhaustive.marking.set_ranks", by_level, "rank", lambda a, _: a[0].size, _counted_with_required),
     of_run(
         "parents.exhaustive.lattice.judge_families", tasks, "parent set", lambda a, _: a[1] - a[0], _counted_by_level
     ),

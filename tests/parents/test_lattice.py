@@ -31,7 +31,8 @@ from extbnsl.parents.exhaustive import by_level, tasks
 from extbnsl.parents.exhaustive import problem as problem_module
 from extbnsl.parents.exhaustive.by_level import enumerate_families
 from extbnsl.parents.exhaustive.last_level import judge_last
-from extbnsl.parents.exhaustive.lattice import Counts, Required, Rules, judge_families, mark_needed, next_alive
+from extbnsl.parents.exhaustive.lattice import Counts, Required, Rules, judge_families, next_alive
+from extbnsl.parents.exhaustive.marking import mark_needed
 from extbnsl.parents.exhaustive.problem import CountingProblem
 from extbnsl.parents.exhaustive.state import start_enumeration
 from extbnsl.parents.exhaustive.surviving import surviving_families

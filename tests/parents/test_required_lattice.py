@@ -24,7 +24,8 @@ from extbnsl.parents.constraints import constraints_of
 from extbnsl.parents.exhaustive import problem as problem_module
 from extbnsl.parents.exhaustive import surviving
 from extbnsl.parents.exhaustive.by_level import enumerate_families
-from extbnsl.parents.exhaustive.lattice import Required, Rules, needed_by_required, set_ranks
+from extbnsl.parents.exhaustive.lattice import Required, Rules
+from extbnsl.parents.exhaustive.marking import needed_by_required, set_ranks
 from extbnsl.parents.exhaustive.problem import counting_problem, groups_of, varying
 from extbnsl.parents.exhaustive.stored import StoredEnumeration, read_enumeration
 from extbnsl.parents.exhaustive.surviving import surviving_families

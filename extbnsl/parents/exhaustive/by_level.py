@@ -28,7 +28,8 @@ from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.parents.best_score import by_bytes, byte_tables
 from extbnsl.parents.exhaustive import tasks
 from extbnsl.parents.exhaustive.cell_lattice import CellRules
-from extbnsl.parents.exhaustive.lattice import Counts, Required, Rules, set_ranks
+from extbnsl.parents.exhaustive.lattice import Counts, Required, Rules
+from extbnsl.parents.exhaustive.marking import set_ranks
 from extbnsl.parents.exhaustive.problem import CountingProblem
 from extbnsl.parents.exhaustive.state import Begun, Enumeration, Filled, Level, start_enumeration
 from extbnsl.scores.counting import CountingTable

@@ -25,7 +25,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from extbnsl.kernels.bits import lowest, popcount, u64
+from extbnsl.kernels.bits import lowest, u64
 from extbnsl.kernels.compiler import inlined, inner, njit
 from extbnsl.kernels.ranks import (
     find_place,
@@ -110,117 +110,6 @@ def has_child(varsets, i, x):
     return (varsets[i, x >> 6] >> u64(x & 63)) & u64(1) != u64(0)
 
 
-@njit
-def mark_needed(lo, hi, size, alive, places, within, binomials, marked):
-    """marked = the places of the varsets of `size` members and lo <= rank < hi that must be counted; returns how many.
-
-    Needed is P + X with X alive at P, and what may be the parent set of some child: one of `within` (w,), those that
-    may have so many parents, that is alive at each of its subsets with one member less. alive and places: level
-    size - 1. Where varsets without their last member are not present, 64 ranks are passed at once. lo is a multiple of
-    64; marked (b, 2) uint64 begins with its block, and the counts in it with 0.
-    """
-    walk = start_walk(size, binomials)
-    common = np.empty(alive.shape[1], np.uint64)
-    marked[:] = 0
-    last = size - 1
-    rank = lo
-    while rank < hi:
-        while binomials[last + 1, size] <= rank:
-            last += 1
-        lower = rank - binomials[last, size]
-        end = min(hi, binomials[last + 1, size])
-        left = places[lower >> 6, 0] >> u64(lower & 63)
-        rank += np.int64(lowest(left)) if left else 64 - (lower & 63)
-        if left and rank < end:
-            go_to(rank, walk, binomials)
-            if _is_needed(size, walk, alive, places, within, common):
-                marked[(rank - lo) >> 6, 0] |= u64(1) << u64((rank - lo) & 63)
-            rank += 1
-        rank = min(rank, end)
-    needed = u64(0)
-    for block in range(marked.shape[0]):
-        marked[block, 1] = needed
-        needed += popcount(marked[block, 0])
-    return needed
-
-
-@inlined
-def _is_needed(size, walk, alive, places, within, common):
-    """Whether the walk's varset must be counted; common (w,) is scratch."""
-    words = common.size
-    for q in range(words):
-        common[q] = within[q]
-    present = True  # all that is looked at; for children that may do without parents all subsets are, see above
-    family = False
-    k = np.int64(0)
-    while k < size and present and not family:
-        rank = rank_without(k, walk)
-        present = is_present(rank, places)
-        if present:
-            at = place_of(rank, places)
-            family = has_child(alive, at, walk.members[k])
-            for q in range(words):
-                common[q] &= alive[at, q]
-        k += 1
-    some = family
-    if present:
-        for q in range(words):
-            some |= common[q] != u64(0)
-    return some
-
-
-@njit
-def needed_by_required(first, last, size, alive, places, extended, rules):
-    """The ranks of the varsets of `size` that the children which must have parents need, int64, some of them twice.
-
-    As in `mark_needed`, of the children alive at the varsets P of level size - 1, first <= place < last. A varset that
-    may be a parent set of X is told by the P that lacks the largest member which X may do without.
-    """
-    binomials, may, required, limits = rules.binomials, rules.may, rules.required, rules.limits
-    n, words = limits.size, alive.shape[1]
-    walk, larger = start_walk(size - 1, binomials), start_walk(size, binomials)
-    members = walk.members
-    own = np.zeros(words, np.uint64)
-    for x in range(n):
-        own[x >> 6] |= u64(required.least[x] > 0) << u64(x & 63)
-    ranks, count = np.empty(max(1024, n), np.int64), 0
-    block, before = find_place(first, places)
-    bits = places[block, 0] & ~before
-    for i in range(first, last):
-        block, bits, rank = next_present(block, bits, places)
-        for q in range(words):
-            left = alive[i, q] & own[q]
-            if left:
-                go_to(rank, walk, binomials)
-            while left:
-                x = (q << 6) + np.int64(lowest(left))
-                left &= left - u64(1)
-                if count + n > ranks.size:
-                    ranks = np.append(ranks, np.empty(ranks.size, np.int64))
-                ranks[count] = rank_with(x, place_among(x, members, size - 1), walk, binomials)
-                count += 1
-                if not extended or size > limits[x]:
-                    continue
-                j = _behind_free(x, members, size - 1, required.of)
-                for y in range(members[j - 1] + 1 if j else 0, n):
-                    while j < size - 1 and members[j] < y:
-                        j += 1
-                    if members[j] != y and y != x and has_child(may, y, x):
-                        grown = rank_with(y, j, walk, binomials)
-                        go_to(grown, larger, binomials)
-                        if _alive_below(x, size, larger, alive, places, required.of):
-                            ranks[count] = grown
-                            count += 1
-    return ranks[:count]
-
-
-@njit
-def set_ranks(ranks, marked):
-    """Set the bits of these ranks in blocks of 64, marked (b,) uint64."""
-    for rank in ranks:
-        marked[rank >> 6] |= u64(1) << u64(rank & 63)
-
-
 @inlined
 def place_among(x, members, size):
     """How many of the members come before x."""
@@ -228,28 +117,6 @@ def place_among(x, members, size):
     while j < size and members[j] < x:
         j += 1
     return j
-
-
-@inlined
-def _behind_free(x, members, size, must):
-    """The place behind the largest of the members that X may do without."""
-    j = np.int64(size)
-    while j > 0 and has_child(must, members[j - 1], x):
-        j -= 1
-    return j
-
-
-@inlined
-def _alive_below(x, size, walk, alive, places, must):
-    """Whether X is alive at each parent set of it that is the walk's varset without a member."""
-    some = True
-    k = np.int64(0)
-    while some and k < size:
-        if not has_child(must, walk.members[k], x):
-            rank = rank_without(k, walk)
-            some = is_present(rank, places) and has_child(alive, place_of(rank, places), x)
-        k += 1
-    return some
 
 
 @inlined

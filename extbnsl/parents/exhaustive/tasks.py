@@ -17,15 +17,8 @@ from extbnsl.parents.exhaustive.cell_lattice import (
     next_cells,
 )
 from extbnsl.parents.exhaustive.last_level import judge_last
-from extbnsl.parents.exhaustive.lattice import (
-    Counts,
-    Rules,
-    drop_hopeless,
-    judge_families,
-    mark_needed,
-    needed_by_required,
-    next_alive,
-)
+from extbnsl.parents.exhaustive.lattice import Counts, Rules, drop_hopeless, judge_families, next_alive
+from extbnsl.parents.exhaustive.marking import mark_needed, needed_by_required
 from extbnsl.parents.pruning import merged
 from extbnsl.scores.counting import CountingTable, count
 from extbnsl.scores.determinants import Moments, determine
