@@ -23,6 +23,7 @@ from extbnsl.data.treatment import Texts
 from extbnsl.errors import ExtbnslError, InputError
 from extbnsl.networks.likelihood import log_conditionals, log_likelihoods, sampled
 from extbnsl.networks.network import Network
+from extbnsl.scores.known import is_of_numbers
 
 if TYPE_CHECKING:
     from extbnsl.events import Observer
@@ -106,6 +107,11 @@ class BayesianNetworkLearner:
         with _told():
             data = given(X)
             self._smoothing()
+            if is_of_numbers(self.scoring_method):
+                raise InputError(
+                    f"scoring_method: {self.scoring_method!r} is for columns of numbers, and this estimator answers by "
+                    "tables of states; take extbnsl.learn, or another score with discretise."
+                )
             dataset = data.dataset(missing=self.missing, na=self.na, discrete=self.discrete, discretise=self.discretise)
             raw = dataset if self.discretise is None else self._as_they_stand(next(data.parts()))
             self.result_: Result = learn(

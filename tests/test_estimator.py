@@ -181,6 +181,14 @@ def test_missing_values_may_be_a_state(frame):
     assert math.isfinite(dropped.score(frame))
 
 
+def test_scores_of_numbers_are_refused_by_name():
+    measured = np.random.default_rng(2).normal(size=(30, 3))
+    with pytest.raises(
+        ValueError, match=r"^scoring_method: 'gaussian-bic' is for columns of numbers, .*extbnsl\.learn"
+    ):
+        BayesianNetworkLearner(scoring_method="gaussian-bic").fit(measured)
+
+
 def test_more_records_than_a_column_may_have_states():
     """So that they are read in parts, of which each has few enough."""
     random = np.random.default_rng(2)
