@@ -93,7 +93,9 @@ def _write_networks(
     from extbnsl.results.again import other_files
 
     data = _data(run.path, given.data, remembered["input"])
-    problem, _ = read_problem(data, remembered["data_options"], Budgets(), given.quiet, document["score"])
+    with damage_told(run.path):
+        score = str(document["score"])
+    problem, _ = read_problem(data, remembered["data_options"], Budgets(), given.quiet, score)
     with damage_told(run.path):
         if problem.fingerprint != document["provenance"]["data_digest"]:
             raise RunDirectoryError(

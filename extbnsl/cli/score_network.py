@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from extbnsl.cli import options
 from extbnsl.cli.console import say, say_sentence
 from extbnsl.cli.reading import read_problem
-from extbnsl.cli.training import data_options_of, training_problem
+from extbnsl.cli.training import data_options_of, score_told, training_problem
 from extbnsl.errors import InputError
 from extbnsl.figures import counted
 
@@ -69,7 +69,7 @@ def run(given: argparse.Namespace) -> int:
         options.check_output(given.output, given.overwrite)
     document = read_result(given.result)
     how = data_options_of(document, given.result)
-    each = (_by_regressions if is_of_numbers(document["score"]) else _by_tables)(given, document, how)
+    each = (_by_regressions if is_of_numbers(score_told(document, given.result)) else _by_tables)(given, document, how)
     impossible = int(np.isneginf(each).sum())
     total = float(each.sum())
     if given.output is not None:

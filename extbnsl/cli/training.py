@@ -33,6 +33,14 @@ def data_options_of(document: Mapping[str, Any], result: Path) -> dict[str, Any]
     return dict(kept)
 
 
+def score_told(document: Mapping[str, Any], result: Path) -> str:
+    """The name of the score that a result was found by; InputError if it tells none."""
+    score = document.get("score")
+    if not isinstance(score, str):
+        raise InputError(f"{result} does not tell the score of its network; give a solve's result.")
+    return score
+
+
 def training_problem(training: str | None, result: Path, document: Mapping[str, Any]) -> tuple[Any, str]:
     """The Dataset, Numbers or LocalScores that a result was made from, and its file: `training`, or where the run read
     it.
@@ -44,7 +52,9 @@ def training_problem(training: str | None, result: Path, document: Mapping[str, 
     file = training or remembered_input(result)
     if file is None:
         raise InputError(f"{result} does not say where its data were read: give them by --training.")
-    problem, _ = read_problem(file, data_options_of(document, result), Budgets(), True, document["score"])
-    if problem.fingerprint != document["provenance"]["data_digest"]:
+    score = score_told(document, result)
+    problem, _ = read_problem(file, data_options_of(document, result), Budgets(), True, score)
+    provenance = document.get("provenance")
+    if not isinstance(provenance, dict) or problem.fingerprint != provenance.get("data_digest"):
         raise InputError(f"{file} has other data than the network was learned from: give these by --training.")
     return problem, file

@@ -44,8 +44,10 @@ def test_the_version_is_that_of_the_package(capsys):
 def test_help_gives_an_example_that_parses(capsys, command):
     code, out, _ = run(capsys, command, "--help")
     assert code == 0
-    example = out[out.index("example:\n") :].split()
-    assert command_parser().parse_args(example[2:])
+    examples = out[out.index("example:\n") :].split("extbnsl ")[1:]
+    assert examples
+    for example in examples:
+        assert command_parser().parse_args(example.split())
 
 
 def test_usage_errors_are_one_sentence(capsys):

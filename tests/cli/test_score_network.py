@@ -98,6 +98,19 @@ def test_the_training_data_must_be_the_same(capsys, learned):
     assert "has other data than the network was learned from" in " ".join(told.err.split())
 
 
+@pytest.mark.parametrize(
+    ("lacking", "sentence"),
+    [("score", "does not tell the score of its network"), ("provenance", "column 'd' (continuous")],
+)
+def test_a_result_that_lacks_what_is_needed_is_refused(capsys, learned, lacking, sentence):
+    path = Path("train.run/result.json")
+    document = json.loads(path.read_text())
+    del document[lacking]
+    path.write_text(json.dumps(document))
+    code, said = run(capsys, "train.run", "train.csv")
+    assert (code, sentence in said.err) == (30, True)
+
+
 def test_nothing_is_written_over(capsys, learned):
     assert run(capsys, "train.run", "train.csv", "-o", "each.csv")[0] == 0
     assert run(capsys, "train.run", "train.csv", "-o", "each.csv")[0] == 30
