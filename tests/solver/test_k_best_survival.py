@@ -91,6 +91,7 @@ def undisturbed(dataset, way, tmp_path_factory):
 
     with pytest.MonkeyPatch.context() as patch:
         patched(patch, way)  # before the watch, which is to see every call and ends first
+        session(tmp_path_factory.mktemp("compiled"), dataset)  # to compile takes time, in which a run commits more
         with disk.watch():
             result = session(disk.root, dataset, observer=look)
     assert result.status == OPTIMAL
@@ -211,7 +212,9 @@ def test_local_scores_and_other_scopes_survive_too(tmp_path, scope):
 
 @pytest.mark.parametrize("kills", [8, pytest.param(25, marks=pytest.mark.slow)])
 def test_killed_while_all_networks_are_counted(dataset, tmp_path, kills):
-    (tmp_path / "whole").mkdir()
+    for name in ("compiled", "whole"):
+        (tmp_path / name).mkdir()
+    session(tmp_path / "compiled", dataset, TALLIED)  # to compile takes time, in which a run commits more
     watched, begun = SharedDisk(tmp_path / "whole"), []
 
     def look(event):
