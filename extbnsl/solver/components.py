@@ -18,6 +18,7 @@ from extbnsl.proof.pieces import RootPass
 from extbnsl.proof.prove import prove
 from extbnsl.proof.stages import Stages
 from extbnsl.proof.standing import Part, give_up
+from extbnsl.solver.lower_bound import bound_of_listed
 
 SMALL = 16  # variables of a component of which nobody wants to hear
 FEW = 3  # such components, of which somebody does
@@ -38,7 +39,10 @@ def solve_components(
     if stopped is None:
         commits.standing.parts = parts
         stopped = _prove_all(found, context, commits)
-    return (parts if stopped is None else give_up(parts, stopped)), stopped
+    if stopped is None:
+        return parts, None
+    parts = [_raised(part, one, survivors, context) for part, one in zip(parts, found, strict=True)]
+    return give_up(parts, stopped), stopped
 
 
 def find_parts(survivors: Survivors, found: tuple[Component, ...], context: Context) -> list[Part]:
@@ -49,6 +53,15 @@ def find_parts(survivors: Survivors, found: tuple[Component, ...], context: Cont
         replace(part, proved=True, passes=(_cheapest(c),)) if part.lower_bound >= part.upper_bound else part
         for part, c in zip(parts, found, strict=True)
     ]
+
+
+def _raised(part: Part, component: Component, survivors: Survivors, context: Context) -> Part:
+    """A part at a stop, with the bound that takes hardly any time where a better one is not known."""
+    if part.proved:
+        return part
+    unlisted = survivors.unjudged[list(component.variables)].tolist()
+    bound = bound_of_listed(component, unlisted, context.memory_left, context.methods.seed)
+    return replace(part, lower_bound=max(part.lower_bound, bound))
 
 
 def _cheapest(component: Component) -> RootPass:

@@ -71,7 +71,7 @@ def _found_survivors(problem: Data | LocalScores, claim: Claim, context: Context
         with context.stages.stage("parents", "pruning the given parent sets") as summary:
             scores = prune(given)
             summary.append(f"{scores.families:,} of {in_full(problem.families, 'parent set')} kept")
-        return Survivors(scores, np.array([c[0] for c in scores.costs]), None, 0)
+        return Survivors(scores, np.full(scores.variables, np.inf), None, 0)
     detail = f"{in_full(problem.variables, 'variable')}, {in_full(problem.records, 'record')}"
     with context.stages.stage("scores", detail) as summary:
         found = _counted(problem, claim, context, commits)

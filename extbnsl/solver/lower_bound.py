@@ -1,14 +1,20 @@
 """What every network of given families costs at least, by multipliers."""
 
 import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
 
 from extbnsl.bounds.ascent import find_multipliers, multipliers_bytes
 from extbnsl.bounds.lp.polish import ROOT, Goal, Polished, polished
 from extbnsl.bounds.multipliers import families_of
 from extbnsl.claims import tolerance
 from extbnsl.machine.workers import Stopped, Workers
+from extbnsl.parents.components import Component
 from extbnsl.scores.local import LocalScores
 
+MOST_LISTED = 200_000  # families of a component that a bound after a stop looks at: a second
 MOST_ITERATIONS = 1 << 30  # of the simplex method: the time ends it
 
 
@@ -34,3 +40,34 @@ def raised_bound(scores: LocalScores, cost: float, memory: int, workers: Workers
     except Stopped:
         pass
     return best
+
+
+def bound_of_listed(component: Component, unlisted: Sequence[float], memory: int, seed: int) -> float:
+    """A lower bound of the networks over a component of which not all families are known, in nats.
+
+    unlisted (n,): what those of each child that are not known cost at least. They are taken for one family without
+    parents that costs as much: whatever their parents are, it fulfils every cut that they do. The same is done with the
+    dearest ones where there are many. The bound is that of a greedy ascent, or of the cheapest families alone if that
+    takes more than the memory. It cannot be stopped: a second at most.
+    """
+    most = MOST_LISTED // component.size
+    listed = [
+        _with_others(own[:most], costs[:most], min([least, *costs[most : most + 1].tolist()]))
+        for own, costs, least in zip(component.parents, component.costs, unlisted, strict=True)
+    ]
+    parents, costs = zip(*listed, strict=True)
+    if multipliers_bytes(costs, component.size, 1) > memory:
+        return math.fsum(float(own[0]) for own in costs)
+    with Workers(1) as unstoppable:
+        return find_multipliers(families_of(parents, costs), None, 0, seed, unstoppable).root
+
+
+def _with_others(
+    parents: NDArray[np.uint64], costs: NDArray[np.float64], others: float
+) -> tuple[NDArray[np.uint64], NDArray[np.float64]]:
+    """Families in score order, with one without parents in the place of all that cost as much as `others` or more."""
+    if others == math.inf:
+        return parents, costs
+    cheaper = int(np.searchsorted(costs, others))
+    free = np.zeros((1, parents.shape[1]), np.uint64)
+    return np.concatenate([parents[:cheaper], free]), np.append(costs[:cheaper], others)

@@ -211,6 +211,34 @@ def test_a_stop_leaves_bounds(monkeypatch):
     assert (part.least <= np.array([c[0] for c in whole.scores.costs]) + 1e-9).all()
 
 
+def test_children_go_side_by_side_and_those_that_are_through_are_known():
+    dataset = dataset_of(np.random.default_rng(13).integers(0, 3, (60, 6)))
+    forbidden = tuple((dataset.names[parent], dataset.names[0]) for parent in (1, 2, 3))
+    claim, seen = claim_by("bdeu:10", knowledge=Knowledge(forbidden=forbidden)), []
+    whole = child_by_child(dataset, "bdeu:10", seen=seen, knowledge=claim.knowledge)
+    tasks = {child.index: child.variables.size for child in seen[0].ahead + seen[0].children}
+    best, through = np.array([c[0] for c in whole.scores.costs]), 0
+    for known in seen[:-1]:
+        for child in known.children:
+            assert known.parts < tasks[child.index]
+        for child in known.ahead:
+            assert known.parts + 1 < tasks[child.index]
+        going_on = {child.index for child in (*known.children, *known.ahead)}
+
+        def stop(found):
+            raise Stopped("time_limit")
+
+        with Workers(1) as workers:
+            part = surviving_families(dataset, claim, workers, shelf_of(), ignore, known, stop)
+        order = varying(dataset, score_of(claim))
+        ended = [int(order[x]) for x in sorted(set(tasks) - going_on)]
+        through = max(through, len(ended))
+        assert np.isinf(part.unjudged[ended]).sum() >= len(ended) - 1  # the last one's task has just been given up
+        assert np.isfinite(part.unjudged).sum() >= len(going_on) - 1
+        assert (part.least <= best + 1e-9).all()
+    assert 0 < through < len(tasks)
+
+
 def test_too_little_memory_is_said():
     dataset = random_dataset(np.random.default_rng(17), 8, 500, 3)
     told = []

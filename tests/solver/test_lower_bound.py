@@ -8,7 +8,9 @@ import pytest
 from cases import random_families, scores_of
 
 from extbnsl.machine.workers import Workers
-from extbnsl.solver.lower_bound import raised_bound
+from extbnsl.parents.components import Component
+from extbnsl.solver import lower_bound
+from extbnsl.solver.lower_bound import bound_of_listed, raised_bound
 
 ROOM = 1 << 30
 
@@ -37,3 +39,35 @@ def test_without_memory_or_time_the_cheapest_families_are_the_bound():
         assert raised_bound(scores, least + 5, 100, workers, 0) == least
     with Workers(1, lambda: "interrupted") as workers:
         assert raised_bound(scores, least + 5, ROOM, workers, 0) == least
+
+
+def some_listed(rng, families):
+    """The families with some of each child left out, as one component, and what those that are left out cost least."""
+    parts, unlisted = [], []
+    for own in families:
+        left_out = rng.random(len(own)) < rng.choice([0.0, 0.3, 0.9])
+        left_out[[varset == 0 for varset, _ in own]] = False
+        unlisted.append(min((cost for (_, cost), out in zip(own, left_out, strict=True) if out), default=math.inf))
+        parts.append([one for one, out in zip(own, left_out, strict=True) if not out])
+    scores = scores_of(parts)
+    return Component(tuple(range(len(parts))), scores.parents, scores.costs), unlisted
+
+
+@pytest.mark.parametrize("most", [lower_bound.MOST_LISTED, 14])
+@pytest.mark.parametrize("seed", range(20))
+def test_what_is_not_listed_may_be_in_every_network(seed, most, monkeypatch):
+    monkeypatch.setattr(lower_bound, "MOST_LISTED", most)
+    rng = np.random.default_rng(seed)
+    families = random_families(rng, 7)
+    component, unlisted = some_listed(rng, families)
+    assert bound_of_listed(component, unlisted, ROOM, seed) <= optimum(families) + 1e-9
+
+
+def test_cycles_of_the_families_that_are_listed_raise_the_bound():
+    families = [[(0b10, 1.0), (0, 5.0)], [(0b01, 2.0), (0, 8.0)], [(0, 4.0)]]
+    scores = scores_of(families)
+    component = Component((0, 1, 2), scores.parents, scores.costs)
+    assert bound_of_listed(component, [math.inf, math.inf, math.inf], ROOM, 0) == pytest.approx(5 + 2 + 4)
+    assert bound_of_listed(component, [math.inf, math.inf, 3.0], ROOM, 0) == pytest.approx(5 + 2 + 3)
+    assert bound_of_listed(component, [1.5, math.inf, math.inf], ROOM, 0) == pytest.approx(1.5 + 2 + 4)
+    assert bound_of_listed(component, [1.5, math.inf, math.inf], 0, 0) == 1 + 2 + 4

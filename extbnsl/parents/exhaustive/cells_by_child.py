@@ -13,7 +13,9 @@ Time: some ns per row of a node's cells of more than one record, for each of som
 per thread some hundred bytes per row and some 32 per record, times the most parents, and the tables of a family list.
 
 A child's search is divided into tasks by the first parent, the last candidate first, so that what is inside a parent
-set comes before it; what is known after each is a value to go on from.
+set comes before it; what is known after each is a value to go on from. Each task takes about twice as long as the one
+before. So all children go through their tasks side by side, in rounds: those whose tasks grow slowly come to their end
+early, and if the time is over before the others do, little is left open.
 """
 
 import math
@@ -70,23 +72,18 @@ def enumerate_between(
         return replace(found, stopped=MEMORY_LIMIT)
     if not found.children:
         found = replace(found, children=_children(problem), paired=True, parts=0, pairs=None)
-    all_children, order, known = _children(problem), _order_of(problem.rows), [found]
+    children, known = int((problem.limits >= 0).sum()), [found]
     try:
-        waits = _arguments(problem, known, order, workers)
-        results = workers.stream(search_part, waits, workers.threads, lambda result: None)
-        while found.children:
-            child = found.children[0]
-            for _ in range(found.parts, max(1, child.variables.size)):
-                found = _with_part(found, next(results), problem.slack, shelf)
-                known[0] = found
-                observer(_judging(found, len(all_children)))
-                on_progress(found)
-            found = replace(found, children=found.children[1:], parts=0, pairs=None)
+        waits = _arguments(problem, known, _order_of(problem.rows), workers)
+        for part in workers.stream(search_part, waits, workers.threads, lambda result: None):
+            found = known[0] = _with_part(found, part, problem, shelf)
+            observer(_judging(found, children))
+            on_progress(found)
     except Stopped as stop:
         return replace(found, stopped=stop.reason)
     except BudgetError:
         return replace(found, stopped=DISK_LIMIT)
-    return replace(found, complete_to=int(problem.limits.max()), paired=False, done=True)
+    return _judged(found, problem)
 
 
 def levels_worthwhile(problem: CountingProblem) -> int | None:
@@ -101,9 +98,9 @@ def levels_worthwhile(problem: CountingProblem) -> int | None:
 
 
 def _judging(found: Enumeration, children: int) -> StageAdvanced:
-    """The event that so many children have been judged."""
-    left = len(found.children)
-    return StageAdvanced("scores", children - left, children, "", detail=f"child {children - left + 1} of {children}")
+    """The event that all parent sets of so many of the children have been judged."""
+    judged = children - len(found.children) - len(found.ahead)
+    return StageAdvanced("scores", judged, children, "variables", detail=f"round {found.parts + 1}")
 
 
 def _children(problem: CountingProblem) -> tuple[Child, ...]:
@@ -149,29 +146,50 @@ def _arguments(
 ) -> Iterator[tuple]:
     """Of each task that is not over. The tables have the families that are known when it is drawn: `known` has the one
     enumeration that is so far known."""
-    done = known[0].parts
-    for child in known[0].children:
+    for child, number in _tasks_left(known[0]):
         x, variables = child.index, order[np.isin(order, child.variables)]
-        for number in range(done, max(1, child.variables.size)):
-            tables = byte_tables([known[0].parents[x]], [known[0].costs[x]])
-            yield x, number, problem, variables, tables, workers.halt
-        done = 0
+        tables = byte_tables([known[0].parents[x]], [known[0].costs[x]])
+        yield x, number, problem, variables, tables, workers.halt
 
 
-def _with_part(found: Enumeration, part: Part, slack: float, shelf: Shelf) -> Enumeration:
-    """`found` with what the next task of the first child has found."""
-    child = found.children[0]
+def _tasks_left(found: Enumeration) -> Iterator[tuple[Child, int]]:
+    """The tasks that are not over, in their order: the child of each, and its number among those of the child."""
+    waiting, ahead, number = found.children, found.ahead, found.parts
+    while waiting:
+        yield from ((child, number) for child in waiting)
+        waiting, ahead, number = (*ahead, *(child for child in waiting if _goes_on(child, number))), (), number + 1
+
+
+def _goes_on(child: Child, number: int) -> bool:
+    """Whether a child has a task after the one of this number."""
+    return number + 1 < child.variables.size
+
+
+def _with_part(found: Enumeration, part: Part, problem: CountingProblem, shelf: Shelf) -> Enumeration:
+    """`found` with what the next task has found: that of the first child in this round."""
+    child, *waiting = found.children
     parents, costs, x = list(found.parents), list(found.costs), child.index
-    parents[x], costs[x] = map(shelf.put, merged((parents[x], costs[x]), part[:2], slack))
-    return replace(
+    parents[x], costs[x] = map(shelf.put, merged((parents[x], costs[x]), part[:2], problem.slack))
+    ahead, number = (*found.ahead, child) if _goes_on(child, found.parts) else found.ahead, found.parts
+    if not waiting:
+        waiting, ahead, number = list(ahead), (), number + 1
+    found = replace(
         found,
         parents=tuple(parents),
         costs=tuple(costs),
         varsets=found.varsets + part[2],
         families=found.families + part[1].size,
-        parts=found.parts + 1,
-        pairs=child.pairs,
+        children=tuple(waiting),
+        ahead=ahead,
+        parts=number,
+        pairs=waiting[0].pairs if waiting else None,
     )
+    return found if waiting else _judged(found, problem)
+
+
+def _judged(found: Enumeration, problem: CountingProblem) -> Enumeration:
+    """`found` when all tasks are over."""
+    return replace(found, complete_to=int(problem.limits.max()), parts=0, paired=False, done=True)
 
 
 def search_part(

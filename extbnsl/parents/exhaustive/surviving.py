@@ -37,14 +37,20 @@ MOST_ALIVE = 20_000_000  # words of a level that are looked through when countin
 class Survivors:
     """The families that can win, or are within the slack that was asked for, as far as they are known.
 
-    least (n,) float64: a lower bound of the cost of any family of each child. stopped: why the enumeration ended
-    early, None if every parent set has been judged. varsets: how many were counted.
+    unjudged (n,) float64: what the families of each child that are not known cost at least; infinity where none can
+    win. stopped: why the enumeration ended early, None if every parent set has been judged. varsets: how many were
+    counted.
     """
 
     scores: LocalScores
-    least: NDArray[np.float64]
+    unjudged: NDArray[np.float64]
     stopped: str | None
     varsets: int
+
+    @property
+    def least(self) -> NDArray[np.float64]:
+        """A lower bound of the cost of any family of each child, (n,) float64."""
+        return np.minimum(self.unjudged, [costs[0] for costs in self.scores.costs])
 
 
 def surviving_families(
@@ -92,7 +98,7 @@ def surviving_families(
             found = counting.enumerated(problem, found, by_level)
     except Stopped as stop:
         found = replace(found, stopped=stop.reason)
-    return finish(found, counting.least(problem, found))
+    return finish(found, counting.unjudged(problem, found))
 
 
 @dataclass(frozen=True)
@@ -152,14 +158,14 @@ class _Counting:
         by_child = enumerate_between if prior else enumerate_depth_first
         return by_child(problem, found, self.workers, self.shelf, self.observer, self.on_progress)
 
-    def least(self, problem: CountingProblem, found: Enumeration) -> NDArray[np.float64]:
-        """What a family of each child costs at least."""
-        least = np.array([costs[0] if costs.size else math.inf for costs in found.costs])
+    def unjudged(self, problem: CountingProblem, found: Enumeration) -> NDArray[np.float64]:
+        """What the families of each child that were not judged cost at least; infinity where all were."""
+        least = np.full(problem.limits.size, math.inf)
         if found.done:
             return least
         own = self.problem_of(problem, self.groups[found.group])
         children = own.limits >= 0
-        least[children] = _least(own, found)[children]
+        least[children] = _least_unjudged(own, found)[children]
         later = {child for group in self.groups[found.group + 1 :] for child in group.children}
         begun = found.children or found.ahead
         size = found.level.size if found.level is not None and found.level.alive.size <= MOST_ALIVE else 0
@@ -186,15 +192,15 @@ def counting_limits(data: Data, claim: Claim) -> NDArray[np.int64]:
     return limits
 
 
-def _least(problem: CountingProblem, found: Enumeration) -> NDArray[np.float64]:
-    """Per child of a problem the cheapest family found, or what a parent set that was not judged could cost at least.
+def _least_unjudged(problem: CountingProblem, found: Enumeration) -> NDArray[np.float64]:
+    """What a parent set of each child of a problem that was not judged could cost at least.
 
     That is N H(X | all others) and the least penalty of such a set: it has more members than those judged, all of them
     among the parents that the child may still have.
     """
-    least = np.array([costs[0] if costs.size else math.inf for costs in found.costs])
     if problem.form is not None:
-        return np.minimum(least, _least_by_cells(problem, found))
+        return _least_by_cells(problem, found)
+    least = np.full(problem.limits.size, math.inf)
     arities, factors = problem.table.arities, problem.factors
     for x, parents, size in _unjudged(problem, found):
         if size <= min(parents.size, int(problem.limits[x])):
@@ -213,8 +219,9 @@ def _least_by_cells(problem: CountingProblem, found: Enumeration) -> NDArray[np.
     if level is None or level.alive.size > MOST_ALIVE:
         level = lowest_level(problem)
     least_cells(level.size, level.here, level.alive, rules, least)
-    if found.children:
-        least[sorted(set(range(n)) - {child.index for child in found.children})] = math.inf
+    going_on = {child.index for child in (*found.children, *found.ahead)}
+    if going_on:
+        least[sorted(set(range(n)) - going_on)] = math.inf
     return least
 
 
@@ -246,7 +253,7 @@ def _named(
     shelf: Shelf,
     slack: float,
     found: Enumeration,
-    least: NDArray[np.float64],
+    unjudged: NDArray[np.float64],
 ) -> Survivors:
     """Translate from the positions in the source's order to the data's variables, with the parents that must be; where
     nothing was found (constant variables, or an enumeration that ended at once) there are these alone."""
@@ -254,14 +261,13 @@ def _named(
     must = as_varsets(constraints.required.T)
     parents: list[NDArray[np.uint64]] = [must[v : v + 1] for v in range(n)]
     costs: list[NDArray[np.float64]] = [np.zeros(0)] * n
-    all_least = np.full(n, math.inf)
+    least = np.full(n, math.inf)
     for position, child in enumerate(order.tolist()):
-        all_least[child] = source.shifted(child, float(least[position]))
+        least[child] = source.shifted(child, float(unjudged[position]))
         if found.costs[position].size:
             varsets = renumber(found.parents[position], order, n) | must[child]
             parents[child], costs[child] = map(shelf.put, source.families(child, varsets, found.costs[position], slack))
     for v in (v for v in range(n) if costs[v].size == 0):
         costs[v] = np.array([source.cost(v, constraints.parents_required(v))])
-        all_least[v] = min(all_least[v], float(costs[v][0]))
     scores = LocalScores(data.names, tuple(parents), tuple(costs), source.named)
-    return Survivors(scores, all_least, None if found.done else found.stopped, found.varsets)
+    return Survivors(scores, least, None if found.done else found.stopped, found.varsets)
