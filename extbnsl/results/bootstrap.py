@@ -9,9 +9,9 @@ from typing import Any
 
 from extbnsl.arguments import check_share
 from extbnsl.claims import OPTIMAL
-from extbnsl.files.names import STRENGTHS
+from extbnsl.files.names import ARC_FREQUENCIES
+from extbnsl.networks.arc_frequencies import ArcFrequency, Counts, arc_frequencies, consensus, count_arcs
 from extbnsl.networks.network import Arc, Network
-from extbnsl.networks.strengths import Counts, Strength, consensus, count_arcs, strengths
 from extbnsl.results.outputs import encoded
 
 THRESHOLD = 0.5  # of the networks that join a pair of the consensus
@@ -56,16 +56,16 @@ class Bootstrap:
         return sum(one.status == OPTIMAL for one in self.done)
 
     @cached_property
-    def arcs(self) -> tuple[Strength, ...]:
+    def arcs(self) -> tuple[ArcFrequency, ...]:
         """How sure each arc is that any of the networks has in either direction, the strongest pair first; pandas makes
         a data frame of it."""
-        return strengths(self._counts, self.names)
+        return arc_frequencies(self._counts, self.names)
 
     def consensus(self, threshold: float = THRESHOLD) -> Network:
         """The network of the pairs that at least this share of the networks join.
 
         It has no cycle: pairs are taken with the strongest first, and an arc that would close one is left out, see
-        `extbnsl.networks.strengths.consensus`.
+        `extbnsl.networks.arc_frequencies.consensus`.
 
         Args:
             threshold: a share, from 0 to 1.
@@ -99,13 +99,13 @@ class Bootstrap:
         return count_arcs((one.network for one in self.done), len(self.names))
 
 
-def strength_files(document: Mapping[str, Any]) -> Iterator[tuple[str, bytes]]:
+def frequency_files(document: Mapping[str, Any]) -> Iterator[tuple[str, bytes]]:
     """The file that tells what the resamples say, if a result with this document has any, as (name, content)."""
     if "bootstrap" in document:
-        yield STRENGTHS, strengths_table(document["bootstrap"]["arcs"])
+        yield ARC_FREQUENCIES, frequencies_table(document["bootstrap"]["arcs"])
 
 
-def strengths_table(arcs: Iterable[Mapping[str, Any]]) -> bytes:
+def frequencies_table(arcs: Iterable[Mapping[str, Any]]) -> bytes:
     """The arcs of the document as a table in CSV."""
     table = io.StringIO()
     writer = csv.writer(table, lineterminator="\n")

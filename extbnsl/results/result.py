@@ -12,7 +12,7 @@ from extbnsl.data import Data, Dataset, Numbers
 from extbnsl.errors import InputError
 from extbnsl.figures import counted, format_cost
 from extbnsl.files.atomic import Content, write_atomically, write_failure
-from extbnsl.files.names import OUTPUTS, STRENGTHS, is_of_some
+from extbnsl.files.names import ARC_FREQUENCIES, OUTPUTS, is_of_some
 from extbnsl.formats.bif import bif_text
 from extbnsl.formats.described import Described
 from extbnsl.formats.dot import dot_text
@@ -25,7 +25,7 @@ from extbnsl.networks.equivalence import cpdag
 from extbnsl.networks.gaussian import regressions
 from extbnsl.networks.network import Network
 from extbnsl.networks.parameters import fit
-from extbnsl.results.bootstrap import Bootstrap, strength_files
+from extbnsl.results.bootstrap import Bootstrap, frequency_files
 from extbnsl.results.exporting import check_free, write_export
 from extbnsl.results.outputs import outputs
 from extbnsl.results.shown import as_html
@@ -110,7 +110,7 @@ class Result:
     @property
     def file_names(self) -> tuple[str, ...]:
         """The names of the files that may tell the result."""
-        return OUTPUTS if self.bootstrap is None else (*OUTPUTS, STRENGTHS)
+        return OUTPUTS if self.bootstrap is None else (*OUTPUTS, ARC_FREQUENCIES)
 
     def save(self, folder: str | PathLike[str], overwrite: bool = False) -> None:
         """Write `result.json`, `network.dot`, `network.json` and, with data, `network.bif` into a folder.
@@ -143,7 +143,7 @@ class Result:
     def files(self, document: Mapping[str, Any]) -> Iterator[tuple[str, Content]]:
         """The files that tell the result with this document, as (name, content): result.json first, and nothing else is
         computed before it is taken."""
-        yield from outputs(document, self.network, self.dataset, strength_files(document))
+        yield from outputs(document, self.network, self.dataset, frequency_files(document))
 
     def document(self, made: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """The content of `result.json`, as JSON values.

@@ -11,7 +11,7 @@ from extbnsl.networks.network import Arc, Network
 
 
 @dataclass(frozen=True)
-class Strength:
+class ArcFrequency:
     """How sure the arc from `parent` to `child` is, as shares from 0 to 1 of so many networks.
 
     The first two shares are those of bnlearn's `boot.strength` (with cpdag = TRUE).
@@ -39,7 +39,7 @@ class Strength:
 @dataclass(frozen=True, eq=False)
 class Counts:
     """How many of `networks` networks over n variables have each arc: `arcs`, `compelled` and `reversible` (n, n)
-    int64, parent by child, as `Strength` has them; reversible is symmetric."""
+    int64, parent by child, as `ArcFrequency` has them; reversible is symmetric."""
 
     networks: int
     arcs: NDArray[np.int64]
@@ -70,9 +70,9 @@ def count_arcs(networks: Iterable[Network], variables: int) -> Counts:
     return Counts(count, arcs, compelled, reversible + reversible.T)
 
 
-def strengths(counts: Counts, names: Sequence[str]) -> tuple[Strength, ...]:
+def arc_frequencies(counts: Counts, names: Sequence[str]) -> tuple[ArcFrequency, ...]:
     """Both arcs of each pair that any network joins: the strongest pair first, and of a pair the likelier arc."""
-    return tuple(_strength(counts, names, arc) for arc in _strongest_first(counts))
+    return tuple(_frequency(counts, names, arc) for arc in _strongest_first(counts))
 
 
 def consensus(counts: Counts, threshold: float, first: Iterable[Arc] = ()) -> tuple[Arc, ...]:
@@ -111,9 +111,9 @@ def _strongest_first(counts: Counts) -> list[Arc]:
     return sorted(((int(p), int(x)) for p, x in np.argwhere(counts.joined)), key=key)
 
 
-def _strength(counts: Counts, names: Sequence[str], arc: Arc) -> Strength:
+def _frequency(counts: Counts, names: Sequence[str], arc: Arc) -> ArcFrequency:
     joined, of = int(counts.joined[arc]), counts.networks
-    return Strength(
+    return ArcFrequency(
         names[arc[0]],
         names[arc[1]],
         joined / of,
