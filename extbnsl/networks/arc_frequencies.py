@@ -12,19 +12,27 @@ from extbnsl.networks.network import Arc, Network
 
 @dataclass(frozen=True)
 class ArcFrequency:
-    """How sure the arc from `parent` to `child` is, as shares from 0 to 1 of so many networks.
+    """How often an arc occurs in several networks, and so how sure it is, as shares from 0 to 1.
 
     The first two shares are those of bnlearn's `boot.strength` (with cpdag = TRUE).
 
-    Attributes:
-        parent: a name.
-        child: a name.
-        strength: those that join the two, in either direction.
-        direction: of these, the ones that point to the child, as their equivalence classes tell; an arc that the class
-            leaves open counts half.
-        arc: those that have the arc itself.
-        compelled: those whose class has it in all members.
-        reversible: those whose class joins the two and leaves the direction open.
+    Attributes
+    ----------
+    parent : str
+        The name of the variable that the arc leaves.
+    child : str
+        The name of the variable that the arc enters.
+    strength : float
+        The share of the networks that join the two, in either direction.
+    direction : float
+        Of these, the share that point to the child, as their equivalence classes tell; an arc that the class leaves
+        open counts half.
+    arc : float
+        The share of the networks that have the arc itself.
+    compelled : float
+        The share whose class has it in all members.
+    reversible : float
+        The share whose class joins the two and leaves the direction open.
     """
 
     parent: str

@@ -34,12 +34,17 @@ class Resample:
 class Bootstrap:
     """What the networks of resamples say together: those of the first so many of `resamples` that were asked for.
 
-    Attributes:
-        names: of the variables.
-        resamples: how many were asked for.
-        done: the resamples that were solved, in their order, each with `number`, `status`, `cost`, `lower_bound` and
-            `network`.
-        required: arcs that every network must have, by numbers of variables; a consensus has them first.
+    Attributes
+    ----------
+    names : tuple of str
+        The names of the variables.
+    resamples : int
+        How many were asked for.
+    done : tuple of Resample
+        The resamples that were solved, in their order, each with `number`, `status`, `cost`, `lower_bound` and
+        `network`.
+    required : tuple of (int, int)
+        Arcs that every network must have, by numbers of variables; a consensus has them first.
     """
 
     names: tuple[str, ...]
@@ -67,11 +72,20 @@ class Bootstrap:
         It has no cycle: pairs are taken with the strongest first, and an arc that would close one is left out, see
         `extbnsl.networks.arc_frequencies.consensus`.
 
-        Args:
-            threshold: a share, from 0 to 1.
+        Parameters
+        ----------
+        threshold : float, default 0.5
+            A share, from 0 to 1.
 
-        Raises:
-            InputError: for what is no share.
+        Returns
+        -------
+        Network
+            The consensus of the networks.
+
+        Raises
+        ------
+        InputError
+            For what is no share.
         """
         check_share("threshold", threshold)
         parents: list[list[int]] = [[] for _ in self.names]
