@@ -56,49 +56,83 @@ def learn(
 ) -> "Result":
     """Find the network of least cost, and prove it or tell the gap that was reached.
 
-    Args:
-        data: a data frame, a 2-D array of whole numbers (N, n), what `read_data`, `read_csv` or `read_scores` return,
-            or local scores as a dict {child: {parents: cost}}, see `local_scores`.
-        method: "bfbnb", or a published method to compare with, such as "astar". That has no use for `fixing`,
-            `ancestral`, `path_extension`, `parent_graph` and `polish`.
-        score: "mdl" (the same as "bic"), "aic", "bdeu", "bds", "k2", "fnml" or "qnml"; by "gaussian-bic" the columns
-            are numbers. Local scores have their own.
-        ess: the equivalent sample size of "bdeu" and "bds"; None is 1.
-        max_parents: the most parents of any variable; None for no limit. 'optimal' is then about such networks only.
-        knowledge: a dict of lists such as {"required": [["a", "b"]]}, the path of a file, a `Knowledge`, or an object
-            such as pgmpy's `ExpertKnowledge`.
-        bootstrap: how many resamples of the data to solve after them, within the same time limit; None for none.
-        memory: bytes, or text such as "8GiB". What does not fit goes to files. None: three quarters of what is free.
-        disk: the same for working files. None: nine tenths of what is free.
-        scratch_dir: the folder for working files, which are gone at the end; None: where temporary files go.
-        compress: make some of the working files smaller; needs hdf5plugin.
-        threads: how many threads; None for the processors that the process may use.
-        time_limit: seconds, or text such as "1h30m"; None for no limit. Compiling does not count.
-        seed: below 2^32, of the randomised steps.
-        missing: for frames and arrays, as all down to `weights`: "refuse" missing values, "drop" the record, or make
-            them a "state".
-        na: further texts that stand for a missing value: a sequence, or one text with commas; so the next four.
-        columns: the columns to use; None for all.
-        drop: the columns to leave out.
-        discrete: the columns to take as they are, however many states they have; or "all".
-        discretise: "mean", "quantile:k", "width:k" or "paper" for continuous columns, and COLUMN=RULE for one column.
-        weights: the column that says how many records each row stands for.
-        names: the names of the columns of an array.
-        lower_bound: "auto", "pattern", "clusters" or "static".
-        fixing: drop the parent sets that no better network can have.
-        ancestral: leave out successors of a node that are not needed.
-        path_extension: use optimal path extension.
-        parent_graph: "sparse" or "layered".
-        polish: improve the multipliers by linear programs; None: where a long search is expected.
-        progress: True for lines on standard error, or a function that takes an event, see `extbnsl.events`.
+    Parameters
+    ----------
+    data : data frame, ndarray, Dataset, Numbers, LocalScores or dict
+        A data frame, a 2-D array of whole numbers (N, n), what `read_data`, `read_csv` or `read_scores` return, or
+        local scores as a dict {child: {parents: cost}}, see `local_scores`.
+    method : str, default "bfbnb"
+        "bfbnb", or a published method to compare with, such as "astar". That has no use for `fixing`, `ancestral`,
+        `path_extension`, `parent_graph` and `polish`.
+    score : str, default "mdl"
+        "mdl" (the same as "bic"), "aic", "bdeu", "bds", "k2", "fnml" or "qnml"; by "gaussian-bic" the columns are
+        numbers. Local scores have their own.
+    ess : float, optional
+        The equivalent sample size of "bdeu" and "bds"; None is 1.
+    max_parents : int, optional
+        The most parents of any variable; None for no limit. 'optimal' is then about such networks only.
+    knowledge : dict, str, path-like, Knowledge or object, optional
+        A dict of lists such as {"required": [["a", "b"]]}, the path of a file, a `Knowledge`, or an object such as
+        pgmpy's `ExpertKnowledge`.
+    bootstrap : int, optional
+        How many resamples of the data to solve after them, within the same time limit; None for none.
+    memory : int or str, optional
+        Bytes, or text such as "8GiB". What does not fit goes to files. None: three quarters of what is free.
+    disk : int or str, optional
+        The same for working files. None: nine tenths of what is free.
+    scratch_dir : str or path-like, optional
+        The folder for working files, which are gone at the end; None: where temporary files go.
+    compress : bool, default False
+        Make some of the working files smaller; needs hdf5plugin.
+    threads : int, optional
+        How many threads; None for the processors that the process may use.
+    time_limit : float or str, optional
+        Seconds, or text such as "1h30m"; None for no limit. Compiling does not count.
+    seed : int, default 0
+        The seed of the randomised steps, below 2^32.
+    missing : {"refuse", "drop", "state"}, default "refuse"
+        For frames and arrays, as all down to `weights`: refuse missing values, drop the record, or make them a state.
+    na : str or sequence of str, optional
+        Further texts that stand for a missing value: a sequence, or one text with commas; so the next four.
+    columns : str or sequence of str, optional
+        The columns to use; None for all.
+    drop : str or sequence of str, optional
+        The columns to leave out.
+    discrete : str or sequence of str, optional
+        The columns to take as they are, however many states they have; or "all".
+    discretise : str or sequence of str, optional
+        "mean", "quantile:k", "width:k" or "paper" for continuous columns, and COLUMN=RULE for one column.
+    weights : str, optional
+        The column that says how many records each row stands for.
+    names : list or tuple of str, optional
+        The names of the columns of an array.
+    lower_bound : {"auto", "pattern", "clusters", "static"}, default "auto"
+        Pattern databases, multipliers, or by "auto" the maximum of both; "static" is best parents alone, the weakest.
+    fixing : bool, default True
+        Drop the parent sets that no better network can have.
+    ancestral : bool, default True
+        Leave out successors of a node that are not needed.
+    path_extension : bool, default True
+        Use optimal path extension.
+    parent_graph : {"sparse", "layered"}, default "sparse"
+        How the best parents inside a set are found: from sorted parent sets, or from a table for each layer.
+    polish : bool, optional
+        Improve the multipliers by linear programs; None: where a long search is expected.
+    progress : bool or callable, default False
+        True for lines on standard error, or a function that takes an event, see `extbnsl.events`.
 
-    Returns:
-        The network with its bounds, a `Result`. Costs are in nats, and less is better. With `bootstrap`, its field
-        `bootstrap` tells how sure each arc is.
+    Returns
+    -------
+    Result
+        The network with its bounds. Costs are in nats, and less is better. With `bootstrap`, its field `bootstrap`
+        tells how sure each arc is.
 
-    Raises:
-        InputError: for what cannot be used.
-        BudgetError: if memory, disk or time ran out before there was a network.
+    Raises
+    ------
+    InputError
+        For what cannot be used.
+    BudgetError
+        If memory, disk or time ran out before there was a network.
     """
     from extbnsl.arguments import path_of, plain
     from extbnsl.baselines.methods import BaselineMethods, methods_named
@@ -164,22 +198,41 @@ def order(
 ) -> "Result":
     """Find the network of least cost among those that keep to an order of the variables.
 
-    Arguments that are not described here are as for `learn`.
+    Parameters
+    ----------
+    data : data frame, ndarray, Dataset or Numbers
+        As for `learn`, but no local scores.
+    order : sequence of str
+        The names of all variables, parents first.
+    method : {"auto", "dfbnb-k3", "suzuki", "enumeration", "k3"}, default "auto"
+        "dfbnb-k3" (Tian 2000) or "suzuki" for the scores "mdl" and "aic", "enumeration" for every score and all
+        knowledge, "k3" for a greedy search, or "auto".
+    bound : {"auto", "own", "fixed"}, default "auto"
+        What "dfbnb-k3" prunes by.
 
-    Args:
-        data: a data frame, an array or a data set, as for `learn`; but no local scores.
-        order: the names of all variables, parents first.
-        method: "dfbnb-k3" (Tian 2000) or "suzuki" for the scores "mdl" and "aic", "enumeration" for every score and
-            all knowledge, "k3" for a greedy search, or "auto".
-        bound: what "dfbnb-k3" prunes by: "own", "fixed" or "auto".
+    Returns
+    -------
+    Result
+        The network, with the status 'heuristic'. Its `order_optimal` is True if no network of this order costs less.
+        Its `stats` have the `states` that were visited for each variable, and the variables at which K3 was `trapped`.
 
-    Returns:
-        A `Result` with the status 'heuristic'. Its `order_optimal` is True if no network of this order costs less. Its
-        `stats` have the `states` that were visited for each variable, and the variables at which K3 was `trapped`.
+    Other Parameters
+    ----------------
+    score, ess, max_parents, knowledge : as for `learn`
+        What a network costs, and which networks there are to choose from.
+    memory, threads, time_limit : as for `learn`
+        How much of the machine it may use, and for how long.
+    names, missing, na, columns, drop, discrete, discretise, weights : as for `learn`
+        What to make of frames and arrays.
+    progress : as for `learn`
+        What is told while it works.
 
-    Raises:
-        InputError: for what cannot be used.
-        BudgetError: if the memory does not do.
+    Raises
+    ------
+    InputError
+        For what cannot be used.
+    BudgetError
+        If the memory does not do.
     """
     from extbnsl.arguments import plain
     from extbnsl.claims import Claim
@@ -238,21 +291,41 @@ def approximate(
 ) -> "Result":
     """Find a network of up to thousands of variables that is as good as `time` allows.
 
-    Arguments that are not described here are as for `learn`.
+    Parameters
+    ----------
+    data : data frame, ndarray, Dataset, Numbers, LocalScores or dict
+        As for `learn`.
+    time : float or str, default "1m"
+        Seconds, or text such as "10m". It ends earlier if the lower bound is reached.
+    selection : {"auto", "independence", "greedy", "sequential"}, default "auto"
+        Which parent sets are scored first.
+    search : {"memetic", "regions", "windows", "insertion", "asobs", "obs"}, default "memetic"
+        How orders are searched.
+    seed : int, default 0
+        The seed of the randomised steps, below 2^32.
 
-    Args:
-        data: as for `learn`.
-        time: seconds, or text such as "10m". It ends earlier if the lower bound is reached.
-        selection: which parent sets are scored first: "auto", "independence", "greedy" or "sequential".
-        search: how orders are searched: "memetic", "regions", "windows", "insertion", "asobs" or "obs".
-        seed: below 2^32, of the randomised steps.
+    Returns
+    -------
+    Result
+        The network, with the status 'heuristic'. Its `lower_bound` holds for every network.
 
-    Returns:
-        A `Result` with the status 'heuristic'. Its `lower_bound` holds for every network.
+    Other Parameters
+    ----------------
+    score, ess, max_parents, knowledge : as for `learn`
+        What a network costs, and which networks there are to choose from.
+    memory, threads : as for `learn`
+        How much of the machine it may use.
+    names, missing, na, columns, drop, discrete, discretise, weights : as for `learn`
+        What to make of frames and arrays.
+    progress : as for `learn`
+        What is told while it works.
 
-    Raises:
-        InputError: for what cannot be used.
-        BudgetError: if the memory does not do.
+    Raises
+    ------
+    InputError
+        For what cannot be used.
+    BudgetError
+        If the memory does not do.
     """
     from extbnsl.arguments import plain
     from extbnsl.claims import Claim
@@ -308,22 +381,43 @@ def k_best(
 ) -> "KBestResult":
     """Find the k best networks, or all that are nearly as probable as the best.
 
-    Arguments that are not described here are as for `learn`.
+    Parameters
+    ----------
+    data : data frame, ndarray, Dataset, Numbers, LocalScores or dict
+        As for `learn`.
+    k : int, optional
+        How many networks; None for 10, or for up to 100,000 if there is a factor.
+    within_factor : float, optional
+        Only networks whose probability is at least that of the best, divided by this.
+    classes : bool, default False
+        Find equivalence classes instead, each by the best of its networks.
 
-    Args:
-        data: as for `learn`.
-        k: how many networks; None for 10, or for up to 100,000 if there is a factor.
-        within_factor: only networks whose probability is at least that of the best, divided by this.
-        classes: find equivalence classes instead, each by the best of its networks.
+    Returns
+    -------
+    KBestResult
+        The result of the best network. Its `networks` are a sequence, best first, of networks with `rank`, `cost`,
+        `probability`, `equivalence_class`, `parents` and `network`; its `arcs` are the probabilities of arcs, an array
+        (n, n), parent by child.
 
-    Returns:
-        The result of the best network, a `KBestResult`. Its `networks` are a sequence, best first, of networks with
-        `rank`, `cost`, `probability`, `equivalence_class`, `parents` and `network`; its `arcs` are the probabilities of
-        arcs, an array (n, n), parent by child.
+    Other Parameters
+    ----------------
+    score, ess, max_parents, knowledge : as for `learn`
+        What a network costs, and which networks there are to choose from.
+    memory, disk, scratch_dir, threads, time_limit : as for `learn`
+        How much of the machine it may use, and for how long.
+    seed : as for `learn`
+        The seed of the randomised steps.
+    names, missing, na, columns, drop, discrete, discretise, weights : as for `learn`
+        What to make of frames and arrays.
+    progress : as for `learn`
+        What is told while it works.
 
-    Raises:
-        InputError: for what cannot be used.
-        BudgetError: if memory, disk or time ran out before there was a network.
+    Raises
+    ------
+    InputError
+        For what cannot be used.
+    BudgetError
+        If memory, disk or time ran out before there was a network.
     """
     from extbnsl.arguments import path_of, plain
     from extbnsl.claims import Claim
@@ -377,17 +471,35 @@ def best_first(
 ) -> Iterator["CostedNetwork"]:
     """Give all networks one by one, best first. Each is found when it is asked for, or a little before.
 
-    Arguments that are not described here are as for `learn`.
+    Parameters
+    ----------
+    data : data frame, ndarray, Dataset, Numbers, LocalScores or dict
+        As for `learn`.
 
-    Args:
-        data: as for `learn`.
+    Returns
+    -------
+    iterator of CostedNetwork
+        The networks, each with `rank`, `cost` (nats), `parents` and `network`.
 
-    Returns:
-        An iterator over networks with `rank`, `cost` (nats), `parents` and `network`.
+    Other Parameters
+    ----------------
+    score, ess, max_parents, knowledge : as for `learn`
+        What a network costs, and which networks there are to choose from.
+    memory, threads, time_limit : as for `learn`
+        How much of the machine it may use, and for how long.
+    seed : as for `learn`
+        The seed of the randomised steps.
+    names, missing, na, columns, drop, discrete, discretise, weights : as for `learn`
+        What to make of frames and arrays.
+    progress : as for `learn`
+        What is told while it works.
 
-    Raises:
-        InputError: at once, for what cannot be used.
-        BudgetError: when a network is asked for, and memory or time do not do for it.
+    Raises
+    ------
+    InputError
+        At once, for what cannot be used.
+    BudgetError
+        When a network is asked for, and memory or time do not do for it.
     """
     from extbnsl.arguments import plain
     from extbnsl.claims import Claim

@@ -41,22 +41,56 @@ class NotYetFittedError(ExtbnslError, ValueError, AttributeError):
 class BayesianNetworkLearner:
     """Learns the Bayesian network of least cost, and says how likely records and states are by it.
 
-    The parameters are those of `extbnsl.learn`; its `score` is called `scoring_method` here, since `score` is a method.
-    `smoothing`: the equivalent sample size of the prior of the parameters, 0 for the largest likelihood; only what is
-    asked of the network depends on it. `target`: the column that is predicted where a call names none. X is a data
-    frame, or an array (N, n) of whole numbers or texts; measurements need `discretise`. All columns of X are variables.
+    X is a data frame, or an array (N, n) of whole numbers or texts; measurements need `discretise`. All columns of X
+    are variables. All methods raise UnusableError (an InputError and a ValueError) for what cannot be used, and
+    NotFittedError before `fit`; `fit` also BudgetError if memory, disk or time ran out before there was a network.
 
-    After `fit` there are:
+    Parameters
+    ----------
+    scoring_method : str, default "mdl"
+        The `score` of `learn`; `score` is a method here.
+    ess, max_parents, knowledge : as for `learn`
+        What a network costs, and which networks there are to choose from.
+    method, bootstrap : as for `learn`
+        How the best network is found, and how many resamples are solved after the data.
+    memory, disk, scratch_dir, threads, time_limit : as for `learn`
+        How much of the machine `fit` may use, and for how long.
+    seed : as for `learn`
+        The seed of the randomised steps.
+    missing, na, discrete, discretise : as for `learn`
+        What to make of the columns of X.
+    smoothing : float, default 1.0
+        The equivalent sample size of the prior of the parameters, 0 for the largest likelihood. Only what is asked of
+        the network depends on it.
+    target : str or int, optional
+        The column that is predicted where a call names none.
+    progress : as for `learn`
+        What is told while `fit` works.
 
-    - `result_`: the `Result`, with the bounds; `cost_`, `optimal_` and `status_` are its own.
-    - `network_`: the `Network`; `parents_`: the names of each variable's parents.
-    - `causal_graph_`: a networkx.DiGraph of the names; without networkx the same as `parents_`.
-    - `adjacency_matrix_`: 1 for an arc from the row to the column, (n, n) int64; a pandas.DataFrame if X was one.
-    - `states_`: the values of each variable, by its name, in the order of `predict_proba`.
-    - `n_features_in_`; `feature_names_in_`, if X was a data frame whose columns have names.
-
-    All methods raise UnusableError (an InputError and a ValueError) for what cannot be used, and NotFittedError before
-    `fit`; `fit` also BudgetError if memory, disk or time ran out before there was a network.
+    Attributes
+    ----------
+    result_ : Result
+        What `learn` returns, with the bounds. This and all that follows is there after `fit`.
+    network_ : Network
+        The network.
+    parents_ : dict of list of str
+        The names of each variable's parents.
+    cost_ : float
+        What the network costs, in nats.
+    optimal_ : bool
+        Whether the network is proved to be a best one.
+    status_ : str
+        The status of the result.
+    causal_graph_ : networkx.DiGraph or dict
+        A graph of the names; without networkx the same as `parents_`.
+    adjacency_matrix_ : ndarray of int64, (n, n), or pandas.DataFrame
+        1 for an arc from the row to the column; a data frame if X was one.
+    states_ : dict of ndarray
+        The values of each variable, by its name, in the order of `predict_proba`.
+    n_features_in_ : int
+        How many columns X had.
+    feature_names_in_ : ndarray of object
+        The names of the columns; only there if X was a data frame whose columns have names.
     """
 
     def __init__(
@@ -103,7 +137,20 @@ class BayesianNetworkLearner:
         self.progress = progress
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn the network of the records in X; y is ignored. Returns the estimator."""
+        """Learn the network of the records in X.
+
+        Parameters
+        ----------
+        X : data frame or ndarray
+            The records.
+        y : object, optional
+            Ignored.
+
+        Returns
+        -------
+        BayesianNetworkLearner
+            The estimator itself.
+        """
         with _told():
             data = given(X)
             self._smoothing()
@@ -176,21 +223,57 @@ class BayesianNetworkLearner:
         return _pandas_frame(matrix, network.names, network.names)
 
     def score(self, X: Any, y: Any = None) -> float:
-        """The mean log-likelihood of the records in X, in nats: larger is better. y is ignored."""
+        """The mean log-likelihood of the records in X.
+
+        Parameters
+        ----------
+        X : data frame or ndarray
+            Records with the columns that `fit` had.
+        y : object, optional
+            Ignored.
+
+        Returns
+        -------
+        float
+            The mean of `score_samples`, in nats: larger is better.
+        """
         return float(self.score_samples(X).mean())
 
     def score_samples(self, X: Any) -> NDArray[np.float64]:
-        """The log-likelihood of each record in X, in nats, (N,); with a smoothing of 0 it may be minus infinity."""
+        """The log-likelihood of each record in X.
+
+        Parameters
+        ----------
+        X : data frame or ndarray
+            Records with the columns that `fit` had.
+
+        Returns
+        -------
+        ndarray of float64, (N,)
+            In nats; with a smoothing of 0 it may be minus infinity.
+        """
         network, dataset = self._fitted("score_samples").network, self._dataset
         with _told():
             codes = self._codes(X)
             return log_likelihoods(network, dataset.arities, dataset.codes, codes, self._smoothing())
 
     def predict_proba(self, X: Any, target: Any = None) -> NDArray[np.float64]:
-        """The probability of each state of the column `target` given all others in each record of X, (N, states).
+        """The probability of each state of a column given all others in each record of X.
 
-        `target`: its name, or its number in an array. A data frame may lack it, and what X has there is not looked at.
-        `states_` has the states, in this order. Exact: only the Markov blanket of `target` matters.
+        Exact: only the Markov blanket of the column matters.
+
+        Parameters
+        ----------
+        X : data frame or ndarray
+            Records with the columns that `fit` had. A data frame may lack the column `target`, and what X has there is
+            not looked at.
+        target : str or int, optional
+            The name of the column, or its number in an array; None for the parameter `target`.
+
+        Returns
+        -------
+        ndarray of float64, (N, states)
+            The states are in the order of `states_`.
         """
         network, dataset = self._fitted("predict_proba").network, self._dataset
         with _told():
@@ -206,17 +289,39 @@ class BayesianNetworkLearner:
         return np.exp(each)
 
     def predict(self, X: Any, target: Any = None) -> NDArray[Any]:
-        """The most probable state of the column `target` given all others in each record of X, (N,): see
-        `predict_proba`; of equally probable states the first."""
+        """The most probable state of a column given all others in each record of X.
+
+        Parameters
+        ----------
+        X : data frame or ndarray
+            As for `predict_proba`.
+        target : str or int, optional
+            As for `predict_proba`.
+
+        Returns
+        -------
+        ndarray, (N,)
+            The states; of equally probable ones the first.
+        """
         chances = self.predict_proba(X, target)
         with _told():
             states: NDArray[Any] = self.states_[self._dataset.names[self._position(target)]]
         return states[chances.argmax(axis=1)]
 
     def sample(self, n: int = 1, random_state: Any = None) -> Any:
-        """`n` records drawn from the network: a pandas.DataFrame if X was one, otherwise an array, as X was.
+        """Records drawn from the network.
 
-        `random_state`: None, a seed, or a numpy.random.Generator. A column that was cut has the names of the intervals.
+        Parameters
+        ----------
+        n : int, default 1
+            How many records.
+        random_state : int, numpy.random.Generator or numpy.random.RandomState, optional
+            A seed, or what draws; None for other records in each call.
+
+        Returns
+        -------
+        pandas.DataFrame or ndarray
+            What X was. A column that was cut has the names of the intervals.
         """
         network, dataset = self._fitted("sample").network, self._dataset
         with _told():
@@ -231,11 +336,38 @@ class BayesianNetworkLearner:
         return frame
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The parameters, by name."""
+        """The parameters of the estimator.
+
+        Parameters
+        ----------
+        deep : bool, default True
+            Ignored: no parameter is an estimator.
+
+        Returns
+        -------
+        dict
+            The values by name.
+        """
         return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters by name; UnusableError for one that there is not. Returns the estimator."""
+        """Set parameters of the estimator.
+
+        Parameters
+        ----------
+        **params : object
+            The values by name.
+
+        Returns
+        -------
+        BayesianNetworkLearner
+            The estimator itself.
+
+        Raises
+        ------
+        UnusableError
+            For a parameter that there is not.
+        """
         known = self.get_params()
         for name, value in params.items():
             if name not in known:

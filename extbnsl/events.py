@@ -20,7 +20,14 @@ class StageStarted:
     'bootstrap' is that of all resamples; of the k best networks also 'networks', 'tally' (all within a factor) or
     'weight' (all there are).
 
-    seconds: how much time is left from there on, but for compiling, if an end is given.
+    Attributes
+    ----------
+    stage : str
+        The name of the stage.
+    detail : str
+        What it is about, for a person.
+    seconds : float or None
+        How much time is left from there on, but for compiling; None if no end is given.
     """
 
     stage: str
@@ -30,10 +37,23 @@ class StageStarted:
 
 @dataclass(frozen=True)
 class StageAdvanced:
-    """A long stage goes on: `done` of `total` units of work, e.g. sets of variables; total is 0 if nobody knows it.
+    """A long stage goes on.
 
-    Without a unit, only the share that is done means something to people. detail: the part of the stage that this is
-    about, if it has parts. level: of counting, the size of the parent sets that have all been scored.
+    Attributes
+    ----------
+    stage : str
+        The name of the stage.
+    done : int
+        How many units of work are done.
+    total : int
+        Of how many; 0 if nobody knows it.
+    unit : str
+        What is counted, such as sets of variables. If it is empty, only the share that is done means something to
+        people.
+    level : int or None
+        Of counting, the size of the parent sets that have all been scored.
+    detail : str
+        The part of the stage that this is about, if it has parts.
     """
 
     stage: str
@@ -46,9 +66,18 @@ class StageAdvanced:
 
 @dataclass(frozen=True)
 class StageEnded:
-    """A stage is over, after `seconds` of wall time; `summary` is one line for a person.
+    """A stage is over.
 
     The stage 'kernels' ends without having started: it is what was compiled during the stage that ends next.
+
+    Attributes
+    ----------
+    stage : str
+        The name of the stage.
+    seconds : float
+        How much wall time it took.
+    summary : str
+        One line for a person.
     """
 
     stage: str
@@ -58,8 +87,15 @@ class StageEnded:
 
 @dataclass(frozen=True)
 class IncumbentFound:
-    """A cheaper network is in hand; `cost` in nats, of the whole problem; lower_bound: what every network costs at
-    least, if that is worth a word."""
+    """A cheaper network is in hand.
+
+    Attributes
+    ----------
+    cost : float
+        What it costs, in nats, of the whole problem.
+    lower_bound : float or None
+        What every network costs at least, if that is worth a word.
+    """
 
     cost: float
     lower_bound: float | None = None
@@ -67,9 +103,16 @@ class IncumbentFound:
 
 @dataclass(frozen=True)
 class LayerAdvanced:
-    """A layer is being generated: `done` is the share of the work on it, from 0 to 1, and counts and sizes are so far.
+    """A layer is being generated. `LayerEnded` follows for the same layer; counts and sizes are so far.
 
-    The other fields are as in LayerEnded, which follows for the same layer.
+    Attributes
+    ----------
+    layer, layers, component, components : int
+        As in `LayerEnded`.
+    done : float
+        The share of the work on the layer, from 0 to 1.
+    generated, kept, memory, disk : int
+        As in `LayerEnded`.
     """
 
     layer: int
@@ -87,9 +130,26 @@ class LayerAdvanced:
 class LayerEnded:
     """A layer of the order graph of one component has been generated and merged.
 
-    `layer` of `layers`, `component` of `components` (counted from 1); `expanded` nodes of the layer before, `generated`
-    edges to this layer, `kept` nodes of it, `spilled` of them in files. `memory`: bytes of the solver's own structures;
-    `disk`: bytes of the run's working files. Bounds in nats for the whole problem.
+    Attributes
+    ----------
+    layer, layers : int
+        The number of the layer, and of how many.
+    component, components : int
+        The number of the component, counted from 1, and of how many.
+    expanded : int
+        How many nodes of the layer before were expanded.
+    generated : int
+        How many edges to this layer were generated.
+    kept : int
+        How many nodes of the layer were kept.
+    spilled : int
+        How many of these are in files.
+    memory : int
+        The bytes of the solver's own structures.
+    disk : int
+        The bytes of the run's working files.
+    lower_bound, upper_bound : float
+        Bounds for the whole problem, in nats.
     """
 
     layer: int
@@ -108,7 +168,15 @@ class LayerEnded:
 
 @dataclass(frozen=True)
 class Committed:
-    """A checkpoint has been written, which took `seconds`; the run's working files have `disk` bytes now."""
+    """A checkpoint has been written.
+
+    Attributes
+    ----------
+    seconds : float
+        How long that took.
+    disk : int
+        How many bytes the run's working files have now.
+    """
 
     seconds: float
     disk: int
@@ -116,7 +184,13 @@ class Committed:
 
 @dataclass(frozen=True)
 class Warned:
-    """Something the user should know that is no failure."""
+    """Something the user should know that is no failure.
+
+    Attributes
+    ----------
+    message : str
+        A sentence for the user.
+    """
 
     message: str
 
@@ -128,4 +202,10 @@ Observer = Callable[[Event], None]
 
 
 def ignore(event: Event) -> None:
-    """The observer that looks away."""
+    """The observer that looks away.
+
+    Parameters
+    ----------
+    event : Event
+        Ignored.
+    """

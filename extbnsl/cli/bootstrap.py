@@ -5,7 +5,7 @@ from typing import Any
 
 from extbnsl.cli.ranked import HELD
 from extbnsl.figures import in_full
-from extbnsl.files.names import STRENGTHS
+from extbnsl.files.names import ARC_FREQUENCIES
 
 SHOWN = 15  # arcs
 RESAMPLES = "resample", "resamples"
@@ -40,7 +40,7 @@ def table(document: Mapping[str, Any]) -> Iterator[str]:
         held = f"{shares} {mark} ".replace(" ", HELD)  # blanks of the columns are no places to break a line at
         yield wrapped(f"{held}{at} -> {to}", indent=len(held)).replace(HELD, " ")
     if len(likelier) > SHOWN:
-        yield f"and {len(likelier) - SHOWN:,} that are weaker, in {STRENGTHS}"
+        yield f"and {len(likelier) - SHOWN:,} that are weaker, in {ARC_FREQUENCIES}"
     yield ""
 
 

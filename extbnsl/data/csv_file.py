@@ -35,24 +35,36 @@ def read_csv(
 ) -> Dataset:
     """Read the data set in a delimited text file, plain or gzip.
 
-    Args:
-        path: the file; "-" is standard input.
-        header: whether the first row has the names; None decides by looking, as `header.judge` says. Without names the
-            columns are X0, X1 and so on.
-        delimiter: one character (a space stands for any run of blanks); None decides by looking, as
-            `sniff_delimiter` says.
-        arities: a file of declared arities, see `read_arities`.
-        records: how many records to use, the first ones; None for all.
-        reading: the memory and the time that it may take, and who hears of it, an `extbnsl.data.Reading`; None for
-            three quarters of the free memory, as long as it takes.
-        options: as for `read_data`.
+    Parameters
+    ----------
+    path : str or path-like
+        The file; "-" is standard input.
+    header : bool, optional
+        Whether the first row has the names; None decides by looking, as `header.judge` says. Without names the columns
+        are X0, X1 and so on.
+    delimiter : str, optional
+        One character (a space stands for any run of blanks); None decides by looking, as `sniff_delimiter` says.
+    arities : str or path-like, optional
+        A file of declared arities, see `read_arities`.
+    records : int, optional
+        How many records to use, the first ones; None for all.
+    reading : Reading, optional
+        The memory and the time that it may take, and who hears of it, an `extbnsl.data.Reading`; None for three
+        quarters of the free memory, as long as it takes.
+    **options : as for `read_data`
+        What to make of the columns.
 
-    Returns:
-        The `Dataset`. States are the texts, without surrounding blanks, sorted as `column.ordered` says.
+    Returns
+    -------
+    Dataset
+        The data set. States are the texts, without surrounding blanks, sorted as `column.ordered` says.
 
-    Raises:
-        InputError: for whatever cannot be used; the sentence names the row and the column.
-        BudgetError: if the memory or the time does not do.
+    Raises
+    ------
+    InputError
+        For whatever cannot be used; the sentence names the row and the column.
+    BudgetError
+        If the memory or the time does not do.
     """
     wanted = treatment(**options, arities=None if arities is None else read_arities(arities), records=records)
     return made_of_csv(prepare, path, header, delimiter, wanted, reading or Reading())

@@ -14,14 +14,21 @@ HASHED_RECORDS = 1 << 10  # at a time, which are copied for that
 class Dataset:
     """N records of n discrete variables, encoded; N and n are at least 1. Compare data sets by `fingerprint`.
 
-    Attributes:
-        names: n distinct names that are not empty.
-        states: states[j] are the distinct labels of variable j: the states that occur, or more where the user declared
-            an arity.
-        codes: (N, n) uint16 in C order and record order; codes[i, j] is an index into states[j].
-        source: the file name, "<array>" or "<dataframe>".
-        warnings: sentences for the user.
-        layout: how a file was read, such as "comma, header".
+    Attributes
+    ----------
+    names : tuple of str
+        n distinct names that are not empty.
+    states : tuple of tuple of str
+        states[j] are the distinct labels of variable j: the states that occur, or more where the user declared an
+        arity.
+    codes : ndarray of uint16, (N, n)
+        In C order and record order; codes[i, j] is an index into states[j].
+    source : str
+        The file name, "<array>" or "<dataframe>".
+    warnings : tuple of str
+        Sentences for the user.
+    layout : str
+        How a file was read, such as "comma, header".
     """
 
     names: tuple[str, ...]

@@ -31,27 +31,40 @@ def read_data(
 ) -> Dataset:
     """Read the data set in a delimited text file, as `read_csv` does, or in a Parquet, ARFF or RDS file.
 
-    Args:
-        path: the file; its suffix tells the kind, parquet, pq, arff or rds, and it is text otherwise.
-        header, delimiter: for texts, as for `read_csv`. The other files have names of their columns.
-        arities: a file of declared arities. The values of a nominal attribute, the levels of a factor and the
-            categories of an ordered dictionary are states, whether they occur or not.
-        records: how many records to use, the first ones; None for all.
-        reading: the memory and the time that it may take, and who hears of it, an `extbnsl.data.Reading`; None for
-            three quarters of the free memory, as long as it takes.
-        options: what to make of the columns. Those of several texts take a sequence, or one text with commas.
-            `missing`: "refuse" (the default), "drop" the record, or make it a "state". `na`: further texts that stand
-            for a missing value. `columns`, `drop`: the columns to use, and to leave out. `discrete`: columns to take as
-            they are, however many states they have, or "all". `discretise`: "mean", "quantile:k", "width:k" or "paper"
-            for continuous columns, and COLUMN=RULE for one column. `weights`: the column that says how many records
-            each row stands for.
+    Parameters
+    ----------
+    path : str or path-like
+        The file; its suffix tells the kind, parquet, pq, arff or rds, and it is text otherwise.
+    header : bool, optional
+        For texts, as for `read_csv`. The other files have names of their columns.
+    delimiter : str, optional
+        For texts, as for `read_csv`.
+    arities : str or path-like, optional
+        A file of declared arities. The values of a nominal attribute, the levels of a factor and the categories of an
+        ordered dictionary are states, whether they occur or not.
+    records : int, optional
+        How many records to use, the first ones; None for all.
+    reading : Reading, optional
+        The memory and the time that it may take, and who hears of it, an `extbnsl.data.Reading`; None for three
+        quarters of the free memory, as long as it takes.
+    **options : as for `learn`
+        What to make of the columns. Those of several texts take a sequence, or one text with commas. `missing`:
+        "refuse" (the default), "drop" the record, or make it a "state". `na`: further texts that stand for a missing
+        value. `columns`, `drop`: the columns to use, and to leave out. `discrete`: columns to take as they are, however
+        many states they have, or "all". `discretise`: "mean", "quantile:k", "width:k" or "paper" for continuous
+        columns, and COLUMN=RULE for one column. `weights`: the column that says how many records each row stands for.
 
-    Returns:
-        The `Dataset`.
+    Returns
+    -------
+    Dataset
+        The data set, encoded.
 
-    Raises:
-        InputError: for whatever cannot be used, or if the package is missing that reads such a file.
-        BudgetError: if the memory or the time does not do.
+    Raises
+    ------
+    InputError
+        For whatever cannot be used, or if the package is missing that reads such a file.
+    BudgetError
+        If the memory or the time does not do.
     """
     wanted = treatment(**options, arities=None if arities is None else read_arities(arities), records=records)
     return _made(prepare, path, header, delimiter, wanted, reading or Reading())

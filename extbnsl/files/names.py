@@ -36,7 +36,7 @@ RESULT = "result.json"
 BIF, DOCUMENT, DOT = NETWORKS = ("network.bif", "network.json", "network.dot")
 OUTPUTS = (RESULT, *NETWORKS)
 RANKED, ARCS = TABLES = ("networks.csv", "arcs.csv")  # of the k best networks
-STRENGTHS, RESAMPLES = BOOTSTRAP = ("bootstrap.csv", "bootstrap.jsonl")  # of resamples
+ARC_FREQUENCIES, RESAMPLES = BOOTSTRAP = ("bootstrap.csv", "bootstrap.jsonl")  # of resamples
 FOLDERS = LAYERS, RUNS = ("layers", "runs")  # of arrays, in the folder of a run's store
 
 MARK = "extbnsl-scratch"  # in a scratch folder

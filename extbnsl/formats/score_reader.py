@@ -47,18 +47,25 @@ def is_score_file(path: str | PathLike[str]) -> bool:
 def read_scores(path: str | PathLike[str], reading: Reading | None = None) -> LocalScores:
     """Read the local scores in a file, as costs; about 3 s per million families.
 
-    Args:
-        path: the file, plain or gzip; its format is found by its content.
-        reading: the memory and the time that it may take, and who hears of it, an `extbnsl.data.Reading`; None for
-            three quarters of the free memory, as long as it takes.
+    Parameters
+    ----------
+    path : str or path-like
+        The file, plain or gzip; its format is found by its content.
+    reading : Reading, optional
+        The memory and the time that it may take, and who hears of it, an `extbnsl.data.Reading`; None for three
+        quarters of the free memory, as long as it takes.
 
-    Returns:
-        The `LocalScores`, in nats, minimised.
+    Returns
+    -------
+    LocalScores
+        The scores, in nats, minimised.
 
-    Raises:
-        InputError: for anything that is not exactly the format, with the line, and for families that `LocalScores`
-            refuses.
-        BudgetError: if the memory or the time does not do.
+    Raises
+    ------
+    InputError
+        For anything that is not exactly the format, with the line, and for families that `LocalScores` refuses.
+    BudgetError
+        If the memory or the time does not do.
     """
     reading = reading or Reading()
     lines = _lines(path, reading)

@@ -19,14 +19,22 @@ SHOWN = 5  # names in a sentence
 class Knowledge:
     """What is known of the network, by names of variables. Each part may be empty.
 
-    Attributes:
-        required: arcs (parent, child) that every network has.
-        forbidden: arcs that none has.
-        allowed: if there are any, all pairs that an arc may join, in either direction (a super-structure).
-        tiers: sets of variables in time; none has a parent of a later tier. Variables of no tier may be anywhere.
-        roots: variables without parents.
-        leaves: variables without children.
-        max_parents: (name, number), the most parents of some variables.
+    Attributes
+    ----------
+    required : tuple of (str, str)
+        Arcs (parent, child) that every network has.
+    forbidden : tuple of (str, str)
+        Arcs that none has.
+    allowed : tuple of (str, str)
+        If there are any, all pairs that an arc may join, in either direction (a super-structure).
+    tiers : tuple of tuple of str
+        Sets of variables in time; none has a parent of a later tier. Variables of no tier may be anywhere.
+    roots : tuple of str
+        Variables without parents.
+    leaves : tuple of str
+        Variables without children.
+    max_parents : tuple of (str, int)
+        The most parents of some variables, as (name, number).
     """
 
     required: tuple[Arc, ...] = ()

@@ -24,11 +24,21 @@ ROOM = 1 << 16  # numbers of joint states that are counted without sorting, howe
 
 @dataclass(frozen=True)
 class ArcStrength:
-    """By how many nats the cost of the network rises when the arc from `parent` to `child` is removed, or turned, and
-    all else is kept.
+    """By how many nats the cost of a network rises when an arc is removed, or turned, and all else is kept.
 
     None where there is no such network: knowledge or a limit on parents rules it out, or it has a cycle; and where what
     it costs is not known, since given local scores do not list a family. Below 0 if the network becomes cheaper.
+
+    Attributes
+    ----------
+    parent : str
+        The name of the variable that the arc leaves.
+    child : str
+        The name of the variable that the arc enters.
+    cost_of_removal : float or None
+        What the network costs more without the arc, in nats.
+    cost_of_reversal : float or None
+        What it costs more with the arc turned, in nats.
     """
 
     parent: str

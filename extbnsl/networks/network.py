@@ -11,9 +11,14 @@ Arc = tuple[int, int]
 
 @dataclass(frozen=True)
 class Network:
-    """A Bayesian network structure: `parents[i]` are the parents of variable i, ascending indices.
+    """A Bayesian network structure. That it is acyclic is not taken for granted: `order` finds out.
 
-    That it is acyclic is not taken for granted: `order` finds out.
+    Attributes
+    ----------
+    names : tuple of str
+        The names of the n variables.
+    parents : tuple of tuple of int
+        parents[i] are the parents of variable i, ascending indices.
     """
 
     names: tuple[str, ...]
@@ -21,10 +26,24 @@ class Network:
 
     @staticmethod
     def from_names(names: Sequence[str], parents: Mapping[str, Iterable[str]]) -> "Network":
-        """The network over `names`; a child that `parents` does not mention has none.
+        """The network over some variables, from the names of their parents.
 
-        Raises:
-            InputError: for a name that is not a variable, or that occurs twice.
+        Parameters
+        ----------
+        names : sequence of str
+            The names of the variables, in their order.
+        parents : dict of iterable of str
+            The parents of each child; one that is not there has none.
+
+        Returns
+        -------
+        Network
+            The network, which may have a cycle.
+
+        Raises
+        ------
+        InputError
+            For a name that is not a variable, or that occurs twice.
         """
         index = {name: i for i, name in enumerate(names)}
         by_child: list[tuple[int, ...]] = [()] * len(names)
@@ -60,8 +79,15 @@ class Network:
     def order(self) -> tuple[int, ...]:
         """The topological order that always takes the least variable ready; O((n + arcs) log n).
 
-        Raises:
-            VerificationError: if there is none; it names a cycle.
+        Returns
+        -------
+        tuple of int
+            The numbers of the variables, parents first.
+
+        Raises
+        ------
+        VerificationError
+            If there is none; it names a cycle.
         """
         children = self.children()
         missing = [len(parents) for parents in self.parents]

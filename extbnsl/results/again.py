@@ -13,7 +13,7 @@ from extbnsl.errors import RunDirectoryError
 from extbnsl.files.atomic import Content
 from extbnsl.kernels.varsets import pack
 from extbnsl.networks.network import Network
-from extbnsl.results.bootstrap import strength_files
+from extbnsl.results.bootstrap import frequency_files
 from extbnsl.results.networks import RankedNetworks
 from extbnsl.results.outputs import claim_in, networks
 from extbnsl.results.ranked import ranked_files
@@ -35,7 +35,7 @@ def other_files(folder: Path, document: Mapping[str, Any], dataset: "Data | None
         arcs, written = _arcs(names, document["arc_probabilities"]), document["count"]["written"]
         return ranked_files(ranked, arcs, dataset, claim_in(document), written)
     network = Network.from_names(document["variables"], document["parents"])
-    return chain(strength_files(document), networks(network, dataset, float(document["cost"]), claim_in(document)))
+    return chain(frequency_files(document), networks(network, dataset, float(document["cost"]), claim_in(document)))
 
 
 def read_ranked(folder: Path, names: list[str]) -> RankedNetworks:

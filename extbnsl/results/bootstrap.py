@@ -9,9 +9,9 @@ from typing import Any
 
 from extbnsl.arguments import check_share
 from extbnsl.claims import OPTIMAL
-from extbnsl.files.names import STRENGTHS
+from extbnsl.files.names import ARC_FREQUENCIES
+from extbnsl.networks.arc_frequencies import ArcFrequency, Counts, arc_frequencies, consensus, count_arcs
 from extbnsl.networks.network import Arc, Network
-from extbnsl.networks.strengths import Counts, Strength, consensus, count_arcs, strengths
 from extbnsl.results.outputs import encoded
 
 THRESHOLD = 0.5  # of the networks that join a pair of the consensus
@@ -34,12 +34,17 @@ class Resample:
 class Bootstrap:
     """What the networks of resamples say together: those of the first so many of `resamples` that were asked for.
 
-    Attributes:
-        names: of the variables.
-        resamples: how many were asked for.
-        done: the resamples that were solved, in their order, each with `number`, `status`, `cost`, `lower_bound` and
-            `network`.
-        required: arcs that every network must have, by numbers of variables; a consensus has them first.
+    Attributes
+    ----------
+    names : tuple of str
+        The names of the variables.
+    resamples : int
+        How many were asked for.
+    done : tuple of Resample
+        The resamples that were solved, in their order, each with `number`, `status`, `cost`, `lower_bound` and
+        `network`.
+    required : tuple of (int, int)
+        Arcs that every network must have, by numbers of variables; a consensus has them first.
     """
 
     names: tuple[str, ...]
@@ -56,22 +61,31 @@ class Bootstrap:
         return sum(one.status == OPTIMAL for one in self.done)
 
     @cached_property
-    def arcs(self) -> tuple[Strength, ...]:
+    def arcs(self) -> tuple[ArcFrequency, ...]:
         """How sure each arc is that any of the networks has in either direction, the strongest pair first; pandas makes
         a data frame of it."""
-        return strengths(self._counts, self.names)
+        return arc_frequencies(self._counts, self.names)
 
     def consensus(self, threshold: float = THRESHOLD) -> Network:
         """The network of the pairs that at least this share of the networks join.
 
         It has no cycle: pairs are taken with the strongest first, and an arc that would close one is left out, see
-        `extbnsl.networks.strengths.consensus`.
+        `extbnsl.networks.arc_frequencies.consensus`.
 
-        Args:
-            threshold: a share, from 0 to 1.
+        Parameters
+        ----------
+        threshold : float, default 0.5
+            A share, from 0 to 1.
 
-        Raises:
-            InputError: for what is no share.
+        Returns
+        -------
+        Network
+            The consensus of the networks.
+
+        Raises
+        ------
+        InputError
+            For what is no share.
         """
         check_share("threshold", threshold)
         parents: list[list[int]] = [[] for _ in self.names]
@@ -99,13 +113,13 @@ class Bootstrap:
         return count_arcs((one.network for one in self.done), len(self.names))
 
 
-def strength_files(document: Mapping[str, Any]) -> Iterator[tuple[str, bytes]]:
+def frequency_files(document: Mapping[str, Any]) -> Iterator[tuple[str, bytes]]:
     """The file that tells what the resamples say, if a result with this document has any, as (name, content)."""
     if "bootstrap" in document:
-        yield STRENGTHS, strengths_table(document["bootstrap"]["arcs"])
+        yield ARC_FREQUENCIES, frequencies_table(document["bootstrap"]["arcs"])
 
 
-def strengths_table(arcs: Iterable[Mapping[str, Any]]) -> bytes:
+def frequencies_table(arcs: Iterable[Mapping[str, Any]]) -> bytes:
     """The arcs of the document as a table in CSV."""
     table = io.StringIO()
     writer = csv.writer(table, lineterminator="\n")

@@ -27,15 +27,23 @@ TOP = 10  # networks that the head of result.json lists, and that have files of 
 class KBestResult(Result):
     """The outcome of a search for the k best networks: the `Result` of the best network, and the others.
 
-    Attributes:
-        networks: what was found, best first.
-        within: all networks that cost at most so much more than the best, in nats, are there, or as many of the
-            cheapest as were asked for; None if nothing is known of others.
-        arcs: (n, n) float64, the probability of each arc, parent by child, among the networks that were found.
-        counted: how many networks, or classes, there are within; None if nobody knows.
-        share: of the probability of all networks within, that of the listed ones together.
-        of_all: the same of all networks there are; None if nobody knows.
-        written: so many of the best have files of their own, and the best in any case.
+    Attributes
+    ----------
+    networks : sequence of RankedNetwork
+        What was found, best first.
+    within : float or None
+        All networks that cost at most so much more than the best, in nats, are there, or as many of the cheapest as
+        were asked for; None if nothing is known of others.
+    arcs : ndarray of float64, (n, n)
+        The probability of each arc, parent by child, among the networks that were found.
+    counted : int or None
+        How many networks, or classes, there are within; None if nobody knows.
+    share : float
+        Of the probability of all networks within, that of the listed ones together.
+    of_all : float or None
+        The same of all networks there are; None if nobody knows.
+    written : int
+        So many of the best have files of their own, and the best in any case.
     """
 
     networks: RankedNetworks = field(kw_only=True)

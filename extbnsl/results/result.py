@@ -12,7 +12,7 @@ from extbnsl.data import Data, Dataset, Numbers
 from extbnsl.errors import InputError
 from extbnsl.figures import counted, format_cost
 from extbnsl.files.atomic import Content, write_atomically, write_failure
-from extbnsl.files.names import OUTPUTS, STRENGTHS, is_of_some
+from extbnsl.files.names import ARC_FREQUENCIES, OUTPUTS, is_of_some
 from extbnsl.formats.bif import bif_text
 from extbnsl.formats.described import Described
 from extbnsl.formats.dot import dot_text
@@ -25,7 +25,7 @@ from extbnsl.networks.equivalence import cpdag
 from extbnsl.networks.gaussian import regressions
 from extbnsl.networks.network import Network
 from extbnsl.networks.parameters import fit
-from extbnsl.results.bootstrap import Bootstrap, strength_files
+from extbnsl.results.bootstrap import Bootstrap, frequency_files
 from extbnsl.results.exporting import check_free, write_export
 from extbnsl.results.outputs import outputs
 from extbnsl.results.shown import as_html
@@ -39,29 +39,50 @@ from extbnsl.version import __version__
 class Result:
     """The outcome of a solve. All costs are in nats, minimised.
 
-    Attributes:
-        status: 'optimal'; or why the solve ended before that was proved: 'time_limit', 'memory_limit', 'disk_limit',
-            'interrupted' or 'not_proved'; or 'heuristic', where the method came to its end and proves nothing over all
-            networks.
-        network: the best network that was found, a `Network`.
-        cost: what that network costs.
-        lower_bound: what every network costs at least.
-        upper_bound: what the best one costs at most.
-        order: the numbers of the variables, parents first.
-        score: the name of the score.
-        max_parents: the user's limit, part of the claim; None if there is none.
-        seed: of the randomised steps.
-        stats: counts, times and peaks, see `docs/file-formats.md`.
-        options: with which the solve ran.
-        warnings: sentences for the user.
-        local_scores: of the families that can win; None where none were computed.
-        digest: of the data or of the local scores.
-        dataset: the data; None if local scores were given.
-        certificate: what proves the optimality again without a search; None if there is none.
-        order_optimal: True if no network that keeps to `order` costs less; None if that is not known.
-        ess: the equivalent sample size of the score; None if it has none.
-        knowledge: which networks are allowed.
-        bootstrap: what the networks of resamples say; None if none were asked for.
+    Attributes
+    ----------
+    status : str
+        'optimal'; or why the solve ended before that was proved: 'time_limit', 'memory_limit', 'disk_limit',
+        'interrupted' or 'not_proved'; or 'heuristic', where the method came to its end and proves nothing over all
+        networks.
+    network : Network
+        The best network that was found.
+    cost : float
+        What that network costs.
+    lower_bound : float
+        What every network costs at least.
+    upper_bound : float
+        What the best one costs at most.
+    order : tuple of int
+        The numbers of the variables, parents first.
+    score : str
+        The name of the score.
+    max_parents : int or None
+        The user's limit, part of the claim; None if there is none.
+    seed : int
+        The seed of the randomised steps.
+    stats : dict
+        Counts, times and peaks, see `docs/file-formats.md`.
+    options : dict
+        The options with which the solve ran.
+    warnings : tuple of str
+        Sentences for the user.
+    local_scores : LocalScores or None
+        Those of the families that can win; None where none were computed.
+    digest : str
+        The digest of the data or of the local scores.
+    dataset : Dataset, Numbers or None
+        The data; None if local scores were given.
+    certificate : Certificate or None
+        What proves the optimality again without a search; None if there is none.
+    order_optimal : bool or None
+        True if no network that keeps to `order` costs less; None if that is not known.
+    ess : float or None
+        The equivalent sample size of the score; None if it has none.
+    knowledge : Knowledge
+        Which networks are allowed.
+    bootstrap : Bootstrap or None
+        What the networks of resamples say; None if none were asked for.
     """
 
     status: str
@@ -110,21 +131,27 @@ class Result:
     @property
     def file_names(self) -> tuple[str, ...]:
         """The names of the files that may tell the result."""
-        return OUTPUTS if self.bootstrap is None else (*OUTPUTS, STRENGTHS)
+        return OUTPUTS if self.bootstrap is None else (*OUTPUTS, ARC_FREQUENCIES)
 
     def save(self, folder: str | PathLike[str], overwrite: bool = False) -> None:
         """Write `result.json`, `network.dot`, `network.json` and, with data, `network.bif` into a folder.
 
         The k best networks have more files, and resamples a table.
 
-        Args:
-            folder: it is made if need be.
-            overwrite: replace files that are there. Such further files as an earlier result has left there go: those
-                in the folder belong together.
+        Parameters
+        ----------
+        folder : str or path-like
+            The folder, which is made if need be.
+        overwrite : bool, default False
+            Replace files that are there. Such further files as an earlier result has left there go: those in the
+            folder belong together.
 
-        Raises:
-            InputError: if one of the files is there already, unless `overwrite`, or the folder cannot be written.
-            BudgetError: if the disk is full.
+        Raises
+        ------
+        InputError
+            If one of the files is there already, unless `overwrite`, or the folder cannot be written.
+        BudgetError
+            If the disk is full.
         """
         path = Path(folder)
         taken = [name for name in self.file_names if (path / name).exists()]
@@ -143,13 +170,20 @@ class Result:
     def files(self, document: Mapping[str, Any]) -> Iterator[tuple[str, Content]]:
         """The files that tell the result with this document, as (name, content): result.json first, and nothing else is
         computed before it is taken."""
-        yield from outputs(document, self.network, self.dataset, strength_files(document))
+        yield from outputs(document, self.network, self.dataset, frequency_files(document))
 
     def document(self, made: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """The content of `result.json`, as JSON values.
 
-        Args:
-            made: joins the provenance: the command and its data options.
+        Parameters
+        ----------
+        made : dict, optional
+            What joins the provenance: the command and its data options.
+
+        Returns
+        -------
+        dict
+            Its keys are those of `docs/file-formats.md`.
         """
         names = self.network.names
         return {
@@ -188,8 +222,19 @@ class Result:
         return Claim(self.score, self.max_parents, self.ess, self.knowledge)
 
     def arc_strengths(self) -> tuple[ArcStrength, ...]:
-        """How much each arc counts: by how many nats the cost rises without it, and with it turned, in the order of
-        `network.arcs()`; from the data, or else from the local scores as far as they list the families."""
+        """How much each arc counts: by how many nats the cost rises without it, and with it turned.
+
+        Returns
+        -------
+        tuple of ArcStrength
+            The arcs in the order of `network.arcs()`; from the data, or else from the local scores as far as they list
+            the families.
+
+        Raises
+        ------
+        InputError
+            If the result has neither data nor local scores.
+        """
         if self.dataset is not None:
             return arc_strengths(self.network, self.claim, costs_from(self.dataset, self.claim))
         if self.local_scores is None:
@@ -204,12 +249,29 @@ class Result:
         cpdag: bool = False,
         overwrite: bool = False,
     ) -> None:
-        """Write the network for another program, in a format of `extbnsl export`: as the file ends, or as named.
+        """Write the network for another program, in a format of `extbnsl export`.
 
-        smoothing: the equivalent sample size of the prior of the parameters, 0 for maximum likelihood; cpdag: the
-        equivalence class in place of the network, in DOT. Where the format cannot hold a name or a state,
-        FILE.names.json tells the originals, or comments in BIF. Raises InputError for what cannot be, or if a file is
-        there already, unless `overwrite`; BudgetError if the disk is full.
+        Where the format cannot hold a name or a state, FILE.names.json tells the originals, or comments in BIF.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file to write.
+        format : str, optional
+            The name of the format; None: as the file ends.
+        smoothing : float, default 0.0
+            The equivalent sample size of the prior of the parameters; 0 for maximum likelihood.
+        cpdag : bool, default False
+            Write the equivalence class in place of the network, in DOT.
+        overwrite : bool, default False
+            Replace files that are there.
+
+        Raises
+        ------
+        InputError
+            For what cannot be, or if a file is there already, unless `overwrite`.
+        BudgetError
+            If the disk is full.
         """
         target = Path(path)
         kind = format_of(target, format)
@@ -219,7 +281,27 @@ class Result:
         write_export(target, written(described, kind, cpdag), overwrite, "overwrite=True")
 
     def described(self, parameters: bool = True, strengths: bool = True, smoothing: float = 0.0) -> Described:
-        """What there is to tell of the network; parameters and strengths where they are asked for and can be had."""
+        """What there is to tell of the network.
+
+        Parameters
+        ----------
+        parameters : bool, default True
+            Tell the parameters, if there are data to fit them to.
+        strengths : bool, default True
+            Tell how much each arc counts, if there are data or local scores.
+        smoothing : float, default 0.0
+            The equivalent sample size of the prior of the parameters; 0 for maximum likelihood.
+
+        Returns
+        -------
+        Described
+            What the writers of all formats take.
+
+        Raises
+        ------
+        InputError
+            For a smoothing where the variables are continuous.
+        """
         data = self.dataset
         if isinstance(data, Numbers) and smoothing:
             raise InputError("smoothing is for tables of states, and these variables are continuous; leave it out.")
@@ -234,26 +316,72 @@ class Result:
         )
 
     def to_networkx(self) -> Any:
-        """The network as a `networkx.DiGraph` whose nodes are the names, with states and strengths as attributes.
+        """The network as a graph of networkx.
 
-        Raises:
-            InputError: if networkx is not installed.
+        Returns
+        -------
+        networkx.DiGraph
+            Its nodes are the names, with states and strengths as attributes.
+
+        Raises
+        ------
+        InputError
+            If networkx is not installed.
         """
         return networkx_graph(self.described(parameters=False))
 
     def to_pgmpy(self, smoothing: float = 0.0) -> Any:
-        """The network as a pgmpy DiscreteBayesianNetwork with its parameters; needs pgmpy and the data."""
+        """The network with its parameters as a model of pgmpy.
+
+        Parameters
+        ----------
+        smoothing : float, default 0.0
+            The equivalent sample size of the prior of the parameters; 0 for maximum likelihood.
+
+        Returns
+        -------
+        pgmpy.models.DiscreteBayesianNetwork
+            The model, whose nodes are the names.
+
+        Raises
+        ------
+        InputError
+            If pgmpy is not installed, there are no data, or the variables are continuous.
+        """
         return pgmpy_model(self.described(strengths=False, smoothing=smoothing))
 
     def to_pyagrum(self, smoothing: float = 0.0) -> Any:
-        """The network as a pyagrum.BayesNet with its parameters; needs pyagrum and the data."""
+        """The network with its parameters as one of pyAgrum.
+
+        Parameters
+        ----------
+        smoothing : float, default 0.0
+            The equivalent sample size of the prior of the parameters; 0 for maximum likelihood.
+
+        Returns
+        -------
+        pyagrum.BayesNet
+            The network, whose variables have the names.
+
+        Raises
+        ------
+        InputError
+            If pyagrum is not installed, there are no data, or the variables are continuous.
+        """
         return pyagrum_network(self.described(strengths=False, smoothing=smoothing))
 
     def to_bif(self) -> str:
         """The network with maximum-likelihood parameters in the BIF format.
 
-        Raises:
-            InputError: if the network was learned from local scores alone.
+        Returns
+        -------
+        str
+            The text of the file.
+
+        Raises
+        ------
+        InputError
+            If the network was learned from local scores alone, or its variables are continuous.
         """
         if self.dataset is None:
             raise InputError("to_bif needs data, and this network was learned from local scores alone.")
@@ -268,9 +396,12 @@ class Result:
     def cpdag(self) -> tuple[tuple[tuple[str, str], ...], tuple[tuple[str, str], ...]]:
         """The equivalence class by names.
 
-        Returns:
-            Two tuples of pairs of names. The first has the arcs (parent, child) that all members of the class share,
-            the second the edges that may point either way.
+        Returns
+        -------
+        directed : tuple of (str, str)
+            The arcs (parent, child) that all members of the class share.
+        undirected : tuple of (str, str)
+            The edges that may point either way.
         """
         names = self.network.names
         directed, undirected = cpdag(self.network)

@@ -13,15 +13,21 @@ from extbnsl.scores.local import GIVEN, LocalScores, local_scores
 def named_scores(costs: Mapping[str, Mapping[Any, float]]) -> LocalScores:
     """Make local scores from a dictionary.
 
-    Args:
-        costs: costs[child][parents] is what each parent set costs, to be minimised. The parents are a tuple, a
-            frozenset or another collection of names, or one name. Every child is a key.
+    Parameters
+    ----------
+    costs : dict of dict of float
+        What each parent set costs, to be minimised, as costs[child][parents]. The parents are a tuple, a frozenset or
+        another collection of names, or one name. Every child is a key.
 
-    Returns:
-        The `LocalScores`, for `learn` and its like.
+    Returns
+    -------
+    LocalScores
+        The scores, for `learn` and its like.
 
-    Raises:
-        InputError: for names that are no key, a cost that is no number, and as `LocalScores.check` does.
+    Raises
+    ------
+    InputError
+        For names that are no key, a cost that is no number, and as `LocalScores.check` does.
     """
     names = tuple(costs)
     at = {name: i for i, name in enumerate(names)}

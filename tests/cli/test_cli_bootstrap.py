@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from commands import fails, run
 
-from extbnsl.files.names import DOCUMENT, RESAMPLES, RESULT, STRENGTHS
+from extbnsl.files.names import ARC_FREQUENCIES, DOCUMENT, RESAMPLES, RESULT
 from extbnsl.results.reading import read_result
 
 
@@ -23,7 +23,7 @@ def there(here):
 
 
 def table(folder):
-    with (folder / STRENGTHS).open(newline="") as file:
+    with (folder / ARC_FREQUENCIES).open(newline="") as file:
         return list(csv.DictReader(file))
 
 
@@ -55,7 +55,7 @@ def test_a_run_with_resamples(capsys):
     assert (folder / RESAMPLES).exists()
     assert run(capsys, "solve", "data.csv", "--run-dir", folder, "--overwrite")[0] == 0
     assert not (folder / RESAMPLES).exists()
-    assert not (folder / STRENGTHS).exists()
+    assert not (folder / ARC_FREQUENCIES).exists()
 
 
 def test_a_time_limit_is_for_the_whole_and_the_run_goes_on(capsys):
@@ -99,17 +99,17 @@ def test_a_run_that_is_killed_has_the_table_of_an_undisturbed_one(capsys):
         file.write('{"resample": ')  # torn
     assert f"resamples    {done} of 40 done" in run(capsys, "status", "r")[1]
     assert run(capsys, "resume", "r")[0] == 0
-    for name in (STRENGTHS, RESAMPLES):
+    for name in (ARC_FREQUENCIES, RESAMPLES):
         assert Path("r", name).read_bytes() == Path("whole", name).read_bytes()
 
 
 def test_a_process_that_is_killed_before_the_table_is_written_is_finished(capsys):
     assert run(capsys, "solve", "data.csv", "--bootstrap", 4)[0] == 0
-    expected = Path("data.run", STRENGTHS).read_bytes()
-    for name in (STRENGTHS, DOCUMENT):
+    expected = Path("data.run", ARC_FREQUENCIES).read_bytes()
+    for name in (ARC_FREQUENCIES, DOCUMENT):
         Path("data.run", name).unlink()
     assert run(capsys, "resume", "data.run", "--quiet")[0] == 0
-    assert Path("data.run", STRENGTHS).read_bytes() == expected
+    assert Path("data.run", ARC_FREQUENCIES).read_bytes() == expected
 
 
 def test_a_full_disk_is_one_sentence(capsys, monkeypatch):

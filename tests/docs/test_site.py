@@ -20,7 +20,7 @@ FETCHED = re.compile(
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
     """The folder of the site, made with an empty cache of compiled code; skips where Sphinx is not installed."""
-    for name in ("sphinx", "myst_parser", "furo"):
+    for name in ("sphinx", "myst_parser", "furo", "numpydoc"):
         pytest.importorskip(name, reason=f"the site needs {name}: pip install '.[docs]'")
     made, cache = tmp_path_factory.mktemp("site"), tmp_path_factory.mktemp("cache")
     command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-E", "-b", "html", "docs", str(made)]

@@ -21,7 +21,7 @@ from extbnsl.errors import BudgetError, InputError, RunDirectoryError
 from extbnsl.events import StageAdvanced, Warned
 from extbnsl.files.journal import Journal
 from extbnsl.files.manifest import Manifest
-from extbnsl.files.names import MANIFEST, RESAMPLES, RESULT, STRENGTHS
+from extbnsl.files.names import ARC_FREQUENCIES, MANIFEST, RESAMPLES, RESULT
 from extbnsl.machine.budgets import Budgets
 from extbnsl.networks.equivalence import cpdag
 from extbnsl.networks.network import Network
@@ -416,11 +416,11 @@ def test_python_has_a_table_of_arcs(tmp_path, dataset, expected):
     assert list(frame.columns[:4]) == ["parent", "child", "strength", "direction"]
     assert frame.strength.is_monotonic_decreasing
     result.save(tmp_path)
-    table = pd.read_csv(tmp_path / STRENGTHS)
+    table = pd.read_csv(tmp_path / ARC_FREQUENCIES)
     assert table.rename(columns={"from": "parent", "to": "child"}).equals(frame)
     document = json.loads((tmp_path / RESULT).read_text())["bootstrap"]
     assert document["arcs"] == table.to_dict("records")
     extbnsl.learn(dataset).save(tmp_path, overwrite=True)
-    assert not (tmp_path / STRENGTHS).exists()
+    assert not (tmp_path / ARC_FREQUENCIES).exists()
     with pytest.raises(InputError, match="threshold: 0 is no share"):
         result.bootstrap.consensus(0)

@@ -11,20 +11,28 @@ from extbnsl.networks.network import Arc, Network
 
 
 @dataclass(frozen=True)
-class Strength:
-    """How sure the arc from `parent` to `child` is, as shares from 0 to 1 of so many networks.
+class ArcFrequency:
+    """How often an arc occurs in several networks, and so how sure it is, as shares from 0 to 1.
 
     The first two shares are those of bnlearn's `boot.strength` (with cpdag = TRUE).
 
-    Attributes:
-        parent: a name.
-        child: a name.
-        strength: those that join the two, in either direction.
-        direction: of these, the ones that point to the child, as their equivalence classes tell; an arc that the class
-            leaves open counts half.
-        arc: those that have the arc itself.
-        compelled: those whose class has it in all members.
-        reversible: those whose class joins the two and leaves the direction open.
+    Attributes
+    ----------
+    parent : str
+        The name of the variable that the arc leaves.
+    child : str
+        The name of the variable that the arc enters.
+    strength : float
+        The share of the networks that join the two, in either direction.
+    direction : float
+        Of these, the share that point to the child, as their equivalence classes tell; an arc that the class leaves
+        open counts half.
+    arc : float
+        The share of the networks that have the arc itself.
+    compelled : float
+        The share whose class has it in all members.
+    reversible : float
+        The share whose class joins the two and leaves the direction open.
     """
 
     parent: str
@@ -39,7 +47,7 @@ class Strength:
 @dataclass(frozen=True, eq=False)
 class Counts:
     """How many of `networks` networks over n variables have each arc: `arcs`, `compelled` and `reversible` (n, n)
-    int64, parent by child, as `Strength` has them; reversible is symmetric."""
+    int64, parent by child, as `ArcFrequency` has them; reversible is symmetric."""
 
     networks: int
     arcs: NDArray[np.int64]
@@ -70,9 +78,9 @@ def count_arcs(networks: Iterable[Network], variables: int) -> Counts:
     return Counts(count, arcs, compelled, reversible + reversible.T)
 
 
-def strengths(counts: Counts, names: Sequence[str]) -> tuple[Strength, ...]:
+def arc_frequencies(counts: Counts, names: Sequence[str]) -> tuple[ArcFrequency, ...]:
     """Both arcs of each pair that any network joins: the strongest pair first, and of a pair the likelier arc."""
-    return tuple(_strength(counts, names, arc) for arc in _strongest_first(counts))
+    return tuple(_frequency(counts, names, arc) for arc in _strongest_first(counts))
 
 
 def consensus(counts: Counts, threshold: float, first: Iterable[Arc] = ()) -> tuple[Arc, ...]:
@@ -111,9 +119,9 @@ def _strongest_first(counts: Counts) -> list[Arc]:
     return sorted(((int(p), int(x)) for p, x in np.argwhere(counts.joined)), key=key)
 
 
-def _strength(counts: Counts, names: Sequence[str], arc: Arc) -> Strength:
+def _frequency(counts: Counts, names: Sequence[str], arc: Arc) -> ArcFrequency:
     joined, of = int(counts.joined[arc]), counts.networks
-    return Strength(
+    return ArcFrequency(
         names[arc[0]],
         names[arc[1]],
         joined / of,

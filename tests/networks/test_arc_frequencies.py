@@ -4,8 +4,8 @@ import naive
 import numpy as np
 import pytest
 
+from extbnsl.networks.arc_frequencies import Counts, arc_frequencies, consensus, count_arcs
 from extbnsl.networks.network import Network
-from extbnsl.networks.strengths import Counts, consensus, count_arcs, strengths
 
 
 def network(graph):
@@ -50,10 +50,10 @@ def test_counts_are_those_of_the_listed_classes(n):
         assert (found.joined == compelled + compelled.T + reversible).all()
 
 
-def test_strengths_are_shares_strongest_pair_first():
+def test_frequencies_are_shares_strongest_pair_first():
     # 0 -> 2 <- 1 twice, 0 -> 2 alone once, nothing once
     graphs = [(0, 0, 0b011)] * 2 + [(0, 0, 0b001), (0, 0, 0)]
-    told = [vars(one) for one in strengths(count_arcs(map(network, graphs), 3), ("a", "b", "c"))]
+    told = [vars(one) for one in arc_frequencies(count_arcs(map(network, graphs), 3), ("a", "b", "c"))]
     keys = ("parent", "child", "strength", "direction", "arc", "compelled", "reversible")
     assert told == [
         dict(zip(keys, row, strict=True))
@@ -110,5 +110,5 @@ def test_a_consensus_is_acyclic_and_has_nothing_weak(threshold):
 
 def test_without_networks_there_is_nothing():
     counts = count_arcs([], 3)
-    assert strengths(counts, ("a", "b", "c")) == ()
+    assert arc_frequencies(counts, ("a", "b", "c")) == ()
     assert consensus(counts, 0.5) == ()
