@@ -11,6 +11,8 @@ RSS(P + C) and the price of P alone come to. P and these supersets are left out 
 1. the cost of a subset of P, which takes their place, or
 2. the threshold and what is taken from P: no more is taken from a superset.
 
+P alone is left out if it costs no less than without one of its parents.
+
 How far a cost may be off: an upper bound, where u = 2^-53, |x| is a norm, N the number of records, n that of columns.
 
 a. A column is d, the numbers less the first of them over a power of two, less their mean: c. The differences are off by
@@ -147,7 +149,7 @@ def _measured(numbers: Numbers, demands: Demands, workers: Workers) -> _Measured
     if not (np.diag(triangle) > 0.0).all():
         raise TooMuch(UNCHECKABLE)
     inverse = np.linalg.solve(triangle / norms, np.eye(n))
-    stages += 2 * n + n * max(demands.most)
+    stages += 3 * n + n * max(demands.most)
     error = (5.0 * spread + 10.0 * stages) * FLOAT_ERROR
     precision = inverse @ inverse.T
     own = np.diag(precision)
@@ -210,6 +212,7 @@ def _child(
     inside = taken.clusters[:, candidates // 64] >> (candidates % 64).astype(np.uint64) & np.uint64(1)
     return RegressionChild(
         half=problem.numbers.records / 2,
+        worth=math.expm1(2.0 * (problem.price - problem.margin(child)) / problem.numbers.records),
         own=problem.own(child) + problem.price * len(demands.must[child]),
         price=problem.price,
         margin=problem.margin(child),

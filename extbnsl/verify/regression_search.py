@@ -3,7 +3,8 @@
 See `regression_families` for what is left out and why. A node is a parent set P; its children add one of the
 candidates after the last one of P. A node holds what P leaves of the candidates that may still come, and of the child,
 in coordinates: a triangle by Givens rotations, the last candidate first. So the squares of the child beyond its first
-coordinates are what P and the last candidates leave of it (as Furnival and Wilson 1974 have bounds for all subsets).
+coordinates are what P and the last candidates leave of it (Furnival and Wilson 1974 bound all subsets so). The
+coordinates along the parents themselves make a triangle too, and tell what P leaves without one of them.
 """
 
 import math
@@ -22,13 +23,15 @@ TINY = 1e-290  # of a column whose largest number is about 1: nothing
 class RegressionChild(NamedTuple):
     """What the search for the families of one child reads: m candidates, k clusters. Costs in nats.
 
-    half: N / 2; own: what a family costs that leaves squares of 1 in the coordinates, without the price of candidates;
-    price: of a parent; margin: what is compared may be off by less than half of it; threshold: of the reduced costs, in
-    units; depth: most candidates of a set. candidates (m,) int64; hits (k, m), multipliers (k,) int64: as in
+    half: N / 2; worth: a parent that takes no more than this part of what its set leaves is dearer than it is worth;
+    own: what a family costs that leaves squares of 1 in the coordinates, without the price of candidates; price: of a
+    parent; margin: what is compared may be off by less than half of it; threshold: of the reduced costs, in units;
+    depth: most candidates of a set. candidates (m,) int64; hits (k, m), multipliers (k,) int64: as in
     `child_search.Child`.
     """
 
     half: float
+    worth: float
     own: float
     price: float
     margin: float
@@ -44,8 +47,10 @@ class RegressionFrames(NamedTuple):
 
     triangle (depth, m, m): coordinates by row of the candidates by place, zero below the diagonal; goal (depth, m): of
     the child; left (depth, m): the squares of the child that the node and the candidates at places 0 to p leave; next:
-    the place to try next, all above it are done; varset (depth, words); cheapest: the least cost of its subsets, and
-    the margin; rest (depth, k): 1 for clusters disjoint from it; taken: their multipliers, in units.
+    the place to try next, all above it are done; varset (depth, words); cheapest: the least known cost of its subsets,
+    and the margin; rest (depth, k): 1 for clusters disjoint from it; taken: their multipliers, in units. Of the last
+    parent, if it is no root: place; along (depth, m): the coordinates along it of the candidates by place, length: of
+    itself, part: of the child.
     """
 
     triangle: NDArray[np.float64]
@@ -56,6 +61,10 @@ class RegressionFrames(NamedTuple):
     cheapest: NDArray[np.float64]
     rest: NDArray[np.int64]
     taken: NDArray[np.int64]
+    place: NDArray[np.int64]
+    along: NDArray[np.float64]
+    length: NDArray[np.float64]
+    part: NDArray[np.float64]
 
 
 def new_regression_frames(
@@ -81,6 +90,10 @@ def new_regression_frames(
         cheapest=np.full(depth, alone + child.margin),
         rest=np.tile(apart.astype(np.int64), (depth, 1)),
         taken=np.full(depth, int(child.multipliers[apart].sum())),
+        place=np.zeros(depth, np.int64),
+        along=np.zeros((depth, m)),
+        length=np.zeros(depth),
+        part=np.zeros(depth),
     )
 
 
@@ -108,25 +121,45 @@ def triangulate(rows):
 
 
 @inlined
-def _eliminate(top, p, frames, carried):
+def _eliminate(top, p, frames):
     """Take the candidate at place p out of the places before it and of the child, into the next frame; the squares
-    that are left of the child. carried: working space (m,). O(p^2)."""
-    old, new = frames.triangle[top], frames.triangle[top + 1]
-    goal, left = frames.goal[top + 1], frames.left[top + 1]
-    carried[:p] = 0.0
-    of_goal, of_candidate = frames.goal[top, p], old[p, p]
+    that are left of the child. O(p^2)."""
+    up = top + 1
+    old, new, along = frames.triangle[top], frames.triangle[up], frames.along[up]
+    goal, left = frames.goal[up], frames.left[up]
+    along[:p] = 0.0
+    part, length = frames.goal[top, p], old[p, p]
     squares = frames.left[top, p]
-    for r in range(p - 1, -1, -1):  # turn all of the candidate into the first coordinate, and drop that
-        cosine, sine, of_candidate = _rotation(old[r, p], of_candidate)
+    for r in range(p - 1, -1, -1):  # turn all of the candidate into the first coordinate, and put that aside
+        cosine, sine, length = _rotation(old[r, p], length)
         for q in range(r, p):
-            above, below = old[r, q], carried[q]
-            carried[q] = cosine * above + sine * below
+            above, below = old[r, q], along[q]
+            along[q] = cosine * above + sine * below
             new[r, q] = cosine * below - sine * above
-        goal[r] = cosine * of_goal - sine * frames.goal[top, r]
-        of_goal = cosine * frames.goal[top, r] + sine * of_goal
+        goal[r] = cosine * part - sine * frames.goal[top, r]
+        part = cosine * frames.goal[top, r] + sine * part
         left[r] = squares
         squares += goal[r] * goal[r]
+    frames.place[up], frames.length[up], frames.part[up] = p, length, part
     return squares
+
+
+@inlined
+def _least_taken(up, enough, frames, row):
+    """The square that one of the parents of a node before its last takes of the child beside all others: of the first
+    one found that takes no more than enough, infinity if there is none. row: working space (depth,). O(k^3)."""
+    for j in range(up - 1, 0, -1):
+        rest = frames.part[j]
+        for q in range(j + 1, up + 1):
+            row[q] = frames.along[j, frames.place[q]]
+        for r in range(j + 1, up + 1):  # without that parent, its coordinate is turned into those of the later ones
+            cosine, sine, _ = _rotation(row[r], frames.length[r])
+            for q in range(r + 1, up + 1):
+                row[q] = cosine * frames.along[r, frames.place[q]] - sine * row[q]
+            rest = cosine * frames.part[r] - sine * rest
+        if rest * rest <= enough:
+            return rest * rest
+    return np.inf
 
 
 @inlined
@@ -152,7 +185,7 @@ def search_regressions(top, child, frames, halt, varsets, costs):
     """Go on with the search until it is over, halted or there is no room for families; the top of the stack, -1 when
     it is over, and how many families there are."""
     m = child.candidates.size
-    carried = np.empty(m)
+    row = np.empty(child.depth + 1)
     written = 0
     while top >= 0 and not halt[0] and written < costs.size:
         p, up = frames.next[top], top + 1
@@ -170,15 +203,21 @@ def search_regressions(top, child, frames, halt, varsets, costs):
         room = _room(up, frames.cheapest[top], child, frames)
         if least >= room:
             continue
-        cost = price + child.half * math.log(_eliminate(top, p, frames, carried))
+        squares = _eliminate(top, p, frames)
+        cost = price + child.half * math.log(squares)
         frames.varset[up] = frames.varset[top]
         v = child.candidates[y]
         frames.varset[up, v >> 6] |= u64(1) << u64(v & 63)
+        cheapest = cost
         if cost < room:
-            varsets[written] = frames.varset[up]
-            costs[written] = cost
-            written += 1
-        frames.cheapest[up] = min(frames.cheapest[top], cost + child.margin)
+            taken = _least_taken(up, child.worth * squares, frames, row)
+            if taken < np.inf:
+                cheapest = price - child.price + child.half * math.log(squares + taken)
+            else:
+                varsets[written] = frames.varset[up]
+                costs[written] = cost
+                written += 1
+        frames.cheapest[up] = min(frames.cheapest[top], cheapest + child.margin)
         frames.next[up] = p - 1
         top = up
     return top, written

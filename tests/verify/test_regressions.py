@@ -95,6 +95,8 @@ def test_recounted_families_are_the_oracles(seed, n, max_parents, beyond, knowin
             listed = listed_by(source, x, floor_units(threshold), taken_by(one, x, numbers.names))
             assert listed == pytest.approx({v: costs[x, v] for v in listed}, rel=1e-12, abs=NEAR)
             assert min(reduced[x, v] for v in listed) == pytest.approx(reduced[x].min(), abs=NEAR)
+            for varset in listed:  # none is listed that costs no less than without one parent
+                assert all(costs[x, varset] < costs[x, varset & ~(1 << p)] + NEAR for p in naive.members(varset))
             for varset in range(1 << n):
                 if reduced[x, varset] < threshold - NEAR and varset not in listed:
                     assert any(s & varset == s and costs[x, s] <= costs[x, varset] + NEAR for s in range(varset))
