@@ -65,7 +65,7 @@ from extbnsl.verify.units import UNITS_PER_NAT, TooMuch
 OWN_PARAMETERS = 2  # the intercept and the variance
 LEAST_ROWS = 64  # that are made a triangle at once
 COARSEST = 0.1  # nats: what the rounding of a child's costs may come to
-UNCHECKABLE = "its columns determine each other so nearly that rounding hides what a family costs"
+UNCHECKABLE = f"columns of the data determine each other so nearly that rounding may hide more than {COARSEST:g} nats"
 
 
 def families_by_regressions(numbers: Numbers, demands: Demands, workers: Workers) -> FamilySource:
