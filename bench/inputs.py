@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from extbnsl.bounds.multipliers import FamilyArrays, families_of
 from extbnsl.claims import Claim
-from extbnsl.data import Dataset
+from extbnsl.data import Dataset, Numbers
 from extbnsl.events import ignore
 from extbnsl.files.shelf import Shelf
 from extbnsl.files.store import Store
@@ -41,6 +41,16 @@ def dataset(variables: int, records: int, states: int = 2, seed: int = 1) -> Dat
         codes[:, v] = np.where(rng.random(records) < 1 / 3, rng.integers(0, states, records), clear)
     names = tuple(f"v{v}" for v in range(variables))
     return Dataset(names, (tuple(map(str, range(states))),) * variables, codes, "generated")
+
+
+@functools.cache
+def numbers(variables: int, records: int, seed: int = 1) -> Numbers:
+    """Columns of noise, each with half of up to two of the eight before it."""
+    rng = np.random.default_rng([seed, variables, records])
+    values = rng.normal(size=(records, variables))
+    for v in range(1, variables):
+        values[:, v] += values[:, rng.integers(max(0, v - 8), v, 2)] @ [0.5, 0.5]
+    return Numbers(tuple(f"v{v}" for v in range(variables)), values, "generated")
 
 
 @functools.cache

@@ -60,6 +60,14 @@ def random_numbers(rng, n, records):
     return numbers_of(chosen * 10.0 ** rng.integers(-3, 4, n) + rng.integers(-1000, 1000, n))
 
 
+def chained_numbers(rng, n, records):
+    """Columns of numbers, each a noisy sum of one or two before it: few families of each can win."""
+    values = rng.normal(size=(records, n))
+    for v in range(1, n):
+        values[:, v] += rng.choice([0.4, 0.8]) * values[:, rng.integers(v)] + rng.choice([0.0, 0.4]) * values[:, v - 1]
+    return numbers_of(values)
+
+
 def numbers_of(values):
     """The Numbers of an array."""
     values = np.ascontiguousarray(values, float)

@@ -4,10 +4,11 @@ from functools import cache
 
 import numpy as np
 import pytest
-from cases import random_dataset
+from cases import chained_numbers, random_dataset
 from flat import solve
 from patching import make_thorough
 
+from extbnsl import learn
 from extbnsl.verify.certificate import CLUSTERS
 
 
@@ -36,6 +37,26 @@ def proved():
 def has_passes(component):
     """Whether the proof takes two passes or more, the first with several cuts."""
     return len(component.passes) > 1 and len(component.passes[0].cuts) > 1
+
+
+@cache
+def of_numbers(seed, n, records=60, **how):
+    """The result on random columns of numbers, each search being one for which everything is worth doing."""
+    with pytest.MonkeyPatch.context() as patch:
+        make_thorough(patch)
+        patch.setattr("extbnsl.bounds.lp.program.TRIPLES", 0)  # no cuts of three, which leave little to do
+        numbers = chained_numbers(np.random.default_rng(seed), n, records)
+        return learn(numbers, score="gaussian-bic", threads=1, **how)
+
+
+@cache
+def numbers_proved():
+    """A result of numbers whose certificate is by clusters alone and has a component of two passes or more."""
+    return next(
+        result
+        for result in (of_numbers(seed, 6) for seed in range(200))
+        if by_clusters(result) and any(has_passes(component) for component in result.certificate.components)
+    )
 
 
 @cache

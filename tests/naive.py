@@ -63,13 +63,20 @@ def gaussian_cost(values, child, parents):
     return loss + math.log(len(values)) / 2 * (len(parents) + 2)
 
 
+def all_gaussian_costs(values, allowed=lambda child, varset: True):
+    """What each family costs by linear regression, (n, 2^n), infinite if it holds its child or is not allowed."""
+    n = np.shape(values)[1]
+    return np.array(
+        [
+            [gaussian_cost(values, x, members(u)) if not u >> x & 1 and allowed(x, u) else np.inf for u in range(2**n)]
+            for x in range(n)
+        ]
+    )
+
+
 def optimal_gaussian_cost(values, allowed=lambda child, varset: True):
     """The least cost of any network of columns of numbers whose families are allowed (n <= 5)."""
-    n = np.shape(values)[1]
-    costs = [
-        [gaussian_cost(values, x, members(u)) if not u >> x & 1 and allowed(x, u) else math.inf for u in range(2**n)]
-        for x in range(n)
-    ]
+    n, costs = np.shape(values)[1], all_gaussian_costs(values, allowed)
     return min(sum(costs[i][graph[i]] for i in range(n)) for graph in all_dags(n))
 
 

@@ -8,10 +8,11 @@ from bench import inputs
 from bench.work import Benchmark, Work, of_run
 from extbnsl.knowledge.knowledge import NOTHING
 from extbnsl.machine.workers import Workers
-from extbnsl.verify import cell_families, families
+from extbnsl.verify import cell_families, families, regression_families
 from extbnsl.verify.demands import demands_of
 from extbnsl.verify.families import Taken, families_of_data
 from extbnsl.verify.recount import _disjoint_sum
+from extbnsl.verify.regression_search import triangulate
 from extbnsl.verify.units import MOST_UNITS
 
 
@@ -37,6 +38,22 @@ def _searched_by_cells(tiny: bool) -> None:
             source.below(child, MOST_UNITS, nothing)
 
 
+def _searched_by_regressions(tiny: bool) -> None:
+    """The same of columns of numbers."""
+    numbers = inputs.numbers(8, 100) if tiny else inputs.numbers(20, 500)
+    demands = demands_of(numbers.names, None, NOTHING)
+    nothing = Taken(np.zeros((0, 1), np.uint64), np.zeros(0, np.int64))
+    with Workers(1) as workers:
+        source = regression_families.families_by_regressions(numbers, demands, workers)
+        for child in range(0, numbers.variables, 4):
+            source.below(child, MOST_UNITS, nothing)
+
+
+def _triangle(tiny: bool) -> Work:
+    rows = np.random.default_rng(1).normal(size=(64, 32))
+    return Work(triangulate, [(rows,)] * (2 if tiny else 100), 64 * (2 if tiny else 100))
+
+
 def _disjoint(tiny: bool) -> Work:
     varsets = inputs.varsets(60, 100 if tiny else 20_000, 0.1)[:, None]
     clusters = inputs.varsets(60, 50, 0.1)[:, None]
@@ -46,5 +63,13 @@ def _disjoint(tiny: bool) -> Work:
 BENCHMARKS = (
     of_run("verify.child_search.search", families, "child", lambda a, _: 1, _searched),
     of_run("verify.cell_search.search_cells", cell_families, "child", lambda a, _: 1, _searched_by_cells),
+    of_run(
+        "verify.regression_search.search_regressions",
+        regression_families,
+        "child",
+        lambda a, _: 1,
+        _searched_by_regressions,
+    ),
+    Benchmark("verify.regression_search.triangulate", "row", _triangle),
     Benchmark("verify.recount._disjoint_sum", "family and cluster", _disjoint),
 )

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 DOES_NOT_HOLD = 31
 SECONDS = 600.0  # unless a time limit is given
 MOST_NAMES = 10  # that a sentence lists
+SAID = 1e-3  # nats: rounding that comes to more is told
 
 EPILOG = """\
 Recomputes the cost of the network from the data with code of its own, and
@@ -116,11 +117,13 @@ def _told(optimality: "Optimality") -> str:
     """One or more sentences about how much of the optimality is proved; nothing was found to be wrong."""
     most = optimality.max_parents
     among = "" if most is None else f" among networks of at most {counted(most, 'parent')} a variable"
+    rounded = f", but for rounding, which may come to {optimality.rounding:.2g} nats"
+    but = rounded if optimality.rounding > SAID else ""
     if optimality.complete:
-        return f"Optimality{among} proved by certificate."
+        return f"Optimality{among} proved by certificate{but}."
     told = []
     if optimality.proved:
-        told.append(f"Optimality of {_components(optimality.proved)}{among} proved by certificate.")
+        told.append(f"Optimality of {_components(optimality.proved)}{among} proved by certificate{but}.")
     if optimality.searched:
         told.append(
             f"The optimality of {_components(optimality.searched)}{among} was proved by pattern "

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from extbnsl.claims import OPTIMAL, Claim, tolerance
-from extbnsl.data import Data, Numbers
+from extbnsl.data import Data
 from extbnsl.errors import VerificationError
 from extbnsl.events import Warned
 from extbnsl.kernels.varsets import add, pack, unpack
@@ -65,7 +65,6 @@ def result_of(
     survivors, status = solution.survivors, solution.status
     network, order, cost = network_of(solution)
     dataset = problem if isinstance(problem, Data) else None
-    counted = not isinstance(dataset, Numbers)  # nobody counts the families of continuous variables again
     with context.stages.stage("verify", "scoring the network again from the data" if dataset else "") as summary:
         cost = verified(network, cost, dataset, survivors.scores.claim)
         summary.append(f"cost {cost:.6f}, acyclic")
@@ -90,7 +89,7 @@ def result_of(
         local_scores=survivors.scores,
         digest=problem.fingerprint,
         dataset=dataset,
-        certificate=_certificate(network.names, solution) if status == OPTIMAL and counted else None,
+        certificate=_certificate(network.names, solution) if status == OPTIMAL else None,
     )
 
 

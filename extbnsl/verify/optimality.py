@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from extbnsl.claims import OPTIMAL, tolerance
-from extbnsl.data import Data, Dataset, Numbers
+from extbnsl.data import Data, Numbers
 from extbnsl.events import Observer, StageAdvanced, ignore
-from extbnsl.machine.workers import Workers
+from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.networks.network import Network
 from extbnsl.scores.local import LocalScores
 from extbnsl.verify.cell_families import families_by_cells
@@ -15,8 +15,10 @@ from extbnsl.verify.certificate import CLUSTERS, CertifiedComponent, read_certif
 from extbnsl.verify.demands import demands_of
 from extbnsl.verify.document import ClaimedResult, read_claims
 from extbnsl.verify.families import FamilySource, families_of_data, families_of_scores
-from extbnsl.verify.recount import check_component
+from extbnsl.verify.recount import check_component, reason_of
+from extbnsl.verify.regression_families import families_by_regressions
 from extbnsl.verify.rescoring import PARAMETER_COSTS, family_costs
+from extbnsl.verify.units import TooMuch
 
 
 @dataclass(frozen=True)
@@ -26,7 +28,8 @@ class Optimality:
     `findings` are sentences, one for each claim that does not hold. Components, as tuples of names: proved by the
     certificate, searched (proved by a search, if at all), and unchecked because the check was given up; `unfinished`
     are the children at which it was, and `why` says for which reason: a stop reason, or a clause. max_parents: what is
-    proved is proved of networks in which no variable has more parents, None for all networks.
+    proved is proved of networks in which no variable has more parents, None for all networks. rounding: by how much
+    less a network may cost, in nats, beside the tolerance, as the costs of the proved components are floats.
     """
 
     findings: tuple[str, ...]
@@ -36,6 +39,7 @@ class Optimality:
     unchecked: tuple[tuple[str, ...], ...] = ()
     unfinished: tuple[str, ...] = ()
     why: str = ""
+    rounding: float = 0.0
 
     @property
     def ok(self) -> bool:
@@ -53,8 +57,7 @@ def verify_optimality(
 ) -> Optimality | None:
     """Check the certificate of a result document that `verify` found to hold.
 
-    None if there is no claim to check: the status is not 'optimal', or the document has no certificate, as that of
-    continuous variables. What the
+    None if there is no claim to check: the status is not 'optimal', or the document has no certificate. What the
     workers' stop signal leaves undone is unchecked. The observer hears for how many variables parent sets are counted.
     Raises RunDirectoryError if the certificate is damaged and InputError as `verify` does. Nearly all time goes to
     counting: see `families`.
@@ -62,13 +65,14 @@ def verify_optimality(
     claim = read_claims(document)
     if claim.status != OPTIMAL or document.get("certificate") is None:
         return None
-    if isinstance(problem, Numbers):
-        return None  # the families of regressions are not counted again
     components = read_certificate(document["certificate"], problem.names).components
-    if isinstance(problem, Dataset):
+    certified = [component for component in components if component.proof == CLUSTERS]
+    searched = tuple(c.variables for c in components if c.proof != CLUSTERS)
+    try:
         source = _source(problem, claim, workers)
-    else:
-        source = families_of_scores(problem, demands_of(problem.names, claim.max_parents, claim.knowledge))
+    except (Stopped, TooMuch) as stop:
+        left = tuple(component.variables for component in certified)
+        return Optimality((), claim.max_parents, (), searched, left, sum(left, ()), reason_of(stop))
     findings = _bound_findings(components, claim, problem, source)
     if findings:
         return Optimality(tuple(findings), claim.max_parents)
@@ -76,7 +80,6 @@ def verify_optimality(
     unchecked: list[tuple[str, ...]] = []
     unfinished: list[str] = []
     why = ""
-    certified = [component for component in components if component.proof == CLUSTERS]
     done, total = 0, sum(len(component.variables) for component in certified)
 
     def tell(counted: int) -> None:
@@ -91,18 +94,24 @@ def verify_optimality(
         why = why or recount.why
         if not recount.findings:
             (unchecked if recount.unchecked else proved).append(component.variables)
-    searched = tuple(c.variables for c in components if c.proof != CLUSTERS)
+    rounding = math.fsum(source.rounding(problem.names.index(name)) for own in proved for name in own)
     return Optimality(
-        tuple(findings), claim.max_parents, tuple(proved), searched, tuple(unchecked), tuple(unfinished), why
+        *(tuple(findings), claim.max_parents, tuple(proved), searched, tuple(unchecked), tuple(unfinished)),
+        why,
+        rounding,
     )
 
 
-def _source(dataset: Dataset, claim: ClaimedResult, workers: Workers) -> FamilySource:
-    """What counts in the data by the score of the claim."""
-    demands = demands_of(dataset.names, claim.max_parents, claim.knowledge)
+def _source(problem: Data | LocalScores, claim: ClaimedResult, workers: Workers) -> FamilySource:
+    """What counts in the data by the score of the claim, or lists the local scores."""
+    demands = demands_of(problem.names, claim.max_parents, claim.knowledge)
+    if isinstance(problem, LocalScores):
+        return families_of_scores(problem, demands)
+    if isinstance(problem, Numbers):
+        return families_by_regressions(problem, demands, workers)
     if claim.score in PARAMETER_COSTS:
-        return families_of_data(dataset, PARAMETER_COSTS[claim.score](dataset.records), demands, workers)
-    return families_by_cells(dataset, claim.score, claim.ess, demands, workers)
+        return families_of_data(problem, PARAMETER_COSTS[claim.score](problem.records), demands, workers)
+    return families_by_cells(problem, claim.score, claim.ess, demands, workers)
 
 
 def _bound_findings(

@@ -95,8 +95,13 @@ def check_component(
             tell(done)
     except (Stopped, TooMuch) as stop:
         left = tuple(name for name in component.variables if name not in found)
-        return Recount(unchecked=left, why=stop.reason if isinstance(stop, Stopped) else str(stop))
+        return Recount(unchecked=left, why=reason_of(stop))
     return _run_passes(component, names, found, thresholds, slack)
+
+
+def reason_of(stop: Stopped | TooMuch) -> str:
+    """Why a check was given up: a stop reason, or a clause."""
+    return stop.reason if isinstance(stop, Stopped) else str(stop)
 
 
 def _run_passes(

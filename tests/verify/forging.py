@@ -8,11 +8,11 @@ from functools import cache
 import naive
 import numpy as np
 from cases import random_families, scores_of
-from certified import by_clusters, probed, proved, solved, with_cuts_of_three
+from certified import by_clusters, numbers_proved, probed, proved, solved, with_cuts_of_three
 from flat import solve
 
 from extbnsl.claims import tolerance
-from extbnsl.data import Dataset
+from extbnsl.data import Dataset, Numbers
 from extbnsl.errors import ExtbnslError
 from extbnsl.machine.workers import Workers
 from extbnsl.networks.network import Network
@@ -29,7 +29,7 @@ ROUNDING = 1e-8  # nats: far more than what costs of some hundred records are of
 class Case:
     """A problem, and its true result with a certificate that proves all of it."""
 
-    problem: Dataset | LocalScores
+    problem: Dataset | Numbers | LocalScores
     result: Result
 
 
@@ -89,6 +89,7 @@ KINDS = {
     "several components": several_components,
     "few parents": few_parents,
     "score file": score_file,
+    "numbers": cache(lambda: of_data(numbers_proved())),
 }
 
 
@@ -135,6 +136,10 @@ def costs_of(problem, max_parents):
     """The costs of all families by the oracle: (n, 2^n)."""
     if isinstance(problem, Dataset):
         return naive.all_local_scores(problem.codes, problem.arities, max_parents)
+    if isinstance(problem, Numbers):
+        return naive.all_gaussian_costs(
+            problem.values, lambda x, u: max_parents is None or u.bit_count() <= max_parents
+        )
     families = [
         [(int(v), c) for v, c in zip(varsets[:, 0], costs.tolist(), strict=True)]
         for varsets, costs in zip(problem.parents, problem.costs, strict=True)

@@ -1,0 +1,224 @@
+"""The families of a child that matter to a bound, by Gaussian BIC: linear regressions of columns of numbers.
+
+As `families` has it for scores of misfit and penalty. With RSS(P) the sum of squares that a regression on P with an
+intercept leaves, a family of k parents costs
+
+    N / 2 (ln(2 pi RSS(P) / N) + 1) + ln N / 2 (k + 2)    nats,
+
+which may be below zero. RSS never rises with P. So a set P with any of the candidates C besides costs at least what
+RSS(P + C) and the price of P alone come to. P and these supersets are left out if that is not below
+
+1. the cost of a subset of P, which takes their place, or
+2. the threshold and what is taken from P: no more is taken from a superset.
+
+P alone is left out if it costs no less than without one of its parents.
+
+How far a cost may be off: an upper bound, where u = 2^-53, |x| is a norm, N the number of records, n that of columns.
+
+a. A column is d, the numbers less the first of them over a power of two, less their mean: c. The differences are off by
+   at most u |d|, the mean of an exact sum by 2 u |d| / sqrt(N), which is 2 u |d| in all records, and the last
+   differences by u |c|, where |c| <= |d|. Together that is less than 5 u |d| / |c| of the norm of the column.
+b. The rows of all columns are turned by Givens rotations, each row by at most `stages` of them one after the other. One
+   in floats is one in real numbers but for 6 sqrt(2) u of the norm that it turns, and rotations of different rows do
+   not add up (Higham 2002, lemmas 19.7 to 19.9). So the coordinates are those, in some orthonormal basis and in real
+   numbers, of columns that are off by at most e = 5 u |d| / |c| + 10 u stages of their norms, whichever parents are
+   taken out in whichever order.
+c. Let M be the columns of a family, each over its norm, and s the least singular value of all columns, each over its
+   norm. For coefficients b let v = (-b, 1). Then |M v| >= s |v|. With M' for columns that are off, |M' v - M v| <=
+   e sqrt(n) |v| <= t |M v|, where t = e sqrt(n) / s. This holds of the best b for M and of that for M'. So the norm of
+   what is left is off by at most t of itself, however little is left, and N times its logarithm by 2 t N if t <= 1 / 8.
+d. 1 / s is at most the Frobenius norm of the inverse of the triangle that all columns make, each over its norm, if the
+   triangle were exact; it is off by e sqrt(n), which is t of s, and its inverse by less. Twice that norm is enough.
+e. The sum of n squares is off by n u of itself, the logarithm, the price and their sum by some u of the largest figure.
+
+Where columns nearly determine each other s is small and t large; from COARSEST on nothing is checked.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from extbnsl.claims import INTERRUPTED
+from extbnsl.data import Numbers
+from extbnsl.kernels.varsets import pack, words
+from extbnsl.machine.workers import Stopped, Workers
+from extbnsl.verify.demands import Demands
+from extbnsl.verify.families import (
+    FLOAT_ERROR,
+    MOST_FAMILIES,
+    ROOM,
+    SOLVER_ERROR,
+    FamilySource,
+    RecountedFamilies,
+    Taken,
+)
+from extbnsl.verify.regression_search import (
+    RegressionChild,
+    new_regression_frames,
+    search_regressions,
+    triangulate,
+)
+from extbnsl.verify.units import UNITS_PER_NAT, TooMuch
+
+OWN_PARAMETERS = 2  # the intercept and the variance
+LEAST_ROWS = 64  # that are made a triangle at once
+COARSEST = 0.1  # nats: what the rounding of a child's costs may come to
+UNCHECKABLE = f"columns of the data determine each other so nearly that rounding may hide more than {COARSEST:g} nats"
+
+
+def families_by_regressions(numbers: Numbers, demands: Demands, workers: Workers) -> FamilySource:
+    """What computes regressions of the columns. The module says what their costs may be off.
+
+    `below` raises Stopped when the workers halt, and TooMuch at MOST_FAMILIES; its time is O(m^2) per parent set with m
+    candidates left. The call itself takes O(N n^2), and raises Stopped when the workers are to stop, and TooMuch where
+    rounding may come to more than COARSEST.
+    """
+    problem = _measured(numbers, demands, workers)
+    return FamilySource(
+        lambda child, threshold, taken: _search(problem, child, threshold, taken, workers), problem.rounding
+    )
+
+
+@dataclass(frozen=True)
+class _Measured:
+    """The columns in coordinates, triangle (n, n): each less its mean and over 2 to the power of exponents (n,).
+
+    partial (n, n): the squares of the correlations given all others, about. inverse: what 1 / s is at most; relative:
+    t. See the module for both.
+    """
+
+    numbers: Numbers
+    demands: Demands
+    triangle: NDArray[np.float64]
+    exponents: NDArray[np.int32]
+    partial: NDArray[np.float64]
+    inverse: float
+    relative: float
+
+    @property
+    def price(self) -> float:
+        return math.log(self.numbers.records) / 2
+
+    def own(self, child: int) -> float:
+        """What a family without parents costs that leaves squares of 1 in the coordinates, in nats."""
+        records = self.numbers.records
+        misfit = records * ((math.log(2 * math.pi / records) + 1.0) / 2 + int(self.exponents[child]) * math.log(2.0))
+        return misfit + OWN_PARAMETERS * self.price
+
+    def scale(self, child: int) -> float:
+        """No sum on the way to the cost of a family is larger, in nats.
+
+        Columns have numbers of at most 2, norms of at least 1 / 3, and so leave squares from (s / 3)^2 to 4 N.
+        """
+        records, n = self.numbers.records, self.numbers.variables
+        squares = max(math.log(4.0 * records), 2.0 * math.log(3.0 * self.inverse))
+        units = abs(int(self.exponents[child])) * math.log(2.0)
+        return records * (units + (math.log(2 * math.pi) + math.log(records) + 1.0 + squares) / 2) + (
+            self.price * (n + OWN_PARAMETERS)
+        )
+
+    def error(self, child: int) -> float:
+        """What the cost of a family may be off, in nats."""
+        records, n = self.numbers.records, self.numbers.variables
+        return records * (2.0 * self.relative + n * FLOAT_ERROR) + 16 * FLOAT_ERROR * self.scale(child)
+
+    def margin(self, child: int) -> float:
+        """What is beaten by more than this is truly beaten, in nats."""
+        return 4.0 * self.error(child) + 2.0 / UNITS_PER_NAT
+
+    def rounding(self, child: int) -> float:
+        """What costs of this count and of the solver's may be apart, and its sums off, in nats."""
+        return 2.0 * self.error(child) + SOLVER_ERROR * self.scale(child) + 2.0 / UNITS_PER_NAT
+
+
+def _measured(numbers: Numbers, demands: Demands, workers: Workers) -> _Measured:
+    """The columns in coordinates, and how exact these are."""
+    n, records = numbers.variables, numbers.records
+    apart = numbers.values - numbers.values[0]
+    largest = np.abs(apart).max(axis=0)
+    if records <= n or not (largest > 0.0).all():
+        raise TooMuch(UNCHECKABLE)
+    exponents = np.frexp(largest)[1]
+    apart = np.ldexp(apart, -exponents)
+    columns = apart - np.array([math.fsum(column.tolist()) / records for column in apart.T])
+    norms = np.sqrt((columns**2).sum(axis=0))
+    spread = float((np.sqrt((apart**2).sum(axis=0)) / norms).max())
+    triangle, stages = _triangle(columns, workers)
+    if not (np.diag(triangle) > 0.0).all():
+        raise TooMuch(UNCHECKABLE)
+    inverse = np.linalg.solve(triangle / norms, np.eye(n))
+    stages += 3 * n + n * max(demands.most)
+    error = (5.0 * spread + 10.0 * stages) * FLOAT_ERROR
+    precision = inverse @ inverse.T
+    own = np.diag(precision)
+    most = 2.0 * math.sqrt(float((inverse**2).sum()))
+    relative = error * math.sqrt(n) * most
+    problem = _Measured(numbers, demands, triangle, exponents, precision**2 / np.outer(own, own), most, relative)
+    if not (relative <= 0.125 and max(map(problem.rounding, range(n))) <= COARSEST):
+        raise TooMuch(UNCHECKABLE)
+    return problem
+
+
+def _triangle(columns: NDArray[np.float64], workers: Workers) -> tuple[NDArray[np.float64], int]:
+    """The coordinates (n, n) of columns (N, n), by those of either half, and how many rotations a row takes at most."""
+    workers.check()
+    n, stages = columns.shape[1], 0
+    if len(columns) > max(2 * n, LEAST_ROWS):
+        halves = [_triangle(half, workers) for half in np.array_split(columns, 2)]
+        columns, stages = np.vstack([half for half, _ in halves]), max(stages for _, stages in halves)
+    rows = columns.copy()
+    triangulate(rows)
+    return rows[:n], stages + len(rows) + n
+
+
+def _search(problem: _Measured, child: int, threshold: int, taken: Taken, workers: Workers) -> RecountedFamilies:
+    """All families of one child that matter, with c' below the threshold."""
+    numbers, demands = problem.numbers, problem.demands
+    n, base = numbers.variables, sorted(demands.must[child])
+    candidates = np.array(sorted(demands.may[child] - demands.must[child]), np.int64)
+    # those that tell most of the child beside all others come first: without them much is left
+    candidates = candidates[np.argsort(-problem.partial[child, candidates], kind="stable")]
+    rows = np.ascontiguousarray(problem.triangle[:, [*base, *candidates[::-1], child]])
+    triangulate(rows)
+    coordinates = rows[len(base) : len(base) + candidates.size + 1, len(base) :]
+    own = _child(problem, child, threshold, taken, candidates)
+    alone = own.own + own.half * math.log(float((coordinates[:, -1] ** 2).sum()))
+    first = pack(base, n)
+    parts = [RecountedFamilies(first[None, :], np.array([alone]))]
+    if own.depth == 0:
+        return parts[0]
+    apart: NDArray[np.bool_] = np.logical_not((taken.clusters & first).any(axis=1))
+    frames = new_regression_frames(own, alone, first, coordinates, apart)
+    varsets, costs = np.empty((ROOM, words(n)), np.uint64), np.empty(ROOM)
+    top, written = 0, 0
+    while top >= 0:
+        top, count = search_regressions(top, own, frames, workers.halt, varsets, costs)
+        if workers.halt[0]:
+            raise Stopped(workers.stop() or INTERRUPTED)
+        parts.append(RecountedFamilies(varsets[:count].copy(), costs[:count].copy()))
+        written += count
+        if written > MOST_FAMILIES:
+            raise TooMuch(f"more than {MOST_FAMILIES:,} parent sets of {numbers.names[child]!r} matter to it")
+    return RecountedFamilies(*map(np.concatenate, zip(*parts, strict=True)))
+
+
+def _child(
+    problem: _Measured, child: int, threshold: int, taken: Taken, candidates: NDArray[np.int64]
+) -> RegressionChild:
+    """What the kernels read, for the candidates in this order."""
+    demands = problem.demands
+    inside = taken.clusters[:, candidates // 64] >> (candidates % 64).astype(np.uint64) & np.uint64(1)
+    return RegressionChild(
+        half=problem.numbers.records / 2,
+        worth=math.expm1(2.0 * (problem.price - problem.margin(child)) / problem.numbers.records),
+        own=problem.own(child) + problem.price * len(demands.must[child]),
+        price=problem.price,
+        margin=problem.margin(child),
+        threshold=threshold,
+        depth=min(demands.most[child] - len(demands.must[child]), candidates.size),
+        candidates=candidates,
+        hits=np.ascontiguousarray(inside.astype(np.int64) * taken.multipliers[:, None]),
+        multipliers=taken.multipliers,
+    )

@@ -1,0 +1,223 @@
+"""The depth-first search for the families of one child that matter, by Gaussian BIC: kernels.
+
+See `regression_families` for what is left out and why. A node is a parent set P; its children add one of the
+candidates after the last one of P. A node holds what P leaves of the candidates that may still come, and of the child,
+in coordinates: a triangle by Givens rotations, the last candidate first. So the squares of the child beyond its first
+coordinates are what P and the last candidates leave of it (Furnival and Wilson 1974 bound all subsets so). The
+coordinates along the parents themselves make a triangle too, and tell what P leaves without one of them.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from extbnsl.kernels.bits import u64
+from extbnsl.kernels.compiler import inlined, njit
+from extbnsl.verify.units import UNITS_PER_NAT
+
+TINY = 1e-290  # of a column whose largest number is about 1: nothing
+
+
+class RegressionChild(NamedTuple):
+    """What the search for the families of one child reads: m candidates, k clusters. Costs in nats.
+
+    half: N / 2; worth: a parent that takes no more than this part of what its set leaves is dearer than it is worth;
+    own: what a family costs that leaves squares of 1 in the coordinates, without the price of candidates; price: of a
+    parent; margin: what is compared may be off by less than half of it; threshold: of the reduced costs, in units;
+    depth: most candidates of a set. candidates (m,) int64; hits (k, m), multipliers (k,) int64: as in
+    `child_search.Child`.
+    """
+
+    half: float
+    worth: float
+    own: float
+    price: float
+    margin: float
+    threshold: int
+    depth: int
+    candidates: NDArray[np.int64]
+    hits: NDArray[np.int64]
+    multipliers: NDArray[np.int64]
+
+
+class RegressionFrames(NamedTuple):
+    """A stack of nodes; each array has a place or a row for each. Place p is that of candidate m - 1 - p.
+
+    triangle (depth, m, m): coordinates by row of the candidates by place, zero below the diagonal; goal (depth, m): of
+    the child; left (depth, m): the squares of the child that the node and the candidates at places 0 to p leave; next:
+    the place to try next, all above it are done; varset (depth, words); cheapest: the least known cost of its subsets,
+    and the margin; rest (depth, k): 1 for clusters disjoint from it; taken: their multipliers, in units. Of the last
+    parent, if it is no root: place; along (depth, m): the coordinates along it of the candidates by place, length: of
+    itself, part: of the child.
+    """
+
+    triangle: NDArray[np.float64]
+    goal: NDArray[np.float64]
+    left: NDArray[np.float64]
+    next: NDArray[np.int64]
+    varset: NDArray[np.uint64]
+    cheapest: NDArray[np.float64]
+    rest: NDArray[np.int64]
+    taken: NDArray[np.int64]
+    place: NDArray[np.int64]
+    along: NDArray[np.float64]
+    length: NDArray[np.float64]
+    part: NDArray[np.float64]
+
+
+def new_regression_frames(
+    child: RegressionChild,
+    alone: float,
+    base: NDArray[np.uint64],
+    coordinates: NDArray[np.float64],
+    apart: NDArray[np.bool_],
+) -> RegressionFrames:
+    """A stack with room for all nodes, and the first parent set on it, which costs so much: `base` (words,), which is
+    part of all. coordinates (m + 1, m + 1): of what it leaves of the candidates by place, and of the child, a triangle.
+    apart (k,): the clusters disjoint from it."""
+    m, depth = child.candidates.size, child.depth + 1
+    triangle, goal, left = np.zeros((depth, m, m)), np.zeros((depth, m)), np.zeros((depth, m))
+    triangle[0], goal[0] = coordinates[:m, :m], coordinates[:m, m]
+    left[0] = np.cumsum(coordinates[:0:-1, m] ** 2)[::-1]
+    return RegressionFrames(
+        triangle=triangle,
+        goal=goal,
+        left=left,
+        next=np.full(depth, m - 1),
+        varset=np.tile(base, (depth, 1)),
+        cheapest=np.full(depth, alone + child.margin),
+        rest=np.tile(apart.astype(np.int64), (depth, 1)),
+        taken=np.full(depth, int(child.multipliers[apart].sum())),
+        place=np.zeros(depth, np.int64),
+        along=np.zeros((depth, m)),
+        length=np.zeros(depth),
+        part=np.zeros(depth),
+    )
+
+
+@inlined
+def _rotation(a, b):
+    """Cosine, sine and length by which (a, b) turns into (length, 0); no turn where there is next to nothing."""
+    length = math.hypot(a, b)
+    if length < TINY:
+        return 1.0, 0.0, 0.0
+    return a / length, b / length, length
+
+
+@njit
+def triangulate(rows):
+    """Turn a matrix (m, n) into a triangle by Givens rotations, in place. O(m n^2)."""
+    m, n = rows.shape
+    for j in range(n):
+        for i in range(j + 1, m):
+            cosine, sine, rows[j, j] = _rotation(rows[j, j], rows[i, j])
+            rows[i, j] = 0.0
+            for q in range(j + 1, n):
+                above, below = rows[j, q], rows[i, q]
+                rows[j, q] = cosine * above + sine * below
+                rows[i, q] = cosine * below - sine * above
+
+
+@inlined
+def _eliminate(top, p, frames):
+    """Take the candidate at place p out of the places before it and of the child, into the next frame; the squares
+    that are left of the child. O(p^2)."""
+    up = top + 1
+    old, new, along = frames.triangle[top], frames.triangle[up], frames.along[up]
+    goal, left = frames.goal[up], frames.left[up]
+    along[:p] = 0.0
+    part, length = frames.goal[top, p], old[p, p]
+    squares = frames.left[top, p]
+    for r in range(p - 1, -1, -1):  # turn all of the candidate into the first coordinate, and put that aside
+        cosine, sine, length = _rotation(old[r, p], length)
+        for q in range(r, p):
+            above, below = old[r, q], along[q]
+            along[q] = cosine * above + sine * below
+            new[r, q] = cosine * below - sine * above
+        goal[r] = cosine * part - sine * frames.goal[top, r]
+        part = cosine * frames.goal[top, r] + sine * part
+        left[r] = squares
+        squares += goal[r] * goal[r]
+    frames.place[up], frames.length[up], frames.part[up] = p, length, part
+    return squares
+
+
+@inlined
+def _least_taken(up, enough, frames, row):
+    """The square that one of the parents of a node before its last takes of the child beside all others: of the first
+    one found that takes no more than enough, infinity if there is none. row: working space (depth,). O(k^3)."""
+    for j in range(up - 1, 0, -1):
+        rest = frames.part[j]
+        for q in range(j + 1, up + 1):
+            row[q] = frames.along[j, frames.place[q]]
+        for r in range(j + 1, up + 1):  # without that parent, its coordinate is turned into those of the later ones
+            cosine, sine, _ = _rotation(row[r], frames.length[r])
+            for q in range(r + 1, up + 1):
+                row[q] = cosine * frames.along[r, frames.place[q]] - sine * row[q]
+            rest = cosine * frames.part[r] - sine * rest
+        if rest * rest <= enough:
+            return rest * rest
+    return np.inf
+
+
+@inlined
+def _take(top, y, child, frames):
+    """The next frame knows the clusters disjoint from the node and candidate y, and what their multipliers take."""
+    total = np.int64(0)
+    for c in range(child.multipliers.size):
+        left = frames.rest[top, c] and child.hits[c, y] == 0
+        frames.rest[top + 1, c] = left
+        if left:
+            total += child.multipliers[c]
+    frames.taken[top + 1] = total
+
+
+@inlined
+def _room(at, cheapest, child, frames):
+    """What a set costs less than that matters, if it has as much taken as the node and a subset so cheap."""
+    return min(cheapest, (child.threshold + frames.taken[at]) / UNITS_PER_NAT + child.margin)
+
+
+@njit
+def search_regressions(top, child, frames, halt, varsets, costs):
+    """Go on with the search until it is over, halted or there is no room for families; the top of the stack, -1 when
+    it is over, and how many families there are."""
+    m = child.candidates.size
+    row = np.empty(child.depth + 1)
+    written = 0
+    while top >= 0 and not halt[0] and written < costs.size:
+        p, up = frames.next[top], top + 1
+        if p < 0 or top == child.depth:
+            top -= 1
+            continue
+        frames.next[top] -= 1
+        price = child.own + child.price * up
+        least = price + child.half * math.log(frames.left[top, p])
+        if least >= _room(top, frames.cheapest[top], child, frames):
+            frames.next[top] = -1  # the places that are left leave more of the child
+            continue
+        y = m - 1 - p
+        _take(top, y, child, frames)
+        room = _room(up, frames.cheapest[top], child, frames)
+        if least >= room:
+            continue
+        squares = _eliminate(top, p, frames)
+        cost = price + child.half * math.log(squares)
+        frames.varset[up] = frames.varset[top]
+        v = child.candidates[y]
+        frames.varset[up, v >> 6] |= u64(1) << u64(v & 63)
+        cheapest = cost
+        if cost < room:
+            taken = _least_taken(up, child.worth * squares, frames, row)
+            if taken < np.inf:
+                cheapest = price - child.price + child.half * math.log(squares + taken)
+            else:
+                varsets[written] = frames.varset[up]
+                costs[written] = cost
+                written += 1
+        frames.cheapest[up] = min(frames.cheapest[top], cheapest + child.margin)
+        frames.next[up] = p - 1
+        top = up
+    return top, written
