@@ -22,15 +22,17 @@ from extbnsl.data.resampling import resampling_of
 from extbnsl.errors import InputError
 from extbnsl.events import ignore
 from extbnsl.files.atomic import write_atomically
-from extbnsl.kernels.varsets import unpack
+from extbnsl.kernels.varsets import pack, sizes, unpack
 from extbnsl.knowledge.knowledge import Knowledge
 from extbnsl.machine.budgets import Budgets
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.networks.gaussian import log_densities, regressions
 from extbnsl.networks.network import Network
-from extbnsl.parents.exhaustive import problem
+from extbnsl.parents.exhaustive import measured, problem, surviving
+from extbnsl.parents.exhaustive.measured import standardised
 from extbnsl.parents.exhaustive.surviving import surviving_families
 from extbnsl.parents.explored.explore import ALL, SELECTIONS, Effort, exploration, explored_families
+from extbnsl.scores.determinants import unexplained
 from extbnsl.solver.approximate import approximate_network
 from extbnsl.solver.methods import ApproximateMethods
 from extbnsl.verify.rescoring import family_cost
@@ -289,6 +291,44 @@ def test_too_little_memory_leaves_a_network_and_a_bound():
     whole = families(numbers)
     for child in range(16):
         assert found.least[child] <= whole.scores.costs[child][0] + 1e-9
+
+
+def test_a_stop_while_families_are_costed_again_is_heard_and_leaves_the_cheapest(monkeypatch):
+    """It comes with the first family that is costed again, when all have been found."""
+    numbers = random_numbers(np.random.default_rng(10), 8, 80)
+    whole, begun = families(numbers), []
+    again = measured._costed_again
+
+    def costed_again(*given):
+        begun.append(given[1])
+        return again(*given)
+
+    monkeypatch.setattr(measured, "_costed_again", costed_again)
+    monkeypatch.setattr(surviving, "MOST_NAMED", 8 * 3)
+    with Workers(2, lambda: TIME_LIMIT if begun else None) as workers:
+        found = surviving_families(numbers, Claim(SCORE), workers, shelf_of(1 << 30), ignore)
+    assert found.stopped == TIME_LIMIT
+    assert set(begun) == set(range(8))
+    for child in range(8):
+        all_parents, all_costs = whole.scores.parents[child], whole.scores.costs[child]
+        smallest = np.flatnonzero(sizes(all_parents) == 0)
+        expected = np.union1d(np.arange(min(3, all_costs.size)), smallest)
+        assert found.scores.parents[child].tolist() == all_parents[expected].tolist()
+        assert found.scores.costs[child].tolist() == all_costs[expected].tolist()
+        assert found.least[child] <= all_costs[0] + 1e-9
+    assert sum(costs.size for costs in whole.scores.costs) > found.scores.families
+
+
+def test_families_are_costed_again_until_a_halt():
+    numbers = random_numbers(np.random.default_rng(10), 6, 80)
+    factor, varsets, halt = standardised(numbers).factor, pack((1,), 6)[None].repeat(4, axis=0), np.ones(1, np.uint8)
+    shares = np.full(4, 7.0)
+    unexplained(0, varsets, factor, halt, shares)
+    assert shares.tolist() == [7.0] * 4
+    halt[0] = 0
+    unexplained(0, varsets, factor, halt, shares)
+    correlation = np.corrcoef(numbers.values[:, :2].T)[0, 1]
+    assert shares == pytest.approx([1.0 - correlation**2] * 4, rel=1e-9)
 
 
 def test_more_than_a_word_of_variables():

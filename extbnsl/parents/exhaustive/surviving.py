@@ -13,7 +13,7 @@ from extbnsl.data import Data
 from extbnsl.events import Observer
 from extbnsl.files.shelf import Shelf
 from extbnsl.kernels.ranks import binomial_table
-from extbnsl.kernels.varsets import as_varsets, renumber, words
+from extbnsl.kernels.varsets import as_varsets, renumber, sizes, words
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.parents.best_score import as_bytes
 from extbnsl.parents.constraints import Constraints, constraints_of
@@ -26,11 +26,13 @@ from extbnsl.parents.exhaustive.problem import CountingProblem, Group
 from extbnsl.parents.exhaustive.single_parents import with_single_parents
 from extbnsl.parents.exhaustive.source import Source, source_of
 from extbnsl.parents.exhaustive.state import Enumeration, start_enumeration
+from extbnsl.parents.exhaustive.tasks import Families
 from extbnsl.scores.determinants import Moments
 from extbnsl.scores.local import LocalScores
 from extbnsl.scores.score import penalty_of
 
 MOST_ALIVE = 20_000_000  # words of a level that are looked through when counting has been stopped: a second
+MOST_NAMED = 1 << 19  # families that are costed again when it is time to stop, and one of each child: a second
 
 
 @dataclass(frozen=True)
@@ -77,7 +79,7 @@ def surviving_families(
     source = source_of(data, claim)
     order = source.order
     constraints = constraints or constraints_of(claim, data.names)
-    finish = partial(_named, data, source, constraints, shelf, slack)
+    finish = partial(_named, data, source, constraints, workers, shelf, slack)
     if order.size == 0:
         return finish(Enumeration((), (), complete_to=0, done=True), np.zeros(0))
     problem = source.problem(slack, constraints)
@@ -243,13 +245,15 @@ def _named(
     data: Data,
     source: Source,
     constraints: Constraints,
+    workers: Workers,
     shelf: Shelf,
     slack: float,
     found: Enumeration,
     least: NDArray[np.float64],
 ) -> Survivors:
     """Translate from the positions in the source's order to the data's variables, with the parents that must be; where
-    nothing was found (constant variables, or an enumeration that ended at once) there are these alone."""
+    nothing was found (constant variables, or an enumeration that ended at once) there are these alone. Once it is time
+    to stop there are the cheapest families alone."""
     n, order = data.variables, source.order
     must = as_varsets(constraints.required.T)
     parents: list[NDArray[np.uint64]] = [must[v : v + 1] for v in range(n)]
@@ -257,11 +261,46 @@ def _named(
     all_least = np.full(n, math.inf)
     for position, child in enumerate(order.tolist()):
         all_least[child] = source.shifted(child, float(least[position]))
-        if found.costs[position].size:
-            varsets = renumber(found.parents[position], order, n) | must[child]
-            parents[child], costs[child] = map(shelf.put, source.families(child, varsets, found.costs[position], slack))
+    stopped = None if found.done else found.stopped
+    again = partial(_again, source, order, must, slack)
+    try:
+        for child, own in again(found, workers):
+            parents[child], costs[child] = map(shelf.put, own)
+    except Stopped as stop:
+        stopped = stop.reason
+        with Workers(1) as unstoppable:
+            for child, own in again(_cheapest(found), unstoppable):
+                parents[child], costs[child] = map(shelf.put, own)
     for v in (v for v in range(n) if costs[v].size == 0):
         costs[v] = np.array([source.cost(v, constraints.parents_required(v))])
         all_least[v] = min(all_least[v], float(costs[v][0]))
     scores = LocalScores(data.names, tuple(parents), tuple(costs), source.named)
-    return Survivors(scores, all_least, None if found.done else found.stopped, found.varsets)
+    return Survivors(scores, all_least, stopped, found.varsets)
+
+
+def _again(
+    source: Source,
+    order: NDArray[np.int64],
+    must: NDArray[np.uint64],
+    slack: float,
+    found: Enumeration,
+    workers: Workers,
+) -> Iterator[tuple[int, Families]]:
+    """The children of which families were found, and these as the source has them; Stopped if the workers are."""
+    at = [position for position, costs in enumerate(found.costs) if costs.size]
+    children = order[at].tolist()
+    arguments = (
+        (child, (renumber(found.parents[k], order, len(must)) | must[child], found.costs[k]), slack, workers.halt)
+        for k, child in zip(at, children, strict=True)
+    )
+    families = workers.stream(source.again, arguments, workers.threads, lambda own: None)
+    return zip(children, families, strict=True)
+
+
+def _cheapest(found: Enumeration) -> Enumeration:
+    """`found` with the cheapest families of each child and its smallest: as many as can be named after a stop."""
+    most = MOST_NAMED // len(found.costs)
+    fewest = (np.argsort(sizes(p), kind="stable")[:1] for p in found.parents)
+    rows = [np.union1d(np.arange(min(most, p.shape[0])), own) for p, own in zip(found.parents, fewest, strict=True)]
+    parents = tuple(p[own] for p, own in zip(found.parents, rows, strict=True))
+    return replace(found, parents=parents, costs=tuple(c[own] for c, own in zip(found.costs, rows, strict=True)))
