@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from knowing import admitted, random_knowledge
 
 import extbnsl
-from extbnsl.claims import HEURISTIC, TIME_LIMIT, Claim
+from extbnsl.claims import HEURISTIC, INTERRUPTED, TIME_LIMIT, Claim
 from extbnsl.cli import main
 from extbnsl.data import from_array
 from extbnsl.data.resampling import resampling_of
@@ -33,8 +33,11 @@ from extbnsl.parents.exhaustive.measured import standardised
 from extbnsl.parents.exhaustive.surviving import surviving_families
 from extbnsl.parents.explored.explore import ALL, SELECTIONS, Effort, exploration, explored_families
 from extbnsl.scores.determinants import unexplained
+from extbnsl.solver import bootstrap
 from extbnsl.solver.approximate import approximate_network
+from extbnsl.solver.bootstrap import bootstrap_network
 from extbnsl.solver.methods import ApproximateMethods
+from extbnsl.solver.resamples import Resamples
 from extbnsl.verify.rescoring import family_cost
 
 SCORE = "gaussian-bic"
@@ -254,12 +257,27 @@ def test_each_resample_has_its_best_network(seed):
         assert one.lower_bound <= one.cost
 
 
-def test_a_resample_that_no_gaussian_fits_is_named():
+def test_a_resample_that_no_gaussian_fits_is_named_before_anything_is_solved(monkeypatch):
     values = np.random.default_rng(1).normal(size=(60, 3))
     values[:, 1] = 0.0
     values[7, 1] = 1.0
+    monkeypatch.setattr(bootstrap, "solved", lambda *given: pytest.fail("something is solved"))
     with pytest.raises(InputError, match=r"bootstrap: resample \d+ .*'v1' has the same number in every record"):
         learn(numbers_of(values), bootstrap=50)
+
+
+def test_looking_through_the_resamples_ends_with_a_stop():
+    numbers, asked = random_numbers(np.random.default_rng(3), 3, 60), itertools.count()
+    result = bootstrap_network(
+        numbers,
+        Resamples(10_000),
+        Claim(SCORE),
+        budgets=Budgets(threads=1),
+        stop=lambda: INTERRUPTED if next(asked) > 5 else None,
+    )
+    assert result.status == INTERRUPTED
+    assert result.bootstrap.done == ()
+    assert next(asked) < 100
 
 
 def test_an_order_and_the_k_best():
