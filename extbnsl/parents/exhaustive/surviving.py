@@ -8,8 +8,9 @@ from functools import cached_property, partial
 import numpy as np
 from numpy.typing import NDArray
 
-from extbnsl.claims import MEMORY_LIMIT, Claim
+from extbnsl.claims import DISK_LIMIT, MEMORY_LIMIT, Claim
 from extbnsl.data import Data
+from extbnsl.errors import BudgetError
 from extbnsl.events import Observer
 from extbnsl.files.shelf import Shelf
 from extbnsl.kernels.ranks import binomial_table
@@ -32,7 +33,7 @@ from extbnsl.scores.local import LocalScores
 from extbnsl.scores.score import penalty_of
 
 MOST_ALIVE = 20_000_000  # words of a level that are looked through when counting has been stopped: a second
-MOST_NAMED = 1 << 19  # families that are costed again when it is time to stop, and one of each child: a second
+MOST_NAMED = 1 << 19  # families that are named when there is no time or room for all, and one of each child: a second
 
 
 @dataclass(frozen=True)
@@ -253,7 +254,7 @@ def _named(
 ) -> Survivors:
     """Translate from the positions in the source's order to the data's variables, with the parents that must be; where
     nothing was found (constant variables, or an enumeration that ended at once) there are these alone. Once it is time
-    to stop there are the cheapest families alone."""
+    to stop, or the shelf has no room, there are the cheapest families alone."""
     n, order = data.variables, source.order
     must = as_varsets(constraints.required.T)
     parents: list[NDArray[np.uint64]] = [must[v : v + 1] for v in range(n)]
@@ -266,11 +267,11 @@ def _named(
     try:
         for child, own in again(found, workers):
             parents[child], costs[child] = map(shelf.put, own)
-    except Stopped as stop:
-        stopped = stop.reason
+    except (Stopped, BudgetError) as short:
+        stopped = short.reason if isinstance(short, Stopped) else stopped or DISK_LIMIT
         with Workers(1) as unstoppable:
             for child, own in again(_cheapest(found), unstoppable):
-                parents[child], costs[child] = map(shelf.put, own)
+                parents[child], costs[child] = own  # a few megabytes, for which a full shelf has no room
     for v in (v for v in range(n) if costs[v].size == 0):
         costs[v] = np.array([source.cost(v, constraints.parents_required(v))])
         all_least[v] = min(all_least[v], float(costs[v][0]))
