@@ -3,6 +3,7 @@
 import itertools
 import json
 import math
+import re
 from unittest import mock
 
 import naive
@@ -15,12 +16,12 @@ from hypothesis import strategies as st
 from knowing import admitted, random_knowledge
 
 import extbnsl
-from extbnsl.claims import HEURISTIC, INTERRUPTED, TIME_LIMIT, Claim
+from extbnsl.claims import DISK_LIMIT, HEURISTIC, INTERRUPTED, MEMORY_LIMIT, TIME_LIMIT, Claim
 from extbnsl.cli import main
 from extbnsl.data import from_array
 from extbnsl.data.resampling import resampling_of
 from extbnsl.errors import InputError
-from extbnsl.events import ignore
+from extbnsl.events import Warned, ignore
 from extbnsl.files.atomic import write_atomically
 from extbnsl.kernels.varsets import pack, sizes, unpack
 from extbnsl.knowledge.knowledge import Knowledge
@@ -302,13 +303,20 @@ def test_published_methods_find_the_same(method):
     assert learn(numbers, method=method).cost == pytest.approx(learn(numbers).cost, rel=1e-9)
 
 
-def test_too_little_memory_leaves_a_network_and_a_bound():
-    numbers = random_numbers(np.random.default_rng(7), 16, 60)
-    found = families(numbers, memory=20_000)
-    assert found.stopped is not None
+@pytest.mark.parametrize("memory", [1000, 20_000, 50_000])
+def test_too_little_memory_leaves_a_network_and_a_bound_and_tells_what_to_do(memory):
+    """With so little there is not even room for the families found beside the level."""
+    numbers, told = random_numbers(np.random.default_rng(7), 16, 60), []
+    with Workers(2) as workers:
+        found = surviving_families(numbers, Claim(SCORE), workers, shelf_of(memory), told.append)
+    assert found.stopped in (MEMORY_LIMIT, DISK_LIMIT)
+    (warning,) = [event.message for event in told if isinstance(event, Warned)]
+    assert re.match(r"There is no room to count parent sets of size \d of at most 15, .*give more --memory", warning)
     whole = families(numbers)
     for child in range(16):
         assert found.least[child] <= whole.scores.costs[child][0] + 1e-9
+        for parents, cost in zip(found.scores.parents[child], found.scores.costs[child].tolist(), strict=True):
+            assert cost == pytest.approx(naive.gaussian_cost(numbers.values, child, unpack(parents)), rel=1e-9)
 
 
 def test_a_stop_while_families_are_costed_again_is_heard_and_leaves_the_cheapest(monkeypatch):

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from extbnsl.claims import DISK_LIMIT, MEMORY_LIMIT, Claim
 from extbnsl.data import Data
 from extbnsl.errors import BudgetError
-from extbnsl.events import Observer
+from extbnsl.events import Observer, Warned
 from extbnsl.files.shelf import Shelf
 from extbnsl.kernels.ranks import binomial_table
 from extbnsl.kernels.varsets import as_varsets, renumber, sizes, words
@@ -19,7 +19,14 @@ from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.parents.best_score import as_bytes
 from extbnsl.parents.constraints import Constraints, constraints_of
 from extbnsl.parents.exhaustive.by_child import enumerate_depth_first
-from extbnsl.parents.exhaustive.by_level import OnProgress, enumerate_families, lowest_level, rules_of
+from extbnsl.parents.exhaustive.by_level import (
+    OnProgress,
+    enumerate_families,
+    largest_size,
+    lowest_level,
+    rules_of,
+    size_of_at_most,
+)
 from extbnsl.parents.exhaustive.cell_lattice import least_cells
 from extbnsl.parents.exhaustive.cells_by_child import enumerate_between, levels_worthwhile
 from extbnsl.parents.exhaustive.lattice import collect_parents
@@ -149,6 +156,8 @@ class _Counting:
         if by_level or levels_alone:
             given = problem, self.workers, self.shelf, self.observer, found, self.on_progress, levels
             found = enumerate_families(*given)
+            if levels_alone and found.stopped in (MEMORY_LIMIT, DISK_LIMIT):
+                self.observer(Warned(_no_room(found, problem)))
             if found.done or found.stopped not in (None, MEMORY_LIMIT) or levels_alone:
                 return found
         found = replace(found, stopped=None)
@@ -172,6 +181,15 @@ class _Counting:
             if child in later or unborn:  # the level tells nothing of its parent sets
                 least[x] = min(least[x], self.source.at_least(child, must, float(problem.floors[x])))
         return least
+
+
+def _no_room(found: Enumeration, problem: CountingProblem) -> str:
+    """The sentence for a counting by level alone that has to end."""
+    size = size_of_at_most(found.complete_to + 1, largest_size(problem))
+    return (
+        f"There is no room to count {size}, so that larger families are missing and only a lower bound is proved: "
+        "give more --memory or --disk, or fewer parents with --max-parents."
+    )
 
 
 def counting_limits(data: Data, claim: Claim) -> NDArray[np.int64]:
