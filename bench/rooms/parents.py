@@ -9,20 +9,21 @@ import numpy as np
 from bench import inputs
 from bench.work import Benchmark, Work, of_run, recorded
 from extbnsl.claims import INTERRUPTED, Claim
-from extbnsl.data import Dataset
+from extbnsl.data import Dataset, Numbers
 from extbnsl.events import Event, ignore
 from extbnsl.kernels.varsets import pack
 from extbnsl.knowledge.knowledge import Knowledge
 from extbnsl.machine.workers import Workers
 from extbnsl.parents import best_score
-from extbnsl.parents.best_score import as_bytes, byte_tables, first_inside_each
+from extbnsl.parents.best_score import as_bytes, byte_tables, first_inside_each, first_inside_from
 from extbnsl.parents.exhaustive import by_child, by_level, cells_by_child, problem, single_parents, surviving, tasks
 from extbnsl.parents.exhaustive.by_child import enumerate_depth_first
+from extbnsl.parents.exhaustive.measured import standardised
 from extbnsl.parents.exhaustive.problem import counting_problem, varying, with_floors, with_limits
 from extbnsl.parents.exhaustive.state import start_enumeration
 from extbnsl.parents.exhaustive.surviving import surviving_families
 from extbnsl.parents.explored import explore, misfit, neighbours
-from extbnsl.parents.explored.columns import bit_columns
+from extbnsl.parents.explored.columns import bit_columns, correlated_columns
 from extbnsl.parents.explored.explore import Effort, Explored, exploration, explored_families
 from extbnsl.parents.explored.neighbours import Chosen, extended
 from extbnsl.parents.ordered import choosing
@@ -137,9 +138,27 @@ def _misfits(tiny: bool) -> Work:
     return Work(misfit.misfits, [(0, sets.astype(np.int32), data, splits)], sets.shape[0])
 
 
+def _regressions(tiny: bool) -> Work:
+    """Of sets of five continuous parents."""
+    n, rng = 40, np.random.default_rng(1)
+    columns = standardised(Numbers(tuple(f"v{v}" for v in range(n)), rng.normal(size=(200, n)), "bench"))
+    data = correlated_columns(columns)
+    sets = np.sort(rng.permuted(np.tile(np.arange(1, n), (20 if tiny else 20_000, 1)), axis=1)[:, :5], axis=1)
+    splits = misfit.new_splits(0, 5, data)
+    return Work(misfit.misfits, [(0, sets.astype(np.int32), data, splits)], sets.shape[0])
+
+
 def _families(tiny: bool) -> tuple[list[np.ndarray], list[np.ndarray]]:
     scores = inputs.random_scores(12, 20) if tiny else inputs.random_scores(40, 2000)
     return list(scores.parents), list(scores.costs)
+
+
+def _dominated(tiny: bool) -> Work:
+    """The cheapest family inside each family of a child, all cheaper ones being looked at."""
+    (parents, *_), (costs, *_) = _families(tiny)
+    begin = np.zeros(costs.size, np.int64)
+    calls = [(as_bytes(parents), begin, byte_tables((parents,), (costs,)), inputs.GO_ON)]
+    return Work(first_inside_from, calls, costs.size)
 
 
 def _best_scores(tiny: bool) -> Work:
@@ -216,9 +235,11 @@ BENCHMARKS = (
     ),
     of_run("parents.exhaustive.refinement.search", by_child, "family", lambda _, got: got[2], _counted_deeply),
     Benchmark("parents.best_score.first_inside_each", "varset", _best_scores),
+    Benchmark("parents.best_score.first_inside_from", "varset", _dominated),
     Benchmark("parents.best_score._fill_blocks", "word", _byte_tables),
     Benchmark("parents.explored.misfit.single_misfits", "pair", _single_misfits),
     Benchmark("parents.explored.misfit.misfits", "parent set", _misfits),
+    Benchmark("parents.explored.misfit.misfits/numbers", "parent set", _regressions),
     *(
         of_run(
             f"parents.explored.selection.explore/{selection}",

@@ -59,7 +59,7 @@ def _unexplained(tiny: bool) -> Work:
     rng = np.random.default_rng(0)
     varsets = np.array([pack(1 + rng.permutation(n - 1)[:5], n) for _ in range(most)])
     factor = np.ascontiguousarray(np.linalg.cholesky(_moments(n).matrix))
-    return Work(unexplained, [(0, varsets, factor, np.empty(most))], most)
+    return Work(unexplained, [(0, varsets, factor, inputs.GO_ON, np.empty(most))], most)
 
 
 BENCHMARKS = (

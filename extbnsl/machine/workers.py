@@ -8,6 +8,7 @@ from concurrent.futures import FIRST_EXCEPTION, Executor, Future, ThreadPoolExec
 from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from extbnsl.compiling import clock
 from extbnsl.errors import BudgetError
@@ -29,6 +30,11 @@ class Stopped(Exception):
 def never() -> str | None:
     """The stop signal that never comes."""
     return None
+
+
+def unhalted() -> NDArray[np.uint8]:
+    """A `halt` that nobody sets; see `Workers`."""
+    return np.zeros(1, np.uint8)
 
 
 class Patience:
@@ -63,7 +69,7 @@ class Workers:
     def __init__(self, threads: int, stop: StopSignal = never, executor: Executor | None = None) -> None:
         self.threads = threads
         self.stop = stop
-        self.halt = np.zeros(1, dtype=np.uint8)
+        self.halt = unhalted()
         self._pool = ThreadPoolExecutor(threads)
         self._executor = executor or self._pool
         self._start()

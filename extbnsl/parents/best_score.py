@@ -168,6 +168,19 @@ def first_inside_each(child, varsets, tables):
     return found
 
 
+@njit
+def first_inside_from(varsets, begin, tables, halt):
+    """Of the families of child 0 the position of the first inside each row of `varsets` (m, bytes) uint8, none before
+    word begin[i] of the bitsets, (m,) int64, being looked at: int64 (m,). Ends early when halt[0] is set."""
+    found = np.zeros(varsets.shape[0], np.int64)
+    rows = scratch(tables)
+    for i in range(varsets.shape[0]):
+        if halt[0]:
+            break
+        found[i] = first_inside(0, varsets[i], begin[i], tables.width[0], tables, rows)
+    return found
+
+
 class SharedWords(NamedTuple):
     """What queries of varsets that share all but one or two low bytes share, by tables with the same blocks for all.
 

@@ -5,10 +5,13 @@ than the slack: put in the place of the parent set it closes no cycle, so a netw
 the optimum plus the slack.
 """
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
-from extbnsl.parents.best_score import as_bytes, byte_tables, first_inside_each
+from extbnsl.machine.workers import unhalted
+from extbnsl.parents.best_score import as_bytes, byte_tables, first_inside_from
 from extbnsl.scores.local import LocalScores, canonical_order, repeated
 
 ROUNDING = 1e-12  # of sums, per nat of the largest number in them
@@ -20,7 +23,13 @@ def with_rounding(slack: float, largest: float) -> float:
     return slack + ROUNDING * (1.0 + slack + largest) if slack > 0.0 else 0.0
 
 
-def undominated(parents: NDArray[np.uint64], costs: NDArray[np.float64], slack: float = 0.0) -> NDArray[np.bool_]:
+def undominated(
+    parents: NDArray[np.uint64],
+    costs: NDArray[np.float64],
+    slack: float = 0.0,
+    reach: float = math.inf,
+    halt: NDArray[np.uint8] | None = None,
+) -> NDArray[np.bool_]:
     """Of one child's families in score order, (m, words) and (m,), those that no subset replaces.
 
     Without slack none that is cheaper or equal (Malone et al. 2011, Theorem 2: a parent set that is not better than one
@@ -28,10 +37,13 @@ def undominated(parents: NDArray[np.uint64], costs: NDArray[np.float64], slack: 
     exactly if it is the first one inside its own parent set. With slack, in nats and as `with_rounding` makes it, it
     also does if it costs less than that one and the slack together. Of equal parent sets the first survives alone.
     O(m^2 / 64) at worst, much less where good families are small.
+
+    reach: what a family is known to cost at most above each of its subsets, in nats: only those that cost no less are
+    compared with it. halt: when it is set this ends early, with an answer that is good for nothing.
     """
     if costs.size == 0:
         return np.zeros(0, dtype=np.bool_)
-    best = _best_inside(parents, costs)
+    best = _best_inside(parents, costs, reach, halt)
     kept = best == np.arange(costs.size)
     if slack > 0.0:  # else none costs less than the best
         kept |= (costs < costs[best] + slack) & ~repeated(parents)
@@ -44,22 +56,30 @@ def within(parents: NDArray[np.uint64], costs: NDArray[np.float64], slack: float
     return costs <= costs[_best_inside(parents, costs)] + slack
 
 
-def _best_inside(parents: NDArray[np.uint64], costs: NDArray[np.float64]) -> NDArray[np.int64]:
-    """The number of the cheapest of the families inside each of these (m,) parent sets."""
-    return first_inside_each(0, as_bytes(parents), byte_tables((parents,), (costs,)))
+def _best_inside(
+    parents: NDArray[np.uint64],
+    costs: NDArray[np.float64],
+    reach: float = math.inf,
+    halt: NDArray[np.uint8] | None = None,
+) -> NDArray[np.int64]:
+    """The number of the cheapest of the families inside each of these (m,) parent sets, of those within reach."""
+    begin = np.searchsorted(costs, costs - reach) // 64
+    tables = byte_tables((parents,), (costs,))
+    return first_inside_from(as_bytes(parents), begin, tables, unhalted() if halt is None else halt)
 
 
 def merged(
     old: tuple[NDArray[np.uint64], NDArray[np.float64]],
     new: tuple[NDArray[np.uint64], NDArray[np.float64]],
     slack: float = 0.0,
+    halt: NDArray[np.uint8] | None = None,
 ) -> tuple[NDArray[np.uint64], NDArray[np.float64]]:
-    """The undominated families of two lists of one child, in canonical order; slack as in `undominated`."""
+    """The undominated families of two lists of one child, in canonical order; slack and halt as in `undominated`."""
     parents = np.concatenate((old[0], new[0]))
     costs = np.concatenate((old[1], new[1]))
     order = canonical_order(parents, costs)
     parents, costs = np.ascontiguousarray(parents[order]), costs[order]
-    keep = undominated(parents, costs, slack)
+    keep = undominated(parents, costs, slack, halt=halt)
     return np.ascontiguousarray(parents[keep]), costs[keep]
 
 

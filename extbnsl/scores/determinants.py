@@ -131,15 +131,18 @@ def determine(size, first, last, places, binomials, moments, out):
 
 
 @njit
-def unexplained(child, varsets, factor, out):
+def unexplained(child, varsets, factor, halt, out):
     """out[i] = the share of the variance of the child that the i-th varset of parents (m, w) leaves.
 
+    Ends early when halt[0] is set.
     factor (n, n) float64: row v is column v of a triangular factor F of the correlations, F^T F = C. By modified
     Gram-Schmidt, whose relative error is that of the columns' condition, not of its square. O(n k^2) for k parents.
     """
     n = factor.shape[0]
     basis, residual = np.empty((n, n)), np.empty(n)
     for i in range(varsets.shape[0]):
+        if halt[0]:
+            break
         residual[:] = factor[child]
         size = 0
         for q in range(varsets.shape[1]):

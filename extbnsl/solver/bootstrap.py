@@ -3,10 +3,10 @@ analysis with Bayesian networks: a bootstrap approach*, UAI)."""
 
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 from extbnsl.claims import DISK_LIMIT, INTERRUPTED, MEMORY_LIMIT, OPTIMAL, TIME_LIMIT, Claim
-from extbnsl.data import Data
+from extbnsl.data import Data, Numbers
 from extbnsl.data.resampling import Resampling, resampling_of
 from extbnsl.errors import BudgetError, InputError
 from extbnsl.events import Observer, StageAdvanced, Warned, ignore
@@ -14,6 +14,7 @@ from extbnsl.figures import in_full
 from extbnsl.files.shelf import Shelf
 from extbnsl.machine.budgets import MINIMUM_MEMORY, Budgets, format_size
 from extbnsl.machine.workers import Stopped, StopSignal, never
+from extbnsl.parents.exhaustive.measured import standardised
 from extbnsl.proof.commits import Commits, commit_if_due, commit_or_stop
 from extbnsl.proof.context import Context
 from extbnsl.proof.methods import Methods
@@ -50,8 +51,8 @@ def bootstrap_network(
     and all resamples are done, whether these are proved or not; otherwise why it ended. Resamples are begun once the
     data are proved. In a run directory each is kept as soon as it is done, and a resume goes on behind the last one.
 
-    Raises as `solve` does, and InputError for local scores, which have no records, and for a resample of numbers that
-    no Gaussian fits: a column may vary in the data and not there.
+    Raises as `solve` does, and InputError for local scores, which have no records, and, before anything is solved, for
+    a resample of numbers that no Gaussian fits: a column may vary in the data and not there.
     """
     scope.check()
     dataset = records_of(problem, methods)
@@ -64,6 +65,8 @@ def bootstrap_network(
         ),
         taken_at(place, dataset.names, scope.bootstrap) as taken,
     ):
+        if isinstance(dataset, Numbers):
+            _check_all(dataset, scope, context, len(taken.done))
         solution, stopped = solved(dataset, claim, context, commits)
         if stopped is None:
             stopped = _take_all(dataset, scope, claim, context, commits, taken)
@@ -87,6 +90,19 @@ def records_of(problem: Data | LocalScores, methods: Any) -> Data:
     if not isinstance(methods, Methods):
         raise InputError("bootstrap: the published methods solve no resamples; leave --method or --bootstrap out.")
     return problem
+
+
+def _check_all(numbers: Numbers, scope: Resamples, context: Context, done: int) -> None:
+    """Raise InputError if no Gaussian fits one of the resamples after the first `done`; O(N n^2) each. Ends early when
+    it is time to stop."""
+    resampling = resampling_of(numbers)
+    for number in range(done + 1, scope.bootstrap + 1):
+        if context.workers.stop() is not None:
+            return
+        try:
+            standardised(cast(Numbers, resampling.drawn(context.methods.seed, number)))
+        except InputError as error:
+            raise InputError(f"bootstrap: resample {number} cannot be solved, though the data can. {error}") from error
 
 
 def _take_all(
@@ -143,8 +159,6 @@ def _solved(resampling: Resampling, number: int, claim: Claim, context: Context,
     data = resampling.drawn(context.methods.seed, number)
     try:
         solution, stopped = solved(data, claim, quiet, Commits(Standing(), store, stop=context.workers.stop))
-    except InputError as error:
-        raise InputError(f"bootstrap: resample {number} cannot be solved, though the data can. {error}") from error
     finally:
         store.keep_only(before)
     if stopped in (TIME_LIMIT, INTERRUPTED):

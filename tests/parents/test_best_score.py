@@ -7,8 +7,15 @@ from calling import called
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from extbnsl.kernels.varsets import pack, words
-from extbnsl.parents.best_score import as_bytes, byte_tables, first_inside, first_inside_each, scratch
+from extbnsl.kernels.varsets import pack, sizes, words
+from extbnsl.parents.best_score import (
+    as_bytes,
+    byte_tables,
+    first_inside,
+    first_inside_each,
+    first_inside_from,
+    scratch,
+)
 from extbnsl.parents.pruning import merged, undominated
 from extbnsl.scores.local import canonical_order
 
@@ -92,6 +99,30 @@ def test_undominated_by_definition(seed, n, count):
     pairs = list(zip(varsets[:, 0].tolist(), costs.tolist(), strict=True))
     expected = [not any(q != p and q & ~p == 0 and d <= c for q, d in pairs) for p, c in pairs]
     assert undominated(varsets, costs).tolist() == expected
+
+
+@SETTINGS
+@given(st.integers(0, 2**32), st.sampled_from([0.0, 0.5]))
+def test_comparing_within_reach_changes_nothing_but_the_work(seed, slack):
+    """More parents cost less, mostly: the words of 64 families that are cheaper by more than the reach are passed."""
+    rng = np.random.default_rng(seed)
+    varsets = rng.permutation(2**9)[:400].astype(np.uint64)[:, None]
+    costs = rng.uniform(0.0, 4.0, 400) - 3.0 * sizes(varsets)
+    order = canonical_order(varsets, costs)
+    varsets, costs = np.ascontiguousarray(varsets[order]), costs[order]
+    inside = (varsets.T & ~varsets) == 0
+    reach = float((costs[:, None] - costs)[inside].max())
+    assert np.searchsorted(costs, costs[-1] - reach) > 64
+    expected = undominated(varsets, costs, slack)
+    assert 0 < expected.sum() < 400
+    assert undominated(varsets, costs, slack, reach).tolist() == expected.tolist()
+
+
+def test_a_halt_ends_the_comparison():
+    tables = byte_tables((pack((), 3)[None, :],), (np.array([1.0]),))
+    asked, begin = as_bytes(pack((), 3)[None, :].repeat(2, axis=0)), np.ones(2, np.int64)
+    for halt, found in (0, -1), (1, 0):
+        assert first_inside_from(asked, begin, tables, np.array([halt], np.uint8)).tolist() == [found] * 2
 
 
 @SETTINGS

@@ -9,13 +9,14 @@ from dataclasses import replace
 import naive
 import numpy as np
 import pytest
-from cases import dataset_of, random_dataset, random_families, scores_of
+from cases import dataset_of, random_dataset, random_families, random_numbers, scores_of
 from disk import Killed
 from patching import patch_everywhere
 from survival import SharedDisk, arrays
 
 import extbnsl.proof.commits
 from extbnsl.claims import Claim
+from extbnsl.data import Numbers
 from extbnsl.errors import BudgetError, RunDirectoryError
 from extbnsl.events import Committed, IncumbentFound, StageAdvanced, StageStarted, Warned
 from extbnsl.files import manifest as manifests
@@ -52,6 +53,8 @@ def session(folder, problem, time=LONG, methods=EXPLORING, **how):
     """Go on from the checkpoint in `folder`, or begin if there is none."""
     resume = read_state(folder) if (folder / MANIFEST).exists() else None
     budgets = Budgets(threads=1, time_limit=time, memory=1 << 30)
+    if isinstance(problem, Numbers):
+        how = {"claim": Claim("gaussian-bic"), **how}
     return approximate_network(problem, methods=methods, budgets=budgets, place=Place(folder, resume=resume), **how)
 
 
@@ -212,6 +215,30 @@ def test_a_stop_commits_and_the_rest_of_the_time_is_used_later(dataset, methods,
     assert committed(tmp_path) == pytest.approx(first.cost, rel=1e-9)
     assert arrays(tmp_path)
     assert_ends_well(tmp_path, dataset, methods, undisturbed[0])
+
+
+@pytest.mark.parametrize("step", [13, pytest.param(2, marks=pytest.mark.slow)])
+def test_numbers_that_are_killed_or_stopped_go_on_as_states_do(methods, tmp_path, monkeypatch, step):
+    numbers = random_numbers(np.random.default_rng(12), 6, 80)
+    disk = SharedDisk(tmp_path / "whole")
+    disk.root.mkdir()
+    with disk.watch():
+        whole = session(disk.root, numbers, methods=methods)
+    assert disk.calls > 2 * step
+    for call in range(1, disk.calls + 1, step):
+        killed = SharedDisk(tmp_path / str(call))
+        killed.root.mkdir()
+        with pytest.raises(Killed), killed.crash_at(call):
+            session(killed.root, numbers, methods=methods)
+        assert_ends_well(killed.root, numbers, methods, whole)
+    monkeypatch.setattr(approximate, "GRACE", 0.3)
+    told, folder = [], tmp_path / "stopped"
+    folder.mkdir()
+    stop = lambda: "interrupted" if sum(isinstance(e, StageAdvanced) for e in told) >= 3 else None  # noqa: E731
+    first = session(folder, numbers, methods=methods, observer=told.append, stop=stop)
+    assert (first.status, state(folder)["phase"]) == ("interrupted", "parents")
+    assert verify(first.document(), numbers).findings == ()
+    assert_ends_well(folder, numbers, methods, whole)
 
 
 def test_a_better_network_of_before_is_kept(dataset, tmp_path):

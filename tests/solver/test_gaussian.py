@@ -3,6 +3,7 @@
 import itertools
 import json
 import math
+import re
 from unittest import mock
 
 import naive
@@ -15,24 +16,29 @@ from hypothesis import strategies as st
 from knowing import admitted, random_knowledge
 
 import extbnsl
-from extbnsl.claims import HEURISTIC, TIME_LIMIT, Claim
+from extbnsl.claims import DISK_LIMIT, HEURISTIC, INTERRUPTED, MEMORY_LIMIT, TIME_LIMIT, Claim
 from extbnsl.cli import main
 from extbnsl.data import from_array
 from extbnsl.data.resampling import resampling_of
 from extbnsl.errors import InputError
-from extbnsl.events import ignore
+from extbnsl.events import Warned, ignore
 from extbnsl.files.atomic import write_atomically
-from extbnsl.kernels.varsets import unpack
+from extbnsl.kernels.varsets import pack, sizes, unpack
 from extbnsl.knowledge.knowledge import Knowledge
 from extbnsl.machine.budgets import Budgets
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.networks.gaussian import log_densities, regressions
 from extbnsl.networks.network import Network
-from extbnsl.parents.exhaustive import problem
+from extbnsl.parents.exhaustive import measured, problem, surviving
+from extbnsl.parents.exhaustive.measured import standardised
 from extbnsl.parents.exhaustive.surviving import surviving_families
 from extbnsl.parents.explored.explore import ALL, SELECTIONS, Effort, exploration, explored_families
+from extbnsl.scores.determinants import unexplained
+from extbnsl.solver import bootstrap
 from extbnsl.solver.approximate import approximate_network
+from extbnsl.solver.bootstrap import bootstrap_network
 from extbnsl.solver.methods import ApproximateMethods
+from extbnsl.solver.resamples import Resamples
 from extbnsl.verify.rescoring import family_cost
 
 SCORE = "gaussian-bic"
@@ -252,12 +258,27 @@ def test_each_resample_has_its_best_network(seed):
         assert one.lower_bound <= one.cost
 
 
-def test_a_resample_that_no_gaussian_fits_is_named():
+def test_a_resample_that_no_gaussian_fits_is_named_before_anything_is_solved(monkeypatch):
     values = np.random.default_rng(1).normal(size=(60, 3))
     values[:, 1] = 0.0
     values[7, 1] = 1.0
+    monkeypatch.setattr(bootstrap, "solved", lambda *given: pytest.fail("something is solved"))
     with pytest.raises(InputError, match=r"bootstrap: resample \d+ .*'v1' has the same number in every record"):
         learn(numbers_of(values), bootstrap=50)
+
+
+def test_looking_through_the_resamples_ends_with_a_stop():
+    numbers, asked = random_numbers(np.random.default_rng(3), 3, 60), itertools.count()
+    result = bootstrap_network(
+        numbers,
+        Resamples(10_000),
+        Claim(SCORE),
+        budgets=Budgets(threads=1),
+        stop=lambda: INTERRUPTED if next(asked) > 5 else None,
+    )
+    assert result.status == INTERRUPTED
+    assert result.bootstrap.done == ()
+    assert next(asked) < 100
 
 
 def test_an_order_and_the_k_best():
@@ -282,13 +303,58 @@ def test_published_methods_find_the_same(method):
     assert learn(numbers, method=method).cost == pytest.approx(learn(numbers).cost, rel=1e-9)
 
 
-def test_too_little_memory_leaves_a_network_and_a_bound():
-    numbers = random_numbers(np.random.default_rng(7), 16, 60)
-    found = families(numbers, memory=20_000)
-    assert found.stopped is not None
+@pytest.mark.parametrize("memory", [1000, 20_000, 50_000])
+def test_too_little_memory_leaves_a_network_and_a_bound_and_tells_what_to_do(memory):
+    """With so little there is not even room for the families found beside the level."""
+    numbers, told = random_numbers(np.random.default_rng(7), 16, 60), []
+    with Workers(2) as workers:
+        found = surviving_families(numbers, Claim(SCORE), workers, shelf_of(memory), told.append)
+    assert found.stopped in (MEMORY_LIMIT, DISK_LIMIT)
+    (warning,) = [event.message for event in told if isinstance(event, Warned)]
+    assert re.match(r"There is no room to count parent sets of size \d of at most 15, .*give more --memory", warning)
     whole = families(numbers)
     for child in range(16):
         assert found.least[child] <= whole.scores.costs[child][0] + 1e-9
+        for parents, cost in zip(found.scores.parents[child], found.scores.costs[child].tolist(), strict=True):
+            assert cost == pytest.approx(naive.gaussian_cost(numbers.values, child, unpack(parents)), rel=1e-9)
+
+
+def test_a_stop_while_families_are_costed_again_is_heard_and_leaves_the_cheapest(monkeypatch):
+    """It comes with the first family that is costed again, when all have been found."""
+    numbers = random_numbers(np.random.default_rng(10), 8, 80)
+    whole, begun = families(numbers), []
+    again = measured._costed_again
+
+    def costed_again(*given):
+        begun.append(given[1])
+        return again(*given)
+
+    monkeypatch.setattr(measured, "_costed_again", costed_again)
+    monkeypatch.setattr(surviving, "MOST_NAMED", 8 * 3)
+    with Workers(2, lambda: TIME_LIMIT if begun else None) as workers:
+        found = surviving_families(numbers, Claim(SCORE), workers, shelf_of(1 << 30), ignore)
+    assert found.stopped == TIME_LIMIT
+    assert set(begun) == set(range(8))
+    for child in range(8):
+        all_parents, all_costs = whole.scores.parents[child], whole.scores.costs[child]
+        smallest = np.flatnonzero(sizes(all_parents) == 0)
+        expected = np.union1d(np.arange(min(3, all_costs.size)), smallest)
+        assert found.scores.parents[child].tolist() == all_parents[expected].tolist()
+        assert found.scores.costs[child].tolist() == all_costs[expected].tolist()
+        assert found.least[child] <= all_costs[0] + 1e-9
+    assert sum(costs.size for costs in whole.scores.costs) > found.scores.families
+
+
+def test_families_are_costed_again_until_a_halt():
+    numbers = random_numbers(np.random.default_rng(10), 6, 80)
+    factor, varsets, halt = standardised(numbers).factor, pack((1,), 6)[None].repeat(4, axis=0), np.ones(1, np.uint8)
+    shares = np.full(4, 7.0)
+    unexplained(0, varsets, factor, halt, shares)
+    assert shares.tolist() == [7.0] * 4
+    halt[0] = 0
+    unexplained(0, varsets, factor, halt, shares)
+    correlation = np.corrcoef(numbers.values[:, :2].T)[0, 1]
+    assert shares == pytest.approx([1.0 - correlation**2] * 4, rel=1e-9)
 
 
 def test_more_than_a_word_of_variables():

@@ -308,7 +308,7 @@ class _Counting:
         children = np.unique(owners).tolist()
         chosen = (owners == child for child in children)
         arguments = (
-            ((parents[child], all_costs[child]), varsets[own], costs[own], self.rules.slack)
+            ((parents[child], all_costs[child]), varsets[own], costs[own], self.rules.slack, self.workers.halt)
             for child, own in zip(children, chosen, strict=True)
         )
         joined = self.workers.stream(tasks.join, arguments, self.workers.threads, lambda families: None)

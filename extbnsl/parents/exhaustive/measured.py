@@ -6,8 +6,9 @@ triangular factor of the data, where rounding grows with the root of that, and t
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,9 +19,10 @@ from extbnsl.data.advice import option
 from extbnsl.data.column import listed
 from extbnsl.errors import InputError
 from extbnsl.kernels.varsets import pack
-from extbnsl.machine.workers import Workers
+from extbnsl.machine.workers import Workers, unhalted
 from extbnsl.parents.constraints import Constraints
 from extbnsl.parents.exhaustive.problem import CountingProblem, Group, grouped, is_worthwhile, of_group
+from extbnsl.parents.exhaustive.tasks import Families
 from extbnsl.parents.pruning import undominated, with_rounding
 from extbnsl.scores.determinants import LEAST, given, moments, unexplained
 from extbnsl.scores.gaussian import GAUSSIAN_BIC, OWN_PARAMETERS
@@ -61,16 +63,23 @@ class Standardised:
         """What rounding may do to a difference of determinants, in nats."""
         return float(self.records * len(self.names) * ROUNDING / self.unexplained.min())
 
+    def slack(self, slack: float) -> float:
+        """The slack, in nats, by which an enumeration keeps all that are within this one."""
+        return with_rounding(slack, float(np.abs(self.own).max())) + self.rounding
+
     def least_costs(self) -> list[float]:
         """What a family of each costs at least, in nats: what all others leave, without their price."""
         price = OWN_PARAMETERS * GAUSSIAN_BIC.parameter(self.records)
         least: list[float] = (self.own + self.least + price - self.rounding).tolist()
         return least
 
-    def costs(self, child: int, varsets: NDArray[np.uint64]) -> NDArray[np.float64]:
-        """What families of a child cost, in nats: (m,) float64. O(n k^2) each, of k parents."""
-        shares = np.empty(len(varsets))
-        unexplained(child, np.ascontiguousarray(varsets), self.factor, shares)
+    def costs(
+        self, child: int, varsets: NDArray[np.uint64], halt: NDArray[np.uint8] | None = None
+    ) -> NDArray[np.float64]:
+        """What families of a child cost, in nats: (m,) float64. O(n k^2) each, of k parents. halt: see `Workers`."""
+        shares = np.ones(len(varsets))
+        halt = unhalted() if halt is None else halt
+        unexplained(child, np.ascontiguousarray(varsets), self.factor, halt, shares)
         parameters = np.bitwise_count(varsets).sum(axis=1) + OWN_PARAMETERS
         return self.own[child] + self.records / 2 * np.log(shares) + GAUSSIAN_BIC.parameter(self.records) * parameters
 
@@ -161,7 +170,7 @@ class Measured:
             limits=limits,
             floors=np.full(n, -rounding),
             parameter=OWN_PARAMETERS * price,
-            slack=with_rounding(slack, float(np.abs(columns.own).max())) + rounding,
+            slack=columns.slack(slack),
             form=None,
             allowed=constraints.allowed,
             required=constraints.required,
@@ -199,15 +208,27 @@ class Measured:
         """In the enumeration a child costs what it costs above its least; less what rounding may do."""
         return least + float(self.columns.own[child] + self.columns.least[child]) - self.columns.rounding
 
-    def families(
-        self, child: int, varsets: NDArray[np.uint64], costs: NDArray[np.float64], slack: float
-    ) -> tuple[NDArray[np.uint64], NDArray[np.float64]]:
-        """The families costed again, and those that are wanted of them in canonical order."""
-        costs = self.columns.costs(child, varsets)
-        order = canonical_order(varsets, costs)
-        varsets, costs = np.ascontiguousarray(varsets[order]), costs[order]
-        kept = undominated(varsets, costs, with_rounding(slack, float(np.abs(costs).max())))
-        return varsets[kept], costs[kept]
+    @property
+    def again(self) -> Callable[[int, Families, float, NDArray[np.uint8]], Families]:
+        return partial(_costed_again, self.columns)
+
+
+def _costed_again(
+    columns: Standardised, child: int, found: Families, slack: float, halt: NDArray[np.uint8]
+) -> Families:
+    """The families costed again, and those that are wanted of them.
+
+    In the enumeration each cost at most its slack more than any of its subsets, and costs have changed by amounts that
+    are all within `spread`: few families are left that one must be compared with.
+    """
+    varsets, before = found
+    costs = columns.costs(child, varsets, halt)
+    spread = float(np.ptp(costs - before))
+    order = canonical_order(varsets, costs)
+    varsets, costs = np.ascontiguousarray(varsets[order]), costs[order]
+    wanted = with_rounding(slack, float(np.abs(costs).max()))
+    kept = undominated(varsets, costs, wanted, columns.slack(slack) + spread, halt)
+    return varsets[kept], costs[kept]
 
 
 def _limit(problem: CountingProblem, x: int) -> int:

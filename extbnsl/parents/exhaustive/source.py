@@ -25,13 +25,22 @@ from extbnsl.parents.exhaustive.problem import (
     with_floors,
     with_limits,
 )
+from extbnsl.parents.exhaustive.tasks import Families
 from extbnsl.scores.known import is_of_numbers, score_of
 from extbnsl.scores.local import canonical_order
 
 
+class Again(Protocol):
+    """A task for workers; see `Source.again`."""
+
+    def __call__(self, child: int, found: Families, slack: float, halt: NDArray[np.uint8]) -> Families:
+        """The families of a child that an enumeration with this slack has found, in canonical order by their cost;
+        those that are not within the slack may be left out. Whatever comes when halt[0] is set is good for nothing."""
+
+
 class Source(Protocol):
     """Data with the score of a claim. Costs of the enumeration may be others than those of the score, by a constant for
-    each child; `families` and `shifted` give these."""
+    each child; `again` and `shifted` give these."""
 
     @property
     def order(self) -> NDArray[np.int64]:
@@ -65,11 +74,10 @@ class Source(Protocol):
     def shifted(self, child: int, least: float) -> float:
         """The lower bound of what families of a child cost, from that of what they cost in the enumeration."""
 
-    def families(
-        self, child: int, varsets: NDArray[np.uint64], costs: NDArray[np.float64], slack: float
-    ) -> tuple[NDArray[np.uint64], NDArray[np.float64]]:
-        """The families of a child that the enumeration has found, parents (m, w) and costs (m,), with what they cost by
-        the score, in canonical order; those that are not within the slack may be left out."""
+    @property
+    def again(self) -> Again:
+        """The task that gives the families of a child, as the enumeration has found them, with what they cost by the
+        score."""
 
 
 @dataclass(frozen=True)
@@ -110,11 +118,16 @@ class Counted:
     def shifted(self, child: int, least: float) -> float:
         return least
 
-    def families(
-        self, child: int, varsets: NDArray[np.uint64], costs: NDArray[np.float64], slack: float
-    ) -> tuple[NDArray[np.uint64], NDArray[np.float64]]:
-        rows = canonical_order(varsets, costs)
-        return np.ascontiguousarray(varsets[rows]), costs[rows]
+    @property
+    def again(self) -> Again:
+        return _in_order
+
+
+def _in_order(child: int, found: Families, slack: float, halt: NDArray[np.uint8]) -> Families:
+    """The families in canonical order; they have their costs."""
+    varsets, costs = found
+    rows = canonical_order(varsets, costs)
+    return np.ascontiguousarray(varsets[rows]), costs[rows]
 
 
 def source_of(data: Data, claim: Claim) -> Source:

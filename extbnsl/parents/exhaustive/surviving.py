@@ -8,17 +8,25 @@ from functools import cached_property, partial
 import numpy as np
 from numpy.typing import NDArray
 
-from extbnsl.claims import MEMORY_LIMIT, Claim
+from extbnsl.claims import DISK_LIMIT, MEMORY_LIMIT, Claim
 from extbnsl.data import Data
-from extbnsl.events import Observer
+from extbnsl.errors import BudgetError
+from extbnsl.events import Observer, Warned
 from extbnsl.files.shelf import Shelf
 from extbnsl.kernels.ranks import binomial_table
-from extbnsl.kernels.varsets import as_varsets, renumber, words
+from extbnsl.kernels.varsets import as_varsets, renumber, sizes, words
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.parents.best_score import as_bytes
 from extbnsl.parents.constraints import Constraints, constraints_of
 from extbnsl.parents.exhaustive.by_child import enumerate_depth_first
-from extbnsl.parents.exhaustive.by_level import OnProgress, enumerate_families, lowest_level, rules_of
+from extbnsl.parents.exhaustive.by_level import (
+    OnProgress,
+    enumerate_families,
+    largest_size,
+    lowest_level,
+    rules_of,
+    size_of_at_most,
+)
 from extbnsl.parents.exhaustive.cell_lattice import least_cells
 from extbnsl.parents.exhaustive.cells_by_child import enumerate_between, levels_worthwhile
 from extbnsl.parents.exhaustive.lattice import collect_parents
@@ -26,11 +34,13 @@ from extbnsl.parents.exhaustive.problem import CountingProblem, Group
 from extbnsl.parents.exhaustive.single_parents import with_single_parents
 from extbnsl.parents.exhaustive.source import Source, source_of
 from extbnsl.parents.exhaustive.state import Enumeration, start_enumeration
+from extbnsl.parents.exhaustive.tasks import Families
 from extbnsl.scores.determinants import Moments
 from extbnsl.scores.local import LocalScores
 from extbnsl.scores.score import penalty_of
 
 MOST_ALIVE = 20_000_000  # words of a level that are looked through when counting has been stopped: a second
+MOST_NAMED = 1 << 19  # families that are named when there is no time or room for all, and one of each child: a second
 
 
 @dataclass(frozen=True)
@@ -83,7 +93,7 @@ def surviving_families(
     source = source_of(data, claim)
     order = source.order
     constraints = constraints or constraints_of(claim, data.names)
-    finish = partial(_named, data, source, constraints, shelf, slack)
+    finish = partial(_named, data, source, constraints, workers, shelf, slack)
     if order.size == 0:
         return finish(Enumeration((), (), complete_to=0, done=True), np.zeros(0))
     problem = source.problem(slack, constraints)
@@ -152,6 +162,8 @@ class _Counting:
         if by_level or levels_alone:
             given = problem, self.workers, self.shelf, self.observer, found, self.on_progress, levels
             found = enumerate_families(*given)
+            if levels_alone and found.stopped in (MEMORY_LIMIT, DISK_LIMIT):
+                self.observer(Warned(_no_room(found, problem)))
             if found.done or found.stopped not in (None, MEMORY_LIMIT) or levels_alone:
                 return found
         found = replace(found, stopped=None)
@@ -175,6 +187,15 @@ class _Counting:
             if child in later or unborn:  # the level tells nothing of its parent sets
                 least[x] = min(least[x], self.source.at_least(child, must, float(problem.floors[x])))
         return least
+
+
+def _no_room(found: Enumeration, problem: CountingProblem) -> str:
+    """The sentence for a counting by level alone that has to end."""
+    size = size_of_at_most(found.complete_to + 1, largest_size(problem))
+    return (
+        f"There is no room to count {size}, so that larger families are missing and only a lower bound is proved: "
+        "give more --memory or --disk, or fewer parents with --max-parents."
+    )
 
 
 def counting_limits(data: Data, claim: Claim) -> NDArray[np.int64]:
@@ -250,13 +271,15 @@ def _named(
     data: Data,
     source: Source,
     constraints: Constraints,
+    workers: Workers,
     shelf: Shelf,
     slack: float,
     found: Enumeration,
     unjudged: NDArray[np.float64],
 ) -> Survivors:
     """Translate from the positions in the source's order to the data's variables, with the parents that must be; where
-    nothing was found (constant variables, or an enumeration that ended at once) there are these alone."""
+    nothing was found (constant variables, or an enumeration that ended at once) there are these alone. Once it is time
+    to stop, or the shelf has no room, there are the cheapest families alone."""
     n, order = data.variables, source.order
     must = as_varsets(constraints.required.T)
     parents: list[NDArray[np.uint64]] = [must[v : v + 1] for v in range(n)]
@@ -264,10 +287,48 @@ def _named(
     least = np.full(n, math.inf)
     for position, child in enumerate(order.tolist()):
         least[child] = source.shifted(child, float(unjudged[position]))
-        if found.costs[position].size:
-            varsets = renumber(found.parents[position], order, n) | must[child]
-            parents[child], costs[child] = map(shelf.put, source.families(child, varsets, found.costs[position], slack))
+    stopped = None if found.done else found.stopped
+    again = partial(_again, source, order, must, slack)
+    try:
+        for child, own in again(found, workers):
+            parents[child], costs[child] = map(shelf.put, own)
+    except (Stopped, BudgetError) as short:
+        stopped = short.reason if isinstance(short, Stopped) else stopped or DISK_LIMIT
+        most = MOST_NAMED // len(found.costs)
+        with Workers(1) as unstoppable:
+            for child, own in again(_cheapest(found, most), unstoppable):
+                parents[child], costs[child] = own  # a few megabytes, for which a full shelf has no room
+        for position, child in enumerate(order.tolist()):
+            for dearer in found.costs[position][most : most + 1].tolist():
+                least[child] = min(least[child], source.shifted(child, dearer))
     for v in (v for v in range(n) if costs[v].size == 0):
         costs[v] = np.array([source.cost(v, constraints.parents_required(v))])
     scores = LocalScores(data.names, tuple(parents), tuple(costs), source.named)
-    return Survivors(scores, least, None if found.done else found.stopped, found.varsets)
+    return Survivors(scores, least, stopped, found.varsets)
+
+
+def _again(
+    source: Source,
+    order: NDArray[np.int64],
+    must: NDArray[np.uint64],
+    slack: float,
+    found: Enumeration,
+    workers: Workers,
+) -> Iterator[tuple[int, Families]]:
+    """The children of which families were found, and these as the source has them; Stopped if the workers are."""
+    at = [position for position, costs in enumerate(found.costs) if costs.size]
+    children = order[at].tolist()
+    arguments = (
+        (child, (renumber(found.parents[k], order, len(must)) | must[child], found.costs[k]), slack, workers.halt)
+        for k, child in zip(at, children, strict=True)
+    )
+    families = workers.stream(source.again, arguments, workers.threads, lambda own: None)
+    return zip(children, families, strict=True)
+
+
+def _cheapest(found: Enumeration, most: int) -> Enumeration:
+    """`found` with so many of the cheapest families of each child, and its smallest."""
+    fewest = (np.argsort(sizes(p), kind="stable")[:1] for p in found.parents)
+    rows = [np.union1d(np.arange(min(most, p.shape[0])), own) for p, own in zip(found.parents, fewest, strict=True)]
+    parents = tuple(p[own] for p, own in zip(found.parents, rows, strict=True))
+    return replace(found, parents=parents, costs=tuple(c[own] for c, own in zip(found.costs, rows, strict=True)))

@@ -164,6 +164,8 @@ def drop_extended(
     return own
 
 
-def join(old: Families, varsets: NDArray[np.uint64], costs: NDArray[np.float64], slack: float) -> Families:
-    """The wanted families of one child among the old ones and these."""
-    return merged(old, (varsets, costs), slack)
+def join(
+    old: Families, varsets: NDArray[np.uint64], costs: NDArray[np.float64], slack: float, halt: NDArray[np.uint8]
+) -> Families:
+    """The wanted families of one child among the old ones and these; halt: see `Workers`."""
+    return merged(old, (varsets, costs), slack, halt)
