@@ -95,6 +95,7 @@ def _described(given: argparse.Namespace, kind: str) -> "Described":
 def _from_data(given: argparse.Namespace, document: Mapping[str, Any], known: "Described", kind: str) -> "Described":
     """What is known of a network, with what its data, or local scores, tell besides."""
     from extbnsl.data import Dataset, Numbers
+    from extbnsl.data.summary import spreads, state_counts
     from extbnsl.networks.arc_strengths import arc_strengths, costs_from, costs_in
     from extbnsl.networks.gaussian import regressions
     from extbnsl.networks.parameters import fit
@@ -107,9 +108,10 @@ def _from_data(given: argparse.Namespace, document: Mapping[str, Any], known: "D
     if given.smoothing > 0.0 and not isinstance(problem, Dataset):
         raise InputError(f"{file} holds local scores, which have no parameters: leave --smoothing out.")
     if kind in WITH_PARAMETERS and isinstance(problem, Numbers):
-        known = replace(known, regressions=regressions(network, problem))
+        known = replace(known, regressions=regressions(network, problem), spreads=spreads(problem))
     if kind in WITH_PARAMETERS and isinstance(problem, Dataset):
-        known = replace(known, states=problem.states, tables=fit(network, problem, given.smoothing))
+        tables, counts = fit(network, problem, given.smoothing), state_counts(problem)
+        known = replace(known, states=problem.states, tables=tables, counts=counts)
     if kind in WITH_STRENGTHS and known.strengths is None:
         cost = costs_from(problem, claim) if isinstance(problem, Dataset | Numbers) else costs_in(problem)
         known = replace(known, strengths=arc_strengths(network, claim, cost))

@@ -321,8 +321,8 @@ def data_options(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def remembered(given: argparse.Namespace) -> dict[str, Any]:
-    """What `resume` needs to read the input again and to have the same budgets, as JSON values."""
-    data = data_options(given)
+    """What `resume` needs to read the input again, to have the same budgets and to draw the network, as JSON values."""
+    data, plot = data_options(given), getattr(given, "plot", None)
     if data["arities"] is not None:
         data["arities"] = os.path.abspath(data["arities"])
     return {
@@ -331,6 +331,7 @@ def remembered(given: argparse.Namespace) -> dict[str, Any]:
         "budgets": {name: getattr(given, name, None) for name in ("memory", "disk", "threads", "compress")},
         "command": given.shell_line,
         "version": __version__,
+        **({} if plot is None else {"plot": os.path.abspath(plot)}),
     }
 
 

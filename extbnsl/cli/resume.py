@@ -1,6 +1,7 @@
 """`extbnsl resume`: go on with a run from its last checkpoint."""
 
 import argparse
+import contextlib
 import os
 from collections.abc import Mapping
 from dataclasses import replace
@@ -8,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from extbnsl.claims import claim_from
-from extbnsl.cli import options, session
+from extbnsl.cli import drawing, options, session
 from extbnsl.cli.console import remark
 from extbnsl.cli.reading import absolute, is_standard_input, read_problem
 from extbnsl.cli.summary import damage_told, exit_code
@@ -31,7 +32,7 @@ it stopped; of solve and kbest, the networks and the proof will be what an
 undisturbed run finds. Budgets default to those of the previous session. The
 time limit counts this session alone; unless it is given there is none, and a
 run of approximate has the time that it has left. Logs are appended to; the
-result is replaced at the end.
+result is replaced at the end, and so is the FILE of solve --plot.
 
 example:
   extbnsl resume wdbc.run --memory 16GiB --time-limit 12h
@@ -66,6 +67,7 @@ def run(given: argparse.Namespace) -> int:
             if not given.quiet:
                 remark(f"The run in {run.path} is finished; there is nothing left to do.")
             session.tell(document, run.path, session.Telling(given.quiet, given.json, network=given.print))
+            _draw_finished(run.path, given.quiet or given.json)
             return exit_code(document)
         manifest = read_state(run.path)
         return _go_on(run, manifest, given, interrupts)
@@ -82,6 +84,18 @@ def _finish(run: "RunDirectory", document: Mapping[str, Any], given: argparse.Na
         if remembered is not None:
             _write_networks(run, document, remembered, given)
     tidy(run.path)
+
+
+def _draw_finished(path: Path, silent: bool) -> None:
+    """Draw the network of a finished run, whose process may have been killed before it had drawn it."""
+    from extbnsl.solver.states import read_state
+
+    remembered = None
+    with contextlib.suppress(RunDirectoryError):  # a finished run needs no manifest
+        remembered = read_state(path).state["run"]
+    plot = (remembered or {}).get("plot")
+    if plot is not None and drawing.is_replaceable(Path(plot)):
+        drawing.draw_after(path, Path(plot), silent)
 
 
 def _write_networks(
@@ -130,7 +144,10 @@ def _go_on(run: "RunDirectory", manifest: "Manifest", given: argparse.Namespace,
     )
     _say_where(run, manifest, given.quiet)
     telling = session.Telling(given.quiet, given.json, manifest.state["seconds"] + budgets.spent, given.print)
-    return session.solve_in(run, problem, asked, interrupts, telling)
+    code = session.solve_in(run, problem, asked, interrupts, telling)
+    if "plot" in remembered:
+        drawing.draw_again(run.path, Path(remembered["plot"]), given.quiet or given.json)
+    return code
 
 
 def _methods(manifest: "Manifest", budgets: Budgets) -> "tuple[Methods | ApproximateMethods, Budgets]":

@@ -6,7 +6,6 @@ from typing import Any
 
 from extbnsl.baselines.methods import BFBNB, METHODS, methods_named
 from extbnsl.cli import drawing, options, session
-from extbnsl.cli.console import say_sentence
 from extbnsl.cli.reading import is_standard_input, read_problem
 from extbnsl.machine.interrupts import Interrupts
 from extbnsl.solver.resamples import Resamples
@@ -93,7 +92,5 @@ def run(given: argparse.Namespace) -> int:
         telling = session.Telling(given.quiet, given.json, budgets.spent, given.print)
         code = session.solve_in(run, problem, asked, interrupts, telling)
         if given.plot is not None:
-            drawing.draw_network(run.path, given.plot)
-            if not (given.quiet or given.json):
-                say_sentence(f"The network is drawn in {given.plot}.")
+            drawing.draw_after(run.path, given.plot, given.quiet or given.json)
         return code

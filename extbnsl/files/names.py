@@ -31,6 +31,7 @@ EVENTS_LOG, TEXT_LOG = LOGS = ("log.jsonl", "solve.log")
 DRAWING = "layers.png"
 RANKS_DRAWING = "ranks.png"
 NETWORK_DRAWING = "network.svg"
+DRAWN = ".svg"  # the ending of drawings of networks
 PAGE = "report.html"
 RESULT = "result.json"
 BIF, DOCUMENT, DOT = NETWORKS = ("network.bif", "network.json", "network.dot")
@@ -181,6 +182,11 @@ def is_scratch_path(path: str) -> bool:
     folder, _, name = path.rpartition("/")
     plain = path.startswith("/") and "\0" not in path and not {"", ".", ".."} & set(folder.split("/")[1:])
     return plain and _SCRATCH.fullmatch(name) is not None
+
+
+def is_drawing_path(path: str) -> bool:
+    """Whether a run may remember this absolute path of a drawing of its network."""
+    return path.startswith("/") and "\0" not in path and path.lower().endswith(DRAWN)
 
 
 def is_own(name: str) -> bool:

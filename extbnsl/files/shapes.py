@@ -122,17 +122,18 @@ def by_name(shape: Shape) -> Shape:
     return look
 
 
-def record(shapes: Mapping[str, Shape]) -> Shape:
-    """An object of exactly these keys, with values of these shapes."""
+def record(shapes: Mapping[str, Shape], further: Mapping[str, Shape] = {}) -> Shape:
+    """An object of exactly these keys, and perhaps of further ones, with values of these shapes."""
+    known = {**shapes, **further}
 
     def look(value: Any) -> None:
         if not isinstance(value, dict):
             raise Misfit
         for key in (*shapes, *value):
-            if key not in shapes or key not in value:
+            if key not in known or key not in value:
                 raise Misfit(key)
-        for key, shape in shapes.items():
-            _inside(key, shape, value[key])
+        for key, item in value.items():
+            _inside(key, known[key], item)
 
     return look
 

@@ -45,9 +45,7 @@ def _bif_written(described: Described) -> Written:
 
 
 def _json_written(described: Described) -> Written:
-    parameters = described.states, described.tables, described.cost, described.regressions
-    made = network_document(described.network, *parameters, described.strengths)
-    return Written(json_text(made) + "\n")
+    return Written(json_text(network_document(described)) + "\n")
 
 
 _WRITERS: Mapping[str, Callable[[Described], Written]] = {

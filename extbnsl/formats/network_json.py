@@ -1,57 +1,65 @@
-"""network.json: a network with its equivalence class, parameters and cost, as plain JSON values."""
+"""network.json: a network with its equivalence class, parameters, cost and what its data hold, as plain JSON values."""
 
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from extbnsl.data.summary import Spread
+from extbnsl.formats.described import Described
 from extbnsl.networks.arc_strengths import ArcStrength
 from extbnsl.networks.equivalence import cpdag
 from extbnsl.networks.gaussian import Regression
-from extbnsl.networks.network import Arc, Network
+from extbnsl.networks.network import Arc
 
 FORMAT_VERSION = 1
 
 
-def network_document(
-    network: Network,
-    states: Sequence[Sequence[str]] | None,
-    tables: Sequence[NDArray[np.float64]] | None,
-    cost: float,
-    regressions: Sequence[Regression] | None = None,
-    strengths: Sequence[ArcStrength] | None = None,
-) -> dict[str, Any]:
-    """The network as a value that `json.dumps` takes; `cost` in nats.
+def network_document(described: Described) -> dict[str, Any]:
+    """The network as a value that `json.dumps` takes; its cost in nats.
 
-    "parents", "states" and "tables" map names of variables; arcs and edges are pairs of names. A table is
-    nested lists, one level per parent in the order of "parents", then the states of the child. "states", "tables" and
-    "arc_strengths" are null where there is no data to take them from; "regressions" are there for continuous variables
-    alone.
+    "parents", "states", "counts" and "tables" map names of variables; arcs and edges are pairs of names. A table is
+    nested lists, one level per parent in the order of "parents", then the states of the child. "states", "counts",
+    "tables" and "arc_strengths" are null where there is no data to take them from; "regressions" and "spreads" are
+    there for continuous variables alone.
     """
-    names = network.names
-    fitted = [
-        {
-            "intercept": own.intercept,
-            "coefficients": dict(zip((names[p] for p in parents), own.coefficients.tolist(), strict=True)),
-            "variance": own.variance,
-        }
-        for own, parents in zip(regressions or (), network.parents, strict=regressions is not None)
-    ]
+    network, names = described.network, described.network.names
     directed, undirected = cpdag(network)
     return {
         "format_version": FORMAT_VERSION,
         "variables": list(names),
-        "states": _by_name(names, states and [list(row) for row in states]),
+        "states": _by_name(names, described.states and [list(row) for row in described.states]),
+        "counts": _by_name(names, described.counts and [list(row) for row in described.counts]),
         "parents": network.parents_by_name(),
         "arcs": _named(names, network.arcs()),
         "cpdag": {"directed": _named(names, directed), "undirected": _named(names, undirected)},
-        "tables": _by_name(names, tables and [table.tolist() for table in tables]),
-        **({} if regressions is None else {"regressions": _by_name(names, fitted)}),
-        "arc_strengths": None if strengths is None else [_strength(each) for each in strengths],
-        "cost": cost,
+        "tables": _by_name(names, described.tables and [table.tolist() for table in described.tables]),
+        **_of_numbers(described),
+        "arc_strengths": None if described.strengths is None else [_strength(each) for each in described.strengths],
+        "cost": described.cost,
         "log_base": "e",
     }
+
+
+def _of_numbers(described: Described) -> dict[str, Any]:
+    """What there is to tell of continuous variables, as far as it is known."""
+    names, told = described.network.names, {}
+    if described.regressions is not None:
+        fitted = zip(described.regressions, described.network.parents, strict=True)
+        told["regressions"] = _by_name(names, [_regression(own, parents, names) for own, parents in fitted])
+    if described.spreads is not None:
+        told["spreads"] = _by_name(names, [_spread(own) for own in described.spreads])
+    return told
+
+
+def _regression(own: Regression, parents: Sequence[int], names: Sequence[str]) -> dict[str, Any]:
+    return {
+        "intercept": own.intercept,
+        "coefficients": dict(zip((names[p] for p in parents), own.coefficients.tolist(), strict=True)),
+        "variance": own.variance,
+    }
+
+
+def _spread(own: Spread) -> dict[str, float]:
+    return {"mean": own.mean, "standard_deviation": own.deviation, "smallest": own.least, "largest": own.most}
 
 
 def _by_name(names: Sequence[str], values: Sequence[Any] | None) -> dict[str, Any] | None:

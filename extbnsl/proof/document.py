@@ -6,6 +6,7 @@ from typing import Any
 
 from extbnsl.claims import STATUSES, STOP_REASONS
 from extbnsl.files.manifest import Manifest
+from extbnsl.files.names import is_drawing_path
 from extbnsl.files.shapes import (
     Shape,
     by_name,
@@ -117,7 +118,8 @@ _REMEMBERED = record(
                 "compress": maybe(truth),
             }
         ),
-    }
+    },
+    further={"plot": such(is_drawing_path)},  # only of runs that are to be drawn
 )
 OF_EVERY_RUN: Mapping[str, Shape] = {
     "digest": such(lambda digest: len(digest) == 64),

@@ -23,6 +23,7 @@ STYLE = """
 .bn .legend text { text-anchor: start; font-size: 11px; opacity: 0.75; }
 .bn g.arc:hover, .bn g.box:hover { color: #2a7de1; }
 """
+BEGINNING = '<svg xmlns="http://www.w3.org/2000/svg" class="bn"'  # of every drawing
 MARGIN = 12.0
 MANY = 120  # variables, from which on boxes are small
 MOST_LABELLED = 150  # arcs, up to which probabilities are written beside them
@@ -80,7 +81,7 @@ def _document(network: Network, layout: Layout, parts: list[str], legend: str) -
     height = layout.height + (LEGEND_HEIGHT if legend else 0.0) + 2 * MARGIN
     said = f"A network of {in_full(len(network.names), 'variable')} and {in_full(len(layout.routes), 'arc')}"
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" class="bn" role="img" aria-label="{said}" '
+        f'{BEGINNING} role="img" aria-label="{said}" '
         f'viewBox="{-MARGIN:g} {-MARGIN:g} {_number(width)} {_number(height)}" '
         f'width="{_number(width)}" height="{_number(height)}">\n'
         f"<style>{STYLE}</style>\n{''.join(parts)}{legend}</svg>\n"

@@ -89,8 +89,6 @@ def _sections(facts: Facts) -> Iterator[str]:
     if document.get("top"):
         yield _folded(run_tables.best_networks(document))
     yield from _data(facts)
-    if facts.written.get("regressions"):
-        yield _folded(run_tables.regressions(facts))
     yield from _work(facts)
     yield _provenance(facts)
 
@@ -158,19 +156,27 @@ def _caption(facts: Facts) -> str:
 
 
 def _data(facts: Facts) -> Iterator[str]:
-    """The variables with their states, and the parameters, where they are known."""
-    if not facts.written.get("states") or not facts.written.get("tables"):
-        return
-    known = facts.document.get("provenance", {})
-    rows = [("records", f"{known['records']:,}")] if isinstance(known.get("records"), int) else []
-    rows += [("read with", f"{name} {value}") for name, value in known.get("data_options", {}).items()]
-    yield f"<section>\n<h2>Data</h2>\n{_list(rows)}</section>\n"
-    yield _folded(run_tables.variables(facts), "states")
+    """What the variables hold, and the parameters, where they are known."""
+    known, written = facts.document.get("provenance", {}), facts.written
+    if isinstance(known.get("records"), int):
+        rows = [("records", f"{known['records']:,}")]
+        rows += [("read with", f"{name} {value}") for name, value in known.get("data_options", {}).items()]
+        yield f"<section>\n<h2>Data</h2>\n{_list(rows)}</section>\n"
+    if written.get("spreads"):
+        yield _folded(run_tables.numbers(facts))
+    if written.get("regressions"):
+        yield _folded(run_tables.regressions(facts))
+    if written.get("states") and written.get("tables"):
+        yield _folded(run_tables.variables(facts), "states")
+        yield _parameters(facts)
+
+
+def _parameters(facts: Facts) -> str:
     tables = "".join(
         f"<details><summary>{escaped(grid.title)}</summary>\n{_table(grid)}</details>\n"
         for grid in run_tables.parameters(facts)
     )
-    yield (
+    return (
         f"<section>\n<details>\n<summary><h2>Parameters</h2></summary>\n{tables}<p class='note'>Of maximum likelihood: "
         "shares of the records; even where a configuration of the parents never occurs.</p>\n</details>\n</section>\n"
     )

@@ -20,6 +20,8 @@ MOST_STATES = 12  # of a variable that are listed
 MOST_ROWS = 64  # of a table of parameters
 MOST_COLUMNS = 32
 MOST_CELLS = 20_000  # of all of them together
+SEPARATOR = ", "
+NO_BREAK = "\u00a0"  # a blank at which no line ends
 SIZES = ("memory", "disk")  # options in bytes
 MOST_PAIRS = 200  # of the resamples
 
@@ -119,15 +121,50 @@ def best_networks(document: Mapping[str, Any]) -> Grid:
 
 
 def variables(facts: Facts) -> Grid:
-    """The states of each variable, as far as they are few."""
-    states = facts.written["states"]
-    rows = tuple((name, f"{len(states[name]):,}", _few(states[name])) for name in facts.network.names)
-    return Grid("Variables", ("variable", "states", "their names"), rows)
+    """The states of each variable with how many records have each, as far as they are few; where the run does not tell
+    that, their names."""
+    states, counts = facts.written["states"], facts.written.get("counts")
+    rows = tuple(
+        (name, f"{len(states[name]):,}", _counted(states[name], counts[name]) if counts else _named(states[name]))
+        for name in facts.network.names
+    )
+    if not counts:
+        return Grid("Variables", ("variable", "states", "their names"), rows)
+    many = any(len(own) > MOST_STATES for own in states.values())
+    note = f"Of more than {MOST_STATES} states, those that most records have come first." if many else ""
+    return Grid("Variables", ("variable", "states", "records with each"), rows, note)
 
 
-def _few(states: Sequence[str]) -> str:
+def _named(states: Sequence[str]) -> str:
     more = f", and {len(states) - MOST_STATES:,} more" if len(states) > MOST_STATES else ""
     return ", ".join(states[:MOST_STATES]) + more
+
+
+def _counted(states: Sequence[str], counts: Sequence[int]) -> str:
+    """How many records have each state, in their order; of many states, the most frequent ones first."""
+    records, pairs = sum(counts), list(zip(states, counts, strict=True))
+    if len(pairs) <= MOST_STATES:
+        return SEPARATOR.join(f"{state}: {_share(count, records)}" for state, count in pairs)
+    pairs.sort(key=lambda pair: -pair[1])
+    first, rest = pairs[:MOST_STATES], pairs[MOST_STATES:]
+    shown = SEPARATOR.join(f"{state}: {_share(count, records)}" for state, count in first)
+    return f"{shown}{SEPARATOR}{len(rest):,} more: {_share(sum(count for _, count in rest), records)}"
+
+
+def _share(count: int, records: int) -> str:
+    """So many of the records, and which part that is, on one line."""
+    percent = 100.0 * count / records
+    part = "< 0.1" if 0.0 < percent < 0.05 else f"{percent:.1f}"
+    return f"{count:,} ({part} %)".replace(" ", NO_BREAK)
+
+
+def numbers(facts: Facts) -> Grid:
+    """Where the numbers of each continuous variable lie."""
+    keys = ("mean", "standard_deviation", "smallest", "largest")
+    told = facts.written["spreads"]
+    rows = tuple((name, *(f"{told[name][key]:.6g}" for key in keys)) for name in facts.network.names)
+    note = "Standard deviation: the root of the mean squared deviation from the mean."
+    return Grid("Variables", ("variable", *(key.replace("_", " ") for key in keys)), rows, note)
 
 
 def parameters(facts: Facts) -> Iterator[Grid]:

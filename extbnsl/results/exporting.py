@@ -1,17 +1,18 @@
 """A network of a run for other programs: what its files say of it, and the files that it is written to."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from extbnsl.data.summary import Spread
 from extbnsl.errors import InputError, RunDirectoryError
 from extbnsl.files.atomic import write_atomically
 from extbnsl.files.names import DOCUMENT
 from extbnsl.files.regular import read_regular
-from extbnsl.files.shapes import by_name, every, maybe, misfit, number, record, text
+from extbnsl.files.shapes import by_name, every, maybe, misfit, number, record, text, whole
 from extbnsl.formats.described import Described, Written
 from extbnsl.formats.export import names_text
 from extbnsl.networks.arc_strengths import ArcStrength
@@ -23,6 +24,8 @@ STRENGTH = record({"from": text, "to": text, "cost_of_removal": maybe(number), "
 
 
 REGRESSION = record({"intercept": number, "coefficients": by_name(number), "variance": number})
+SPREAD_KEYS = ("mean", "standard_deviation", "smallest", "largest")
+SPREAD = record(dict.fromkeys(SPREAD_KEYS, number))
 
 
 def network_in(document: Mapping[str, Any], path: Path) -> Network:
@@ -67,7 +70,8 @@ def _described(bare: Described, told: Mapping[str, Any]) -> Described:
         arcs = [(network.names[p], network.names[x]) for p, x in network.arcs()]
         if [(each.parent, each.child) for each in strengths] != arcs:
             raise ValueError
-    return Described(network, bare.cost, states, tables, strengths, _regressions(network, told.get("regressions")))
+    known = _regressions(network, told.get("regressions")), _counts(told, network.names), _spreads(told, network.names)
+    return Described(network, bare.cost, states, tables, strengths, *known)
 
 
 def _regressions(network: Network, told: Any) -> list[Regression] | None:
@@ -82,6 +86,26 @@ def _regressions(network: Network, told: Any) -> list[Regression] | None:
         slopes = [own["coefficients"][network.names[p]] for p in parents]
         found.append(Regression(own["intercept"], np.array(slopes, np.float64), own["variance"]))
     return found
+
+
+def _counts(told: Mapping[str, Any], names: Sequence[str]) -> list[list[int]] | None:
+    """How many records have each state, if a document tells it; ValueError and the like if it cannot be."""
+    if told["states"] is None or told.get("counts") is None:  # those of earlier versions have none
+        return None
+    if misfit(told["counts"], by_name(every(whole()))) is not None:
+        raise ValueError
+    if any(len(told["counts"][name]) != len(told["states"][name]) for name in names):
+        raise ValueError
+    return [told["counts"][name] for name in names]
+
+
+def _spreads(told: Mapping[str, Any], names: Sequence[str]) -> list[Spread] | None:
+    """Where the numbers of each variable lie, if a document tells it; ValueError and the like if they cannot be."""
+    if told.get("spreads") is None:  # those of earlier versions have none
+        return None
+    if misfit(told["spreads"], by_name(SPREAD)) is not None:
+        raise ValueError
+    return [Spread(*(told["spreads"][name][key] for key in SPREAD_KEYS)) for name in names]
 
 
 def names_file(path: Path) -> Path:

@@ -13,6 +13,7 @@ from extbnsl.files.regular import read_regular
 
 if TYPE_CHECKING:
     from extbnsl.data import Data
+    from extbnsl.formats.described import Described
     from extbnsl.networks.network import Network
 
 MOST_BYTES = 1 << 31  # of network.json
@@ -43,23 +44,35 @@ def networks(
 ) -> Iterator[tuple[str, bytes]]:
     """The files that tell the network at this place among the best, as (name, content); the last one tells that the
     others have been written. With data it says what arcs count by the score of the claim."""
-    from extbnsl.data import Dataset, Numbers
     from extbnsl.formats.bif import bif_text
     from extbnsl.formats.dot import dot_text
     from extbnsl.formats.network_json import network_document
+
+    bif, document, dot = of_network(place)
+    yield _file(dot, dot_text(network))
+    known = _described(network, dataset, cost, claim)
+    if known.states is not None and known.tables is not None:
+        yield _file(bif, bif_text(network, known.states, known.tables))
+    yield _file(document, json_text(network_document(known)))
+
+
+def _described(network: "Network", dataset: "Data | None", cost: float, claim: Claim) -> "Described":
+    """All there is to tell of the network and its data."""
+    from extbnsl.data import Dataset
+    from extbnsl.data.summary import spreads, state_counts
+    from extbnsl.formats.described import Described
     from extbnsl.networks.arc_strengths import arc_strengths, costs_from
     from extbnsl.networks.gaussian import regressions
     from extbnsl.networks.parameters import fit
 
-    states = dataset.states if isinstance(dataset, Dataset) else None
-    tables = fit(network, dataset) if isinstance(dataset, Dataset) else None
-    fitted = regressions(network, dataset) if isinstance(dataset, Numbers) else None
-    bif, document, dot = of_network(place)
-    yield _file(dot, dot_text(network))
-    if states is not None and tables is not None:
-        yield _file(bif, bif_text(network, states, tables))
-    strengths = None if dataset is None else arc_strengths(network, claim, costs_from(dataset, claim))
-    yield _file(document, json_text(network_document(network, states, tables, cost, fitted, strengths)))
+    if dataset is None:
+        return Described(network, cost)
+    strengths = arc_strengths(network, claim, costs_from(dataset, claim))
+    if isinstance(dataset, Dataset):
+        parameters = dataset.states, fit(network, dataset)
+        return Described(network, cost, *parameters, strengths, counts=state_counts(dataset))
+    fitted = regressions(network, dataset)
+    return Described(network, cost, strengths=strengths, regressions=fitted, spreads=spreads(dataset))
 
 
 def warnings_of_outputs(dataset: "Data | None") -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from typing import Any
 
 from extbnsl.claims import OPTIMAL, Claim
 from extbnsl.data import Data, Dataset, Numbers
+from extbnsl.data.summary import spreads, state_counts
 from extbnsl.errors import InputError
 from extbnsl.figures import counted, format_cost
 from extbnsl.files.atomic import Content, write_atomically, write_failure
@@ -313,6 +314,8 @@ class Result:
             fit(self.network, data, smoothing) if isinstance(data, Dataset) and parameters else None,
             self.arc_strengths() if known else None,
             regressions(self.network, data) if isinstance(data, Numbers) and parameters else None,
+            state_counts(data) if isinstance(data, Dataset) else None,
+            spreads(data) if isinstance(data, Numbers) else None,
         )
 
     def to_networkx(self) -> Any:

@@ -73,10 +73,16 @@ def test_continuous_variables_have_regressions_and_no_tables(capsys):
     assert Path("x.json").read_bytes() == Path("r/network.json").read_bytes()
     Path("r/network.json").unlink()
     assert run(capsys, "export", "r", "-o", "again.json")[::2] == (0, "")
-    assert (
-        json.loads(Path("again.json").read_text())["regressions"]
-        == json.loads(Path("x.json").read_text())["regressions"]
-    )
+    again, before = (json.loads(Path(name).read_text()) for name in ("again.json", "x.json"))
+    assert again["regressions"] == before["regressions"]
+    assert again["spreads"] == before["spreads"]
+    for key, value in (("spreads", {"x": {}, "y": {}}), ("regressions", {"x": 1, "y": 1})):
+        Path("r/network.json").write_text(json.dumps(before | {key: value}))
+        assert "network.json is damaged" in fails(capsys, "export", "r", "-o", "bad.json", code=31)
+    older = {key: before[key] for key in before if key != "spreads"}
+    Path("r/network.json").write_text(json.dumps(older))
+    assert run(capsys, "export", "r", "-o", "old.json")[::2] == (0, "")
+    assert json.loads(Path("old.json").read_text()) == older
     for kind in ("bif", "xdsl", "net"):
         code, _, err = run(capsys, "export", "r", "-o", f"x.{kind}")
         assert (code, f"{kind} has tables of states, and these variables are continuous; take json." in err) == (
@@ -111,6 +117,14 @@ def test_older_runs_have_no_strengths(capsys, odd):
     assert "z.csv will not say what each arc counts: data.csv has other data" in err
     with open("z.csv", newline="") as file:
         assert all(row["cost_of_removal"] == "" for row in csv.DictReader(file))
+
+
+def test_older_runs_have_no_counts(capsys, odd):
+    path = Path("r/network.json")
+    document = json.loads(path.read_text())
+    path.write_text(json.dumps({key: document[key] for key in document if key != "counts"}))
+    assert run(capsys, "export", "r", "-o", "x.json")[0] == 0
+    assert json.loads(Path("x.json").read_text()) == document | {"counts": None}
 
 
 def test_without_network_json_the_data_are_read(capsys, odd):
@@ -151,7 +165,11 @@ def test_overwriting_removes_names_that_are_no_longer_told(capsys, odd):
 
 def test_damaged_files_are_named(capsys, odd):
     document = json.loads(Path("r/network.json").read_text())
-    for key, value in (("tables", {"a": [1]}), ("states", {"a": [1]}), ("arc_strengths", [])):
+    uneven = document["counts"] | {document["variables"][0]: [1]}
+    for key, value in (
+        *(("tables", {"a": [1]}), ("states", {"a": [1]}), ("arc_strengths", [])),
+        *(("counts", {"a": [1]}), ("counts", uneven), ("counts", [])),
+    ):
         Path("r/network.json").write_text(json.dumps(document | {key: value}))
         assert "network.json is damaged" in fails(capsys, "export", "r", "-o", "x.json", code=31)
     Path("r/result.json").write_text("{}")

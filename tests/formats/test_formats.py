@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from extbnsl.formats.bif import bif_text
+from extbnsl.formats.described import Described
 from extbnsl.formats.dot import dot_text
 from extbnsl.formats.network_json import network_document
 from extbnsl.networks.network import Network
@@ -141,11 +142,14 @@ def test_dot():
 
 def test_document_survives_json():
     tables = random_tables(NETWORK, STATES)
-    document = json.loads(json.dumps(network_document(NETWORK, STATES, tables, 12.5), allow_nan=False))
+    counts = [list(range(len(states))) for states in STATES]
+    known = Described(NETWORK, 12.5, STATES, tables, counts=counts)
+    document = json.loads(json.dumps(network_document(known), allow_nan=False))
     assert document["format_version"] == 1
     assert (document["cost"], document["log_base"]) == (12.5, "e")
     assert Network.from_names(document["variables"], document["parents"]) == NETWORK
     assert tuple(map(tuple, document["states"].values())) == STATES
+    assert document["counts"] == dict(zip(NETWORK.names, counts, strict=True))
     assert document["arcs"] == [["rain", "wet grass"], ["rain", "variable"], ["wet grass", "variable"]]
     assert document["cpdag"] == {
         "directed": [],
@@ -157,7 +161,7 @@ def test_document_survives_json():
 
 def test_document_of_a_collider():
     network = Network(("a", "b", "c", "d"), ((), (0, 2), (), (0,)))
-    found = network_document(network, None, None, 0.0)
+    found = network_document(Described(network, 0.0))
     assert found["cpdag"] == {"directed": [["a", "b"], ["c", "b"]], "undirected": [["a", "d"]]}
-    assert found["states"] is None
-    assert found["tables"] is None
+    assert [found[key] for key in ("states", "counts", "tables", "arc_strengths")] == [None] * 4
+    assert not found.keys() & {"regressions", "spreads"}

@@ -16,6 +16,7 @@ from runs import stopped
 
 from extbnsl.cli import main
 from extbnsl.errors import InputError, RunDirectoryError
+from extbnsl.report.markup import shown
 from extbnsl.report.run_facts import read_facts
 from extbnsl.report.run_page import claim, run_page
 
@@ -108,6 +109,54 @@ def test_regressions_and_what_arcs_count_are_told(tmp_path):
         assert f"{own['variance']:.6g}" in page.text
     drawn = run_page(read_facts(run))
     assert f"strength {strength['cost_of_removal']:.4g}" in drawn
+
+
+def test_numbers_are_summed_up_as_they_are_in_the_data(tmp_path):
+    run, data = tmp_path / "n.run", tmp_path / "n.csv"
+    data.write_text("x,y\n1,2\n3,-1.5\n5,4\n8,1\n")
+    given = ["solve", str(data), "--score", "gaussian-bic", "--run-dir", str(run), "--quiet"]
+    assert main(given) == 0
+    drawn = run_page(read_facts(run))
+    assert "<td>x</td><td>4.25</td><td>2.58602</td><td>1</td><td>8</td>" in drawn
+    assert "<td>y</td><td>1.375</td><td>1.98037</td><td>-1.5</td><td>4</td>" in drawn
+    assert "<dt>records</dt><dd>4</dd>" in drawn
+    written = json.loads((run / "network.json").read_text())
+    del written["spreads"]
+    (run / "network.json").write_text(json.dumps(written))  # as of an earlier version
+    page = page_of(run)
+    assert "Regressions" in page.text
+    assert "standard deviation" not in page.text
+
+
+def test_of_each_state_the_page_tells_how_many_records_have_it(solved, tmp_path):
+    run = tmp_path / "data.run"
+    shutil.copytree(solved / "data.run", run)
+    written = json.loads((run / "network.json").read_text())
+    with open(solved / "data.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    text = page_of(run).text
+    for name in NAMES:
+        for state in STATES:
+            count = sum(row[name] == state for row in rows)
+            assert f"{shown(state)}: {count}\u00a0({count / 2:.1f}\u00a0%)" in text
+    del written["counts"]
+    (run / "network.json").write_text(json.dumps(written))  # as of an earlier version
+    text = page_of(run).text
+    assert "their names" in text
+    assert ", ".join(map(shown, written["states"][NAMES[0]])) in text
+
+
+def test_of_many_states_the_most_frequent_come_first(tmp_path):
+    counts = [1, *[2] * 78, 4000]
+    with open(tmp_path / "m.csv", "w") as file:
+        print("a", *(f"s{at}" for at, count in enumerate(counts) for _ in range(count)), sep="\n", file=file)
+    run = tmp_path / "m.run"
+    assert main(["solve", str(tmp_path / "m.csv"), "--run-dir", str(run), "--quiet"]) == 0
+    text = page_of(run).text.replace("\u00a0", " ")
+    assert "s79: 4,000 (96.2 %), s1: 2 (< 0.1 %), " in text
+    assert "68 more: 135 (3.2 %)" in text
+    assert "s0:" not in text
+    assert "those that most records have come first" in text
 
 
 def test_the_page_asks_for_nothing_and_runs_nothing(solved):

@@ -16,6 +16,7 @@ from extbnsl.cli import main
 from extbnsl.data import from_array, read_csv
 from extbnsl.files.manifest import read_manifest
 from extbnsl.files.scratch import make_scratch
+from extbnsl.report.drawing import BEGINNING
 from extbnsl.run import directory as directory_module
 
 TABLE = np.random.default_rng(2).integers(0, 2, (30, 3))
@@ -227,6 +228,60 @@ def checkpoint_scratch(run_folder):
     scratch = manifest.scratch
     make_scratch(scratch)
     return scratch.folder
+
+
+def test_a_stopped_run_is_drawn_again_by_each_session(path, asked, capsys):
+    drawn = Path("pictures", "n.svg")
+    drawn.parent.mkdir()
+    commit(path, run=remembered(os.path.abspath("data.csv"), plot=os.path.abspath(drawn)))
+    drawn.write_text(f"{BEGINNING} of the session before")
+    assert run(capsys, "resume", path)[1].endswith(f"The network is drawn in {os.path.abspath(drawn)}.\n")
+    assert asked["remember"]["plot"] == os.path.abspath(drawn)
+    assert main(["plot", str(path), "--network", "-o", "expected.svg"]) == 0
+    assert drawn.read_bytes() == Path("expected.svg").read_bytes()
+    capsys.readouterr()
+    drawn.write_text("precious")
+    assert "n.svg is no drawing by extbnsl, so it stays as it is; 'extbnsl plot r" in not_drawn(capsys, path)
+    assert drawn.read_text() == "precious"
+    shutil.rmtree(drawn.parent)
+    assert "The result is in r; 'extbnsl plot r --network -o FILE' draws the network in" in not_drawn(capsys, path)
+
+
+def not_drawn(capsys, path):
+    """What a resume says that writes its result and no drawing."""
+    (path / "result.json").unlink()
+    code, _, err = run(capsys, "resume", path, "--quiet")
+    assert (code, err.count("\n")) == (30, 1)
+    assert json.loads((path / "result.json").read_text())["status"] == "optimal"
+    return err
+
+
+def test_what_solve_was_to_draw_is_drawn_though_it_was_killed(ended, tmp_path, capsys):
+    shutil.copytree(ended, tmp_path / "e")
+    run_folder, drawn = tmp_path / "e" / "r", tmp_path / "n.svg"
+    assert run(capsys, "resume", run_folder, "--quiet")[0] == 0  # of a run that was not to draw
+    assert sorted(tmp_path.glob("*.svg")) == []
+    arguments = [
+        "solve",
+        tmp_path / "e" / "data.csv",
+        "--run-dir",
+        run_folder,
+        "--overwrite",
+        "--plot",
+        drawn,
+        "--quiet",
+    ]
+    assert run(capsys, *arguments)[0] == 0
+    expected = drawn.read_bytes()
+    drawn.unlink()
+    assert run(capsys, "resume", run_folder, "--quiet")[0] == 0
+    assert drawn.read_bytes() == expected
+    drawn.write_text(f"{BEGINNING} of the session before")
+    assert run(capsys, "resume", run_folder, "--quiet")[0] == 0
+    assert drawn.read_bytes() == expected
+    drawn.write_text("precious")
+    assert run(capsys, "resume", run_folder, "--quiet")[0] == 0
+    assert drawn.read_text() == "precious"
 
 
 def test_a_result_is_not_completed_from_other_data(ended, tmp_path, capsys):
