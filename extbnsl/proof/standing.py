@@ -194,7 +194,8 @@ def _read_survivors(document: Mapping[str, Any], files: Iterable[StoredFile], fo
     claim, document = claim_from(document["claim"]), document["scores"]
     names, score, max_parents = tuple(document["names"]), document["score"], document["max_parents"]
     scores = LocalScores(names, parents, costs, replace(claim, score=score, max_parents=max_parents))
-    return Survivors(scores, np.array(document["least"]), document["stopped"], document["varsets"])
+    nothing_left = np.full(len(names), np.inf)  # a commit has the families when all are known
+    return Survivors(scores, nothing_left, document["stopped"], document["varsets"])
 
 
 def give_up(parts: list[Part], reason: str) -> list[Part]:
