@@ -11,7 +11,7 @@ from extbnsl.kernels.bits import assign, lowest, u64
 from extbnsl.kernels.compiler import inlined, inner, njit
 from extbnsl.kernels.random import new_state, random_below, random_share
 from extbnsl.kernels.varsets import words
-from extbnsl.machine.workers import Workers
+from extbnsl.machine.workers import Workers, unhalted
 
 ZERO = 1e-7  # nats: a family whose reduced cost is this close to the least of its child counts as free
 MOST_FREE = 256  # free parent sets of a child that are looked at
@@ -48,6 +48,18 @@ def find_multipliers(
 
     found = workers.map(stream, [(number,) for number in range(STREAMS if rounds else 1)])
     _, cuts, weights = max(found, key=lambda one: one[0])
+    return _in_units(families, cuts, weights)
+
+
+def ascended(families: FamilyArrays, seed: int) -> Multipliers:
+    """Multipliers by one greedy ascent, in the thread of the caller; it cannot be stopped."""
+    cuts, weights = np.zeros((MOST_CUTS, MEMBERS, families.parents.shape[0]), np.uint64), np.zeros(MOST_CUTS)
+    count, _ = improve(families, cuts, weights, 0, 0, seed, unhalted())
+    return _in_units(families, cuts[:count], weights[:count])
+
+
+def _in_units(families: FamilyArrays, cuts: NDArray[np.uint64], weights: NDArray[np.float64]) -> Multipliers:
+    """The bound of these cuts, the weights (k,) float64 in nats rounded down; without those of no weight."""
     whole = whole_units(weights)
     return multipliers_of(families, cuts[whole > 0], whole[whole > 0])
 

@@ -60,7 +60,10 @@ def _raised(part: Part, component: Component, survivors: Survivors, context: Con
     if part.proved:
         return part
     unlisted = survivors.unjudged[list(component.variables)].tolist()
-    bound = bound_of_listed(component, unlisted, context.memory_left, context.methods.seed)
+    try:
+        bound = bound_of_listed(component, unlisted, context.memory_left, context.methods.seed)
+    except MemoryError:  # which may be why it stopped
+        return part
     return replace(part, lower_bound=max(part.lower_bound, bound))
 
 

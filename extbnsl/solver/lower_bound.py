@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from extbnsl.bounds.ascent import find_multipliers, multipliers_bytes
+from extbnsl.bounds.ascent import ascended, find_multipliers, multipliers_bytes
 from extbnsl.bounds.lp.polish import ROOT, Goal, Polished, polished
 from extbnsl.bounds.multipliers import families_of
 from extbnsl.claims import tolerance
@@ -58,8 +58,7 @@ def bound_of_listed(component: Component, unlisted: Sequence[float], memory: int
     parents, costs = zip(*listed, strict=True)
     if multipliers_bytes(costs, component.size, 1) > memory:
         return math.fsum(float(own[0]) for own in costs)
-    with Workers(1) as unstoppable:
-        return find_multipliers(families_of(parents, costs), None, 0, seed, unstoppable).root
+    return ascended(families_of(parents, costs), seed).root
 
 
 def _with_others(
