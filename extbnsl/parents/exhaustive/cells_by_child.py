@@ -14,8 +14,7 @@ per thread some hundred bytes per row and some 32 per record, times the most par
 
 A child's search is divided into tasks by the first parent, the last candidate first, so that what is inside a parent
 set comes before it; what is known after each is a value to go on from. Each task takes about twice as long as the one
-before. So all children go through their tasks side by side, in rounds: those whose tasks grow slowly come to their end
-early, and if the time is over before the others do, little is left open.
+before. All children go through their tasks side by side, in rounds: none waits for the last tasks of another.
 """
 
 import math
