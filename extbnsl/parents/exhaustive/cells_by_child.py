@@ -14,7 +14,8 @@ per thread some hundred bytes per row and some 32 per record, times the most par
 
 A child's search is divided into tasks by the first parent, the last candidate first, so that what is inside a parent
 set comes before it; what is known after each is a value to go on from. Each task takes about twice as long as the one
-before. All children go through their tasks side by side, in rounds: none waits for the last tasks of another.
+before. The children whose cheapest family is the dearest come first: mostly they take least time, and where time is
+over before all are judged, those that are left add least to the gap.
 """
 
 import math
@@ -70,19 +71,24 @@ def enumerate_between(
         observer(Warned(too_little_memory("Counting", 2 * needed, 2 * shelf.memory, workers.threads)))
         return replace(found, stopped=MEMORY_LIMIT)
     if not found.children:
-        found = replace(found, children=_children(problem), paired=True, parts=0, pairs=None)
-    children, known = int((problem.limits >= 0).sum()), [found]
+        found = replace(found, children=_dearest_first(problem, found), paired=True, parts=0, pairs=None)
+    all_children, order, known = _children(problem), _order_of(problem.rows), [found]
     try:
-        waits = _arguments(problem, known, _order_of(problem.rows), workers)
-        for part in workers.stream(search_part, waits, workers.threads, lambda result: None):
-            found = known[0] = _with_part(found, part, problem, shelf)
-            observer(_judging(found, children))
-            on_progress(found)
+        waits = _arguments(problem, known, order, workers)
+        results = workers.stream(search_part, waits, workers.threads, lambda result: None)
+        while found.children:
+            child = found.children[0]
+            for _ in range(found.parts, max(1, child.variables.size)):
+                found = _with_part(found, next(results), problem.slack, shelf)
+                known[0] = found
+                observer(_judging(found, len(all_children)))
+                on_progress(found)
+            found = replace(found, children=found.children[1:], parts=0, pairs=None)
     except Stopped as stop:
         return replace(found, stopped=stop.reason)
     except BudgetError:
         return replace(found, stopped=DISK_LIMIT)
-    return _judged(found, problem)
+    return replace(found, complete_to=int(problem.limits.max()), paired=False, done=True)
 
 
 def levels_worthwhile(problem: CountingProblem) -> int | None:
@@ -97,9 +103,9 @@ def levels_worthwhile(problem: CountingProblem) -> int | None:
 
 
 def _judging(found: Enumeration, children: int) -> StageAdvanced:
-    """The event that all parent sets of so many of the children have been judged."""
-    judged = children - len(found.children) - len(found.ahead)
-    return StageAdvanced("scores", judged, children, "variables", detail=f"round {found.parts + 1}")
+    """The event that so many children have been judged."""
+    left = len(found.children)
+    return StageAdvanced("scores", children - left, children, "", detail=f"child {children - left + 1} of {children}")
 
 
 def _children(problem: CountingProblem) -> tuple[Child, ...]:
@@ -107,6 +113,16 @@ def _children(problem: CountingProblem) -> tuple[Child, ...]:
     may = problem.allowed & ~problem.required
     own = [(x, np.flatnonzero(may[:, x])) for x in np.flatnonzero(problem.limits >= 0).tolist()]
     return tuple(Child(x, variables, np.ones((variables.size, variables.size), np.uint8)) for x, variables in own)
+
+
+def _dearest_first(problem: CountingProblem, found: Enumeration) -> tuple[Child, ...]:
+    """The children in the order in which they are judged: by what the cheapest family known of each costs."""
+
+    def cheapest(child: Child) -> float:
+        costs = found.costs[child.index]
+        return float(costs[0]) if costs.size else math.inf
+
+    return tuple(sorted(_children(problem), key=cheapest, reverse=True))
 
 
 def _needed_bytes(problem: CountingProblem, found: Enumeration, threads: int) -> int:
@@ -145,50 +161,29 @@ def _arguments(
 ) -> Iterator[tuple]:
     """Of each task that is not over. The tables have the families that are known when it is drawn: `known` has the one
     enumeration that is so far known."""
-    for child, number in _tasks_left(known[0]):
+    done = known[0].parts
+    for child in known[0].children:
         x, variables = child.index, order[np.isin(order, child.variables)]
-        tables = byte_tables([known[0].parents[x]], [known[0].costs[x]])
-        yield x, number, problem, variables, tables, workers.halt
+        for number in range(done, max(1, child.variables.size)):
+            tables = byte_tables([known[0].parents[x]], [known[0].costs[x]])
+            yield x, number, problem, variables, tables, workers.halt
+        done = 0
 
 
-def _tasks_left(found: Enumeration) -> Iterator[tuple[Child, int]]:
-    """The tasks that are not over, in their order: the child of each, and its number among those of the child."""
-    waiting, ahead, number = found.children, found.ahead, found.parts
-    while waiting:
-        yield from ((child, number) for child in waiting)
-        waiting, ahead, number = (*ahead, *(child for child in waiting if _goes_on(child, number))), (), number + 1
-
-
-def _goes_on(child: Child, number: int) -> bool:
-    """Whether a child has a task after the one of this number."""
-    return number + 1 < child.variables.size
-
-
-def _with_part(found: Enumeration, part: Part, problem: CountingProblem, shelf: Shelf) -> Enumeration:
-    """`found` with what the next task has found: that of the first child in this round."""
-    child, *waiting = found.children
+def _with_part(found: Enumeration, part: Part, slack: float, shelf: Shelf) -> Enumeration:
+    """`found` with what the next task of the first child has found."""
+    child = found.children[0]
     parents, costs, x = list(found.parents), list(found.costs), child.index
-    parents[x], costs[x] = map(shelf.put, merged((parents[x], costs[x]), part[:2], problem.slack))
-    ahead, number = (*found.ahead, child) if _goes_on(child, found.parts) else found.ahead, found.parts
-    if not waiting:
-        waiting, ahead, number = list(ahead), (), number + 1
-    found = replace(
+    parents[x], costs[x] = map(shelf.put, merged((parents[x], costs[x]), part[:2], slack))
+    return replace(
         found,
         parents=tuple(parents),
         costs=tuple(costs),
         varsets=found.varsets + part[2],
         families=found.families + part[1].size,
-        children=tuple(waiting),
-        ahead=ahead,
-        parts=number,
-        pairs=waiting[0].pairs if waiting else None,
+        parts=found.parts + 1,
+        pairs=child.pairs,
     )
-    return found if waiting else _judged(found, problem)
-
-
-def _judged(found: Enumeration, problem: CountingProblem) -> Enumeration:
-    """`found` when all tasks are over."""
-    return replace(found, complete_to=int(problem.limits.max()), parts=0, paired=False, done=True)
 
 
 def search_part(

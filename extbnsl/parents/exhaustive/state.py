@@ -140,8 +140,6 @@ class Enumeration:
     children: where the search child by child does, those to be judged at the next size; ahead: those that have been,
     as they will be at the size after; paired: whether the pairs of `children` are known for that size; parts: how many
     tasks of the first of `children` are over, and `pairs` (m, m) uint8 those of its variables that they found alive.
-    By scores with a Dirichlet prior all children go through their tasks side by side: `parts` is the round, `children`
-    wait in it, and those `ahead` have been judged in it and go on.
     Neither level nor children at the start and at the end. group: what does not share the lattice of most children is
     judged after it, group by group; this is the one that all of this is about.
     """

@@ -240,9 +240,8 @@ def _least_by_cells(problem: CountingProblem, found: Enumeration) -> NDArray[np.
     if level is None or level.alive.size > MOST_ALIVE:
         level = lowest_level(problem)
     least_cells(level.size, level.here, level.alive, rules, least)
-    going_on = {child.index for child in (*found.children, *found.ahead)}
-    if going_on:
-        least[sorted(set(range(n)) - going_on)] = math.inf
+    if found.children:
+        least[sorted(set(range(n)) - {child.index for child in found.children})] = math.inf
     return least
 
 
