@@ -15,6 +15,7 @@ from extbnsl.parents.components import Component
 from extbnsl.scores.local import LocalScores
 
 MOST_LISTED = 200_000  # families of a component that a bound after a stop looks at: a second
+WIDEST = 400  # variables of such a component: an ascent takes 4 s for 800 of them, and minutes for 2,000
 MOST_ITERATIONS = 1 << 30  # of the simplex method: the time ends it
 
 
@@ -48,7 +49,7 @@ def bound_of_listed(component: Component, unlisted: Sequence[float], memory: int
     unlisted (n,): what those of each child that are not known cost at least. They are taken for one family without
     parents that costs as much: whatever their parents are, it fulfils every cut that they do. The same is done with the
     dearest ones where there are many. The bound is that of a greedy ascent, or of the cheapest families alone if that
-    takes more than the memory. It cannot be stopped: a second at most.
+    takes more than the memory, or the variables are many. It cannot be stopped: a second at most.
     """
     most = MOST_LISTED // component.size
     listed = [
@@ -56,7 +57,7 @@ def bound_of_listed(component: Component, unlisted: Sequence[float], memory: int
         for own, costs, least in zip(component.parents, component.costs, unlisted, strict=True)
     ]
     parents, costs = zip(*listed, strict=True)
-    if multipliers_bytes(costs, component.size, 1) > memory:
+    if component.size > WIDEST or multipliers_bytes(costs, component.size, 1) > memory:
         return math.fsum(float(own[0]) for own in costs)
     return ascended(families_of(parents, costs), seed).root
 
