@@ -41,7 +41,8 @@ def solve_components(
         stopped = _prove_all(found, context, commits)
     if stopped is None:
         return parts, None
-    parts = [_raised(part, one, survivors, context) for part, one in zip(parts, found, strict=True)]
+    if context.methods.clusters and stopped != MEMORY_LIMIT:  # where memory is out, nothing new can be begun
+        parts = [_raised(part, one, survivors, context) for part, one in zip(parts, found, strict=True)]
     return give_up(parts, stopped), stopped
 
 
@@ -60,10 +61,7 @@ def _raised(part: Part, component: Component, survivors: Survivors, context: Con
     if part.proved:
         return part
     unlisted = survivors.unjudged[list(component.variables)].tolist()
-    try:
-        bound = bound_of_listed(component, unlisted, context.memory_left, context.methods.seed)
-    except MemoryError:  # which may be why it stopped
-        return part
+    bound = bound_of_listed(component, unlisted, context.memory_left, context.methods.seed)
     return replace(part, lower_bound=max(part.lower_bound, bound))
 
 
