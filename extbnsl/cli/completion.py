@@ -9,6 +9,21 @@ from extbnsl.cli.console import say
 SHELLS = ("bash", "zsh", "fish")
 FOLDERS = ("DIR", "RUN")  # metavars
 FILES = ("INPUT", "DATA", "FILE", "RESULT")
+# How each shell completes a path, blanks and quotes in it too. In bash, what completes files must say so by its name.
+FILE = {"bash": "_extbnsl_files", "zsh": "_files", "fish": "(_extbnsl_files)"}
+FOLDER = {"bash": "_extbnsl_dirs", "zsh": "_files -/", "fish": "(__fish_complete_directories)"}
+FUNCTIONS = {
+    "bash": """
+_extbnsl_files() { compgen -f -- "$1"; }
+_extbnsl_dirs() { compgen -d -- "$1"; }
+""",
+    "fish": """
+function _extbnsl_files
+  # After a command that does not exist, fish completes files.
+  complete -C "extbnsl_has_no_such_command "(commandline -ct)
+end
+""",
+}
 
 
 class Completion(argparse.Action):
@@ -24,10 +39,12 @@ def completion(parser: argparse.ArgumentParser, shell: str) -> str:
     import shtab
 
     for action in _actions(parser):
-        kind = shtab.DIRECTORY if action.metavar in FOLDERS else shtab.FILE if action.metavar in FILES else None
+        kind = FOLDER if action.metavar in FOLDERS else FILE if action.metavar in FILES else None
         if kind is not None:
             action.complete = kind  # type: ignore[attr-defined]  # where shtab looks
-    return shtab.complete(parser, shell)
+    made = shtab.complete(parser, shell, preamble=FUNCTIONS.get(shell, ""))
+    # shtab's script for zsh can be read by `eval`, but not by `source`, which people have in their .zshrc.
+    return made.replace("[[ $zsh_eval_context[-1] == eval ]]", "[[ $zsh_eval_context[-1] == (eval|file) ]]")
 
 
 def _actions(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:

@@ -1,10 +1,13 @@
 """Scripts that complete command lines, in the shells that are installed."""
 
+import os
+import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+import pexpect
 import pytest
 from commands import fails, run
 
@@ -83,6 +86,50 @@ def test_zsh_takes_the_script(capsys, folder):
     script(capsys, "zsh")
     taken = 'autoload -U compinit; compinit -D; eval "$(<./script)"; print $_comps[extbnsl]'
     assert completed("zsh", "-f", "-c", taken) == {"_shtab_extbnsl"}
+
+
+# How each shell is started, what it is told first, and a command that shows what it was given.
+ARGUMENTS = "extbnsl() { printf 'GIVEN<%s>' \"$@\"; echo; }"
+AT_A_TERMINAL = {
+    "bash": (["--norc", "--noprofile", "-i"], ":", ARGUMENTS),
+    "zsh": (["-f", "-i"], "autoload -U compinit; compinit -D", ARGUMENTS),
+    "fish": (["--no-config", "-i"], ":", "function extbnsl; printf 'GIVEN<%s>' $argv; echo; end"),
+}
+TYPED = (  # and what the command is given
+    ("solve pl", ["solve", "plain.csv"]),
+    ("solve my\\ s", ["solve", "my set.csv"]),
+    ("solve 'my s", ["solve", "my set.csv"]),
+    ('solve "my s', ["solve", "my set.csv"]),
+    ("solve a", ["solve", "a'b.csv"]),
+    ("solve it", ["solve", "it$s.csv"]),
+    ("resume our", ["resume", "our run"]),
+    ("solve my\\ set.csv --run-dir our", ["solve", "my set.csv", "--run-dir", "our run"]),
+    ("solve my\\ set.csv --knowledge a", ["solve", "my set.csv", "--knowledge", "a'b.csv"]),
+    ("solve my\\ set.csv --method gob", ["solve", "my set.csv", "--method", "gobnilp"]),
+)
+
+
+@pytest.mark.parametrize("shell", [pytest.param("bash", marks=needs_bash), pytest.param("zsh", marks=needs_zsh),
+                                   pytest.param("fish", marks=needs_fish)])  # fmt: skip
+def test_a_key_completes_at_a_terminal(capsys, tmp_path, monkeypatch, shell):
+    """Whoever sources the script and types a part of a name with blanks or quotes in it gets the whole name."""
+    monkeypatch.chdir(tmp_path)
+    script(capsys, shell)
+    for name in ("plain.csv", "my set.csv", "a'b.csv", "it$s.csv"):
+        Path(name).touch()
+    Path("our run").mkdir()
+    options, first, command = AT_A_TERMINAL[shell]
+    environment = {**os.environ, "TERM": "dumb"}
+    terminal = pexpect.spawn(shell, options, env=environment, encoding="utf-8", dimensions=(24, 200), timeout=30)
+    for line in (first, "source ./script", command, "echo rea''dy"):
+        terminal.sendline(line)
+    terminal.expect("ready")
+    for typed, given in TYPED:
+        terminal.send(f"extbnsl {typed}\t")
+        terminal.send("\r")
+        terminal.expect(r"(GIVEN<[^>]*>)+\r?\n")
+        assert [word.rstrip("/") for word in re.findall("GIVEN<(.*?)>", terminal.match.group())] == given, typed
+    terminal.close(force=True)
 
 
 def test_other_shells_are_refused(capsys, folder):
