@@ -30,7 +30,8 @@ CACHED_BITS = 15  # of entries that stay in a processor's cache
 
 
 def find(scores: LocalScores, context: Context) -> Outcome:
-    """A network of least cost; a stop leaves none. O(n 2^n). counts: `expanded`, the varsets; `table_bytes` on disk.
+    """A network of least cost; a stop leaves none. O(n 2^n). counts: `expanded`, the varsets; `table_bytes` on disk,
+    `memory_bytes`.
 
     Raises MemoryError, and BudgetError for the disk, before anything is written, and Stopped.
     """
@@ -39,17 +40,20 @@ def find(scores: LocalScores, context: Context) -> Outcome:
     if size > context.store.disk - context.store.used:
         raise BudgetError(f"The tables of {n} variables take {size:,} bytes of disk.")
     block = ENTRY_BYTES * n << min(n, BLOCK_BITS)
-    if max(VARSET_BYTES << n, ENTRY_BYTES << (n - 1)) + block > context.memory_left:
+    of_table, of_sinks = ENTRY_BYTES << (n - 1), (VARSET_BYTES << n) + block
+    if max(of_sinks, of_table + block) > context.memory_left:
         raise MemoryError(f"{n} variables have too many varsets.")
+    at_once = min(n, context.workers.threads, context.memory_left // of_table)
     shelf = Shelf(0, context.store)
-    sinks = _best_sinks(_tables(scores, context, shelf), context, shelf)
-    return Outcome(OPTIMAL, rows_along(_order(sinks), scores), counts={"expanded": 1 << n, "table_bytes": size})
+    sinks = _best_sinks(_tables(scores, at_once, context, shelf), context, shelf)
+    counts = {"expanded": 1 << n, "table_bytes": size, "memory_bytes": max(of_sinks, at_once * of_table)}
+    return Outcome(OPTIMAL, rows_along(_order(sinks), scores), counts=counts)
 
 
-def _tables(scores: LocalScores, context: Context, shelf: Shelf) -> list[NDArray[np.float64]]:
-    """For each child BestScore of every set of the others, by its number without the child's bit: (2^(n-1),)."""
+def _tables(scores: LocalScores, at_once: int, context: Context, shelf: Shelf) -> list[NDArray[np.float64]]:
+    """For each child BestScore of every set of the others, by its number without the child's bit: (2^(n-1),); so many
+    at once in memory."""
     n = scores.variables
-    at_once = min(context.workers.threads, context.memory_left // (ENTRY_BYTES << (n - 1)))
     columns: list[Column] = []
     for first in range(0, n, at_once):
         own = [shelf.column((1 << (n - 1),), np.float64) for _ in range(first, min(n, first + at_once))]

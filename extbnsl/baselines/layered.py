@@ -32,7 +32,8 @@ CHUNK = 1 << 14  # varsets of a task: some milliseconds
 
 
 def find(scores: LocalScores, context: Context) -> Outcome:
-    """A network of least cost; a stop leaves none. O(n 2^n). counts: `expanded`, the varsets; `leaf_bytes` on disk.
+    """A network of least cost; a stop leaves none. O(n 2^n). counts: `expanded`, the varsets; `leaf_bytes` on disk,
+    `memory_bytes`.
 
     Raises MemoryError, and BudgetError for the disk, before anything is written, and Stopped.
     """
@@ -40,11 +41,12 @@ def find(scores: LocalScores, context: Context) -> Outcome:
     if 1 << n > context.store.disk - context.store.used:
         raise BudgetError(f"The leaves of {n} variables take {1 << n:,} bytes of disk.")
     layers = max(math.comb(n, size) + math.comb(n, size + 1) for size in range(n))
-    if COST_BYTES * layers + byte_tables_bytes(scores.costs, n) > context.memory_left:
+    memory = COST_BYTES * layers + byte_tables_bytes(scores.costs, n)
+    if memory > context.memory_left:
         raise MemoryError(f"{n} variables have too many varsets.")
     tables = byte_tables(scores.parents, scores.costs, bytes_of_all=-(-n // 8))
     leaves = _leaves(tables, binomial_table(n), context)
-    counts = {"expanded": 1 << n, "leaf_bytes": 1 << n}
+    counts = {"expanded": 1 << n, "leaf_bytes": 1 << n, "memory_bytes": memory}
     return Outcome(OPTIMAL, rows_along(_order(leaves), scores), counts=counts)
 
 

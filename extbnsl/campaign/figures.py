@@ -44,6 +44,12 @@ def _total(*way: str) -> Callable[[Document], Any]:
     return lambda document: sum(found.values()) if isinstance(found := at(document), Mapping) else None
 
 
+def _search_memory(document: Document) -> Any:
+    """Bytes of the bounds, tables and nodes of a search, of BFBnB or of a baseline that counts them."""
+    own = _at("stats", "search_bytes")(document)
+    return _at("stats", "counts", "memory_bytes")(document) if own is None else own
+
+
 def _arcs(document: Document) -> int | None:
     parents = document.get("parents")
     return sum(map(len, parents.values())) if isinstance(parents, Mapping) else None
@@ -72,6 +78,7 @@ FIGURES: Mapping[str, Callable[[Document], Any]] = {
     "seconds": _at("stats", "seconds"),
     "cpu_seconds": _cpu_seconds,
     "memory": _at("stats", "peak_rss_bytes"),
+    "search_memory": _search_memory,
     "disk": _at("stats", "peak_disk_bytes"),
     "variables": _length("variables"),
     "records": _at("provenance", "records"),
@@ -88,7 +95,7 @@ FIGURES: Mapping[str, Callable[[Document], Any]] = {
     "networks": _at("count", "listed"),
     "counted": _at("count", "networks"),
 }
-BYTES, SECONDS = ("memory", "disk"), ("seconds", "cpu_seconds")
+BYTES, SECONDS = ("memory", "search_memory", "disk"), ("seconds", "cpu_seconds")
 
 
 def figure(name: str, document: Document) -> Value:

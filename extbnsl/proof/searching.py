@@ -72,6 +72,7 @@ def _layers(
     state, reached = begun, -1
     for state in search_layers(problem, context.workers, _room(problem, search.name, context, commits), begun):
         standing.latest = state
+        standing.note_memory(problem.bytes + state.memory + state.layer.sources_memory)
         if state.layer.size != reached:
             reached = state.layer.size
             raise_bound(k, others + min(state.least_f, problem.limit), standing)

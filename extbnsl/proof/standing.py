@@ -23,7 +23,7 @@ from extbnsl.proof.stored import read_search, search_document
 from extbnsl.scores.local import LocalScores
 from extbnsl.search.state import SearchState
 
-COUNTERS = ("nodes_expanded", "nodes_generated", "nodes_kept", "peak_layer")
+COUNTERS = ("nodes_expanded", "nodes_generated", "nodes_kept", "peak_layer", "search_bytes")
 
 
 @dataclass(frozen=True)
@@ -58,8 +58,9 @@ class Standing:
     enumeration: how far the families are enumerated, while that goes on; it may be ahead of `counting`, the one in
     files. scores: the files of the survivors, once they are written. version: of the files of `search`. latest: the
     search's state, which may be ahead of the one in `search` and is not committed; nor is `improved`, when there was a
-    better network. counters: nodes of the searches that are over; stages: seconds per stage; cpu_seconds, seconds: of
-    all processes of the run; peak_rss, peak_disk: the most bytes that one of them had in memory and in files.
+    better network. counters: nodes of the searches that are over, and the most bytes that one had in memory; stages:
+    seconds per stage; cpu_seconds, seconds: of all processes of the run; peak_rss, peak_disk: the most bytes that one
+    of them had in memory and in files.
     """
 
     enumeration: Enumeration | None = None
@@ -101,6 +102,10 @@ class Standing:
         """Notice a better network, so many seconds after the run began."""
         if self.parts and (self.improved is None or self.upper_bound < self.improved.cost):
             self.improved = Improvement(self.upper_bound, seconds, self.lower_bound)
+
+    def note_memory(self, size: int) -> None:
+        """Notice how many bytes the bounds, tables and nodes of the search that is going on take."""
+        self.counters["search_bytes"] = max(self.counters.get("search_bytes", 0), size)
 
     def bounds_told(self) -> str:
         """The bounds of the whole problem, for a person."""

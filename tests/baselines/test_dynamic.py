@@ -8,6 +8,7 @@ import naive
 import numpy as np
 import pytest
 from cases import random_dataset, random_families, scores_of
+from large import most_memory_of
 
 from extbnsl.baselines import dynamic, layered
 from extbnsl.baselines.methods import BaselineMethods
@@ -31,6 +32,17 @@ def test_every_varset_is_looked_at_and_disk_takes_what_the_formula_says(method):
     result = found(data, method)
     assert result.stats["counts"]["expanded"] == 1 << 11
     assert result.stats["peak_disk_bytes"] == DISK[method](11)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_memory_is_told(method):
+    """From families, so that nothing is counted; tables on disk take none of it."""
+    scores = scores_of(random_families(np.random.default_rng(4), 18, most=30))
+    results = [found(scores, method)]  # now all is compiled
+    peak = most_memory_of(lambda: results.append(found(scores, method)))
+    told = results[0].stats["counts"]["memory_bytes"]
+    assert told <= peak + (1 << 19)
+    assert peak <= 1.25 * told + (1 << 19)
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -10,6 +10,7 @@ from cases import cost_of_order, dataset_of, full_xor_rows, random_dataset, rand
 from flat import compute_scores, solve
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from large import most_memory_of
 from patching import shrink
 from portions import first
 
@@ -183,6 +184,19 @@ def test_threads_and_repetition_change_nothing(seed):
         assert outcome(solve(dataset, threads=threads, seed=seed)) == one
     static = outcome(solve(dataset, threads=1, lower_bound="static"))
     assert outcome(solve(dataset, threads=3, lower_bound="static")) == static
+
+
+def test_the_memory_of_a_search_is_told():
+    """Nothing is counted, and nodes dominate; for a moment a task holds its sources and what it makes a second time."""
+    rng = np.random.default_rng(1)
+    scores = scores_of(random_families(rng, 19, most=30, costs=lambda m: rng.normal(20, 10, m)))
+    results = []
+    how = {"lower_bound": "static", "path_extension": False, "fixing": False, "memory": 1 << 26}
+    peak = most_memory_of(lambda: results.append(solve(scores, threads=1, **how)))
+    stats = results[0].stats
+    assert stats["nodes_kept"] > 10_000
+    assert peak / 4 < stats["search_bytes"] < peak
+    assert solve(scores_of([[(0, 1.0)], [(0, 2.0)]]), threads=1).stats["search_bytes"] == 0
 
 
 @pytest.mark.parametrize("seed", range(4))
