@@ -343,7 +343,7 @@ def _bounds_text(told: Mapping[str, Any]) -> str | None:
 def _memory_text(told: Mapping[str, Any]) -> str | None:
     if None in (told["rss_bytes"], told["peak_rss_bytes"]):
         return None
-    own = "" if told["memory"] is None else f", {format_size(told['memory'])} of it the solver's own structures"
+    own = "" if told["memory"] is None else f", {format_size(told['memory'])} of it the solver's own"
     return f"{format_size(told['rss_bytes'])}{own}; at most {format_size(told['peak_rss_bytes'])}"
 
 

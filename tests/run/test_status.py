@@ -123,7 +123,7 @@ def test_a_run_that_works(path):
     assert row(status, "layer") == "12 of 31: 311.2M generated, 51.8M kept, 30.0M spilled"
     assert row(status, "bounds") == "6589.441000 to 6602.578000 (gap 0.20%)"
     assert row(status, "disk") == "5.0GiB"
-    assert "7.0GiB of it the solver's own structures" in row(status, "memory")
+    assert "7.0GiB of it the solver's own" in row(status, "memory")
     assert row(status, "checkpoint") == "at 0:00:00"
     assert row(status, "updated") == "0 s ago"
     assert row(status, "note") is None
