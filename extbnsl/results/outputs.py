@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from extbnsl.networks.network import Network
 
 MOST_BYTES = 1 << 31  # of network.json
+MOST_ENTRIES = 1 << 20  # of all tables, that are written unasked: some 20 MB in each file
 
 
 def outputs(
@@ -63,28 +64,40 @@ def _described(network: "Network", dataset: "Data | None", cost: float, claim: C
     from extbnsl.formats.described import Described
     from extbnsl.networks.arc_strengths import arc_strengths, costs_from
     from extbnsl.networks.gaussian import regressions
-    from extbnsl.networks.parameters import fit
+    from extbnsl.networks.parameters import entries_of_tables, fit
 
     if dataset is None:
         return Described(network, cost)
     strengths = arc_strengths(network, claim, costs_from(dataset, claim))
     if isinstance(dataset, Dataset):
-        parameters = dataset.states, fit(network, dataset)
-        return Described(network, cost, *parameters, strengths, counts=state_counts(dataset))
+        tables = fit(network, dataset) if sum(entries_of_tables(network, dataset)) <= MOST_ENTRIES else None
+        return Described(network, cost, dataset.states, tables, strengths, counts=state_counts(dataset))
     fitted = regressions(network, dataset)
     return Described(network, cost, strengths=strengths, regressions=fitted, spreads=spreads(dataset))
 
 
-def warnings_of_outputs(dataset: "Data | None") -> tuple[str, ...]:
-    """What the user should know of the files: a sentence if that of BIF cannot have the names and states of the data.
+def warnings_of_outputs(network: "Network", dataset: "Data | None") -> tuple[str, ...]:
+    """What the user should know of the files: a sentence if they do not have the parameters, or if that of BIF cannot
+    have the names and states of the data.
 
     O(states of all variables).
     """
     from extbnsl.data import Dataset
     from extbnsl.figures import counted
     from extbnsl.formats.bif import other_words
+    from extbnsl.networks.parameters import entries_of_tables
 
-    replaced = other_words(dataset.names, dataset.states) if isinstance(dataset, Dataset) else 0
+    if not isinstance(dataset, Dataset):
+        return ()
+    entries = entries_of_tables(network, dataset)
+    if sum(entries) > MOST_ENTRIES:
+        at = entries.index(max(entries))
+        parents = counted(len(network.parents[at]), "parent")
+        return (
+            f"The tables of the network have {sum(entries):,} numbers, most of them that of {network.names[at]!r} with "
+            f"{parents}: {DOCUMENT} goes without, and {BIF} is not written.",
+        )
+    replaced = other_words(dataset.names, dataset.states)
     if replaced == 0:
         return ()
     names = counted(replaced, "name or state", "names or states")

@@ -78,7 +78,7 @@ def result_of_found(problem: Data | LocalScores, found: FoundNetwork, claim: Cla
     with stages.stage("verify", "scoring the network again from the data" if dataset else "") as summary:
         cost = verified(found.network, found.cost, dataset, claim)
         summary.append(f"cost {cost:.6f}, acyclic")
-    of_outputs = warnings_of_outputs(dataset)
+    of_outputs = warnings_of_outputs(found.network, dataset)
     for message in of_outputs:
         stages.observer(Warned(message))
     return Result(

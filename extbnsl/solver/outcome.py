@@ -68,7 +68,7 @@ def result_of(
     with context.stages.stage("verify", "scoring the network again from the data" if dataset else "") as summary:
         cost = verified(network, cost, dataset, survivors.scores.claim)
         summary.append(f"cost {cost:.6f}, acyclic")
-    of_outputs = warnings_of_outputs(dataset)
+    of_outputs = warnings_of_outputs(network, dataset)
     for message in of_outputs:
         context.observer(Warned(message))
     return Result(
