@@ -26,8 +26,8 @@ def fit(network: Network, dataset: Dataset, smoothing: float = 0.0) -> tuple[NDA
     if (entries := sum(sizes := entries_of_tables(network, dataset))) > MOST_ENTRIES:
         largest = network.names[sizes.index(max(sizes))]
         raise InputError(
-            f"The tables of this network have {entries:,} numbers, most of them that of {largest!r}, and {MOST_ENTRIES:,} "
-            "are the most; limit the parents, by --max-parents for instance."
+            f"The tables of this network have {entries:,} numbers, most of them that of {largest!r}, and "
+            f"{MOST_ENTRIES:,} are the most; limit the parents, by --max-parents for instance."
         )
     arities = [len(states) for states in dataset.states]
     families = ((*parents, child) for child, parents in enumerate(network.parents))

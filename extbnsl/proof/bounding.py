@@ -51,7 +51,7 @@ SOLUTIONS = 8  # of a program, of which one is made a network
 MOST_LEFT = 0.5  # of the families, that a program for a piece that cannot be searched goes on with
 MOST_ITERATIONS = 1 << 30  # of the simplex method
 FAMILY_NS = 3e3  # that a linear program takes for each family before its first iteration
-FEWEST_ITERATIONS = 600  # that pay before there is a linear program: a search of about a second
+FEWEST_ITERATIONS = 100  # that pay before there is a linear program: a search of some tenths of a second
 
 
 @dataclass(frozen=True)
