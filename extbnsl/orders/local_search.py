@@ -53,14 +53,14 @@ def search_orders(
     on_better: Callable[[float], None],
     feasible: NDArray[np.int64] | None = None,
 ) -> Incumbent:
-    """The best order that iterated local search finds before it stalls or is told to stop.
+    """The best order of a few variables, QUICK at most, that iterated local search finds before it stalls.
 
     feasible: an order with a network, int64 (n,), from which one stream begins; None if every order has one. So what is
     found has a network, too.
 
     Time: a kick costs about n^2 queries of BestScore; rounds of STREAMS parallel streams go on until so many in turn as
-    the effort has patience for found nothing better. A stop leaves the best of one descent per stream, of more
-    than QUICK variables that of the orders as they are.
+    the effort has patience for found nothing better. After a stop the first such round is the last: a moment,
+    which makes the network of a solve that is out of time much better.
     """
     n = variables
     kicks = max(1, int(min(40, 12_000 // (n * n)) * effort.kicks))
@@ -69,19 +69,17 @@ def search_orders(
     if feasible is not None:
         orders[0] = feasible
     best = Incumbent(orders[0].copy(), np.inf)
-    stale = 0
-    while stale < effort.patience:
+    stale, patience, halt = 0, effort.patience, workers.halt
+
+    def improved(k: int) -> tuple[int, float]:
+        return improve_order(orders[k], states[k : k + 1], kicks, halt, tables)
+
+    while stale < patience:
         try:
-            found = workers.map(
-                lambda k: improve_order(orders[k], states[k : k + 1], kicks, workers.halt, tables),
-                [(k,) for k in range(STREAMS)],
-            )
+            costs = _with_network(workers.map(improved, [(k,) for k in range(STREAMS)]))
         except Stopped:
-            halt = np.zeros(1, np.uint8) if n <= QUICK else workers.halt
-            reached = _with_network([improve_order(order, states[:1], 0, halt, tables) for order in orders])
-            leader = int(np.argmin(reached))
-            return min(best, Incumbent(orders[leader], float(reached[leader])), key=lambda one: one.cost)
-        costs = _with_network(found)
+            patience, halt = BRIEF.patience, np.zeros(1, np.uint8)
+            costs = _with_network([improved(k) for k in range(STREAMS)])
         stale += 1
         leader = int(np.argmin(costs))
         if costs[leader] < best.cost - 1e-9 * (1 + abs(costs[leader])):

@@ -162,3 +162,13 @@ def lacking(order, best):
         count += not math.isfinite(best[x][before])
         before |= 1 << x
     return count
+
+
+def test_a_stop_leaves_time_for_a_good_order():
+    """One descent from each of the first orders is not enough for these."""
+    n, optimal = 9, 0
+    for seed in range(10):
+        tables, best = problem(seed, n)
+        found, _ = search(tables, n, stop=lambda: "interrupted")
+        optimal += found.cost <= naive.optimal_cost_dp(n, best) + 1e-9
+    assert optimal >= 9
