@@ -32,8 +32,8 @@ FACTOR = 4  # by which it grows before it looks again
 
 
 def find_incumbents(components: tuple[Component, ...], floors: list[float], context: Context) -> list[Part]:
-    """A good order of each component; its floor bounds its cost from below. After a stop: of few variables until a round finds nothing better, of
-    many one quick descent."""
+    """A good order of each component; its floor bounds its cost from below. After a stop: of few variables until a
+    round finds nothing better, of many one quick descent."""
     count, largest = len(components), max(component.size for component in components)
     detail = counted(largest, "variable")
     if count > 1:
