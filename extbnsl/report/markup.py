@@ -21,7 +21,7 @@ body { margin: 2rem auto; max-width: 72rem; padding: 0 1rem; color: var(--ink); 
        font: 15px/1.5 system-ui, sans-serif; }
 h1 { font-size: 1.5rem; overflow-wrap: anywhere; } h2 { font-size: 1.15rem; margin-top: 2.2rem; }
 p.note, footer { color: var(--soft); font-size: 0.9em; }
-p, li, dd, pre { overflow-wrap: anywhere; }
+p, li, dd, pre { overflow-wrap: anywhere; } pre span { display: inline-block; }
 .wide { overflow-x: auto; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 th, td { padding: 0.25rem 0.7rem; text-align: right; border-bottom: 1px solid var(--line); white-space: nowrap; }
@@ -29,7 +29,9 @@ th:first-child, td:first-child { text-align: left; }
 tbody tr:nth-child(even) { background: var(--band); }
 figure { margin: 0; } figure svg { max-width: 100%; height: auto; }
 .failures td { white-space: normal; text-align: left; }
-@media print { body { margin: 0; max-width: none; } section { break-inside: avoid; } }
+@media print {
+  body { margin: 0; max-width: none; } h2, summary { break-after: avoid; }
+  table, svg, pre, dl { break-inside: avoid; } }
 """
 _THIN = "iljtfrI.,:;|!'()[] "
 _JOINERS = "\u200c\u200d"  # which words and emoji need

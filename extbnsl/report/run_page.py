@@ -118,7 +118,7 @@ def _state(facts: Facts) -> Iterator[str]:
     if facts.state == "running":
         yield "<p class='note'>The run goes on; this is its last result, from before.</p>\n"
     elif facts.resume:
-        yield f"<p class='note'>To go on with it:</p>\n<pre>{escaped(facts.resume)}</pre>\n"
+        yield f"<p class='note'>To go on with it:</p>\n{_shell(facts.resume)}"
 
 
 def _probabilities(document: Mapping[str, Any]) -> dict[tuple[str, str], float]:
@@ -233,9 +233,15 @@ def _provenance(facts: Facts) -> str:
     source = known.get("source")
     if facts.document.get("certificate"):
         commands.append(shlex.join(["extbnsl", "verify", str(facts.path), *([str(source)] if source else [])]))
-    shown = "".join(f"<pre>{escaped(command)}</pre>\n" for command in commands)
+    shown = "".join(map(_shell, commands))
     again = f"<p>To do it again{', and to check it' if len(commands) > 1 else ''}:</p>\n{shown}" if commands else ""
     return f"<section>\n<h2>Where it comes from</h2>\n{_list(run_tables.provenance(facts))}{again}</section>\n"
+
+
+def _shell(command: str) -> str:
+    """A command to copy; a line ends between words, not within an option."""
+    words = " ".join(f"<span>{escaped(word)}</span>" for word in command.split(" "))
+    return f"<pre>{words}</pre>\n"
 
 
 def _list(rows: Iterable[tuple[str, str]]) -> str:
