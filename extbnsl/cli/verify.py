@@ -20,12 +20,15 @@ if TYPE_CHECKING:
 DOES_NOT_HOLD = 31
 SECONDS = 600.0  # unless a time limit is given
 MOST_NAMES = 10  # that a sentence lists
+CERTIFICATE = "by certificate"  # of the ways in which verify proves
+PROGRAM = "by a dynamic program of verify's own"
 SAID = 1e-3  # nats: rounding that comes to more is told
 
 EPILOG = """\
 Recomputes the cost of the network from the data with code of its own, and
 checks every claim of the result. If the result has a certificate of its
-optimality, that is checked too, as far as the time limit allows. Reads the data
+optimality, that is checked too, as far as the time limit allows; what a search
+proved of up to 23 variables, a dynamic program proves again. Reads the data
 with the options of the solve, as the result has them; those given here replace
 them. Exit code 0 if everything holds that was checked, 31 if anything does not.
 
@@ -115,19 +118,24 @@ def _unproved(document: dict[str, Any]) -> str:
 
 def _told(optimality: "Optimality") -> str:
     """One or more sentences about how much of the optimality is proved; nothing was found to be wrong."""
+    from extbnsl.verify.repeat import MOST_VARIABLES
+
     most = optimality.max_parents
     among = "" if most is None else f" among networks of at most {counted(most, 'parent')} a variable"
     rounded = f", but for rounding, which may come to {optimality.rounding:.2g} nats"
     but = rounded if optimality.rounding > SAID else ""
-    if optimality.complete:
-        return f"Optimality{among} proved by certificate{but}."
-    told = []
-    if optimality.proved:
-        told.append(f"Optimality of {_components(optimality.proved)}{among} proved by certificate{but}.")
+    if optimality.complete and not (optimality.proved and optimality.repeated):
+        return f"Optimality{among} proved {PROGRAM if optimality.repeated else CERTIFICATE}{but}."
+    told = [
+        f"Optimality of {_components(components)}{among} proved {by}{but}."
+        for components, by in ((optimality.proved, CERTIFICATE), (optimality.repeated, PROGRAM))
+        if components
+    ]
     if optimality.searched:
         told.append(
             f"The optimality of {_components(optimality.searched)}{among} was proved by pattern "
-            "databases, search or branching; verify cannot repeat that, only another solve can."
+            f"databases, search or branching; verify cannot repeat that for more than {MOST_VARIABLES} variables, only "
+            "another solve can."
         )
     if optimality.unchecked:
         told.append(f"The optimality of {_components(optimality.unchecked)} was not checked: {_why(optimality)}.")
@@ -151,10 +159,8 @@ def _of_number(networks: int) -> str:
 def _why(optimality: "Optimality") -> str:
     """Why a check was given up, and what to do about it."""
     if optimality.why == TIME_LIMIT:
-        return (
-            f"the time was over before the parent sets of {_listed(optimality.unfinished)} were counted; "
-            "give a longer --time-limit"
-        )
+        of_whom = f" before the parent sets of {_listed(optimality.unfinished)} were counted"
+        return f"the time was over{of_whom if optimality.unfinished else ''}; give a longer --time-limit"
     return optimality.why
 
 

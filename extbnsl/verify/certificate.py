@@ -25,7 +25,7 @@ from extbnsl.verify.units import MOST_UNITS, UNITS_PER_NAT
 from extbnsl.verify.values import is_list, is_names, is_number, is_object, is_whole
 
 CLUSTERS = "clusters"  # a proof that the certificate holds
-SEARCH = "search"  # a proof that only another search can repeat
+SEARCH = "search"  # a proof that the certificate does not hold
 PROOFS = (CLUSTERS, SEARCH)
 
 Cut = tuple[tuple[str, ...], ...]  # the names of the clusters of a cut, one cluster or three
@@ -44,9 +44,9 @@ class CertifiedComponent:
     """A part of the variables, by their names: no network has families of these children that together cost less than
     lower_bound, in nats.
 
-    proof: 'clusters', by one pass or more, or 'search', by none. A pass without cuts says that every child has its
-    cheapest family. least: for each of the variables the mu of the first pass, in units, or less; the closer, the less
-    there is to count. Empty without passes.
+    proof: 'clusters', by one pass or more, or 'search', by none; see `repeat` for what can be said of that. A pass
+    without cuts says that every child has its cheapest family. least: for each of the variables the mu of the first
+    pass, in units, or less; the closer, the less there is to count. Empty without passes.
     """
 
     variables: tuple[str, ...]

@@ -1,4 +1,7 @@
-"""Is a result that holds proved optimal? What its certificate proves, checked again, against what it claims."""
+"""Is a result that holds proved optimal? What its certificate proves, checked again, against what it claims.
+
+What multipliers prove `recount` checks, and what a search proved of few variables `repeat`.
+"""
 
 import math
 from dataclasses import dataclass
@@ -17,6 +20,7 @@ from extbnsl.verify.document import ClaimedResult, read_claims
 from extbnsl.verify.families import FamilySource, families_of_data, families_of_scores
 from extbnsl.verify.recount import check_component, reason_of
 from extbnsl.verify.regression_families import families_by_regressions
+from extbnsl.verify.repeat import MOST_VARIABLES, repeat_search
 from extbnsl.verify.rescoring import PARAMETER_COSTS, family_costs
 from extbnsl.verify.units import TooMuch
 
@@ -26,15 +30,17 @@ class Optimality:
     """What became of the certificate of a result whose other claims hold.
 
     `findings` are sentences, one for each claim that does not hold. Components, as tuples of names: proved by the
-    certificate, searched (proved by a search, if at all), and unchecked because the check was given up; `unfinished`
-    are the children at which it was, and `why` says for which reason: a stop reason, or a clause. max_parents: what is
-    proved is proved of networks in which no variable has more parents, None for all networks. rounding: by how much
-    less a network may cost, in nats, beside the tolerance, as the costs of the proved components are floats.
+    certificate, repeated (proved by a search, and by a dynamic program of the check's own), searched (proved by a
+    search, if at all, and too large for that), and unchecked because the check was given up; `unfinished` are the
+    children at which it was, and `why` says for which reason: a stop reason, or a clause. max_parents: what is proved
+    is proved of networks in which no variable has more parents, None for all networks. rounding: by how much less a
+    network may cost, in nats, beside the tolerance, as the costs of the components that were proved are floats.
     """
 
     findings: tuple[str, ...]
     max_parents: int | None
     proved: tuple[tuple[str, ...], ...] = ()
+    repeated: tuple[tuple[str, ...], ...] = ()
     searched: tuple[tuple[str, ...], ...] = ()
     unchecked: tuple[tuple[str, ...], ...] = ()
     unfinished: tuple[str, ...] = ()
@@ -48,7 +54,7 @@ class Optimality:
 
     @property
     def complete(self) -> bool:
-        """Whether the certificate proves that no network is cheaper, but for the tolerance of the claim."""
+        """Whether it is proved that no network is cheaper, but for the tolerance of the claim."""
         return self.ok and not self.searched and not self.unchecked
 
 
@@ -65,40 +71,45 @@ def verify_optimality(
     claim = read_claims(document)
     if claim.status != OPTIMAL or document.get("certificate") is None:
         return None
-    components = read_certificate(document["certificate"], problem.names).components
+    names = problem.names
+    components = read_certificate(document["certificate"], names).components
     certified = [component for component in components if component.proof == CLUSTERS]
-    searched = tuple(c.variables for c in components if c.proof != CLUSTERS)
+    others = [component for component in components if component.proof != CLUSTERS]
+    checkable = [*certified, *(component for component in others if len(component.variables) <= MOST_VARIABLES)]
+    searched = tuple(component.variables for component in others if len(component.variables) > MOST_VARIABLES)
     try:
         source = _source(problem, claim, workers)
     except (Stopped, TooMuch) as stop:
-        left = tuple(component.variables for component in certified)
-        return Optimality((), claim.max_parents, (), searched, left, sum(left, ()), reason_of(stop))
-    findings = _bound_findings(components, claim, problem, source)
+        left = tuple(component.variables for component in checkable)
+        return Optimality((), claim.max_parents, (), (), searched, left, sum(left, ()), reason_of(stop))
+    costs = family_costs(problem, Network.from_names(names, claim.parents), claim.score, claim.ess)
+    findings = _bound_findings(components, claim, names, costs, source)
     if findings:
         return Optimality(tuple(findings), claim.max_parents)
-    proved: list[tuple[str, ...]] = []
-    unchecked: list[tuple[str, ...]] = []
-    unfinished: list[str] = []
-    why = ""
-    done, total = 0, sum(len(component.variables) for component in certified)
+    done, total = 0, sum(len(component.variables) for component in checkable)
 
     def tell(counted: int) -> None:
         observer(StageAdvanced("verify", done + counted, total, "variables", detail="checking the certificate"))
 
-    for component in certified:
+    recounts = []
+    for component in checkable:
         tell(0)
-        recount = check_component(component, problem.names, source, workers, tell)
+        if component.proof == CLUSTERS:
+            recounts.append(check_component(component, names, source, workers, tell))
+        else:
+            recounts.append(repeat_search(component, names, source, workers, tell))
         done += len(component.variables)
-        findings += recount.findings
-        unfinished += recount.unchecked
-        why = why or recount.why
-        if not recount.findings:
-            (unchecked if recount.unchecked else proved).append(component.variables)
-    rounding = math.fsum(source.rounding(problem.names.index(name)) for own in proved for name in own)
+    shown = [c for c, recount in zip(checkable, recounts, strict=True) if recount.proved]
     return Optimality(
-        *(tuple(findings), claim.max_parents, tuple(proved), searched, tuple(unchecked), tuple(unfinished)),
-        why,
-        rounding,
+        tuple(finding for recount in recounts for finding in recount.findings),
+        claim.max_parents,
+        tuple(c.variables for c in shown if c.proof == CLUSTERS),
+        tuple(c.variables for c in shown if c.proof != CLUSTERS),
+        searched,
+        tuple(c.variables for c, recount in zip(checkable, recounts, strict=True) if recount.why),
+        tuple(name for recount in recounts for name in recount.unchecked),
+        next((recount.why for recount in recounts if recount.why), ""),
+        math.fsum(source.rounding(names.index(name)) for c in shown for name in c.variables),
     )
 
 
@@ -117,15 +128,15 @@ def _source(problem: Data | LocalScores, claim: ClaimedResult, workers: Workers)
 def _bound_findings(
     components: tuple[CertifiedComponent, ...],
     claim: ClaimedResult,
-    problem: Data | LocalScores,
+    names: tuple[str, ...],
+    costs: list[float],
     source: FamilySource,
 ) -> list[str]:
     """Findings about the lower bounds of the components, which make up that of the result: each must be within its
-    own tolerance of what the network's families cost there."""
-    costs = family_costs(problem, Network.from_names(problem.names, claim.parents), claim.score, claim.ess)
+    own tolerance of what the network's families cost there; costs: of each child's."""
     findings = []
     for component in components:
-        own = [problem.names.index(name) for name in component.variables]
+        own = [names.index(name) for name in component.variables]
         cost = math.fsum(costs[child] for child in own)
         if not abs(cost - component.lower_bound) <= tolerance(cost) + math.fsum(map(source.rounding, own)):
             findings.append(

@@ -32,8 +32,8 @@ FARTHEST = (1 << 63) - 1  # what int64 holds
 class Recount:
     """What became of one component's proof.
 
-    findings: sentences, one for each claim that does not hold. unchecked: the children that were not finished when the
-    check was given up, and why: a stop reason, or a clause.
+    findings: sentences, one for each claim that does not hold. why: for which reason the check was given up, a stop
+    reason or a clause, and unchecked: the children that were not counted then.
     """
 
     findings: tuple[str, ...] = ()
@@ -43,7 +43,7 @@ class Recount:
     @property
     def proved(self) -> bool:
         """Whether no network has families of these children below the lower bound, but for the rounding of costs."""
-        return not self.findings and not self.unchecked
+        return not self.findings and not self.why
 
 
 @dataclass(frozen=True)

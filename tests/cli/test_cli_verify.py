@@ -4,12 +4,15 @@ import json
 import re
 from pathlib import Path
 
+import naive
 import numpy as np
 import pytest
 from commands import a_table, fails, run
 from flat import solve
 
+from extbnsl.claims import tolerance
 from extbnsl.data import from_array
+from extbnsl.machine.workers import Stopped
 
 
 def test_a_result_that_does_not_hold(capsys):
@@ -41,7 +44,7 @@ def verified(capsys, document, *arguments):
     return code, out
 
 
-def test_a_certificate_is_checked(capsys, provable):
+def test_a_certificate_is_checked(capsys, provable, monkeypatch):
     document = provable
     code, out = verified(capsys, document)
     assert (code, out.count("\n")) == (0, 1)
@@ -56,9 +59,56 @@ def test_a_certificate_is_checked(capsys, provable):
     component |= {"proof": "search", "passes": [], "least": {}}
     code, out = verified(capsys, document)
     assert code == 0
-    assert (
-        f"The optimality of the component with {name!r} was proved by pattern databases, search or branching; verify"
-        in out
+    assert f" Optimality of the component with {name!r} proved by a dynamic program of verify's own.\n" in out
+    assert "Optimality of the component with 'c' proved by certificate. " in out
+    monkeypatch.setattr("extbnsl.verify.optimality.MOST_VARIABLES", 1)
+    code, out = verified(capsys, document)
+    assert code == 0
+    assert out.endswith(
+        f" The optimality of the component with {name!r} was proved by pattern databases, search or branching; verify "
+        "cannot repeat that for more than 23 variables, only another solve can.\n"
+    )
+
+
+def searched(document):
+    """A document in place of whose certificate a search is said to have proved all components as one."""
+    bound = document["cost"] - tolerance(document["cost"])
+    component = {"variables": document["variables"], "lower_bound": bound, "proof": "search", "passes": [], "least": {}}
+    return document | {"certificate": {"units_per_nat": 1 << 36, "components": [component]}}
+
+
+def test_a_proof_by_search_is_repeated(capsys, provable):
+    code, out = verified(capsys, searched(provable))
+    assert code == 0
+    assert out.endswith(" Optimality proved by a dynamic program of verify's own.\n")
+
+
+def test_a_forged_proof_by_search_is_found(capsys, provable):
+    table = a_table()[:, :3]
+    cost = naive.network_cost(table, table.max(axis=0) + 1, [()] * 3)
+    forged = provable | {"parents": {name: [] for name in provable["variables"]}, "order": provable["variables"]}
+    forged |= {"cost": cost, "upper_bound": cost, "lower_bound": cost - tolerance(cost)}
+    code, out = verified(capsys, searched(forged))
+    assert code == 31
+    told = re.fullmatch(
+        "The certificate says that the families of the component of 'a' cost at least (\\S+), but a dynamic program "
+        "finds an order in which they cost (\\S+)\\.\nr.json does not hold\\.\n",
+        out,
+    )
+    assert told is not None, out
+    assert float(told[1]) == pytest.approx(cost)
+    assert float(told[2]) == pytest.approx(provable["cost"])
+
+
+def test_time_that_is_over_when_all_is_counted(capsys, provable, monkeypatch):
+    def give_up(*given):
+        raise Stopped("time_limit")
+
+    monkeypatch.setattr("extbnsl.verify.repeat._least_excess", give_up)
+    code, out = verified(capsys, searched(provable))
+    assert code == 0
+    assert out.endswith(
+        " The optimality of the component with 'a' was not checked: the time was over; give a longer --time-limit.\n"
     )
 
 

@@ -177,7 +177,7 @@ def believed(document, problem):
     if optimality is None or not optimality.ok:
         return None
     bounds = {tuple(c["variables"]): c["lower_bound"] for c in document["certificate"]["components"]}
-    for variables in optimality.proved:
+    for variables in (*optimality.proved, *optimality.repeated):
         assert bounds[variables] <= optimum(problem, document["max_parents"], variables) + ROUNDING
     if optimality.complete:
         least = optimum(problem, document["max_parents"], problem.names)

@@ -1,0 +1,371 @@
+"""What a search proved is proved again by a dynamic program, as all networks, orders and the oracle have it."""
+
+import itertools
+import json
+import math
+
+import naive
+import numpy as np
+import pytest
+from cases import EVERY_SCORE, claim_by, dataset_of, random_dataset, random_families, random_numbers, scores_of
+from flat import solve
+from forging import KINDS, believed, claimed, dearer_networks, true_document
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from knowing import admitted, random_knowledge
+
+from extbnsl import learn
+from extbnsl.claims import TIME_LIMIT
+from extbnsl.knowledge.knowledge import NOTHING
+from extbnsl.machine.workers import Workers, unhalted
+from extbnsl.verify import repeat
+from extbnsl.verify.cell_families import families_by_cells
+from extbnsl.verify.certificate import SEARCH, CertifiedComponent
+from extbnsl.verify.demands import demands_of
+from extbnsl.verify.families import families_of_data, families_of_scores
+from extbnsl.verify.optimality import verify_optimality
+from extbnsl.verify.regression_families import families_by_regressions
+from extbnsl.verify.repeat import MOST_VARIABLES, bytes_for, repeat_search
+from extbnsl.verify.rescoring import PARAMETER_COSTS
+from extbnsl.verify.subsets import OFTEN, enter, least_excess, spread
+from extbnsl.verify.units import UNITS_PER_NAT
+from extbnsl.verify.verdict import verify
+
+SETTINGS = settings(deadline=None, max_examples=15, suppress_health_check=list(HealthCheck))
+ROUNDING = 1e-7  # nats: more than what costs of some hundred records are off
+PROGRAMS = "a dynamic program finds an order in which they cost"
+
+
+def source_of(problem, score, max_parents, knowledge, workers):
+    demands = demands_of(problem.names, max_parents, knowledge)
+    claim = claim_by(score, max_parents)
+    if score == "gaussian-bic":
+        return families_by_regressions(problem, demands, workers)
+    if score in PARAMETER_COSTS:
+        return families_of_data(problem, PARAMETER_COSTS[score](problem.records), demands, workers)
+    return families_by_cells(problem, claim.score, claim.ess, demands, workers)
+
+
+def found(lower_bound, problem, score="mdl", max_parents=None, knowledge=NOTHING, variables=None):
+    """What becomes of the claim that the families of these variables, all if None, cost so much at least."""
+    component = CertifiedComponent(variables or problem.names, lower_bound, SEARCH)
+    with Workers(2) as workers:
+        source = source_of(problem, score, max_parents, knowledge, workers)
+        return repeat_search(component, problem.names, source, workers)
+
+
+def assert_least(least, found):
+    """Just below the least cost a claim is proved; just above it an order is found that refutes it."""
+    assert found(least - ROUNDING).proved
+    recount = found(least + ROUNDING)
+    assert not recount.proved
+    (finding,) = recount.findings
+    assert float(finding.rsplit(" ", 1)[1].removesuffix(".")) == pytest.approx(least, abs=ROUNDING)
+    assert PROGRAMS in finding
+
+
+def least_of_all(costs):
+    """What the cheapest of all networks costs."""
+    n = len(costs)
+    return min(sum(costs[x, graph[x]] for x in range(n)) for graph in naive.all_dags(n))
+
+
+@pytest.mark.parametrize("score", EVERY_SCORE)
+@SETTINGS
+@given(st.integers(0, 2**32), st.integers(1, 5), st.integers(2, 90), st.sampled_from([None, 0, 1, 2]), st.booleans())
+def test_the_least_cost_is_that_of_all_networks(score, seed, n, records, max_parents, knowing):
+    """Of few variables, with ties, constant columns and states that never occur."""
+    rng = np.random.default_rng(seed)
+    dataset = random_dataset(rng, n, records, 3)
+    knowledge = random_knowledge(rng, dataset.names, max_parents) if knowing else NOTHING
+    costs = naive.all_local_scores(dataset.codes, dataset.arities, max_parents, score)
+    costs[~admitted(knowledge, dataset.names, max_parents)] = math.inf
+    assert_least(least_of_all(costs), lambda bound: found(bound, dataset, score, max_parents, knowledge))
+
+
+@SETTINGS
+@given(st.integers(0, 2**32), st.integers(1, 5), st.sampled_from([None, 0, 1, 2]), st.booleans())
+def test_the_least_cost_of_numbers_is_that_of_all_networks(seed, n, max_parents, knowing):
+    rng = np.random.default_rng(seed)
+    numbers = random_numbers(rng, n, int(rng.integers(n + 2, 60)))
+    knowledge = random_knowledge(rng, numbers.names, max_parents) if knowing else NOTHING
+    allowed = admitted(knowledge, numbers.names, max_parents)
+    least = naive.optimal_gaussian_cost(numbers.values, lambda x, u: allowed[x, u])
+    assert_least(least, lambda bound: found(bound, numbers, "gaussian-bic", max_parents, knowledge))
+
+
+@SETTINGS
+@given(st.integers(0, 2**32), st.integers(1, 5), st.sampled_from([None, 0, 1, 2]), st.booleans())
+def test_the_least_cost_of_local_scores_is_that_of_all_networks(seed, n, max_parents, knowing):
+    """A file need not list what knowledge asks for: then nothing is found, and nothing proved."""
+    rng = np.random.default_rng(seed)
+    families = random_families(rng, n, 40)
+    scores = scores_of(families)
+    knowledge = random_knowledge(rng, scores.names, max_parents) if knowing else NOTHING
+    costs = naive.cost_table(n, families)
+    costs[~admitted(knowledge, scores.names, max_parents)] = math.inf
+    least = least_of_all(costs)
+    with Workers(1) as workers:
+        source = families_of_scores(scores, demands_of(scores.names, max_parents, knowledge))
+
+        def claim(bound):
+            return repeat_search(CertifiedComponent(scores.names, bound, SEARCH), scores.names, source, workers)
+
+        if math.isfinite(least):
+            assert_least(least, claim)
+        else:
+            assert not claim(0.0).findings
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("score", ["mdl", "aic", "bdeu"])
+def test_the_least_cost_of_eight_variables_is_that_of_the_oracle(score, seed):
+    dataset = random_dataset(np.random.default_rng(seed), 8, 150, 3)
+    least = naive.optimal_cost(dataset.codes, dataset.arities, None, score)
+    assert_least(least, lambda bound: found(bound, dataset, score))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_parents_outside_of_a_component_are_free(seed):
+    """The bound of a part of the variables is that of its best order, whatever parents come from elsewhere."""
+    rng = np.random.default_rng(seed)
+    dataset = random_dataset(rng, 6, 200, 3)
+    own = tuple(sorted(rng.choice(6, 4, replace=False).tolist()))
+    best = naive.best_scores(naive.all_local_scores(dataset.codes, dataset.arities))
+    outside = sum(1 << v for v in range(6) if v not in own)
+    least = min(
+        sum(best[x, outside | sum(1 << v for v in order[:i])] for i, x in enumerate(order))
+        for order in itertools.permutations(own)
+    )
+    variables = tuple(dataset.names[v] for v in own)
+    assert_least(least, lambda bound: found(bound, dataset, variables=variables))
+
+
+@SETTINGS
+@given(st.integers(0, 2**32), st.integers(1, 8), st.integers(0, 60))
+def test_the_program_is_that_of_the_oracle(seed, n, reach):
+    """In integers, of any sign and often equal; beyond the reach nothing is said."""
+    rng = np.random.default_rng(seed)
+    families = random_families(rng, n, 12, lambda m: rng.integers(-9, 20, m))
+    table = np.full((n, 1 << n - 1), (1 << 63) - 1)
+    least = [int(min(cost for _, cost in own)) for own in families]
+    for x, own in enumerate(families):
+        varsets = np.array([[v << 70 - 64] for v, _ in own], np.uint64)  # the second of two words
+        varsets = np.hstack([np.full_like(varsets, 5), varsets])
+        others = np.array([70 + v for v in range(n) if v != x], np.int64)
+        enter(table[x], varsets, np.array([int(cost) for _, cost in own]), others)
+        spread(table[x], least[x], reach)
+    best = naive.best_scores(naive.cost_table(n, families))
+    for x in range(n):
+        inside = [u for u in range(1 << n) if not u >> x & 1]
+        assert table[x].tolist() == [min(reach, best[x, u] - least[x]) for u in inside]
+    excess = naive.optimal_cost_dp(n, best) - sum(least)
+    assert least_excess(table, reach, unhalted()) == min(reach, excess)
+
+
+def test_the_program_is_halted():
+    n = 17
+    assert 1 << n > OFTEN
+    halt = np.ones(1, np.uint8)
+    assert least_excess(np.zeros((n, 1 << n - 1), np.int64), 1, halt) == -1
+    assert least_excess(np.zeros((n, 1 << n - 1), np.int64), 1, unhalted()) == 0
+
+
+def in_units(costs, max_parents=None):
+    """Local scores of whole units, and what the cheapest network costs, in units."""
+    families = [[(v, c / UNITS_PER_NAT) for v, c in own] for own in costs]
+    return scores_of(families, max_parents), naive.optimal_cost_dp(
+        len(costs), naive.best_scores(naive.cost_table(len(costs), costs))
+    )
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_one_unit_decides(seed):
+    """Costs of local scores are exact: what is claimed may be as much more as their rounding, and not a unit more."""
+    rng = np.random.default_rng(seed)
+    scores, least = in_units(random_families(rng, 6, 20, lambda m: rng.integers(-1 << 42, 1 << 42, m)))
+    with Workers(1) as workers:
+        source = families_of_scores(scores, demands_of(scores.names, None, NOTHING))
+        slack = sum(math.ceil(source.rounding(x) * UNITS_PER_NAT) for x in range(6))
+        assert slack / UNITS_PER_NAT < 1e-8
+        for more, holds in ((-1, True), (0, True), (1, False), (1 << 20, False)):
+            bound = (least + slack + more) / UNITS_PER_NAT
+            component = CertifiedComponent(scores.names, bound, SEARCH)
+            assert repeat_search(component, scores.names, source, workers).proved == holds
+
+
+@pytest.mark.parametrize("columns", [[0], [0, 0, 0]])
+def test_constant_columns(columns):
+    """Of one variable, and of three: nobody has parents."""
+    dataset = dataset_of(np.zeros((20, len(columns))), [2] * len(columns))
+    assert_least(len(columns) * math.log(20) / 2, lambda bound: found(bound, dataset))
+
+
+def repeated(result, stop=lambda: None):
+    """The check of a result, all of whose components a search proved."""
+    document = json.loads(json.dumps(result.document()))
+    assert verify(document, result.dataset or result.local_scores).ok
+    with Workers(1, stop) as workers:
+        optimality = verify_optimality(document, result.dataset or result.local_scores, workers)
+    assert optimality.proved == ()
+    return optimality
+
+
+@pytest.mark.parametrize("score", EVERY_SCORE)
+@SETTINGS
+@given(st.integers(0, 2**32), st.integers(1, 7), st.sampled_from([None, None, 1, 2]), st.booleans())
+def test_what_a_solve_searches_holds(score, seed, n, max_parents, knowing):
+    """True results are never refused: without clusters a search proves nearly all."""
+    rng = np.random.default_rng(seed)
+    dataset = random_dataset(rng, n, 80, 3)
+    knowledge = random_knowledge(rng, dataset.names, max_parents) if knowing else NOTHING
+    claim = claim_by(score, max_parents, knowledge)
+    options = {"score": claim.score, "ess": claim.ess, "max_parents": max_parents, "knowledge": knowledge}
+    result = solve(dataset, threads=1, lower_bound="pattern", **options)
+    document = json.loads(json.dumps(result.document()))
+    with Workers(1) as workers:
+        optimality = verify_optimality(document, dataset, workers)
+    assert optimality.complete, optimality
+    by_search = [c.variables for c in result.certificate.components if c.proof == SEARCH]
+    assert list(optimality.repeated) == by_search
+
+
+def as_searched(document):
+    """Say that a search proved all components."""
+    for component in document["certificate"]["components"]:
+        component |= {"proof": "search", "passes": [], "least": {}}
+    return document
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_true_documents_are_believed_of_a_search(kind):
+    case = KINDS[kind]()
+    optimality = believed(as_searched(true_document(case)), case.problem)
+    assert optimality.complete
+    assert optimality.repeated
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_dearer_network_is_believed_of_a_search(kind):
+    case = KINDS[kind]()
+    tried = 0
+    for parents in dearer_networks(case):
+        document = as_searched(claimed(case, parents))
+        assert believed(document, case.problem) is None
+        assert verify(document, case.problem).ok
+        with Workers(1) as workers:
+            optimality = verify_optimality(document, case.problem, workers)
+        assert optimality.findings
+        assert all(PROGRAMS in finding for finding in optimality.findings)
+        tried += 1
+    assert tried
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_component_is_believed_that_is_taken_apart(kind):
+    """Of a variable alone no more is true than what its cheapest family costs."""
+    case = KINDS[kind]()
+    for parents in dearer_networks(case):
+        document = claimed(case, parents)
+        parts = []
+        for component in document["certificate"]["components"]:
+            bound = component["lower_bound"] / len(component["variables"])
+            one = {"lower_bound": bound, "proof": "search", "passes": [], "least": {}}
+            parts += [one | {"variables": [name]} for name in component["variables"]]
+        document["certificate"]["components"] = parts
+        assert believed(document, case.problem) is None
+
+
+@pytest.fixture
+def searched():
+    """A result that a search proved, in one component of several variables."""
+    for seed in range(100):
+        result = solve(random_dataset(np.random.default_rng(seed), 6, 200), threads=1, lower_bound="pattern")
+        if len(result.certificate.components) == 1 and result.certificate.components[0].proof == SEARCH:
+            return result
+    raise AssertionError("no such data")
+
+
+def test_more_variables_are_left_to_another_solve(searched, monkeypatch):
+    monkeypatch.setattr("extbnsl.verify.optimality.MOST_VARIABLES", 5)
+    optimality = repeated(searched)
+    assert optimality.ok
+    assert not optimality.complete
+    assert optimality.searched == (searched.certificate.components[0].variables,)
+    assert optimality.repeated == ()
+    monkeypatch.setattr("extbnsl.verify.optimality.MOST_VARIABLES", 6)
+    assert repeated(searched).complete
+
+
+def test_without_memory_nothing_is_proved(searched, monkeypatch):
+    for free, proved in ((bytes_for(6) - 1, False), (bytes_for(6), True)):
+        monkeypatch.setattr(repeat, "default_memory", lambda free=free: free)
+        optimality = repeated(searched)
+        assert optimality.ok
+        assert optimality.complete == proved
+    monkeypatch.setattr(repeat, "default_memory", lambda: 1)
+    optimality = repeated(searched)
+    assert optimality.unchecked == (searched.certificate.components[0].variables,)
+    assert optimality.why == (
+        "the tables of a dynamic program over 6 variables take 2.0KiB, more than three quarters of the memory that is "
+        "free"
+    )
+
+
+def test_tables_that_the_system_does_not_give(searched, monkeypatch):
+    def refuse(*given):
+        raise MemoryError
+
+    monkeypatch.setattr(repeat.np, "full", refuse)
+    optimality = repeated(searched)
+    assert not optimality.complete
+    assert optimality.why.startswith("the tables of a dynamic program")
+
+
+def test_the_largest_tables_fit_a_gibibyte():
+    assert bytes_for(MOST_VARIABLES) < 1 << 30 < bytes_for(MOST_VARIABLES + 1)
+
+
+def test_time_that_is_over_at_once(searched):
+    optimality = repeated(searched, stop=lambda: TIME_LIMIT)
+    assert optimality.ok
+    assert not optimality.complete
+    assert optimality.why == TIME_LIMIT
+    assert sorted(optimality.unfinished) == sorted(searched.network.names)
+
+
+def test_time_that_is_over_when_all_are_counted(searched):
+    """The program over the subsets is given up too."""
+    seen = []
+    component = searched.certificate.components[0]
+    dataset = searched.dataset
+    with Workers(1, lambda: TIME_LIMIT if len(component.variables) in seen else None) as workers:
+        source = source_of(dataset, "mdl", None, NOTHING, workers)
+        recount = repeat_search(component, dataset.names, source, workers, seen.append)
+    assert not recount.proved
+    assert (recount.findings, recount.unchecked, recount.why) == ((), (), TIME_LIMIT)
+    assert seen == [*range(1, 7)]
+
+
+def test_figures_beyond_all_are_not_checked():
+    scores = scores_of([[(0, 2.0**24)], [(0, 2.0**24)]])
+    with Workers(1) as workers:
+        source = families_of_scores(scores, demands_of(scores.names, None, NOTHING))
+        component = CertifiedComponent(scores.names, 2.0**27, SEARCH)
+        recount = repeat_search(component, scores.names, source, workers)
+    assert not recount.proved
+    assert "figures beyond" in recount.why
+
+
+def test_numbers_that_a_search_proved():
+    for seed in range(20):
+        numbers = random_numbers(np.random.default_rng(seed), 5, 60)
+        result = learn(numbers, score="gaussian-bic", threads=1)
+        if any(c.proof == SEARCH for c in result.certificate.components):
+            document = json.loads(json.dumps(result.document()))
+            with Workers(1) as workers:
+                optimality = verify_optimality(document, numbers, workers)
+            assert optimality.complete
+            assert optimality.repeated
+            return
+    raise AssertionError("no search")
