@@ -442,7 +442,9 @@ def test_the_regressions_are_those_of_least_squares():
     assert fitted.variance == pytest.approx(float(rss[0]) / 30, rel=1e-6)
     price = math.log(30) / 2 * (6 + 3)
     costs = sum(naive.gaussian_cost(numbers.values, x, own) for x, own in enumerate(network.parents))
-    assert log_densities(network, numbers, numbers.values).sum() == pytest.approx(price - costs, rel=1e-9)
+    assert log_densities(network, regressions(network, numbers), numbers.values).sum() == pytest.approx(
+        price - costs, rel=1e-9
+    )
 
 
 def test_the_command_line_solves_verifies_and_writes_regressions(tmp_path, capsys):
@@ -485,7 +487,7 @@ def test_held_out_records_get_their_log_density(tmp_path, capsys):
     assert "7 records" in capsys.readouterr().out
     parents = json.loads((run / "result.json").read_text())["parents"]
     network = Network.from_names(numbers.names, parents)
-    expected = log_densities(network, numbers, numbers.values[:7])
+    expected = log_densities(network, regressions(network, numbers), numbers.values[:7])
     found = [float(line.split(",")[1]) for line in each.read_text().splitlines()[1:]]
     assert found == pytest.approx(expected.tolist(), rel=1e-9)
     assert main(["score-network", str(run), str(new), "--training", str(data), "--smoothing", "2"]) == 30
