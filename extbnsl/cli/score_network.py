@@ -114,7 +114,7 @@ def _by_regressions(
     """The log-density of each record of numbers, in the units of the data."""
     from extbnsl.data import Numbers
     from extbnsl.machine.budgets import Budgets
-    from extbnsl.networks.gaussian import log_densities
+    from extbnsl.networks.gaussian import log_densities, regressions
     from extbnsl.networks.network import Network
 
     if given.smoothing != SMOOTHING:
@@ -127,7 +127,8 @@ def _by_regressions(
     if not isinstance(new, Numbers):
         raise InputError(f"{given.data} holds local scores, which have no records: give data.")
     at = [new.names.index(name) for name in training.names]
-    return log_densities(Network.from_names(training.names, document["parents"]), training, new.values[:, at])
+    network = Network.from_names(training.names, document["parents"])
+    return log_densities(network, regressions(network, training), new.values[:, at])
 
 
 def _of_new(how: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
@@ -163,18 +164,12 @@ def _as_they_stand(file: str, how: Mapping[str, Any]) -> "Dataset":
 @contextlib.contextmanager
 def _advice_for_records() -> Iterator[None]:
     """What is wrong with new records is said without advice to give options that this command does not have."""
+    from extbnsl.data.advice import for_new_records
+
     try:
         yield
     except InputError as error:
-        raise InputError(_without_options(str(error))) from error
-
-
-def _without_options(sentence: str) -> str:
-    what, of_row, advice = sentence.removeprefix("--columns: ").partition(" of the data")
-    if advice.startswith(": "):
-        return f"{what}{of_row}: leave such records out."
-    reason, other_score, _ = advice.partition(": take another score")
-    return f"{what}{of_row}{reason}" + (": leave such records out." if other_score else "")
+        raise InputError(for_new_records(str(error))) from error
 
 
 def _in_order(dataset: "Dataset", like: "Dataset") -> "Dataset":

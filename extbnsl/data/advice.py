@@ -12,6 +12,7 @@ from extbnsl.data.column import NAMES_SHOWN
 RULE_WORDS = r"(?:refuse|drop|state|mean|paper|(?:quantile|width):\w+)\b"  # values that need no quotes
 _QUOTED = r"""'[^']*'(?:"'"'[^']*')*"""  # as `option` does it
 _OPTION = re.compile(rf"--([a-z]+(?:-[a-z]+)*)(?:[ =]({_QUOTED}|{RULE_WORDS}))?")
+_CHOICE = re.compile(r""",? (?:such as )?with (?:drop|columns)(?:="(?:[^"\\]|\\.)*"|(?=[.,]))""")
 
 
 def option(name: str, *texts: str) -> str:
@@ -25,9 +26,24 @@ def option(name: str, *texts: str) -> str:
     return f"--{name}{'=' if value.startswith('-') else ' '}'{value}'"  # after a blank, argparse would take an option
 
 
+def for_new_records(sentence: str) -> str:
+    """What is wrong with records that come after the network, without options that say how to read its data."""
+    what, of_row, advice = sentence.removeprefix("--columns: ").partition(" of the data")
+    if advice.startswith(": "):
+        return f"{what}{of_row}: leave such records out."
+    reason, other_score, _ = advice.partition(": take another score")
+    return f"{what}{of_row}{reason}" + (": leave such records out." if other_score else "")
+
+
 def in_python(sentence: str) -> str:
     """The sentence with options as arguments of `learn`: drop="age at entry", or the bare name without a value."""
     return _OPTION.sub(_argument, sentence)
+
+
+def without_choice(sentence: str) -> str:
+    """The sentence of `in_python` without the arguments that choose columns, for what has none: 'leave it out with
+    drop="a"' is 'leave it out'."""
+    return _CHOICE.sub("", sentence)
 
 
 def _field(text: str) -> str:

@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 
 from extbnsl.data.arities import LARGEST_ARITY
-from extbnsl.data.array import from_array
+from extbnsl.data.array import from_array, numbers_from_array
 from extbnsl.data.column import clean_name, listed
-from extbnsl.data.dataframe import from_dataframe
+from extbnsl.data.dataframe import from_dataframe, numbers_from_dataframe
 from extbnsl.data.dataset import Dataset
+from extbnsl.data.numbers import Numbers
 from extbnsl.errors import InputError
 from extbnsl.figures import counted
 
@@ -48,6 +49,12 @@ class Given:
         if self.whole is not None:
             return from_array(self.whole, self.names, **options)
         return from_dataframe(self, **options)
+
+    def numbers(self, **options: Any) -> Numbers:
+        """The Numbers, with options as for `dataset`; those that make states are an InputError."""
+        if self.whole is not None:
+            return numbers_from_array(self.whole, self.names, **options)
+        return numbers_from_dataframe(self, **options)
 
     def parts(self, most: int = PART) -> Iterator["Given"]:
         """The records in parts of at most so many, in their order."""

@@ -8,7 +8,7 @@ import pytest
 
 from extbnsl.cli.options import add_data, data_options
 from extbnsl.data import read_csv
-from extbnsl.data.advice import in_python, option
+from extbnsl.data.advice import for_new_records, in_python, option, without_choice
 from extbnsl.data.treatment import treatment
 
 NAMES = ["age", "age at entry", "it's", "a,b", 'say "a"', '"', "*", "#N/A", "-", "--", "-99", "$HOME", "c=d", "年齢"]
@@ -42,3 +42,26 @@ def test_names_with_blanks_are_quoted(tmp_path):
     (tmp_path / "d.csv").write_text(f"age at entry,hyper,sex\n{rows}")
     (warning,) = read_csv(tmp_path / "d.csv").warnings
     assert "--discretise 'age at entry=quantile:4', or say --discrete 'age at entry'" in warning
+
+
+@pytest.mark.parametrize("names", [("a",), ('say "no"', "c,d"), ("it's", "\\")])
+def test_advice_to_choose_columns_can_be_left_out(names):
+    chosen = in_python(f"leave one of them out, such as with {option('drop', *names)}, or two")
+    assert without_choice(chosen) == "leave one of them out, or two"
+    many = in_python("give more records than columns, or fewer columns with --columns.")
+    assert without_choice(many) == "give more records than columns, or fewer columns."
+    assert without_choice("a frame with columns of states") == "a frame with columns of states"
+
+
+@pytest.mark.parametrize(
+    ("said", "left"),
+    [
+        ("x: 1 value is missing, first in row 1 of the data: use --missing drop.", ": leave such records out."),
+        ("x: 'a' has 'y' in row 1 of the data, which is no number: take another score.", ", which is no number: leave"),
+        ("x: column 'a' has an infinite value: remove or replace it.", "has an infinite value: remove or replace it."),
+    ],
+)
+def test_new_records_get_no_options(said, left):
+    assert left in for_new_records(said)
+    assert "--" not in for_new_records(said)
+    assert "another score" not in for_new_records(said)

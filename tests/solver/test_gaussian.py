@@ -375,6 +375,7 @@ def test_more_than_a_word_of_variables():
         ),
         ({"a": [1, 2, 3, 4.5], "b": [2, 4, 6, 9]}, r"^<dataframe>: 'a' determines 'b'.*drop=\"b\"\.$"),
         ({"a": [1, 2.0], "b": [2, 1.0]}, r"^<dataframe>: 2 records of 2 columns fit linear regressions exactly: give"),
+        ({"a": [1.0], "b": [2.0]}, r"^<dataframe>: 1 record of 2 columns fits linear regressions exactly: give more"),
         ({"a": [1, 2.0, 4], "b": ["x", "y", "z"]}, r"'b' has 'x' in row 1 of the data, which is no number.*drop=\"b\""),
         ({"a": [1, 2.0, 1e300], "b": [1, 2.0, 2]}, r"'a' has 1e\+300 in row 3 of the data, which is beyond 1e\+150"),
         ({"a": [1, 2.0, float("inf")]}, r"column 'a' has an infinite value"),
@@ -384,6 +385,12 @@ def test_more_than_a_word_of_variables():
 def test_what_no_gaussian_fits_is_refused_by_name(columns, message):
     with pytest.raises(InputError, match=message):
         learn(pd.DataFrame(columns))
+
+
+@pytest.mark.parametrize("find", [extbnsl.learn, extbnsl.k_best, extbnsl.approximate])
+def test_an_equivalent_sample_size_is_refused(find):
+    with pytest.raises(InputError, match=r"^ess: the score 'gaussian-bic' has no equivalent sample size; leave it out"):
+        find(random_numbers(np.random.default_rng(1), 3, 40), score=SCORE, ess=2.0)
 
 
 def test_columns_that_several_determine_are_named():
@@ -435,7 +442,9 @@ def test_the_regressions_are_those_of_least_squares():
     assert fitted.variance == pytest.approx(float(rss[0]) / 30, rel=1e-6)
     price = math.log(30) / 2 * (6 + 3)
     costs = sum(naive.gaussian_cost(numbers.values, x, own) for x, own in enumerate(network.parents))
-    assert log_densities(network, numbers, numbers.values).sum() == pytest.approx(price - costs, rel=1e-9)
+    assert log_densities(network, regressions(network, numbers), numbers.values).sum() == pytest.approx(
+        price - costs, rel=1e-9
+    )
 
 
 def test_the_command_line_solves_verifies_and_writes_regressions(tmp_path, capsys):
@@ -478,7 +487,7 @@ def test_held_out_records_get_their_log_density(tmp_path, capsys):
     assert "7 records" in capsys.readouterr().out
     parents = json.loads((run / "result.json").read_text())["parents"]
     network = Network.from_names(numbers.names, parents)
-    expected = log_densities(network, numbers, numbers.values[:7])
+    expected = log_densities(network, regressions(network, numbers), numbers.values[:7])
     found = [float(line.split(",")[1]) for line in each.read_text().splitlines()[1:]]
     assert found == pytest.approx(expected.tolist(), rel=1e-9)
     assert main(["score-network", str(run), str(new), "--training", str(data), "--smoothing", "2"]) == 30

@@ -18,6 +18,7 @@ from extbnsl.data import Numbers
 from extbnsl.data.advice import option
 from extbnsl.data.column import listed
 from extbnsl.errors import InputError
+from extbnsl.figures import in_full
 from extbnsl.kernels.varsets import pack
 from extbnsl.machine.workers import Workers, unhalted
 from extbnsl.parents.constraints import Constraints
@@ -91,17 +92,18 @@ def standardised(numbers: Numbers) -> Standardised:
     columns: there are families then that fit exactly, and a density has no largest value.
     """
     n, records = numbers.variables, numbers.records
+    if records <= n:
+        fit = "fits" if records == 1 else "fit"
+        raise InputError(
+            f"{numbers.source}: {in_full(records, 'record')} of {in_full(n, 'column')} {fit} linear regressions "
+            "exactly: give more records than columns, or fewer columns with --columns."
+        )
     constant = [name for name, c in zip(numbers.names, numbers.values.T, strict=True) if c.min() == c.max()]
     if constant:
         has = "has" if len(constant) == 1 else "have"
         raise InputError(
             f"{numbers.source}: {listed(constant)} {has} the same number in every record, which no Gaussian "
             f"fits: leave out what never varies, with {option('drop', *constant)}."
-        )
-    if records <= n:
-        raise InputError(
-            f"{numbers.source}: {records:,} records of {n:,} columns fit linear regressions exactly: give more records "
-            "than columns, or fewer columns with --columns."
         )
     centred = numbers.values - numbers.values[:1]
     largest = np.abs(centred).max(axis=0)

@@ -26,7 +26,8 @@ from extbnsl.parents.exhaustive.problem import (
     with_limits,
 )
 from extbnsl.parents.exhaustive.tasks import Families
-from extbnsl.scores.known import is_of_numbers, score_of
+from extbnsl.scores.gaussian import GaussianBIC
+from extbnsl.scores.known import score_named, score_of
 from extbnsl.scores.local import canonical_order
 
 
@@ -139,10 +140,10 @@ def source_of(data: Data, claim: Claim) -> Source:
 
 
 def check_kind(data: Data, claim: Claim) -> None:
-    """Raise InputError if there is no such score, or it is of another kind of data."""
+    """Raise InputError if there is no such score, it has no ess and one is given, or it is of another kind of data."""
     if not isinstance(data, Numbers):
         score_of(claim)
-    elif not is_of_numbers(claim.score):
+    elif not isinstance(score_named(claim.score, claim.ess), GaussianBIC):
         raise InputError(f"score: {claim.score!r} is for columns of states, and numbers are given; take gaussian-bic.")
 
 

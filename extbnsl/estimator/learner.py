@@ -1,11 +1,7 @@
-"""The public face in scikit-learn's manner: an estimator that learns a network, and asks it about records.
+"""The estimator: it learns a network, and asks for answers about records what that has."""
 
-Nothing of scikit-learn is needed: the estimator has what its tools look for.
-"""
-
-import contextlib
 import inspect
-from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Self
 
@@ -14,14 +10,15 @@ from numpy.typing import NDArray
 
 from extbnsl.api import learn
 from extbnsl.arguments import check_whole, plain
-from extbnsl.data.advice import in_python
-from extbnsl.data.alike import encoded_alike
-from extbnsl.data.column import clean_name, listed
-from extbnsl.data.dataset import Dataset
-from extbnsl.data.given import PART, Given, as_they_were, given, kind_of
+from extbnsl.data import Data
+from extbnsl.data.given import Given, given
 from extbnsl.data.treatment import Texts
-from extbnsl.errors import ExtbnslError, InputError
-from extbnsl.networks.likelihood import log_conditionals, log_likelihoods, sampled
+from extbnsl.errors import InputError
+from extbnsl.estimator.failures import StatesOnlyError, UnusableError, not_fitted, of_states, told
+from extbnsl.estimator.numbers import NumberAnswers
+from extbnsl.estimator.records import Reader, pandas_frame
+from extbnsl.estimator.states import StateAnswers, states_read, values_read
+from extbnsl.networks.gaussian import regressions
 from extbnsl.networks.network import Network
 from extbnsl.scores.known import is_of_numbers
 
@@ -30,20 +27,17 @@ if TYPE_CHECKING:
     from extbnsl.results.result import Result
 
 
-class UnusableError(InputError, ValueError):
-    """An InputError that scikit-learn's tools know too."""
-
-
-class NotYetFittedError(ExtbnslError, ValueError, AttributeError):
-    """A network is asked for before there is one, where scikit-learn, which has a NotFittedError, is not installed."""
+Answers = StateAnswers | NumberAnswers
 
 
 class BayesianNetworkLearner:
     """Learns the Bayesian network of least cost, and says how likely records and states are by it.
 
-    X is a data frame, or an array (N, n) of whole numbers or texts; measurements need `discretise`. All columns of X
-    are variables. All methods raise UnusableError (an InputError and a ValueError) for what cannot be used, and
-    NotFittedError before `fit`; `fit` also BudgetError if memory, disk or time ran out before there was a network.
+    X is a data frame, or an array (N, n) of whole numbers or texts; measurements need `discretise`, or the
+    `scoring_method` "gaussian-bic", by which all columns are numbers and the network is linear and Gaussian. All
+    columns of X are variables. All methods raise UnusableError (an InputError and a ValueError) for what cannot be
+    used, and NotFittedError before `fit`; `fit` also BudgetError if memory, disk or time ran out before there was a
+    network.
 
     Parameters
     ----------
@@ -58,10 +52,10 @@ class BayesianNetworkLearner:
     seed : as for `learn`
         The seed of the randomised steps.
     missing, na, discrete, discretise : as for `learn`
-        What to make of the columns of X.
+        What to make of the columns of X; numbers have no use for the last two.
     smoothing : float, default 1.0
         The equivalent sample size of the prior of the parameters, 0 for the largest likelihood. Only what is asked of
-        the network depends on it.
+        the network depends on it, and of a network of numbers nothing.
     target : str or int, optional
         The column that is predicted where a call names none.
     progress : as for `learn`
@@ -86,7 +80,7 @@ class BayesianNetworkLearner:
     adjacency_matrix_ : ndarray of int64, (n, n), or pandas.DataFrame
         1 for an arc from the row to the column; a data frame if X was one.
     states_ : dict of ndarray
-        The values of each variable, by its name, in the order of `predict_proba`.
+        The values of each variable, by its name, in the order of `predict_proba`. A network of numbers has neither.
     n_features_in_ : int
         How many columns X had.
     feature_names_in_ : ndarray of object
@@ -151,37 +145,12 @@ class BayesianNetworkLearner:
         BayesianNetworkLearner
             The estimator itself.
         """
-        with _told():
+        with told():
             data = given(X)
             self._smoothing()
-            if is_of_numbers(self.scoring_method):
-                raise InputError(
-                    f"scoring_method: {self.scoring_method!r} is for columns of numbers, and this estimator answers by "
-                    "tables of states; take extbnsl.learn, or another score with discretise."
-                )
-            dataset = data.dataset(missing=self.missing, na=self.na, discrete=self.discrete, discretise=self.discretise)
-            raw = dataset if self.discretise is None else self._as_they_stand(next(data.parts()))
-            self.result_: Result = learn(
-                dataset,
-                score=self.scoring_method,
-                ess=self.ess,
-                max_parents=self.max_parents,
-                knowledge=self.knowledge,
-                method=self.method,
-                bootstrap=self.bootstrap,
-                memory=self.memory,
-                disk=self.disk,
-                scratch_dir=self.scratch_dir,
-                threads=self.threads,
-                time_limit=self.time_limit,
-                seed=self.seed,
-                progress=self.progress,
-            )
-        self._dataset, self._raw, self._keys, self._framed = dataset, raw, data.keys, data.framed
-        values = (as_they_were(*pair) for pair in zip(dataset.states, map(kind_of, data.series), strict=True))
-        self.states_ = dict(zip(dataset.names, values, strict=True))
-        self.n_features_in_ = len(dataset.names)
-        self._name_features()
+            self.result_, self._answers = self._learned(data)
+        self.n_features_in_ = len(data.names)
+        self._name_features(data)
         return self
 
     @property
@@ -205,6 +174,13 @@ class BayesianNetworkLearner:
         return self._fitted("status_").status
 
     @property
+    def states_(self) -> dict[str, NDArray[Any]]:
+        self._fitted("states_")
+        self._need_states("states_")
+        assert isinstance(self._answers, StateAnswers)
+        return dict(self._answers.values)
+
+    @property
     def causal_graph_(self) -> Any:
         result = self._fitted("causal_graph_")
         try:
@@ -218,9 +194,10 @@ class BayesianNetworkLearner:
         matrix = np.zeros((len(network.names),) * 2, np.int64)
         for parent, child in network.arcs():
             matrix[parent, child] = 1
-        if not self._framed:
+        if not self._answers.reader.framed:
             return matrix
-        return _pandas_frame(matrix, network.names, network.names)
+        with told():
+            return pandas_frame(matrix, network.names, network.names)
 
     def score(self, X: Any, y: Any = None) -> float:
         """The mean log-likelihood of the records in X.
@@ -250,17 +227,17 @@ class BayesianNetworkLearner:
         Returns
         -------
         ndarray of float64, (N,)
-            In nats; with a smoothing of 0 it may be minus infinity.
+            In nats; with a smoothing of 0 it may be minus infinity. Of numbers it is the logarithm of a density, in
+            the units of the data.
         """
-        network, dataset = self._fitted("score_samples").network, self._dataset
-        with _told():
-            codes = self._codes(X)
-            return log_likelihoods(network, dataset.arities, dataset.codes, codes, self._smoothing())
+        with told():
+            return self._ask("score_samples").score_samples(X)
 
+    @of_states
     def predict_proba(self, X: Any, target: Any = None) -> NDArray[np.float64]:
         """The probability of each state of a column given all others in each record of X.
 
-        Exact: only the Markov blanket of the column matters.
+        Exact: only the Markov blanket of the column matters. A network of numbers has no such method.
 
         Parameters
         ----------
@@ -275,21 +252,15 @@ class BayesianNetworkLearner:
         ndarray of float64, (N, states)
             The states are in the order of `states_`.
         """
-        network, dataset = self._fitted("predict_proba").network, self._dataset
-        with _told():
-            at = self._position(target)
-            codes = self._codes(X, at)
-            each = log_conditionals(network, dataset.arities, dataset.codes, codes, at, self._smoothing())
-            if np.isnan(each).any():
-                record = int(np.isnan(each).any(axis=1).argmax()) + 1
-                raise InputError(
-                    f"X: record {record} is impossible by the network whatever {network.names[at]!r} is; give a "
-                    "smoothing above 0."
-                )
-        return np.exp(each)
+        with told():
+            answers = self._ask("predict_proba")
+            assert isinstance(answers, StateAnswers)
+            return answers.predict_proba(X, self._position(target))
 
     def predict(self, X: Any, target: Any = None) -> NDArray[Any]:
-        """The most probable state of a column given all others in each record of X.
+        """The most probable state of a column given all others in each record of X; of numbers, the mean.
+
+        Exact, as `predict_proba`.
 
         Parameters
         ----------
@@ -301,12 +272,11 @@ class BayesianNetworkLearner:
         Returns
         -------
         ndarray, (N,)
-            The states; of equally probable ones the first.
+            The states; of equally probable ones the first. The means are float64.
         """
-        chances = self.predict_proba(X, target)
-        with _told():
-            states: NDArray[Any] = self.states_[self._dataset.names[self._position(target)]]
-        return states[chances.argmax(axis=1)]
+        with told():
+            answers = self._ask("predict")
+            return answers.predict(X, self._position(target))
 
     def sample(self, n: int = 1, random_state: Any = None) -> Any:
         """Records drawn from the network.
@@ -323,17 +293,10 @@ class BayesianNetworkLearner:
         pandas.DataFrame or ndarray
             What X was. A column that was cut has the names of the intervals.
         """
-        network, dataset = self._fitted("sample").network, self._dataset
-        with _told():
+        with told():
+            answers = self._ask("sample")
             check_whole("n", plain(n), 1)
-            random = _random(random_state)
-            codes = sampled(network, dataset.arities, dataset.codes, plain(n), random, self._smoothing())
-        columns = [self.states_[name][codes[:, j]] for j, name in enumerate(dataset.names)]
-        if not self._framed:
-            return np.column_stack(columns)
-        frame = _pandas_frame(dict(enumerate(columns)))
-        frame.columns = list(self._keys)
-        return frame
+            return answers.sample(plain(n), _random(random_state))
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The parameters of the estimator.
@@ -384,92 +347,89 @@ class BayesianNetworkLearner:
         return hasattr(self, "result_")
 
     def __sklearn_tags__(self) -> Any:
-        """What scikit-learn should know: a set of records without a target, of categories."""
+        """What scikit-learn should know: a set of records without a target, of categories or of numbers."""
         from sklearn.utils import InputTags, Tags, TargetTags
 
+        categorical = not is_of_numbers(self.scoring_method)
         return Tags(
             estimator_type=None,
             target_tags=TargetTags(required=False),
-            input_tags=InputTags(categorical=True, string=True, allow_nan=self.missing != "refuse"),
+            input_tags=InputTags(categorical=categorical, string=True, allow_nan=self.missing != "refuse"),
+        )
+
+    def _learned(self, data: Given) -> tuple["Result", Answers]:
+        """The best network of these records, and what answers for it."""
+        options = {
+            "missing": self.missing,
+            "na": self.na,
+            "discrete": self.discrete,
+            "discretise": self.discretise,
+        }
+        reader = Reader(data.keys, data.names, data.framed, self.missing, self.na, type(self).__name__)
+        if is_of_numbers(self.scoring_method):
+            numbers = data.numbers(**options)
+            result = self._learn(numbers)
+            return result, NumberAnswers(result.network, regressions(result.network, numbers), reader)
+        dataset, raw = states_read(data, options)
+        result = self._learn(dataset)
+        values = values_read(data, dataset)
+        return result, StateAnswers(result.network, dataset, raw, values, reader, self._smoothing())
+
+    def _learn(self, data: Data) -> "Result":
+        return learn(
+            data,
+            score=self.scoring_method,
+            ess=self.ess,
+            max_parents=self.max_parents,
+            knowledge=self.knowledge,
+            method=self.method,
+            bootstrap=self.bootstrap,
+            memory=self.memory,
+            disk=self.disk,
+            scratch_dir=self.scratch_dir,
+            threads=self.threads,
+            time_limit=self.time_limit,
+            seed=self.seed,
+            progress=self.progress,
         )
 
     def _fitted(self, wanted: str) -> "Result":
-        """The result; an error, that of scikit-learn if it is installed, unless there is one."""
+        """The result; an error unless there is one."""
         if not hasattr(self, "result_"):
-            sentence = f"{type(self).__name__} has no {wanted} yet: call fit first."
-            try:
-                from sklearn.exceptions import NotFittedError
-            except ImportError:
-                raise NotYetFittedError(sentence) from None
-            raise NotFittedError(sentence)
+            raise not_fitted(f"{type(self).__name__} has no {wanted} yet: call fit first.")
         return self.result_
 
-    def _name_features(self) -> None:
-        """Have `feature_names_in_`, if the columns have names."""
-        if self._framed and all(isinstance(key, str) for key in self._keys):
-            self.feature_names_in_ = np.array(self._keys, dtype=object)
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
+    def _ask(self, wanted: str) -> Answers:
+        """What answers, with the smoothing of now."""
+        self._fitted(wanted)
+        answers, smoothing = self._answers, self._smoothing()
+        return replace(answers, smoothing=smoothing) if isinstance(answers, StateAnswers) else answers
 
-    def _as_they_stand(self, data: Given) -> Dataset:
-        """The data set of records with nothing cut."""
-        return data.dataset(missing=self.missing, na=self.na, discrete="all")
-
-    def _codes(self, X: Any, unseen: int | None = None) -> NDArray[np.uint16]:
-        """The codes of new records (N, n) in the states of the network; 0 in the column `unseen`."""
-        names = self._dataset.names
-        spare = None if unseen is None else names[unseen]
-        data = given(X).in_order(names, type(self).__name__, spare)
-        at = [j for j in range(len(names)) if j != unseen]
-        codes = np.zeros((data.records, len(names)), np.uint16)
-        if at:
-            known, raw = (_columns_of(one, at, self._raw.records) for one in (self._dataset, self._raw))
-            for start, part in zip(range(0, data.records, PART), data.parts(), strict=True):
-                new = part.dataset(
-                    missing="refuse" if self.missing == "drop" else self.missing, na=self.na, discrete="all"
-                )
-                codes[start : start + part.records, at] = encoded_alike(new, raw, known)
-        return codes
+    def _need_states(self, wanted: str) -> None:
+        """Raise StatesOnlyError if the network is one of numbers, or would be."""
+        answers = getattr(self, "_answers", None)
+        if isinstance(answers, NumberAnswers) or (answers is None and is_of_numbers(self.scoring_method)):
+            raise StatesOnlyError(
+                f"{wanted}: the variables of a Gaussian network are numbers and have no states; predict gives the mean "
+                "of a column."
+            )
 
     def _position(self, target: Any) -> int:
-        """The place of the column that is called so."""
-        names = self._dataset.names
-        target = self.target if target is None else target
-        if target is None:
-            raise InputError("target: say which column to predict, as predict(X, target) or by the parameter target.")
-        number = plain(target)
-        if not self._framed and isinstance(number, int) and 0 <= number < len(names):
-            return number
-        if target in self._keys:
-            return self._keys.index(target)
-        if isinstance(target, str) and clean_name(target) in names:
-            return names.index(clean_name(target))
-        raise InputError(f"target: {target!r} is no column of the network; it has {listed(names)}.")
+        """The place of the column that is called so, or as the parameter says."""
+        return self._answers.reader.position(self.target if target is None else target)
+
+    def _name_features(self, data: Given) -> None:
+        """Have `feature_names_in_`, if the columns have names."""
+        if data.framed and all(isinstance(key, str) for key in data.keys):
+            self.feature_names_in_ = np.array(data.keys, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
 
     def _smoothing(self) -> float:
         size = plain(self.smoothing)
         if isinstance(size, bool) or not isinstance(size, int | float) or not 0.0 <= size < np.inf:
             raise InputError(f"smoothing: {self.smoothing!r} is not a number of at least 0.")
         return float(size)
-
-
-def _columns_of(dataset: Dataset, at: Sequence[int], records: int) -> Dataset:
-    """The first records of a data set, in these of its columns."""
-    return Dataset(
-        tuple(dataset.names[j] for j in at),
-        tuple(dataset.states[j] for j in at),
-        np.ascontiguousarray(dataset.codes[:records, at]),
-        dataset.source,
-    )
-
-
-@contextlib.contextmanager
-def _told() -> Iterator[None]:
-    """Let errors name arguments where they name options, and be errors of values too."""
-    try:
-        yield
-    except InputError as error:
-        raise UnusableError(in_python(str(error))) from error
 
 
 def _random(state: Any) -> np.random.Generator:
@@ -479,11 +439,3 @@ def _random(state: Any) -> np.random.Generator:
         return np.random.default_rng(state)
     except (TypeError, ValueError):
         raise InputError(f"random_state: {state!r} is neither None, a seed nor a numpy.random.Generator.") from None
-
-
-def _pandas_frame(data: Any, index: Any = None, columns: Any = None) -> Any:
-    try:
-        import pandas
-    except ImportError as error:
-        raise UnusableError("What is a data frame for a data frame needs pandas: pip install pandas.") from error
-    return pandas.DataFrame(data, index=index, columns=columns)

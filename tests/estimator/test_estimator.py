@@ -21,12 +21,18 @@ from extbnsl.errors import ExtbnslError, InputError
 EXPECTED = {
     "check_estimators_nan_inf": "the sentence says 'missing', and in which column, where the check looks for 'NaN'",
 }
+EXPECTED_OF_NUMBERS = EXPECTED | {
+    "check_fit2d_1sample": "the sentence says '1 record' where the check looks for '1 sample'",
+}
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # that it does not inherit from BaseEstimator, which need not be installed
     as_scikit_learn_wants = parametrize_with_checks(
-        [BayesianNetworkLearner(discretise="quantile:2", threads=1, target=0)],
-        expected_failed_checks=lambda estimator: EXPECTED,
+        [
+            BayesianNetworkLearner(discretise="quantile:2", threads=1, target=0),
+            BayesianNetworkLearner(scoring_method="gaussian-bic", threads=1, target=0),
+        ],
+        expected_failed_checks=lambda one: EXPECTED_OF_NUMBERS if one.scoring_method == "gaussian-bic" else EXPECTED,
     )
 
 
@@ -164,8 +170,8 @@ def test_measurements_are_cut_as_fit_cut_them():
     fitted = BayesianNetworkLearner(discretise="quantile:3").fit(frame)
     edges = np.sort(frame.x.to_numpy())[[99, 199]]
     far = pd.DataFrame({"x": [-9.0, 0.0, 9.0], "g": [0, 1, 0], "y": ["below", "above", "above"]})
-    assert (fitted._codes(frame)[:, 0] == np.searchsorted(edges, frame.x)).all()
-    assert fitted._codes(far)[:, 0].tolist() == [0, 1, 2]
+    assert (fitted._answers.codes(frame)[:, 0] == np.searchsorted(edges, frame.x)).all()
+    assert fitted._answers.codes(far)[:, 0].tolist() == [0, 1, 2]
     assert set(fitted.sample(90, 2).x) == set(fitted.states_["x"])
     assert math.isfinite(fitted.score(fitted.sample(90, 2)))
 
@@ -181,20 +187,12 @@ def test_missing_values_may_be_a_state(frame):
     assert math.isfinite(dropped.score(frame))
 
 
-def test_scores_of_numbers_are_refused_by_name():
-    measured = np.random.default_rng(2).normal(size=(30, 3))
-    with pytest.raises(
-        ValueError, match=r"^scoring_method: 'gaussian-bic' is for columns of numbers, .*extbnsl\.learn"
-    ):
-        BayesianNetworkLearner(scoring_method="gaussian-bic").fit(measured)
-
-
 def test_more_records_than_a_column_may_have_states():
     """So that they are read in parts, of which each has few enough."""
     random = np.random.default_rng(2)
     table = random.normal(size=(70_000, 2))
     fitted = BayesianNetworkLearner(discretise="mean").fit(table)
-    assert (fitted._codes(table) == (table > table.mean(axis=0))).mean() > 1 - 1e-4
+    assert (fitted._answers.codes(table) == (table > table.mean(axis=0))).mean() > 1 - 1e-4
 
 
 def test_one_variable_and_one_record():
@@ -240,6 +238,11 @@ def test_in_scikit_learns_tools(frame):
         (lambda one, frame: BayesianNetworkLearner().fit([[1, 2], [3]]), "X is ragged"),
         (lambda one, frame: BayesianNetworkLearner().fit("data.csv"), "X is 'data.csv': give records by variables"),
         (lambda one, frame: BayesianNetworkLearner().fit(frame.iloc[:0]), "no records"),
+        (
+            lambda one, frame: one.score(frame.assign(b=None)),
+            "missing, in column 'b', first in row 1 of the data: leave such records",
+        ),
+        (lambda one, frame: BayesianNetworkLearner().fit(frame.assign(b=None)), "has no value at all."),
         (lambda one, frame: BayesianNetworkLearner().fit(pd.concat([frame, frame], axis=1)), "occurs more than once"),
     ],
 )
