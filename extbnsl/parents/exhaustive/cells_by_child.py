@@ -14,8 +14,10 @@ per thread some hundred bytes per row and some 32 per record, times the most par
 
 A child's search is divided into tasks by the first parent, the last candidate first, so that what is inside a parent
 set comes before it; what is known after each is a value to go on from. Each task takes about twice as long as the one
-before. The children whose cheapest family is the dearest come first: mostly they take least time, and where time is
-over before all are judged, those that are left add least to the gap.
+before: while a thread is at the last one of a child, the others go on with the next children.
+
+The children whose cheapest family is the dearest come first: mostly they take least time, and where time is over before
+all are judged, those that are left add least to the gap.
 """
 
 import math
@@ -44,6 +46,7 @@ from extbnsl.scores.formula import TABLES
 FEW = 2_000_000  # varsets that are counted by level whatever follows: some seconds
 MANY = 30_000_000  # varsets left that are too many to be counted by level
 ROOM = 4096  # families that a search hands over at a time
+AHEAD = 16  # tasks out per thread, of the next children too; with 32 tasks a child, fewer leave a thread idle
 SPREAD_WORDS = 64  # bits of a word
 
 Part = tuple[NDArray[np.uint64], NDArray[np.float64], int]  # families of one task: parents, costs; how many were judged
@@ -75,7 +78,7 @@ def enumerate_between(
     all_children, order, known = _children(problem), _order_of(problem.rows), [found]
     try:
         waits = _arguments(problem, known, order, workers)
-        results = workers.stream(search_part, waits, workers.threads, lambda result: None)
+        results = workers.stream(search_part, waits, AHEAD * workers.threads, lambda result: None)
         while found.children:
             child = found.children[0]
             for _ in range(found.parts, max(1, child.variables.size)):
@@ -133,7 +136,8 @@ def _needed_bytes(problem: CountingProblem, found: Enumeration, threads: int) ->
     depth = int(problem.limits.max(initial=0)) + 1
     frames = depth * (16 * d + 32 * records)
     families = max((byte_tables_bytes([costs], n) for costs in found.costs), default=0)
-    return threads * (frames + d * (n + 24 * arity + 128) + 2 * families)
+    # tasks that are drawn at once share tables, and those before are at most two a thread
+    return threads * (frames + d * (n + 24 * arity + 128)) + (2 * threads + 2) * families
 
 
 def _order_of(table: CountingTable) -> NDArray[np.int64]:
@@ -161,11 +165,13 @@ def _arguments(
 ) -> Iterator[tuple]:
     """Of each task that is not over. The tables have the families that are known when it is drawn: `known` has the one
     enumeration that is so far known."""
-    done = known[0].parts
+    done, costs, tables = known[0].parts, None, None
     for child in known[0].children:
         x, variables = child.index, order[np.isin(order, child.variables)]
         for number in range(done, max(1, child.variables.size)):
-            tables = byte_tables([known[0].parents[x]], [known[0].costs[x]])
+            if costs is not known[0].costs[x]:
+                costs = known[0].costs[x]
+                tables = byte_tables([known[0].parents[x]], [costs])
             yield x, number, problem, variables, tables, workers.halt
         done = 0
 
