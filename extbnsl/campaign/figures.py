@@ -61,11 +61,15 @@ def _beside_truth(document: Document) -> str | None:
     return None if extra is None else f"{extra} / {missing}"
 
 
-def _cpu_seconds(document: Document) -> Any:
-    """Without those of compiling, which the first run on a machine does for all others; wall seconds never have it."""
-    found = _at("stats", "cpu_seconds")(document)
-    taken = _at("stats", "stages", COMPILING, "cpu_seconds")(document)
-    return found - taken if isinstance(found, float) and isinstance(taken, float) else found
+def _without_compiling(name: str) -> Callable[[Document], Any]:
+    """Seconds of a run without those of compiling, which the first run on a machine does for all others."""
+    of_run, of_compiling = _at("stats", name), _at("stats", "stages", COMPILING, name)
+
+    def seconds(document: Document) -> Any:
+        found, taken = of_run(document), of_compiling(document)
+        return found - taken if isinstance(found, float) and isinstance(taken, float) else found
+
+    return seconds
 
 
 STATES = "states"
@@ -75,8 +79,8 @@ FIGURES: Mapping[str, Callable[[Document], Any]] = {
     "lower_bound": _at("lower_bound"),
     "upper_bound": _at("upper_bound"),
     "gap": _gap,
-    "seconds": _at("stats", "seconds"),
-    "cpu_seconds": _cpu_seconds,
+    "seconds": _without_compiling("seconds"),
+    "cpu_seconds": _without_compiling("cpu_seconds"),
     "memory": _at("stats", "peak_rss_bytes"),
     "search_memory": _search_memory,
     "disk": _at("stats", "peak_disk_bytes"),

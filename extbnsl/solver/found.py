@@ -1,9 +1,9 @@
 """A network that was found without a proof: the bounds of all families, and the result."""
 
+import time
 from dataclasses import dataclass
 
 from extbnsl.claims import HEURISTIC, Claim
-from extbnsl.compiling import clock
 from extbnsl.data import Data, Dataset, Numbers
 from extbnsl.events import Warned
 from extbnsl.machine.budgets import cpu_seconds, peak_rss
@@ -33,18 +33,18 @@ class FoundNetwork:
 
 @dataclass(frozen=True)
 class Spent:
-    """The clock and the processor seconds at which work began."""
+    """The moment and the processor seconds at which work began; compiling counts."""
 
     began: float
     cpu: float
 
     @classmethod
     def from_now(cls) -> "Spent":
-        return cls(clock(), cpu_seconds())
+        return cls(time.monotonic(), cpu_seconds())
 
     def so_far(self) -> dict[str, float]:
         """What the work has taken, for the statistics of a result; none of it disk."""
-        seconds, cpu = clock() - self.began, cpu_seconds() - self.cpu
+        seconds, cpu = time.monotonic() - self.began, cpu_seconds() - self.cpu
         return {"seconds": seconds, "cpu_seconds": cpu, "peak_rss_bytes": peak_rss(), "peak_disk_bytes": 0}
 
 
