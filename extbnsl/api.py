@@ -3,23 +3,20 @@
 Nothing heavy is imported before it is called.
 """
 
-import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
+from extbnsl.inputs import budgets_from, observer_from, problem_from, told_in_python
 from extbnsl.results.shown import show_by
 
 if TYPE_CHECKING:
-    from extbnsl.data import Data
     from extbnsl.data.treatment import Options, Texts
     from extbnsl.events import Observer
-    from extbnsl.machine.budgets import Budgets
     from extbnsl.results.networks import CostedNetwork
     from extbnsl.results.ranked import KBestResult
     from extbnsl.results.result import Result
-    from extbnsl.scores.local import LocalScores
 
 
 def learn(
@@ -155,7 +152,7 @@ def learn(
         "weights": weights,
     }
     how = (lower_bound, fixing, ancestral, path_extension, parent_graph, polish, seed)
-    with _told_in_python():
+    with told_in_python():
         scratch = None if scratch_dir is None else path_of("scratch_dir", scratch_dir)
         methods = methods_named(method, Methods(*map(plain, how)))
         find: Callable[..., Result] = solve_by if isinstance(methods, BaselineMethods) else solve
@@ -163,13 +160,13 @@ def learn(
         if bootstrap is not None:
             find, asked = bootstrap_network, (Resamples(plain(bootstrap)),)
         return find(
-            _problem(data, names, options, score),
+            problem_from(data, names, options, score),
             *asked,
             Claim(score, plain(max_parents), plain(ess), knowledge_given(knowledge)),
             methods,
-            _budgets(memory, threads, time_limit, disk),
+            budgets_from(memory, threads, time_limit, disk),
             Place(scratch=scratch, compress=plain(compress)),
-            observer=_observer(progress),
+            observer=observer_from(progress),
         )
 
 
@@ -252,8 +249,8 @@ def order(
         "discretise": discretise,
         "weights": weights,
     }
-    with _told_in_python():
-        dataset = _problem(data, names, treated, score)
+    with told_in_python():
+        dataset = problem_from(data, names, treated, score)
         if not isinstance(dataset, Data):
             raise InputError("data: local scores cannot be ordered; give the data that they were computed from.")
         return order_network(
@@ -261,8 +258,8 @@ def order(
             positions(places_of(order), dataset.names, "order", dataset.source),
             Claim(score, plain(max_parents), plain(ess), knowledge_given(knowledge)),
             OrderMethods(method, bound),
-            _budgets(memory, threads, time_limit),
-            observer=_observer(progress),
+            budgets_from(memory, threads, time_limit),
+            observer=observer_from(progress),
         )
 
 
@@ -343,13 +340,13 @@ def approximate(
         "discretise": discretise,
         "weights": weights,
     }
-    with _told_in_python():
+    with told_in_python():
         return approximate_network(
-            _problem(data, names, treated, score),
+            problem_from(data, names, treated, score),
             Claim(score, plain(max_parents), plain(ess), knowledge_given(knowledge)),
             ApproximateMethods(selection, search, plain(seed)),
-            replace(_budgets(memory, threads), time_limit=parse_duration(time, "time")),
-            observer=_observer(progress),
+            replace(budgets_from(memory, threads), time_limit=parse_duration(time, "time")),
+            observer=observer_from(progress),
         )
 
 
@@ -435,16 +432,16 @@ def k_best(
         "discretise": discretise,
         "weights": weights,
     }
-    with _told_in_python():
+    with told_in_python():
         scratch = None if scratch_dir is None else path_of("scratch_dir", scratch_dir)
         return k_best_networks(
-            _problem(data, names, treated, score),
+            problem_from(data, names, treated, score),
             Scope(plain(10 if k is None and within_factor is None else k), plain(within_factor), plain(classes)),
             Claim(score, plain(max_parents), plain(ess), knowledge_given(knowledge)),
             replace(ALL, seed=plain(seed)),
-            _budgets(memory, threads, time_limit, disk),
+            budgets_from(memory, threads, time_limit, disk),
             Place(scratch=scratch),
-            observer=_observer(progress),
+            observer=observer_from(progress),
         )
 
 
@@ -515,13 +512,13 @@ def best_first(
         "discretise": discretise,
         "weights": weights,
     }
-    with _told_in_python():
+    with told_in_python():
         return networks_best_first(
-            _problem(data, names, treated, score),
+            problem_from(data, names, treated, score),
             Claim(score, plain(max_parents), plain(ess), knowledge_given(knowledge)),
             replace(ALL, seed=plain(seed)),
-            _budgets(memory, threads, time_limit),
-            observer=_observer(progress),
+            budgets_from(memory, threads, time_limit),
+            observer=observer_from(progress),
         )
 
 
@@ -532,83 +529,3 @@ def _in_notebook(result: "Result") -> str:
 
 
 show_by(_in_notebook)
-
-
-@contextlib.contextmanager
-def _told_in_python() -> Iterator[None]:
-    """Let errors name arguments where they name options."""
-    from extbnsl.data.advice import in_python
-    from extbnsl.errors import ExtbnslError
-
-    try:
-        yield
-    except ExtbnslError as error:
-        error.args = (in_python(str(error)),)
-        raise
-
-
-def _budgets(
-    memory: int | str | None, threads: Any, time_limit: float | str | None = None, disk: int | str | None = None
-) -> "Budgets":
-    from extbnsl.arguments import plain
-    from extbnsl.machine.budgets import MINIMUM_MEMORY, Budgets, parse_duration, parse_size
-
-    return Budgets(
-        memory=None if memory is None else parse_size(memory, "memory", MINIMUM_MEMORY),
-        disk=None if disk is None else parse_size(disk, "disk", least=0),
-        threads=plain(threads),
-        time_limit=None if time_limit is None else parse_duration(time_limit),
-    )
-
-
-def _problem(
-    data: Any, names: "list[str] | tuple[str, ...] | None", options: "Options", score: str
-) -> "Data | LocalScores":
-    """`data` as a problem to solve, of numbers if the score is of these; InputError for options that its kind has no
-    use for."""
-    from extbnsl.data import Data, from_array, from_dataframe, numbers_from_array, numbers_from_dataframe
-    from extbnsl.data.advice import in_python
-    from extbnsl.data.treatment import chosen
-    from extbnsl.errors import InputError
-    from extbnsl.scores.known import is_of_numbers
-    from extbnsl.scores.local import LocalScores
-    from extbnsl.scores.named import named_scores
-
-    if isinstance(data, dict):
-        data = named_scores(data)
-    ready = isinstance(data, Data | LocalScores)
-    if names is not None and (ready or hasattr(data, "columns")):
-        raise InputError(f"names: a {type(data).__name__} has names of its own; leave them out.")
-    if ready and (useless := ", ".join(chosen(options))):
-        raise InputError(f"{useless}: a {type(data).__name__} is ready to use; leave them out.")
-    if isinstance(data, Data | LocalScores):
-        return data
-    if isinstance(data, (str, bytes, PathLike)):
-        raise InputError(f"data: {data!r} is no data; read a file with extbnsl.read_csv first.")
-    if hasattr(data, "to_frame"):
-        raise InputError("data: a series is a single column; give a data frame (series.to_frame()).")
-    made: Data
-    if is_of_numbers(score):
-        of_frame = hasattr(data, "columns")
-        made = numbers_from_dataframe(data, **options) if of_frame else numbers_from_array(data, names, **options)
-    else:
-        made = from_dataframe(data, **options) if hasattr(data, "columns") else from_array(data, names, **options)
-    return replace(made, warnings=tuple(map(in_python, made.warnings)))
-
-
-def _observer(progress: Any) -> "Observer":
-    """What `progress` asks for: lines on standard error, nothing, or the observer that it is."""
-    import sys
-
-    from extbnsl.errors import InputError
-    from extbnsl.events import ignore
-    from extbnsl.run.progress import Table, line_writer
-
-    if progress is True:
-        return Table(line_writer(sys.stderr))
-    if progress is False:
-        return ignore
-    if callable(progress):
-        observer: Observer = progress
-        return observer
-    raise InputError(f"progress: {progress!r} is neither True, False nor a function that takes an event.")
