@@ -35,7 +35,7 @@ FLOORS = (
     ("run",),
     ("campaign",),
     ("report",),
-    ("notebook",),
+    ("notebook", "inputs"),
     ("api",),
     ("estimator",),
     ("cli",),
