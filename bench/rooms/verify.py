@@ -13,6 +13,7 @@ from extbnsl.verify.demands import demands_of
 from extbnsl.verify.families import Taken, families_of_data
 from extbnsl.verify.recount import _disjoint_sum
 from extbnsl.verify.regression_search import triangulate
+from extbnsl.verify.subsets import enter, least_excess, spread
 from extbnsl.verify.units import MOST_UNITS
 
 
@@ -60,6 +61,25 @@ def _disjoint(tiny: bool) -> Work:
     return Work(_disjoint_sum, [(varsets, clusters, np.arange(1, 51))], 50 * varsets.size)
 
 
+def _enter(tiny: bool) -> Work:
+    varsets = inputs.varsets(16, 100 if tiny else 20_000, 0.3)[:, None] & ~np.uint64(1)
+    costs = np.arange(varsets.size, dtype=np.int64)
+    row = np.full(1 << 15, 1 << 40, np.int64)
+    return Work(enter, [(row, varsets, costs, np.arange(1, 16))], 15 * varsets.size)
+
+
+def _spread(tiny: bool) -> Work:
+    variables = 8 if tiny else 16
+    row = np.random.default_rng(1).integers(0, 1 << 40, 1 << variables)
+    return Work(spread, [(row, 0, 1 << 40)], variables << variables)
+
+
+def _excess(tiny: bool) -> Work:
+    variables = 8 if tiny else 16
+    table = np.random.default_rng(1).integers(0, 1 << 40, (variables, 1 << variables - 1))
+    return Work(least_excess, [(table, 1 << 50, np.zeros(1, np.uint8))], variables << variables)
+
+
 BENCHMARKS = (
     of_run("verify.child_search.search", families, "child", lambda a, _: 1, _searched),
     of_run("verify.cell_search.search_cells", cell_families, "child", lambda a, _: 1, _searched_by_cells),
@@ -72,4 +92,7 @@ BENCHMARKS = (
     ),
     Benchmark("verify.regression_search.triangulate", "row", _triangle),
     Benchmark("verify.recount._disjoint_sum", "family and cluster", _disjoint),
+    Benchmark("verify.subsets.enter", "family and variable", _enter),
+    Benchmark("verify.subsets.spread", "subset and variable", _spread),
+    Benchmark("verify.subsets.least_excess", "subset and variable", _excess),
 )
