@@ -1,9 +1,8 @@
 """`extbnsl score-network`: how likely records are by a network that was learned from others."""
 
 import argparse
-import contextlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -96,13 +95,14 @@ def run(given: argparse.Namespace) -> int:
 
 def _by_tables(given: argparse.Namespace, document: Mapping[str, Any], how: Mapping[str, Any]) -> "NDArray[np.float64]":
     """The log-likelihood of each record of states."""
+    from extbnsl.data.advice import advice_for_new_records
     from extbnsl.data.alike import encoded_alike
     from extbnsl.networks.likelihood import log_likelihoods
     from extbnsl.networks.network import Network
 
     training, raw = _training(given, document, how)
     network = Network.from_names(training.names, document["parents"])
-    with _advice_for_records():
+    with advice_for_new_records():
         new = _as_they_stand(given.data, _of_new(how, training.names))
     codes = encoded_alike(_in_order(new, training), raw, training)
     return log_likelihoods(network, training.arities, training.codes, codes, given.smoothing)
@@ -113,6 +113,7 @@ def _by_regressions(
 ) -> "NDArray[np.float64]":
     """The log-density of each record of numbers, in the units of the data."""
     from extbnsl.data import Numbers
+    from extbnsl.data.advice import advice_for_new_records
     from extbnsl.machine.budgets import Budgets
     from extbnsl.networks.gaussian import log_densities, regressions
     from extbnsl.networks.network import Network
@@ -122,7 +123,7 @@ def _by_regressions(
     training, file = training_problem(given.training, given.result, document)
     if not isinstance(training, Numbers):
         raise InputError(f"{file} holds local scores, which have no records: give --training data.")
-    with _advice_for_records():
+    with advice_for_new_records():
         new, _ = read_problem(given.data, _of_new(how, training.names), Budgets(), True, document["score"])
     if not isinstance(new, Numbers):
         raise InputError(f"{given.data} holds local scores, which have no records: give data.")
@@ -159,17 +160,6 @@ def _as_they_stand(file: str, how: Mapping[str, Any]) -> "Dataset":
     if not isinstance(problem, Dataset):
         raise InputError(f"{file} holds local scores, which have no records: give data.")
     return problem
-
-
-@contextlib.contextmanager
-def _advice_for_records() -> Iterator[None]:
-    """What is wrong with new records is said without advice to give options that this command does not have."""
-    from extbnsl.data.advice import for_new_records
-
-    try:
-        yield
-    except InputError as error:
-        raise InputError(for_new_records(str(error))) from error
 
 
 def _in_order(dataset: "Dataset", like: "Dataset") -> "Dataset":

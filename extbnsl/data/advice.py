@@ -3,11 +3,14 @@
 In a sentence an option is followed by a value in single quotes, by one of RULE_WORDS, or by no value.
 """
 
+import contextlib
 import json
 import re
 import shlex
+from collections.abc import Iterator
 
 from extbnsl.data.column import NAMES_SHOWN
+from extbnsl.errors import InputError
 
 RULE_WORDS = r"(?:refuse|drop|state|mean|paper|(?:quantile|width):\w+)\b"  # values that need no quotes
 _QUOTED = r"""'[^']*'(?:"'"'[^']*')*"""  # as `option` does it
@@ -33,6 +36,15 @@ def for_new_records(sentence: str) -> str:
         return f"{what}{of_row}: leave such records out."
     reason, other_score, _ = advice.partition(": take another score")
     return f"{what}{of_row}{reason}" + (": leave such records out." if other_score else "")
+
+
+@contextlib.contextmanager
+def advice_for_new_records() -> Iterator[None]:
+    """Let an InputError say what helps where the columns and the rules are given."""
+    try:
+        yield
+    except InputError as error:
+        raise InputError(for_new_records(str(error))) from error
 
 
 def in_python(sentence: str) -> str:

@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from extbnsl.data.advice import advice_for_new_records
 from extbnsl.errors import InputError
-from extbnsl.estimator.records import Reader, advice_for_new_records
+from extbnsl.estimator.records import Reader
 from extbnsl.networks.gaussian import Regression, conditional_means, log_densities, sampled
 from extbnsl.networks.network import Network
 

@@ -1,7 +1,6 @@
 """Records that come after `fit`, in the columns that it had, and records that go back to the caller as those came."""
 
-import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.arguments import plain
-from extbnsl.data.advice import for_new_records
 from extbnsl.data.column import clean_name, listed
 from extbnsl.data.given import Given, given
 from extbnsl.data.treatment import Texts
@@ -64,15 +62,6 @@ class Reader:
         frame = pandas_frame(dict(enumerate(columns)))
         frame.columns = list(self.keys)
         return frame
-
-
-@contextlib.contextmanager
-def advice_for_new_records() -> Iterator[None]:
-    """Let errors advise what helps where the columns and rules are given."""
-    try:
-        yield
-    except InputError as error:
-        raise InputError(for_new_records(str(error))) from error
 
 
 def pandas_frame(data: Any, index: Any = None, columns: Any = None) -> Any:

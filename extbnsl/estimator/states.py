@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from extbnsl.data.advice import advice_for_new_records
 from extbnsl.data.alike import encoded_alike
 from extbnsl.data.dataset import Dataset
 from extbnsl.data.given import PART, Given, as_they_were, kind_of
 from extbnsl.errors import InputError
-from extbnsl.estimator.records import Reader, advice_for_new_records
+from extbnsl.estimator.records import Reader
 from extbnsl.networks.likelihood import log_conditionals, log_likelihoods, sampled
 from extbnsl.networks.network import Network
 
