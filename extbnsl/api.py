@@ -376,7 +376,7 @@ def k_best(
     weights: str | None = None,
     progress: "bool | Observer" = False,
 ) -> "KBestResult":
-    """Find the k best networks, or all that are nearly as probable as the best.
+    """Find the k best networks, or all whose weight comes near to that of the best.
 
     Parameters
     ----------
@@ -385,7 +385,7 @@ def k_best(
     k : int, optional
         How many networks; None for 10, or for up to 100,000 if there is a factor.
     within_factor : float, optional
-        Only networks whose probability is at least that of the best, divided by this.
+        Only networks whose weight, exp(-cost), is at least that of the best, divided by this.
     classes : bool, default False
         Find equivalence classes instead, each by the best of its networks.
 
@@ -393,8 +393,9 @@ def k_best(
     -------
     KBestResult
         The result of the best network. Its `networks` are a sequence, best first, of networks with `rank`, `cost`,
-        `probability`, `equivalence_class`, `parents` and `network`; its `arcs` are the probabilities of arcs, an array
-        (n, n), parent by child.
+        `share`, `equivalence_class`, `parents` and `network`; its `arcs` are the shares of arcs, an array (n, n),
+        parent by child. A share is one of the weight of the networks that were found; `of_all` is what these have of
+        all.
 
     Other Parameters
     ----------------

@@ -3,6 +3,7 @@
 import math
 
 _COUNT_UNITS = ((1e3, "k"), (1e6, "M"), (1e9, "G"))
+_LEAST_IN_FULL = 1e-3  # share that is written without an exponent
 
 
 def counted(count: int, noun: str, plural: str = "") -> str:
@@ -39,3 +40,15 @@ def format_gap(lower_bound: float, upper_bound: float) -> str:
     if not (math.isfinite(lower_bound) and math.isfinite(upper_bound)):
         return "-"
     return f"{max(0.0, upper_bound - lower_bound) / max(abs(upper_bound), 1.0):.2%}"
+
+
+def format_share(share: float) -> str:
+    """A share for people, such as '0.3314' or '3.35e-05'."""
+    return f"{share:.4f}" if share >= _LEAST_IN_FULL else f"{share:.2e}"
+
+
+def held_of_all(of_all: float | None) -> str:
+    """A clause about what 'they', some of the networks there are, have of the probability of all of them."""
+    if of_all is None:
+        return "what they hold of the posterior probability of all networks is not known"
+    return f"they hold {format_share(of_all)} of the posterior probability of all networks"

@@ -3,9 +3,9 @@
 import html
 from collections.abc import Iterator
 
-from extbnsl.figures import format_cost, format_gap, in_full
+from extbnsl.figures import format_cost, format_gap, held_of_all, in_full
 from extbnsl.networks.network import Arc
-from extbnsl.report.drawing import network_svg
+from extbnsl.report.drawing import OF_FOUND, OF_RESAMPLES, network_svg
 from extbnsl.results.ranked import KBestResult
 from extbnsl.results.result import Result
 from extbnsl.scores.known import NAMES, score_named
@@ -18,7 +18,8 @@ def result_html(result: Result) -> str:
     """A piece of HTML that tells a result; names are escaped. It takes as long as `network_svg`."""
     rows = "".join(f"<tr><th>{html.escape(what)}</th><td>{html.escape(text)}</td></tr>" for what, text in _rows(result))
     drawn = len(result.network.names) <= MOST_DRAWN
-    drawing = network_svg(result.network, probabilities=_probabilities(result)) if drawn else ""
+    of_which = OF_FOUND if result.bootstrap is None else OF_RESAMPLES
+    drawing = network_svg(result.network, shares=_shares(result), of_which=of_which) if drawn else ""
     return f'<div class="extbnsl"><table>{rows}</table>{drawing}</div>'
 
 
@@ -39,14 +40,15 @@ def _rows(result: Result) -> Iterator[tuple[str, str]]:
     if result.knowledge.document():
         yield "knowledge", str(result.knowledge)
     if isinstance(result, KBestResult):
-        yield "networks", f"{in_full(len(result.networks), 'network')} found; the best is drawn"
+        yield "networks", f"{in_full(len(result.networks), 'network')} listed; the best is drawn"
+        yield "shares", f"of arcs: {OF_FOUND}, by their weight; {held_of_all(result.of_all)}"
     if result.bootstrap is not None:
         done, proved = len(result.bootstrap.done), result.bootstrap.proved
         yield "bootstrap", f"{in_full(done, 'resample')} of {result.bootstrap.resamples:,}, {proved:,} proved"
 
 
-def _probabilities(result: Result) -> dict[Arc, float] | None:
-    """How sure each arc of the network is, from resamples or from the k best networks; None if neither is there."""
+def _shares(result: Result) -> dict[Arc, float] | None:
+    """Which share of the resamples or of the k best networks has each arc of the network; None if neither is there."""
     arcs = result.network.arcs()
     if result.bootstrap is not None:
         strength = {(one.parent, one.child): one.strength for one in result.bootstrap.arcs}

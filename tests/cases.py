@@ -110,6 +110,22 @@ def wishful(seed, n=7):
     return [[(p, 9.0 - 3.0 * p.bit_count() + rng.uniform(0, 4)) for p in own] for own in sets]
 
 
+def side_by_side(cores, price=40.0):
+    """Families of several cores as one component, which falls into them if dear families are fixed.
+
+    The first variable of each core may have the last one of the core before as its parent, at a price that no good
+    network pays, as for having none.
+    """
+    families, n = [], sum(map(len, cores))
+    for core in cores:
+        at = len(families)
+        families += [[(parents << at, cost) for parents, cost in own] for own in core]
+        before, dearest = 1 << (at - 1) % n, max(cost for _, cost in families[at])
+        families[at] = [(parents, cost + price * (parents == 0)) for parents, cost in families[at]]
+        families[at].append((before, dearest + price - 1.0))
+    return families
+
+
 def scores_of(families, max_parents=None):
     """LocalScores, of kind "file", of families given as (parent varset, cost); n <= 64."""
     pairs = [

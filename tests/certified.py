@@ -4,12 +4,15 @@ from functools import cache
 
 import numpy as np
 import pytest
-from cases import chained_numbers, random_dataset
+from cases import chained_numbers, random_dataset, scores_of, side_by_side, wishful
 from flat import solve
-from patching import make_thorough
+from patching import make_thorough, make_unsearchable
 
 from extbnsl import learn
-from extbnsl.verify.certificate import CLUSTERS
+from extbnsl.verify.certificate import Branching, Pass, Search
+from extbnsl.verify.recount import BRANCHING, CUTS, SEARCH
+
+KINDS_OF_STEPS = {Pass: CUTS, Search: SEARCH, Branching: BRANCHING}
 
 
 @cache
@@ -20,8 +23,13 @@ def solved(seed, n, records=60, max_parents=None, polish=None):
 
 
 def by_clusters(result):
-    """Whether the certificate proves every component."""
-    return all(component.proof == CLUSTERS for component in result.certificate.components)
+    """Whether the certificate proves every component by passes alone."""
+    return all(map(has_passes_alone, result.certificate.components))
+
+
+def has_passes_alone(component):
+    """Whether no step of the proof settles any variables."""
+    return all(isinstance(step, Pass) for step in component.steps)
 
 
 @cache
@@ -34,9 +42,14 @@ def proved():
     )
 
 
+def kinds_of(result):
+    """What the steps of all proofs are."""
+    return {KINDS_OF_STEPS[type(step)] for component in result.certificate.components for step in component.steps}
+
+
 def has_passes(component):
     """Whether the proof takes two passes or more, the first with several cuts."""
-    return len(component.passes) > 1 and len(component.passes[0].cuts) > 1
+    return len(component.steps) > 1 and len(component.first.cuts) > 1
 
 
 @cache
@@ -66,7 +79,7 @@ def with_cuts_of_three():
         result
         for result in (solved(seed, 7, 200, None, True) for seed in range(200))
         if by_clusters(result)
-        and any(len(cut) == 3 for c in result.certificate.components for one in c.passes for cut in one.cuts)
+        and any(len(cut) == 3 for c in result.certificate.components for one in c.steps for cut in one.cuts)
     )
 
 
@@ -77,3 +90,30 @@ def probed():
         make_thorough(patch)
         patch.setattr("extbnsl.bounds.lp.program.TRIPLES", 0)  # no cuts of three, which leave little to do
         return [solve(random_dataset(np.random.default_rng(seed), 7, 200), threads=1) for seed in range(24, 33)]
+
+
+@cache
+def searched():
+    """Local scores, and a result that took a search."""
+    scores = scores_of(wishful(1, 6))
+    return scores, solve(scores, threads=1, lower_bound="static")
+
+
+@cache
+def branched():
+    """Local scores, and a result that took a tree of branching."""
+    scores = scores_of(wishful(5, 6))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("extbnsl.bounds.lp.program.TRIPLES", 0)  # cuts of three would leave nothing to branch on
+        make_unsearchable(patch, 3)
+        return scores, solve(scores, threads=1, fixing=False)
+
+
+@cache
+def in_pieces():
+    """Local scores, and a result of pieces that a search, branching and multipliers settled."""
+    scores = scores_of(side_by_side([wishful(seed, n) for seed, n in ((0, 3), (1, 5), (2, 5))]))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("extbnsl.bounds.lp.program.TRIPLES", 0)
+        make_unsearchable(patch, 4)
+        return scores, solve(scores, threads=1)

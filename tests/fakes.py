@@ -33,11 +33,11 @@ def fake_networks(m, names, seed=0, families=30):
 
 
 def arcs_of(networks):
-    """The probability of each arc, added up one by one."""
+    """The share of each arc, added up one by one."""
     arcs = np.zeros((len(networks.names),) * 2)
     for one in networks:
         for p, x in one.network.arcs():
-            arcs[p, x] += one.probability
+            arcs[p, x] += one.share
     return arcs
 
 
@@ -71,7 +71,7 @@ def document_of(one):
     """What result.json has of one of the networks."""
     return {
         "cost": one.cost,
-        "probability": one.probability,
+        "share": one.share,
         "rank": one.rank,
         "equivalence_class": one.equivalence_class,
         "parents": one.network.parents_by_name(),

@@ -45,9 +45,9 @@ def shrink(patch, **values):
         patch_everywhere(patch, SMALL[name], name, value)
 
 
-def as_they_stand(tables, n, *_):
-    """In place of `search_orders`: the variables in their order."""
-    order, halt = np.arange(n), np.ones(1, np.uint8)
+def as_they_stand(tables, n, workers, seed, effort, on_better, feasible=None):
+    """In place of `search_orders`: the variables in their order, or in the one that is known to have a network."""
+    order, halt = np.arange(n) if feasible is None else feasible.copy(), np.ones(1, np.uint8)
     return Incumbent(order, improve_order(order, np.ones(1, np.uint64), 0, halt, tables)[1])
 
 
@@ -61,3 +61,9 @@ def make_thorough(patch):
     """Every search counts as one for which everything is worth doing."""
     patch_everywhere(patch, "proof.effort", "MANY_EDGES", 0)
     patch.setattr("extbnsl.proof.effort.SHARE", 1e30)
+
+
+def make_unsearchable(patch, largest):
+    """Pieces of more variables than `largest` cannot be searched, so that branching has to prove them."""
+    patch.setattr("extbnsl.proof.bounding.WORD_BITS", largest)
+    patch.setattr("extbnsl.proof.effort.WORD_BITS", largest)

@@ -18,11 +18,12 @@ def drawn(monkeypatch):
     """What is asked of the drawing, for which a stand-in is there."""
     asked = []
 
-    def network_svg(network, strengths=None, probabilities=None):
-        asked.append((network, strengths, probabilities))
+    def network_svg(network, strengths=None, shares=None, of_which=None):
+        asked.append((network, strengths, shares))
         return "<svg><title>drawn</title></svg>"
 
-    monkeypatch.setitem(sys.modules, "extbnsl.report.drawing", types.SimpleNamespace(network_svg=network_svg))
+    fake = types.SimpleNamespace(network_svg=network_svg, OF_FOUND="of those found", OF_RESAMPLES="of resamples")
+    monkeypatch.setitem(sys.modules, "extbnsl.report.drawing", fake)
     monkeypatch.delitem(sys.modules, "extbnsl.notebook", raising=False)
     yield asked
     sys.modules.pop("extbnsl.notebook", None)
@@ -56,7 +57,8 @@ def test_arcs_are_drawn_as_sure_as_they_are(drawn):
     assert drawn[-1][2] == dict.fromkeys(result.network.arcs(), 1.0)
     result = extbnsl.k_best(TABLE, k=4)
     table, _ = rows(result._repr_html_())
-    assert table["networks"] == "4 networks found; the best is drawn"
+    assert table["networks"] == "4 networks listed; the best is drawn"
+    assert table["shares"].startswith(f"of arcs: of those found, by their weight; they hold {result.of_all:.4f} of")
     assert drawn[-1][2] == {arc: result.arcs[arc] for arc in result.network.arcs()}
     assert 0.0 < min(drawn[-1][2].values()) < 1.0
 

@@ -22,7 +22,7 @@ cost: float = result.cost
 parents: dict[str, list[str]] = result.parents
 page: str | None = result._repr_html_()
 for one in extbnsl.k_best(table, k=3).networks:
-    probability: float = one.probability
+    share: float = one.share
 for network in extbnsl.best_first(table):
     rank: int = network.rank
 data = extbnsl.read_csv("data.csv", missing="drop")

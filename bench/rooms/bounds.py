@@ -38,7 +38,7 @@ def _improve(tiny: bool) -> Work:
 def _reduce(tiny: bool) -> Work:
     families, found = inputs.random_family_arrays(tiny), _multipliers(tiny)
     reduced, least = np.empty(families.costs.size), np.empty(families.first.size - 1)
-    call = families, found.cuts, found.weights * UNIT, found.weights.size, reduced, least
+    call = families, found.cuts, found.weights * UNIT, found.weights.size, reduced, least, inputs.GO_ON
     return Work(reduce, [call] * 10, 10 * found.weights.size * families.costs.size)
 
 

@@ -161,6 +161,11 @@ def _dominated(tiny: bool) -> Work:
     return Work(first_inside_from, calls, costs.size)
 
 
+def _subsets(tiny: bool) -> Work:
+    parents = inputs.varsets(60, 20 if tiny else 2_000, 0.1)[:, None]
+    return Work(best_score.first_subsets, [(parents,)], parents.size)
+
+
 def _best_scores(tiny: bool) -> Work:
     parents, costs = _families(tiny)
     tables, n = byte_tables(parents, costs), len(costs)
@@ -235,6 +240,7 @@ BENCHMARKS = (
     ),
     of_run("parents.exhaustive.refinement.search", by_child, "family", lambda _, got: got[2], _counted_deeply),
     Benchmark("parents.best_score.first_inside_each", "varset", _best_scores),
+    Benchmark("parents.best_score.first_subsets", "parent set", _subsets),
     Benchmark("parents.best_score.first_inside_from", "varset", _dominated),
     Benchmark("parents.best_score._fill_blocks", "word", _byte_tables),
     Benchmark("parents.explored.misfit.single_misfits", "pair", _single_misfits),

@@ -12,6 +12,7 @@ from bench.work import Benchmark, Work, of_run
 from extbnsl.bounds.ascent import find_multipliers
 from extbnsl.bounds.multipliers import families_of
 from extbnsl.claims import Claim
+from extbnsl.files.arrays import write_arrays
 from extbnsl.parents.components import Component
 from extbnsl.proof import effort
 from extbnsl.proof.effort import weighed_grouping, with_ancestors
@@ -65,12 +66,13 @@ def _folder() -> TemporaryDirectory[str]:
 
 
 def _written(tiny: bool) -> Work:
-    return Work(write_run, [(_run(tiny), Path(_folder().name), "written")], _run(tiny).size)
+    write = partial(write_arrays, Path(_folder().name))
+    return Work(write_run, [(_run(tiny), "written", write)], _run(tiny).size)
 
 
 def _loaded(tiny: bool) -> Work:
     folder = Path(_folder().name)
-    run = in_files_only(write_run(_run(tiny), folder, "loaded"))
+    run = in_files_only(write_run(_run(tiny), "loaded", partial(write_arrays, folder)))
     return Work(load_sources, [(run, run.first, run.last + 1, folder)], run.size)
 
 

@@ -8,12 +8,11 @@ from bench import inputs
 from bench.work import Benchmark, Work, of_run
 from extbnsl.knowledge.knowledge import NOTHING
 from extbnsl.machine.workers import Workers
-from extbnsl.verify import cell_families, families, regression_families
+from extbnsl.verify import cell_families, families, order_search, passes, regression_families
 from extbnsl.verify.demands import demands_of
 from extbnsl.verify.families import Taken, families_of_data
-from extbnsl.verify.recount import _disjoint_sum
+from extbnsl.verify.recount import disjoint_sum
 from extbnsl.verify.regression_search import triangulate
-from extbnsl.verify.subsets import enter, least_excess, spread
 from extbnsl.verify.units import MOST_UNITS
 
 
@@ -58,26 +57,44 @@ def _triangle(tiny: bool) -> Work:
 def _disjoint(tiny: bool) -> Work:
     varsets = inputs.varsets(60, 100 if tiny else 20_000, 0.1)[:, None]
     clusters = inputs.varsets(60, 50, 0.1)[:, None]
-    return Work(_disjoint_sum, [(varsets, clusters, np.arange(1, 51))], 50 * varsets.size)
+    return Work(disjoint_sum, [(varsets, clusters, np.arange(1, 51))], 50 * varsets.size)
 
 
-def _enter(tiny: bool) -> Work:
-    varsets = inputs.varsets(16, 100 if tiny else 20_000, 0.3)[:, None] & ~np.uint64(1)
-    costs = np.arange(varsets.size, dtype=np.int64)
-    row = np.full(1 << 15, 1 << 40, np.int64)
-    return Work(enter, [(row, varsets, costs, np.arange(1, 16))], 15 * varsets.size)
+def _reduced(tiny: bool) -> Work:
+    n, size = (8, 20) if tiny else (60, 500)
+    families = _made_families(n, size)
+    cuts = np.zeros((50, passes.CLUSTERS, 1), np.uint64)
+    cuts[:, 0, 0] = inputs.varsets(n, 50, 0.1)
+    reduced, least = np.empty_like(families.costs), np.empty(n, np.int64)
+    own = (families.children, families.first, families.varsets, families.costs)
+    return Work(passes._reduce, [(*own, cuts, np.arange(1, 51), reduced, least)], 50 * families.costs.size)
 
 
-def _spread(tiny: bool) -> Work:
-    variables = 8 if tiny else 16
-    row = np.random.default_rng(1).integers(0, 1 << 40, 1 << variables)
-    return Work(spread, [(row, 0, 1 << 40)], variables << variables)
+def _marked(tiny: bool) -> Work:
+    size = 20 if tiny else 2_000
+    varsets = inputs.varsets(60, size, 0.1)[:, None]
+    order = np.argsort(np.bitwise_count(varsets[:, 0]), kind="stable")
+    needed = np.zeros(size, np.bool_)
+    return Work(passes._mark_needed, [(varsets, np.arange(size), order, 0, needed, np.zeros(1, np.uint8))], size)
 
 
-def _excess(tiny: bool) -> Work:
-    variables = 8 if tiny else 16
-    table = np.random.default_rng(1).integers(0, 1 << 40, (variables, 1 << variables - 1))
-    return Work(least_excess, [(table, 1 << 50, np.zeros(1, np.uint8))], variables << variables)
+def _made_families(n: int, size: int) -> passes.Families:
+    """So many families of each of n variables."""
+    varsets = np.concatenate([inputs.varsets(n, size, 0.1) & ~np.uint64(1 << x) for x in range(n)])
+    costs = np.random.default_rng(1).integers(0, 1 << 40, n * size)
+    return passes.Families(np.arange(n), np.arange(n + 1) * size, varsets[:, None], costs)
+
+
+def _ordered(tiny: bool) -> None:
+    """A search of all orders, by the cheapest families alone."""
+    n, size = (6, 10) if tiny else (16, 200)
+    families = _made_families(n, size)
+    parents = [np.append(own, np.uint64(0)) for own in np.split(families.varsets[:, 0], n)]
+    costs = [np.append(own, np.int64(1 << 40)) for own in np.split(families.costs, n)]
+    piece = order_search.PieceFamilies(tuple(parents), tuple(costs))
+    with Workers(1) as workers:
+        nothing = order_search.Bound((), ())
+        order_search.least_cost(piece, nothing, n << 40, workers, 1 << 30, lambda size, of, nodes: None)
 
 
 BENCHMARKS = (
@@ -91,8 +108,9 @@ BENCHMARKS = (
         _searched_by_regressions,
     ),
     Benchmark("verify.regression_search.triangulate", "row", _triangle),
-    Benchmark("verify.recount._disjoint_sum", "family and cluster", _disjoint),
-    Benchmark("verify.subsets.enter", "family and variable", _enter),
-    Benchmark("verify.subsets.spread", "subset and variable", _spread),
-    Benchmark("verify.subsets.least_excess", "subset and variable", _excess),
+    Benchmark("verify.recount.disjoint_sum", "family and cluster", _disjoint),
+    Benchmark("verify.passes._reduce", "family and cut", _reduced),
+    Benchmark("verify.passes._mark_needed", "family", _marked),
+    of_run("verify.order_nodes.expand", order_search, "node", lambda a, _: a[1].size, _ordered),
+    of_run("verify.order_nodes.first_of_all", order_search, "family", lambda a, _: a[0].size, _ordered),
 )

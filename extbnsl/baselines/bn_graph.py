@@ -44,6 +44,7 @@ from extbnsl.kernels.varsets import WORD_BITS
 from extbnsl.machine.workers import Stopped, StopSignal, Workers, never
 from extbnsl.parents.exhaustive.source import cost_without_arcs
 from extbnsl.parents.exhaustive.surviving import surviving_families
+from extbnsl.parents.pruning import prune
 from extbnsl.scores.local import LocalScores
 
 MOST_NODES = 4_000_000  # some hundred bytes each
@@ -133,10 +134,12 @@ def needed_families_within(
     wide = slack + 3.0 * tolerance(cost_without_arcs(data))
     with Workers(1, stop) as workers:
         found = surviving_families(data, claim, workers, Shelf(MEMORY, Store(Path(), 0)), ignore, slack=wide)
-    if found.stopped is not None:
-        raise Stopped(found.stopped)
-    scores = with_constants(found.scores, data, wide, k) if isinstance(data, Dataset) else found.scores
-    return needed_scores(scores, k)
+        if found.stopped is not None:
+            raise Stopped(found.stopped)
+        scores = found.scores
+        if isinstance(data, Dataset):
+            scores = with_constants(scores, data, wide, k, workers.check)
+        return workers.run(needed_scores, scores, k, workers.halt)
 
 
 def best_by_bn_graph(
@@ -147,26 +150,39 @@ def best_by_bn_graph(
     `stop` is polled. Raises InputError if there are more variables. Time and memory grow with the number of networks
     that can begin one of the k best, and of those that cost as much as these.
     """
-    if scores.variables > WORD_BITS:
-        raise InputError(f"The BN graph is for {WORD_BITS} variables at most, not {scores.variables}.")
+    check_variables(scores.variables)
     began = clock()
 
     def reason() -> str | None:
         late = limits.seconds is not None and clock() - began >= limits.seconds
         return stop() or (TIME_LIMIT if late else None)
 
-    search = _Search(needed_scores(scores, k), reason)
+    try:
+        with Workers(1, reason) as workers:
+            needed = workers.run(needed_scores, scores, k, workers.halt)
+            pruned = workers.run(prune, needed, 0.0, workers.halt)
+    except Stopped as stopped:
+        none = Networks(np.zeros((0, scores.variables), np.int32), np.zeros(0))
+        return BnGraphResult(scores, none, stopped.reason, Effort(0, 0, 0.0, clock() - began, 0, 0, 0))
+    search = _Search(needed, pruned, reason)
     status = search.run(k, limits.nodes)
     return search.result(status, clock() - began)
 
 
-class _Search:
-    """The search of one set of local scores: the open list, the networks that were generated, and those found."""
+def check_variables(variables: int) -> None:
+    """Raise InputError if these are more variables than the BN graph is for."""
+    if variables > WORD_BITS:
+        raise InputError(f"The BN graph is for {WORD_BITS} variables at most, not {variables}.")
 
-    def __init__(self, scores: LocalScores, stop: StopSignal) -> None:
+
+class _Search:
+    """The search of one set of local scores: the open list, the networks that were generated, and those found. pruned:
+    the same scores without dominated families."""
+
+    def __init__(self, scores: LocalScores, pruned: LocalScores, stop: StopSignal) -> None:
         self._scores = scores
         self._stop = stop
-        self._completions = Completions(scores, stop)
+        self._completions = Completions(pruned, stop)
         self._parents = [own[:, 0] for own in scores.parents]
         self._costs = [own.tolist() for own in scores.costs]
         self._whole = (1 << scores.variables) - 1

@@ -22,7 +22,7 @@ from extbnsl.kernels.compiler import njit
 from extbnsl.kernels.varsets import renumber
 from extbnsl.machine.budgets import Budgets
 from extbnsl.machine.workers import Stopped, StopSignal
-from extbnsl.parents.pruning import merged, prune
+from extbnsl.parents.pruning import merged
 from extbnsl.scores.local import LocalScores
 from extbnsl.solver.solve import solve
 
@@ -47,11 +47,11 @@ class Completions:
     """
 
     def __init__(self, scores: LocalScores, stop: StopSignal) -> None:
-        """`scores`: the families of at most 64 variables; `stop` is polled in a solve."""
+        """`scores`: the families of at most 64 variables, pruned; `stop` is polled in a solve."""
         self.calls = 0
         self.answered = 0
         self.seconds = 0.0
-        self._scores = prune(scores)
+        self._scores = scores
         self._stop = stop
         self._known: dict[int, tuple[float, _Answer]] = {}
         self._least = [float(costs[0]) for costs in scores.costs]

@@ -60,6 +60,8 @@ def find(scores: LocalScores, context: Context) -> Outcome:
     try:
         status = search.run(best)
     except Stopped as stopped:
+        if stopped.deaf:  # the kernel may still be at work on the tree
+            return Outcome(stopped.reason, best.rows)
         status = stopped.reason
     bound = best.limit if status == OPTIMAL else min(best.limit, search.least)
     return Outcome(status, best.rows, bound, search.counted())
@@ -114,7 +116,7 @@ class Search:
         """Expand so many nodes; see the kernel `expand`. Raises Stopped."""
         halt = self._context.workers.halt
         task = (steps, limit, halt, self._families, self._having, self.tree, self.open, self.counts, self.graph)
-        return int(self._context.workers.map(expand, [task])[0])
+        return int(self._context.workers.run(expand, *task))
 
     def _begin(self) -> None:
         """Let the root be open, which is bounded by the cheapest families."""

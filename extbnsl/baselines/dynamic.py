@@ -37,7 +37,7 @@ def find(scores: LocalScores, context: Context) -> Outcome:
     """
     n = scores.variables
     size = n * ENTRY_BYTES << (n - 1)
-    if size > context.store.disk - context.store.used:
+    if size > context.store.free:
         raise BudgetError(f"The tables of {n} variables take {size:,} bytes of disk.")
     block = ENTRY_BYTES * n << min(n, BLOCK_BITS)
     of_table, of_sinks = ENTRY_BYTES << (n - 1), (VARSET_BYTES << n) + block
@@ -124,7 +124,7 @@ def _best_sinks(tables: list[NDArray[np.float64]], context: Context, shelf: Shel
                 continue
             entries[v, : own.size] = own
             shelf.touched(own.nbytes)
-        context.workers.map(_sinks_of_block, [(first, bits, entries, costs, sinks)])
+        context.workers.run(_sinks_of_block, first, bits, entries, costs, sinks)
         context.observer(StageAdvanced(STAGE, first + (1 << bits), 1 << n, "varsets"))
     return sinks
 

@@ -38,7 +38,7 @@ def find(scores: LocalScores, context: Context) -> Outcome:
     Raises MemoryError, and BudgetError for the disk, before anything is written, and Stopped.
     """
     n = scores.variables
-    if 1 << n > context.store.disk - context.store.used:
+    if 1 << n > context.store.free:
         raise BudgetError(f"The leaves of {n} variables take {1 << n:,} bytes of disk.")
     layers = max(math.comb(n, size) + math.comb(n, size + 1) for size in range(n))
     memory = COST_BYTES * layers + byte_tables_bytes(scores.costs, n)

@@ -7,7 +7,13 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from extbnsl.baselines.bn_graph import BnGraphResult, Limits, best_by_bn_graph, needed_families_within
+from extbnsl.baselines.bn_graph import (
+    BnGraphResult,
+    Limits,
+    best_by_bn_graph,
+    check_variables,
+    needed_families_within,
+)
 from extbnsl.baselines.methods import BaselineMethods
 from extbnsl.baselines.outcome import any_network, network_of
 from extbnsl.claims import OPTIMAL, TIME_LIMIT, Claim, tolerance
@@ -19,7 +25,7 @@ from extbnsl.files.store import Store
 from extbnsl.kbest.limits import limit_problem
 from extbnsl.kbest.permutations import choices
 from extbnsl.kbest.scope import Scope
-from extbnsl.kbest.tightest import limits_by_k, score_list_bytes
+from extbnsl.kbest.tightest import parent_limits, score_list_bytes
 from extbnsl.machine.budgets import Budgets
 from extbnsl.machine.workers import Stopped, StopSignal, Workers, never
 from extbnsl.networks.network import Network
@@ -62,6 +68,7 @@ def rank_by_bn_graph(
         value.check()
     if scope.k is None or scope.within_factor is not None or scope.classes:
         raise InputError(f"method: {methods.method!r} finds the k best networks alone; give k, and nothing else.")
+    check_variables(problem.variables)
     granted = replace(budgets, disk=0).granted(place.folder)
     stages, deadline = Stages(observer, {}), granted.deadline()
     observer(Begun())
@@ -111,7 +118,8 @@ def _figures(asked: _Asked, workers: Workers, stages: Stages) -> Mapping[str, An
             found = surviving_families(dataset, asked.claim, workers, shelf, ignore)
             if found.stopped is not None:
                 return {}
-            (limits,) = limits_by_k(problem, choices(problem, found.scores), [asked.k])
+            best = choices(problem, found.scores)
+            limits = parent_limits(problem, best, asked.k, check=workers.check)
         except Stopped:
             return {}
         summary.append(f"at most {limits.most} parents")
@@ -129,6 +137,7 @@ def _searched(asked: _Asked, workers: Workers) -> tuple[BnGraphResult | None, st
     slack = SLACK
     while True:
         try:
+            workers.check()
             scores = _families(asked, slack, workers)
         except Stopped as stopped:
             return None, stopped.reason

@@ -11,10 +11,9 @@ from extbnsl.kernels.bits import assign, lowest, u64
 from extbnsl.kernels.compiler import inlined, inner, njit
 from extbnsl.kernels.random import new_state, random_below, random_share
 from extbnsl.kernels.varsets import words
-from extbnsl.machine.workers import Workers, unhalted
+from extbnsl.machine.workers import Workers, halted_after
 
 ZERO = 1e-7  # nats: a family whose reduced cost is this close to the least of its child counts as free
-MOST_FREE = 256  # free parent sets of a child that are looked at
 MOST_CUTS = 4096
 MOST_NEW = 256  # clusters that an ascent at a node may add
 SHARES = (0.02, 0.05, 0.1, 0.2)  # of the cuts that a step of the improvement gives up
@@ -23,8 +22,9 @@ STREAMS = 4  # independent improvements, of which the best counts
 
 def multipliers_bytes(costs: Sequence[NDArray[np.float64]], variables: int, threads: int) -> int:
     """About the memory that finding multipliers takes: the families twice, and per stream at work what is left of each
-    cost, also in a trial, with marks."""
-    return sum(c.size for c in costs) * (16 * words(variables) + 24 + 24 * min(threads, STREAMS))
+    cost, also in a trial, with marks, and the parents of all if all become free."""
+    streams = min(threads, STREAMS)
+    return sum(c.size for c in costs) * ((16 + 8 * streams) * words(variables) + 24 + 24 * streams)
 
 
 def find_multipliers(
@@ -48,40 +48,69 @@ def find_multipliers(
 
     found = workers.map(stream, [(number,) for number in range(STREAMS if rounds else 1)])
     _, cuts, weights = max(found, key=lambda one: one[0])
-    return _in_units(families, cuts, weights)
+    return workers.run(_in_units, families, cuts, weights, workers.halt)
 
 
-def ascended(families: FamilyArrays, seed: int) -> Multipliers:
-    """Multipliers by one greedy ascent, in the thread of the caller; it cannot be stopped."""
+def ascended(families: FamilyArrays, seed: int, seconds: float) -> Multipliers:
+    """Multipliers by one greedy ascent, or what there is of it after so many seconds, in the thread of the caller."""
     cuts, weights = np.zeros((MOST_CUTS, MEMBERS, families.parents.shape[0]), np.uint64), np.zeros(MOST_CUTS)
-    count, _ = improve(families, cuts, weights, 0, 0, seed, unhalted())
+    with halted_after(seconds) as halt:
+        count, _ = improve(families, cuts, weights, 0, 0, seed, halt)
     return _in_units(families, cuts[:count], weights[:count])
 
 
-def _in_units(families: FamilyArrays, cuts: NDArray[np.uint64], weights: NDArray[np.float64]) -> Multipliers:
-    """The bound of these cuts, the weights (k,) float64 in nats rounded down; without those of no weight."""
+def _in_units(
+    families: FamilyArrays,
+    cuts: NDArray[np.uint64],
+    weights: NDArray[np.float64],
+    halt: NDArray[np.uint8] | None = None,
+) -> Multipliers:
+    """The bound of these cuts, the weights (k,) float64 in nats rounded down; without those of no weight. Of no use
+    once halt[0] is set."""
     whole = whole_units(weights)
-    return multipliers_of(families, cuts[whole > 0], whole[whole > 0])
+    return multipliers_of(families, cuts[whole > 0], whole[whole > 0], halt)
 
 
 @inner
-def _collect_free(families, reduced, free, x):
-    """The parent sets of child x that cost nothing more than its cheapest, into free[0][x], their number into
-    free[1][x]."""
-    parents, first = families.parents, families.first
+def _collect_free(families, reduced, free):
+    """The families that cost nothing more than the cheapest of their child: those of child x are listed in free[0] from
+    first[x] on, and free[1][x] is their number."""
+    first = families.first
+    for x in range(first.size - 1):
+        free[1][x] = 0
+        for j in range(first[x], first[x + 1]):
+            if reduced[j] <= ZERO:
+                _note_free(families, free, x, j)
+
+
+@inlined
+def _note_free(families, free, x, j):
+    """Add family j of child x to the free ones."""
     sets, counts = free
-    count = 0
-    for j in range(first[x], first[x + 1]):
-        if reduced[j] <= ZERO and count < sets.shape[1]:
-            for w in range(parents.shape[0]):
-                sets[x, count, w] = parents[w, j]
-            count += 1
-    counts[x] = count
+    for w in range(sets.shape[1]):
+        sets[families.first[x] + counts[x], w] = families.parents[w, j]
+    counts[x] += 1
+
+
+@inlined
+def _any_outside(members, sets, lo, hi):
+    """Whether one of these parent sets is all outside the set."""
+    for k in range(lo, hi):
+        common = u64(0)
+        for w in range(members.size):
+            common |= sets[k, w] & members[w]
+        if not common:
+            return True
+    return False
 
 
 @inner
-def _peel(members, free):
-    """Take members with a free parent set outside the set away, again and again; whether any are left."""
+def _peel(members, families, free, halt):
+    """Take members with a free family whose parents are outside the set away, again and again; whether any are left.
+
+    Once halt[0] is set, some are left that would not be.
+    """
+    first = families.first
     sets, counts = free
     left = False
     changed = True
@@ -94,15 +123,9 @@ def _peel(members, free):
                 x = (w << 6) + np.int64(lowest(rest))
                 bit = rest & (~rest + u64(1))
                 rest ^= bit
-                outside = False
-                for k in range(counts[x]):
-                    common = u64(0)
-                    for v in range(members.size):
-                        common |= sets[x, k, v] & members[v]
-                    if not common:
-                        outside = True
-                        break
-                if outside:
+                if halt[0]:
+                    return True
+                if _any_outside(members, sets, first[x], first[x] + counts[x]):
                     members[w] ^= bit
                     changed = True
                 else:
@@ -111,7 +134,7 @@ def _peel(members, free):
 
 
 @inner
-def _shrink(members, free, state):
+def _shrink(members, families, free, state, halt):
     """Make the set smaller, by inclusion the least of which no member can be peeled; members tried in random order."""
     order = np.empty(members.size << 6, np.int64)
     size = 0
@@ -126,29 +149,35 @@ def _shrink(members, free, state):
         if has(members, order[i]):
             assign(trial, members)
             trial[order[i] >> 6] ^= u64(1) << u64(order[i] & 63)
-            if _peel(trial, free):
+            if _peel(trial, families, free, halt) and not halt[0]:
                 assign(members, trial)
 
 
 @inner
-def _raise_cluster(cut, families, reduced, free, times):
-    """Raise the multiplier of a cluster until a family becomes free; by how much (infinity if that cannot be)."""
+def _raise_cluster(cut, families, reduced, free, times, halt):
+    """Raise the multiplier of a cluster until a family becomes free; by how much.
+
+    Not at all where no family can become free, or halt[0] is set.
+    """
     parents, first = families.parents, families.first
     step = np.inf
     for x in range(first.size - 1):
         if has(cut[0], x):
+            if halt[0]:
+                return 0.0
             count_times(parents, cut, x, first[x], first[x + 1], times)
             for j in range(first[x], first[x + 1]):
                 if times[j]:
                     step = min(step, reduced[j])
-    if step == np.inf:
-        return step
+    if not ZERO < step < np.inf:
+        return 0.0
     for x in range(first.size - 1):
         if has(cut[0], x):
             for j in range(first[x], first[x + 1]):
                 if times[j]:
                     reduced[j] -= step
-            _collect_free(families, reduced, free, x)
+                    if reduced[j] <= ZERO:
+                        _note_free(families, free, x, j)
     return step
 
 
@@ -170,27 +199,27 @@ def _copy_cut(source, target):
 
 
 @inner
-def _ascend(families, reduced, cuts, weights, count, state):
+def _ascend(families, reduced, cuts, weights, count, state, halt):
     """Greedy dual ascent from the given multipliers; `reduced` fits them and follows. The number of cuts after.
 
-    Ends when the free families allow an order, or there is no room for another cluster.
+    Ends when the free families allow an order, when there is no room for another cluster, or when halt[0] is set. Each
+    step raises by more than ZERO a cluster for which no family is free, and then one is, for good: so no cluster comes
+    twice, and there are at most as many steps as families and as `weights` has places.
     """
-    parents, first = families.parents, families.first
-    n = first.size - 1
-    free = np.empty((n, MOST_FREE, parents.shape[0]), np.uint64), np.zeros(n, np.int64)
+    n = families.first.size - 1
+    free = np.empty((reduced.size, families.parents.shape[0]), np.uint64), np.empty(n, np.int64)
     times = np.empty(reduced.size, np.uint8)
-    for x in range(n):
-        _collect_free(families, reduced, free, x)
-    cut = np.zeros((cuts.shape[1], parents.shape[0]), np.uint64)
+    _collect_free(families, reduced, free)
+    cut = np.zeros((cuts.shape[1], families.parents.shape[0]), np.uint64)
     cluster = cut[0]
     while count < weights.size:
         for w in range(cluster.size):
             cluster[w] = ~u64(0) >> u64(max(0, 64 - (n - (w << 6)))) if n > w << 6 else u64(0)
-        if not _peel(cluster, free):
+        if not _peel(cluster, families, free, halt):
             break
-        _shrink(cluster, free, state)
-        step = _raise_cluster(cut, families, reduced, free, times)
-        if step == np.inf:
+        _shrink(cluster, families, free, state, halt)
+        step = _raise_cluster(cut, families, reduced, free, times, halt)
+        if step == 0.0:
             break
         at = 0
         while at < count and not _is_cut(cuts[at], cut):
@@ -237,13 +266,13 @@ def improve(families, cuts, weights, count, rounds, seed, halt):
     """Greedy ascent, then `rounds` of giving up a random part of the multipliers and ascending again; the better stays.
 
     cuts, weights: room for the multipliers, the first `count` given. Ends early when halt[0] is set. Returns the
-    number of cuts and the root bound.
+    number of cuts and the root bound, which says nothing if it ended so.
     """
     state = new_state(seed)
     reduced, least = np.empty(families.costs.size), np.empty(families.first.size - 1)
-    reduce(families, cuts, weights, count, reduced, least)
+    reduce(families, cuts, weights, count, reduced, least, halt)
     base = least.sum()
-    count = _ascend(families, reduced, cuts, weights, count, state)
+    count = _ascend(families, reduced, cuts, weights, count, state, halt)
     best = base + _all_weights(cuts, weights, count)
     trial_cuts, trial_weights, trial = np.empty_like(cuts), np.empty_like(weights), np.empty_like(reduced)
     times = np.empty(reduced.size, np.uint8)
@@ -257,15 +286,15 @@ def improve(families, cuts, weights, count, rounds, seed, halt):
         for c in range(count):
             drawn = random_share(state)
             part = 0.0 if drawn >= share else (0.5 if drawn < 0.3 * share else 1.0)
-            if part > 0.0:
+            if part > 0.0 and not halt[0]:
                 found += _give_up(families, trial, cuts[c], part * weights[c], times)
             if part < 1.0:
                 _copy_cut(cuts[c], trial_cuts[kept])
                 trial_weights[kept] = (1.0 - part) * weights[c]
                 kept += 1
-        kept = _ascend(families, trial, trial_cuts, trial_weights, kept, state)
+        kept = _ascend(families, trial, trial_cuts, trial_weights, kept, state, halt)
         total = found + _all_weights(trial_cuts, trial_weights, kept)
-        if total >= best:
+        if total >= best and not halt[0]:
             best = total
             base = found
             count = kept
@@ -305,17 +334,17 @@ def ascend_nodes(varsets, g, limit, families, clusters, keep, halt):
     reduced, least = np.empty_like(costs), np.empty(first.size - 1)
     keep[:] = 1
     for i in range(varsets.size):
-        if halt[0]:
-            break
         _at_node(varsets[i], families, own)
         count = np.int64(0)
         for c in range(weights.size):
             if _left_of_cut(cuts[c], varsets[i], trial[0][count]):
                 trial[1][count] = weights[c] * UNIT
                 count += 1
-        reduce(own, trial[0], trial[1], count, reduced, least)
+        reduce(own, trial[0], trial[1], count, reduced, least, halt)
         state = new_state(varsets[i])
-        count = _ascend(own, reduced, trial[0], trial[1], count, state)
+        count = _ascend(own, reduced, trial[0], trial[1], count, state, halt)
+        if halt[0]:
+            break
         keep[i] = g[i] + least.sum() + _all_weights(trial[0], trial[1], count) < limit
 
 

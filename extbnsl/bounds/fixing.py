@@ -74,7 +74,8 @@ def fix_families(
         if not all(c.size for c in costs):
             return Fixed(tuple(parents), tuple(costs), multipliers, True, tuple(passes))
         families = families_of(parents, costs)
-        multipliers = start = multipliers_of(families, multipliers.cuts, multipliers.weights)
+        known = multipliers.cuts, multipliers.weights
+        multipliers = start = workers.run(multipliers_of, families, *known, workers.halt)
         if dropped < WORTHWHILE:
             break
     proved = multipliers.root >= limit

@@ -21,6 +21,7 @@ SWAPS_PER_ROUND = 16
 TOLERANCE = 0.02  # of the gap at the root, by which a swap may lower it
 SHARE = 0.5  # of the expected search that swaps may cost without improving the grouping
 EDGE_NS = 35.0  # of an edge in a search
+MOST_PASSES = 100  # over the variables: some are enough
 TABLE_NS = 0.5  # per k^2 2^k of a group of k variables
 
 
@@ -146,9 +147,9 @@ def split_by_weight(weights: NDArray[np.float64], count: int) -> list[list[int]]
     k = weights.shape[0]
     finite = np.where(np.isfinite(weights), weights, weights[np.isfinite(weights)].max(initial=0.0) * k + 1.0)
     groups = np.repeat(np.arange(count), [len(part) for part in np.array_split(np.arange(k), count)])
-    improved = True
-    while improved:
-        improved = False
+    improved, passes = True, 0
+    while improved and passes < MOST_PASSES:  # among ties rounding may make a swap seem better, and the next one too
+        improved, passes = False, passes + 1
         inside = finite @ (groups[:, None] == np.arange(count)).astype(float)  # weight of i to each group
         for i in range(k):
             gain = (

@@ -10,7 +10,6 @@ results.csv, tables/, plots/, index.html
 """
 
 import contextlib
-import json
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,7 +17,7 @@ from pathlib import Path
 
 from extbnsl.errors import InputError, RunDirectoryError
 from extbnsl.files.atomic import write_atomically, write_failure
-from extbnsl.files.documents import json_text
+from extbnsl.files.documents import json_text, json_value
 from extbnsl.files.lock import hold
 from extbnsl.files.names import LOCK
 from extbnsl.files.regular import read_regular
@@ -99,9 +98,9 @@ def _check(path: Path, resume: bool) -> None:
             raise InputError(f"{path} is not empty and holds no campaign; give another --output-dir.")
         return
     try:
-        document = json.loads(read_regular(path / MARK, MOST_BYTES))
+        document = json_value(read_regular(path / MARK, MOST_BYTES))
         version = document["format_version"] if document["kind"] == "campaign" else None
-    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+    except (OSError, ValueError, KeyError, TypeError) as error:
         raise RunDirectoryError(
             f"{path / MARK} is damaged; move the folder away and run the campaign again."
         ) from error

@@ -1,14 +1,13 @@
 """What became of a run, as the campaign saw it from outside: a small JSON file beside its run directory."""
 
 import contextlib
-import json
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from extbnsl.errors import InputError, RunDirectoryError
 from extbnsl.files.atomic import write_atomically
-from extbnsl.files.documents import json_text
+from extbnsl.files.documents import json_text, json_value
 from extbnsl.files.regular import read_regular
 from extbnsl.files.shapes import every, misfit, number, one_of, record, text, whole
 
@@ -64,8 +63,8 @@ class Record:
 
 def read_record(path: Path, arguments: tuple[str, ...]) -> Record | None:
     """The record in a file; None if there is none, or it is damaged, or of another command line."""
-    with contextlib.suppress(OSError, ValueError, RecursionError, RunDirectoryError):
-        document: dict[str, Any] = json.loads(read_regular(path, MOST_BYTES))
+    with contextlib.suppress(OSError, ValueError, RunDirectoryError):
+        document: dict[str, Any] = json_value(read_regular(path, MOST_BYTES))
         if misfit(document, _SHAPE) is None and tuple(document.pop("arguments")) == arguments:
             document.pop("format_version")
             return Record(**(document | {"exit_codes": tuple(document["exit_codes"])}))

@@ -47,9 +47,10 @@ def remark(sentence: str) -> None:
         print(fitted(f"extbnsl: {sentence}", sys.stderr), file=sys.stderr, flush=True)
 
 
-def fitted(sentence: str, stream: TextIO) -> str:
-    """The sentence in lines, if people see it on a terminal; in one line where a program may look for it."""
-    return wrapped(sentence) if stream.isatty() else sentence
+def fitted(sentence: str, stream: TextIO, indent: int = 2) -> str:
+    """The sentence in lines, all but the first indented, if people see it on a terminal; in one line where a program
+    may look for it."""
+    return wrapped(sentence, indent) if stream.isatty() else sentence
 
 
 def fail(sentence: str, code: int) -> int:

@@ -16,13 +16,14 @@ PLAIN = Methods(path_extension=False, ancestral=False)
 K = 10  # unless a number or a factor is given
 
 EPILOG = """\
-Proves which networks are the k best, or all that are at least 1/F as probable
-as the best one, and ranks them. Writes a run directory as solve does, where
-result.json has the list of networks, networks.csv their ranks, and arcs.csv the
-probability of each arc, averaged over the networks. Networks that cost the same
-have the same rank. Path extension and ancestral successors, two methods of
-solve, are not there: they keep one of several networks. Ctrl-C once: stop, and
-write what is known; 'extbnsl resume' goes on.
+Proves which networks are the k best, or all that are at most F times less
+probable than the best one, and ranks them. Writes a run directory as solve
+does, where result.json has the list of networks, networks.csv their ranks, and
+arcs.csv for each arc the share of the networks found that have it, by their
+weight. What these hold of all networks there are is told of up to 14 variables.
+Networks that cost the same have the same rank. Path extension and ancestral
+successors, two methods of solve, are not there: they keep one of several
+networks. Ctrl-C once: stop, and write what is known; 'extbnsl resume' goes on.
 
 example:
   extbnsl kbest survey.csv -k 1000 --time-limit 1h
@@ -31,7 +32,7 @@ example:
 
 def add(commands: Any) -> None:
     """Add the command to the parser's."""
-    text = "find the k best networks, and how sure each arc is"
+    text = "find the k best networks, and the arcs that they share"
     parser = options.add_command(commands, "kbest", text, EPILOG, run)
     parser.add_argument(
         "data",
@@ -48,7 +49,7 @@ def add(commands: Any) -> None:
         "--within-factor",
         metavar="F",
         type=_factor,
-        help="networks whose probability is at least that of the best divided by F, 1 or more",
+        help="networks whose weight is at least that of the best divided by F, 1 or more",
     )
     parser.add_argument(
         "--classes", action="store_true", help="the best Markov equivalence classes, each by one of its networks"

@@ -6,7 +6,7 @@ from typing import Any
 
 from extbnsl.cli import options, session
 from extbnsl.cli.head import head
-from extbnsl.cli.reading import absolute, is_standard_input, read_problem
+from extbnsl.cli.reading import is_standard_input, read_problem
 from extbnsl.errors import InputError
 from extbnsl.machine.interrupts import Interrupts
 from extbnsl.parents.ordered.methods import BOUNDS, METHODS, OrderMethods
@@ -97,7 +97,7 @@ def _run_in(directory: Any, given: argparse.Namespace, interrupts: Interrupts) -
     order = positions(names, dataset.names, file, source_name(given.data))
     claim, methods = options.claim_of(given), OrderMethods(given.method, given.bound)
     check_claim(dataset, claim)
-    remember = options.input_of(given) | {"input": absolute(given.data), "command": given.shell_line}
+    remember = options.remembered(given)
     work = session.Work(
         head(dataset, claim, methods, budgets, Place(directory.path, remember=remember)),
         lambda observer: order_network(
@@ -113,12 +113,13 @@ def _run_in(directory: Any, given: argparse.Namespace, interrupts: Interrupts) -
 
 def _names(file: str, source: str) -> list[tuple[str, str]]:
     """The names in a file of an order or of a network, in order, each with where it stands."""
-    from extbnsl.data.text import read_text
+    from extbnsl.data.text import open_source, read_text
+    from extbnsl.files.regular import open_given
     from extbnsl.formats.bif_reader import read_bif
     from extbnsl.orders.given import places_in
 
     if not _is_bif(file):
-        return places_in(read_text(file), source)
+        return places_in(read_text(file, open_source if is_standard_input(file) else open_given), source)
     network = read_bif(file).network
     return [(source, network.names[x]) for x in network.order()]
 

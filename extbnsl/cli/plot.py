@@ -10,11 +10,12 @@ from extbnsl.cli.console import say_sentence
 EPILOG = """\
 Draws the log of a run as Figure 3 of Malone et al. 2011 does: for each layer
 the nodes generated and kept, and the memory and disk in use. Of a run that has
-found the k best networks it draws their probabilities, best first, and what the
-first ones have together. Needs matplotlib: pip install 'extbnsl[plot]'.
+found the k best networks it draws their shares, best first, and what the first
+ones have together. Needs matplotlib: pip install 'extbnsl[plot]'.
 With --network it draws the network that the run has found, and needs nothing:
-dashed arcs could point either way, and faint ones are unlikely, where that is
-known. Point at an arc or a box to read its name in full.
+dashed arcs could point either way, and faint ones are in few of the networks
+found, or of the resamples, where there are several. Point at an arc or a box to
+read its name in full.
 
 example:
   extbnsl plot wdbc.run -o wdbc.pdf
@@ -48,7 +49,7 @@ def run(given: argparse.Namespace) -> int:
     """Write the drawing; the exit code."""
     from extbnsl.files.atomic import write_atomically
     from extbnsl.files.names import DRAWING, RANKS_DRAWING
-    from extbnsl.run.plot import draw, draw_ranks, file_format, has_ranks, read_layers, read_probabilities
+    from extbnsl.run.plot import draw, draw_ranks, file_format, has_ranks, read_layers, read_shares
     from extbnsl.run.remains import check_run
 
     check_run(given.run)
@@ -59,7 +60,7 @@ def run(given: argparse.Namespace) -> int:
     kind = file_format(output)
     options.check_output(output, given.overwrite or given.output is None)
     if ranked:
-        image, subject = draw_ranks(read_probabilities(given.run), str(given.run), kind), "networks"
+        image, subject = draw_ranks(read_shares(given.run), str(given.run), kind), "networks"
     else:
         image, subject = draw(read_layers(given.run), str(given.run), kind), "layers"
     write_atomically(output, image)

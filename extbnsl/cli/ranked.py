@@ -5,10 +5,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from extbnsl.claims import FINISHED
-from extbnsl.figures import format_cost, in_full
+from extbnsl.figures import format_cost, format_share, held_of_all, in_full
 
 SHOWN = 10  # networks, and arcs that are undecided
-LEAST_IN_FULL = 1e-3  # probability that is written without an exponent
 MOST_NATS = 690.0  # of which the factor is told
 HELD = "\1"  # a blank that stays
 INDENT = 13
@@ -28,28 +27,22 @@ def listed(document: Mapping[str, Any]) -> str:
 def table(document: Mapping[str, Any]) -> Iterator[str]:
     """The first networks, a line each; of those that cost the same the first alone has its rank, as in Figures 1 and 2
     of Chen, Darwiche and Choi."""
-    yield f"{'rank':>6} {'cost':>18} {'difference':>14} {'probability':>12} {'class':>9} {'arcs':>6}"
+    yield f"{'rank':>6} {'cost':>18} {'difference':>14} {'share':>12} {'class':>9} {'arcs':>6}"
     top = document["top"][:SHOWN]
     for before, one in zip([None, *top], top, strict=False):
         rank = "-" if before is not None and before["rank"] == one["rank"] else one["rank"]
         cost, more = format_cost(one["cost"], 6), format_cost(one["cost"] - top[0]["cost"], 6)
-        likely = format_probability(one["probability"])
-        yield f"{rank:>6} {cost:>18} {more:>14} {likely:>12} {one['equivalence_class']:>9} {one['arcs']:>6}"
+        share = format_share(one["share"])
+        yield f"{rank:>6} {cost:>18} {more:>14} {share:>12} {one['equivalence_class']:>9} {one['arcs']:>6}"
 
 
 def rows(document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """How many networks there are, in which classes, and on which arcs they agree, as (subject, text)."""
+    """How many networks there are, what shares are of, in which classes, and on which arcs they agree, as (subject,
+    text)."""
     yield "networks", _wrapped(_found(document))
-    of_all = document["count"]["of_all"]
-    if of_all is not None:
-        yield "", _wrapped(f"of the probability of all networks there are, they have {format_probability(of_all)}")
+    yield "shares", _wrapped(f"of the weight of {_of_which(document)}; {held_of_all(document['count']['of_all'])}")
     yield "classes", _wrapped(_classes(document))
     yield from (("arcs" if at == 0 else "", _wrapped(text)) for at, text in enumerate(_arcs(document)))
-
-
-def format_probability(probability: float) -> str:
-    """A probability for people, such as '0.3314' or '3.35e-05'."""
-    return f"{probability:.4f}" if probability >= LEAST_IN_FULL else f"{probability:.2e}"
 
 
 def _kind(document: Mapping[str, Any]) -> tuple[str, str]:
@@ -65,9 +58,16 @@ def _found(document: Mapping[str, Any]) -> str:
     if there is None:
         return f"{told}, the best"
     if there > count["listed"]:
-        share = format_probability(count["probability"])
-        return f"{told}, the best of {there:,}{_within(within)}; of the probability of these they have {share}"
+        return f"{told}, the best of {there:,}{_within(within)}, with {format_share(count['share'])} of their weight"
     return f"{told}, all there are{_within(within)}"
+
+
+def _of_which(document: Mapping[str, Any]) -> str:
+    """The networks that were found, whose weights a share is of."""
+    there = document["count"]["networks"]
+    if there is not None and there > document["count"]["listed"]:
+        return f"these {there:,} networks"
+    return "the networks of these classes" if _kind(document) == KINDS[True] else "the listed networks alone"
 
 
 def _within(within: float | None) -> str:
@@ -79,24 +79,25 @@ def _within(within: float | None) -> str:
 
 
 def _classes(document: Mapping[str, Any]) -> str:
-    """How many equivalence classes the networks are of, and the most probable one; empty where each has a network."""
+    """How many equivalence classes the networks are of, and the heaviest one; empty where each has a network."""
     if _kind(document) == KINDS[True]:
         return ""
     classes = document["classes"]
     among = in_full(classes["listed"], "equivalence class", "equivalence classes")
-    likely = format_probability(classes["probability"])
-    return f"{among}; the most probable is class {classes['most_probable']:,}, with probability {likely}"
+    return f"{among}; the heaviest is class {classes['heaviest']:,}, with a share of {format_share(classes['share'])}"
 
 
 def _arcs(document: Mapping[str, Any]) -> Iterator[str]:
     """On how many arcs the networks agree, and those of which it is least clear whether they are there."""
     shared = {(parent, child) for parent, child in document["shared_arcs"]}
-    found = [(parent, x, p) for x, own in document["arc_probabilities"].items() for parent, p in own.items()]
+    found = [(parent, x, p) for x, own in document["arc_shares"].items() for parent, p in own.items()]
     open_ = sorted((arc for arc in found if arc[:2] not in shared), key=lambda arc: abs(arc[2] - 0.5))
     yield f"{in_full(len(shared), 'arc')} in all of them" + (":" if 0 < len(shared) <= SHOWN else "")
     yield _listed(f"{a} -> {b}" for a, b in document["shared_arcs"]) if len(shared) <= SHOWN else ""
-    yield f"{in_full(len(open_), 'arc')} in some" + ("; the least decided, with their probabilities:" if open_ else "")
-    yield _listed(f"{a} -> {b} {format_probability(p)}" for a, b, p in open_[:SHOWN])
+    yield f"{in_full(len(open_), 'arc')} in some" + (
+        "; the least decided, with the shares that have them:" if open_ else ""
+    )
+    yield _listed(f"{a} -> {b} {format_share(p)}" for a, b, p in open_[:SHOWN])
 
 
 def _listed(arcs: Iterable[str]) -> str:

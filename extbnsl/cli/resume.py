@@ -196,9 +196,10 @@ def _data(path: Path, given: Path | None, before: str) -> str:
         return str(given)
     if is_standard_input(before):
         raise InputError(f"The run in {path} read standard input; give the same data with --data FILE, or --data -.")
-    if not os.path.exists(before):
+    if not os.path.isfile(before):  # nor has a pipe the same data again
         raise InputError(
-            f"{before}, the input of the run in {path}, is not there any more; say where it is now with --data FILE."
+            f"{before}, the input of the run in {path}, is not there any more, or no file; say where it is now with "
+            "--data FILE."
         )
     return before
 

@@ -241,7 +241,7 @@ def _layers(folder: Path) -> list[dict[str, int]]:
     searched more layers than people look at."""
     from extbnsl.run.plot import LAYER_FIGURES, read_layers
 
-    layers: list[dict[str, Any]] = []
+    layers: list[Mapping[str, Any]] = []
     with contextlib.suppress(ExtbnslError):
         layers = read_layers(folder)
     return [{key: layer[key] for key in LAYER_FIGURES} for layer in layers] if len(layers) <= MOST_LAYERS else []

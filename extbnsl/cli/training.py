@@ -6,7 +6,7 @@ from typing import Any
 
 from extbnsl.cli import options
 from extbnsl.cli.reading import read_problem
-from extbnsl.errors import InputError
+from extbnsl.errors import InputError, RunDirectoryError
 
 
 def remembered_input(result: Path) -> str | None:
@@ -23,13 +23,14 @@ def remembered_input(result: Path) -> str | None:
 
 
 def data_options_of(document: Mapping[str, Any], result: Path) -> dict[str, Any]:
-    """The data options of the run."""
-    from extbnsl.files.shapes import by_name, either, misfit, number, text, truth
+    """The data options of the run; RunDirectoryError if they are none that a run writes."""
+    from extbnsl.files.shapes import misfit, some_of, text, truth, whole
 
     provenance = document.get("provenance")
     kept = provenance.get("data_options", {}) if isinstance(provenance, dict) else {}
-    if misfit(kept, by_name(either(truth, number, text))) or not kept.keys() <= set(options.DATA_OPTIONS):
-        raise InputError(f"The 'data_options' of {result} are none of extbnsl's; give a solve's result.")
+    shapes = dict.fromkeys(options.DATA_OPTIONS, text) | {"header": truth, "records": whole(least=1)}
+    if misfit(kept, some_of(shapes)):
+        raise RunDirectoryError(f"The 'data_options' of {result} are none of extbnsl's; give a solve's result.")
     return dict(kept)
 
 
@@ -47,11 +48,14 @@ def training_problem(training: str | None, result: Path, document: Mapping[str, 
 
     Raises InputError if it is not there, or another.
     """
+    from extbnsl.files.regular import check_given
     from extbnsl.machine.budgets import Budgets
 
     file = training or remembered_input(result)
     if file is None:
         raise InputError(f"{result} does not say where its data were read: give them by --training.")
+    if training is None:
+        check_given(file)
     score = score_told(document, result)
     problem, _ = read_problem(file, data_options_of(document, result), Budgets(), True, score)
     provenance = document.get("provenance")

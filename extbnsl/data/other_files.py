@@ -24,6 +24,7 @@ from extbnsl.data.column import Column, check_names, clean_name, narrowest
 from extbnsl.data.reading import Reading
 from extbnsl.data.rows import LONGEST_FIELD
 from extbnsl.errors import BudgetError, InputError
+from extbnsl.files.regular import check_given
 
 FIELD_BYTES = 16  # of a value while a file is read, at least
 TEXTS = ("string", "large_string")  # types of pyarrow
@@ -40,11 +41,7 @@ def other_columns(path: str | PathLike[str], source: str, reading: Reading) -> l
     """The columns of such a file; InputError if it cannot be used or its package is missing, BudgetError if it
     certainly takes more than the memory of `reading`."""
     file = Path(path)
-    try:
-        with file.open("rb") as opened:
-            opened.read(1)
-    except OSError as error:
-        raise InputError(f"{source} cannot be read ({error.strerror}): check the name and the permissions.") from error
+    check_given(file)
     try:
         columns = READERS[file.suffix.lower()](file, source, reading)
     except MemoryError as error:

@@ -8,13 +8,14 @@ import os
 import select
 import stat
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from os import PathLike
 from typing import Any
 
 from extbnsl.data.foreign import check_text
 from extbnsl.data.reading import Reading
 from extbnsl.errors import InputError
+from extbnsl.files.regular import open_given
 from extbnsl.machine.budgets import format_size
 
 GZIP_MAGIC = b"\x1f\x8b"
@@ -25,23 +26,32 @@ LOOK_MILLISECONDS = 200  # at the time limit, while there is nothing to read
 STANDARD_INPUT = "-"
 LONGEST_LINE = 1 << 22  # bytes; a row of a million short fields has fewer
 
+Source = str | PathLike[str]
+Open = Callable[[Source], int]  # a descriptor to read from
 
-def source_name(path: str | PathLike[str]) -> str:
+
+def source_name(path: Source) -> str:
     """The name of a file in sentences."""
     return "standard input" if str(path) == STANDARD_INPUT else str(path)
 
 
-def text_blocks(path: str | PathLike[str], reading: Reading) -> Iterator[bytes]:
+def open_source(path: Source) -> int:
+    """A descriptor of data, never waiting: a file, a pipe, or, of the path "-", standard input; OSError."""
+    return os.dup(0) if str(path) == STANDARD_INPUT else os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+
+
+def text_blocks(path: Source, reading: Reading, open_file: Open = open_source) -> Iterator[bytes]:
     """The text of a file as UTF-8, block by block: whole lines, about BLOCK bytes or one longer line each.
 
-    Where there is memory for that, blocks have about LARGE_BLOCK bytes. The path "-" is standard input.
+    Where there is memory for that, blocks have about LARGE_BLOCK bytes. What must be a file is opened by `open_given`.
     The file is decompressed if it starts as gzip does; a byte order mark is left out, line ends are left as they are.
     Raises InputError if the file cannot be read, is a damaged gzip, is that of another program, is not UTF-8, has NUL
     bytes, or has a line of more than LONGEST_LINE bytes, and BudgetError if the deadline passes. At most two such lines
     are in memory at a time.
     """
-    held, line, first, name = b"", 1, True, source_name(path)
-    for data in _data(path, reading):
+    held, line, first = b"", 1, True
+    name = source_name(path) if open_file is open_source else str(path)
+    for data in _data(path, name, reading, open_file):
         if first and not held:
             check_text(path, name, data)
         held += data
@@ -56,29 +66,28 @@ def text_blocks(path: str | PathLike[str], reading: Reading) -> Iterator[bytes]:
         yield _checked(held, first, name, line)
 
 
-def read_text(path: str | PathLike[str]) -> str:
+def read_text(path: Source, open_file: Open = open_given) -> str:
     """The text of a small file, such as one of arities; raises InputError as `text_blocks`, and if it is not small."""
     parts: list[bytes] = []
-    for block in text_blocks(path, Reading()):
+    for block in text_blocks(path, Reading(), open_file):
         parts.append(block)
         if sum(map(len, parts)) > LONGEST_LINE:
             raise InputError(f"{path} has more than {format_size(LONGEST_LINE)}: is it the right file?")
     return b"".join(parts).decode()
 
 
-def too_long(path: str | PathLike[str], line: int) -> InputError:
+def too_long(path: Source, line: int) -> InputError:
     """The refusal of a line, or of what belongs together from a line on, of more than LONGEST_LINE bytes."""
     return InputError(
         f"{path}, line {line}: more than {format_size(LONGEST_LINE)} without the end of a row: is it the right file?"
     )
 
 
-def _data(path: str | PathLike[str], reading: Reading) -> Iterator[bytes]:
+def _data(path: Source, name: str, reading: Reading, open_file: Open) -> Iterator[bytes]:
     """The bytes of a file, decompressed, a block at a time."""
     size = LARGE_BLOCK if reading.memory >= AMPLE else BLOCK
-    name = source_name(path)
     try:
-        with io.BufferedReader(_Waiting(path, reading), BLOCK) as file:
+        with io.BufferedReader(_Waiting(open_file(path), name, reading), BLOCK) as file:
             total = _size(file)
             packed = file.peek(len(GZIP_MAGIC)).startswith(GZIP_MAGIC)
             stream = gzip.GzipFile(fileobj=file) if packed else file
@@ -94,12 +103,8 @@ def _data(path: str | PathLike[str], reading: Reading) -> Iterator[bytes]:
 class _Waiting(io.RawIOBase):
     """A file to read; what has nothing to say yet, such as a pipe, is waited for until the time is up."""
 
-    def __init__(self, path: str | PathLike[str], reading: Reading) -> None:
-        self._name, self._reading = source_name(path), reading
-        if str(path) == STANDARD_INPUT:
-            self._file = os.dup(0)
-        else:  # a pipe that nobody writes to would not open otherwise
-            self._file = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    def __init__(self, file: int, name: str, reading: Reading) -> None:
+        self._file, self._name, self._reading = file, name, reading
         self._ready = select.poll()
         self._ready.register(self._file, select.POLLIN)
 

@@ -11,10 +11,9 @@ import contextlib
 import functools
 import hashlib
 import itertools
-import math
 import mmap
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -73,12 +72,17 @@ def over_budget(folder: Path) -> BudgetError:
 
 
 def write_arrays(
-    folder: Path, name: str, arrays: Mapping[str, "NDArray"], compress: bool = False, most: float = math.inf
+    folder: Path,
+    name: str,
+    arrays: Mapping[str, "NDArray"],
+    compress: bool = False,
+    reserve: Callable[[int], None] = lambda size: None,
 ) -> StoredFile:
     """Write named arrays as the file `folder`/`name`; it is not on disk for sure before `synchronise`.
 
-    With `compress` they take less room; then `load_compression` must have been called, also to read them. A file of
-    more than `most` bytes is not written: BudgetError.
+    With `compress` they take less room; then `load_compression` must have been called, also to read them. `reserve` is
+    told the bytes of the file before one of them is written, may raise, and is told the same below zero if the file
+    does not come to be.
 
     The memory needed is about twice that of the arrays. Raises as `write_atomically` does, and MemoryError.
     """
@@ -86,9 +90,8 @@ def write_arrays(
         image = _image(arrays, compress)
     except (OSError, RuntimeError, MemoryError) as error:  # all that HDF5 says of no memory: no disk is involved
         raise MemoryError(f"There is no memory to write {folder / name}.") from error
-    if len(image) > most:
-        raise over_budget(folder)
     path = folder / name
+    reserve(len(image))
     try:
         path.parent.mkdir(exist_ok=True)
         with open(open_regular(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "wb") as file:
@@ -98,6 +101,7 @@ def write_arrays(
     except OSError as error:
         with contextlib.suppress(OSError):
             path.unlink()
+        reserve(-len(image))
         raise write_failure(path, error) from error
     return StoredFile(name, len(image), checksum(image), stamp)
 

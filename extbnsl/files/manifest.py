@@ -8,7 +8,6 @@ The manifest is JSON rendered in one way only, with a format version, the versio
 checksum: the SHA-256 of the same document without it. That much holds for every format version.
 """
 
-import json
 import os
 import re
 from collections.abc import Mapping
@@ -20,7 +19,7 @@ from extbnsl.errors import InputError, RunDirectoryError
 from extbnsl.files import names
 from extbnsl.files.arrays import StoredFile
 from extbnsl.files.atomic import checksum, write_atomically
-from extbnsl.files.documents import json_text
+from extbnsl.files.documents import json_text, json_value
 from extbnsl.files.names import MANIFEST
 from extbnsl.files.regular import read_regular
 from extbnsl.files.scratch import Scratch, make_scratch
@@ -28,7 +27,7 @@ from extbnsl.files.shapes import by_name, every, maybe, misfit, record, such, te
 from extbnsl.files.store import Store
 from extbnsl.version import __version__
 
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 MOST_BYTES = 1 << 30  # of a manifest
 _DIGEST = re.compile("[0-9a-f]{64}")
 _MARK = re.compile("[0-9a-f]{32}")
@@ -146,11 +145,11 @@ def _rendered(document: Mapping[str, Any]) -> bytes:
 def _unsealed(path: Path, data: bytes) -> dict[str, Any]:
     """The document in the bytes of a manifest; RunDirectoryError unless they are just what `_sealed` makes of it."""
     try:
-        document = json.loads(data.decode("utf-8", "surrogatepass"))
+        document = json_value(data.decode("utf-8", "surrogatepass"))
         sealed = isinstance(document, dict) and misfit({key: document.get(key) for key in _SEAL}, record(_SEAL)) is None
         if sealed and _sealed({key: document[key] for key in document if key != "checksum"}) == data:
             return document
-    except (ValueError, RecursionError):
+    except (ValueError, RecursionError):  # the last where it is rendered again
         pass
     raise RunDirectoryError(
         f"{path} is damaged or no checkpoint of extbnsl; bring back a good copy or start the run again."

@@ -54,7 +54,7 @@ class Shelf:
     def fits(self, size: int) -> bool:
         """Whether there is room for so many bytes more."""
         with self._lock:
-            return size <= max(0, self.memory - self.held) + max(0, self._store.disk - self._store.used)
+            return size <= max(0, self.memory - self.held) + self._store.free
 
     def touched(self, size: int) -> None:
         """Say that about so many bytes of the arrays have been read."""

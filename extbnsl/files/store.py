@@ -17,9 +17,9 @@ class Store:
     """The files of arrays of one run, as its driver knows them: what they take, and which may go.
 
     folder: where they lie; disk: how many bytes they may take together; used, peak: how many they take now and took
-    at most. Only the driver adds and removes. A name that a manifest has is not given to another file: what
-    overwrites a file would be lost with it. compress: whether what stays long is to be compressed. scratch: the folder
-    as a manifest names it, None if it is the run directory or nothing is ever committed.
+    at most. Every byte is counted before it is written. Only the driver adds and removes. A name that a manifest has is
+    not given to another file: what overwrites a file would be lost with it. compress: whether what stays long is to be
+    compressed. scratch: the folder as a manifest names it, None if it is the run directory or nothing is committed.
     """
 
     def __init__(self, folder: Path, disk: int, compress: bool = False, scratch: Scratch | None = None) -> None:
@@ -28,6 +28,7 @@ class Store:
         self.disk = disk
         self.compress = compress
         self.used = self.peak = 0
+        self._promised = 0
         self._lock = threading.RLock()  # of `used`: files without a name go when nobody needs them any more
         self._known: dict[str, StoredFile] = {}
         self._synchronised: set[str] = set()
@@ -42,28 +43,32 @@ class Store:
         """The files that are known."""
         return tuple(self._known.values())
 
-    def write(self, name: str, arrays: Mapping[str, "NDArray"]) -> StoredFile:
+    @property
+    def free(self) -> int:
+        """How many bytes may still be written: those that are neither used nor promised."""
+        return max(0, self.disk - self.used - self._promised)
+
+    def write(self, name: str, arrays: Mapping[str, "NDArray"], compress: bool = False) -> StoredFile:
         """Write named arrays as the file `name`, and count it; BudgetError if the disk budget has no room for it.
 
         Otherwise as `write_arrays`.
         """
-        file = write_arrays(self.folder, name, arrays, most=self.disk - self.used)
-        self.add([file])
+        file = write_arrays(self.folder, name, arrays, compress, self.borrow)
+        self._know(file)
         return file
 
     def add(self, files: Iterable[StoredFile], synchronised: bool = False) -> None:
-        """Count files that have been written; `synchronised` ones are on disk for sure.
-
-        A file that has been written anew, and is another one now, takes the place of the former.
-        """
+        """Count files that others have written; `synchronised` ones are on disk for sure."""
         for file in files:
-            former = self._known.get(file.name)
-            self._known[file.name] = file
-            if file != former:
-                self._count(file.bytes - (former.bytes if former else 0))
-                self._synchronised.discard(file.name)
+            self._count(file.bytes)
+            self._know(file)
             if synchronised:
                 self._synchronised.add(file.name)
+
+    def promise(self, size: int) -> None:
+        """Keep so many bytes more, or fewer, for what tasks write; they are `free`, and the files are to be added."""
+        with self._lock:
+            self._promised += size
 
     def synchronise(self, files: Iterable[StoredFile]) -> None:
         """Wait until these files are on disk; raises as `write_atomically` does."""
@@ -76,7 +81,7 @@ class Store:
     def borrow(self, size: int) -> None:
         """Count so many bytes more, or fewer, of files without a name; BudgetError if there is no room for them."""
         with self._lock:
-            if size > 0 and self.used + size > self.disk:
+            if size > 0 and size > self.free:
                 raise over_budget(self.folder)
             self._count(size)
 
@@ -103,6 +108,13 @@ class Store:
         assert self._synchronised <= self._known.keys(), "only known files are synchronised"
         assert all(name == file.name for name, file in self._known.items()), "files by their names"
         assert 0 <= sum(file.bytes for file in self._known.values()) <= self.used <= self.peak, "nothing is uncounted"
+
+    def _know(self, file: StoredFile) -> None:
+        """Take in a file that is counted, in the place of a former one of its name."""
+        if former := self._known.get(file.name):
+            self._count(-former.bytes)
+        self._known[file.name] = file
+        self._synchronised.discard(file.name)
 
     def _count(self, size: int) -> None:
         with self._lock:

@@ -9,6 +9,7 @@ from typing import Any
 import yaml
 
 from extbnsl.files.problems import FileError, Key, Problem, told
+from extbnsl.files.regular import read_given
 
 MOST_BYTES = 4 << 20
 MOST_VALUES = 200_000  # after aliases have been followed: a few lines can stand for billions
@@ -34,15 +35,8 @@ class Located:
 
 
 def read_yaml(path: Path) -> Located:
-    """The document in a YAML file; FileError if it cannot be read, or is none, or is too large."""
-    try:
-        with path.open("rb") as file:
-            content = file.read(MOST_BYTES + 1)
-    except OSError as error:
-        raise FileError([told(path, None, (), f"It cannot be read: {error.strerror}.")]) from error
-    if len(content) > MOST_BYTES:
-        raise FileError([told(path, None, (), f"It has more than {MOST_BYTES >> 20} MiB: no such file needs that.")])
-    return parse_yaml(content, path)
+    """The document in a YAML file; InputError if it cannot be read or is too large, FileError if it is none."""
+    return parse_yaml(read_given(path, MOST_BYTES), path)
 
 
 def parse_yaml(content: bytes, path: Path) -> Located:

@@ -6,7 +6,6 @@ each configuration of the parents, or `table` with all numbers, the child changi
 `default` is the row of all configurations that have none.
 """
 
-import json
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,6 +20,8 @@ from numpy.typing import NDArray
 from extbnsl.data.reading import Reading
 from extbnsl.data.text import text_blocks
 from extbnsl.errors import InputError, VerificationError
+from extbnsl.files.documents import json_value
+from extbnsl.files.regular import open_given
 from extbnsl.networks.network import Network
 
 ROUNDING = 0.015  # by which probabilities of two digits miss a sum of 1, as three times 0.33 do
@@ -52,7 +53,7 @@ def read_bif(path: str | PathLike[str], reading: Reading | None = None) -> BifNe
     naming the line, for what is no BIF, names that are not declared, tables that lack a row or do not sum to 1, and
     cycles.
     """
-    text = b"".join(text_blocks(path, reading or Reading())).decode()
+    text = b"".join(text_blocks(path, reading or Reading(), open_given)).decode()
     words = _Words(path, text)
     states, families = _blocks(words)
     if not states:
@@ -250,8 +251,8 @@ def _with_originals(read: BifNetwork, text: str) -> BifNetwork:
     names: dict[str, str] = {}
     labels: dict[tuple[str, str], str] = {}
     for comment in _ORIGINAL.findall(text):
-        with suppress(json.JSONDecodeError):  # a comment of another program
-            match json.loads(comment):
+        with suppress(ValueError):  # a comment of another program
+            match json_value(comment):
                 case {"variable": str(name), "name": str(original)}:
                     names[name] = original
                 case {"variable": str(name), "state": str(state), "label": str(original)}:

@@ -20,6 +20,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictInt, S
 from extbnsl.arguments import written_number
 from extbnsl.errors import InputError
 from extbnsl.files.problems import FileError, spelled, told
+from extbnsl.files.regular import read_given
 from extbnsl.files.validation import error_of, problems_of
 from extbnsl.files.yaml_file import MOST_BYTES, read_yaml
 from extbnsl.knowledge.knowledge import Knowledge
@@ -99,15 +100,9 @@ def _knowledge(found: KnowledgeFile) -> Knowledge:
 
 def _read_csv(path: Path) -> Knowledge:
     try:
-        with path.open("rb") as file:
-            content = file.read(MOST_BYTES + 1)
-        text = content.decode("utf-8-sig")
-    except OSError as error:
-        raise FileError([told(path, None, (), f"It cannot be read: {error.strerror}.")]) from error
+        text = read_given(path, MOST_BYTES).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise FileError([told(path, None, (), "It is no text in UTF-8.")]) from error
-    if len(content) > MOST_BYTES:
-        raise FileError([told(path, None, (), f"It has more than {MOST_BYTES >> 20} MiB: no such file needs that.")])
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     facts = _Facts(path)
     try:

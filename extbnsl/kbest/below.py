@@ -45,11 +45,12 @@ def _of_pieces(component: Component, parts: tuple[Component, ...], limit: float,
     """The networks that are put together from pieces."""
     key = key_of(PIECES, limit, work.most, component.parents, component.costs)
     lists = lists_of_pieces(component, parts, range(len(parts)), least_costs(parts), limit, work, key)
+    found = no_networks(component.size)
+    if len(lists) == len(parts):
+        places, check = [piece.variables for piece in parts], work.context.workers.check
+        found = joined([lists[at] for at in range(len(parts))], places, limit, work.most, work.room, check)
     work.ledger.drop(key)
-    if len(lists) < len(parts):
-        return no_networks(component.size)
-    places = [piece.variables for piece in parts]
-    return joined([lists[at] for at in range(len(parts))], places, limit, work.most, work.room)
+    return found
 
 
 def least_costs(parts: Sequence[Component]) -> list[float]:

@@ -10,13 +10,15 @@ from numpy.typing import NDArray
 
 from extbnsl.kernels.bits import u64
 from extbnsl.kernels.compiler import inlined, njit
+from extbnsl.machine.workers import unhalted
 
 
-def class_keys(parents: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """A key (m, 2) uint64 of the class of each of m networks, given the parents of each child (m, n, words). Time: some
-    ns per pair of parents of a child."""
+def class_keys(parents: NDArray[np.uint64], halt: NDArray[np.uint8] | None = None) -> NDArray[np.uint64]:
+    """A key (m, 2) uint64 of the class of each of m networks, given the parents of each child (m, n, words). halt: when
+    it is set this ends early, with an answer that is good for nothing. Time: some ns per pair of variables, and of
+    parents of a child."""
     keys = np.zeros((parents.shape[0], 2), np.uint64)
-    _fill_keys(np.ascontiguousarray(parents), keys)
+    _fill_keys(np.ascontiguousarray(parents), keys, unhalted() if halt is None else halt)
     return keys
 
 
@@ -52,10 +54,12 @@ def _has(parents, i, child, v):
 
 
 @njit
-def _fill_keys(parents, keys):
+def _fill_keys(parents, keys, halt):
     n = u64(parents.shape[1])
     own = np.empty(parents.shape[1], np.int64)
     for i in range(parents.shape[0]):
+        if halt[0]:
+            break
         for child in range(parents.shape[1]):
             count = 0
             for v in range(parents.shape[1]):

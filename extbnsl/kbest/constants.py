@@ -7,7 +7,8 @@ do not occur. So these networks stand beside each other in a ranking.
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +24,7 @@ from extbnsl.scores.mdl import MDL
 from extbnsl.scores.score import ParameterScore, penalty_of
 
 MOST_FAMILIES = 1 << 22  # of a child
+LOOKED_AT = 1 << 10  # parent sets between two looks at the stop signal
 
 Families = tuple[NDArray[np.uint64], NDArray[np.float64]]  # of one child: varsets (m, w), costs (m,)
 
@@ -33,13 +35,16 @@ def constants(dataset: Dataset, score: Known = MDL) -> tuple[int, ...]:
     return tuple(x for x in range(dataset.variables) if x not in looked_at)
 
 
-def with_constants(scores: LocalScores, dataset: Dataset, slack: float, k: int | None) -> LocalScores:
+def with_constants(
+    scores: LocalScores, dataset: Dataset, slack: float, k: int | None, check: Callable[[], None] = lambda: None
+) -> LocalScores:
     """The families within a slack of their best subsets, when `scores` has those of the variables that vary; or enough
     of them for the k best networks.
 
     A variable X with one state costs nothing with any parents. At the end of an optimal network it can have any of
     them, so if there are k such sets, the k best networks cost as much as the optimum, and those with k sets of X are
     among them; nothing else is needed. Raises BudgetError, naming the variable, if a child has too many families.
+    `check` is called again and again, and may raise.
     """
     score = score_of(scores.claim)
     still = constants(dataset, score)
@@ -52,15 +57,27 @@ def with_constants(scores: LocalScores, dataset: Dataset, slack: float, k: int |
         if len(few) == k:
             return _replaced(scores, {free[0]: (np.array(few), np.zeros(k))})
     parameter = score.parameter(dataset.records) if isinstance(score, ParameterScore) else 0.0  # of one state: all free
+    given = _Given(dataset, constraints, parameter, slack, check)
     return _replaced(
         scores,
         {
-            x: _of_constant(x, dataset, constraints, parameter, slack)
+            x: _of_constant(x, given)
             if x in still
-            else _with_parents((scores.parents[x], scores.costs[x]), x, still, dataset, constraints, parameter, slack)
+            else _with_parents((scores.parents[x], scores.costs[x]), x, still, given)
             for x in range(dataset.variables)
         },
     )
+
+
+@dataclass(frozen=True)
+class _Given:
+    """What the families of all children follow from."""
+
+    dataset: Dataset
+    constraints: Constraints
+    parameter: float
+    slack: float
+    check: Callable[[], None]
 
 
 def _replaced(scores: LocalScores, families: dict[int, Families]) -> LocalScores:
@@ -80,42 +97,38 @@ def _subsets(x: int, constraints: Constraints) -> Iterator[tuple[int, ...]]:
             yield tuple(sorted((*must, *own)))
 
 
-def _of_constant(x: int, dataset: Dataset, constraints: Constraints, parameter: float, slack: float) -> Families:
+def _of_constant(x: int, given: _Given) -> Families:
     """Those of a constant child: its parents cost their penalty."""
+    dataset = given.dataset
     n, arity, states = dataset.variables, int(dataset.arities[x]), dataset.arities.astype(float)
     least = math.inf
     kept = []
-    for own in _subsets(x, constraints):  # the first is part of all
-        cost = penalty_of(parameter, arity, math.prod(states[list(own)].tolist()))
+    for number, own in enumerate(_subsets(x, given.constraints)):  # the first is part of all
+        if number % LOOKED_AT == 0:
+            given.check()
+        cost = penalty_of(given.parameter, arity, math.prod(states[list(own)].tolist()))
         least = min(least, cost)
-        if cost <= least + slack:
+        if cost <= least + given.slack:
             kept.append((own, cost))
             _check(len(kept), dataset.names[x])
     return np.array([pack(own, n) for own, _ in kept]), np.array([cost for _, cost in kept])
 
 
-def _with_parents(
-    families: Families,
-    x: int,
-    still: Sequence[int],
-    dataset: Dataset,
-    constraints: Constraints,
-    parameter: float,
-    slack: float,
-) -> Families:
+def _with_parents(families: Families, x: int, still: Sequence[int], given: _Given) -> Families:
     """Those of a child that varies, with any of the constants as further parents."""
-    varsets, costs = families
+    (varsets, costs), dataset, constraints = families, given.dataset, given.constraints
     candidates = set(constraints.candidates(x).tolist())
     still = [v for v in still if v in candidates]
-    penalties = np.full(costs.size, penalty_of(parameter, int(dataset.arities[x]), 1.0))
+    penalties = np.full(costs.size, penalty_of(given.parameter, int(dataset.arities[x]), 1.0))
     for v, arity in enumerate(dataset.arities.tolist()):
         has = (varsets[:, v // WORD_BITS] >> np.uint64(v % WORD_BITS)) & np.uint64(1) != 0
         penalties[has] *= arity
     found = [(varsets, costs)]
     for size in range(1, len(still) + 1):
         for own in itertools.combinations(still, size):
+            given.check()
             more = penalties * (math.prod(dataset.arities[list(own)].tolist()) - 1.0)
-            kept = (more <= slack) & (sizes(varsets) + size <= constraints.limits[x])
+            kept = (more <= given.slack) & (sizes(varsets) + size <= constraints.limits[x])
             found.append((varsets[kept] | pack(own, dataset.variables), costs[kept] + more[kept]))
             _check(sum(len(costs) for _, costs in found), dataset.names[x])
     return np.concatenate([one for one, _ in found]), np.concatenate([one for _, one in found])

@@ -20,7 +20,7 @@ from extbnsl.kbest.rest import Rest, rest_cost
 from extbnsl.kbest.walk import Families, Walk, have_children, new_walk, next_child, walk_from
 from extbnsl.kernels.bits import u64
 from extbnsl.kernels.compiler import inner, njit
-from extbnsl.machine.workers import Workers
+from extbnsl.machine.workers import Stopped, Workers
 
 MOST_MEETINGS = 1 << 19  # of beginnings, each with what is outside
 BLOCKS = 64  # of states, whose endings are found side by side
@@ -103,13 +103,23 @@ def sums_below(asked: Asked, workers: Workers, begun: Arrays, keep: Keep) -> Sum
 
     Raises Stopped, and RunDirectoryError if nothing like it has been given to `keep`.
     """
-    last, steps = _beginnings(asked)
+    last, steps = workers.run(_beginnings, asked, workers.halt)
     met = _meetings(last, asked)
     with as_kept():
         blocks = _blocks_from(begun, met, asked) if begun else _new_blocks(met, asked)
+
+    def so_far() -> Arrays:
+        return _arrays_of(blocks)
+
     while any(walk.depth[0] >= 0 or own.states[0] < own.states[1] for walk, own in blocks):
-        workers.map(lambda walk, own: _end_on(walk, own, met, asked, STEPS, workers.halt), blocks)
-        keep(lambda: _arrays_of(blocks), _found(blocks))
+        trial = _copied(blocks)
+        try:
+            workers.map(lambda walk, own: _end_on(walk, own, met, asked, STEPS, workers.halt), trial)
+        except Stopped as stop:
+            blocks = blocks if stop.deaf else trial  # a kernel may still be at work on its trial
+            raise
+        blocks = trial
+        keep(so_far, _found(blocks))
         workers.check()
     families = np.sum([own.families for _, own in blocks], axis=0)
     weights = blocks[0][1].meetings
@@ -126,17 +136,17 @@ def by_number(numbers: NDArray[Any], weights: NDArray[np.float64], count: int) -
     return np.bincount(numbers, weights, minlength=count).astype(np.float64, copy=False)
 
 
-def _beginnings(asked: Asked) -> tuple[Beginnings, list[Steps]]:
+def _beginnings(asked: Asked, halt: NDArray[np.uint8]) -> tuple[Beginnings, list[Steps]]:
     """The beginnings of walks that have come as far as there are not too many of them, and at least one variable is
-    left; and the steps to them."""
+    left; and the steps to them. Of no use once halt[0] is set."""
     n, limit = asked.families.first.size - 1, asked.limit - asked.outside[0]
     level, steps = Beginnings(np.array([2**n - 1], np.uint64), np.zeros(1, np.uint64), np.zeros(1)), list[Steps]()
     most = max(1, MOST_MEETINGS // asked.outside.size)
     room = Beginnings(np.empty(most, np.uint64), np.empty(most, np.uint64), np.empty(most))
     came = Steps(np.empty(most, np.int32), np.empty(most, np.int32))
     while len(steps) + 1 < n:
-        written = _further(level, asked.families, asked.rest, limit, room, came)
-        if written > most:
+        written = _further(level, asked.families, asked.rest, limit, room, came, halt)
+        if written > most or halt[0]:
             break
         level = Beginnings._make(column[:written].copy() for column in room)
         steps.append(Steps._make(column[:written].copy() for column in came))
@@ -144,14 +154,17 @@ def _beginnings(asked: Asked) -> tuple[Beginnings, list[Steps]]:
 
 
 @njit
-def _further(level, families, rest, limit, found, came):
-    """The beginnings with one more variable gone; how many there are, or one more than fit."""
+def _further(level, families, rest, limit, found, came, halt):
+    """The beginnings with one more variable gone; how many there are, or one more than fit. Ends early when halt[0] is
+    set."""
     written = 0
     for i in range(level.left.size):
         free = level.left[i] & ~level.bound[i]
         for x in range(families.first.size - 1):
             if not (free >> u64(x)) & u64(1):
                 continue
+            if halt[0]:
+                return written
             left = level.left[i] ^ (u64(1) << u64(x))
             others = level.gone[i] + rest_cost(left, rest)
             larger = left & ~((u64(2) << u64(x)) - u64(1))
@@ -231,6 +244,14 @@ def _new_blocks(met: Meetings, asked: Asked) -> list[Block]:
     ]
 
 
+def _copied(blocks: list[Block]) -> list[Block]:
+    """The blocks, to be gone on with."""
+    meetings = blocks[0][1].meetings.copy()
+    walks = [Walk._make(array.copy() for array in walk) for walk, _ in blocks]
+    endings = [Endings._make([*(array.copy() for array in own[:-1]), meetings]) for _, own in blocks]
+    return list(zip(walks, endings, strict=True))
+
+
 def _arrays_of(blocks: list[Block]) -> Arrays:
     """The arrays of blocks, those of the same name put together."""
     walks, endings = zip(*blocks, strict=True)
@@ -294,6 +315,7 @@ def _walk_on(walk, own, met, asked, state, end, halt):
     limit = asked.limit - met.costs[first]
     depth = walk.depth[0]
     while depth >= 0 and walk.steps[0] < end and not halt[0]:
+        walk.steps[0] += 1
         x = walk.child[depth]
         row = walk.row[depth]
         if x == n or row == families.first[x + 1] or walk.others[depth] + families.costs[row] >= limit:
@@ -309,7 +331,6 @@ def _walk_on(walk, own, met, asked, state, end, halt):
         if parents & ~left:
             continue
         gone = walk.gone[depth] + families.costs[row]
-        walk.steps[0] += 1
         larger = left & ~((u64(2) << u64(x)) - u64(1))
         bound = (walk.bound[depth] | larger) & ~parents
         if left == u64(0):

@@ -116,9 +116,11 @@ def joined(
     limit: float,
     most: int | None,
     room: float = math.inf,
+    check: Callable[[], None] = lambda: None,
 ) -> Networks:
     """The networks that have one of each list, over the variables at these places, and cost less than the limit
-    together; `most` of the cheapest, if there are more. room: as of Cheapest.
+    together; `most` of the cheapest, if there are more. room: as of Cheapest. `check` is called before every PAIRS, and
+    may raise.
 
     Of two lists with the cheapest first, number i of one and number j of the other are needed only if (i + 1) (j + 1)
     <= most. So O(most log most) pairs are looked at for each list.
@@ -131,6 +133,7 @@ def joined(
         left = limit - sum(float(other.costs[0]) for other in lists[number + 1 :])
         cheapest = Cheapest(no_networks(found.rows.shape[1]), left, most, room)
         for some, others in pairs(found.costs, own.costs, left, most):
+            check()
             rows = found.rows[some]
             rows[:, list(at)] = own.rows[others]
             cheapest.add(rows, found.costs[some] + own.costs[others])

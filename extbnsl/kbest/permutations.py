@@ -25,7 +25,7 @@ to be the one at which k is small enough, and there is none if an order ends bef
 Rounding may take other parents V, which cost hardly more. (*) has room for that: SLACK of N H(Z) is in each loss.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -116,19 +116,27 @@ def limit_under_order(problem: LimitProblem, best: Choices, child: int, order: S
     return min(place, limit_below(problem, among, among.varying + 1))
 
 
-def limit_under_all_orders(problem: LimitProblem, best: Choices, child: int, k: int, nodes: int = NODES) -> TreeLimit:
+def limit_under_all_orders(
+    problem: LimitProblem,
+    best: Choices,
+    child: int,
+    k: int,
+    nodes: int = NODES,
+    check: Callable[[], None] = lambda: None,
+) -> TreeLimit:
     """A limit for the child in the k best networks: Algorithm 2, breadth first, of at most so many nodes for each size.
 
     A size whose tree has more is taken for one that is needed. Time: n queries of BestScore for each node; memory:
-    8 (w + log2 k) bytes for each node of two layers, and n times that for PORTION nodes.
+    8 (w + log2 k) bytes for each node of two layers, and n times that for PORTION nodes. `check` is called before each
+    PORTION, and may raise.
     """
     among = candidates(problem, child, k)
     used, complete = 0, True
     for size in range(1, among.varying + 1):
         target = _target(problem, child, among, size, k)
-        if not (target.thresholds >= 0.0).any() or _refuted(problem, target, best):
+        if not (target.thresholds >= 0.0).any() or _refuted(problem, target, best, check):
             continue
-        proved, expanded = _all_closed(problem, target, best, nodes)
+        proved, expanded = _all_closed(problem, target, best, nodes, check)
         used += expanded
         if proved:
             return TreeLimit(limit_below(problem, among, size), used, complete)
@@ -150,11 +158,12 @@ def _root(problem: LimitProblem, target: _Target) -> _Nodes:
     return _Nodes(pack(range(problem.variables), problem.variables)[None, :], least)
 
 
-def _refuted(problem: LimitProblem, target: _Target, best: Choices) -> bool:
+def _refuted(problem: LimitProblem, target: _Target, best: Choices, check: Callable[[], None]) -> bool:
     """Whether a greedy walk down the tree, each time to the node that is farthest from closed, meets no closed one."""
     node = _root(problem, target)
     node = _open(node, target)
     while node.left.size and node.left.any():
+        check()
         after = _merged(list(_successors(node, target, best)))
         distance = (after.least - target.thresholds).min(axis=1, initial=np.inf)
         farthest = np.argsort(-distance, kind="stable")[:1]
@@ -162,7 +171,9 @@ def _refuted(problem: LimitProblem, target: _Target, best: Choices) -> bool:
     return bool(node.left.size)
 
 
-def _all_closed(problem: LimitProblem, target: _Target, best: Choices, most: int) -> tuple[bool, int]:
+def _all_closed(
+    problem: LimitProblem, target: _Target, best: Choices, most: int, check: Callable[[], None]
+) -> tuple[bool, int]:
     """Whether all nodes of the tree get closed, and how many were expanded; more than `most`: it is not known."""
     layer, expanded = _open(_root(problem, target), target), 0
     while layer.left.size:
@@ -171,6 +182,7 @@ def _all_closed(problem: LimitProblem, target: _Target, best: Choices, most: int
             return False, expanded
         after: list[_Nodes] = []
         for begin in range(0, layer.left.shape[0], PORTION):
+            check()
             portion = _Nodes(layer.left[begin : begin + PORTION], layer.least[begin : begin + PORTION])
             after = [_merged([*after, *_successors(portion, target, best)])]
             if expanded + after[0].left.shape[0] > most:

@@ -1,8 +1,9 @@
-"""What ranked networks say together: ranks, ties, probabilities, classes, arcs.
+"""What ranked networks say together: ranks, ties, shares, classes, arcs.
 
-The probability of a network given the data is proportional to exp(-cost) where the cost is minus the logarithm of its
-score, as BIC approximates it, with all networks as likely before. So a factor K between two networks is a difference of
-ln K nats.
+The weight of a network is exp(-cost): its probability given the data is proportional to that where the cost is minus
+the logarithm of its score, as BIC approximates it, with all networks as likely before. So a factor K between two
+networks is a difference of ln K nats. A share is one of the weight of the networks that were found; what these have of
+the weight of all networks there are is another matter: see `total`.
 """
 
 import math
@@ -34,13 +35,13 @@ def ranks(costs: NDArray[np.float64]) -> NDArray[np.int64]:
     return found
 
 
-def probabilities(costs: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The probabilities (m,) of networks with these costs, which add up to one: as if there were no others."""
+def shares(costs: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The shares (m,) of networks with these costs, which add up to one: as if there were no others."""
     weights = np.exp(costs.min(initial=np.inf) - costs)
     return weights / weights.sum()
 
 
-def family_probabilities(
+def family_shares(
     networks: Networks, families: Sequence[int], weights: NDArray[np.float64]
 ) -> list[NDArray[np.float64]]:
     """Of each child the sum of the weights (m,) of the networks that have each of its so many families."""
@@ -50,14 +51,12 @@ def family_probabilities(
     ]
 
 
-def arc_probabilities(
-    parents: Sequence[NDArray[np.uint64]], probability: Sequence[NDArray[np.float64]]
-) -> NDArray[np.float64]:
-    """The probability (n, n) of each arc, parent by child, from those of each child's families with parents[x] (m,
+def arc_shares(parents: Sequence[NDArray[np.uint64]], families: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
+    """The share (n, n) of each arc, parent by child, from those of each child's families with parents[x] (m,
     words), or from their weights. It is one if no other family has a weight, and else less, however little that is."""
     n = len(parents)
     found = np.zeros((n, n))
-    for x, (varsets, own) in enumerate(zip(parents, probability, strict=True)):
+    for x, (varsets, own) in enumerate(zip(parents, families, strict=True)):
         likely = np.flatnonzero(own)
         bits = np.unpackbits(varsets[likely].astype("<u8").view(np.uint8), axis=1, count=n, bitorder="little")
         have, lack = own[likely] @ bits, own[likely] @ (1 - bits)

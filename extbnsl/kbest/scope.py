@@ -13,7 +13,7 @@ MOST_LISTED = 100_000  # networks within a factor, unless another number is aske
 
 @dataclass(frozen=True)
 class Scope:
-    """The k best networks, or all whose probability is at least that of the best over `within_factor`, or the k best of
+    """The k best networks, or all whose weight is at least that of the best over `within_factor`, or the k best of
     these. Of those within a factor not more than MOST_LISTED are listed unless k says so; all are counted.
 
     classes: equivalence classes in the place of networks, each by one of its members. top: so many of the best get

@@ -120,7 +120,8 @@ def _of_pieces(component: Component, parts: tuple[Component, ...], outside: NDAr
     tally = _nothing(component, outside)
     if len(lists) == len(smaller):
         places = _side_by_side([parts[at].size for at in smaller])
-        networks = joined([lists[at] for at in smaller], places, limit - least[largest], None, work.room)
+        check = work.context.workers.check
+        networks = joined([lists[at] for at in smaller], places, limit - least[largest], None, work.room, check)
         children = tuple(child for at in smaller for child in parts[at].variables)
         others = Others(children, networks, below.limit - least[largest])
         tally = _with_others(component, parts[largest], others, outside, below)

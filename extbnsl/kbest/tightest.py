@@ -4,7 +4,7 @@ Chen, Darwiche and Choi 2018, Section 4, Table 1.
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -40,15 +40,21 @@ class ParentLimits:
         return int(self.limits.max())
 
 
-def parent_limits(problem: LimitProblem, best: Choices | None, k: int, nodes: int = NODES) -> ParentLimits:
+def parent_limits(
+    problem: LimitProblem,
+    best: Choices | None,
+    k: int,
+    nodes: int = NODES,
+    check: Callable[[], None] = lambda: None,
+) -> ParentLimits:
     """The tightest limits for the k best networks, k >= 1, by Corollary 1, Theorem 5 and Algorithm 2.
 
-    Without the best families, `best`, there is no Algorithm 2. nodes: as in `limit_under_all_orders`.
+    Without the best families, `best`, there is no Algorithm 2. nodes, check: as in `limit_under_all_orders`.
     """
     local = theorem_5(problem, k)
     found = [TreeLimit(limit, 0, True) for limit in local.tolist()]
     if best is not None:
-        found = [limit_under_all_orders(problem, best, child, k, nodes) for child in range(problem.variables)]
+        found = [limit_under_all_orders(problem, best, child, k, nodes, check) for child in range(problem.variables)]
     limits = np.minimum(local, [tree.limit for tree in found])
     proofs = zip(
         np.full(problem.variables, problem.most).tolist(),
@@ -60,13 +66,6 @@ def parent_limits(problem: LimitProblem, best: Choices | None, k: int, nodes: in
     names = (NO_THEOREM, COROLLARY_1, THEOREM_5, ALGORITHM_2)
     by = tuple(names[proved.index(min(proved))] for proved in proofs)
     return ParentLimits(k, limits, by, sum(tree.nodes for tree in found), all(tree.complete for tree in found))
-
-
-def limits_by_k(
-    problem: LimitProblem, best: Choices | None, numbers: Iterable[int], nodes: int = NODES
-) -> tuple[ParentLimits, ...]:
-    """The limits for each of some numbers k of networks: their `most` is p of Table 1."""
-    return tuple(parent_limits(problem, best, k, nodes) for k in numbers)
 
 
 def score_list_bytes(variables: int, most: int | None = None) -> int:

@@ -38,8 +38,8 @@ class Walk(NamedTuple):
 
     By depth: left, bound (n + 1,) uint64; gone (n + 1,) float64: the cost of what has gone; child (n + 1,) int64: the
     variable that is taken away there, row (n + 1,) int64: its next family, others (n + 1,) float64: what all other
-    families cost at least. rows (n,) int32: by variable the families that have gone. steps (1,) int64: families taken
-    so far.
+    families cost at least. rows (n,) int32: by variable the families that have gone. steps (1,) int64: turns
+    taken so far, each of some ns.
     """
 
     depth: NDArray[np.int64]
@@ -145,6 +145,7 @@ def walk_on(walk, families, rest, limit, steps, found, costs, halt):
     end = walk.steps[0] + steps
     depth = walk.depth[0]
     while depth >= 0 and written < costs.size and walk.steps[0] < end and not halt[0]:
+        walk.steps[0] += 1
         x = walk.child[depth]
         row = walk.row[depth]
         if x == n or row == families.first[x + 1] or walk.others[depth] + families.costs[row] >= limit:
@@ -157,7 +158,6 @@ def walk_on(walk, families, rest, limit, steps, found, costs, halt):
         if parents & ~left:
             continue
         gone = walk.gone[depth] + families.costs[row]
-        walk.steps[0] += 1
         larger = left & ~((u64(2) << u64(x)) - u64(1))
         bound = (walk.bound[depth] | larger) & ~parents
         walk.rows[x] = row

@@ -3,6 +3,7 @@
 import contextlib
 import os
 import signal
+import threading
 from collections.abc import Callable
 from types import FrameType
 from typing import Any
@@ -17,7 +18,8 @@ class Interrupts:
     """What Ctrl-C, SIGTERM and SIGHUP do while a command runs; a context manager.
 
     The first signal is a KeyboardInterrupt; after `arm` it makes `stop` answer INTERRUPTED, which whoever works polls.
-    The second signal ends the process at once.
+    The second signal ends the process at once: a thread listens for it, as Python tells the main thread of signals only
+    when that is in no kernel.
     """
 
     def __init__(self) -> None:
@@ -25,8 +27,13 @@ class Interrupts:
         self._said: str | None = None
         self._at_once: Callable[[], None] = lambda: None
         self._previous: dict[signal.Signals, Any] = {}
+        self._told = self._told_before = -1  # file descriptors that get the numbers of signals
 
     def __enter__(self) -> "Interrupts":
+        heard, self._told = os.pipe()
+        os.set_blocking(self._told, False)
+        self._told_before = signal.set_wakeup_fd(self._told, warn_on_full_buffer=False)
+        threading.Thread(target=self._listen, args=(heard,), daemon=True).start()
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:  # nohup is respected
                 self._previous[number] = signal.signal(number, self._on_signal)
@@ -35,6 +42,8 @@ class Interrupts:
     def __exit__(self, *_: object) -> None:
         for number, handler in self._previous.items():
             signal.signal(number, handler)
+        signal.set_wakeup_fd(self._told_before)
+        os.close(self._told)
 
     def arm(self, sentence: str, at_once: Callable[[], None] = lambda: None) -> None:
         """From now on the first signal says `sentence` and asks to stop; whoever works polls `stop`. The second
@@ -46,10 +55,19 @@ class Interrupts:
         """The reason to stop, which is INTERRUPTED, once a signal came."""
         return self._reason
 
+    def _listen(self, heard: int) -> None:
+        """End the process at the second signal."""
+        left = 2
+        with open(heard, "rb", buffering=0) as signals:
+            while number := signals.read(1):
+                left -= number[0] in self._previous
+                if left == 0:
+                    self._at_once()
+                    os._exit(KILLED)
+
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
         if self._reason is not None:
-            self._at_once()
-            os._exit(KILLED)
+            return
         self._reason = INTERRUPTED
         if self._said is None:
             raise KeyboardInterrupt

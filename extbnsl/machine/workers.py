@@ -1,10 +1,13 @@
 """Threads for kernels that release the interpreter lock, and the one place where a stop is noticed."""
 
+import contextlib
 import itertools
+import math
+import queue
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import FIRST_EXCEPTION, Executor, Future, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_EXCEPTION, Executor, Future, wait
 from typing import Any, TypeVar
 
 import numpy as np
@@ -17,14 +20,19 @@ T = TypeVar("T")
 StopSignal = Callable[[], str | None]
 
 POLL_SECONDS = 0.2
+GRACE_SECONDS = 5.0  # that the tasks in flight have to end, once they are told to
 
 
 class Stopped(Exception):
-    """Work was given up because of a limit or a signal; `reason` is the status that the result will have."""
+    """Work was given up because of a limit or a signal; `reason` is the status that the result will have.
 
-    def __init__(self, reason: str) -> None:
+    deaf: whether a task did not end when it was told to, and may still write to what it was given.
+    """
+
+    def __init__(self, reason: str, deaf: bool = False) -> None:
         super().__init__(reason)
         self.reason = reason
+        self.deaf = deaf
 
 
 def never() -> str | None:
@@ -35,6 +43,19 @@ def never() -> str | None:
 def unhalted() -> NDArray[np.uint8]:
     """A `halt` that nobody sets; see `Workers`."""
     return np.zeros(1, np.uint8)
+
+
+@contextlib.contextmanager
+def halted_after(seconds: float) -> Iterator[NDArray[np.uint8]]:
+    """A `halt` that is set after so many seconds: for a kernel that the calling thread runs itself."""
+    halt = unhalted()
+    timer = threading.Timer(seconds, halt.fill, (1,))
+    timer.daemon = True
+    timer.start()
+    try:
+        yield halt
+    finally:
+        timer.cancel()
 
 
 class Patience:
@@ -52,12 +73,68 @@ class Patience:
         return self._since is not None and clock() - self._since >= self._seconds
 
 
+class _Threads(Executor):
+    """Threads for tasks. The process ends without them if it has to, unlike with those of the standard library.
+
+    Raises BudgetError if the system does not give it so many.
+    """
+
+    def __init__(self, number: int) -> None:
+        self._waiting: queue.SimpleQueue[tuple[Any, ...] | None] = queue.SimpleQueue()
+        self._threads: list[threading.Thread] = []
+        try:
+            for _ in range(number):
+                thread = threading.Thread(target=_work, args=(self._waiting,), daemon=True)
+                thread.start()
+                self._threads.append(thread)
+        except RuntimeError as error:
+            self.shutdown()
+            raise BudgetError(f"The system does not give this process {number} threads; give fewer.") from error
+
+    def submit(self, task: Callable[..., T], /, *arguments: Any, **named: Any) -> Future[T]:
+        """The future of task(*arguments, **named)."""
+        future: Future[T] = Future()
+        self._waiting.put((future, task, arguments, named))
+        return future
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = True) -> None:
+        """Let the threads end, which is waited for no longer than a task in flight has; those that have not begun never
+        do."""
+        with contextlib.suppress(queue.Empty):
+            while cancel_futures:
+                self._waiting.get_nowait()
+        for _ in self._threads:
+            self._waiting.put(None)
+        end = clock() + GRACE_SECONDS if wait else -math.inf
+        for thread in self._threads:
+            thread.join(max(0.0, end - clock()))
+
+
+def _work(waiting: "queue.SimpleQueue[tuple[Any, ...] | None]") -> None:
+    """Do what waits, until that is nothing."""
+    while (work := waiting.get()) is not None:
+        _do(*work)
+        del work
+
+
+def _do(future: Future[T], task: Callable[..., T], arguments: tuple[Any, ...], named: dict[str, Any]) -> None:
+    if future.set_running_or_notify_cancel():
+        try:
+            future.set_result(task(*arguments, **named))
+        except BaseException as error:
+            future.set_exception(error)
+            del future  # which has the error, which has this frame, with what the task held
+
+
 class Workers:
     """A number of threads that run kernels over many small tasks; use it as a context.
 
     The calling thread only waits, so that signals are noticed at once. `stop` is asked between tasks and at least
     every POLL_SECONDS; once it returns a reason, `map` raises Stopped after the tasks in flight have ended. A task is
     never cut short: it should last well under a second, or look at `halt`, uint8 (1,), which is set to 1 then.
+
+    A task that does not end within GRACE_SECONDS is left behind, with its thread: others take over, with another
+    `halt`. So a task writes to nothing that anybody looks at after a stop, or Stopped tells whether it may.
 
     The tasks of `stream` must be pure functions of values that can be pickled, `halt` apart: another
     `executor` of so many workers may run them, such as a pool of processes. It stays the caller's, and there nobody
@@ -70,43 +147,40 @@ class Workers:
         self.threads = threads
         self.stop = stop
         self.halt = unhalted()
-        self._pool = ThreadPoolExecutor(threads)
-        self._executor = executor or self._pool
-        self._start()
-
-    def _start(self) -> None:
-        """Start all threads now: later there is something to lose."""
-        gate = threading.Event()
-        try:
-            for _ in range(self.threads):
-                self._pool.submit(gate.wait)  # none is idle, so each starts a thread
-            gate.set()
-        except RuntimeError as error:
-            gate.set()
-            self._pool.shutdown()
-            raise BudgetError(f"The system does not give this process {self.threads} threads; give fewer.") from error
+        self._stopped: float | None = None  # when it was first noticed that it is time to stop
+        self._pool, self._aside = _Threads(threads), _Threads(1)
+        self._executor = executor
 
     def __enter__(self) -> "Workers":
         return self
 
     def __exit__(self, *exc: object) -> None:
-        self._pool.shutdown(cancel_futures=True)
+        self._pool.shutdown()
+        self._aside.shutdown()
 
     def check(self) -> None:
         """Raise Stopped if it is time to stop."""
         reason = self.stop()
         if reason is not None:
+            self._stopped = self._stopped or clock()
             self.halt[0] = 1
             raise Stopped(reason)
 
+    def left_of(self, seconds: float) -> float:
+        """What is left of so many seconds after a stop; all of them before one is noticed."""
+        return seconds if self._stopped is None else max(0.0, self._stopped + seconds - clock())
+
+    def run(self, task: Callable[..., T], *arguments: Any) -> T:
+        """task(*arguments), in a thread that does what the calling thread would do: it waits behind no other task."""
+        return self._results([self._aside.submit(task, *arguments)])[0]
+
     def map(self, task: Callable[..., T], arguments: Iterable[tuple[Any, ...]]) -> list[T]:
         """task(*a) for each a in `arguments`, results in their order whatever the number of threads."""
-        futures = [self._pool.submit(task, *a) for a in arguments]
-        try:
+        return self._results([self._pool.submit(task, *a) for a in arguments])
+
+    def _results(self, futures: list[Future[T]]) -> list[T]:
+        with self._giving_up(futures):
             self._await(futures)
-        except BaseException:
-            self._give_up(futures)
-            raise
         return [future.result() for future in futures]
 
     def stream(
@@ -120,31 +194,49 @@ class Workers:
         waiting = iter(arguments)
         futures: deque[Future[T]] = deque()
         enough = 2 * self.threads
+        executor = self._executor or self._pool
         try:
-            while True:
-                if len(futures) <= enough:
-                    futures.extend(
-                        self._executor.submit(task, *a) for a in itertools.islice(waiting, ahead - len(futures))
-                    )
-                if not futures:
-                    return
-                if not futures[0].done():
-                    # waking up for each task would cost as much as a small one does
-                    wait([futures[max(0, len(futures) - enough - 1)]], POLL_SECONDS)
-                self._await([futures[0]])
-                yield futures.popleft().result()
-        except BaseException:
-            self._give_up(futures)
+            with self._giving_up(futures):
+                while True:
+                    if len(futures) <= enough:
+                        futures.extend(
+                            executor.submit(task, *a) for a in itertools.islice(waiting, ahead - len(futures))
+                        )
+                    if not futures:
+                        return
+                    if not futures[0].done():
+                        # waking up for each task would cost as much as a small one does
+                        wait([futures[max(0, len(futures) - enough - 1)]], POLL_SECONDS)
+                    self._await([futures[0]])
+                    yield futures.popleft().result()
+        finally:
             for future in futures:
-                if not future.cancelled() and future.exception() is None:
+                if future.done() and not future.cancelled() and future.exception() is None:
                     forget(future.result())
+
+    @contextlib.contextmanager
+    def _giving_up(self, futures: Iterable[Future[T]]) -> Iterator[None]:
+        """Should this fail, let the tasks that have begun end early, and forget the others."""
+        try:
+            yield
+        except BaseException as error:
+            self.halt[0] = 1
+            begun = {future for future in futures if not future.cancel()}  # nobody may be there to hear of the others
+            end = clock() + GRACE_SECONDS
+            while begun and clock() < end:
+                _, begun = wait(begun, POLL_SECONDS)
+            if begun:
+                self._leave_behind()
+                if isinstance(error, Stopped):
+                    error.deaf = True
+            self.halt[0] = self.stop() is not None
             raise
 
-    def _give_up(self, futures: Iterable[Future[T]]) -> None:
-        """Let the tasks that have begun end early, and forget the others."""
-        self.halt[0] = 1
-        wait([future for future in futures if not future.cancel()])  # nobody may be there to hear of the others
-        self.halt[0] = self.stop() is not None
+    def _leave_behind(self) -> None:
+        """Go on with other threads, and another `halt`: those who have the one of before are not to see it unset."""
+        self._pool.shutdown(wait=False)
+        self._aside.shutdown(wait=False)
+        self._pool, self._aside, self.halt = _Threads(self.threads), _Threads(1), unhalted()
 
     def _await(self, futures: list[Future[T]]) -> None:
         """Wait for all; the first failure is raised at once."""

@@ -6,20 +6,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from extbnsl.claims import Claim
 from extbnsl.networks.network import Network
-from extbnsl.scores.cells import Cells
+from extbnsl.scores.cells import cells_of
 from extbnsl.scores.gaussian import GAUSSIAN_BIC
 from extbnsl.scores.known import score_of
 
 if TYPE_CHECKING:
-    from extbnsl.data import Data, Dataset
+    from extbnsl.data import Data
     from extbnsl.scores.local import LocalScores
 
 FamilyCost = Callable[[int, tuple[int, ...]], float | None]  # of a child and its parents, in nats; None: not known
-ROOM = 1 << 16  # numbers of joint states that are counted without sorting, however few records there are
 
 
 @dataclass(frozen=True)
@@ -89,7 +87,7 @@ def costs_from(data: "Data", claim: Claim) -> FamilyCost:
     if isinstance(data, Numbers):
         return lambda child, parents: gaussian_cost(data, child, parents, GAUSSIAN_BIC)
     score = score_of(claim)
-    return lambda child, parents: float(score.cost(_cells(data, child, parents)))
+    return lambda child, parents: float(score.cost(cells_of(data, child, parents)))
 
 
 def costs_in(scores: "LocalScores") -> FamilyCost:
@@ -131,30 +129,3 @@ def _limits(network: Network, claim: Claim) -> list[int]:
     for name, most in claim.knowledge.max_parents:
         limits[name] = min(most, limits[name])
     return list(limits.values())
-
-
-def _cells(dataset: "Dataset", child: int, parents: tuple[int, ...]) -> Cells:
-    """The counts of a family; O(parents' joint states that occur, times states of the child) numbers."""
-    arity = len(dataset.states[child])
-    configurations, numbers = _numbered(dataset, parents)
-    cells = configurations * arity + dataset.codes[:, child]
-    counts = np.bincount(cells, minlength=numbers * arity).reshape(numbers, arity)
-    possible = math.prod(len(dataset.states[p]) for p in parents)
-    return Cells(counts, arity, float(possible) if possible < 1e300 else math.inf)
-
-
-def _numbered(dataset: "Dataset", variables: tuple[int, ...]) -> tuple[NDArray[np.int64], int]:
-    """For each record a number of the joint state of some variables, without gaps, and how many numbers there are."""
-    which, numbers = np.zeros(dataset.records, np.int64), 1
-    for variable in variables:
-        arity = len(dataset.states[variable])
-        which, numbers = _without_gaps(which * arity + dataset.codes[:, variable], numbers * arity)
-    return which, numbers
-
-
-def _without_gaps(which: NDArray[np.int64], numbers: int) -> tuple[NDArray[np.int64], int]:
-    if numbers > max(ROOM, 4 * which.size):
-        found, which = np.unique(which, return_inverse=True)
-        return which.reshape(-1), found.size
-    occurs = np.bincount(which, minlength=numbers) > 0
-    return (np.cumsum(occurs) - 1)[which], int(occurs.sum())

@@ -18,11 +18,12 @@ from numpy.typing import NDArray
 from extbnsl.kernels.bits import assign, flip
 from extbnsl.kernels.compiler import inlined, inner, njit
 from extbnsl.kernels.random import random_below, random_words
-from extbnsl.machine.workers import Stopped, Workers
+from extbnsl.machine.workers import Stopped, Workers, halted_after
 from extbnsl.parents.best_score import ByteTables, first_inside, scratch
 
 STREAMS = 8
 QUICK = 64  # variables up to which a descent takes milliseconds
+MOMENT = 1.0  # seconds after a stop
 
 
 @dataclass(frozen=True)
@@ -59,8 +60,8 @@ def search_orders(
     found has a network, too.
 
     Time: a kick costs about n^2 queries of BestScore; rounds of STREAMS parallel streams go on until so many in turn as
-    the effort has patience for found nothing better. After a stop the first such round is the last: a moment,
-    which makes the network of a solve that is out of time much better.
+    the effort has patience for found nothing better. After a stop the first such round is the last, or the one at the
+    end of MOMENT: that makes the network of a solve that is out of time much better.
     """
     n = variables
     kicks = max(1, int(min(40, 12_000 // (n * n)) * effort.kicks))
@@ -69,17 +70,21 @@ def search_orders(
     if feasible is not None:
         orders[0] = feasible
     best = Incumbent(orders[0].copy(), np.inf)
-    stale, patience, halt = 0, effort.patience, workers.halt
-
-    def improved(k: int) -> tuple[int, float]:
-        return improve_order(orders[k], states[k : k + 1], kicks, halt, tables)
-
+    stale, patience = 0, effort.patience
     while stale < patience:
+        trials, own = orders.copy(), states.copy()
+        tasks = [(trials[k], own[k : k + 1], kicks, workers.halt, tables) for k in range(STREAMS)]
         try:
-            costs = _with_network(workers.map(improved, [(k,) for k in range(STREAMS)]))
-        except Stopped:
-            patience, halt = BRIEF.patience, np.zeros(1, np.uint8)
-            costs = _with_network([improved(k) for k in range(STREAMS)])
+            costs = _with_network(workers.map(improve_order, tasks))
+        except Stopped as stop:
+            if stop.deaf:  # a kernel is still at work on its trial
+                trials, own = orders.copy(), states.copy()
+            patience = BRIEF.patience
+            with halted_after(workers.left_of(MOMENT)) as halt:
+                costs = _with_network(
+                    [improve_order(trials[k], own[k : k + 1], kicks, halt, tables) for k in range(STREAMS)]
+                )
+        orders, states = trials, own
         stale += 1
         leader = int(np.argmin(costs))
         if costs[leader] < best.cost - 1e-9 * (1 + abs(costs[leader])):

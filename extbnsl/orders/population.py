@@ -135,14 +135,16 @@ def search_lists(
     on_better(best.cost)
     on_round(_population(orders, states, best))
     while lists.variables > 1 and done != rounds and stale != patience:
+        trials, own = [order.copy() for order in orders], [state.copy() for state in states]
+        stopped = deaf = False
         try:
-            _improve(orders, states, METHODS[method], min(NUMBER, FEW * done) if grown else NUMBER, workers, lists)
+            _improve(trials, own, METHODS[method], min(NUMBER, FEW * done) if grown else NUMBER, workers, lists)
             if growing is not None:
-                grown = growing.grow(_networks(orders, best, lists), workers)
-                _settle(orders, workers, growing.lists)
-            stopped = False
-        except Stopped:
-            stopped = True
+                grown = growing.grow(_networks(trials, best, lists), workers)
+                _settle(trials, workers, growing.lists)
+        except Stopped as stop:
+            stopped, deaf = True, stop.deaf
+        orders, states = (orders, states) if deaf else (trials, own)  # a kernel may still be at work on its trial
         lists = lists if growing is None else growing.lists
         found = _best_of(orders, lists)
         stale += 1
@@ -180,7 +182,7 @@ def improve_network(order: Sequence[int], lists: ParentLists, workers: Workers) 
     needs no network."""
     own, state = np.array(order, np.int32), np.ones(1, np.uint64)
     improver = Improver(own, state, np.zeros((0, own.size), np.int32), NUMBER)
-    workers.map(METHODS["insertion"], [(improver, workers.halt, lists)])
+    workers.run(METHODS["insertion"], improver, workers.halt, lists)
     return _best_of([own], lists)
 
 

@@ -181,6 +181,27 @@ def first_inside_from(varsets, begin, tables, halt):
     return found
 
 
+@njit
+def first_subsets(parents):
+    """Of each of these parent sets (m, words) the number of the first that is inside it: int64 (m,). O(m^2 words)."""
+    found = np.empty(parents.shape[0], np.int64)
+    for i in range(parents.shape[0]):
+        j = 0
+        while not _is_subset(parents[j], parents[i]):
+            j += 1
+        found[i] = j
+    return found
+
+
+@inlined
+def _is_subset(one, other):
+    """Whether all members of one varset are in the other."""
+    for w in range(one.size):  # noqa: SIM110 - kernels have no generators
+        if one[w] & ~other[w]:
+            return False
+    return True
+
+
 class SharedWords(NamedTuple):
     """What queries of varsets that share all but one or two low bytes share, by tables with the same blocks for all.
 

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.files.lists import FamilyLists, Put
-from extbnsl.kernels.varsets import renumber, unpack
-from extbnsl.parents.pruning import undominated, within
+from extbnsl.kernels.varsets import pack, renumber, unpack
+from extbnsl.parents.pruning import Halt, undominated, within
 from extbnsl.scores.local import LocalScores, canonical_order
 
 
@@ -36,20 +36,23 @@ class Component:
         return len(self.variables)
 
 
-def components(scores: LocalScores, put: Put) -> tuple[Component, ...]:
+def components(scores: LocalScores, put: Put, halt: Halt = None) -> tuple[Component, ...]:
     """The components of pruned local scores, each after all from which it may have parents; new arrays as `put` holds
-    them. O(families)."""
-    return split(scores.parents, scores.costs, put)
+    them. halt: when it is set this ends early, with an answer that is good for nothing. O(families), and for those that
+    are cut down what `undominated` takes."""
+    return split(scores.parents, scores.costs, put, halt=halt)
 
 
-def split(parents: Sequence[NDArray], costs: Sequence[NDArray], put: Put, slack: float = 0.0) -> tuple[Component, ...]:
+def split(
+    parents: Sequence[NDArray], costs: Sequence[NDArray], put: Put, slack: float = 0.0, halt: Halt = None
+) -> tuple[Component, ...]:
     """The components of the families parents[X] (m, w), costs[X] (m,), which have this slack, each after all from which
-    it may have parents. O(families)."""
+    it may have parents; otherwise as `components`."""
     candidates = [unpack(np.bitwise_or.reduce(p, axis=0)) for p in parents]
     members = [tuple(sorted(own)) for own in _strongly_connected(candidates)]
     if len(members) == 1:
         return (Component(members[0], tuple(parents), tuple(costs), slack),)
-    return tuple(_component(own, parents, costs, put, slack) for own in members)
+    return tuple(_component(own, parents, costs, put, slack, halt) for own in members)
 
 
 def _strongly_connected(candidates: list[tuple[int, ...]]) -> list[list[int]]:
@@ -89,26 +92,37 @@ def _strongly_connected(candidates: list[tuple[int, ...]]) -> list[list[int]]:
 
 
 def _component(
-    variables: tuple[int, ...], parents: Sequence[NDArray], costs: Sequence[NDArray], put: Put, slack: float
+    variables: tuple[int, ...],
+    parents: Sequence[NDArray],
+    costs: Sequence[NDArray],
+    put: Put,
+    slack: float,
+    halt: Halt,
 ) -> Component:
     if len(variables) == 1 and not slack:  # all of its parents come before it: it takes its cheapest family
         return Component(variables, (np.zeros((1, 1), np.uint64),), (costs[variables[0]][:1],))
     position = np.full(len(parents), -1, dtype=np.int64)
     position[list(variables)] = np.arange(len(variables))
-    cut = [
-        [put(array) for array in _projected(parents[x], costs[x], position, len(variables), slack)] for x in variables
-    ]
+    others = ~pack(variables, len(parents))
+    projected = [_projected(parents[x], costs[x], position, others, slack, halt) for x in variables]
+    cut = [[put(array) for array in own] for own in projected]
     return Component(variables, tuple(own[0] for own in cut), tuple(own[1] for own in cut), slack)
 
 
 def _projected(
-    parents: NDArray[np.uint64], costs: NDArray[np.float64], position: NDArray[np.int64], size: int, slack: float
+    parents: NDArray[np.uint64],
+    costs: NDArray[np.float64],
+    position: NDArray[np.int64],
+    others: NDArray[np.uint64],
+    slack: float,
+    halt: Halt,
 ) -> tuple[NDArray[np.uint64], NDArray[np.float64]]:
-    """One child's families with the parents that have no position taken as given, those within the slack."""
-    cut = renumber(parents, position, size)
+    """One child's families with the parents that have no position, the others, taken as given, those within the
+    slack."""
+    cut = renumber(parents, position, int((position >= 0).sum()))
     order = canonical_order(cut, costs)
     cut, costs = np.ascontiguousarray(cut[order]), costs[order]
-    if (position[list(unpack(np.bitwise_or.reduce(parents, axis=0)))] >= 0).all():
+    if not (parents & others).any():
         return cut, costs  # nothing was cut off: they are pruned as before
-    keep = within(cut, costs, slack) if slack else undominated(cut, costs)  # of equal ones the cheapest
+    keep = within(cut, costs, slack, halt) if slack else undominated(cut, costs, halt=halt)  # of equals the cheapest
     return np.ascontiguousarray(cut[keep]), costs[keep]

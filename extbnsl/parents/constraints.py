@@ -41,7 +41,7 @@ class Constraints:
 
     def parents_required(self, child: int) -> tuple[int, ...]:
         """The parents that the child must have, ascending."""
-        return tuple(np.flatnonzero(self.required[:, child]).tolist())
+        return tuple(np.flatnonzero(self.required[:, child]).tolist()) if self.requires else ()
 
     def candidates(self, child: int) -> NDArray[np.int64]:
         """The parents that the child may have beside those that it must have, ascending."""

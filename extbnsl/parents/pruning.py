@@ -11,9 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.machine.workers import unhalted
-from extbnsl.parents.best_score import as_bytes, byte_tables, first_inside_from
+from extbnsl.parents.best_score import as_bytes, byte_tables, first_inside_from, first_subsets
 from extbnsl.scores.local import LocalScores, canonical_order, repeated
 
+Halt = NDArray[np.uint8] | None  # see `Workers`; None: nobody sets it
+
+FEW = 64  # families that are compared one by one
 ROUNDING = 1e-12  # of sums, per nat of the largest number in them
 
 
@@ -28,7 +31,7 @@ def undominated(
     costs: NDArray[np.float64],
     slack: float = 0.0,
     reach: float = math.inf,
-    halt: NDArray[np.uint8] | None = None,
+    halt: Halt = None,
 ) -> NDArray[np.bool_]:
     """Of one child's families in score order, (m, words) and (m,), those that no subset replaces.
 
@@ -50,19 +53,24 @@ def undominated(
     return kept
 
 
-def within(parents: NDArray[np.uint64], costs: NDArray[np.float64], slack: float) -> NDArray[np.bool_]:
+def within(
+    parents: NDArray[np.uint64], costs: NDArray[np.float64], slack: float, halt: Halt = None
+) -> NDArray[np.bool_]:
     """Of one child's families in score order, (m, words) and (m,), those that cost no more than the best inside
-    their parents and the slack, nats; equal parent sets count, which differ in what is not looked at here."""
-    return costs <= costs[_best_inside(parents, costs)] + slack
+    their parents and the slack, nats; equal parent sets count, which differ in what is not looked at here. halt: as in
+    `undominated`."""
+    return costs <= costs[_best_inside(parents, costs, halt=halt)] + slack
 
 
 def _best_inside(
     parents: NDArray[np.uint64],
     costs: NDArray[np.float64],
     reach: float = math.inf,
-    halt: NDArray[np.uint8] | None = None,
+    halt: Halt = None,
 ) -> NDArray[np.int64]:
     """The number of the cheapest of the families inside each of these (m,) parent sets, of those within reach."""
+    if costs.size <= FEW:
+        return first_subsets(parents)
     begin = np.searchsorted(costs, costs - reach) // 64
     tables = byte_tables((parents,), (costs,))
     return first_inside_from(as_bytes(parents), begin, tables, unhalted() if halt is None else halt)
@@ -72,7 +80,7 @@ def merged(
     old: tuple[NDArray[np.uint64], NDArray[np.float64]],
     new: tuple[NDArray[np.uint64], NDArray[np.float64]],
     slack: float = 0.0,
-    halt: NDArray[np.uint8] | None = None,
+    halt: Halt = None,
 ) -> tuple[NDArray[np.uint64], NDArray[np.float64]]:
     """The undominated families of two lists of one child, in canonical order; slack and halt as in `undominated`."""
     parents = np.concatenate((old[0], new[0]))
@@ -83,13 +91,14 @@ def merged(
     return np.ascontiguousarray(parents[keep]), costs[keep]
 
 
-def prune(scores: LocalScores, slack: float = 0.0) -> LocalScores:
+def prune(scores: LocalScores, slack: float = 0.0, halt: Halt = None) -> LocalScores:
     """The same local scores without dominated families; BestScore(X | U) is the same for every U.
 
-    With slack, in nats, without those that cost more by more than that than the cheapest of their subsets.
+    With slack, in nats, without those that cost more by more than that than the cheapest of their subsets. halt: as in
+    `undominated`.
     """
     kept = [
-        undominated(p, c, with_rounding(slack, float(np.abs(c).max())))
+        undominated(p, c, with_rounding(slack, float(np.abs(c).max())), halt=halt)
         for p, c in zip(scores.parents, scores.costs, strict=True)
     ]
     return LocalScores(

@@ -348,7 +348,7 @@ class _Turns:
         state = _branched(state, tree, program, limit)
         if not tree.open:
             guide = Guide(state.left.parents, state.left.costs, state.multipliers, None)
-            return Guided(guide, solved=Solved(tree.order if tree.cost < self._limit else None, tree.cost))
+            return Guided(guide, solved=Solved(tree.order if tree.cost < self._limit else None, tree.cost, tree))
         if self._limit < limit:
             return replace(state, step=FIX)
         self._on_step(state)

@@ -1,20 +1,27 @@
 """The pieces of a component: their limits and bounds, what fixing leaves of them, and the part that they make."""
 
+import contextlib
 import math
 from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from extbnsl.bounds.ascent import find_multipliers, multipliers_bytes
+from extbnsl.bounds.lp.branching import Tree
 from extbnsl.bounds.multipliers import Multipliers, families_of, multipliers_of, no_multipliers, renamed
 from extbnsl.claims import tolerance
-from extbnsl.kernels.varsets import pack, unpack
+from extbnsl.kernels.varsets import pack
+from extbnsl.machine.workers import Stopped
 from extbnsl.parents.components import Component
 from extbnsl.proof.bounding import Bounding
+from extbnsl.proof.context import Context
 from extbnsl.proof.guide import Guide, Guided, Solved
-from extbnsl.proof.pieces import Cut, Piece, RootPass
+from extbnsl.proof.pieces import Piece, Search
 from extbnsl.proof.standing import Part, Standing
+from extbnsl.proof.steps import Branched, Cut, RootPass, Searched, Step, cuts_over
+
+GUIDING_ROUNDS = 8  # of improving multipliers that nothing but a repeated search needs
 
 
 def whole_component(component: Component) -> tuple[Piece, ...]:
@@ -30,11 +37,20 @@ def next_piece(pieces: tuple[Piece, ...]) -> int | None:
 
 
 def piece_limit(pieces: tuple[Piece, ...], at: int, part: Part) -> float:
-    """Below what a piece must cost in a network that is better than the part's; infinity if there is none."""
+    """Below what a piece must cost in a network that is better than the part's; infinity if there is none.
+
+    The others count with what multipliers show: that a certificate can say. Better by half of the tolerance: whoever
+    adds up what settles the pieces has the other half for rounding.
+    """
     if not math.isfinite(part.upper_bound):
         return math.inf
-    others = math.fsum(piece.lower_bound for number, piece in enumerate(pieces) if number != at)
-    return part.upper_bound - tolerance(part.upper_bound) - others
+    others = math.fsum(_shown(piece) for number, piece in enumerate(pieces) if number != at)
+    return part.upper_bound - tolerance(part.upper_bound) / 2.0 - others
+
+
+def _shown(piece: Piece) -> float:
+    """What every network of interest costs at least over a piece, by its multipliers unless it is solved."""
+    return piece.lower_bound if piece.order is not None else _own_multipliers(piece).root
 
 
 def lower_bound(pieces: Iterable[Piece]) -> float:
@@ -92,26 +108,24 @@ def raise_bound(k: int, lower_bound: float, standing: Standing) -> None:
     standing.parts[k] = replace(part, lower_bound=max(part.lower_bound, min(lower_bound, part.upper_bound)))
 
 
-def root_pass(pieces: tuple[Piece, ...], at: int, multipliers: Multipliers) -> RootPass:
-    """One piece's multipliers with those of the others, over the variables of the component."""
+def root_pass(pieces: tuple[Piece, ...], at: int | None = None, own: Multipliers | None = None) -> RootPass:
+    """The multipliers of the pieces that are not settled, with `own` in place of those of the piece `at`, over the
+    variables of the component."""
     cuts: list[Cut] = []
     weights: list[int] = []
     least = [0.0] * sum(len(piece.variables) for piece in pieces)
     for number, piece in enumerate(pieces):
-        if piece.order is not None:  # a single variable
+        if is_settled(piece):
+            continue
+        if piece.order is not None:
             least[piece.variables[0]] = piece.lower_bound
             continue
-        own = multipliers if number == at else _own_multipliers(piece)
-        cuts += [_over_component(cut, piece.variables) for cut in own.cuts]
-        weights += own.weights.tolist()
-        for variable, mu in zip(piece.variables, own.least.tolist(), strict=True):
+        multipliers = own if number == at and own is not None else _own_multipliers(piece)
+        cuts += cuts_over(multipliers.cuts, piece.variables)
+        weights += multipliers.weights.tolist()
+        for variable, mu in zip(piece.variables, multipliers.least.tolist(), strict=True):
             least[variable] = mu
     return RootPass(tuple(cuts), tuple(weights), tuple(least))
-
-
-def _over_component(cut: NDArray[np.uint64], variables: tuple[int, ...]) -> Cut:
-    """A cut (3, words) over a piece of these variables of the component."""
-    return tuple(tuple(variables[i] for i in unpack(cluster)) for cluster in cut if cluster.any())
 
 
 def _own_multipliers(piece: Piece) -> Multipliers:
@@ -121,19 +135,60 @@ def _own_multipliers(piece: Piece) -> Multipliers:
     return no_multipliers(families_of(piece.left.parents, piece.left.costs))
 
 
-def proved_part(part: Part, pieces: tuple[Piece, ...], passes: Iterable[RootPass]) -> Part:
+def is_settled(piece: Piece) -> bool:
+    """Whether a search or branching has solved a piece; a single variable costs what its cheapest family does."""
+    return piece.order is not None and len(piece.variables) > 1
+
+
+def searched_step(search: Search, bound: float) -> Searched:
+    """That the search of a piece has shown what it costs at least, in nats."""
+    piece = search.pieces[search.at]
+    guiding = search.multipliers or _own_multipliers(piece)
+    return Searched(piece.variables, bound, cuts_over(guiding.cuts, piece.variables), tuple(guiding.weights.tolist()))
+
+
+def branched_step(search: Search, tree: Tree, bound: float) -> Branched:
+    """That branching over a piece has shown what it costs at least, in nats."""
+    variables = search.pieces[search.at].variables
+    return Branched(variables, bound, cuts_over(tree.cuts, variables), tree.closed)
+
+
+def settled_steps(search: Search, step: Searched | Branched) -> tuple[Step, ...]:
+    """The steps of a proof with one that settles the piece that the search is at, and what the others cost beside."""
+    piece = search.pieces[search.at]
+    settled = replace(piece, order=piece.variables)
+    pieces = (*search.pieces[: search.at], settled, *search.pieces[search.at + 1 :])
+    others = () if all(map(is_settled, pieces)) else (root_pass(pieces),)
+    return (*(search.steps or (root_pass(search.pieces),)), step, *others)
+
+
+def cheapest_pass(component: Component) -> RootPass:
+    """That every child has its cheapest family at best."""
+    return RootPass((), (), tuple(float(costs[0]) for costs in component.costs))
+
+
+def guided_steps(component: Component, bound: float, context: Context) -> tuple[Step, ...]:
+    """What guides a search that is to show again that no network has families of the component below `bound`, in nats:
+    multipliers by an ascent, if memory and time have room for that."""
+    if component.size == 1:
+        return (cheapest_pass(component),)
+    families = families_of(component.parents, component.costs)
+    found = no_multipliers(families)
+    if multipliers_bytes(component.costs, component.size, context.workers.threads) <= context.memory_left:
+        with contextlib.suppress(Stopped):
+            found = find_multipliers(families, None, GUIDING_ROUNDS, context.methods.seed, context.workers)
+    piece = Piece(tuple(range(component.size)), bound, None, component, found)
+    search = Search(0, (piece,), multipliers=found)
+    return settled_steps(search, searched_step(search, bound))
+
+
+def proved_part(part: Part, steps: tuple[Step, ...]) -> Part:
     """The part, of which no network is cheaper."""
-    limit = part.upper_bound - tolerance(part.upper_bound)
-    return replace(part, lower_bound=limit, proved=True, passes=() if any_searched(pieces) else tuple(passes))
+    return replace(part, lower_bound=part.upper_bound - tolerance(part.upper_bound), proved=True, steps=steps)
 
 
-def any_searched(pieces: tuple[Piece, ...]) -> bool:
-    """Whether a piece was solved by a search; single variables are solved as they are."""
-    return any(len(piece.order or ()) > 1 for piece in pieces)
-
-
-def joined_part(pieces: tuple[Piece, ...]) -> Part:
+def joined_part(pieces: tuple[Piece, ...], steps: tuple[Step, ...] = ()) -> Part:
     """The component's part when all pieces are solved: they come one after the other, each after its parents."""
     cost = lower_bound(pieces)
     order = tuple(v for piece in pieces for v in piece.order or ())
-    return Part(order, cost, cost - tolerance(cost), proved=True)
+    return Part(order, cost, cost - tolerance(cost), proved=True, steps=steps)

@@ -100,8 +100,8 @@ def with_ancestors(guide: Guide, limit: float, edges: float, context: Context) -
     with _tried(replace(guide, sets=()), limit, context) as problem:
         (last,) = deque(_trial(problem, context), maxlen=1)
         nodes = whole_layer(last)
-        bounds = problem.clusters, problem.ancestry
-        closed = closed_sets_of(nodes.varsets(problem.low_bits), nodes.g, n, *bounds, limit)
+        given = nodes.varsets(problem.low_bits), nodes.g, n, problem.clusters, problem.ancestry, limit
+        closed = context.workers.run(closed_sets_of, *given, context.workers.halt)
     better = replace(guide, sets=tuple(frequent_sets(closed, n).tolist()))
     with _tried(better, limit, context) as problem:
         forecast = predicted_layers(_trial(problem, context), n)
@@ -129,7 +129,7 @@ def expected_edges(guide: Guide, limit: float, context: Context) -> float:
 def _tried(guide: Guide, limit: float, context: Context) -> Iterator[SearchProblem]:
     """The problem of a trial; it has layered parent graphs only if it must, and their score cache does not stay."""
     store = context.store
-    if tables_fit(guide.costs, context) or store.used + score_cache_bytes(guide.costs) > store.disk:
+    if tables_fit(guide.costs, context) or score_cache_bytes(guide.costs) > store.free:
         yield guided_problem(guide, limit, context)
         return
     before = store.files

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from extbnsl.bounds.groups import Grouping, build_grouping
+from extbnsl.bounds.lp.branching import Tree
 from extbnsl.bounds.multipliers import NO_CLUSTERS, Multipliers, cluster_bound
 from extbnsl.bounds.patterns import group_bound, static_table
 from extbnsl.files.lists import FamilyLists
@@ -51,11 +52,12 @@ class Guide:
 
 @dataclass(frozen=True)
 class Solved:
-    """What branching has shown of a piece, which no pass repeats: its cheapest network, by an order of the positions,
-    and what that costs, in nats; no order if no network costs less than the limit."""
+    """What branching has shown of a piece, by its tree: its cheapest network, by an order of the positions, and what
+    that costs, in nats; no order if no network costs less than the limit."""
 
     order: tuple[int, ...] | None
     cost: float
+    tree: Tree
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,17 @@ from extbnsl.bounds.lp.separation import Support
 from extbnsl.claims import tolerance
 from extbnsl.events import IncumbentFound, StageAdvanced
 from extbnsl.figures import counted, format_cost
-from extbnsl.files.lists import FamilyLists
-from extbnsl.kernels.varsets import add, pack
-from extbnsl.orders.local_search import BRIEF, FIRST, QUICK, USUAL, Effort, Incumbent, improve_order, search_orders
+from extbnsl.orders.local_search import (
+    BRIEF,
+    FIRST,
+    MOMENT,
+    QUICK,
+    USUAL,
+    Effort,
+    Incumbent,
+    improve_order,
+    search_orders,
+)
 from extbnsl.orders.sinks import order_of_solution
 from extbnsl.parents.best_score import ByteTables, byte_tables, cheapest_families
 from extbnsl.parents.components import Component
@@ -23,7 +31,7 @@ from extbnsl.proof.context import Context
 from extbnsl.proof.division import joined_part
 from extbnsl.proof.pieces import Search
 from extbnsl.proof.standing import Part, Standing
-from extbnsl.scores.local import feasible_order
+from extbnsl.scores.local import feasible_order, network_rows
 
 Lists = Sequence[NDArray[Any]]  # an array for each child
 
@@ -32,8 +40,8 @@ FACTOR = 4  # by which it grows before it looks again
 
 
 def find_incumbents(components: tuple[Component, ...], floors: list[float], context: Context) -> list[Part]:
-    """A good order of each component; its floor bounds its cost from below. After a stop: of few variables until a
-    round finds nothing better, of many one quick descent."""
+    """A good order of each component; its floor bounds its cost from below. In the MOMENT after a stop: of few
+    variables until a round finds nothing better, of many one quick descent; after that any order with a network."""
     count, largest = len(components), max(component.size for component in components)
     detail = counted(largest, "variable")
     if count > 1:
@@ -54,6 +62,10 @@ def _find_incumbent(component: Component, floor: float, context: Context, whole:
     """A good order of one component; the observer is told of costs if it is the whole problem."""
     if component.size == 1:
         return Part((0,), float(component.costs[0][0]), floor)
+    if context.workers.left_of(MOMENT) == 0.0:
+        order, rows = network_rows(component.parents)
+        cost = math.fsum(float(costs[row]) for costs, row in zip(component.costs, rows, strict=True))
+        return Part(tuple(order), cost, floor)
     effort = _first_effort(component.size, context)
     tell = (lambda cost: context.observer(IncumbentFound(cost))) if whole else (lambda cost: None)
     best = best_order(component, context.methods.seed, effort, context, tell)
@@ -153,7 +165,7 @@ def _descended(component: Component, order: NDArray[np.int64], context: Context)
         return _descended_of_many(component, order, context)
     tables, _ = _tables(component, context)
     state, kicks = np.ones(1, np.uint64), 0
-    missing, cost = context.workers.map(improve_order, [(order, state, kicks, context.workers.halt, tables)])[0]
+    missing, cost = context.workers.run(improve_order, order, state, kicks, context.workers.halt, tables)
     return Incumbent(order, math.inf if missing else float(cost))
 
 
@@ -194,19 +206,9 @@ def _families(component: Component, context: Context) -> tuple[tuple[Lists, List
     free = [np.flatnonzero(~own.any(axis=1)) for own in parents]  # the rows of the empty parent set
     feasible, needed = None, [int(rows[0]) if rows.size else 0 for rows in free]
     if not all(rows.size for rows in free):
-        feasible, needed = _with_network(parents)
+        order, needed = network_rows(parents)
+        feasible = np.array(order, np.int64)
     return cheapest_families(parents, costs, context.memory_left // 2, needed), feasible
-
-
-def _with_network(parents: FamilyLists) -> tuple[NDArray[np.int64], list[int]]:
-    """An order in which each variable has a parent set before it, and the row of the first such set."""
-    order, left = feasible_order(parents)
-    assert not left, "a problem without a network is refused"
-    rows, before = [0] * len(order), pack((), len(order))
-    for x in order:
-        rows[x] = int(np.argmin((parents[x] & ~before).any(axis=1)))
-        add(x, before)
-    return np.array(order, np.int64), rows
 
 
 def number_of_tries(nodes: int) -> int:

@@ -8,19 +8,8 @@ from extbnsl.files import names
 from extbnsl.files.arrays import StoredFile
 from extbnsl.parents.components import Component
 from extbnsl.proof.bounding import Bounding
+from extbnsl.proof.steps import Step
 from extbnsl.search.state import SearchState
-
-Cut = tuple[tuple[int, ...], ...]  # the clusters of a cut, one or three
-
-
-@dataclass(frozen=True)
-class RootPass:
-    """Multipliers over the variables of a component: cuts (positions), weights in UNITs, and mu of each variable in
-    nats. Families that they fix are gone in the passes after."""
-
-    cuts: tuple[Cut, ...]
-    weights: tuple[int, ...]
-    least: tuple[float, ...]
 
 
 @dataclass(frozen=True)
@@ -51,10 +40,9 @@ class Search:
     """How far one component has come, by its number: its pieces; and of the piece that it is at, below which limit it
     is solved (nats), and how far its bounds are, or else how far its search is.
 
-    tried: whether a better network was looked for with much effort. passes: by which families were dropped, over the
-    component, as long as no piece was solved by a search. bounding: None when the bounds are not being found. Of the
-    search: the groups and multipliers of the bound that guides it, and the sets of its ancestral successors; the last
-    state that has all its runs in files, None between two searches.
+    tried: whether a better network was looked for with much effort. steps: of the proof, so far. bounding: None when
+    the bounds are not being found. Of the search: the groups and multipliers of the bound that guides it, and the sets
+    of its ancestral successors; the last state that has all its runs in files, None between two searches.
 
     file: the multipliers of the pieces that are not solved, None if it has not been written; lists: for each piece the
     files of its families.
@@ -65,7 +53,7 @@ class Search:
     at: int = 0
     limit: float = 0.0
     tried: bool = False
-    passes: tuple[RootPass, ...] = ()
+    steps: tuple[Step, ...] = ()
     bounding: Bounding | None = None
     groups: tuple[tuple[int, ...], ...] = ()
     multipliers: Multipliers | None = None

@@ -20,8 +20,8 @@ from extbnsl.proof.bounding import Bounding, find_guide
 from extbnsl.proof.commits import Commits, commit_if_due
 from extbnsl.proof.context import Context
 from extbnsl.proof.division import (
-    any_searched,
     bounded_pieces,
+    branched_step,
     guided_pieces,
     joined_part,
     lower_bound,
@@ -30,15 +30,18 @@ from extbnsl.proof.division import (
     proved_part,
     raise_bound,
     root_pass,
+    searched_step,
+    settled_steps,
     solved_piece,
     whole_component,
 )
 from extbnsl.proof.effort import MANY_EDGES, may_polish
-from extbnsl.proof.guide import Guide, Guided
+from extbnsl.proof.guide import Guide, Guided, Solved
 from extbnsl.proof.incumbents import find_better_left, find_better_rounded
-from extbnsl.proof.pieces import Piece, RootPass, Search
+from extbnsl.proof.pieces import Piece, Search
 from extbnsl.proof.searching import piece_sizes, searched_piece
 from extbnsl.proof.standing import Part, Standing
+from extbnsl.proof.steps import Step
 
 
 class Steps(Protocol):
@@ -67,7 +70,7 @@ def solve_pieces(search: Search, steps: Steps) -> Part:
         search = replace(search, at=at, limit=piece_limit(search.pieces, at, steps.part))
         search, found = steps.bound(search)
         if found.proved:
-            return proved_part(steps.part, search.pieces, search.passes)
+            return proved_part(steps.part, search.steps)
         if found.pieces:
             continue
         if found.edges >= MANY_EDGES and not search.tried:
@@ -80,18 +83,29 @@ def solve_pieces(search: Search, steps: Steps) -> Part:
             answer = solved_piece(search.pieces[search.at], found.solved)
         else:
             answer = steps.solve(search, found.guide)
+        if found.solved is None:
+            search = replace(search, multipliers=found.guide.multipliers)
+        search = with_answer(search, answer, steps.part, found.solved)
         if answer is None:
-            return proved_part(steps.part, search.pieces, ())
-        search = with_answer(search, answer)
+            return proved_part(steps.part, search.steps)
     if any(piece.given_up for piece in search.pieces):
         return replace(steps.part, stopped=NOT_PROVED)
-    return joined_part(search.pieces)
+    return joined_part(search.pieces, search.steps)
 
 
-def with_answer(search: Search, answer: Piece) -> Search:
-    """The search with what has come of the piece that it is at."""
-    pieces = (*search.pieces[: search.at], answer, *search.pieces[search.at + 1 :])
-    return Search(search.component, pieces, passes=() if any_searched(pieces) else search.passes)
+def with_answer(search: Search, answer: Piece | None, part: Part, solved: Solved | None = None) -> Search:
+    """The search with what has come of the piece that it is at, and with the step of the proof that shows it.
+
+    answer: None if no network below the limit is left to it, in view of what the part of the component is now.
+    """
+    if answer is not None and answer.given_up:
+        steps = search.steps
+    else:
+        bound = piece_limit(search.pieces, search.at, part) if answer is None else answer.lower_bound
+        step = searched_step(search, bound) if solved is None else branched_step(search, solved.tree, bound)
+        steps = settled_steps(search, step)
+    pieces = (*search.pieces[: search.at], answer or search.pieces[search.at], *search.pieces[search.at + 1 :])
+    return Search(search.component, pieces, steps=steps)
 
 
 def prove(component: Component, k: int, context: Context, commits: Commits) -> Part:
@@ -108,10 +122,8 @@ def prove(component: Component, k: int, context: Context, commits: Commits) -> P
         part = solve_pieces(search, steps)
     else:
         answer = steps.searched(search)
-        if answer is None:
-            part = proved_part(steps.part, search.pieces, ())
-        else:
-            part = solve_pieces(with_answer(search, answer), steps)
+        search = with_answer(search, answer, steps.part)
+        part = proved_part(steps.part, search.steps) if answer is None else solve_pieces(search, steps)
     if part.upper_bound < standing.parts[k].upper_bound:
         standing.parts[k] = part
         context.observer(IncumbentFound(standing.upper_bound))
@@ -136,13 +148,13 @@ class _Proving:
         pieces, at, k = search.pieces, search.at, self._k
         piece = pieces[at]
         begun = search.bounding or Bounding(piece.left, piece.multipliers)
-        passes = _Passes(search)
+        steps = _Steps(search)
 
         def on_step(reached: Bounding) -> float:
             bounded = bounded_pieces(pieces, at, reached)
             raise_bound(k, lower_bound(bounded), self._standing)
-            known = passes.with_those_of(reached.passes)
-            self._standing.search = replace(search, pieces=bounded, bounding=reached, passes=known, file=None, lists=())
+            known = steps.with_passes(reached.passes)
+            self._standing.search = replace(search, pieces=bounded, bounding=reached, steps=known, file=None, lists=())
             commit_if_due(self._commits)
             return self._standing.upper_bound - self._standing.lower_bound
 
@@ -155,15 +167,15 @@ class _Proving:
         with self._context.stages.stage("bounds", whose) as summary:
             summary.append(whose)
             found = find_guide(begun, search.limit, self._context, on_step, on_solution, search.tried)
-            known = passes.with_those_of(found.passes)
+            known = steps.with_passes(found.passes)
             if not found.proved:
                 pieces = guided_pieces(pieces, at, found)
                 raise_bound(k, lower_bound(pieces), self._standing)
             summary += bounds_told(pieces, found, search.limit, self._standing)
             if found.proved:
-                return replace(search, passes=known), found
+                return replace(search, steps=known), found
         limit = search.limit if found.pieces else piece_limit(pieces, at, self.part)  # a better network may be known
-        return replace(search, pieces=pieces, limit=limit, passes=known, bounding=None, file=None, lists=()), found
+        return replace(search, pieces=pieces, limit=limit, steps=known, bounding=None, file=None, lists=()), found
 
     def prepare(self, search: Search) -> bool:
         """Look for a better network with much effort."""
@@ -189,24 +201,21 @@ class _Proving:
         """Search a piece, from where its search is; committed when it is due after that."""
         answer = searched_piece(search, self._component, self._context, self._commits)
         if answer is not None:
-            self._standing.search = with_answer(search, answer)
+            self._standing.search = with_answer(search, answer, self.part)
             commit_if_due(self._commits)
         return answer
 
 
-class _Passes:
-    """The passes of a search so far, with those of the piece that it is at, over the whole component; none if a piece
-    was solved by a search, which no pass repeats."""
+class _Steps:
+    """The steps of a search so far, with the passes of the piece that it is at, each over the whole component."""
 
     def __init__(self, search: Search) -> None:
         self._search = search
-        self._known = list(search.passes)
-        self._seen = 0
+        self._known = list(search.steps)
+        self._seen = 0 if search.bounding is None else len(search.bounding.passes)
 
-    def with_those_of(self, passes: tuple[Multipliers, ...]) -> tuple[RootPass, ...]:
-        """All, when the piece has these, which begin with those that it had before."""
-        if any_searched(self._search.pieces):
-            return ()
+    def with_passes(self, passes: tuple[Multipliers, ...]) -> tuple[Step, ...]:
+        """All, when the piece has these passes, which begin with those that it had before."""
         new = passes[self._seen :]
         self._known += [root_pass(self._search.pieces, self._search.at, one) for one in new]
         self._seen = len(passes)

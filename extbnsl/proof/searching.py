@@ -128,7 +128,7 @@ def _score_cache(search: Search, guide: Guide, context: Context) -> ScoreCache |
         return open_score_cache(store.folder, begun.cache, len(guide.costs)) if begun.cache else None
     if context.methods.parent_graph == "sparse" and tables_fit(guide.costs, context):
         return None
-    if store.used + score_cache_bytes(guide.costs) > store.disk:
+    if score_cache_bytes(guide.costs) > store.free:
         raise Stopped(DISK_LIMIT)
     try:
         return write_score_cache(store, names.families(search.name), *labelled_families(guide, context))

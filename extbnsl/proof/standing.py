@@ -18,7 +18,8 @@ from extbnsl.files.store import Store
 from extbnsl.parents.exhaustive.state import Enumeration
 from extbnsl.parents.exhaustive.stored import StoredEnumeration, read_enumeration, stored_from
 from extbnsl.parents.exhaustive.surviving import Survivors
-from extbnsl.proof.pieces import RootPass, Search
+from extbnsl.proof.pieces import Search
+from extbnsl.proof.steps import Step, read_step, step_document
 from extbnsl.proof.stored import read_search, search_document
 from extbnsl.scores.local import LocalScores
 from extbnsl.search.state import SearchState
@@ -30,14 +31,14 @@ COUNTERS = ("nodes_expanded", "nodes_generated", "nodes_kept", "peak_layer", "se
 class Part:
     """How far one component is solved: its best order (positions in the component) and bounds in nats.
 
-    proved: nothing is left to do. passes: the proof, if it took no search. stopped: why it was given up, if it was.
+    proved: nothing is left to do; steps: of the proof. stopped: why it was given up, if it was.
     """
 
     order: tuple[int, ...]
     upper_bound: float
     lower_bound: float
     proved: bool = False
-    passes: tuple[RootPass, ...] = ()
+    steps: tuple[Step, ...] = ()
     stopped: str | None = None
 
 
@@ -141,7 +142,7 @@ class Standing:
                 "least": survivors.least,
                 "files": [file.name for file in self.scores],
             },
-            "parts": [asdict(part) for part in self.parts],
+            "parts": [{**asdict(part), "steps": list(map(step_document, part.steps))} for part in self.parts],
             "search": self.search and search_document(self.search),
             "version": self.version,
             "counters": self.counters,
@@ -182,11 +183,7 @@ def read_standing(document: Mapping[str, Any], files: Mapping[str, StoredFile], 
 
 
 def _read_part(document: Mapping[str, Any]) -> Part:
-    passes = tuple(
-        RootPass(tuple(tuple(map(tuple, cut)) for cut in one["cuts"]), tuple(one["weights"]), tuple(one["least"]))
-        for one in document["passes"]
-    )
-    return Part(**{**document, "order": tuple(document["order"]), "passes": passes})
+    return Part(**{**document, "order": tuple(document["order"]), "steps": tuple(map(read_step, document["steps"]))})
 
 
 def write_survivors(survivors: Survivors, store: Store) -> tuple[StoredFile, ...]:

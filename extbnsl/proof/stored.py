@@ -6,20 +6,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
-from extbnsl.bounds.cuts import MEMBERS
-from extbnsl.bounds.lp.branching import Node, Tree
 from extbnsl.bounds.multipliers import Multipliers, families_of, multipliers_of
 from extbnsl.files import names
 from extbnsl.files.arrays import StoredFile, read_arrays
 from extbnsl.files.lists import FamilyLists, Put, read_lists, write_lists
 from extbnsl.files.store import Store
-from extbnsl.kernels.varsets import pack, unpack, words
 from extbnsl.parents.components import Component
 from extbnsl.proof.bounding import Bounding
-from extbnsl.proof.pieces import Piece, RootPass, Search
+from extbnsl.proof.pieces import Piece, Search
+from extbnsl.proof.steps import read_step, read_tree, step_document, tree_document
 from extbnsl.search.state import read_state
 
 GUIDING, SPREAD = "search", "spread"  # names of multipliers, beside the numbers of the pieces
@@ -41,6 +38,7 @@ def search_document(search: Search) -> dict[str, Any]:
         "at": search.at,
         "limit": search.limit,
         "tried": search.tried,
+        "steps": list(map(step_document, search.steps)),
         "bounding": search.bounding and _bounding_document(search.bounding),
         "groups": search.groups,
         "sets": search.sets,
@@ -64,8 +62,6 @@ def write_search(search: Search, version: int, store: Store) -> Search:
     if search.bounding is not None:
         _keep(search.bounding.spread, SPREAD, arrays)
         arrays |= {name: cuts for name in CUTS if (cuts := getattr(search.bounding, name)) is not None}
-        arrays |= {} if search.bounding.tree is None else _tree_arrays(search.bounding.tree)
-    arrays |= _passes_arrays(search.passes, sum(len(piece.variables) for piece in search.pieces))
     file = store.write(names.numbered(stem, 0), arrays)
     return replace(search, file=file, lists=tuple(lists))
 
@@ -85,7 +81,7 @@ def read_search(document: Mapping[str, Any], files: Mapping[str, StoredFile], fo
         at=at,
         limit=document["limit"],
         tried=document["tried"],
-        passes=_read_passes(arrays),
+        steps=tuple(map(read_step, document["steps"])),
         bounding=document["bounding"] and _read_bounding(document["bounding"], pieces[at], arrays),
         groups=tuple(tuple(group) for group in document["groups"]),
         multipliers=_kept(GUIDING, families[at], arrays),
@@ -113,7 +109,8 @@ def _bounding_document(bounding: Bounding) -> dict[str, Any]:
     """What a manifest says of a bounding, beside the families and multipliers of its piece; infinity comes back as
     None."""
     counts = {name: getattr(bounding, name) for name in COUNTS}
-    return {**counts, "gap": bounding.gap, "root": bounding.root, "tried": sorted(bounding.tried)}
+    tree = bounding.tree and tree_document(bounding.tree)
+    return {**counts, "gap": bounding.gap, "root": bounding.root, "tried": sorted(bounding.tried), "tree": tree}
 
 
 def _read_bounding(document: Mapping[str, Any], piece: Piece, arrays: Arrays) -> Bounding:
@@ -127,32 +124,9 @@ def _read_bounding(document: Mapping[str, Any], piece: Piece, arrays: Arrays) ->
         tried=frozenset(document["tried"]),
         cuts=arrays.get("cuts"),
         spread_cuts=arrays.get("spread_cuts"),
-        tree=_read_tree(arrays) if "tree-bounds" in arrays else None,
+        tree=document["tree"] and read_tree(document["tree"], piece.left.size),
         **{name: document[name] for name in COUNTS},
     )
-
-
-def _tree_arrays(tree: Tree) -> dict[str, NDArray[Any]]:
-    """A tree as arrays: of its open nodes the bounds (k,), all choices, and where those of each begin (k + 1,); of its
-    network the order (n,), or (0,) without one, and the cost (1,); looked (1,)."""
-    return {
-        "tree-bounds": np.array([node.bound for node in tree.open], np.float64),
-        "tree-choices": np.array([number for node in tree.open for number in node.choices], np.int64),
-        "tree-first": np.cumsum([0] + [len(node.choices) for node in tree.open], dtype=np.int64),
-        "tree-order": np.array(tree.order or (), np.int64),
-        "tree-cost": np.array([tree.cost]),
-        "tree-looked": np.array([tree.looked], np.int64),
-    }
-
-
-def _read_tree(arrays: Arrays) -> Tree:
-    first, choices, bounds, order = (
-        arrays[f"tree-{name}"].tolist() for name in ("first", "choices", "bounds", "order")
-    )
-    nodes = tuple(
-        Node(bound, tuple(choices[lo:hi])) for bound, lo, hi in zip(bounds, first[:-1], first[1:], strict=True)
-    )
-    return Tree(nodes, int(arrays["tree-looked"][0]), tuple(order) or None, float(arrays["tree-cost"][0]))
 
 
 def _keep(multipliers: Multipliers | None, name: str, arrays: dict[str, NDArray[Any]]) -> None:
@@ -166,27 +140,3 @@ def _kept(name: str, lists: tuple[FamilyLists, FamilyLists], arrays: Arrays) -> 
     if f"weights-{name}" not in arrays:
         return None
     return multipliers_of(families_of(*lists), arrays[f"cuts-{name}"], arrays[f"weights-{name}"])
-
-
-def _passes_arrays(passes: tuple[RootPass, ...], variables: int) -> dict[str, NDArray[Any]]:
-    """The passes over so many variables as arrays: all cuts (k, 3, words), weights (k,) and mu (passes, variables), and
-    where the cuts of each begin (passes + 1,)."""
-    cuts = np.zeros((sum(len(one.cuts) for one in passes), MEMBERS, words(variables)), np.uint64)
-    for row, cut in enumerate(cut for one in passes for cut in one.cuts):
-        for member, cluster in enumerate(cut):
-            cuts[row, member] = pack(cluster, variables)
-    return {
-        "passes-cuts": cuts,
-        "passes-weights": np.array([weight for one in passes for weight in one.weights], np.int64),
-        "passes-first": np.cumsum([0] + [len(one.cuts) for one in passes], dtype=np.int64),
-        "passes-least": np.array([one.least for one in passes], np.float64).reshape(len(passes), variables),
-    }
-
-
-def _read_passes(arrays: Arrays) -> tuple[RootPass, ...]:
-    first, weights, least = (arrays[f"passes-{name}"].tolist() for name in ("first", "weights", "least"))
-    cuts = [tuple(unpack(cluster) for cluster in cut if cluster.any()) for cut in arrays["passes-cuts"]]
-    return tuple(
-        RootPass(tuple(cuts[lo:hi]), tuple(weights[lo:hi]), tuple(own))
-        for lo, hi, own in zip(first[:-1], first[1:], least, strict=True)
-    )

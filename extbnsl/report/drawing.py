@@ -26,10 +26,11 @@ STYLE = """
 BEGINNING = '<svg xmlns="http://www.w3.org/2000/svg" class="bn"'  # of every drawing
 MARGIN = 12.0
 MANY = 120  # variables, from which on boxes are small
-MOST_LABELLED = 150  # arcs, up to which probabilities are written beside them
+MOST_LABELLED = 150  # arcs, up to which shares are written beside them
 THIN, THICK, PLAIN = 0.8, 4.0, 1.3  # widths of arcs: of the weakest, the strongest, and where no strength is known
-SURE = 0.995  # a probability from which on it is not written
-FAINT = 0.2  # opacity of an arc of no probability
+SURE = 0.995  # a share from which on it is not written
+FAINT = 0.2  # opacity of an arc that no network has
+OF_FOUND, OF_RESAMPLES = "of the networks found", "of the resamples that join the two"  # what a share is of
 HEAD = 8.0  # the length of an arrow head
 LEGEND = "dashed: could point either way"
 LEGEND_WIDTH, LEGEND_HEIGHT = 215.0, 26.0
@@ -52,15 +53,16 @@ _SMALL = _Size(11.0, 14, 6.0, Spacing(height=19.0, across=10.0, down=30.0, aside
 def network_svg(
     network: Network,
     strengths: Mapping[Arc, float] | None = None,
-    probabilities: Mapping[Arc, float] | None = None,
+    shares: Mapping[Arc, float] | None = None,
+    of_which: str = OF_FOUND,
 ) -> str:
     """The drawing of an acyclic network, an SVG document that ends in a newline; in dark where the reader wants dark.
 
     Arcs are solid with a filled head if all networks of the equivalence class have them, else dashed with an open one.
-    strengths, at least 0: the wider the arc. probabilities, from 0 to 1: the fainter the arc the less it is, with a
-    label where it is below SURE and arcs are few. Both by (parent, child); an arc that is missing is not known. Names
-    are shortened and have their whole text as a tooltip. Time as `lay_out`: half a second for 413 variables.
-    Raises VerificationError, naming it, for a cycle.
+    strengths, at least 0: the wider the arc. shares, from 0 to 1, of which networks: the fainter the arc the less it
+    is, with a label where it is below SURE and arcs are few. Both by (parent, child); an arc that is missing is not
+    known. Names are shortened and have their whole text as a tooltip. Time as `lay_out`: half a second for 413
+    variables. Raises VerificationError, naming it, for a cycle.
     """
     size = _LARGE if len(network.names) <= MANY else _SMALL
     labels = [_shortened(shown(name), size.longest) for name in network.names]
@@ -68,7 +70,7 @@ def network_svg(
     layout = lay_out(network, widths, size.spacing)
     compelled = set(cpdag(network)[0])
     arcs = [
-        _arc(network, arc, route, arc in compelled, _Look.of(arc, layout, strengths, probabilities))
+        _arc(network, arc, route, arc in compelled, _Look.of(arc, layout, strengths, shares, of_which))
         for arc, route in layout.routes.items()
     ]
     boxes = [_box(box, label, name, size) for box, label, name in zip(layout.boxes, labels, network.names, strict=True)]
@@ -100,19 +102,23 @@ class _Look:
 
     @staticmethod
     def of(
-        arc: Arc, layout: Layout, strengths: Mapping[Arc, float] | None, probabilities: Mapping[Arc, float] | None
+        arc: Arc,
+        layout: Layout,
+        strengths: Mapping[Arc, float] | None,
+        shares: Mapping[Arc, float] | None,
+        of_which: str,
     ) -> "_Look":
         strength = None if strengths is None else strengths.get(arc)
-        probability = None if probabilities is None else probabilities.get(arc)
+        share = None if shares is None else shares.get(arc)
         width, opacity, label, known = PLAIN, 0.85, "", ""
         if strengths and strength is not None:
             most = max(strengths.values())
             width = THIN + (THICK - THIN) * (max(0.0, strength) / most) ** 0.5 if most > 0.0 else THIN
             known += f"; strength {strength:.4g}"
-        if probability is not None:
-            opacity = FAINT + (0.95 - FAINT) * min(1.0, max(0.0, probability))
-            label = f"{probability:.2f}" if probability < SURE and len(layout.routes) <= MOST_LABELLED else ""
-            known += f"; probability {probability:.3f}"
+        if share is not None:
+            opacity = FAINT + (0.95 - FAINT) * min(1.0, max(0.0, share))
+            label = f"{share:.2f}" if share < SURE and len(layout.routes) <= MOST_LABELLED else ""
+            known += f"; share {of_which} {share:.3f}"
         return _Look(width, opacity, label, known)
 
 

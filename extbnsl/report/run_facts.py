@@ -1,13 +1,13 @@
 """What a report on a run is made of: its result, its network and its log, read and held together."""
 
 import contextlib
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from extbnsl.errors import InputError, RunDirectoryError, VerificationError
+from extbnsl.files.documents import json_value
 from extbnsl.files.names import DOCUMENT, RESULT
 from extbnsl.files.regular import read_regular
 from extbnsl.networks.network import Arc, Network
@@ -67,10 +67,10 @@ def read_facts(path: Path) -> Facts:
         network.order()
     except (KeyError, TypeError, AttributeError, InputError, VerificationError) as error:
         raise damaged(path) from error
-    layers: list[dict[str, Any]] = []
+    layers: list[Mapping[str, Any]] = []
     with contextlib.suppress(InputError):
         layers = read_layers(path)
-    written = json.loads(read_regular(path / DOCUMENT, MOST_BYTES)) if has_networks(path, document) else {}
+    written = json_value(read_regular(path / DOCUMENT, MOST_BYTES)) if has_networks(path, document) else {}
     return Facts(path, document, network, written, read_bounds(path), tuple(layers), status.state, status.resume)
 
 

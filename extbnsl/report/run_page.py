@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from extbnsl.claims import HEURISTIC, OPTIMAL
-from extbnsl.figures import format_cost, format_gap, in_full
+from extbnsl.figures import format_cost, format_gap, held_of_all, in_full
 from extbnsl.report import charts, markup, run_tables
 from extbnsl.report.charts import Axis, Line, line_chart
-from extbnsl.report.drawing import network_svg
+from extbnsl.report.drawing import OF_FOUND, OF_RESAMPLES, network_svg
 from extbnsl.report.grid import Grid, html_rows
 from extbnsl.report.markup import escaped
 from extbnsl.report.run_facts import Facts, damaged
@@ -60,8 +60,8 @@ def run_page(facts: Facts) -> str:
 def drawing_of(facts: Facts) -> str:
     """The drawing of the network, with what is known of its arcs; RunDirectoryError if the result is damaged."""
     try:
-        known, strengths = facts.by_arc(_probabilities(facts.document)), facts.by_arc(facts.costs_of_removal)
-        return network_svg(facts.network, strengths or None, known or None)
+        shares, strengths = facts.by_arc(_shares(facts.document)), facts.by_arc(facts.costs_of_removal)
+        return network_svg(facts.network, strengths or None, shares or None, _of_which(facts.document))
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise damaged(facts.path) from error
 
@@ -73,7 +73,6 @@ def _title(facts: Facts) -> str:
 
 def _sections(facts: Facts) -> Iterator[str]:
     document = facts.document
-    probabilities = _probabilities(document)
     yield f"<p class='claim'>{escaped(claim(facts))}</p>\n"
     yield from _state(facts)
     yield _list(run_tables.figures(facts))
@@ -81,9 +80,8 @@ def _sections(facts: Facts) -> Iterator[str]:
         items = "".join(f"<li>{escaped(str(warning))}</li>\n" for warning in document["warnings"])
         yield f"<section>\n<h2>Warnings</h2>\n<ul class='warnings'>\n{items}</ul>\n</section>\n"
     yield _network(facts)
-    yield _folded(
-        run_tables.arcs(facts, "strength" if "bootstrap" in document else "probability", probabilities), "arcs"
-    )
+    what = "strength" if "bootstrap" in document else f"share {OF_FOUND}"
+    yield _folded(run_tables.arcs(facts, what, _shares(document)), "arcs")
     if document.get("bootstrap", {}).get("arcs"):
         yield _folded(run_tables.resamples(document), "arcs")
     if document.get("top"):
@@ -121,11 +119,11 @@ def _state(facts: Facts) -> Iterator[str]:
         yield f"<p class='note'>To go on with it:</p>\n{_shell(facts.resume)}"
 
 
-def _probabilities(document: Mapping[str, Any]) -> dict[tuple[str, str], float]:
-    """How sure arcs are, by names: among the k best networks, or as a share of the resamples that join the two; empty
-    if nothing is known of it."""
-    if "arc_probabilities" in document:
-        return {(p, x): float(own[p]) for x, own in document["arc_probabilities"].items() for p in own}
+def _shares(document: Mapping[str, Any]) -> dict[tuple[str, str], float]:
+    """The shares of networks that have arcs, by names: of the k best, or of the resamples that join the two; empty if
+    there is one network."""
+    if "arc_shares" in document:
+        return {(p, x): float(own[p]) for x, own in document["arc_shares"].items() for p in own}
     pairs = document.get("bootstrap", {}).get("arcs", ())
     return {(one["from"], one["to"]): float(one["strength"]) for one in pairs}
 
@@ -145,14 +143,19 @@ def _caption(facts: Facts) -> str:
     document, said = facts.document, "Arcs are solid if all equally good networks of the class have them so."
     if facts.costs_of_removal:
         said += " The wider an arc, the more the network costs without it."
-    if not _probabilities(document):
+    if not _shares(document):
         return said
-    what = (
-        "its probability among the networks that were found"
-        if "arc_probabilities" in document
-        else "the share of the resamples whose networks join the two"
-    )
+    if "arc_shares" in document:
+        held = held_of_all(document["count"]["of_all"])
+        what = f"the share {OF_FOUND} that have it, by their weight ({held})"
+    else:
+        what = "the share of the resamples whose networks join the two"
     return f"{said} Figures, and how dark an arc is: {what}; 1.00 is not written."
+
+
+def _of_which(document: Mapping[str, Any]) -> str:
+    """What shares are of."""
+    return OF_FOUND if "arc_shares" in document else OF_RESAMPLES
 
 
 def _data(facts: Facts) -> Iterator[str]:

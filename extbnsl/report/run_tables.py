@@ -5,7 +5,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from extbnsl.figures import format_cost, format_count, format_gap, in_full
+from extbnsl.figures import format_cost, format_count, format_gap, held_of_all, in_full
 from extbnsl.files.names import BIF
 from extbnsl.knowledge.knowledge import knowledge_from
 from extbnsl.machine.budgets import format_size
@@ -71,18 +71,18 @@ def _networks(document: Mapping[str, Any]) -> str:
     return f"{count['listed']:,}{of_all} listed{near}"
 
 
-def arcs(facts: Facts, what: str, probabilities: Mapping[tuple[str, str], float]) -> Grid:
-    """All arcs of the network, and what is known of how sure they are, if it is anything."""
+def arcs(facts: Facts, what: str, shares: Mapping[tuple[str, str], float]) -> Grid:
+    """All arcs of the network, and the shares of networks that have them, if there are several."""
     names, compelled = facts.network.names, set(cpdag(facts.network)[0])
     costs = facts.costs_of_removal
     head = ["parent", "child", "direction", *(["nats more without it"] if costs else [])]
-    head += [what] if probabilities else []
+    head += [what] if shares else []
     rows = []
     for arc in facts.network.arcs():
         parent, child = names[arc[0]], names[arc[1]]
-        known = probabilities.get((parent, child))
+        known = shares.get((parent, child))
         told = [_known(costs.get((parent, child)), 2)] if costs else []
-        told += [_known(known, 3)] if probabilities else []
+        told += [_known(known, 3)] if shares else []
         rows.append((parent, child, "as drawn" if arc in compelled else "either way", *told))
     note = "Either way: an equally good network of the same equivalence class turns the arc."
     return Grid("Arcs", tuple(head), tuple(rows), note if rows else "The network has none.")
@@ -111,13 +111,15 @@ def best_networks(document: Mapping[str, Any]) -> Grid:
         (
             f"{one['rank']}",
             format_cost(one["cost"], 6),
-            f"{one['probability']:.4g}",
+            f"{one['share']:.4g}",
             f"{one['equivalence_class']}",
             f"{one['arcs']}",
         )
         for one in document["top"]
     )
-    return Grid("The best networks", ("rank", "cost", "probability", "class", "arcs"), rows, "All are in networks.csv.")
+    held = held_of_all(document["count"]["of_all"])
+    note = f"All are in networks.csv. Share: of the weight of the networks found; {held}."
+    return Grid("The best networks", ("rank", "cost", "share", "class", "arcs"), rows, note)
 
 
 def variables(facts: Facts) -> Grid:

@@ -14,6 +14,7 @@ from extbnsl.files.atomic import Content
 from extbnsl.kernels.varsets import pack
 from extbnsl.networks.network import Network
 from extbnsl.results.bootstrap import frequency_files
+from extbnsl.results.listing import Arcs
 from extbnsl.results.networks import RankedNetworks
 from extbnsl.results.outputs import claim_in, networks
 from extbnsl.results.ranked import ranked_files
@@ -32,7 +33,8 @@ def other_files(folder: Path, document: Mapping[str, Any], dataset: "Data | None
     if "count" in document:
         names = document["variables"]
         ranked = read_ranked(folder, names)
-        arcs, written = _arcs(names, document["arc_probabilities"]), document["count"]["written"]
+        arcs = Arcs(_arcs(names, document["arc_shares"]), document["count"]["of_all"])
+        written = document["count"]["written"]
         return ranked_files(ranked, arcs, dataset, claim_in(document), written)
     network = Network.from_names(document["variables"], document["parents"])
     return chain(frequency_files(document), networks(network, dataset, float(document["cost"]), claim_in(document)))
@@ -51,8 +53,8 @@ def read_ranked(folder: Path, names: list[str]) -> RankedNetworks:
         rows.extend(
             known.setdefault(tuple(of), len(known)) for known, of in zip(numbers, parents.values(), strict=True)
         )
-        figures.extend((each["cost"], each["rank"], each["equivalence_class"], each["probability"]))
-    costs, ranks, classes, probabilities = np.array(figures).reshape(-1, 4).T
+        figures.extend((each["cost"], each["rank"], each["equivalence_class"], each["share"]))
+    costs, ranks, classes, shares = np.array(figures).reshape(-1, 4).T
     return RankedNetworks(
         tuple(names),
         tuple(np.stack([pack([index[p] for p in of], len(names)) for of in known]) for known in numbers),
@@ -60,15 +62,15 @@ def read_ranked(folder: Path, names: list[str]) -> RankedNetworks:
         costs,
         ranks.astype(np.int64),
         classes.astype(np.int64),
-        probabilities,
+        shares,
     )
 
 
-def _arcs(names: list[str], probabilities: Mapping[str, Mapping[str, float]]) -> NDArray[np.float64]:
-    """The probabilities of arcs (n, n), parent by child, from those of each child."""
+def _arcs(names: list[str], shares: Mapping[str, Mapping[str, float]]) -> NDArray[np.float64]:
+    """The shares of arcs (n, n), parent by child, from those of each child."""
     index = {name: x for x, name in enumerate(names)}
     arcs = np.zeros((len(names), len(names)))
-    for child, own in probabilities.items():
-        for parent, probability in own.items():
-            arcs[index[parent], index[child]] = probability
+    for child, own in shares.items():
+        for parent, share in own.items():
+            arcs[index[parent], index[child]] = share
     return arcs

@@ -1,6 +1,5 @@
 """A network of a run for other programs: what its files say of it, and the files that it is written to."""
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ import numpy as np
 from extbnsl.data.summary import Spread
 from extbnsl.errors import InputError, RunDirectoryError
 from extbnsl.files.atomic import write_atomically
+from extbnsl.files.documents import json_value
 from extbnsl.files.names import DOCUMENT
 from extbnsl.files.regular import read_regular
 from extbnsl.files.shapes import by_name, every, maybe, misfit, number, record, text, whole
@@ -44,7 +44,7 @@ def described_in(folder: Path, document: Mapping[str, Any], network: Network) ->
     bare = Described(network, float(document["cost"]))
     if not has_networks(folder, document):
         return bare
-    told = json.loads(read_regular(folder / DOCUMENT, MOST_BYTES))
+    told = json_value(read_regular(folder / DOCUMENT, MOST_BYTES))
     try:
         return _described(bare, told)
     except (KeyError, TypeError, ValueError) as error:

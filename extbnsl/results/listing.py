@@ -7,6 +7,7 @@ import csv
 import io
 import json
 from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,10 +18,18 @@ from extbnsl.results.networks import RankedNetworks
 from extbnsl.results.outputs import encoded
 
 FAMILIES = 1 << 17  # of networks that are written together
-NETWORKS_HEADER = "rank,cost,probability,equivalence_class,arcs,model"
-ARCS_HEADER = ("from", "to", "probability", "either")
+NETWORKS_HEADER = "rank,cost,share_of_found,equivalence_class,arcs,model"
+ARCS_HEADER = ("from", "to", "share_of_found", "either_of_found", "found_of_all")
 
 Texts = list[dict[int, str]]  # of each child the texts of its parent sets by their numbers
+
+
+class Arcs(NamedTuple):
+    """shares (n, n): of each arc, parent by child, in the weight of the networks that were found; of_all: what these
+    have of the weight of all networks there are, None if that is not known."""
+
+    shares: NDArray[np.float64]
+    of_all: float | None
 
 
 def json_list(networks: RankedNetworks) -> Iterator[bytes]:
@@ -29,9 +38,9 @@ def json_list(networks: RankedNetworks) -> Iterator[bytes]:
     texts = _texts(networks, lambda x, parents: f"{names[x]}: [{', '.join(names[p] for p in parents)}]")
     for some in _portions(networks):
         lines = [
-            f'  {{"cost": {cost!r}, "probability": {probability!r}, "rank": {rank}, '
+            f'  {{"cost": {cost!r}, "share": {share!r}, "rank": {rank}, '
             f'"equivalence_class": {number}, "parents": {{{", ".join(families)}}}}}'
-            for (rank, cost, probability, number), families in zip(
+            for (rank, cost, share, number), families in zip(
                 _figures(networks, some), _families(networks, texts, some).tolist(), strict=True
             )
         ]
@@ -51,26 +60,27 @@ def networks_table(networks: RankedNetworks) -> Iterator[bytes]:
         models = np.take_along_axis(_families(networks, texts, some), orders(varsets), axis=1).tolist()
         arcs = sizes(varsets).sum(axis=1).tolist()
         lines = [
-            f"{rank},{cost!r},{probability!r},{number},{count},{quote}{''.join(model)}{quote}\n"
-            for (rank, cost, probability, number), count, model in zip(
-                _figures(networks, some), arcs, models, strict=True
-            )
+            f"{rank},{cost!r},{share!r},{number},{count},{quote}{''.join(model)}{quote}\n"
+            for (rank, cost, share, number), count, model in zip(_figures(networks, some), arcs, models, strict=True)
         ]
         yield encoded("".join(lines))
 
 
-def arcs_table(names: Sequence[str], arcs: NDArray[np.float64]) -> bytes:
-    """The arcs that a network may have as a table in CSV, the most probable first: arcs (n, n), parent by child.
+def arcs_table(names: Sequence[str], arcs: Arcs) -> bytes:
+    """The arcs that a network may have as a table in CSV, that of the largest share first.
 
-    "either" is the probability that the two variables are joined, in one direction or the other.
+    "either" is the share of the networks in which the two variables are joined, in one direction or the other; the last
+    column is the same in each line, and empty if that is not known.
     """
     table = io.StringIO()
     writer = csv.writer(table, lineterminator="\n")
     writer.writerow(ARCS_HEADER)
-    order = np.argsort(-arcs, axis=None, kind="stable")[: np.count_nonzero(arcs > 0.0)]
-    for p, x in zip(*np.unravel_index(order, arcs.shape), strict=True):
-        either = arcs[p, x] + arcs[x, p]
-        writer.writerow((names[p], names[x], *(min(1.0, float(value)) for value in (arcs[p, x], either))))
+    shares, of_all = arcs
+    order = np.argsort(-shares, axis=None, kind="stable")[: np.count_nonzero(shares > 0.0)]
+    for p, x in zip(*np.unravel_index(order, shares.shape), strict=True):
+        either = shares[p, x] + shares[x, p]
+        figures = [min(1.0, float(value)) for value in (shares[p, x], either)]
+        writer.writerow((names[p], names[x], *figures, "" if of_all is None else of_all))
     return encoded(table.getvalue())
 
 
@@ -124,8 +134,8 @@ def _families(networks: RankedNetworks, texts: Texts, some: slice) -> NDArray[np
 
 
 def _figures(networks: RankedNetworks, some: slice) -> Iterator[tuple[int, float, float, int]]:
-    """Rank, cost, probability and number of the class of some of the networks."""
-    kinds = (networks.ranks, networks.costs, networks.probabilities, networks.classes)
+    """Rank, cost, share and number of the class of some of the networks."""
+    kinds = (networks.ranks, networks.costs, networks.shares, networks.classes)
     return zip(*(kind[some].tolist() for kind in kinds), strict=True)
 
 

@@ -27,10 +27,10 @@ class CostedNetwork:
 
 @dataclass(frozen=True)
 class RankedNetwork(CostedNetwork):
-    """One of a list. probability: among all that were found; equivalence_class: its number, in the order of the
+    """One of a list. share: of the weight of all that were found; equivalence_class: its number, in the order of the
     classes' best networks."""
 
-    probability: float
+    share: float
     equivalence_class: int
 
 
@@ -44,7 +44,7 @@ class RankedNetworks(Sequence[RankedNetwork]):
     """m networks over n variables, best first; each is made when it is asked for.
 
     parents[x] (k, words) uint64: the parent sets of child x, of which network i has number rows[i, x]; rows (m, n)
-    int32. costs (m,) float64 in nats, ascending; ranks, classes (m,) int64; probabilities (m,) float64.
+    int32. costs (m,) float64 in nats, ascending; ranks, classes (m,) int64; shares (m,) float64.
     """
 
     names: tuple[str, ...]
@@ -53,7 +53,7 @@ class RankedNetworks(Sequence[RankedNetwork]):
     costs: NDArray[np.float64]
     ranks: NDArray[np.int64]
     classes: NDArray[np.int64]
-    probabilities: NDArray[np.float64]
+    shares: NDArray[np.float64]
 
     def __len__(self) -> int:
         return self.costs.size
@@ -72,7 +72,7 @@ class RankedNetworks(Sequence[RankedNetwork]):
             int(self.ranks[k]),
             float(self.costs[k]),
             network_of(self.names, self.parents, self.rows[k]),
-            float(self.probabilities[k]),
+            float(self.shares[k]),
             int(self.classes[k]),
         )
 

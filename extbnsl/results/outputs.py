@@ -1,13 +1,12 @@
 """The files that a result is written as."""
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from extbnsl.claims import Claim, claim_from, tolerance
 from extbnsl.errors import RunDirectoryError
-from extbnsl.files.documents import json_text
+from extbnsl.files.documents import json_text, json_value
 from extbnsl.files.names import BIF, DOCUMENT, RESULT, of_network
 from extbnsl.files.regular import read_regular
 
@@ -107,8 +106,8 @@ def warnings_of_outputs(network: "Network", dataset: "Data | None") -> tuple[str
 def has_networks(folder: Path, document: Mapping[str, Any]) -> bool:
     """Whether the files of the network of this result are all in a run directory, not those of a result before."""
     try:
-        written = json.loads(read_regular(folder / DOCUMENT, MOST_BYTES))
-    except (OSError, ValueError, RecursionError, RunDirectoryError):
+        written = json_value(read_regular(folder / DOCUMENT, MOST_BYTES))
+    except (OSError, ValueError, RunDirectoryError):
         return False
     keys = ("variables", "parents")
     if not isinstance(written, dict) or any(written.get(key) != document.get(key) for key in keys):

@@ -11,7 +11,7 @@ from extbnsl.claims import Claim
 from extbnsl.files.atomic import Content
 from extbnsl.files.documents import json_text
 from extbnsl.files.names import ARCS, RANKED, RESULT, TABLES, of_network
-from extbnsl.results.listing import arcs_table, json_list, networks_table
+from extbnsl.results.listing import Arcs, arcs_table, json_list, networks_table
 from extbnsl.results.networks import RankedNetworks
 from extbnsl.results.outputs import encoded, networks
 from extbnsl.results.reading import CLOSING, OPENING
@@ -35,13 +35,16 @@ class KBestResult(Result):
         All networks that cost at most so much more than the best, in nats, are there, or as many of the cheapest as
         were asked for; None if nothing is known of others.
     arcs : ndarray of float64, (n, n)
-        The probability of each arc, parent by child, among the networks that were found.
+        The share of each arc, parent by child: of the weight of the networks that were found, that of those with the
+        arc. Only with `of_all` does it say anything of the probability of the arc.
     counted : int or None
         How many networks, or classes, there are within; None if nobody knows.
     share : float
-        Of the probability of all networks within, that of the listed ones together.
+        Of the weight of the networks that were found, that of the listed ones: less than one where others within the
+        factor were counted.
     of_all : float or None
-        The same of all networks there are; None if nobody knows.
+        What the networks that were found have of the weight of all there are, or of their probability given the data:
+        so a share times this is the probability of a network. None if nobody knows, as beyond 14 variables.
     written : int
         So many of the best have files of their own, and the best in any case.
     """
@@ -67,32 +70,33 @@ class KBestResult(Result):
             "classes": _classes(self.networks),
             "top": _top(self.networks),
             "shared_arcs": [[self.networks.names[p], self.networks.names[x]] for p, x in self._shared()],
-            "arc_probabilities": _by_child(self.networks.names, self.arcs),
+            "arc_shares": _by_child(self.networks.names, self.arcs),
         }
 
     def files(self, document: Mapping[str, Any]) -> Iterator[tuple[str, Content]]:
         """The files that tell the result with this document, as (name, content)."""
         yield RESULT, _whole(document, self.networks)
-        yield from ranked_files(self.networks, self.arcs, self.dataset, self.claim, self.written)
+        yield from ranked_files(self.networks, Arcs(self.arcs, self.of_all), self.dataset, self.claim, self.written)
 
     def _shared(self) -> list[tuple[int, int]]:
         """The arcs that all listed networks have, and all others that were counted."""
         return [arc for arc in self.networks.shared() if self.arcs[arc] == 1.0]
 
     def _count(self) -> dict[str, Any]:
-        """How many networks there are within, if that is known, and what of them is listed and written."""
+        """How many networks there are within, if that is known, what of them is listed and written, and how much they
+        are."""
         listed = len(self.networks)
         return {
             "networks": self.counted,
             "listed": listed,
-            "probability": None if self.counted is None else self.share,
+            "share": self.share,
             "of_all": self.of_all,
             "written": max(1, min(self.written, listed)),
         }
 
 
 def ranked_files(
-    ranked: RankedNetworks, arcs: NDArray[np.float64], dataset: "Data | None", claim: Claim, written: int
+    ranked: RankedNetworks, arcs: Arcs, dataset: "Data | None", claim: Claim, written: int
 ) -> Iterator[tuple[str, Content]]:
     """The files that tell ranked networks, as (name, content): tables, and so many networks, the best one as the last,
     whose last file tells that the others have been written."""
@@ -111,13 +115,13 @@ def _whole(document: Mapping[str, Any], networks: RankedNetworks) -> Iterator[by
 
 
 def _classes(networks: RankedNetworks) -> dict[str, Any]:
-    """How many equivalence classes there are among the networks, and the most probable one with its probability."""
-    likely = np.bincount(networks.classes, weights=networks.probabilities)
-    best = int(np.argmax(likely))
+    """How many equivalence classes there are among the networks, and the one of the largest share."""
+    shares = np.bincount(networks.classes, weights=networks.shares)
+    best = int(np.argmax(shares))
     return {
         "listed": np.count_nonzero(np.bincount(networks.classes)),
-        "most_probable": best,
-        "probability": min(1.0, float(likely[best])),
+        "heaviest": best,
+        "share": min(1.0, float(shares[best])),
     }
 
 
@@ -127,7 +131,7 @@ def _top(networks: RankedNetworks) -> list[dict[str, Any]]:
         {
             "rank": one.rank,
             "cost": one.cost,
-            "probability": one.probability,
+            "share": one.share,
             "equivalence_class": one.equivalence_class,
             "arcs": len(one.network.arcs()),
         }
@@ -136,7 +140,7 @@ def _top(networks: RankedNetworks) -> list[dict[str, Any]]:
 
 
 def _by_child(names: tuple[str, ...], arcs: NDArray[np.float64]) -> dict[str, dict[str, float]]:
-    """The positive probabilities of the parents of each variable."""
+    """The positive shares of the parents of each variable."""
     return {
         child: {names[p]: min(1.0, float(arcs[p, x])) for p in np.flatnonzero(arcs[:, x]).tolist()}
         for x, child in enumerate(names)

@@ -3,10 +3,11 @@
 That of a search for the k best networks has a head, then a line that says that the networks follow, then each of them
 in a line of its own. So the head can be read alone, and the networks one by one. A file that another program has laid
 out in another way is read as a whole.
+
+Results of format 2 and before call shares probabilities; they are read with the keys of today.
 """
 
 import contextlib
-import json
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -14,8 +15,9 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from extbnsl.errors import InputError, RunDirectoryError
+from extbnsl.files.documents import json_value
 from extbnsl.files.names import RESULT
-from extbnsl.files.regular import open_regular
+from extbnsl.files.regular import open_given, open_regular
 from extbnsl.files.shapes import by_name, every, misfit, number, record, text, whole
 
 MOST_BYTES = 1 << 31  # of a file in a run directory that is read as a whole
@@ -27,7 +29,7 @@ CLOSING = b"\n ]\n}\n"  # behind the networks, which have commas and line ends b
 NETWORK = record(
     {
         "cost": number,
-        "probability": number,
+        "share": number,
         "rank": whole(1),
         "equivalence_class": whole(1),
         "parents": by_name(every(text)),
@@ -65,7 +67,7 @@ def read_result(path: Path) -> dict[str, Any]:
     with _opened(path) as source:
         document = _parsed(_begun(source)[0], source.path)
     document.pop(KEY, None)
-    return document
+    return _renamed(document)
 
 
 def read_networks(path: Path) -> Iterator[dict[str, Any]]:
@@ -98,7 +100,7 @@ def _opened(path: Path) -> Iterator[_Source]:
     inside = path.is_dir()
     name = path / RESULT if inside else path
     try:
-        with open(open_regular(name) if inside else name, "rb") as file:
+        with open(open_regular(name) if inside else open_given(name), "rb") as file:
             whole_file = os.fstat(file.fileno()).st_size <= MOST_BYTES
             yield _Source(name, file, (MOST_BYTES if whole_file else MOST_OF_PART) if inside else None)
     except FileNotFoundError:
@@ -129,8 +131,8 @@ def _in_lines(source: _Source, line: bytes) -> Iterator[Any]:
         told = line.rstrip()
         more = told.endswith(b",")
         try:
-            yield json.loads(told.removesuffix(b","))
-        except (ValueError, RecursionError) as error:
+            yield json_value(told.removesuffix(b","))
+        except ValueError as error:
             raise RunDirectoryError(f"{source.path}: network {at} is missing or damaged ({error}).") from error
         line, at = source.line(), at + 1
     if [line.strip(), source.line().strip()] != _END:
@@ -139,6 +141,7 @@ def _in_lines(source: _Source, line: bytes) -> Iterator[Any]:
 
 def _checked(networks: Iterable[Any], path: Path) -> Iterator[dict[str, Any]]:
     for at, network in enumerate(networks, start=1):
+        _rename(network, "probability", "share")
         if where := misfit(network, NETWORK):
             raise RunDirectoryError(f"{path}: network {at} is damaged: {where} is not what a run writes there.")
         yield network
@@ -146,9 +149,31 @@ def _checked(networks: Iterable[Any], path: Path) -> Iterator[dict[str, Any]]:
 
 def _parsed(content: bytes, path: Path) -> dict[str, Any]:
     try:
-        document = json.loads(content)
-    except (ValueError, RecursionError) as error:
+        document = json_value(content)
+    except ValueError as error:
         raise RunDirectoryError(f"{path} is not JSON ({error}); it is damaged or no result of a solve.") from error
     if not isinstance(document, dict):
         raise RunDirectoryError(f"{path} holds no JSON object; it is damaged or no result of a solve.")
     return document
+
+
+def _renamed(head: dict[str, Any]) -> dict[str, Any]:
+    """The head with the keys of today. `of_all` was of the listed networks alone, and is of all that were found."""
+    if "arc_probabilities" not in head:
+        return head
+    _rename(head, "arc_probabilities", "arc_shares")
+    count, classes, top = (head.get(key) for key in ("count", "classes", "top"))
+    for own in (count, classes, *(top if isinstance(top, list) else ())):
+        _rename(own, "probability", "share")
+    _rename(classes, "most_probable", "heaviest")
+    if isinstance(count, dict):
+        count["share"] = 1.0 if count.get("share") is None else count["share"]
+        if misfit([count.get("of_all"), count["share"]], every(number)) is None and count["share"] > 0.0:
+            count["of_all"] = min(1.0, count["of_all"] / count["share"])
+    return head
+
+
+def _rename(document: Any, before: str, now: str) -> None:
+    """Let an object have a value under its key of today."""
+    if isinstance(document, dict) and before in document and now not in document:
+        document[now] = document.pop(before)

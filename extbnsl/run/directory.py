@@ -5,12 +5,12 @@
     network.json    names, states, parents, arcs, equivalence class, tables
     network.dot     a drawing
     networks.csv    the k best networks, if these were asked for, and
-    arcs.csv        the probabilities of their arcs
+    arcs.csv        which share of them has each arc
     network-R.*     the one at place R, from 2 on, as the best is written
     log.jsonl       every event, one JSON object per line
     solve.log       the same for people
     layers.png      a drawing of the log, if it was asked for
-    ranks.png       one of the probabilities of the k best networks
+    ranks.png       one of the shares of the k best networks
     network.svg     one of the network
     report.html     a page about the run
     status.json     what the run is doing, for other processes

@@ -1,14 +1,17 @@
 """How the bounds of a run came together, from its log."""
 
-import json
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from extbnsl.files.documents import json_value
 from extbnsl.files.names import EVENTS_LOG
+from extbnsl.files.regular import lines_of
 
+MOST_BYTES = 1 << 36  # of a log: years of a run
+LONGEST_LINE = 1 << 24  # bytes; an event has some hundred
 _TOLD = {"IncumbentFound": ("lower_bound", "cost"), "LayerEnded": ("lower_bound", "upper_bound")}  # by event
 
 
@@ -25,23 +28,33 @@ class Moment:
 def read_bounds(path: Path) -> tuple[Moment, ...]:
     """The moments at which the log of the run in `path` has better bounds than before, in their order.
 
-    Empty without a log. Lines that are torn, or have no numbers, are passed over.
+    Empty without a log. Lines that are torn, or have no numbers, are passed over. RunDirectoryError if the log is no
+    file.
     """
     try:
-        with open(path / EVENTS_LOG, "rb") as lines:
-            return tuple(_improvements(lines))
+        return tuple(_improvements(read_log(path)))
     except OSError:
         return ()
 
 
-def _improvements(lines: Iterable[bytes]) -> Iterator[Moment]:
-    known = Moment(0.0, None, None)
-    for line in lines:
+def read_log(path: Path) -> Iterator[Mapping[str, Any]]:
+    """The events in the log of the run in `path`, in their order, without lines that are torn.
+
+    Raises OSError if the log cannot be read, RunDirectoryError if it is no file.
+    """
+    for line in lines_of(path / EVENTS_LOG, MOST_BYTES, LONGEST_LINE):
         try:
-            record = json.loads(line)
-        except (ValueError, RecursionError):
+            event = json_value(line)
+        except ValueError:
             continue
-        keys = _TOLD.get(str(record.get("event"))) if isinstance(record, dict) else None
+        if isinstance(event, dict):
+            yield event
+
+
+def _improvements(events: Iterable[Mapping[str, Any]]) -> Iterator[Moment]:
+    known = Moment(0.0, None, None)
+    for record in events:
+        keys = _TOLD.get(str(record.get("event")))
         seconds = _finite(record.get("elapsed")) if keys else None
         if keys is None or seconds is None:
             continue

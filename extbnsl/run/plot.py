@@ -3,8 +3,7 @@ result."""
 
 import io
 import itertools
-import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +11,14 @@ from extbnsl.claims import OPTIMAL
 from extbnsl.errors import InputError, RunDirectoryError
 from extbnsl.files.names import EVENTS_LOG
 from extbnsl.results.reading import read_networks, read_result
+from extbnsl.run.history import read_log
 from extbnsl.run.status import finished_result
 
 FORMATS = ("png", "svg", "pdf")
 GIB = 2**30
 MANY = 200  # networks, from which on the scale of places is logarithmic
 MOST_DRAWN = 5000  # of them, each from then on at a place a little further than the one before
-WIDE = 1e3  # a range of probabilities that needs a logarithmic scale
+WIDE = 1e3  # a range of shares that needs a logarithmic scale
 LAYER_FIGURES = ("component", "layer", "generated", "kept", "memory", "disk", "rss_bytes")  # of LayerEnded
 
 
@@ -31,16 +31,15 @@ def file_format(output: Path) -> str:
     return found
 
 
-def read_layers(path: Path) -> list[dict[str, Any]]:
+def read_layers(path: Path) -> list[Mapping[str, Any]]:
     """What the log of the run in `path` has of each layer, by component and layer, with the names of LayerEnded.
 
     Of a layer that was generated again after a resume the last time counts. Lines that are torn are passed over.
-    Raises InputError if there is no log or no layer in it.
+    Raises InputError if there is no log or no layer in it, RunDirectoryError if it is no file.
     """
     log = path / EVENTS_LOG
     try:
-        with open(log, "rb") as lines:
-            layers = {(record["component"], record["layer"]): record for record in _layer_records(lines)}
+        layers = {(event["component"], event["layer"]): event for event in read_log(path) if _is_of_a_layer(event)}
     except OSError as error:
         raise InputError(f"{log} cannot be read: {error.strerror}.") from error
     if not layers:
@@ -50,15 +49,8 @@ def read_layers(path: Path) -> list[dict[str, Any]]:
     return [layers[key] for key in sorted(layers)]
 
 
-def _layer_records(lines: Iterable[bytes]) -> Iterator[dict[str, Any]]:
-    for line in lines:
-        try:
-            record = json.loads(line)
-        except (ValueError, RecursionError):
-            continue
-        ended = isinstance(record, dict) and record.get("event") == "LayerEnded"
-        if ended and all(isinstance(record.get(key), int) for key in LAYER_FIGURES):
-            yield record
+def _is_of_a_layer(event: Mapping[str, Any]) -> bool:
+    return event.get("event") == "LayerEnded" and all(isinstance(event.get(key), int) for key in LAYER_FIGURES)
 
 
 def has_ranks(path: Path) -> bool:
@@ -69,33 +61,33 @@ def has_ranks(path: Path) -> bool:
         return False
 
 
-def read_probabilities(path: Path) -> list[float]:
-    """The probabilities of the k best networks of the run in `path`, best first; raises as `read_networks`."""
-    return [float(network["probability"]) for network in read_networks(path)]
+def read_shares(path: Path) -> list[float]:
+    """The shares of the k best networks of the run in `path`, best first; raises as `read_networks`."""
+    return [float(network["share"]) for network in read_networks(path)]
 
 
-def draw_ranks(probabilities: Sequence[float], title: str, kind: str) -> bytes:
-    """The drawing of the probabilities of networks, best first, and of what the first ones have together, in one of
-    FORMATS; those that are equally likely make a step. InputError without matplotlib."""
+def draw_ranks(shares: Sequence[float], title: str, kind: str) -> bytes:
+    """The drawing of the shares of networks, best first, and of what the first ones have together, in one of FORMATS;
+    those of the same cost make a step. InputError without matplotlib."""
     figure = _figure((7, 4.5))
     single = figure.subplots()
     together = single.twinx()
     single.set_title(title, parse_math=False)
-    places = _places_drawn(len(probabilities))
-    likely, total = [probabilities[i - 1] for i in places], list(itertools.accumulate(probabilities))
+    places = _places_drawn(len(shares))
+    own, total = [shares[i - 1] for i in places], list(itertools.accumulate(shares))
     steps = {"drawstyle": "steps-mid", "marker": "o" if len(places) <= MANY else None, "markersize": 3}
-    curves = single.plot(places, likely, color="C0", label="of the network", **steps)
+    curves = single.plot(places, own, color="C0", label="of the network", **steps)
     curves += together.plot(places, [total[i - 1] for i in places], color="C1", label="of it and those before", **steps)
-    if max(likely) > WIDE * min(likely):
+    if max(own) > WIDE * min(own):
         single.set_yscale("log", nonpositive="mask")
     else:
         single.set_ylim(bottom=0)
-    if len(probabilities) > MANY:
+    if len(shares) > MANY:
         single.set_xscale("log")
     single.set_xlabel("networks, best first")
-    single.set_ylabel("probability")
+    single.set_ylabel("share of the networks found")
     together.set_ylim(0, 1.05)
-    together.set_ylabel("cumulative probability")
+    together.set_ylabel("share of the first ones together")
     single.grid(alpha=0.3)
     figure.legend(handles=curves, loc="outside lower center", ncols=2)
     return _image(figure, kind)
@@ -108,7 +100,7 @@ def _places_drawn(count: int) -> list[int]:
     return sorted({round(count ** (i / (MOST_DRAWN - 1))) for i in range(MOST_DRAWN)})
 
 
-def draw(layers: Sequence[dict[str, Any]], title: str, kind: str) -> bytes:
+def draw(layers: Sequence[Mapping[str, Any]], title: str, kind: str) -> bytes:
     """The drawing of layers as `read_layers` returns them, in one of FORMATS; InputError without matplotlib."""
     figure = _figure((7, 6))
     nodes, bytes_used = figure.subplots(2, 1, sharex=True)
@@ -141,7 +133,7 @@ def _image(figure: Any, kind: str) -> bytes:
     return image.getvalue()
 
 
-def _curves(axes: Any, layers: Sequence[dict[str, Any]], names: dict[str, str], unit: int) -> None:
+def _curves(axes: Any, layers: Sequence[Mapping[str, Any]], names: dict[str, str], unit: int) -> None:
     """A curve for each key in `names`, interrupted between components; what is 0 has no place on a log scale."""
     for colour, (key, name) in enumerate(names.items()):
         for first, last in _components(layers):
@@ -151,13 +143,13 @@ def _curves(axes: Any, layers: Sequence[dict[str, Any]], names: dict[str, str], 
             )
 
 
-def _components(layers: Sequence[dict[str, Any]]) -> list[tuple[int, int]]:
+def _components(layers: Sequence[Mapping[str, Any]]) -> list[tuple[int, int]]:
     """The places of each component's layers, as ranges [first, last)."""
     starts = [i for i, layer in enumerate(layers) if i == 0 or layer["component"] != layers[i - 1]["component"]]
     return list(zip(starts, [*starts[1:], len(layers)], strict=True))
 
 
-def _name_layers(axes: Any, layers: Sequence[dict[str, Any]]) -> None:
+def _name_layers(axes: Any, layers: Sequence[Mapping[str, Any]]) -> None:
     several = len(_components(layers)) > 1
     step = -(-len(layers) // 20)
     places = range(0, len(layers), step)

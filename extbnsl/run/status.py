@@ -5,7 +5,6 @@ Reading needs the standard library alone, and neither waits for the run nor dist
 
 import contextlib
 import dataclasses
-import json
 import math
 import os
 import threading
@@ -20,11 +19,12 @@ from extbnsl.claims import FINISHED
 from extbnsl.errors import InputError, RunDirectoryError
 from extbnsl.events import Committed, Event, IncumbentFound, LayerAdvanced, LayerEnded, StageEnded, StageStarted
 from extbnsl.figures import format_cost, format_count, format_gap, format_time
-from extbnsl.files.documents import json_text
+from extbnsl.files.documents import json_text, json_value
 from extbnsl.files.journal import read_lines
 from extbnsl.files.lock import holder
 from extbnsl.files.manifest import Manifest, read_manifest
 from extbnsl.files.names import MANIFEST, RESAMPLES, RESULT, STATUS
+from extbnsl.files.regular import read_regular
 from extbnsl.machine.budgets import current_rss, format_size, peak_rss
 from extbnsl.results.outputs import has_networks
 from extbnsl.results.reading import read_result
@@ -36,6 +36,7 @@ from extbnsl.solver.states import APPROXIMATE, BOOTSTRAP, kind_of, read_state
 
 WRITE_SECONDS = 1.0  # advances and the like are written at this distance
 END_SECONDS = 0.1  # what starts or ends is written at this one: small components have many layers
+MOST_BYTES = 1 << 20  # of status.json
 STALE_SECONDS = 60.0  # a living process that has not written for this long is worth a remark
 
 _BOUNDS = ("lower_bound", "upper_bound")
@@ -213,12 +214,12 @@ def finished_result(path: Path) -> dict[str, Any] | None:
 def _read_told(file: Path) -> dict[str, Any]:
     """The content of status.json; RunDirectoryError if it is not what a run writes."""
     try:
-        told = json.loads(file.read_bytes())
+        told = json_value(read_regular(file, MOST_BYTES))
         texts, numbers = [told[key] for key in _TEXTS], [told[key] for key in _NUMBERS]
         datetime.fromisoformat(told["updated"])
     except OSError as error:
         raise RunDirectoryError(f"{file} cannot be read: {error.strerror}.") from error
-    except (ValueError, TypeError, KeyError, RecursionError) as error:
+    except (ValueError, TypeError, KeyError) as error:
         raise RunDirectoryError(f"{file} is damaged; it is of no importance for resuming.") from error
     if not (
         all(text is None or isinstance(text, str) for text in texts)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from extbnsl.claims import Claim
 from extbnsl.errors import InputError
-from extbnsl.kernels.varsets import WORD_BITS, pack, sizes, words
+from extbnsl.kernels.varsets import WORD_BITS, add, pack, sizes, words
 
 GIVEN = "file"  # the score of costs that were not computed here
 
@@ -203,8 +203,20 @@ def feasible_order(parents: Sequence[NDArray[np.uint64]]) -> tuple[list[int], li
             break
         placed = placed | pack(ready, n)
         order += ready
-        waiting = [i for i in waiting if i not in set(ready)]
+        waiting = sorted(set(waiting) - set(ready))
     return order, waiting
+
+
+def network_rows(parents: Sequence[NDArray[np.uint64]]) -> tuple[list[int], list[int]]:
+    """An order in which each variable has a parent set before it, of those that have a network; and the row of the
+    first such set of each."""
+    order, left = feasible_order(parents)
+    assert not left, "a problem without a network is refused"
+    rows, before = [0] * len(order), pack((), len(order))
+    for x in order:
+        rows[x] = int(np.argmin((parents[x] & ~before).any(axis=1)))
+        add(x, before)
+    return order, rows
 
 
 def _check_acyclic_choice(scores: LocalScores) -> None:

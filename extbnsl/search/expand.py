@@ -118,7 +118,7 @@ def expand(targets, sources, tables, rules, kept, halt):
         fill_coarse(high, rules.groups, scratch.coarse)
         edges += _generate(t, targets, sources, tables, shared, rules, scratch)
         before = end
-        end, f = finish_target(high, rules, scratch, kept, end)
+        end, f = finish_target(high, rules, scratch, kept, end, halt)
         least = min(least, f)
         kept.counts[t] = end - before
     return edges, end, least

@@ -6,10 +6,11 @@ to files, run by run: a layer that fits is the case of no such run. Because a ta
 partitions together before anything is written, no duplicate ever reaches a file, and nothing has to be merged later.
 """
 
+import itertools
 import math
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -21,7 +22,7 @@ from extbnsl.files.store import Store
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.search.blocks import Block, plan
 from extbnsl.search.problem import SearchProblem
-from extbnsl.search.runs import discard, file_bytes, joined, node_bytes, run_in_memory
+from extbnsl.search.runs import Run, discard, file_bytes, joined, node_bytes, run_in_memory
 from extbnsl.search.sink import Sink
 from extbnsl.search.state import SearchState, start_state
 from extbnsl.search.storing import stored, with_closed_stored
@@ -35,6 +36,8 @@ LEAST_TASK_BYTES = 1 << 20
 ENOUGH_TASK_BYTES = 4 << 20  # with less, tasks are so small that it is better to have fewer of them
 YIELD_SECONDS = 0.5
 MOST_SHARE = 0.5  # of the last budget, disk if there is one, that may be used before every node is looked at closely
+
+Writer = Callable[[SearchState, Store, str, int], SearchState]  # of `search.storing`
 
 
 def no_commit() -> bool:
@@ -114,9 +117,9 @@ class _LayerSearch:
         self._node_bytes = room.node_bytes(workers.threads)
         following_bytes = node_bytes(problem.row_width(state.layer.size + 1))
         self._run_nodes = max(1, room.task_bytes(workers.threads) // (8 * following_bytes))
-        self._state = replace(state, to_commit=False, layer=_ready(state.layer, self._node_bytes - state.memory))
-        self._memory = self._state.memory + self._state.layer.sources_memory
-        self._unsaved = sum(file_bytes(run) for run in self._state.runs if not run.files)
+        self._state = replace(state, to_commit=False)
+        self._memory = self._state.memory
+        self._unsaved = self._bytes_to_write(self._state.runs)
         self._grants: deque[Sink] = deque()  # of the tasks that are out, oldest first
         self._short = False  # whether a task did not find room
 
@@ -135,6 +138,7 @@ class _LayerSearch:
         raise Stopped(reason)
 
     def _expanded(self) -> Iterator[SearchState]:
+        self._make_ready()
         blocks = self._blocks()
         while blocks:
             yield from self._pass(blocks, self._room.tasks(self._workers.threads))
@@ -148,6 +152,15 @@ class _LayerSearch:
         self._finish()
         yield self._stored() if self._room.commit_due() else self._state
 
+    def _make_ready(self) -> None:
+        """Prepare the sources once for all tasks, if the layer is one run in memory and they fit."""
+        layer, memory = self._state.layer, self._node_bytes - self._state.memory
+        nodes = layer.runs[0].nodes if len(layer.runs) == 1 else None
+        if nodes is not None and sources_bytes(nodes) <= memory:
+            layer = replace(layer, sources=self._workers.run(ready_sources, nodes))
+            self._state = replace(self._state, layer=layer)
+            self._memory += layer.sources_memory
+
     def _blocks(self) -> list[Block]:
         """What is left to do, with sources that fit the tasks, in enough pieces for all threads."""
         threads = self._workers.threads
@@ -159,14 +172,15 @@ class _LayerSearch:
         said = time.monotonic()
         try:
             for expansion in self._workers.stream(expand_block, arguments, ahead, self._forget):
-                self._grants.popleft()
                 self._take(expansion)
+                self._promise(-self._grants.popleft().disk)
                 if self._room.commit_due() and not self._short:
                     yield self._stored()
                 elif time.monotonic() - said > YIELD_SECONDS:
                     said = time.monotonic()
                     yield self._state
         finally:
+            self._promise(-sum(sink.disk for sink in self._grants))
             self._grants.clear()
 
     def _arguments(self, blocks: list[Block], ahead: int) -> Iterator[tuple]:
@@ -176,25 +190,29 @@ class _LayerSearch:
                 return
             sink = self._sink(block, ahead)
             self._grants.append(sink)
+            self._promise(sink.disk)
             yield self._problem, self._state.layer, block, sink, self._workers.halt
 
     def _sink(self, block: Block, ahead: int) -> Sink:
         """Where the task of a block may leave what it makes: its share of what the others have not been granted."""
         store = self._room.store
         memory = self._node_bytes - self._memory - sum(sink.memory for sink in self._grants)
-        disk = 0.0
-        if store is not None:
-            disk = store.disk - store.used - self._unsaved - sum(sink.disk for sink in self._grants)
+        disk = 0 if store is None else store.free - self._unsaved
         return Sink(
             run_nodes=self._run_nodes,
             memory=max(0.0, memory / ahead),
-            disk=max(0.0, disk / ahead),
+            disk=max(0, disk // ahead),
             write=self._unsaved > self._room.unsaved,
             folder=self._folder,
             stem=names.nodes(names.layer(self._room.name, self._state.layer.size + 1), block.first),
             compress=store is not None and store.compress,
             closely=self._room.is_short(self._memory, self._workers.threads),
         )
+
+    def _promise(self, size: int) -> None:
+        """Keep disk free for what tasks write, or no longer."""
+        if self._room.store is not None:
+            self._room.store.promise(size)
 
     def _take(self, expansion: Expansion) -> None:
         """Add what a task has made to the state, unless an earlier one found no room."""
@@ -205,34 +223,46 @@ class _LayerSearch:
         if self._room.store is not None:
             self._room.store.add(file for run in expansion.runs for file in run.files)
         self._memory += sum(run.memory for run in expansion.runs)
-        self._unsaved += sum(file_bytes(run) for run in expansion.runs if not run.files)
+        self._unsaved += self._bytes_to_write(expansion.runs)
         self._state = self._state.with_expansion(expansion)
 
     def _forget(self, expansion: Expansion) -> None:
         """Undo what a task has done."""
-        discard(expansion.runs, self._folder)
+        discard((file for run in expansion.runs for file in run.files), self._folder)
 
     def _finish(self) -> None:
         """Close the layer and go on to the next one."""
-        state, store = self._state.next_layer(self._problem.keeps_costs), self._room.store
-        if store is not None and state.memory > self._node_bytes / 2:
-            state = with_closed_stored(state, store, self._room.name, self._run_nodes)
+        state = self._state.next_layer(self._problem.keeps_costs)
+        if state.memory > self._node_bytes / 2:
+            state = self._written(with_closed_stored, state, itertools.chain(*state.closed)) or state
         if state.memory + state.layer.memory <= self._node_bytes:
             state = replace(state, layer=_as_one_run(state.layer))
         self._state = state
 
     def _stored(self) -> SearchState:
         """The state with every run in files, if the disk budget allows that; it goes on as the state."""
-        store = self._room.store
-        if store is None or store.used + self._unsaved > store.disk:
-            return self._state
-        try:
-            state = stored(self._state, store, self._room.name, self._run_nodes)
-        except (BudgetError, MemoryError):
+        state = self._written(stored, self._state, self._state.runs)
+        if state is None:
             return self._state
         self._memory, self._unsaved = state.memory + state.layer.sources_memory, 0
         self._state = state
         return replace(state, to_commit=True)
+
+    def _written(self, write: Writer, state: SearchState, runs: Iterable[Run]) -> SearchState | None:
+        """What `write` makes of a state, whose `runs` go to files; None if they do not fit, and then none is there."""
+        store = self._room.store
+        if store is None or self._bytes_to_write(runs) > store.free:
+            return None
+        before = store.files
+        try:
+            return write(state, store, self._room.name, self._run_nodes)
+        except (BudgetError, MemoryError):
+            store.keep_only(before)
+            return None
+
+    def _bytes_to_write(self, runs: Iterable[Run]) -> int:
+        """At most the bytes of the files of those runs that have none."""
+        return sum(file_bytes(run, self._run_nodes) for run in runs if not run.files)
 
 
 def _blocks_left(state: SearchState, problem: SearchProblem, task_bytes: int, tasks: int) -> list[Block]:
@@ -246,14 +276,6 @@ def _blocks_left(state: SearchState, problem: SearchProblem, task_bytes: int, ta
     least = int(weights[-1]) * sources // max(sources, state.layer.nodes)
     most = min(max(least, int(weights[-1]) // tasks), task_bytes)
     return plan(highs, weights, problem.high_bits, state.position, most)
-
-
-def _ready(layer: Layer, memory: float) -> Layer:
-    """The layer with its sources prepared once for all tasks, if it is one run in memory and they fit."""
-    nodes = layer.runs[0].nodes if len(layer.runs) == 1 else None
-    if nodes is None or sources_bytes(nodes) > memory:
-        return layer
-    return replace(layer, sources=ready_sources(nodes))
 
 
 def _as_one_run(layer: Layer) -> Layer:

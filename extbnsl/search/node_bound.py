@@ -128,14 +128,17 @@ def bound_of_waiting(varset, waiting):
 
 
 @njit
-def closed_sets_of(varsets, g, variables, clusters, ancestry, limit):
-    """The set of each node, see `ancestral.closed_set`: uint64, as the search takes it where it extends no path."""
+def closed_sets_of(varsets, g, variables, clusters, ancestry, limit, halt):
+    """The set of each node, see `ancestral.closed_set`: uint64, as the search takes it where it extends no path. Ends
+    early when halt[0] is set."""
     closed = np.empty(varsets.size, np.uint64)
     everything = ~u64(0) >> u64(64 - variables)
     near = new_near(clusters)
     par = np.empty(64, np.uint64)
     vectors = near_clusters(u64(0), np.int64(0), near)
     for i in range(varsets.size):
+        if halt[0]:
+            break
         h = weight_of(varsets[i], near.masks[2], near.weights[2], vectors) * UNIT
         h += bound_of_waiting(varsets[i], clusters.waiting)
         closed[i] = closed_set(varsets[i], everything, limit - g[i] - h, ancestry, par)

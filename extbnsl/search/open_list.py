@@ -117,11 +117,12 @@ def _emit(high, rules, scratch, vectors, kept, end):
 
 
 @inner
-def _leave_ancestral(high, rules, scratch, vectors, kept, begin, end):
+def _leave_ancestral(high, rules, scratch, vectors, kept, begin, end, halt):
     """Of the nodes of one target, rows begin:end of the columns, drop those that node fixing prunes, and give the
     others the number that their ancestral successors have, where path extension left all successors.
 
-    A pass of its own: beside it the loop of `_emit` would be slow. Returns what `_emit` does.
+    A pass of its own: beside it the loop of `_emit` would be slow. Returns what `_emit` does; ends early when halt[0]
+    is set.
     """
     fine, at_fine, finest, cut = fine_part(high, rules.low_bits, rules.groups)
     coarse, masks, weights = scratch.coarse, scratch.near.masks[2], scratch.near.weights[2]
@@ -130,6 +131,8 @@ def _leave_ancestral(high, rules, scratch, vectors, kept, begin, end):
     least = np.inf
     filled = begin
     for i in range(begin, end):
+        if halt[0]:
+            break
         low, number = u64(lows[i]), successors[i]
         varset = high | low
         cluster_h = bound_of_waiting(varset, rules.clusters.waiting) + weight_of(varset, masks, weights, vectors) * UNIT
@@ -145,11 +148,11 @@ def _leave_ancestral(high, rules, scratch, vectors, kept, begin, end):
 
 
 @inlined
-def finish_target(high, rules, scratch, kept, begin):
+def finish_target(high, rules, scratch, kept, begin, halt):
     """Move the nodes of one target from the open list to the columns, from row `begin` on, ascending, but those that
-    are pruned. Returns the rows filled and the least f among them."""
+    are pruned. Returns the rows filled and the least f among them. Ends early when halt[0] is set."""
     vectors = near_clusters(high, rules.low_bits, scratch.near)
     end, least = _emit(high, rules, scratch, vectors, kept, begin)
     if rules.ancestry.first.size:
-        end, least = _leave_ancestral(high, rules, scratch, vectors, kept, begin, end)
+        end, least = _leave_ancestral(high, rules, scratch, vectors, kept, begin, end, halt)
     return end, least

@@ -7,7 +7,8 @@ go when the layer has been expanded.
 
 import contextlib
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,13 +18,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.files import names
-from extbnsl.files.arrays import HEADER_BYTES, StoredArrays, StoredFile, open_arrays, write_arrays
+from extbnsl.files.arrays import HEADER_BYTES, StoredArrays, StoredFile, open_arrays
 
 ANCESTOR_BYTES = 3  # of one node in the columns that reconstruction needs
 PARTITION_BYTES = 16
 NO_LEAF = np.uint8(255)  # of the empty varset
 SUCCESSORS = "forced"  # the name of that column in files, since their first format
 FENCE_NODES = 1024  # from one fence to the next, about
+
+Write = Callable[[str, Mapping[str, NDArray], bool], StoredFile]  # named arrays as a file, compressed or not
 
 
 def node_bytes(row_width: int) -> int:
@@ -184,12 +187,12 @@ def _fences(highs: NDArray[np.uint64], starts: NDArray[np.int64]) -> tuple[NDArr
     return np.append(highs[partitions[:-1]], highs[-1] + np.uint64(1)), starts[partitions], partitions
 
 
-def file_bytes(run: Run) -> int:
-    """At most what the files of a run in memory take."""
-    return run.memory + run.memory // 500 + 2 * HEADER_BYTES
+def file_bytes(run: Run, most: float = math.inf) -> int:
+    """At most what the files of a run in memory take, if it is `sliced` into runs of about `most` nodes."""
+    return run.memory + run.memory // 500 + 2 * HEADER_BYTES * math.ceil(max(1.0, run.size / most))
 
 
-def write_run(run: Run, folder: Path, stem: str, compress: bool = False) -> Run:
+def write_run(run: Run, stem: str, write: Write, compress: bool = False) -> Run:
     """The run with its columns in files as well, named by `stem`: the varsets, which stay and may be compressed, and,
     unless they are gone already, the costs."""
     if run.nodes is None or run.varsets is not None:
@@ -197,15 +200,11 @@ def write_run(run: Run, folder: Path, stem: str, compress: bool = False) -> Run:
     nodes = run.nodes
     counts = np.diff(nodes.starts).astype(np.uint32)
     ancestry: dict[str, NDArray] = {"highs": nodes.highs, "counts": counts, "lows": nodes.lows, "leaf": nodes.leaf}
-    written = replace(run, varsets=write_arrays(folder, names.varsets_file(stem), ancestry, compress))
+    written = replace(run, varsets=write(names.varsets_file(stem), ancestry, compress))
     if nodes.g.size == 0:
         return written
     to_expand: dict[str, NDArray] = {"g": nodes.g, SUCCESSORS: nodes.successors, "best": nodes.best}
-    try:
-        return replace(written, costs=write_arrays(folder, names.costs_file(stem), to_expand))
-    except BaseException:
-        discard([written], folder)
-        raise
+    return replace(written, costs=write(names.costs_file(stem), to_expand, False))
 
 
 def sliced(run: Run, size: int) -> list[Run]:
@@ -218,13 +217,12 @@ def sliced(run: Run, size: int) -> list[Run]:
     return [run_in_memory(nodes.part(lo, hi)) for lo, hi in itertools.pairwise(highs)]
 
 
-def discard(runs: Iterable[Run], folder: Path | None) -> None:
-    """Delete the files of runs that do not count, as far as that can be done."""
-    for run in runs:
-        for file in run.files:
-            assert folder is not None, "files lie in a folder"
-            with contextlib.suppress(OSError):
-                (folder / file.name).unlink()
+def discard(files: Iterable[StoredFile], folder: Path | None) -> None:
+    """Delete files that do not count, as far as that can be done."""
+    for file in files:
+        assert folder is not None, "files lie in a folder"
+        with contextlib.suppress(OSError):
+            (folder / file.name).unlink()
 
 
 def in_files_only(run: Run) -> Run:

@@ -1,10 +1,14 @@
 """Where the nodes that a task makes go: to memory or to files, within what it has been granted."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from numpy.typing import NDArray
+
 from extbnsl.files import names
-from extbnsl.search.runs import Nodes, Run, file_bytes, in_files_only, run_in_memory, write_run
+from extbnsl.files.arrays import StoredFile, over_budget, write_arrays
+from extbnsl.search.runs import Nodes, Run, discard, file_bytes, in_files_only, run_in_memory, write_run
 
 
 @dataclass(frozen=True)
@@ -19,7 +23,7 @@ class Sink:
 
     run_nodes: int
     memory: float
-    disk: float
+    disk: int
     write: bool
     folder: Path | None
     stem: str
@@ -36,6 +40,7 @@ class Placed:
         self._sink = sink
         self._memory = sink.memory
         self._disk = sink.disk
+        self._files: list[StoredFile] = []
 
     def add(self, nodes: Nodes) -> None:
         """Make a run of nodes, if there are any."""
@@ -45,7 +50,7 @@ class Placed:
         keep = run.memory <= self._memory
         writable = self._sink.folder is not None and file_bytes(run) <= self._disk
         if writable and (self._sink.write or not keep):
-            run = self._written(run)
+            run = write_run(run, names.part(self._sink.stem, len(self.runs)), self._write, self._sink.compress)
         elif not keep:
             self.overflown = True
             return
@@ -55,8 +60,19 @@ class Placed:
             run = in_files_only(run)
         self.runs.append(run)
 
-    def _written(self, run: Run) -> Run:
+    def discard(self) -> None:
+        """Delete every file that was written."""
+        discard(self._files, self._sink.folder)
+
+    def _write(self, name: str, arrays: Mapping[str, NDArray], compress: bool) -> StoredFile:
         assert self._sink.folder is not None, "files lie in a folder"
-        run = write_run(run, self._sink.folder, names.part(self._sink.stem, len(self.runs)), self._sink.compress)
-        self._disk -= sum(file.bytes for file in run.files)
-        return run
+        file = write_arrays(self._sink.folder, name, arrays, compress, self._reserve)
+        self._files.append(file)
+        return file
+
+    def _reserve(self, size: int) -> None:
+        """Count bytes that are to be written; BudgetError if they are more than are left of the grant."""
+        assert self._sink.folder is not None, "files lie in a folder"
+        if size > self._disk:
+            raise over_budget(self._sink.folder)
+        self._disk -= size

@@ -14,6 +14,8 @@ from extbnsl.search.problem import SearchProblem
 from extbnsl.search.runs import NO_LEAF, Nodes, Run, find_run, in_files_only, joined, run_in_memory, without_costs
 from extbnsl.search.tasks import Expansion, Layer, improve_rows
 
+NOT_KNOWN = -1e300  # nats, in place of minus infinity, which JSON does not have
+
 
 @dataclass(frozen=True)
 class SearchState:
@@ -23,8 +25,8 @@ class SearchState:
     closed: the runs of all earlier layers, without costs unless the problem keeps them. expanded: nodes of the closed
     layers; generated: edges in all; edges_in: those that led to `layer`, edges_out: those that led to `following`.
     kept: nodes in all complete layers, peak: those of the largest. least_f: the least f of a node in `layer`,
-    least_following of one in `following`. cache: the files of the score cache of layered parent graphs. to_commit:
-    every run is in files, and this is a good moment to commit.
+    least_following of one in `following`; of the first layer nothing is said. cache: the files of the score cache of
+    layered parent graphs. to_commit: every run is in files, and this is a good moment to commit.
     """
 
     layer: Layer
@@ -37,7 +39,7 @@ class SearchState:
     edges_out: int = 0
     kept: int = 1
     peak: int = 1
-    least_f: float = 0.0
+    least_f: float = NOT_KNOWN
     least_following: float = float("inf")
     cache: tuple[StoredFile, ...] = ()
     to_commit: bool = False

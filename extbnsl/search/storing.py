@@ -34,7 +34,5 @@ def _written(runs: tuple[Run, ...], size: int, store: Store, name: str, run_node
     for run in runs:
         for piece in [run] if run.files else sliced(run, run_nodes):
             stem = names.nodes(names.layer(name, size), piece.first)
-            written = write_run(piece, store.folder, stem, store.compress)
-            store.add(written.files)
-            found.append(written)
+            found.append(write_run(piece, stem, store.write, store.compress))
     return tuple(found)

@@ -22,7 +22,6 @@ from extbnsl.search.runs import (
     PARTITION_BYTES,
     Nodes,
     Run,
-    discard,
     joined,
     load_sources,
     node_bytes,
@@ -98,10 +97,10 @@ def expand_block(problem: SearchProblem, layer: Layer, block: Block, sink: Sink,
                 break
         placed.add(_finished(task, pieces))
     except BaseException:
-        discard(placed.runs, sink.folder)
+        placed.discard()
         raise
     if placed.overflown or halt[0]:
-        discard(placed.runs, sink.folder)
+        placed.discard()
         return Expansion(block, (), 0, math.inf, False)
     return Expansion(block, tuple(placed.runs), edges, least, True)
 

@@ -13,8 +13,8 @@ from extbnsl.parents.components import Component
 from extbnsl.parents.exhaustive.surviving import Survivors
 from extbnsl.proof.commits import Commits, commit_if_due
 from extbnsl.proof.context import Context
+from extbnsl.proof.division import cheapest_pass
 from extbnsl.proof.incumbents import find_incumbents
-from extbnsl.proof.pieces import RootPass
 from extbnsl.proof.prove import prove
 from extbnsl.proof.stages import Stages
 from extbnsl.proof.standing import Part, give_up
@@ -22,6 +22,7 @@ from extbnsl.solver.lower_bound import bound_of_listed
 
 SMALL = 16  # variables of a component of which nobody wants to hear
 FEW = 3  # such components, of which somebody does
+MOMENT = 2.0  # seconds after a stop when bounds are to be there
 
 
 def solve_components(
@@ -51,7 +52,7 @@ def find_parts(survivors: Survivors, found: tuple[Component, ...], context: Cont
     floors = [float(survivors.least[list(component.variables)].sum()) for component in found]
     parts = find_incumbents(found, floors, context)
     return [
-        replace(part, proved=True, passes=(_cheapest(c),)) if part.lower_bound >= part.upper_bound else part
+        replace(part, proved=True, steps=(cheapest_pass(c),)) if part.lower_bound >= part.upper_bound else part
         for part, c in zip(parts, found, strict=True)
     ]
 
@@ -60,14 +61,9 @@ def _raised(part: Part, component: Component, survivors: Survivors, context: Con
     """A part at a stop, with the bound that takes hardly any time where a better one is not known."""
     if part.proved:
         return part
-    unlisted = survivors.unjudged[list(component.variables)].tolist()
-    bound = bound_of_listed(component, unlisted, context.memory_left, context.methods.seed)
+    unlisted, seconds = survivors.unjudged[list(component.variables)].tolist(), context.workers.left_of(MOMENT)
+    bound = bound_of_listed(component, unlisted, context.memory_left, context.methods.seed, seconds)
     return replace(part, lower_bound=max(part.lower_bound, bound))
-
-
-def _cheapest(component: Component) -> RootPass:
-    """The proof that a network of the cheapest families is optimal."""
-    return RootPass((), (), tuple(float(costs[0]) for costs in component.costs))
 
 
 def _prove_all(found: tuple[Component, ...], context: Context, commits: Commits) -> str | None:

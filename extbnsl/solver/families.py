@@ -1,8 +1,11 @@
 """The families that can win: from data, from score files, or from a commit."""
 
+from collections.abc import Callable
 from dataclasses import replace
+from typing import TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from extbnsl.claims import Claim
 from extbnsl.data import Data, Numbers
@@ -11,16 +14,18 @@ from extbnsl.events import Warned
 from extbnsl.figures import in_full
 from extbnsl.kernels.compiler import cache_warning
 from extbnsl.machine.budgets import trim_memory
-from extbnsl.machine.workers import Stopped
+from extbnsl.machine.workers import Stopped, Workers, unhalted
 from extbnsl.parents.constraints import constraints_of
 from extbnsl.parents.exhaustive.measured import standardised
 from extbnsl.parents.exhaustive.source import check_kind
 from extbnsl.parents.exhaustive.state import Enumeration
-from extbnsl.parents.exhaustive.surviving import Survivors, surviving_families
+from extbnsl.parents.exhaustive.surviving import MOST_NAMED, Survivors, surviving_families
 from extbnsl.parents.pruning import prune
 from extbnsl.proof.commits import Commits, commit_if_due, commit_or_stop
 from extbnsl.proof.context import Context
-from extbnsl.scores.local import LocalScores
+from extbnsl.scores.local import LocalScores, network_rows
+
+T = TypeVar("T")
 
 VARSETS = "set of variables", "sets of variables"
 
@@ -68,10 +73,11 @@ def warnings_of(problem: Data | LocalScores) -> tuple[str, ...]:
 def _found_survivors(problem: Data | LocalScores, claim: Claim, context: Context, commits: Commits) -> Survivors:
     if isinstance(problem, LocalScores):
         given = given_scores(problem, claim)
+        survivors = Survivors(given, np.full(given.variables, np.inf), None, 0)
         with context.stages.stage("parents", "pruning the given parent sets") as summary:
-            scores = prune(given)
-            summary.append(f"{scores.families:,} of {in_full(problem.families, 'parent set')} kept")
-        return Survivors(scores, np.full(scores.variables, np.inf), None, 0)
+            survivors = without_dominated(survivors, context.workers)
+            summary.append(f"{survivors.scores.families:,} of {in_full(problem.families, 'parent set')} kept")
+        return survivors
     detail = f"{in_full(problem.variables, 'variable')}, {in_full(problem.records, 'record')}"
     with context.stages.stage("scores", detail) as summary:
         found = _counted(problem, claim, context, commits)
@@ -79,6 +85,38 @@ def _found_survivors(problem: Data | LocalScores, claim: Claim, context: Context
         kept = in_full(found.scores.families, "parent set")
         summary.append(f"{kept} kept, of {in_full(found.varsets, *VARSETS)} counted")
     return found
+
+
+def before_a_stop(
+    task: Callable[[LocalScores, NDArray[np.uint8]], T], survivors: Survivors, workers: Workers
+) -> tuple[Survivors, T]:
+    """The survivors and what the task, which looks at the `halt` that it is given, makes of their scores. If it is time
+    to stop before that is done these are the cheapest families alone, of which it is done in a moment."""
+    try:
+        if survivors.stopped is None:
+            return survivors, workers.run(task, survivors.scores, workers.halt)
+    except Stopped as stop:
+        survivors = _cheapest(survivors, stop.reason)
+    return survivors, task(survivors.scores, unhalted())
+
+
+def without_dominated(survivors: Survivors, workers: Workers) -> Survivors:
+    """The survivors without dominated families; see `before_a_stop`."""
+    survivors, scores = before_a_stop(lambda scores, halt: prune(scores, halt=halt), survivors, workers)
+    return replace(survivors, scores=scores)
+
+
+def _cheapest(survivors: Survivors, reason: str) -> Survivors:
+    """The cheapest families, MOST_NAMED in all or a few more, among which there is a network."""
+    scores, unjudged = survivors.scores, survivors.unjudged.copy()
+    parents, costs, most = list(scores.parents), list(scores.costs), max(1, MOST_NAMED // scores.variables)
+    _, needed = network_rows(scores.parents)
+    for x in (x for x, own in enumerate(costs) if own.size > most):
+        rows = np.union1d(np.arange(most), needed[x : x + 1])
+        unjudged[x] = min(unjudged[x], costs[x][most])
+        parents[x], costs[x] = parents[x][rows], costs[x][rows]
+    few = LocalScores(scores.names, tuple(parents), tuple(costs), scores.claim)
+    return Survivors(few, unjudged, reason, survivors.varsets)
 
 
 def _counted(data: Data, claim: Claim, context: Context, commits: Commits) -> Survivors:

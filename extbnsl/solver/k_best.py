@@ -23,9 +23,9 @@ from extbnsl.machine.workers import Stopped, StopSignal, Workers, never
 from extbnsl.networks.network import Network
 from extbnsl.parents.components import Component, components
 from extbnsl.parents.exhaustive.surviving import Survivors
-from extbnsl.parents.pruning import prune
 from extbnsl.proof.commits import Record, commit_if_due
 from extbnsl.proof.context import Context
+from extbnsl.proof.division import guided_steps
 from extbnsl.proof.methods import Methods
 from extbnsl.proof.stages import Stages
 from extbnsl.proof.standing import Part, give_up
@@ -33,7 +33,7 @@ from extbnsl.results.networks import CostedNetwork
 from extbnsl.results.ranked import KBestResult
 from extbnsl.scores.local import LocalScores
 from extbnsl.solver.components import find_parts
-from extbnsl.solver.families import warnings_of
+from extbnsl.solver.families import before_a_stop, warnings_of, without_dominated
 from extbnsl.solver.listing import (
     Search,
     all_there_are,
@@ -228,15 +228,15 @@ def _solved(search: Search) -> tuple[Solution, str]:
     if survivors.stopped is not None:  # more were to be counted, and not all that were counted before are at hand
         survivors = _of_found(survivors, found)
         parts = components(survivors.scores, context.shelf.put)
-    return Solution(survivors, parts, _proved_parts(survivors.scores.names, found, parts)), status
+    return Solution(survivors, parts, _proved_parts(survivors.scores.names, found, parts, status, context)), status
 
 
 def _survivors(search: Search) -> tuple[Survivors, tuple[Component, ...]]:
     """The families that the best network can have, and their components."""
-    counted = counted_families(search)
-    scores = prune(counted.scores)
-    survivors = Survivors(scores, counted.least, counted.stopped, counted.varsets)
-    return survivors, components(scores, search.context.shelf.put)
+    counted, context = counted_families(search), search.context
+    survivors = Survivors(counted.scores, counted.least, counted.stopped, counted.varsets)
+    survivors, put = without_dominated(survivors, context.workers), context.shelf.put
+    return before_a_stop(lambda scores, halt: components(scores, put, halt), survivors, context.workers)
 
 
 def _begin(search: Search, survivors: Survivors, parts: tuple[Component, ...]) -> tuple[Part, ...]:
@@ -256,8 +256,11 @@ def _of_found(survivors: Survivors, found: Found) -> Survivors:
     return replace(survivors, scores=own)
 
 
-def _proved_parts(names: tuple[str, ...], found: Found, parts: tuple[Component, ...]) -> tuple[Part, ...]:
-    """The parts of a problem of which the best network is known."""
+def _proved_parts(
+    names: tuple[str, ...], found: Found, parts: tuple[Component, ...], status: str, context: Context
+) -> tuple[Part, ...]:
+    """The parts of a problem of which the best network is known; if it is optimal, with what guides a search that
+    proves it again."""
     rows = found.networks.rows[0].tolist()
     parents = tuple(unpack(own[row]) for own, row in zip(found.parents, rows, strict=True))
     place = {x: at for at, x in enumerate(Network(names, parents).order())}
@@ -265,5 +268,7 @@ def _proved_parts(names: tuple[str, ...], found: Found, parts: tuple[Component, 
     for part in parts:
         order = np.argsort([place[x] for x in part.variables]).tolist()
         cost = math.fsum(float(found.costs[x][rows[x]]) for x in part.variables)
-        proved.append(Part(tuple(order), cost, cost - tolerance(cost), proved=True))
+        bound = cost - tolerance(cost)
+        steps = guided_steps(part, bound, context) if status == OPTIMAL else ()
+        proved.append(Part(tuple(order), cost, bound, proved=True, steps=steps))
     return tuple(proved)

@@ -20,12 +20,12 @@ from extbnsl.kbest.below import networks_below
 from extbnsl.kbest.classes import class_keys, numbered
 from extbnsl.kbest.constants import with_constants
 from extbnsl.kbest.networks import Networks
-from extbnsl.kbest.ranking import arc_probabilities, parents_of
+from extbnsl.kbest.ranking import arc_shares, parents_of
 from extbnsl.kbest.scope import MOST_LISTED, Scope
 from extbnsl.kbest.slack import FIRST, next_slack
 from extbnsl.kbest.tally import Below, tally_below
 from extbnsl.kbest.total import MOST_VARIABLES, log_weight_of_all
-from extbnsl.machine.workers import Stopped
+from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.parents.components import Component
 from extbnsl.parents.constraints import constraints_of
 from extbnsl.parents.exhaustive.source import cost_without_arcs
@@ -43,6 +43,7 @@ LISTING, TALLYING, WEIGHING = "networks", "tally", "weight"  # stages
 COUNTED = 12.0  # nats of slack of the families that are counted at first: little more work than those without
 SHARE_OF_GAP = 0.02
 FURTHER = 1.5  # by which it grows when that is not enough
+ROUNDING = 2.0**-48  # what a sum of costs may be off, relative to how much they are
 
 
 @dataclass(frozen=True)
@@ -101,7 +102,8 @@ def _first_slack(scores: LocalScores, upper: float, context: Context) -> float:
 def list_networks(search: Search) -> None:
     """Find the best networks within ever more slack, until it is enough; the standing gets them. Raises Stopped."""
     scope, standing = search.scope, search.standing
-    while standing.found is None or not _enough(scope, standing.found):
+    workers = search.context.workers
+    while standing.found is None or not _enough(scope, standing.found, workers):
         slack, counted = standing.next_slack, standing.counted
         assert slack is not None, "there is a guess"
         assert counted is not None, "there are families"
@@ -111,7 +113,7 @@ def list_networks(search: Search) -> None:
         costs = found.networks.costs
         standing.found, standing.upper_bound = found, min(standing.upper_bound, float(costs[0]))
         standing.lower_bound = standing.upper_bound - tolerance(standing.upper_bound)
-        if not _enough(scope, found):
+        if not _enough(scope, found, workers):
             wanted = scope.k or MOST_LISTED
             standing.next_slack = _no_more(scope, next_slack(slack, costs - costs[0], wanted))
         standing.ledger.keep(FOUND, partial(found_arrays, found), whole=True)
@@ -140,7 +142,9 @@ def _all_families(search: Search) -> LocalScores | None:
     )
     if found.stopped:
         return None
-    return with_constants(found.scores, problem, math.inf, None) if isinstance(problem, Dataset) else found.scores
+    if not isinstance(problem, Dataset):
+        return found.scores
+    return with_constants(found.scores, problem, math.inf, None, context.workers.check)
 
 
 def look_further(search: Search) -> None:
@@ -159,17 +163,17 @@ def all_there_are(found: Found, scope: Scope) -> bool:
     return found.within == math.inf and (scope.k is None or found.networks.costs.size < scope.k)
 
 
-def _enough(scope: Scope, found: Found) -> bool:
-    """Whether that is all that is asked for."""
+def _enough(scope: Scope, found: Found, workers: Workers) -> bool:
+    """Whether that is all that is asked for. Raises Stopped."""
     whole = math.inf if scope.slack is None else scope.slack
-    return found.within >= whole or _many(scope, found) >= (scope.k or MOST_LISTED)
+    return found.within >= whole or _many(scope, found, workers) >= (scope.k or MOST_LISTED)
 
 
-def _many(scope: Scope, found: Found) -> int:
-    """How many there are of what is asked for."""
+def _many(scope: Scope, found: Found, workers: Workers) -> int:
+    """How many there are of what is asked for. Raises Stopped."""
     if not scope.classes:
         return found.networks.costs.size
-    return int(numbered(class_keys(parents_of(found.networks, found.parents))).max()) + 1
+    return int(numbered(workers.run(class_keys, parents_of(found.networks, found.parents), workers.halt)).max()) + 1
 
 
 def _within(search: Search, counted: Counted, slack: float) -> Found:
@@ -181,7 +185,8 @@ def _within(search: Search, counted: Counted, slack: float) -> Found:
     """
     scope, upper = search.scope, search.standing.upper_bound
     with search.context.stages.stage(LISTING, f"that cost up to {slack:.3g} nats more than the best") as summary:
-        wide = slack + 2.0 * tolerance(upper)
+        dear = math.fsum(abs(float(costs[0])) for costs in counted.scores.costs)  # costs may cancel each other out
+        wide = slack + 2.0 * tolerance(upper) + ROUNDING * dear
         scores = _scores_within(search, counted, wide, scope.most)
         limit, within = upper + wide, slack
         if scope.slack is None and scores.families == _families_in_all(search):
@@ -197,8 +202,12 @@ def _within(search: Search, counted: Counted, slack: float) -> Found:
 
 def _scores_within(search: Search, counted: Counted, slack: float, most: int | None) -> LocalScores:
     """The families within a slack, in nats, of their best subsets, or enough of them for the cheapest networks."""
-    scores = counted.scores if slack >= counted.slack else prune(counted.scores, slack)
-    return with_constants(scores, search.problem, slack, most) if isinstance(search.problem, Dataset) else scores
+    scores, workers = counted.scores, search.context.workers
+    if slack < counted.slack:
+        scores = workers.run(prune, scores, slack, workers.halt)
+    if not isinstance(search.problem, Dataset):
+        return scores
+    return with_constants(scores, search.problem, slack, most, workers.check)
 
 
 def _work(search: Search, stage: str, most: int | None) -> Work:
@@ -237,7 +246,7 @@ def tally_networks(search: Search) -> None:
         limit = math.nextafter(best + wide, math.inf)
         tally = tally_below(whole, np.zeros(1), Below(limit, best, _work(search, TALLYING, None)))
         summary.append(in_full(tally.networks, "network"))
-    arcs = arc_probabilities(scores.parents, tally.families)
+    arcs = arc_shares(scores.parents, tally.families)
     standing.tallied = Tallied(tally.networks, tally.weight, arcs)
     standing.ledger.keep(TALLIED, lambda: {"arcs": arcs}, whole=True)
 

@@ -14,7 +14,7 @@ from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.parents.components import Component
 from extbnsl.scores.local import LocalScores
 
-MOST_LISTED = 200_000  # families of a component that a bound after a stop looks at: a second
+MOST_LISTED = 200_000  # families of a component that a bound after a stop looks at
 WIDEST = 400  # variables of such a component: an ascent takes 4 s for 800 of them, and minutes for 2,000
 MOST_ITERATIONS = 1 << 30  # of the simplex method: the time ends it
 
@@ -43,23 +43,26 @@ def raised_bound(scores: LocalScores, cost: float, memory: int, workers: Workers
     return best
 
 
-def bound_of_listed(component: Component, unlisted: Sequence[float], memory: int, seed: int) -> float:
+def bound_of_listed(component: Component, unlisted: Sequence[float], memory: int, seed: int, seconds: float) -> float:
     """A lower bound of the networks over a component of which not all families are known, in nats.
 
     unlisted (n,): what those of each child that are not known cost at least. They are taken for one family without
     parents that costs as much: whatever their parents are, it fulfils every cut that they do. The same is done with the
-    dearest ones where there are many. The bound is that of a greedy ascent, or of the cheapest families alone if that
-    takes more than the memory, or the variables are many. It cannot be stopped: a second at most.
+    dearest ones where there are many. The bound is that of a greedy ascent, as far as it comes in about so many
+    seconds, or of the cheapest families alone if that takes more than the memory, or the variables are many.
     """
+    least = [min(float(own[0]), other) for own, other in zip(component.costs, unlisted, strict=True)]
+    if component.size > WIDEST or seconds <= 0.0:
+        return math.fsum(least)
     most = MOST_LISTED // component.size
     listed = [
-        _with_others(own[:most], costs[:most], min([least, *costs[most : most + 1].tolist()]))
-        for own, costs, least in zip(component.parents, component.costs, unlisted, strict=True)
+        _with_others(own[:most], costs[:most], min([other, *costs[most : most + 1].tolist()]))
+        for own, costs, other in zip(component.parents, component.costs, unlisted, strict=True)
     ]
     parents, costs = zip(*listed, strict=True)
-    if component.size > WIDEST or multipliers_bytes(costs, component.size, 1) > memory:
-        return math.fsum(float(own[0]) for own in costs)
-    return ascended(families_of(parents, costs), seed).root
+    if multipliers_bytes(costs, component.size, 1) > memory:
+        return math.fsum(least)
+    return ascended(families_of(parents, costs), seed, seconds).root
 
 
 def _with_others(

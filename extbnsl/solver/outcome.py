@@ -19,11 +19,20 @@ from extbnsl.parents.exhaustive.surviving import Survivors
 from extbnsl.proof.commits import Checkpoints, Commits
 from extbnsl.proof.context import Context
 from extbnsl.proof.standing import Part
+from extbnsl.proof.steps import RootPass, Searched, Step
 from extbnsl.results.outputs import warnings_of_outputs
 from extbnsl.results.result import Result
 from extbnsl.scores.local import LocalScores
 from extbnsl.solver.families import warnings_of
-from extbnsl.verify.certificate import CLUSTERS, SEARCH, Certificate, CertifiedComponent, Pass
+from extbnsl.verify.certificate import (
+    Answer,
+    Branching,
+    Certificate,
+    CertifiedComponent,
+    Pass,
+    Search,
+    TreeNode,
+)
 from extbnsl.verify.rescoring import score_network
 from extbnsl.verify.units import floor_units
 
@@ -89,7 +98,7 @@ def result_of(
         local_scores=survivors.scores,
         digest=problem.fingerprint,
         dataset=dataset,
-        certificate=_certificate(network.names, solution) if status == OPTIMAL else None,
+        certificate=_certificate(network.names, solution),
     )
 
 
@@ -138,19 +147,37 @@ def spent_on(solution: Solution, commits: Checkpoints[Any]) -> dict[str, Any]:
     }
 
 
-def _certificate(names: tuple[str, ...], solution: Solution) -> Certificate:
-    """What proves the parts again, by the names of their variables."""
+def _certificate(names: tuple[str, ...], solution: Solution) -> Certificate | None:
+    """What proves the solution, if all its parts have the steps of a proof: those of a list that was stopped have none,
+    though its best network is known to be optimal."""
+    if not all(part.steps for part in solution.parts):
+        return None
     components = []
     for part, component in zip(solution.parts, solution.components, strict=True):
         own = tuple(names[v] for v in component.variables)
-        passes = tuple(
-            Pass(tuple(tuple(tuple(own[i] for i in cluster) for cluster in cut) for cut in one.cuts), one.weights)
-            for one in part.passes
-        )
-        least = dict(zip(own, map(floor_units, part.passes[0].least), strict=True)) if passes else {}
-        proof = CLUSTERS if passes else SEARCH
-        components.append(CertifiedComponent(own, _proved_bound(part), proof, passes, least))
+        steps = tuple(_named_step(step, own) for step in part.steps)
+        first = part.steps[0]
+        assert isinstance(first, RootPass), "a proof begins with a pass"
+        least = dict(zip(own, map(floor_units, first.least), strict=True))
+        components.append(CertifiedComponent(own, _proved_bound(part), steps, least))
     return Certificate(tuple(components))
+
+
+def _named_step(step: Step, names: tuple[str, ...]) -> Pass | Search | Branching:
+    """A step of a proof by the names of the component's variables."""
+    cuts = tuple(tuple(tuple(names[i] for i in cluster) for cluster in cut) for cut in step.cuts)
+    if isinstance(step, RootPass):
+        return Pass(cuts, step.weights)
+    own = tuple(names[i] for i in step.variables)
+    if isinstance(step, Searched):
+        return Search(own, step.bound, Pass(cuts, step.weights))
+    nodes = []
+    for node in step.nodes:
+        x, y = divmod(node.choice // 2, len(own))
+        answer = None if node.above < 0 else Answer(own[x], own[y], node.choice % 2 == 0)
+        passes = tuple((tuple(duals.cuts.tolist()), tuple(duals.weights.tolist())) for duals in node.duals)
+        nodes.append(TreeNode(node.above, answer, passes))
+    return Branching(own, step.bound, cuts, tuple(nodes))
 
 
 def verified(network: Network, cost: float, dataset: Data | None, claim: Claim) -> float:

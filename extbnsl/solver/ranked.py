@@ -7,7 +7,7 @@ import numpy as np
 
 from extbnsl.kbest.classes import class_keys, numbered
 from extbnsl.kbest.networks import Networks
-from extbnsl.kbest.ranking import arc_probabilities, family_probabilities, parents_of, probabilities, ranks
+from extbnsl.kbest.ranking import arc_shares, family_shares, parents_of, ranks, shares
 from extbnsl.kbest.scope import Scope
 from extbnsl.kernels.varsets import pack, sizes
 from extbnsl.results.networks import CostedNetwork, RankedNetworks, network_of
@@ -17,27 +17,28 @@ from extbnsl.solver.ranking import Found, Ranking, Tallied
 
 
 def ranked_result(result: Result, standing: Ranking, scope: Scope) -> KBestResult:
-    """The networks with their ranks, classes and probabilities; the first is that of the result. Without any that are
+    """The networks with their ranks, classes and shares; the first is that of the result. Without any that are
     found, the network of the result alone, of which it is not known whether it is the best.
 
-    Of classes each is listed by its cheapest network, and has the probability of all of its networks that are found.
-    Probabilities are among all that are tallied, if they are, and else among those that are found.
+    Of classes each is listed by its cheapest network, and has the share of all of its networks that are found. Shares
+    are among all that are tallied, if they are, and else among those that are found.
     """
     found, tallied = standing.found or _alone(result), standing.tallied
     networks = _in_order(found)
     classes = numbered(class_keys(parents_of(networks, found.parents)))
     kept = (classes if scope.classes else np.arange(classes.size)) < (scope.k or classes.size)
     networks, classes = Networks(networks.rows[kept], networks.costs[kept]), classes[kept]
-    likely = probabilities(networks.costs)
+    own_shares = shares(networks.costs)
     log_listed = math.log(float(np.exp(networks.costs[0] - networks.costs).sum())) - float(networks.costs[0])
     if tallied is None:
-        families = family_probabilities(networks, [costs.size for costs in found.costs], likely)
-        arcs, share = arc_probabilities(found.parents, families), 1.0
+        families = family_shares(networks, [costs.size for costs in found.costs], own_shares)
+        arcs, share, log_found = arc_shares(found.parents, families), 1.0, log_listed
     else:
-        arcs, share = tallied.arcs, min(1.0, math.exp(log_listed + float(networks.costs[0])) / tallied.weight)
+        log_found = math.log(tallied.weight) - float(networks.costs[0])
+        arcs, share = tallied.arcs, min(1.0, math.exp(log_listed - log_found))
     if scope.classes:
         first = np.unique(classes, return_index=True)[1]
-        likely = np.bincount(classes, weights=likely).astype(np.float64, copy=False)
+        own_shares = np.bincount(classes, weights=own_shares).astype(np.float64, copy=False)
         networks, classes = Networks(networks.rows[first], networks.costs[first]), classes[first]
     ranked = RankedNetworks(
         result.network.names,
@@ -46,7 +47,7 @@ def ranked_result(result: Result, standing: Ranking, scope: Scope) -> KBestResul
         networks.costs,
         ranks(networks.costs),
         classes + 1,
-        share * likely,
+        share * own_shares,
     )
     own = {field.name: getattr(result, field.name) for field in fields(Result)}
     own |= {"network": ranked[0].network, "order": ranked[0].network.order()}
@@ -57,7 +58,7 @@ def ranked_result(result: Result, standing: Ranking, scope: Scope) -> KBestResul
         arcs=arcs,
         counted=_how_many(ranked, found, tallied, scope),
         share=share,
-        of_all=None if standing.log_weight is None else min(1.0, math.exp(log_listed - standing.log_weight)),
+        of_all=None if standing.log_weight is None else min(1.0, math.exp(log_found - standing.log_weight)),
         written=scope.top,
     )
 

@@ -49,8 +49,8 @@ class Found:
 
 @dataclass(frozen=True)
 class Tallied:
-    """All networks within the factor, listed or not: how many; weight: their probability together, that of the best one
-    being 1; arcs (n, n) float64: the probability of each arc, parent by child."""
+    """All networks within the factor, listed or not: how many; weight: of all together, that of the best one being
+    1; arcs (n, n) float64: the share of each arc, parent by child."""
 
     networks: int
     weight: float
@@ -240,9 +240,9 @@ def _read_tallied(state: Mapping[str, Any], entry: Entry, variables: int) -> Tal
     """All networks within the factor; RunDirectoryError if the array cannot be of any."""
     with as_kept():
         arcs = entry.arrays()["arcs"]
-        assert arcs.dtype == np.float64, "probabilities"
+        assert arcs.dtype == np.float64, "shares"
         assert arcs.shape == (variables, variables), "of each arc"
-        assert ((arcs >= 0.0) & (arcs <= 1.0)).all(), "probabilities"
+        assert ((arcs >= 0.0) & (arcs <= 1.0)).all(), "shares"
     return Tallied(state["networks"], state["weight"], arcs)
 
 

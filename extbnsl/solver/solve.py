@@ -14,7 +14,8 @@ from extbnsl.files.shelf import Shelf
 from extbnsl.files.store import Store
 from extbnsl.machine.budgets import Budgets, Granted
 from extbnsl.machine.workers import StopSignal, Workers, never
-from extbnsl.parents.components import components
+from extbnsl.parents.components import Component, components
+from extbnsl.parents.exhaustive.surviving import Survivors
 from extbnsl.proof.commits import Commits, Record
 from extbnsl.proof.context import Context
 from extbnsl.proof.methods import Methods
@@ -22,7 +23,7 @@ from extbnsl.proof.stages import Stages
 from extbnsl.proof.standing import Standing, read_standing
 from extbnsl.results.result import Result
 from extbnsl.scores.local import LocalScores
-from extbnsl.solver.families import find_survivors
+from extbnsl.solver.families import before_a_stop, find_survivors
 from extbnsl.solver.outcome import Solution, result_of, stats_of
 from extbnsl.solver.place import Place, check_same, store_at
 
@@ -112,9 +113,18 @@ def solved(
     survivors = find_survivors(problem, claim, context, commits)
     from extbnsl.solver.components import solve_components  # counting, which needs most, goes without its kernels
 
-    found = components(survivors.scores, context.shelf.put)
+    survivors, found = _split_up(survivors, context, commits.standing)
     parts, stopped = solve_components(survivors, found, context, commits)
     return Solution(survivors, found, tuple(parts)), stopped
+
+
+def _split_up(survivors: Survivors, context: Context, standing: Standing) -> tuple[Survivors, tuple[Component, ...]]:
+    """The survivors and their components, as in `before_a_stop`; all of them if the standing has parts, which are those
+    of all."""
+    put = context.shelf.put
+    if standing.parts:
+        return survivors, components(survivors.scores, put)
+    return before_a_stop(lambda scores, halt: components(scores, put, halt), survivors, context.workers)
 
 
 def _standing(resume: Manifest | None, store: Store, shelf: Shelf) -> Standing:

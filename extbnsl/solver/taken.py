@@ -2,14 +2,13 @@
 them."""
 
 import contextlib
-import json
 import math
 from collections.abc import Iterator
 from pathlib import Path
 
 from extbnsl.claims import DISK_LIMIT
 from extbnsl.errors import BudgetError, ExtbnslError, RunDirectoryError
-from extbnsl.files.documents import json_text
+from extbnsl.files.documents import json_text, json_value
 from extbnsl.files.journal import Journal, read_lines
 from extbnsl.files.names import RESAMPLES
 from extbnsl.files.shapes import Misfit
@@ -76,7 +75,7 @@ def line_of(resample: Resample) -> str:
 def _read(path: Path, number: int, line: bytes, names: tuple[str, ...]) -> Resample:
     """The resample of this number from its line; RunDirectoryError if it is not what a run writes there."""
     try:
-        told = json.loads(line)
+        told = json_value(line)
         RESAMPLE(told)
         if told["resample"] != number:
             raise _damaged(path, number)

@@ -1,7 +1,7 @@
-"""Certificates of optimality: what a checker needs to prove again, without a search, that no network is cheaper.
+"""Certificates of optimality: what a checker needs to prove again that no network is cheaper.
 
 The variables fall into components. A family (X, P) counts for a cluster C if X is in C and P disjoint from C. The
-first member of a cluster in an order has no parent inside it, so of a network's families at least one counts. A cut is
+first member of a cluster in an order has no parent inside C, so of a network's families at least one counts. A cut is
 one cluster, with times(X, P) = 1 for families that count and needs = 1, or three, with times(X, P) = ceil(k / 2) for
 families that count for k of them and needs = 2: the families of a network sum to at least (1 + 1 + 1) / 2, rounded up.
 Cuts with multipliers lambda >= 0 give the reduced costs c'(X, P) = c(X, P) - sum of lambda times(X, P), and mu_X = min
@@ -11,22 +11,25 @@ over P of c'(X, P). So the component's families cost at least
 
 in every network over all variables; parents may be anywhere, so the components need not be checked for anything, and
 their bounds add up. A family with root + c'(X, P) - mu_X >= limit is in no network cheaper than the limit; the next
-pass has multipliers for the families that are left. See extbnsl/bounds/fixing.py for how they are found.
+step is about the families that are left. See extbnsl/bounds/fixing.py for how they are found.
+
+A proof is a list of steps. A *pass* is cuts with multipliers over the variables that are not settled. Two others settle
+some variables S: the families of S cost at least so much, whatever parents they have outside of S. So what is settled
+and the root of a pass over the others add up. A *search* settles S by going through all orders of S that may cost less,
+guided by cuts. *Branching* settles S by a tree: below each inner node X has the parent Y, or has it not; each node has
+passes over the families that its answers leave, which hold for all nodes below it; and a node without children has no
+network below the bound.
 
 Multipliers are whole units of 2^-36 nats, and the file says so: their sums are exact, see `units`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 from extbnsl.errors import RunDirectoryError
 from extbnsl.verify.units import MOST_UNITS, UNITS_PER_NAT
 from extbnsl.verify.values import is_list, is_names, is_number, is_object, is_whole
-
-CLUSTERS = "clusters"  # a proof that the certificate holds
-SEARCH = "search"  # a proof that the certificate does not hold
-PROOFS = (CLUSTERS, SEARCH)
 
 Cut = tuple[tuple[str, ...], ...]  # the names of the clusters of a cut, one cluster or three
 
@@ -40,20 +43,68 @@ class Pass:
 
 
 @dataclass(frozen=True)
+class Search:
+    """Some variables, by their names, whose families cost at least lower_bound, in nats, as going through their orders
+    shows; guide: the multipliers that bound what is left."""
+
+    variables: tuple[str, ...]
+    lower_bound: float
+    guide: Pass
+
+
+class Answer(NamedTuple):
+    """Whether a variable, the child, has another one as a parent."""
+
+    child: str
+    parent: str
+    has: bool
+
+
+@dataclass(frozen=True)
+class TreeNode:
+    """A node of branching: the place of the one above it, -1 for the first; what is answered there, None for the
+    first; and its passes, by places in the cuts of the tree and multipliers in units, above zero."""
+
+    above: int
+    answer: Answer | None
+    passes: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...]
+
+
+@dataclass(frozen=True)
+class Branching:
+    """Some variables, by their names, whose families cost at least lower_bound, in nats, as a tree shows: the cuts of
+    all its passes, and its nodes, each after the one above it."""
+
+    variables: tuple[str, ...]
+    lower_bound: float
+    cuts: tuple[Cut, ...]
+    nodes: tuple[TreeNode, ...]
+
+
+Step = Pass | Search | Branching
+
+
+@dataclass(frozen=True)
 class CertifiedComponent:
     """A part of the variables, by their names: no network has families of these children that together cost less than
     lower_bound, in nats.
 
-    proof: 'clusters', by one pass or more, or 'search', by none; see `repeat` for what can be said of that. A pass
-    without cuts says that every child has its cheapest family. least: for each of the variables the mu of the first
-    pass, in units, or less; the closer, the less there is to count. Empty without passes.
+    steps: the proof, of which the first is a pass. A pass without cuts says that every child has its cheapest family.
+    least: for each of the variables the mu of the first pass, in units, or less; the closer, the less there is to
+    count.
     """
 
     variables: tuple[str, ...]
     lower_bound: float
-    proof: str
-    passes: tuple[Pass, ...] = ()
-    least: Mapping[str, int] = field(default_factory=dict)
+    steps: tuple[Step, ...]
+    least: Mapping[str, int]
+
+    @property
+    def first(self) -> Pass:
+        """The pass that the proof begins with."""
+        first = self.steps[0]
+        assert isinstance(first, Pass), "the first step is a pass"
+        return first
 
 
 @dataclass(frozen=True)
@@ -66,14 +117,26 @@ class Certificate:
         """The certificate as a value that `json.dumps` takes; `read_certificate` takes it back."""
         return {
             "units_per_nat": UNITS_PER_NAT,
-            "components": [_component_document(component) for component in self.components],
+            "components": [
+                {
+                    "variables": list(one.variables),
+                    "lower_bound": one.lower_bound,
+                    "least": dict(one.least),
+                    "steps": list(map(_step_document, one.steps)),
+                }
+                for one in self.components
+            ],
         }
 
 
 def bound_of(one: Pass, least: Mapping[str, int]) -> int:
     """What the families of a network cost at least, in units, by the cuts of a pass and the mu of each variable."""
-    needs = (multiplier * ((len(cut) + 1) // 2) for cut, multiplier in zip(one.cuts, one.multipliers, strict=True))
-    return sum(needs) + sum(least.values())
+    return needed(one.cuts, one.multipliers) + sum(least.values())
+
+
+def needed(cuts: Sequence[Cut], multipliers: Sequence[int]) -> int:
+    """What the cuts add to a bound, in units: each multiplier as often as its cut needs."""
+    return sum(multiplier * ((len(cut) + 1) // 2) for cut, multiplier in zip(cuts, multipliers, strict=True))
 
 
 def read_certificate(document: Any, variables: Sequence[str]) -> Certificate:
@@ -97,44 +160,78 @@ def read_certificate(document: Any, variables: Sequence[str]) -> Certificate:
     return Certificate(components)
 
 
-def _component_document(component: CertifiedComponent) -> dict[str, Any]:
-    return {
-        "variables": list(component.variables),
-        "lower_bound": component.lower_bound,
-        "proof": component.proof,
-        "least": dict(component.least),
-        "passes": [
-            {
-                "cuts": [[list(cluster) for cluster in cut] for cut in one.cuts],
-                "multipliers": list(one.multipliers),
-            }
-            for one in component.passes
-        ],
-    }
+def _step_document(step: Step) -> dict[str, Any]:
+    if isinstance(step, Pass):
+        return {"cuts": _listed(step.cuts), "multipliers": list(step.multipliers)}
+    settled = {"variables": list(step.variables), "lower_bound": step.lower_bound}
+    if isinstance(step, Search):
+        return {**settled, **_step_document(step.guide)}
+    nodes = [
+        {
+            "above": node.above,
+            "answer": node.answer and list(node.answer),
+            "passes": [{"cuts": list(cuts), "multipliers": list(multipliers)} for cuts, multipliers in node.passes],
+        }
+        for node in step.nodes
+    ]
+    return {**settled, "cuts": _listed(step.cuts), "nodes": nodes}
+
+
+def _listed(cuts: tuple[Cut, ...]) -> list[list[list[str]]]:
+    return [[list(cluster) for cluster in cut] for cut in cuts]
 
 
 def _component(document: Any, variables: set[str]) -> CertifiedComponent:
     """One component; its names are checked, but not against those of other components."""
-    names = tuple(_get(document, "variables", is_names, "a list of names"))
-    unknown = [name for name in names if name not in variables]
-    if unknown:
-        raise _damaged(f"has the variable {unknown[0]!r}, which the result does not have")
-    if not names:
-        raise _damaged("has a component without variables")
+    names = _names(document, variables, "which the result does not have")
     lower_bound = float(_get(document, "lower_bound", is_number, "a finite number"))
-    proof = _get(document, "proof", lambda v: v in PROOFS, "one of " + ", ".join(map(repr, PROOFS)))
-    passes = tuple(_pass(p, names) for p in _get(document, "passes", is_list, "a list"))
-    if (proof == CLUSTERS) != bool(passes):
-        raise _damaged(f"has a proof by {proof!r} of {names[0]!r} with {len(passes)} passes")
+    left, steps = set(names), []
+    for step in _get(document, "steps", is_list, "a list"):
+        steps.append(_step(step, left))
+        left -= set() if isinstance(steps[-1], Pass) else set(steps[-1].variables)
+    if not steps or not isinstance(steps[0], Pass):
+        raise _damaged(f"has a proof of {names[0]!r} that does not begin with a pass over all its variables")
     least = _get(document, "least", _is_whole_by_name, "an object of whole numbers")
-    if wrong := set(least) ^ set(names if passes else ()):
+    if wrong := set(least) ^ set(names):
         raise _damaged(f"has a 'least' that is not of the variables of its component: see {min(wrong)!r}")
-    return CertifiedComponent(names, lower_bound, proof, passes, least)
+    return CertifiedComponent(names, lower_bound, tuple(steps), least)
 
 
-def _pass(document: Any, variables: Sequence[str]) -> Pass:
-    """One pass of the component with these variables."""
-    known = set(variables)
+def _names(document: Any, known: set[str], otherwise: str) -> tuple[str, ...]:
+    """The 'variables' of a document, some of those known, each once."""
+    names = tuple(_get(document, "variables", is_names, "a list of names"))
+    for name in names:
+        if name not in known:
+            raise _damaged(f"has the variable {name!r}, {otherwise}")
+    if not names or len(set(names)) < len(names):
+        raise _damaged("has a list of variables that is empty, or has one of them twice")
+    return names
+
+
+def _step(document: Any, left: set[str]) -> Step:
+    """One step, over variables that are left by the steps before it."""
+    if not is_object(document) or "variables" not in document:
+        return _pass(document, left)
+    names = _names(document, left, "which is not left to be settled")
+    lower_bound = float(_get(document, "lower_bound", is_number, "a finite number"))
+    if "nodes" not in document:
+        return Search(names, lower_bound, _pass(document, set(names)))
+    cuts = _cuts(document, set(names))
+    nodes = _get(document, "nodes", is_list, "a list")
+    read = tuple(_node(node, number, len(cuts), set(names)) for number, node in enumerate(nodes))
+    if not read:
+        raise _damaged("has a tree without nodes")
+    return Branching(names, lower_bound, cuts, read)
+
+
+def _pass(document: Any, known: set[str]) -> Pass:
+    """Cuts over some of these variables, with their multipliers."""
+    cuts = _cuts(document, known)
+    return Pass(cuts, _multipliers(document, len(cuts)))
+
+
+def _cuts(document: Any, known: set[str]) -> tuple[Cut, ...]:
+    """Cuts over some of these variables."""
     cuts = _get(document, "cuts", lambda v: is_list(v) and all(map(_is_cut, v)), "a list of cuts, lists of clusters")
     for cluster in (cluster for cut in cuts for cluster in cut):
         if not cluster:
@@ -143,16 +240,42 @@ def _pass(document: Any, variables: Sequence[str]) -> Pass:
             raise _damaged(f"has a cluster with a variable twice, that of {cluster[0]!r}")
         if not known.issuperset(cluster):
             stranger = next(name for name in cluster if name not in known)
-            raise _damaged(f"has a cluster with {stranger!r}, which is not in its component")
+            raise _damaged(f"has a cluster with {stranger!r}, which its step is not about")
     for cut in cuts:
         if len(cut) not in (1, 3):
             raise _damaged(f"has a cut of {len(cut)} clusters, not one or three")
+    return tuple(tuple(tuple(cluster) for cluster in cut) for cut in cuts)
+
+
+def _multipliers(document: Any, cuts: int) -> tuple[int, ...]:
+    """The multipliers of so many cuts."""
     multipliers = _get(document, "multipliers", _is_positives, "a list of whole numbers above 0")
-    if len(multipliers) != len(cuts):
-        raise _damaged(f"has {len(cuts)} cuts with {len(multipliers)} multipliers")
+    if len(multipliers) != cuts:
+        raise _damaged(f"has {cuts} cuts with {len(multipliers)} multipliers")
     if sum(multipliers) > MOST_UNITS:
         raise _damaged(f"has a pass with multipliers of more than {MOST_UNITS} units together")
-    return Pass(tuple(tuple(tuple(cluster) for cluster in cut) for cut in cuts), tuple(multipliers))
+    return tuple(multipliers)
+
+
+def _node(document: Any, number: int, cuts: int, known: set[str]) -> TreeNode:
+    """The node of that number, of a tree with so many cuts over these variables."""
+    least = min(0, number - 1)  # the first node has none above it
+    above = _get(document, "above", lambda v: is_whole(v) and least <= v < max(number, 0), "the place of a node before")
+    answer = _get(document, "answer", lambda v: _is_answer(v, known) if number else v is None, "an answer")
+    passes = []
+    for one in _get(document, "passes", is_list, "a list"):
+        places = _get(one, "cuts", lambda v: is_list(v) and all(is_whole(i) and 0 <= i < cuts for i in v), "of cuts")
+        if len(set(places)) < len(places):
+            raise _damaged("has a pass with a cut twice")
+        passes.append((tuple(places), _multipliers(one, len(places))))
+    return TreeNode(above, answer and Answer(*answer), tuple(passes))
+
+
+def _is_answer(value: Any, known: set[str]) -> bool:
+    """Whether a JSON value is a child, another variable and a truth value."""
+    if not (is_list(value) and len(value) == 3 and is_names(value[:2]) and isinstance(value[2], bool)):
+        return False
+    return value[0] != value[1] and known.issuperset(value[:2])
 
 
 def _get(document: Any, key: str, fits: Callable[[Any], bool], wanted: str) -> Any:

@@ -1,36 +1,35 @@
-"""All networks over a few variables, one after the other, so that a list can be asked whether one is missing."""
+"""Is a network missing from a ranked list? Every network that costs little, of a few variables, one after the other.
 
-import itertools
+This is the one place where networks that are not listed are looked for.
+"""
+
 from collections.abc import Iterator
+from dataclasses import dataclass
 
-from extbnsl.data import Data
-from extbnsl.errors import VerificationError
-from extbnsl.scores.local import LocalScores
-from extbnsl.verify.demands import Demands
-from extbnsl.verify.structures import Family, is_acyclic, scored_family
+import numpy as np
+from numpy.typing import NDArray
 
-VARIABLES = 4  # at most: 543 networks
-
-
-def every_network(
-    problem: Data | LocalScores, score: str, ess: float | None, demands: Demands
-) -> Iterator[tuple[Family, ...]]:
-    """Each network once whose families can be scored and are as demanded. O(2^(n (n - 1))) for n variables."""
-    n = len(problem.names)
-    families = [list(_families(problem, child, score, ess, demands)) for child in range(n)]
-    return filter(is_acyclic, itertools.product(*families))
+from extbnsl.machine.workers import Workers
+from extbnsl.verify.all_networks import networks_below
+from extbnsl.verify.structures import Family, family_of
 
 
-def _families(
-    problem: Data | LocalScores, child: int, score: str, ess: float | None, demands: Demands
-) -> Iterator[Family]:
-    """The families of a child that are as demanded; those that scores do not list are none."""
-    others = [v for v in range(len(problem.names)) if v != child]
-    for size in range(min(demands.most[child], len(others)) + 1):
-        for parents in itertools.combinations(others, size):
-            if demands.fault(problem.names, child, parents) is not None:
-                continue
-            try:
-                yield scored_family(problem, child, parents, score, ess)
-            except VerificationError:
-                continue
+@dataclass(frozen=True)
+class CheapNetwork:
+    """What a network costs, and its families."""
+
+    cost: float
+    families: tuple[Family, ...]
+
+
+def networks_within(table: NDArray[np.float64], limit: float, workers: Workers) -> Iterator[CheapNetwork]:
+    """All networks that cost at most so much, in no order; table: of `all_networks`. Raises Stopped and TooMuch."""
+    known: dict[tuple[int, int], Family] = {}
+    for cost, parents in networks_below(table, limit, workers):
+        families = []
+        for child, own in enumerate(parents):
+            if (child, own) not in known:
+                members = tuple(p for p in range(len(parents)) if own >> p & 1)
+                known[child, own] = family_of(child, members, float(table[child, own]))
+            families.append(known[child, own])
+        yield CheapNetwork(cost, tuple(families))

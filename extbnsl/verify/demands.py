@@ -4,7 +4,7 @@ It shares nothing with the constraints that the solver makes of the same knowled
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,6 +41,12 @@ class Demands:
         few = parents.sum(axis=1) <= self.most[child]
         return few & ~(parents & ~may).any(axis=1) & ~(~parents & must).any(axis=1)
 
+    def under(self, order: Sequence[int]) -> "Demands":
+        """The demands of networks in which each variable has its parents before it in this order of all."""
+        place = {v: at for at, v in enumerate(order)}
+        before = (frozenset(p for p in own if place[p] < place[child]) for child, own in enumerate(self.may))
+        return replace(self, may=tuple(before))
+
 
 def demands_of(names: Sequence[str], max_parents: int | None, knowledge: Knowledge) -> Demands:
     """The demands of a claim; InputError if it names a variable that there is not, or demands what cannot be."""
@@ -50,7 +56,7 @@ def demands_of(names: Sequence[str], max_parents: int | None, knowledge: Knowled
     for name in (*knowledge.roots, *knowledge.leaves, *(name for name, _ in knowledge.max_parents)):
         _check_known(name, names)
     tier = {name: number for number, own in enumerate(knowledge.tiers) for name in own}
-    joined = {frozenset(pair) for pair in knowledge.allowed}
+    joined, forbidden = {frozenset(pair) for pair in knowledge.allowed}, set(knowledge.forbidden)
     may, must, most = [], [], []
     for child in names:
         required = {p for p, c in knowledge.required if c == child}
@@ -58,7 +64,7 @@ def demands_of(names: Sequence[str], max_parents: int | None, knowledge: Knowled
             parent
             for parent in names
             if parent != child
-            and (parent, child) not in set(knowledge.forbidden)
+            and (parent, child) not in forbidden
             and (not joined or frozenset((parent, child)) in joined)
             and child not in knowledge.roots
             and parent not in knowledge.leaves

@@ -8,15 +8,18 @@ from extbnsl.errors import InputError
 from extbnsl.files.shapes import misfit
 from extbnsl.formats.knowledge_json import SHAPE
 from extbnsl.knowledge.knowledge import NOTHING, Knowledge, knowledge_from
-from extbnsl.verify.values import is_names, is_number, is_object, is_whole, is_word
+from extbnsl.verify.values import is_names, is_number, is_object, is_truth, is_whole, is_word
 
-FORMAT_VERSION = 2  # of result.json; 1 had multipliers that were not whole units
+# Of result.json. 1 had multipliers that were not whole units, 2 no steps of branching in the certificate, and called
+# the shares of networks probabilities.
+FORMAT_VERSION = 3
 SIGN, LOG_BASE = "minimised", "e"
 
 
 @dataclass(frozen=True)
 class ClaimedResult:
-    """What a result document says; costs in nats, minimised."""
+    """What a result document says; costs in nats, minimised. order_optimal: whether it says that no network of its
+    order costs less."""
 
     status: str
     score: str
@@ -26,23 +29,19 @@ class ClaimedResult:
     variables: tuple[str, ...]
     parents: Mapping[str, list[str]]
     order: tuple[str, ...]
+    order_optimal: bool
     max_parents: int | None
     ess: float | None
     knowledge: Knowledge
     digest: str | None
+    records: int | None
 
 
 def read_claims(document: Any) -> ClaimedResult:
-    """The claims of a document; raises InputError, with one sentence that names the key, if it is of another format,
-    lacks a key, or has one of another type."""
+    """The claims of a document; raises InputError, with one sentence that names the key, if it lacks a key or has one
+    of another type. Earlier formats have the same keys: see `check_format`."""
     if not is_object(document):
         raise InputError("The result is not a JSON object: give the result.json of a run.")
-    version = value_of(document, "format_version", is_whole, "a whole number")
-    if version != FORMAT_VERSION:
-        raise InputError(
-            f"The result has format {version}, but this version of extbnsl reads format {FORMAT_VERSION}: "
-            "solve again, or verify it with the version that wrote it."
-        )
     for key, known in (("sign", SIGN), ("log_base", LOG_BASE)):
         if value_of(document, key, is_word, "a word") != known:
             raise InputError(
@@ -59,12 +58,24 @@ def read_claims(document: Any) -> ClaimedResult:
         upper_bound=float(value_of(document, "upper_bound", is_number, "a finite number")),
         variables=variables,
         parents=value_of(document, "parents", _is_parents, "an object of lists of names"),
+        order_optimal=_optional(document, "order_optimal", is_truth, "true, false or null") is True,
         order=tuple(variables[i] if is_whole(i) and 0 <= i < len(variables) else str(i) for i in order),
         max_parents=value_of(document, "max_parents", _is_limit, "a whole number or null"),
-        ess=None if document.get("ess") is None else float(value_of(document, "ess", _is_size, "a number above 0")),
+        ess=None if (ess := _optional(document, "ess", _is_size, "a number above 0")) is None else float(ess),
         knowledge=_knowledge(document.get("knowledge")),
         digest=value_of(provenance, "data_digest", lambda v: v is None or is_word(v), "a digest or null"),
+        records=_optional(provenance, "records", lambda value: is_whole(value) and value > 0, "a number above 0"),
     )
+
+
+def check_format(document: Mapping[str, Any]) -> None:
+    """Raise InputError unless a result is of the format that can be verified."""
+    version = value_of(document, "format_version", is_whole, "a whole number")
+    if version != FORMAT_VERSION:
+        raise InputError(
+            f"The result has format {version}, but this version of extbnsl reads format {FORMAT_VERSION}: "
+            "solve again, or verify it with the version that wrote it."
+        )
 
 
 def value_of(document: Mapping[str, Any], key: str, fits: Callable[[Any], bool], wanted: str) -> Any:
@@ -74,6 +85,11 @@ def value_of(document: Mapping[str, Any], key: str, fits: Callable[[Any], bool],
     if not fits(document[key]):
         raise InputError(f"The {key!r} of the result is not {wanted}: give the result.json of a run.")
     return document[key]
+
+
+def _optional(document: Mapping[str, Any], key: str, fits: Callable[[Any], bool], wanted: str) -> Any:
+    """document[key], None if it is null or missing; raises InputError if it does not fit."""
+    return None if document.get(key) is None else value_of(document, key, fits, wanted)
 
 
 def _is_limit(value: Any) -> bool:

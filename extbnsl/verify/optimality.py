@@ -1,27 +1,22 @@
-"""Is a result that holds proved optimal? What its certificate proves, checked again, against what it claims.
-
-What multipliers prove `recount` checks, and what a search proved of few variables `repeat`.
-"""
+"""Is a result that holds proved optimal? What its certificate proves, checked again, against what it claims."""
 
 import math
 from dataclasses import dataclass
 from typing import Any
 
 from extbnsl.claims import OPTIMAL, tolerance
-from extbnsl.data import Data, Numbers
-from extbnsl.events import Observer, StageAdvanced, ignore
+from extbnsl.data import Data
+from extbnsl.events import Observer, ignore
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.networks.network import Network
 from extbnsl.scores.local import LocalScores
-from extbnsl.verify.cell_families import families_by_cells
-from extbnsl.verify.certificate import CLUSTERS, CertifiedComponent, read_certificate
+from extbnsl.verify.certificate import CertifiedComponent, read_certificate
 from extbnsl.verify.demands import demands_of
 from extbnsl.verify.document import ClaimedResult, read_claims
-from extbnsl.verify.families import FamilySource, families_of_data, families_of_scores
-from extbnsl.verify.recount import check_component, reason_of
-from extbnsl.verify.regression_families import families_by_regressions
-from extbnsl.verify.repeat import MOST_VARIABLES, repeat_search
-from extbnsl.verify.rescoring import PARAMETER_COSTS, family_costs
+from extbnsl.verify.families import FamilySource
+from extbnsl.verify.recount import check_component, reason_of, rounding
+from extbnsl.verify.rescoring import family_costs
+from extbnsl.verify.sources import family_source
 from extbnsl.verify.units import TooMuch
 
 
@@ -29,19 +24,18 @@ from extbnsl.verify.units import TooMuch
 class Optimality:
     """What became of the certificate of a result whose other claims hold.
 
-    `findings` are sentences, one for each claim that does not hold. Components, as tuples of names: proved by the
-    certificate, repeated (proved by a search, and by a dynamic program of the check's own), searched (proved by a
-    search, if at all, and too large for that), and unchecked because the check was given up; `unfinished` are the
-    children at which it was, and `why` says for which reason: a stop reason, or a clause. max_parents: what is proved
-    is proved of networks in which no variable has more parents, None for all networks. rounding: by how much less a
-    network may cost, in nats, beside the tolerance, as the costs of the components that were proved are floats.
+    `findings` are sentences, one for each claim that does not hold. proved: the components that are proved, as tuples
+    of names; by: what their proofs are by, of those of `recount`. unchecked: the components of which the check was
+    given up; `unfinished` are the children at which it was, and `why` says for which reason: a stop reason, or a
+    clause. max_parents: what is proved is proved of networks in which no variable has more parents, None for all
+    networks. rounding: by how much less a network may cost, in nats, beside the tolerance, as the costs of the
+    components that were proved are floats.
     """
 
     findings: tuple[str, ...]
     max_parents: int | None
     proved: tuple[tuple[str, ...], ...] = ()
-    repeated: tuple[tuple[str, ...], ...] = ()
-    searched: tuple[tuple[str, ...], ...] = ()
+    by: frozenset[str] = frozenset()
     unchecked: tuple[tuple[str, ...], ...] = ()
     unfinished: tuple[str, ...] = ()
     why: str = ""
@@ -55,7 +49,7 @@ class Optimality:
     @property
     def complete(self) -> bool:
         """Whether it is proved that no network is cheaper, but for the tolerance of the claim."""
-        return self.ok and not self.searched and not self.unchecked
+        return self.ok and not self.unchecked
 
 
 def verify_optimality(
@@ -73,56 +67,31 @@ def verify_optimality(
         return None
     names = problem.names
     components = read_certificate(document["certificate"], names).components
-    certified = [component for component in components if component.proof == CLUSTERS]
-    others = [component for component in components if component.proof != CLUSTERS]
-    checkable = [*certified, *(component for component in others if len(component.variables) <= MOST_VARIABLES)]
-    searched = tuple(component.variables for component in others if len(component.variables) > MOST_VARIABLES)
     try:
-        source = _source(problem, claim, workers)
+        demands = demands_of(names, claim.max_parents, claim.knowledge)
+        source = family_source(problem, claim, demands, workers)
     except (Stopped, TooMuch) as stop:
-        left = tuple(component.variables for component in checkable)
-        return Optimality((), claim.max_parents, (), (), searched, left, sum(left, ()), reason_of(stop))
+        left = tuple(component.variables for component in components)
+        return Optimality((), claim.max_parents, unchecked=left, unfinished=names, why=reason_of(stop))
     costs = family_costs(problem, Network.from_names(names, claim.parents), claim.score, claim.ess)
     findings = _bound_findings(components, claim, names, costs, source)
     if findings:
         return Optimality(tuple(findings), claim.max_parents)
-    done, total = 0, sum(len(component.variables) for component in checkable)
-
-    def tell(counted: int) -> None:
-        observer(StageAdvanced("verify", done + counted, total, "variables", detail="checking the certificate"))
-
-    recounts = []
-    for component in checkable:
-        tell(0)
-        if component.proof == CLUSTERS:
-            recounts.append(check_component(component, names, source, workers, tell))
-        else:
-            recounts.append(repeat_search(component, names, source, workers, tell))
+    recounts, done = [], 0
+    for component in components:
+        recounts.append(check_component(component, names, source, workers, observer, done))
         done += len(component.variables)
-    shown = [c for c, recount in zip(checkable, recounts, strict=True) if recount.proved]
+    shown = [c for c, recount in zip(components, recounts, strict=True) if recount.proved]
     return Optimality(
         tuple(finding for recount in recounts for finding in recount.findings),
         claim.max_parents,
-        tuple(c.variables for c in shown if c.proof == CLUSTERS),
-        tuple(c.variables for c in shown if c.proof != CLUSTERS),
-        searched,
-        tuple(c.variables for c, recount in zip(checkable, recounts, strict=True) if recount.why),
+        tuple(c.variables for c in shown),
+        frozenset[str]().union(*(recount.by for recount in recounts)),
+        tuple(c.variables for c, recount in zip(components, recounts, strict=True) if recount.why),
         tuple(name for recount in recounts for name in recount.unchecked),
         next((recount.why for recount in recounts if recount.why), ""),
-        math.fsum(source.rounding(names.index(name)) for c in shown for name in c.variables),
+        math.fsum(rounding(c, names.index(name), source) for c in shown for name in c.variables),
     )
-
-
-def _source(problem: Data | LocalScores, claim: ClaimedResult, workers: Workers) -> FamilySource:
-    """What counts in the data by the score of the claim, or lists the local scores."""
-    demands = demands_of(problem.names, claim.max_parents, claim.knowledge)
-    if isinstance(problem, LocalScores):
-        return families_of_scores(problem, demands)
-    if isinstance(problem, Numbers):
-        return families_by_regressions(problem, demands, workers)
-    if claim.score in PARAMETER_COSTS:
-        return families_of_data(problem, PARAMETER_COSTS[claim.score](problem.records), demands, workers)
-    return families_by_cells(problem, claim.score, claim.ess, demands, workers)
 
 
 def _bound_findings(

@@ -3,29 +3,38 @@
 It shares no code with the counting, the costs and the bounds of the solver. Costs are rounded down to whole units; from
 there on all is in integers. For each child X of a component, all families with c'(X, P) < mu_X + target - root are
 collected, by the claimed mu and root of the first pass, but for some that others take the place of: see `families`.
-The minima of c' found must not be below those that the certificate claims. The passes then run on the collected
+The minima of c' found must not be below those that the certificate claims. The steps then run on the collected
 families, with the minima found: the others are in no network below the target.
 
-The target is the claimed lower bound less what costs may be off by rounding, which follows from the data alone.
+The target is the claimed lower bound less what costs may be off by rounding, which follows from the data alone; so is
+that of each step that settles some of the variables.
 """
 
 import itertools
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
+from extbnsl.events import Observer, StageAdvanced, ignore
+from extbnsl.figures import in_full
 from extbnsl.kernels.bits import u64
 from extbnsl.kernels.compiler import njit
-from extbnsl.kernels.varsets import pack, words
+from extbnsl.kernels.varsets import WORD_BITS, pack, words
+from extbnsl.machine.budgets import default_memory
 from extbnsl.machine.workers import Stopped, Workers
-from extbnsl.verify.certificate import CertifiedComponent, Pass, bound_of
+from extbnsl.verify.certificate import Branching, CertifiedComponent, Pass, Search, bound_of
 from extbnsl.verify.families import FamilySource, Taken
+from extbnsl.verify.order_search import Bound, PieceFamilies, least_cost
+from extbnsl.verify.passes import Families, packed_cuts, weighted
+from extbnsl.verify.tree import fault_of_tree
 from extbnsl.verify.units import BEYOND, MOST_UNITS, TooMuch, ceil_units, floor_units, floors_of, nats_of
 
-FARTHEST = (1 << 63) - 1  # what int64 holds
+COUNTING = "counting parent sets again"
+CUTS, BRANCHING, SEARCH = "multipliers", "the answers of branching", "a search, repeated"
+WAYS = (CUTS, BRANCHING, SEARCH)  # what a proof is by
 
 
 @dataclass(frozen=True)
@@ -33,12 +42,13 @@ class Recount:
     """What became of one component's proof.
 
     findings: sentences, one for each claim that does not hold. why: for which reason the check was given up, a stop
-    reason or a clause, and unchecked: the children that were not counted then.
+    reason or a clause, and unchecked: the children that were not counted then. by: what the proof was by.
     """
 
     findings: tuple[str, ...] = ()
     unchecked: tuple[str, ...] = ()
     why: str = ""
+    by: frozenset[str] = frozenset()
 
     @property
     def proved(self) -> bool:
@@ -46,19 +56,8 @@ class Recount:
         return not self.findings and not self.why
 
 
-@dataclass(frozen=True)
-class _Found:
-    """Families of one child: varsets (m, words) and costs (m,), whole units."""
-
-    varsets: NDArray[np.uint64]
-    costs: NDArray[np.int64]
-
-    def reduced(self, taken: Taken) -> NDArray[np.int64]:
-        """c' of each, in units: exact."""
-        return self.costs - _disjoint_sum(self.varsets, taken.clusters, taken.multipliers)
-
-    def kept(self, which: NDArray[np.bool_]) -> "_Found":
-        return _Found(self.varsets[which], self.costs[which])
+class _Fault(Exception):
+    """A sentence that says what does not hold."""
 
 
 def check_component(
@@ -66,37 +65,33 @@ def check_component(
     names: Sequence[str],
     source: FamilySource,
     workers: Workers,
-    tell: Callable[[int], None] = lambda done: None,
+    observer: Observer = ignore,
+    before: int = 0,
 ) -> Recount:
-    """Run the passes of a component with a proof by clusters, well formed as `read_certificate` makes sure.
+    """Check the proof of a component, well formed as `read_certificate` makes sure.
 
     `names` are all variables, in the order of varsets. `source` is asked once for each child. When the workers' stop
-    signal comes, the children that were not finished are unchecked. `tell` hears how many children are counted.
+    signal comes, the children that were not finished are unchecked. The observer hears how many children are counted,
+    so many of them before, and how far a search or a tree is.
     """
-    slack = {name: ceil_units(source.rounding(names.index(name))) for name in component.variables}
-    target = floor_units(component.lower_bound) - sum(slack.values())
-    least = {name: component.least[name] - slack[name] for name in component.variables}
-    gap = max(target - bound_of(component.passes[0], least), 0)
-    thresholds = {name: mu + gap for name, mu in least.items()}
-    found: dict[str, _Found] = {}
-
-    def count(name: str) -> None:
-        taken = taken_by(component.passes[0], names.index(name), names)
-        varsets, costs = source.below(names.index(name), thresholds[name], taken)
-        families = _Found(varsets, floors_of(costs))
-        found[name] = families.kept(families.reduced(taken) < thresholds[name])
-
+    slack = {name: ceil_units(rounding(component, names.index(name), source)) for name in component.variables}
+    counted: set[str] = set()
     try:
-        if max(map(abs, thresholds.values())) > MOST_UNITS:
-            raise TooMuch(BEYOND)
-        workers.check()  # when the time is over already, nothing is counted
-        children = ((name,) for name in component.variables)
-        for done, _ in enumerate(workers.stream(count, children, 2 * workers.threads, lambda result: None), 1):
-            tell(done)
+        proof = _Proof(component, names, slack, workers, observer)
+        proof.begin(source, counted, before)
+        proof.check()
     except (Stopped, TooMuch) as stop:
-        left = tuple(name for name in component.variables if name not in found)
+        left = tuple(name for name in component.variables if name not in counted)
         return Recount(unchecked=left, why=reason_of(stop))
-    return _run_passes(component, names, found, thresholds, slack)
+    except _Fault as fault:
+        return Recount((str(fault),))
+    return Recount(by=frozenset(proof.by))
+
+
+def rounding(component: CertifiedComponent, child: int, source: FamilySource) -> float:
+    """What the costs of a child's families may be off, in nats. Twice that where a tree is checked: of two families
+    that cost the same but for rounding the cheaper one may be left out, see `Families.needed`."""
+    return source.rounding(child) * (1 + any(isinstance(step, Branching) for step in component.steps))
 
 
 def reason_of(stop: Stopped | TooMuch) -> str:
@@ -104,52 +99,164 @@ def reason_of(stop: Stopped | TooMuch) -> str:
     return stop.reason if isinstance(stop, Stopped) else str(stop)
 
 
-def _run_passes(
-    component: CertifiedComponent,
-    names: Sequence[str],
-    found: dict[str, _Found],
-    thresholds: Mapping[str, int],
-    slack: Mapping[str, int],
-) -> Recount:
-    """The passes on the families found in the first; all others have a c' of at least the threshold there.
+@dataclass
+class _Proof:
+    """The proof of a component as far as it has been checked: the families that are left of the children that are not
+    settled, and what the settled ones cost at least, in units."""
 
-    With no minimum below the claimed one, a threshold is at least its minimum and what the target is above the root:
-    the others are in no network below the target.
-    """
-    target = floor_units(component.lower_bound) - sum(slack.values())
-    root = 0
-    for number, one in enumerate(component.passes):
-        reduced = {name: own.reduced(taken_by(one, names.index(name), names)) for name, own in found.items()}
-        if number == 0:
-            least = {name: int(values.min(initial=thresholds[name])) for name, values in reduced.items()}
-            if wrong := _overstated(component, least, slack):
-                return Recount(wrong)
-        else:
-            least = {name: int(values.min()) for name, values in reduced.items()}
-        root = bound_of(one, least)
-        if root >= target:
-            return Recount()
-        for name, values in reduced.items():
-            beyond = least[name] + target - root  # a network with such a family reaches the target
-            found[name] = found[name].kept(values < min(beyond, FARTHEST))
-        if not all(own.costs.size for own in found.values()):
-            return Recount()
-    return Recount(
-        (
-            f"The certificate does not prove the component of {component.variables[0]!r}: its cuts show that it "
-            f"costs at least {nats_of(root)!r}, but the claim is {component.lower_bound!r}.",
+    component: CertifiedComponent
+    names: Sequence[str]
+    slack: Mapping[str, int]
+    workers: Workers
+    observer: Observer
+    settled: int = 0
+    by: set[str] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self.place = {name: i for i, name in enumerate(self.names)}
+        self.target = self._within(floor_units(self.component.lower_bound) - sum(self.slack.values()))
+
+    def begin(self, source: FamilySource, counted: set[str], before: int) -> None:
+        """Count the families that matter by the first pass; `counted` gets the children that are done, `before` are so
+        many of other components.
+
+        With no minimum below the claimed one, a threshold is at least its minimum and what the target is above the
+        root: all other families are in no network below the target.
+        """
+        component, workers = self.component, self.workers
+        least = {name: component.least[name] - self.slack[name] for name in component.variables}
+        gap = max(self.target - bound_of(component.first, least), 0)
+        thresholds = {name: self._within(mu + gap) for name, mu in least.items()}
+
+        def count(name: str) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+            child, threshold = self.place[name], thresholds[name]
+            taken = taken_by(component.first, child, self.names)
+            varsets, costs = source.below(child, threshold, taken)
+            units = floors_of(costs)
+            reduced = units - disjoint_sum(varsets, taken.clusters, taken.multipliers)
+            mu = min(int(reduced.min(initial=threshold)), threshold)
+            if mu < least[name]:
+                raise _Fault(
+                    f"The certificate says that the reduced cost of {name!r} is at least "
+                    f"{nats_of(component.least[name])!r}, but it is {nats_of(mu)!r}."
+                )
+            counted.add(name)
+            keep = reduced < threshold
+            return varsets[keep], units[keep]
+
+        workers.check()  # when the time is over already, nothing is counted
+        self._tell(COUNTING, before, len(self.names), "variables")
+        found = []
+        children = ((name,) for name in component.variables)
+        for one in workers.stream(count, children, 2 * workers.threads, lambda result: None):
+            found.append(one)
+            self._tell(COUNTING, before + len(found), len(self.names), "variables")
+        self.by.add(CUTS)  # the first pass may leave nothing, so that it is all
+        self.families = Families(
+            np.array([self.place[name] for name in component.variables], np.int64),
+            np.cumsum([0] + [costs.size for _, costs in found], dtype=np.int64),
+            np.concatenate([varsets for varsets, _ in found]),
+            np.concatenate([costs for _, costs in found]),
         )
-    )
+
+    def check(self) -> None:
+        """Check the steps until they prove the bound; raises _Fault if they do not."""
+        shown = None
+        for step in self.component.steps:
+            self.workers.check()
+            if not self.families.complete:
+                return
+            if isinstance(step, Pass):
+                shown = self._take(step)
+            else:
+                self._settle(step)
+                shown = self.settled if not self.families.children.size else None
+            if shown is not None and shown >= self.target:
+                return
+        if not self.families.complete:
+            return
+        said = "nothing together" if shown is None else f"at least {nats_of(shown)!r}"
+        raise _Fault(
+            f"The certificate does not prove the component of {self.component.variables[0]!r}: its steps show that it "
+            f"costs {said}, but the claim is {self.component.lower_bound!r}."
+        )
+
+    def _take(self, step: Pass) -> int:
+        """Take a pass; what the component costs at least by it."""
+        shown = self.families.shown(weighted(packed_cuts(step.cuts, self.place), step.multipliers))
+        self.families = self.families.below(self.target - self.settled, shown)
+        return self.settled + shown.root
+
+    def _settle(self, step: Search | Branching) -> None:
+        """Check a step that settles some of the variables."""
+        own = np.isin(self.families.children, [self.place[name] for name in step.variables])
+        bound = self._within(ceil_units(step.lower_bound) - sum(self.slack[name] for name in step.variables))
+        if isinstance(step, Search):
+            fault = self._fault_of_search(step, self.families.of(own), bound)
+        else:
+            fault = self._fault_of_tree(step, self.families.of(own), bound)
+        if fault is not None:
+            raise _Fault(
+                f"The certificate says that the families of {step.variables[0]!r} and {len(step.variables) - 1} others "
+                f"cost at least {step.lower_bound!r}, but {fault}."
+            )
+        self.by.add(SEARCH if isinstance(step, Search) else BRANCHING)
+        self.settled += bound
+        self.families = self.families.of(~own)
+
+    def _fault_of_search(self, step: Search, families: Families, bound: int) -> str | None:
+        """A clause that says why the families of the step cost less than `bound` units; None if they do not.
+
+        Raises Stopped, and TooMuch where the search is too large.
+        """
+        variables = families.children.size
+        if variables > WORD_BITS:
+            raise TooMuch(f"a search of {variables} variables is too large")
+        bit = {self.names[child]: 1 << position for position, child in enumerate(families.children.tolist())}
+        inside = [
+            _positions(families.varsets[lo:hi], families.children) for lo, hi in itertools.pairwise(families.first)
+        ]
+        cuts = tuple(tuple(sum(bit[name] for name in cluster) for cluster in cut) for cut in step.guide.cuts)
+
+        def tell(size: int, of: int, nodes: int) -> None:
+            self._tell(f"repeating a search, {in_full(nodes, 'node')}", size, of, "layers")
+
+        least = least_cost(
+            PieceFamilies(tuple(inside), tuple(np.split(families.costs, families.first[1:-1]))),
+            Bound(cuts, step.guide.multipliers),
+            bound,
+            self.workers,
+            default_memory(),
+            tell,
+        )
+        return None if least >= bound else f"an order of them has families that cost {nats_of(least)!r}"
+
+    def _fault_of_tree(self, step: Branching, families: Families, bound: int) -> str | None:
+        """A clause that says why the tree does not show that its families cost `bound` units; None if it does."""
+        spare = np.array([self.slack[self.names[child]] // 2 for child in families.children], np.int64)
+
+        def tell(done: int) -> None:
+            self._tell("going through the answers of branching", done, len(step.nodes), "nodes")
+
+        needed = families.needed(spare, self.workers)
+        return fault_of_tree(step, needed, self.names, bound + int(spare.sum()), self.workers, tell)
+
+    def _tell(self, detail: str, done: int, total: int, unit: str) -> None:
+        self.observer(StageAdvanced("verify", done, total, unit, detail=detail))
+
+    def _within(self, units: int) -> int:
+        """A claimed number of units, if sums of it stay within range; raises TooMuch."""
+        if abs(units) > MOST_UNITS:
+            raise TooMuch(BEYOND)
+        return units
 
 
-def _overstated(component: CertifiedComponent, least: Mapping[str, int], slack: Mapping[str, int]) -> tuple[str, ...]:
-    """Sentences about the minima of the first pass that are below those claimed, by more than costs may be off."""
-    return tuple(
-        f"The certificate says that the reduced cost of {name!r} is at least {nats_of(component.least[name])!r}, "
-        f"but it is {nats_of(mu)!r}."
-        for name, mu in least.items()
-        if mu < component.least[name] - slack[name]
-    )
+def _positions(varsets: NDArray[np.uint64], children: NDArray[np.int64]) -> NDArray[np.uint64]:
+    """What varsets (m, words) have of some variables, as masks (m,) over their positions."""
+    masks = np.zeros(len(varsets), np.uint64)
+    for position, child in enumerate(children.tolist()):
+        masks |= (varsets[:, child >> 6] >> np.uint64(child & 63) & np.uint64(1)) << np.uint64(position)
+    return masks
 
 
 def taken_by(one: Pass, child: int, names: Sequence[str]) -> Taken:
@@ -169,7 +276,7 @@ def taken_by(one: Pass, child: int, names: Sequence[str]) -> Taken:
 
 
 @njit
-def _disjoint_sum(varsets, clusters, multipliers):
+def disjoint_sum(varsets, clusters, multipliers):
     """For each of the varsets (m, words) the multipliers of the clusters (k, words) disjoint from it: int64 (m,)."""
     total = np.zeros(varsets.shape[0], np.int64)
     for j in range(total.size):

@@ -34,11 +34,16 @@ def scored_family(
     problem: Data | LocalScores, child: int, parents: tuple[int, ...], score: str, ess: float | None = None
 ) -> Family:
     """A family with its cost in nats; raises VerificationError if the scores do not list it. parents ascend."""
+    return family_of(child, parents, family_cost(problem, child, parents, score, ess))
+
+
+def family_of(child: int, parents: tuple[int, ...], cost: float) -> Family:
+    """A family of which the cost is known."""
     return Family(
         sum(1 << p for p in parents),
         sum(_pair(child, p) for p in parents),
         sum(_pair(p, q) for p, q in itertools.combinations(parents, 2)),
-        family_cost(problem, child, parents, score, ess),
+        cost,
     )
 
 

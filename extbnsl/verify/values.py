@@ -14,6 +14,11 @@ def is_object(value: Any) -> bool:
     return isinstance(value, dict)
 
 
+def is_truth(value: Any) -> bool:
+    """Whether a JSON value is true or false."""
+    return isinstance(value, bool)
+
+
 def is_word(value: Any) -> bool:
     """Whether a JSON value is a string."""
     return isinstance(value, str)

@@ -10,10 +10,11 @@ from typing import Any
 from extbnsl.claims import OPTIMAL, STATUSES, tolerance
 from extbnsl.data import Data, Numbers
 from extbnsl.errors import InputError, VerificationError
+from extbnsl.figures import in_full
 from extbnsl.networks.network import Network
 from extbnsl.scores.local import LocalScores
 from extbnsl.verify.demands import demands_of
-from extbnsl.verify.document import ClaimedResult, read_claims
+from extbnsl.verify.document import ClaimedResult, check_format, read_claims
 from extbnsl.verify.rescoring import GAUSSIAN, KNOWN, WITH_ESS, family_costs
 
 ROUNDED = 1.01  # a bound is the cost less the tolerance, but of the cost as the solver counted it
@@ -35,17 +36,21 @@ class Verdict:
 def verify(document: dict[str, Any], problem: Data | LocalScores) -> Verdict:
     """Check a result document against the data, or the local scores, that it is about.
 
-    Checks the names, the parents, that there is no cycle and that the order is one, the parent limit, the
-    recomputed cost, that the bounds fit the status and the cost, and the digest. No tolerance follows from what the
-    document says. Raises InputError if the document is of another format, lacks a key, has a value of another type, or
-    is about another score.
+    Checks the names, the parents, that there is no cycle and that the order is one, the parent limit, the knowledge,
+    the recomputed cost, that the bounds fit the status and the cost, the number of records and the digest. No tolerance
+    follows from what the document says. Raises InputError if the document is of another format, lacks a key, has a
+    value of another type, or is about another score.
     """
     claim = read_claims(document)
+    check_format(document)
     _check_score(claim, problem)
     source = problem.source if isinstance(problem, Data) else "the local scores"
     findings = []
     if claim.digest is not None and claim.digest != problem.fingerprint:
         findings.append(f"The result is about other data: its digest is not that of {source}.")
+    if claim.records is not None and claim.records != (problem.records if isinstance(problem, Data) else None):
+        there = in_full(problem.records, "record") if isinstance(problem, Data) else "none"
+        findings.append(f"The result is about {in_full(claim.records, 'record')}, but {source} has {there}.")
     network = _network(claim, problem.names, source, findings)
     if network is None:
         return Verdict(False, tuple(findings), math.nan)

@@ -21,7 +21,7 @@ def ranked(problem, k, claim=Claim(), **how):
 
 
 def told(result):
-    return [(one.rank, pytest.approx(one.cost), pytest.approx(one.probability)) for one in result.networks]
+    return [(one.rank, pytest.approx(one.cost), pytest.approx(one.share)) for one in result.networks]
 
 
 @pytest.mark.parametrize("seed", range(12))

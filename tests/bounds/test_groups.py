@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from cases import random_families, scores_of
+from watched import watched
 
 from extbnsl.bounds.groups import (
     EDGE_NS,
@@ -93,3 +94,16 @@ def test_pairs_that_need_each_other_stay_together():
 
 def test_root_is_the_sum():
     assert Grouping(((0,), (1,)), (np.array([3.0, 0.0]), np.array([4.0, 0.0]))).root == 7.0
+
+
+def test_groups_are_found_where_rounding_makes_ties_seem_better():
+    watched(check_ties, 2)
+
+
+def check_ties(seed):
+    rng = np.random.default_rng(seed)
+    weights = rng.integers(0, 4, (50, 50)) * 1e7 * rng.random()
+    weights = np.minimum(weights, weights.T)
+    np.fill_diagonal(weights, 0.0)
+    groups = split_by_weight(weights, 4)
+    assert sorted(v for group in groups for v in group) == list(range(50))

@@ -15,6 +15,7 @@ from extbnsl.bounds.lp.program import least_sums
 from extbnsl.bounds.lp.separation import counting_families, grow_clusters, shrink_clusters, solution_of
 from extbnsl.bounds.lp.triples import MOVES, WORSE, grow_triples, ordered, violated_triples
 from extbnsl.kernels.varsets import pack
+from extbnsl.machine.workers import unhalted
 from extbnsl.parents.pruning import prune
 
 SETTINGS = settings(deadline=None, max_examples=40, suppress_health_check=list(HealthCheck))
@@ -61,7 +62,7 @@ def test_clusters_are_grown_by_what_makes_the_sum_least(seed, n, share):
     pairs = [(a, b) for a in range(n) for b in range(-1, n) if a != b]
     starts = np.array(pairs)
     clusters, violations = np.zeros((len(starts), 1), np.uint64), np.empty(len(starts))
-    grow_clusters(solution_of(support, n), share, starts, clusters, violations)
+    grow_clusters(solution_of(support, n), share, starts, clusters, violations, unhalted())
     for k, (start, cluster) in enumerate(zip(pairs, clusters[:, 0].tolist(), strict=True)):
         if math.isinf(violations[k]):
             assert start[1] < 0
@@ -103,11 +104,11 @@ def test_clusters_of_many_variables_are_found_without_looking_at_all_of_them():
         parents[a] = pack((b,), n)
     support = np.ascontiguousarray(parents.T), child, np.ones(n)
     clusters, violations = np.zeros((2, 4), np.uint64), np.empty(2)
-    grow_clusters(solution_of(support, n), 1.0, np.array([(70, -1), (5, -1)]), clusters, violations)
+    grow_clusters(solution_of(support, n), 1.0, np.array([(70, -1), (5, -1)]), clusters, violations, unhalted())
     assert (clusters[0] == pack(cycle, n)).all()
     assert violations.tolist() == [1.0, -math.inf]
     shrunk = np.zeros((2, 4), np.uint64)
-    assert shrink_clusters(solution_of(support, n), 0, shrunk)
+    assert shrink_clusters(solution_of(support, n), 0, shrunk, unhalted())
     assert (shrunk == pack(cycle, n)).all()
 
 
@@ -121,7 +122,7 @@ def test_clusters_that_nobody_counts_for(seed, n):
     empty = [c for c in range(1, 1 << n) if c.bit_count() >= 2 and left_side([c], support) == 0.0]
     with_families = [c for c in empty if all((support[1] == v).any() for v in range(n) if c >> v & 1)]
     clusters = np.zeros((5, 1), np.uint64)
-    found = shrink_clusters(solution_of(support, n), seed % 1000, clusters)
+    found = shrink_clusters(solution_of(support, n), seed % 1000, clusters, unhalted())
     if len(set(support[1].tolist())) < n:  # a variable without families is one
         assert found
         return
@@ -150,7 +151,7 @@ def test_three_clusters_are_grown_by_what_makes_the_left_side_least(seed, n):
     support = random_solution(seed, n)
     threes = np.array(list(itertools.permutations(range(n), 3)))
     cuts, violations = np.zeros((len(threes), 3, 1), np.uint64), np.empty(len(threes))
-    looks = grow_triples(solution_of(support, n), threes, cuts, violations)
+    looks = grow_triples(solution_of(support, n), threes, cuts, violations, unhalted())
     assert looks >= 0
     for three, cut, violation in zip(threes.tolist(), cuts, violations.tolist(), strict=True):
         assert cut.all()
@@ -195,9 +196,9 @@ def test_the_triples_found_are_those_violated_most(seed, n, size):
     parents, child, x = random_solution(seed, n)
     rng = np.random.default_rng(seed)
     clusters = np.unique(rng.integers(1, 1 << n, (size, 1)).astype(np.uint64), axis=0)
-    cuts, violations, left = violated_triples((parents, child, x), clusters, 10**9)
+    cuts, violations, left = violated_triples((parents, child, x), clusters, 10**9, unhalted())
     assert 0 < left <= 10**9
-    few, _, none = violated_triples((parents, child, x), clusters, 1)
+    few, _, none = violated_triples((parents, child, x), clusters, 1, unhalted())
     assert none == max(0, 1 - (10**9 - left))
     assert len(few) <= 1
     best = 0.0

@@ -120,10 +120,10 @@ def test_options_are_checked_though_the_data_are_missing(run, here):
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
-        (b"\x00\x01\xff\xfe" * 100, "It is no YAML"),
-        (b"\x89PNG\r\n\x1a\n" + bytes(range(256)), "It is no YAML"),
-        (b"#" * (MOST_BYTES + 1), "It has more than 4 MiB"),
-        (None, "It cannot be read: Is a directory."),
+        (b"\x00\x01\xff\xfe" * 100, "c.yaml: It is no YAML"),
+        (b"\x89PNG\r\n\x1a\n" + bytes(range(256)), "c.yaml: It is no YAML"),
+        (b"#" * (MOST_BYTES + 1), "c.yaml has more than 4.0MiB: is it the right file?"),
+        (None, "c.yaml is a folder: give a file."),
     ],
 )
 def test_files_that_are_no_text(content, sentence, run, here):
@@ -131,12 +131,13 @@ def test_files_that_are_no_text(content, sentence, run, here):
     file.mkdir() if content is None else file.write_bytes(content)
     code, out, err = run("c.yaml")
     assert (code, out) == (30, "")
-    assert err.startswith(f"extbnsl: c.yaml: {sentence}")
+    assert err.startswith(f"extbnsl: {sentence}")
     assert os.listdir() == ["c.yaml"]
 
 
 def test_no_file_at_all(run, here):
-    assert run("c.yaml") == (30, "", "extbnsl: c.yaml: It cannot be read: No such file or directory.\n")
+    said = "extbnsl: c.yaml cannot be read (No such file or directory): check the name and the permissions.\n"
+    assert run("c.yaml") == (30, "", said)
     assert run()[0] == 30
 
 

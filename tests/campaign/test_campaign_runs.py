@@ -67,6 +67,13 @@ def test_all_kinds_of_failures_are_told_and_the_others_go_on(pretend, here):
     assert len(err.splitlines()) == 26
 
 
+def test_results_of_earlier_versions_stay_in_the_table(pretend, here):
+    file = pretended.write_yaml(here, {"a.py": "done(format_version=2)", "b.py": GOOD})
+    code, _, err = pretend(file)
+    assert code == 0, err
+    assert results()["a"]["cost"] == results()["b"]["cost"] != ""
+
+
 def test_gigabytes_of_rubbish(pretend, here):
     file = pretended.write_yaml(here, {"a.py": "done(); os.truncate(folder + '/result.json', 2**31 + 1)", "b.py": GOOD})
     code, out, _ = pretend(file)

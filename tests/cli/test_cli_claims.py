@@ -50,7 +50,7 @@ def test_a_claim_is_in_the_result_and_holds(capsys, command, score):
     assert document["knowledge"] == DOCUMENT
     assert (document["score"], document["ess"]) == (("bdeu", 5.0) if "bdeu" in score else ("mdl", None))
     assert ("equivalent sample size 5" in told) == ("bdeu" in score)
-    assert main(["verify", "asia.run", str(ASIA)]) == 0
+    assert main(["verify", "asia.run", str(ASIA)]) == (11 if command[0] == "approximate" else 0)
 
 
 def test_a_run_under_knowledge_goes_on_as_it_was_begun(capsys, monkeypatch):
@@ -82,7 +82,7 @@ def test_what_cannot_be_is_refused_before_anything_is_written(capsys, command):
         (["--required", "asia,tub", "--forbidden", "asia,tub"], "is required, but it is forbidden"),
         (["--required", "asia,tub", "--max-parents", "0"], "'tub' has 1 required parents, but a limit of 0"),
         (["--tier", "asia", "--knowledge", "known.csv"], "There are two orders of tiers: give one."),
-        (["--knowledge", "absent.yaml"], "absent.yaml: It cannot be read: No such file or directory."),
+        (["--knowledge", "absent.yaml"], "absent.yaml cannot be read (No such file or directory)"),
         (["--required", "asia"], "'asia' is not a parent and a child with a comma between them"),
         (["--max-parents-of", "asia"], "'asia' is not a list of names, each with = and a whole number"),
         (["--tier", "asia,,tub"], "'asia,,tub' has an empty name"),

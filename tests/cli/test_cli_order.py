@@ -47,8 +47,10 @@ def test_the_table_and_the_files(capsys):
     assert {"result.json", "network.bif", "network.json", "network.dot"} <= set(os.listdir("data.run"))
     assert found["provenance"]["options"]["method"] == "dfbnb-k3"
     code, out, _ = run(capsys, "verify", "data.run", "data.csv")
-    assert (code, "Optimality is not claimed (status heuristic)" in out) == (0, True)
-    assert "Nor was it that no network of its order costs less." in out
+    assert code == 0
+    assert "no network of its order costs less: all parents that come before were looked at again" in " ".join(
+        out.split()
+    )
     assert "\nstate        done: heuristic\n" in run(capsys, "status", "data.run")[1]
 
 

@@ -9,9 +9,9 @@ from fakes import HOSTILE, fake_networks, fake_result
 from runs import stopped
 
 from extbnsl.claims import TIME_LIMIT
-from extbnsl.cli.ranked import format_probability
 from extbnsl.cli.summary import final_line, summary
 from extbnsl.errors import RunDirectoryError
+from extbnsl.figures import format_share
 from extbnsl.networks.network import Network
 from extbnsl.results.networks import RankedNetworks
 from extbnsl.results.reading import read_result
@@ -50,7 +50,7 @@ def test_the_summary(tmp_path):
     path, document = saved(tmp_path, ranked(), within=math.log(1000.0), counted=4)
     lines = summary(document, path).splitlines()
     assert lines[:6] == [
-        "  rank               cost     difference  probability     class   arcs",
+        "  rank               cost     difference        share     class   arcs",
         "     1          10.000000       0.000000       0.3322         1      2",
         "     -          10.000000       0.000000       0.3322         1      2",
         "     -          10.000000       0.000000       0.3322         1      2",
@@ -60,10 +60,7 @@ def test_the_summary(tmp_path):
     told = "\n".join(lines)
     assert "networks     4 networks, all there are within 6.90776 nats of the best, a factor\n" in told
     assert "             of 1000\n" in told
-    assert (
-        "classes      2 equivalence classes; the most probable is class 1, with\n             probability 0.9967"
-        in told
-    )
+    assert "classes      2 equivalence classes; the heaviest is class 1, with a share of\n             0.9967\n" in told
     assert "arcs         0 arcs in all of them\n             5 arcs in some; the least decided, with" in told
     first = next(line for line in lines if " -> " in line)
     assert first.split(", ")[0].strip() in {"D -> L 0.6678", "L -> D 0.3322", "B -> D 0.3322", "D -> B 0.6678"}
@@ -123,10 +120,10 @@ def test_the_summary_fits_a_terminal_whatever_the_names(tmp_path, names):
     lines = summary(document, path.relative_to(tmp_path)).splitlines()
     assert max(map(len, lines)) <= 80
     assert lines.index("") == 11
-    assert any("of the probability of these they have" in line for line in lines)
+    assert "with 1.00e-07 of their weight\n" in "\n".join(lines)
 
 
-@pytest.mark.parametrize("key", ["top", "classes", "shared_arcs", "arc_probabilities", "within"])
+@pytest.mark.parametrize("key", ["top", "classes", "shared_arcs", "arc_shares", "within"])
 def test_a_head_that_lacks_something_is_damaged(tmp_path, key):
     path, document = saved(tmp_path, ranked(), counted=4)
     with pytest.raises(RunDirectoryError, match="is damaged or no result"):
@@ -135,8 +132,8 @@ def test_a_head_that_lacks_something_is_damaged(tmp_path, key):
         summary(document | {key: [3]}, path)
 
 
-def test_probabilities_are_short():
-    assert [format_probability(p) for p in (1.0, 0.33141, 0.001, 3.3512e-5, 1.72e-114)] == [
+def test_shares_are_short():
+    assert [format_share(p) for p in (1.0, 0.33141, 0.001, 3.3512e-5, 1.72e-114)] == [
         *("1.0000", "0.3314", "0.0010", "3.35e-05", "1.72e-114")
     ]
 

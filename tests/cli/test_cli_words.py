@@ -94,7 +94,7 @@ def test_standard_input_is_called_that(capsys):
     with standard_input("data.csv"):
         assert "input: standard input: 60 records" in run(capsys, "solve", "-")[2]
     with standard_input("data.csv"):
-        assert "recomputed from standard input." in run(capsys, "verify", "stdin.run", "-")[1]
+        assert "nats, from standard input" in run(capsys, "verify", "stdin.run", "-")[1]
 
 
 def test_what_is_proved_before_any_search_is_said_so(capsys):

@@ -1,6 +1,6 @@
 """Checkpoints: what is read is what was committed, and anything else is refused with one sentence.
 
-tests/frozen/checkpoint-2 is what `write_example` wrote when format version 2 was made; it is not to be made again.
+tests/frozen/checkpoint-N is what `write_example` wrote when format version N was made; none is to be made again.
 """
 
 import errno
@@ -17,17 +17,19 @@ from hypothesis import strategies as st
 from runs import marked
 
 import extbnsl
+from extbnsl.cli import main
 from extbnsl.errors import InputError, RunDirectoryError
 from extbnsl.files import arrays as arrays_module
 from extbnsl.files import manifest as checkpoint
 from extbnsl.files.arrays import read_arrays, write_arrays
-from extbnsl.files.manifest import Manifest, commit, read_manifest
+from extbnsl.files.manifest import Manifest, commit, is_run, read_manifest
 from extbnsl.files.names import MANIFEST
 from extbnsl.files.recovery import recover
 from extbnsl.files.store import Store
 from extbnsl.machine.workers import Stopped, Workers
 
-FROZEN = Path(__file__).parents[1] / "frozen" / "checkpoint-2"
+FROZEN = Path(__file__).parents[1] / "frozen" / "checkpoint-3"
+EARLIER = Path(__file__).parents[1] / "frozen" / "checkpoint-2"
 STATE = {
     "phase": "search",
     "options": {"max_parents": None, "seed": 0, "path_extension": True},
@@ -220,8 +222,18 @@ def test_a_file_that_is_missing_is_named(tmp_path, workers):
         recover(tmp_path, manifest, 1 << 30, workers)
 
 
+def test_an_earlier_frozen_checkpoint_is_refused_for_its_version(tmp_path, capsys):
+    folder = shutil.copytree(EARLIER, tmp_path / "run")
+    assert "made by extbnsl 0.2.0" in refusal(folder)
+    assert main(["resume", str(folder)]) == 31
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert "cannot resume it: start a new run, or resume it with that version." in said
+    assert is_run(folder)
+
+
 def test_a_newer_format_asks_for_an_upgrade(tmp_path):
-    newer = {"format_version": 3, "extbnsl": "7.1", "what": "nobody knows"}
+    newer = {"format_version": 4, "extbnsl": "7.1", "what": "nobody knows"}
     (tmp_path / MANIFEST).write_bytes(sealed(newer))
     said = refusal(tmp_path)
     assert "extbnsl 7.1" in said

@@ -323,12 +323,50 @@ def test_a_file_written_anew_takes_the_place_of_the_former(tmp_path, monkeypatch
         (tmp_path / name).touch()
     store = Store(tmp_path, 100)
     store.add([stored("a", 10), stored("b", 5)], synchronised=True)
-    store.add([stored("a", 3), stored("b", 5)])
+    store.add([stored("a", 3)])
     assert store.used == 8
     waited = []
     monkeypatch.setattr(store_module, "synchronise", lambda paths: waited.extend(paths))
     store.synchronise([stored("a", 3), stored("b", 5)])
     assert waited == [tmp_path / "a"]
+
+
+def test_a_store_writes_what_it_has_room_for_and_promised_room_is_taken(tmp_path, monkeypatch):
+    size = arrays_module.write_arrays(tmp_path, "before.h5", ARRAYS).bytes
+    store = Store(tmp_path, 3 * size)
+    store.promise(size)
+    assert store.free == 2 * size
+    store.write("a.h5", ARRAYS)
+    store.write("b.h5", ARRAYS)
+    assert (store.used, store.free) == (2 * size, 0)
+    monkeypatch.setattr(arrays_module, "open", None, raising=False)  # nothing is opened
+    with pytest.raises(BudgetError, match="no room left within the disk budget; grant more"):
+        store.write("c.h5", ARRAYS)
+    monkeypatch.undo()
+    store.add([arrays_module.write_arrays(tmp_path, "task.h5", ARRAYS)])
+    store.promise(-size)
+    assert (store.used, store.free, store.peak) == (3 * size, 0, 3 * size)
+    store.keep_only(store.files[1:])
+    store.write("c.h5", ARRAYS)
+    store.check()
+
+
+def test_what_is_written_anew_is_to_be_synchronised_anew(tmp_path, monkeypatch):
+    store = Store(tmp_path, 1 << 30)
+    waited = []
+    monkeypatch.setattr(store_module, "synchronise", lambda paths: waited.extend(paths))
+    for _ in range(2):
+        file = store.write("a.h5", ARRAYS)
+        store.synchronise([file])
+    assert waited == 2 * [tmp_path / "a.h5"]
+    assert store.used == file.bytes
+
+
+def test_a_file_that_cannot_be_written_is_not_counted(tmp_path, monkeypatch):
+    store = Store(tmp_path, 1 << 30)
+    with Disk(tmp_path).fail_write(2, errno.ENOSPC), pytest.raises(BudgetError):
+        store.write("a.h5", ARRAYS)
+    assert store.used == 0
 
 
 def test_a_store_removes_what_it_knows_and_nothing_else(tmp_path):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from extbnsl.kbest.classes import class_keys, numbered
 from extbnsl.kbest.networks import Networks
-from extbnsl.kbest.ranking import arc_probabilities, family_probabilities, parents_of, probabilities, ranks
+from extbnsl.kbest.ranking import arc_shares, family_shares, parents_of, ranks, shares
 from extbnsl.networks.equivalence import cpdag
 from extbnsl.networks.network import Network
 
@@ -66,10 +66,10 @@ def test_costs_that_creep_do_not_tie_for_ever():
     assert found[-1] > 1
 
 
-def test_probabilities_are_those_of_the_costs():
-    found = probabilities(np.array([7000.0, 7000.0 + math.log(2), 7000.0 + math.log(4)]))
+def test_shares_are_those_of_the_costs():
+    found = shares(np.array([7000.0, 7000.0 + math.log(2), 7000.0 + math.log(4)]))
     assert found.tolist() == pytest.approx([4 / 7, 2 / 7, 1 / 7])
-    assert probabilities(np.zeros(0)).size == 0
+    assert shares(np.zeros(0)).size == 0
 
 
 def test_arcs_have_the_weights_of_their_networks():
@@ -77,10 +77,10 @@ def test_arcs_have_the_weights_of_their_networks():
     dags = [naive.all_dags(n)[i] for i in rng.integers(0, 543, 30)]
     varsets = [sorted({dag[x] for dag in dags}) for x in range(n)]
     rows = np.array([[varsets[x].index(dag[x]) for x in range(n)] for dag in dags], np.int32)
-    weights = probabilities(np.sort(rng.random(30)))
+    weights = shares(np.sort(rng.random(30)))
     networks, parents = Networks(rows, np.zeros(30)), [np.array(own, np.uint64)[:, None] for own in varsets]
-    families = family_probabilities(networks, [len(own) for own in varsets], weights)
-    found = arc_probabilities(parents, families)
+    families = family_shares(networks, [len(own) for own in varsets], weights)
+    found = arc_shares(parents, families)
     for p, x in itertools.product(range(n), repeat=2):
         expected = sum(w for dag, w in zip(dags, weights, strict=True) if dag[x] >> p & 1)
         assert found[p, x] == pytest.approx(expected)

@@ -10,7 +10,7 @@ from kbest_twins import at_most, good_subgraphs, k_best, problem_of, small_datas
 
 from extbnsl.claims import Claim
 from extbnsl.kbest.limits import LimitProblem, corollary_1, corollary_2, most_lacking, theorem_5
-from extbnsl.kbest.tightest import limits_by_k, parent_limits, score_list_bytes
+from extbnsl.kbest.tightest import parent_limits, score_list_bytes
 from extbnsl.machine.workers import Workers
 from extbnsl.parents.exhaustive.problem import counting_problem, varying, with_floors, with_limits
 
@@ -204,4 +204,4 @@ def test_the_tightest_names_its_theorem():
     assert set(parent_limits(problem, None, 1000).by) == {"corollary 1"}
     assert set(parent_limits(problem, None, 1).by) == {"theorem 5"}
     assert set(parent_limits(binary(2**8, n=4), None, 1).by) == {"none"}
-    assert [found.most for found in limits_by_k(problem, None, (1, 255, 1000))] == [6, 7, 9]
+    assert [parent_limits(problem, None, k).most for k in (1, 255, 1000)] == [6, 7, 9]

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import threading
 
 import naive
 import numpy as np
@@ -194,3 +195,37 @@ def test_no_networks_below_the_limit():
     assert tally.networks == 0
     assert tally.weight == 0.0
     assert tally.outside.tolist() == [0.0, 0.0]
+
+
+def test_a_deaf_kernel_changes_nothing_that_is_kept(monkeypatch):
+    """It may still be at work on its blocks while they are written to a checkpoint."""
+    over, rounds, find = threading.Event(), [], halves._end_on
+
+    def deaf_at_last(walk, own, *given):
+        rounds.append(1)
+        if len(rounds) <= 4:
+            return find(walk, own, *given)
+        for array in (*walk, *own):
+            array[:] = 77
+        over.wait(60)
+        return None
+
+    monkeypatch.setattr("extbnsl.machine.workers.GRACE_SECONDS", 0.2)
+    monkeypatch.setattr(halves, "_end_on", deaf_at_last)
+    for name, value in {"MOST_MEETINGS": 1, "STEPS": 9, "BLOCKS": 1}.items():
+        monkeypatch.setattr(halves, name, value)
+    table = table_of(12, 4)
+    component, best, ledger = component_within(table, 4.0), float(all_networks(table)[0]), Ledger()
+    below = lambda context: Below(best + 4.0, best, Work(context, None, ledger))  # noqa: E731
+    try:
+        with context_of(2, lambda: INTERRUPTED if len(rounds) > 4 else None) as context, pytest.raises(Stopped):
+            tally_below(component, np.zeros(1), below(context))
+        kept = {key: {name: np.array(a) for name, a in e.arrays().items()} for key, e in ledger.entries.items()}
+    finally:
+        over.set()
+    monkeypatch.setattr(halves, "_end_on", find)
+    assert kept
+    ledger = Ledger({key: Entry(lambda own=own: own) for key, own in kept.items()})
+    with context_of() as context:
+        found = tally_below(component, np.zeros(1), below(context))
+    assert found.networks == tallied(component, [0.0], best + 4.0, best).networks

@@ -2,6 +2,8 @@
 
 import itertools
 import math
+import threading
+import time
 
 import naive
 import numpy as np
@@ -172,3 +174,46 @@ def test_a_stop_leaves_time_for_a_good_order():
         found, _ = search(tables, n, stop=lambda: "interrupted")
         optimal += found.cost <= naive.optimal_cost_dp(n, best) + 1e-9
     assert optimal >= 9
+
+
+def test_an_order_that_a_deaf_kernel_is_at_work_on_is_not_looked_at(monkeypatch):
+    """It may write anything, at any time."""
+    over, begun = threading.Event(), threading.Event()
+    monkeypatch.setattr("extbnsl.machine.workers.GRACE_SECONDS", 0.2)
+    main = threading.current_thread()
+
+    def deaf(order, state, *given):
+        if threading.current_thread() is main:
+            return improve_order(order, state, *given)
+        order[:], state[:] = -1, 0
+        begun.set()
+        over.wait(60)
+        order[:] = -1
+
+    monkeypatch.setattr("extbnsl.orders.local_search.improve_order", deaf)
+    tables, best = problem(11, 8)
+    try:
+        found, _ = search(tables, 8, 2, stop=lambda: "interrupted" if begun.is_set() else None)
+    finally:
+        over.set()
+    time.sleep(0.1)
+    assert sorted(found.order.tolist()) == list(range(8))
+    assert found.cost == pytest.approx(cost_of_order(found.order, best), rel=1e-12)
+
+
+def test_what_follows_a_stop_takes_no_more_than_its_moment(monkeypatch):
+    """Each round of these finds something better, and each takes as long as it may."""
+    costs, halts = itertools.count(1000, -1), []
+
+    def better(order, state, kicks, halt, tables):
+        while not halt[0]:
+            time.sleep(0.01)
+        halts.append(time.monotonic())
+        return 0, float(next(costs)) if len(halts) < 100 else 0.0
+
+    monkeypatch.setattr("extbnsl.orders.local_search.improve_order", better)
+    monkeypatch.setattr("extbnsl.orders.local_search.MOMENT", 0.3)
+    tables, _ = problem(11, 8)
+    search(tables, 8, stop=lambda: "interrupted")
+    assert 100 < len(halts) < 200
+    assert halts[-1] - halts[0] < 30

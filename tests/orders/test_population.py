@@ -2,6 +2,8 @@
 
 import itertools
 import math
+import threading
+import time
 
 import naive
 import numpy as np
@@ -191,3 +193,31 @@ def test_a_chain_of_more_variables_than_a_word_has_bits():
     found = search(parent_lists(as_given(wish)), rounds=3)
     check(found, wish)
     assert found.cost == n + 1
+
+
+def test_an_order_that_a_deaf_kernel_is_at_work_on_is_not_looked_at(monkeypatch):
+    """It may write anything, at any time."""
+    over, begun = threading.Event(), threading.Event()
+    monkeypatch.setattr("extbnsl.machine.workers.GRACE_SECONDS", 0.2)
+
+    def deaf(improver, halt, lists):
+        improver.order[:], improver.state[:] = 0, 0
+        begun.set()
+        over.wait(60)
+        improver.order[:] = -1
+
+    monkeypatch.setitem(METHODS, "insertion", deaf)
+    families, lists = random_lists(3, 6)
+    known = []
+    try:
+        found = search(
+            lists, 2, stop=lambda: "interrupted" if begun.is_set() else None, method="insertion", on_round=known.append
+        )
+    finally:
+        over.set()
+    time.sleep(0.1)
+    check(found, families)
+    assert len(known) == 2
+    for population_then in known:
+        assert (np.sort(population_then.orders, axis=1) == np.arange(6)).all()
+        assert population_then.states.all()

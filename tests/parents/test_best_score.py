@@ -8,6 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from extbnsl.kernels.varsets import pack, sizes, words
+from extbnsl.parents import pruning
 from extbnsl.parents.best_score import (
     as_bytes,
     byte_tables,
@@ -16,7 +17,7 @@ from extbnsl.parents.best_score import (
     first_inside_from,
     scratch,
 )
-from extbnsl.parents.pruning import merged, undominated
+from extbnsl.parents.pruning import FEW, merged, undominated
 from extbnsl.scores.local import canonical_order
 
 first_inside, scratch = map(called, (first_inside, scratch))
@@ -89,8 +90,8 @@ def test_bytes_are_little_endian():
 
 
 @SETTINGS
-@given(st.integers(0, 2**32), st.integers(1, 7), st.integers(0, 40))
-def test_undominated_by_definition(seed, n, count):
+@given(st.integers(0, 2**32), st.integers(1, 7), st.integers(0, 90), st.sampled_from([0, FEW]))
+def test_undominated_by_definition(seed, n, count, few):
     rng = np.random.default_rng(seed)
     varsets = np.unique(rng.integers(0, 2**n, count)).astype(np.uint64)[:, None]
     costs = rng.integers(0, 8, len(varsets)).astype(float)
@@ -98,7 +99,9 @@ def test_undominated_by_definition(seed, n, count):
     varsets, costs = np.ascontiguousarray(varsets[order]), costs[order]
     pairs = list(zip(varsets[:, 0].tolist(), costs.tolist(), strict=True))
     expected = [not any(q != p and q & ~p == 0 and d <= c for q, d in pairs) for p, c in pairs]
-    assert undominated(varsets, costs).tolist() == expected
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pruning, "FEW", few)
+        assert undominated(varsets, costs).tolist() == expected
 
 
 @SETTINGS

@@ -41,7 +41,9 @@ def test_families_inside_their_component_are_not_pruned_again(monkeypatch):
     ring = [{0: 5.0, 1 << (x + 1) % 6: 4.0, 1 << (x + 2) % 6: 4.0, 0b111111 ^ 1 << x: 1.0 + x} for x in range(6)]
     scores = prune(scores_of([sorted(own.items()) for own in ring]))
     pruned = []
-    monkeypatch.setattr("extbnsl.parents.components.undominated", lambda p, c: pruned.append(1) or undominated(p, c))
+    monkeypatch.setattr(
+        "extbnsl.parents.components.undominated", lambda *a, **k: pruned.append(1) or undominated(*a, **k)
+    )
     (component,) = components(scores, keep)
     assert not pruned
     for x in range(6):

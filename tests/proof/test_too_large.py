@@ -1,5 +1,7 @@
 """Components that have too many variables for a search are proved by branching."""
 
+import json
+
 import naive
 import numpy as np
 import pytest
@@ -12,7 +14,9 @@ from extbnsl.files.manifest import read_manifest
 from extbnsl.kernels.varsets import pack
 from extbnsl.machine.workers import Workers
 from extbnsl.scores.local import local_scores
+from extbnsl.verify.certificate import Branching
 from extbnsl.verify.optimality import verify_optimality
+from extbnsl.verify.verdict import verify
 
 HARD, MANY = 8, 66
 OPTIONS = {"threads": 1, "fixing": False}  # fixing would take the chain away
@@ -63,6 +67,20 @@ def solved(scores, watch, **options):
     return solve(scores, observer=watch, stop=watch.stop, **OPTIONS | options)
 
 
+def branchings_of(result):
+    """The trees of a result's certificate."""
+    return [s for c in result.certificate.components for s in c.steps if isinstance(s, Branching)]
+
+
+def assert_proved(result, scores):
+    """The certificate proves the result, as a file has it."""
+    document = json.loads(json.dumps(result.document()))
+    assert verify(document, scores).ok
+    with Workers(1) as workers:
+        optimality = verify_optimality(document, scores, workers)
+    assert optimality.complete, optimality
+
+
 @pytest.mark.parametrize("poor", [False, True])
 def test_what_cannot_be_searched_is_proved(poor, monkeypatch):
     """With a poor network to begin with, the tree comes upon the best one."""
@@ -77,8 +95,8 @@ def test_what_cannot_be_searched_is_proved(poor, monkeypatch):
     assert result.cost == pytest.approx(optimum, abs=1e-9)
     assert result.lower_bound <= optimum
     assert len(watch.told) > 5
-    with Workers(1) as workers:
-        assert verify_optimality(result.document(), scores, workers).searched
+    assert branchings_of(result)
+    assert_proved(result, scores)
 
 
 def test_threads_do_not_matter():
@@ -86,7 +104,7 @@ def test_threads_do_not_matter():
     for threads in (1, 2):
         watch = Watch()
         result = solved(hard()[0], watch, threads=threads)
-        seen.append((result.network, result.lower_bound, watch.told))
+        seen.append((result.network, result.lower_bound, watch.told, result.certificate))
     assert seen[0] == seen[1]
 
 
@@ -102,6 +120,7 @@ def test_a_run_that_was_stopped_goes_on(nodes, tmp_path):
     assert (result.status, result.cost) == ("optimal", pytest.approx(optimum, abs=1e-9))
     assert result.lower_bound >= stopped.lower_bound
     assert again.told[0].done == watch.told[-1].done + 1
+    assert_proved(result, scores)
 
 
 @pytest.mark.parametrize(

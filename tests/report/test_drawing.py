@@ -62,10 +62,11 @@ def test_strengths_may_be_missing_or_nothing(strengths):
     assert len(arcs_of(network_svg(COLLIDER, strengths))) == 3
 
 
-def test_probabilities_are_opacity_and_label():
+def test_shares_are_opacity_and_label():
     drawn = arcs_of(network_svg(COLLIDER, None, {(0, 2): 0.25, (1, 2): 1.0}))
     assert float(drawn[0].get("opacity")) < float(drawn[1].get("opacity"))
     assert [group.findtext(f"{SVG}text") for group in drawn] == ["0.25", None, None]
+    assert drawn[0].findtext(f"{SVG}title").endswith("; share of the networks found 0.250")
 
 
 def test_names_are_text_and_nothing_else():

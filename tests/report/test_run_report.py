@@ -216,7 +216,10 @@ def test_of_the_k_best_networks_it_tells_the_first_and_how_likely_arcs_are(tmp_p
     facts = read_facts(ranked(tmp_path / "r"))
     page = Page(run_page(facts))
     assert "The best networks" in page.text
-    assert "probability" in page.text
+    assert "share of the networks found" in page.text
+    assert page.text.count("probability") == page.text.count(
+        "of the posterior probability of all networks is not known"
+    )
     assert "Parameters" not in page.text  # there are no data
     assert "one\\x0atwo" in page.text  # a warning
     assert facts.written["cost"] == facts.document["cost"]

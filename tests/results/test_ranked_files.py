@@ -75,10 +75,10 @@ def test_the_table_of_networks(variables):
     networks = fake_networks(40, variables)
     result = fake_result(networks)
     header, *rows = csv.reader(io.StringIO(text_of(result.files(result.document()), "networks.csv")))
-    assert header == ["rank", "cost", "probability", "equivalence_class", "arcs", "model"]
+    assert header == ["rank", "cost", "share_of_found", "equivalence_class", "arcs", "model"]
     assert len(rows) == 40
     for row, one in zip(rows, networks, strict=True):
-        assert [int(row[0]), float(row[1]), float(row[2])] == [one.rank, one.cost, one.probability]
+        assert [int(row[0]), float(row[1]), float(row[2])] == [one.rank, one.cost, one.share]
         assert [int(row[3]), int(row[4])] == [one.equivalence_class, len(one.network.arcs())]
         parents, order = parsed_model(row[5], variables)
         assert parents == {child: set(own) for child, own in one.parents.items()}
@@ -96,7 +96,7 @@ def test_a_model_is_written_as_bnlearn_writes_it():
     assert row.endswith(",1,5,[A][C][F][B|A][D|A:C][E|B:F]")
 
 
-FIGURES = ("costs", "ranks", "classes", "probabilities")
+FIGURES = ("costs", "ranks", "classes", "shares")
 
 
 def test_hostile_names_in_tables():
@@ -116,23 +116,25 @@ def test_hostile_names_in_tables():
 def test_the_table_of_arcs(variables):
     networks = fake_networks(30, variables)
     arcs, spelled = arcs_of(networks), [name.encode("utf-8", "backslashreplace").decode() for name in variables]
-    table = files_of(fake_result(networks))["arcs.csv"].decode()
+    table = files_of(fake_result(networks, of_all=0.125))["arcs.csv"].decode()
     header, *rows = csv.reader(io.StringIO(table, newline=""))
-    assert header == ["from", "to", "probability", "either"]
+    assert header == ["from", "to", "share_of_found", "either_of_found", "found_of_all"]
     told = [float(row[2]) for row in rows]
     assert told == sorted(told, reverse=True)
     assert min(told, default=1.0) > 0.0
     assert len(rows) == np.count_nonzero(arcs)
-    for p, x, probability, either in rows:
+    for p, x, share, either, of_all in rows:
         a, b = spelled.index(p), spelled.index(x)
-        assert float(probability) == pytest.approx(arcs[a, b])
+        assert float(share) == pytest.approx(arcs[a, b])
         assert float(either) == pytest.approx(arcs[a, b] + arcs[b, a])
         assert float(either) <= 1.0
+        assert of_all == "0.125"
 
 
-def test_arcs_in_both_directions_have_the_probability_of_either():
-    table = listing.arcs_table(["a", "b"], np.array([[0.0, 0.25], [0.5, 0.0]])).decode()
-    assert table.splitlines()[1:] == ["b,a,0.5,0.75", "a,b,0.25,0.75"]
+def test_arcs_in_both_directions_have_the_share_of_either():
+    """And of what nobody knows, nothing."""
+    table = listing.arcs_table(["a", "b"], listing.Arcs(np.array([[0.0, 0.25], [0.5, 0.0]]), None)).decode()
+    assert table.splitlines()[1:] == ["b,a,0.5,0.75,", "a,b,0.25,0.75,"]
 
 
 @settings(deadline=None, max_examples=30)
@@ -156,39 +158,39 @@ def test_the_head_counts_and_tells_what_all_share():
     networks = fake_networks(50, PLAIN)
     head = fake_result(networks, counted=123_456, share=0.25, written=3).document()
     assert head["within"] == 1.0
-    assert head["count"] == {"networks": 123_456, "listed": 50, "probability": 0.25, "of_all": None, "written": 3}
-    likely = np.bincount(networks.classes, networks.probabilities)
+    assert head["count"] == {"networks": 123_456, "listed": 50, "share": 0.25, "of_all": None, "written": 3}
+    likely = np.bincount(networks.classes, networks.shares)
     assert head["classes"]["listed"] == len(set(networks.classes.tolist()))
-    assert likely[head["classes"]["most_probable"]] == head["classes"]["probability"] == likely.max()
+    assert likely[head["classes"]["heaviest"]] == head["classes"]["share"] == likely.max()
     shared = set.intersection(*(set(one.network.arcs()) for one in networks))
     assert {tuple(arc) for arc in head["shared_arcs"]} == {(PLAIN[p], PLAIN[x]) for p, x in shared}
     arcs = arcs_of(networks)
-    told = {(PLAIN.index(p), PLAIN.index(x)): v for x, own in head["arc_probabilities"].items() for p, v in own.items()}
-    assert list(head["arc_probabilities"]) == list(PLAIN)
+    told = {(PLAIN.index(p), PLAIN.index(x)): v for x, own in head["arc_shares"].items() for p, v in own.items()}
+    assert list(head["arc_shares"]) == list(PLAIN)
     assert told == {(p, x): pytest.approx(arcs[p, x]) for p, x in np.argwhere(arcs).tolist()}
-    first = [{"rank": one.rank, "cost": one.cost, "probability": one.probability} for one in networks[:10]]
-    assert [{key: own[key] for key in ("rank", "cost", "probability")} for own in head["top"]] == first
+    first = [{"rank": one.rank, "cost": one.cost, "share": one.share} for one in networks[:10]]
+    assert [{key: own[key] for key in ("rank", "cost", "share")} for own in head["top"]] == first
     assert [own["arcs"] for own in head["top"]] == [len(one.network.arcs()) for one in networks[:10]]
 
 
-def test_arcs_that_all_share_are_not_told_from_rounded_probabilities():
+def test_arcs_that_all_share_are_not_told_from_rounded_shares():
     networks = fake_networks(2, ("a", "b"))
     sets = (np.zeros((1, 1), np.uint64), np.array([[1], [0]], np.uint64))
     figures = np.array([1.0, 60.0]), np.array([1, 2]), np.array([1, 2]), np.array([1.0, 1e-20])
     networks = type(networks)(("a", "b"), sets, np.array([[0, 0], [0, 1]], np.int32), *figures)
     head = fake_result(networks).document()
-    assert head["arc_probabilities"] == {"a": {}, "b": {"a": 1.0}}
+    assert head["arc_shares"] == {"a": {}, "b": {"a": 1.0}}
     assert head["shared_arcs"] == []
 
 
 @pytest.mark.parametrize(
-    ("within", "counted", "share", "probability"),
-    [(1.0, None, 1.0, None), (1.0, 77, 0.5, 0.5), (1.0, 20, 1.0, 1.0), (np.inf, 20, 1.0, 1.0), (None, None, 1.0, None)],
+    ("within", "counted", "share"),
+    [(1.0, None, 1.0), (1.0, 77, 0.5), (1.0, 20, 1.0), (np.inf, 20, 1.0), (None, None, 1.0)],
 )
-def test_how_many_there_are_is_told_where_it_is_known(within, counted, share, probability):
+def test_how_many_there_are_is_told_where_it_is_known(within, counted, share):
     changes = {"within": within, "counted": counted, "share": share}
     head = json.loads(json_text(fake_result(fake_networks(20, PLAIN), **changes).document()))
-    assert (head["count"]["networks"], head["count"]["probability"]) == (counted, probability)
+    assert (head["count"]["networks"], head["count"]["share"]) == (counted, share)
     assert head["within"] == (within if within == 1.0 else None)
 
 

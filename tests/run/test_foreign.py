@@ -14,6 +14,7 @@ from extbnsl.files import manifest as manifests
 from extbnsl.files.atomic import checksum
 from extbnsl.files.names import LOGS, MANIFEST, MARK, STATUS
 from extbnsl.run import directory
+from extbnsl.solver.states import read_state
 
 FOREIGN = ["mine.h5", "bounds-3.h5", ".notes.txt.123.tmp", "layers/mine.h5", "runs/9.h5", "scores.h5.bak"]
 
@@ -87,7 +88,7 @@ SECRET = {"name": "../secret.txt", "bytes": 6, "checksum": checksum(b"secret")}
         ({"files": [SECRET | {"name": "mine.h5"}]}, "files.0.name"),
         ({"files": [SECRET | {"name": "scores.h5", "bytes": -1}]}, "files.0.bytes"),
         ({"files": [SECRET | {"name": "scores.h5", "bytes": True}]}, "files.0.bytes"),
-        ({"files": [SECRET | {"name": "scores.h5", "bytes": 10**400}]}, "files.0.bytes"),
+        ({"files": [SECRET | {"name": "scores.h5", "bytes": 10**305}]}, "files.0.bytes"),
         ({"files": [SECRET | {"name": "scores.h5", "more": 1}]}, "files.0.more"),
         ({"files": [SECRET | {"name": "scores.h5"}] * 2}, "files"),
         ({"files": "scores.h5"}, "files"),
@@ -99,7 +100,7 @@ SECRET = {"name": "../secret.txt", "bytes": 6, "checksum": checksum(b"secret")}
         ({"state": []}, "state"),
         ({"state": state() | {"phase": "nowhere"}}, "state.phase"),
         ({"state": state() | {"seconds": None}}, "state.seconds"),
-        ({"state": state() | {"seconds": 10**400}}, "state.seconds"),
+        ({"state": state() | {"seconds": 10**305}}, "state.seconds"),
         ({"state": state() | {"peak_rss": 1.5}}, "state.peak_rss"),
         ({"state": state() | {"more": 1}}, "state.more"),
         ({"state": {"phase": "start"}}, "state.digest"),
@@ -123,10 +124,48 @@ def test_a_manifest_that_no_run_writes_is_refused_at_the_place(path, tmp_path, c
     assert f"(at '{place}')" in capsys.readouterr().out
 
 
-PART = {"order": [0, 1], "upper_bound": 1.0, "lower_bound": 0.0, "proved": False, "passes": [], "stopped": None}
+PART = {"order": [0, 1], "upper_bound": 1.0, "lower_bound": 0.0, "proved": False, "steps": [], "stopped": None}
 PIECE = {"variables": [0, 1], "lower_bound": 0.0, "order": None, "given_up": False}
 SEARCH = {"component": 0, "at": 0, "pieces": [PIECE], "limit": 1.0, "groups": [], "sets": None, "state": None}
-SEARCH |= {"tried": False, "bounding": None, "file": "scores.h5", "lists": [[]]}
+SEARCH |= {"tried": False, "steps": [], "bounding": None, "file": "scores.h5", "lists": [[]]}
+PASS = {"cuts": [[[0, 1]], [[0], [1], [0, 1]]], "weights": [1, 1 << 60], "least": [0.5, -1.0]}
+SEARCHED = {"variables": [1, 0], "bound": 0.5, "cuts": [[[0, 1]]], "weights": [3]}
+DUALS = [{"cuts": [0], "weights": [3]}, {"cuts": [], "weights": []}]
+ROOT = {"above": -1, "choice": -1, "duals": DUALS}
+BELOW = {"above": 0, "choice": 2, "duals": []}
+BRANCHED = {"variables": [1, 0], "bound": 0.5, "cuts": [[[0, 1]]], "nodes": [ROOT, BELOW, BELOW | {"choice": 3}]}
+OPEN = {"above": 0, "bound": None, "choices": [2], "duals": DUALS}
+TREE = {"open": [OPEN], "closed": [ROOT], "looked": 1, "order": [1, 0], "cost": 2.5, "cuts": [[[0, 1]]]}
+BOUNDING = dict.fromkeys(("rounds", "spent", "effort", "before"), 0) | {"step": "branch", "optimal": True}
+BOUNDING |= {"probing": False, "gap": None, "root": None, "tried": [], "tree": TREE}
+
+
+def with_step(step, **changes):
+    """The parts of a state, one of which has this step, changed, in its proof."""
+    return {"parts": [PART | {"steps": [PASS, step | changes] if step is not PASS else [PASS | changes]}]}
+
+
+def with_tree(**changes):
+    """A state with a tree, changed."""
+    return {"parts": [PART], "search": SEARCH | {"bounding": BOUNDING | {"tree": TREE | changes}}}
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"parts": [PART], "search": SEARCH},
+        with_step(PASS),
+        with_step(SEARCHED),
+        with_step(BRANCHED),
+        with_tree(),
+        {"parts": [PART], "search": SEARCH | {"steps": [PASS, SEARCHED, PASS, BRANCHED]}},
+        {"parts": [PART | {"proved": True, "steps": [PASS]}]},
+    ],
+)
+def test_a_state_that_a_run_may_write_is_believed(path, changes):
+    """Those that are refused below differ from these by what is named there."""
+    commit(path, **changes)
+    assert read_state(path).state["phase"] == "search"
 
 
 @pytest.mark.parametrize(
@@ -140,6 +179,58 @@ SEARCH |= {"tried": False, "bounding": None, "file": "scores.h5", "lists": [[]]}
         ({"parts": [PART], "search": SEARCH | {"pieces": [PIECE | {"order": [0, 0]}]}}, "search"),
         ({"parts": [PART], "search": SEARCH | {"file": "bounds-1-1.h5"}}, "files"),
         ({"parts": [PART], "search": SEARCH | {"lists": [["../scores.h5"]]}}, "files"),
+        ({"parts": [PART | {"proved": True}]}, "parts"),
+        ({"parts": [PART | {"steps": [SEARCHED]}]}, "parts"),
+        ({"parts": [PART], "search": SEARCH | {"steps": [BRANCHED]}}, "search"),
+        ({"parts": [PART], "search": SEARCH | {"steps": [PASS, SEARCHED | {"variables": [2]}]}}, "search"),
+        (with_step(PASS, cuts=[[[0, 2]], [[1]]]), "parts"),
+        (with_step(PASS, cuts=[[[0, 1]], []]), "parts"),
+        (with_step(PASS, cuts=[[[0, 1]], [[0], [1]]]), "parts"),
+        (with_step(PASS, cuts=[[[0, 1]], [[0]] * 4]), "parts"),
+        (with_step(PASS, cuts=[[[0, 1]], [[]]]), "parts"),
+        (with_step(PASS, weights=[1]), "parts"),
+        (with_step(PASS, weights=[1, 0]), "parts.0.steps.0"),
+        (with_step(PASS, weights=[1, 1 << 62]), "parts.0.steps.0"),
+        (with_step(PASS, least=[0.5]), "parts"),
+        (with_step(SEARCHED, variables=[]), "parts"),
+        (with_step(SEARCHED, variables=[0, 0]), "parts"),
+        (with_step(SEARCHED, variables=[0, 2]), "parts"),
+        (with_step(SEARCHED, weights=[3, 3]), "parts"),
+        (with_step(SEARCHED, cuts=[[[5]]]), "parts"),
+        (with_step(BRANCHED, variables=[0, 2]), "parts"),
+        (with_step(BRANCHED, nodes=[]), "parts"),
+        (with_step(BRANCHED, nodes=[BELOW]), "parts"),
+        (with_step(BRANCHED, nodes=[ROOT, ROOT]), "parts"),
+        (with_step(BRANCHED, nodes=[ROOT, BELOW | {"above": 1}]), "parts"),
+        (with_step(BRANCHED, nodes=[ROOT, BELOW | {"above": 2}]), "parts"),
+        (with_step(BRANCHED, nodes=[ROOT, BELOW | {"choice": -1}]), "parts"),
+        (with_step(BRANCHED, nodes=[ROOT, BELOW | {"choice": 8}]), "parts"),
+        (with_step(BRANCHED, nodes=[ROOT | {"choice": 0}]), "parts"),
+        (with_step(BRANCHED, nodes=[ROOT | {"duals": [{"cuts": [1], "weights": [3]}]}]), "parts"),
+        (with_step(BRANCHED, nodes=[ROOT | {"duals": [{"cuts": [0], "weights": []}]}]), "parts"),
+        (with_step(BRANCHED, variables=[0], nodes=[ROOT, BELOW]), "parts"),
+        (with_tree(closed=[ROOT, BELOW | {"above": 1}]), "search"),
+        (with_tree(closed=[ROOT, BELOW | {"choice": 8}]), "search"),
+        (with_tree(closed=[BELOW]), "search"),
+        (with_tree(closed=[]), "search"),
+        (with_tree(open=[OPEN | {"above": 1}]), "search"),
+        (with_tree(open=[OPEN | {"choices": [0, 8]}]), "search"),
+        (with_tree(open=[OPEN | {"duals": [{"cuts": [1], "weights": [3]}]}]), "search"),
+        (with_tree(open=[OPEN | {"duals": [{"cuts": [0], "weights": [3, 3]}]}]), "search"),
+        (with_tree(cuts=[[[2]]]), "search"),
+        (with_tree(cuts=[[[0]] * 5]), "search"),
+        (with_tree(cuts=[]), "search"),
+        (with_tree(order=[0]), "search"),
+        (with_tree(order=[0, 0]), "search"),
+        (with_tree(order=None), "search"),
+        (with_tree(cost=None), "search"),
+        (
+            {
+                "parts": [PART],
+                "search": SEARCH | {"pieces": [PIECE | {"order": [1, 0]}], "bounding": BOUNDING | {"tree": None}},
+            },
+            "search",
+        ),
     ],
 )
 def test_a_state_that_contradicts_itself_is_refused(path, capsys, changes, place):

@@ -130,7 +130,7 @@ def test_without_matplotlib_it_says_what_to_install(tmp_path, capsys, monkeypatc
     assert not (path / "layers.png").exists()
 
 
-def test_the_curves_are_the_probabilities_and_their_sums(drawn):
+def test_the_curves_are_the_shares_and_their_sums(drawn):
     assert draw_ranks([0.5, 0.25, 0.25], "not $mathematics_{", "svg").startswith(b"<?xml")
     single, together = drawn[0].axes
     assert list(single.lines[0].get_xdata()) == list(together.lines[0].get_xdata()) == [1, 2, 3]
@@ -141,14 +141,14 @@ def test_the_curves_are_the_probabilities_and_their_sums(drawn):
 
 
 def test_of_many_networks_some_are_drawn_the_first_and_the_last_among_them(drawn):
-    probabilities = [2.0**-i for i in range(1, 1000)] + [0.0] * 99_001
-    assert draw_ranks(probabilities, "r", "png").startswith(b"\x89PNG")
+    shares = [2.0**-i for i in range(1, 1000)] + [0.0] * 99_001
+    assert draw_ranks(shares, "r", "png").startswith(b"\x89PNG")
     single, together = drawn[0].axes
     places, likely = (list(values) for values in single.lines[0].get_data())
     assert places[:20] == list(range(1, 21))
     assert places[-1] == 100_000
     assert len(places) <= 5000
-    assert likely == [probabilities[i - 1] for i in places]
+    assert likely == [shares[i - 1] for i in places]
     assert list(together.lines[0].get_ydata())[-1] == pytest.approx(1.0)
     assert (single.get_xscale(), single.get_yscale()) == ("log", "log")
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from extbnsl.bounds.ascent import find_multipliers
 from extbnsl.bounds.multipliers import UNIT, cluster_bound, families_of
-from extbnsl.machine.workers import Workers
+from extbnsl.machine.workers import Workers, unhalted
 from extbnsl.parents.pruning import prune
 from extbnsl.search.ancestral import (
     ALL_SUCCESSORS,
@@ -104,7 +104,7 @@ def test_the_set_of_many_nodes_is_that_of_each():
     own = ancestry(scores.parents, tuple(reduced_of(scores, multipliers)), np.zeros(0, np.uint64))
     clusters = cluster_bound(multipliers, np.arange(7))
     varsets, g, limit = np.arange(127, dtype=np.uint64), np.linspace(0, 9, 127), multipliers.root + 12.0
-    found = closed_sets_of(varsets, g, 7, clusters, own, limit)
+    found = closed_sets_of(varsets, g, 7, clusters, own, limit, unhalted())
     par = np.empty(64, np.uint64)
     for varset, cost, closed in zip(varsets, g, found, strict=True):
         slack = limit - cost - multipliers.value(int(varset))

@@ -43,12 +43,12 @@ def check(result, expected, dataset=None):
     the arcs are as likely as the networks that have them."""
     check_networks(result, expected, dataset)
     weights = np.exp(expected[0] - expected)
-    assert result.networks.probabilities == pytest.approx(weights / weights.sum(), abs=1e-6)
+    assert result.networks.shares == pytest.approx(weights / weights.sum(), abs=1e-6)
     n = len(result.network.names)
     arcs = np.zeros((n, n))
     for one in result.networks:
         for p, x in one.network.arcs():
-            arcs[p, x] += one.probability
+            arcs[p, x] += one.share
     assert result.arcs == pytest.approx(arcs, abs=1e-9)
 
 
@@ -86,7 +86,7 @@ def test_all_networks_are_ranked(n, networks):
     result = k_best_networks(dataset, Scope(k=10**6), budgets=ONE)
     assert len(result.networks) == networks
     assert result.within == math.inf
-    assert math.fsum(result.networks.probabilities) == pytest.approx(1.0)
+    assert math.fsum(result.networks.shares) == pytest.approx(1.0)
     check(result, all_costs(table_of(dataset)), dataset)
 
 
@@ -103,7 +103,7 @@ def test_all_networks_within_a_factor(seed, n, factor, k):
     check_networks(result, expected[:k], dataset)
     assert result.within == pytest.approx(math.log(factor))
     assert result.counted == whole.counted == expected.size
-    assert result.networks.probabilities == pytest.approx(whole.networks.probabilities[:k], abs=1e-6)
+    assert result.networks.shares == pytest.approx(whole.networks.shares[:k], abs=1e-6)
     assert result.arcs == pytest.approx(whole.arcs, abs=1e-9)
     weights = np.exp(every[0] - every)
     assert result.of_all == pytest.approx(weights[: len(result.networks)].sum() / weights.sum(), rel=1e-6)
@@ -111,7 +111,7 @@ def test_all_networks_within_a_factor(seed, n, factor, k):
 
 
 def test_an_arc_that_one_unlikely_network_lacks_is_not_shared():
-    """Although its probability is one but for 10^-30."""
+    """Although its share is one but for 10^-30."""
     families = [[(0, 0.0)], [(1, 0.0), (0, 69.0)], [(0, 0.0)]]
     for scope in (Scope(k=1, within_factor=1e30), Scope(within_factor=1e30), Scope(k=9)):
         result = k_best_networks(scores_of(families), scope, budgets=ONE)
@@ -128,7 +128,7 @@ def test_of_networks_within_a_factor_there_is_an_end_to_the_list(monkeypatch):
     monkeypatch.setattr(scopes, "MOST_LISTED", 10)
     result = k_best_networks(dataset, Scope(within_factor=100.0), budgets=ONE)
     assert len(result.networks) == 10 < result.counted == len(whole.networks)
-    assert result.share == pytest.approx(float(whole.networks.probabilities[:10].sum()))
+    assert result.share == pytest.approx(float(whole.networks.shares[:10].sum()))
     assert len(k_best_networks(dataset, Scope(50, 100.0), budgets=ONE).networks) == min(50, result.counted)
 
 
@@ -154,7 +154,7 @@ def test_components_of_one_network_each_may_cost_less_than_nothing():
 
 @pytest.mark.parametrize("k", [1, 5, 40])
 def test_classes_are_ranked_by_one_member_each(k):
-    """Each with the probability of all of its members, of which the arcs are."""
+    """Each with the share of all of its members, of which the arcs are."""
     dataset = random_dataset(np.random.default_rng(3), 4, 60, 3)
     table, members = table_of(dataset), {}
     for dag in naive.all_dags(4):
@@ -170,7 +170,7 @@ def test_classes_are_ranked_by_one_member_each(k):
     own = [members[cpdag(one.network)] for one in networks]
     assert len({id(one) for one in own}) == k
     weights = [sum(math.exp(expected[0] - cost) for cost, _ in one) for one in own]
-    assert networks.probabilities == pytest.approx(np.array(weights) / sum(weights), abs=1e-6)
+    assert networks.shares == pytest.approx(np.array(weights) / sum(weights), abs=1e-6)
     arcs = np.zeros((4, 4))
     for cost, network in itertools.chain(*own):
         for p, x in network.arcs():
@@ -241,7 +241,7 @@ def test_a_stop_leaves_what_is_known():
     assert result.status == INTERRUPTED
     assert len(result.networks) == 1
     assert result.within is None
-    assert result.networks.probabilities.tolist() == [1.0]
+    assert result.networks.shares.tolist() == [1.0]
     assert result.lower_bound <= solve(dataset, budgets=ONE).cost <= result.cost + 1e-9
 
 

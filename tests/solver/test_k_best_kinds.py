@@ -105,7 +105,7 @@ def check(result, table, scope):
     assert result.arcs == pytest.approx(arcs, abs=1e-9)
     if not scope.classes:
         weights_of_listed = np.exp(ascending[0] - expected)
-        assert result.networks.probabilities == pytest.approx(weights_of_listed / weights.sum(), rel=1e-6, abs=1e-9)
+        assert result.networks.shares == pytest.approx(weights_of_listed / weights.sum(), rel=1e-6, abs=1e-9)
 
 
 @pytest.mark.parametrize("kind", KINDS)

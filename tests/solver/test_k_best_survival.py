@@ -75,7 +75,7 @@ def state(folder):
 def outcome(result):
     """What must be the same however often the run was interrupted."""
     found = result.networks
-    ranked = [(one.cost, one.rank, one.probability, one.equivalence_class, one.network.parents) for one in found]
+    ranked = [(one.cost, one.rank, one.share, one.equivalence_class, one.network.parents) for one in found]
     known = result.status, result.cost, result.lower_bound, result.within
     return *known, ranked, result.arcs.tolist(), result.counted, result.share
 

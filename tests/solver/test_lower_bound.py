@@ -13,6 +13,7 @@ from extbnsl.solver import lower_bound
 from extbnsl.solver.lower_bound import bound_of_listed, raised_bound
 
 ROOM = 1 << 30
+PLENTY = 1000.0  # seconds
 
 
 def optimum(families):
@@ -60,16 +61,18 @@ def test_what_is_not_listed_may_be_in_every_network(seed, most, monkeypatch):
     rng = np.random.default_rng(seed)
     families = random_families(rng, 7)
     component, unlisted = some_listed(rng, families)
-    assert bound_of_listed(component, unlisted, ROOM, seed) <= optimum(families) + 1e-9
+    assert bound_of_listed(component, unlisted, ROOM, seed, PLENTY) <= optimum(families) + 1e-9
 
 
 def test_cycles_of_the_families_that_are_listed_raise_the_bound(monkeypatch):
     families = [[(0b10, 1.0), (0, 5.0)], [(0b01, 2.0), (0, 8.0)], [(0, 4.0)]]
     scores = scores_of(families)
     component = Component((0, 1, 2), scores.parents, scores.costs)
-    assert bound_of_listed(component, [math.inf, math.inf, math.inf], ROOM, 0) == pytest.approx(5 + 2 + 4)
-    assert bound_of_listed(component, [math.inf, math.inf, 3.0], ROOM, 0) == pytest.approx(5 + 2 + 3)
-    assert bound_of_listed(component, [1.5, math.inf, math.inf], ROOM, 0) == pytest.approx(1.5 + 2 + 4)
-    assert bound_of_listed(component, [1.5, math.inf, math.inf], 0, 0) == 1 + 2 + 4
+    assert bound_of_listed(component, [math.inf, math.inf, math.inf], ROOM, 0, PLENTY) == pytest.approx(5 + 2 + 4)
+    assert bound_of_listed(component, [math.inf, math.inf, 3.0], ROOM, 0, PLENTY) == pytest.approx(5 + 2 + 3)
+    assert bound_of_listed(component, [1.5, math.inf, math.inf], ROOM, 0, PLENTY) == pytest.approx(1.5 + 2 + 4)
+    assert bound_of_listed(component, [1.5, math.inf, math.inf], 0, 0, PLENTY) == 1 + 2 + 4
+    assert bound_of_listed(component, [1.5, math.inf, math.inf], ROOM, 0, 0.0) == 1 + 2 + 4
+    assert 1 + 2 + 4 <= bound_of_listed(component, [1.5, math.inf, math.inf], ROOM, 0, 1e-9) <= 1.5 + 2 + 4 + 1e-6
     monkeypatch.setattr(lower_bound, "WIDEST", 2)
-    assert bound_of_listed(component, [1.5, math.inf, math.inf], ROOM, 0) == 1 + 2 + 4
+    assert bound_of_listed(component, [1.5, math.inf, math.inf], ROOM, 0, PLENTY) == 1 + 2 + 4

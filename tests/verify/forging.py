@@ -8,7 +8,17 @@ from functools import cache
 import naive
 import numpy as np
 from cases import random_families, scores_of
-from certified import by_clusters, numbers_proved, probed, proved, solved, with_cuts_of_three
+from certified import (
+    branched,
+    by_clusters,
+    in_pieces,
+    numbers_proved,
+    probed,
+    proved,
+    searched,
+    solved,
+    with_cuts_of_three,
+)
 from flat import solve
 
 from extbnsl.claims import tolerance
@@ -45,7 +55,7 @@ def several_components():
         for result in (solved(seed, 7, 200) for seed in range(200))
         if by_clusters(result)
         and 1 < len(result.certificate.components) < 5
-        and sum(bool(c.passes[0].cuts) for c in result.certificate.components) == 1
+        and sum(bool(c.first.cuts) for c in result.certificate.components) == 1
     )
 
 
@@ -66,14 +76,14 @@ def score_file():
         rng = np.random.default_rng(seed)
         scores = scores_of(random_families(rng, 6, 30, lambda m, rng=rng: rng.uniform(-50, 50, m)))
         result = solve(scores, threads=1)
-        if by_clusters(result) and any(c.passes[0].cuts for c in result.certificate.components):
+        if by_clusters(result) and any(c.first.cuts for c in result.certificate.components):
             return Case(scores, result)
     raise AssertionError("no such scores")
 
 
 def most_of(result):
     """The most passes of a component."""
-    return max(len(component.passes) for component in result.certificate.components)
+    return max(len(component.steps) for component in result.certificate.components)
 
 
 @cache
@@ -90,6 +100,9 @@ KINDS = {
     "few parents": few_parents,
     "score file": score_file,
     "numbers": cache(lambda: of_data(numbers_proved())),
+    "search": cache(lambda: Case(*searched())),
+    "branching": cache(lambda: Case(*branched())),
+    "pieces": cache(lambda: Case(*in_pieces())),
 }
 
 
@@ -177,7 +190,7 @@ def believed(document, problem):
     if optimality is None or not optimality.ok:
         return None
     bounds = {tuple(c["variables"]): c["lower_bound"] for c in document["certificate"]["components"]}
-    for variables in (*optimality.proved, *optimality.repeated):
+    for variables in optimality.proved:
         assert bounds[variables] <= optimum(problem, document["max_parents"], variables) + ROUNDING
     if optimality.complete:
         least = optimum(problem, document["max_parents"], problem.names)

@@ -9,7 +9,7 @@ import naive
 import numpy as np
 import pytest
 from cases import dataset_of, full_xor_rows, random_dataset, random_families, scores_of
-from certified import by_clusters, proved, solved, with_cuts_of_three
+from certified import by_clusters, has_passes_alone, kinds_of, proved, solved, with_cuts_of_three
 from flat import solve
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
@@ -20,11 +20,11 @@ from extbnsl.kernels.varsets import pack, unpack, words
 from extbnsl.knowledge.knowledge import NOTHING
 from extbnsl.machine.workers import Workers
 from extbnsl.verify import families as recounted
-from extbnsl.verify.certificate import CLUSTERS, Certificate, CertifiedComponent, Pass, read_certificate
+from extbnsl.verify.certificate import Certificate, CertifiedComponent, Pass, read_certificate
 from extbnsl.verify.demands import demands_of
 from extbnsl.verify.families import Taken, families_of_data, families_of_scores
 from extbnsl.verify.optimality import verify_optimality
-from extbnsl.verify.recount import check_component, taken_by
+from extbnsl.verify.recount import CUTS, check_component, taken_by
 from extbnsl.verify.rescoring import PARAMETER_COSTS
 from extbnsl.verify.units import MOST_UNITS, UNITS_PER_NAT, ceil_units, floor_units
 from extbnsl.verify.verdict import verify
@@ -159,9 +159,8 @@ def test_certificates_of_solves_are_accepted(seed, n, max_parents):
     assert verify(document, result.dataset).ok
     optimality = checked(result)
     assert optimality.ok, optimality.findings
-    components = result.certificate.components
-    assert list(optimality.proved) == [c.variables for c in components if c.proof == CLUSTERS]
-    assert list(optimality.repeated) == [c.variables for c in components if c.proof != CLUSTERS]
+    assert optimality.proved == tuple(c.variables for c in result.certificate.components)
+    assert optimality.by == kinds_of(result)
     assert optimality.complete
     assert optimality.max_parents == max_parents
     assert not optimality.unchecked
@@ -180,11 +179,11 @@ def test_certificates_of_score_files_are_accepted(polish):
             optimality = verify_optimality(document, scores, workers)
             assert optimality.ok, optimality.findings
             assert optimality.complete
-            proofs += not optimality.repeated
-            wrong = next((c for c in document["certificate"]["components"] if c["passes"]), None)
-            if wrong is not None:
+            proofs += optimality.by == {CUTS}
+            for wrong in document["certificate"]["components"]:
                 wrong["least"][wrong["variables"][0]] += ceil_units(1e-5)
                 assert not verify_optimality(document, scores, workers).ok
+                wrong["least"][wrong["variables"][0]] -= ceil_units(1e-5)
     assert proofs > 10
 
 
@@ -193,13 +192,13 @@ def test_certificates_of_score_files_are_accepted(polish):
 def test_nothing_false_is_proved(data, seed, max_parents):
     """Whatever is done to the figures of a certificate: what is proved is true, and no minimum is overstated."""
     result = solved(seed, 5, 60, max_parents)
-    candidates = [c for c in result.certificate.components if c.proof == CLUSTERS]
+    candidates = [c for c in result.certificate.components if has_passes_alone(c)]
     assume(candidates)
     component = data.draw(st.sampled_from(candidates))
     change = st.sampled_from([0.0, 0.0, 1e-3, -1e-3, 0.3, -0.3, 5.0, -5.0])
     units = change.map(floor_units)
     passes = []
-    for one in component.passes:
+    for one in component.steps:
         clusters = [data.draw(st.sampled_from([c, c, component.variables[: len(c)], c[1:] or c])) for (c,) in one.cuts]
         three = st.lists(st.sampled_from(clusters), min_size=2, max_size=2).map(tuple)
         cuts = tuple((c, *data.draw(st.just(()) | st.just(()) | three)) for c in clusters)
@@ -207,7 +206,7 @@ def test_nothing_false_is_proved(data, seed, max_parents):
     passes = passes[: data.draw(st.integers(1, len(passes)))]
     least = {name: mu + data.draw(units) for name, mu in component.least.items()}
     lower_bound = component.lower_bound + data.draw(change)
-    tampered = replace(component, lower_bound=lower_bound, passes=tuple(passes), least=least)
+    tampered = replace(component, lower_bound=lower_bound, steps=tuple(passes), least=least)
     found = check(tampered, result.dataset, max_parents)
     assert found.proved == (not found.findings)
     if found.proved:
@@ -219,11 +218,11 @@ def test_nothing_false_is_proved(data, seed, max_parents):
 
 def component_with_passes(document):
     found = document["certificate"]["components"]
-    return next(c for c in found if len(c["passes"]) > 1 and len(c["passes"][0]["cuts"]) > 1)
+    return next(c for c in found if len(c["steps"]) > 1 and len(c["steps"][0]["cuts"]) > 1)
 
 
 def raise_multiplier(document):
-    component_with_passes(document)["passes"][0]["multipliers"][0] += floor_units(0.01)
+    component_with_passes(document)["steps"][0]["multipliers"][0] += floor_units(0.01)
 
 
 def raise_least(document):
@@ -247,17 +246,17 @@ def raise_all_bounds(document):
 
 
 def drop_all_but_the_first_pass(document):
-    del component_with_passes(document)["passes"][1:]
+    del component_with_passes(document)["steps"][1:]
 
 
 def drop_the_cuts(document):
-    for one in component_with_passes(document)["passes"]:
+    for one in component_with_passes(document)["steps"]:
         one["cuts"], one["multipliers"] = [], []
 
 
 def count_a_cluster_twice(document):
     """As one of three that are the same: its multiplier is asked for twice."""
-    one = component_with_passes(document)["passes"][0]
+    one = component_with_passes(document)["steps"][0]
     one["cuts"][0] = one["cuts"][0] * 3
 
 
@@ -289,14 +288,14 @@ def test_a_changed_cluster_is_found():
     that proves more than is true."""
     result = proved()
     noticed = 0
-    component = next(c for c in result.certificate.components if len(c.passes) > 1)
-    first = component.passes[0]
+    component = next(c for c in result.certificate.components if len(c.steps) > 1)
+    first = component.first
     for i, (cluster,) in enumerate(first.cuts):
         for member in cluster:
             smaller = tuple(name for name in cluster if name != member) or cluster
             cuts = (*first.cuts[:i], (smaller,), *first.cuts[i + 1 :])
-            tampered = replace(component, passes=(replace(first, cuts=cuts), *component.passes[1:]))
-            least = brute_reduced(result.dataset, tampered.passes[0]).min(axis=1)
+            tampered = replace(component, steps=(replace(first, cuts=cuts), *component.steps[1:]))
+            least = brute_reduced(result.dataset, tampered.first).min(axis=1)
             overstated = any(
                 mu * UNIT > least[result.dataset.names.index(name)] + ROUNDING for name, mu in component.least.items()
             )
@@ -327,10 +326,10 @@ def test_loosened_figures_prove_only_what_they_still_prove():
     for component in result.certificate.components:
         loose = {name: mu - floor_units(0.5) for name, mu in component.least.items()}
         assert check(replace(component, least=loose), result.dataset).proved
-        first = component.passes[0]
+        first = component.first
         if first.cuts:
             halved = replace(first, multipliers=tuple(m // 2 for m in first.multipliers))
-            assert not check(replace(component, passes=(halved,)), result.dataset).proved
+            assert not check(replace(component, steps=(halved,)), result.dataset).proved
 
 
 def test_the_unit_is_that_of_the_solver():
@@ -390,7 +389,7 @@ def test_room_for_few_families(monkeypatch):
 def test_one_variable():
     result = solve(dataset_of(np.array([[0], [1], [1]])), threads=1)
     cost = result.cost
-    component = CertifiedComponent(("v0",), result.lower_bound, CLUSTERS, (Pass((), ()),), {"v0": floor_units(cost)})
+    component = CertifiedComponent(("v0",), result.lower_bound, (Pass((), ()),), {"v0": floor_units(cost)})
     assert result.certificate == Certificate((component,))
     assert checked(result).complete
     overstated = replace(component, least={"v0": floor_units(cost + 1)})
@@ -451,7 +450,7 @@ def test_many_variables_from_end_to_end():
     codes[:, 69] = codes[:, 0]
     result = solve(dataset_of(codes, [2] * n), threads=1, max_parents=1)
     assert checked(result).complete
-    assert [c.variables for c in result.certificate.components if c.passes[0].cuts] == [("v0", "v69")]
+    assert [c.variables for c in result.certificate.components if c.first.cuts] == [("v0", "v69")]
     document = json.loads(json.dumps(result.document()))
     component = next(c for c in document["certificate"]["components"] if "v69" in c["variables"])
     component["least"]["v69"] += floor_units(0.1)
@@ -472,11 +471,11 @@ def test_a_certificate_with_three_clusters_in_a_cut():
     """Clusters alone leave a gap at the root; what closes it is checked, and noticed if it is tampered with."""
     result = with_cuts_of_three()
     assert checked(result).complete
-    component = next(c for c in result.certificate.components if any(len(cut) == 3 for cut in c.passes[0].cuts))
-    one = component.passes[0]
+    component = next(c for c in result.certificate.components if any(len(cut) == 3 for cut in c.first.cuts))
+    one = component.first
     for i, cut in enumerate(one.cuts):
         for changed in [(cut[k],) for k in range(3)] if len(cut) == 3 else []:
             cuts = (*one.cuts[:i], changed, *one.cuts[i + 1 :])
-            assert not check(replace(component, passes=(replace(one, cuts=cuts),)), result.dataset).proved
+            assert not check(replace(component, steps=(replace(one, cuts=cuts),)), result.dataset).proved
     more = tuple(m + floor_units(1e-3) * (len(cut) == 3) for cut, m in zip(one.cuts, one.multipliers, strict=True))
-    assert check(replace(component, passes=(replace(one, multipliers=more),)), result.dataset).findings
+    assert check(replace(component, steps=(replace(one, multipliers=more),)), result.dataset).findings

@@ -30,7 +30,7 @@ def claims_to_root(component, one):
 
 def missing(component):
     """What the figures lack to what the component claims, in units."""
-    return floor_units(component["lower_bound"]) + 1 - claims_to_root(component, component["passes"][0])
+    return floor_units(component["lower_bound"]) + 1 - claims_to_root(component, component["steps"][0])
 
 
 def by_hand(variables, bounds, cuts_of, multipliers_of, least_of):
@@ -41,9 +41,8 @@ def by_hand(variables, bounds, cuts_of, multipliers_of, least_of):
             {
                 "variables": [name],
                 "lower_bound": bounds[name],
-                "proof": "clusters",
                 "least": {name: least_of(name)},
-                "passes": [{"cuts": cuts_of(name), "multipliers": multipliers_of(name)}],
+                "steps": [{"cuts": cuts_of(name), "multipliers": multipliers_of(name)}],
             }
             for name in variables
         ],
@@ -76,72 +75,72 @@ def wrapped_sums(document):
     """Multipliers whose sum is small where integers have 64 bits."""
     component = largest(document)
     name = component["variables"][0]
-    component["passes"][0]["cuts"] += [[[name]]] * 8
-    component["passes"][0]["multipliers"] += [1 << 61] * 8
+    component["steps"][0]["cuts"] += [[[name]]] * 8
+    component["steps"][0]["multipliers"] += [1 << 61] * 8
 
 
 def huge_multiplier(document):
     component = largest(document)
-    component["passes"][0]["cuts"].append([[component["variables"][0]]])
-    component["passes"][0]["multipliers"].append(10**400)
+    component["steps"][0]["cuts"].append([[component["variables"][0]]])
+    component["steps"][0]["multipliers"].append(10**400)
 
 
 def raised_multipliers(document):
-    one = largest(document)["passes"][0]
+    one = largest(document)["steps"][0]
     one["multipliers"] = [m + missing(largest(document)) for m in one["multipliers"]]
 
 
 def negative_multipliers(document):
     """A cut that takes less than nothing."""
     component = largest(document)
-    one = component["passes"][0]
+    one = component["steps"][0]
     lacking = missing(component)
     one["cuts"].append([[name] for name in component["variables"][:1]])
     one["multipliers"].append(-lacking)
 
 
 def multipliers_of_floats(document):
-    one = largest(document)["passes"][0]
+    one = largest(document)["steps"][0]
     one["multipliers"] = [float(m) for m in one["multipliers"]]
 
 
 def infinite_multipliers(document):
-    one = largest(document)["passes"][0]
+    one = largest(document)["steps"][0]
     one["multipliers"] = [math.inf] * len(one["cuts"])
 
 
 def truths_for_multipliers(document):
-    one = largest(document)["passes"][0]
+    one = largest(document)["steps"][0]
     one["multipliers"] = [True] * len(one["cuts"])
 
 
 def doubled_clusters(document):
     """Each cut twice, with all of its multiplier each time."""
-    for one in largest(document)["passes"]:
+    for one in largest(document)["steps"]:
         one["cuts"], one["multipliers"] = one["cuts"] * 2, one["multipliers"] * 2
 
 
 def overlapping_clusters(document):
     """Each cluster once more without its last member."""
-    for one in largest(document)["passes"]:
+    for one in largest(document)["steps"]:
         one["cuts"] += [[cluster[:-1] or cluster for cluster in cut] for cut in one["cuts"]]
         one["multipliers"] *= 2
 
 
 def three_equal_clusters(document):
-    for one in largest(document)["passes"]:
+    for one in largest(document)["steps"]:
         one["cuts"] = [[cut[0]] * 3 for cut in one["cuts"]]
 
 
 def five_clusters(document):
-    for one in largest(document)["passes"]:
+    for one in largest(document)["steps"]:
         one["cuts"] = [[cut[0]] * 5 for cut in one["cuts"]]
 
 
 def clusters_beyond_the_component(document):
     component = largest(document)
     others = [v for v in document["variables"] if v not in component["variables"]] or ["stranger"]
-    component["passes"][0]["cuts"][0][0] = others[:1]
+    component["steps"][0]["cuts"][0][0] = others[:1]
 
 
 def raised_minimum(document):
@@ -167,7 +166,7 @@ def minima_beyond_all(document):
 def minima_below_all(document):
     component = largest(document)
     component["least"] = dict.fromkeys(component["least"], -MOST_UNITS * 4)
-    component["passes"][0]["multipliers"] = [1 << 55] * len(component["passes"][0]["cuts"])
+    component["steps"][0]["multipliers"] = [1 << 55] * len(component["steps"][0]["cuts"])
 
 
 def a_pass_that_fixes_by_a_wrong_root(document):
@@ -175,12 +174,12 @@ def a_pass_that_fixes_by_a_wrong_root(document):
     component = largest(document)
     share = missing(component) // len(component["least"]) + 1
     component["least"] = {name: mu + share for name, mu in component["least"].items()}
-    component["passes"] = component["passes"][:1] + component["passes"]
+    component["steps"] = component["steps"][:1] + component["steps"]
 
 
 def later_passes_first(document):
     for component in document["certificate"]["components"]:
-        component["passes"].reverse()
+        component["steps"].reverse()
 
 
 def permuted_variables(document):
@@ -190,7 +189,7 @@ def permuted_variables(document):
     for component in document["certificate"]["components"]:
         component["variables"] = [following[name] for name in component["variables"]]
         component["least"] = {following[name]: mu for name, mu in component["least"].items()}
-        for one in component["passes"]:
+        for one in component["steps"]:
             one["cuts"] = [[[following[v] for v in cluster] for cluster in cut] for cut in one["cuts"]]
 
 
@@ -202,7 +201,7 @@ def a_variable_left_out(document):
     component = largest(document)
     name = component["variables"].pop()
     del component["least"][name]
-    for one in component["passes"]:
+    for one in component["steps"]:
         one["cuts"] = [[[v for v in cluster if v != name] for cluster in cut] for cut in one["cuts"]]
 
 
@@ -224,9 +223,8 @@ def a_component_taken_apart(document):
                 {
                     "variables": [name],
                     "lower_bound": share,
-                    "proof": "clusters",
                     "least": {name: floor_units(share)},
-                    "passes": [{"cuts": [], "multipliers": []}],
+                    "steps": [{"cuts": [], "multipliers": []}],
                 }
             )
     document["certificate"]["components"] = parts
@@ -242,12 +240,12 @@ def bounds_given_to_others(document):
 def true_bounds_of_components(document):
     """What the components prove is true, and the result claims more."""
     for component in document["certificate"]["components"]:
-        component["lower_bound"] = min(claims_to_root(component, one) for one in component["passes"]) / UNITS_PER_NAT
+        component["lower_bound"] = min(claims_to_root(component, one) for one in component["steps"]) / UNITS_PER_NAT
 
 
 def no_passes(document):
     for component in document["certificate"]["components"]:
-        component["passes"], component["least"] = [], {}
+        component["steps"], component["least"] = [], {}
 
 
 def parents_forbidden(document):
@@ -278,7 +276,7 @@ def negative_zeros(document):
 
 
 def another_format(document):
-    document["format_version"] = 1
+    document["format_version"] = 2
 
 
 def another_sign(document):

@@ -9,7 +9,7 @@ import naive
 import numpy as np
 import pytest
 from cases import chained_numbers, numbers_of, random_numbers
-from certified import by_clusters, numbers_proved, of_numbers
+from certified import by_clusters, has_passes_alone, kinds_of, numbers_proved, of_numbers
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from knowing import admitted, random_knowledge
@@ -20,7 +20,7 @@ from extbnsl.kernels.varsets import unpack, words
 from extbnsl.knowledge.knowledge import NOTHING, Knowledge
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.verify import regression_families
-from extbnsl.verify.certificate import CLUSTERS, Certificate, CertifiedComponent, Pass
+from extbnsl.verify.certificate import Certificate, CertifiedComponent, Pass
 from extbnsl.verify.demands import demands_of
 from extbnsl.verify.families import Taken
 from extbnsl.verify.optimality import verify_optimality
@@ -160,7 +160,8 @@ def test_certificates_of_solves_are_accepted(seed, n, max_parents, knowing):
     result = of_numbers(seed, n, max_parents=max_parents, knowledge=knowledge)
     optimality = checked(result)
     assert optimality.ok, optimality.findings
-    assert list(optimality.proved) == [c.variables for c in result.certificate.components if c.proof == CLUSTERS]
+    assert optimality.proved == tuple(c.variables for c in result.certificate.components)
+    assert optimality.by == kinds_of(result)
     assert optimality.complete
     assert optimality.rounding < 1e-6
     assert not optimality.unchecked
@@ -202,18 +203,18 @@ def test_nothing_false_is_proved(data, seed):
     """Whatever is done to the figures of a certificate: what is proved is true, and no minimum is overstated."""
     result = of_numbers(seed, 5)
     numbers, names = result.dataset, result.network.names
-    candidates = [c for c in result.certificate.components if c.proof == CLUSTERS]
+    candidates = [c for c in result.certificate.components if has_passes_alone(c)]
     assume(candidates)
     component = data.draw(st.sampled_from(candidates))
     change = st.sampled_from([0.0, 0.0, 1e-3, -1e-3, 0.3, -0.3, 5.0, -5.0])
     units = change.map(floor_units)
     passes = []
-    for one in component.passes[: data.draw(st.integers(1, len(component.passes)))]:
+    for one in component.steps[: data.draw(st.integers(1, len(component.steps)))]:
         clusters = [data.draw(st.sampled_from([c, c, component.variables[: len(c)], c[1:] or c])) for (c,) in one.cuts]
         passes.append(Pass(tuple((c,) for c in clusters), tuple(max(1, m + data.draw(units)) for m in one.multipliers)))
     least = {name: mu + data.draw(units) for name, mu in component.least.items()}
     lower_bound = component.lower_bound + data.draw(change)
-    tampered = replace(component, lower_bound=lower_bound, passes=tuple(passes), least=least)
+    tampered = replace(component, lower_bound=lower_bound, steps=tuple(passes), least=least)
     with Workers(1) as workers:
         found = check_component(tampered, names, source_of(numbers, workers), workers)
     assert found.proved == (not found.findings)
@@ -225,11 +226,11 @@ def test_nothing_false_is_proved(data, seed):
 
 
 def component_with_passes(document):
-    return next(c for c in document["certificate"]["components"] if len(c["passes"]) > 1)
+    return next(c for c in document["certificate"]["components"] if len(c["steps"]) > 1)
 
 
 def raise_multiplier(document):
-    component_with_passes(document)["passes"][0]["multipliers"][0] += floor_units(0.01)
+    component_with_passes(document)["steps"][0]["multipliers"][0] += floor_units(0.01)
 
 
 def raise_least(document):
@@ -242,11 +243,11 @@ def raise_the_bound(document):
 
 
 def drop_all_but_the_first_pass(document):
-    del component_with_passes(document)["passes"][1:]
+    del component_with_passes(document)["steps"][1:]
 
 
 def drop_the_cuts(document):
-    for one in component_with_passes(document)["passes"]:
+    for one in component_with_passes(document)["steps"]:
         one["cuts"], one["multipliers"] = [], []
 
 
@@ -278,8 +279,7 @@ def test_a_bound_above_the_truth_is_not_believed():
     cost = math.fsum(costs.values())
     assert cost > result.cost + 1
     components = tuple(
-        CertifiedComponent((name,), own, CLUSTERS, (Pass((), ()),), {name: floor_units(own)})
-        for name, own in costs.items()
+        CertifiedComponent((name,), own, (Pass((), ()),), {name: floor_units(own)}) for name, own in costs.items()
     )
     document = result.document() | {
         "parents": {name: [] for name in names},
@@ -301,11 +301,11 @@ def test_columns_that_nearly_determine_each_other(noise):
     values = rng.normal(size=(400, 6))
     values[:, 2] = values[:, 0] - values[:, 1] + noise * values[:, 2]
     values[:, 4] = values[:, 3] + noise * values[:, 4]
-    certified = [c for c in learn(numbers_of(values), score="gaussian-bic").certificate.components if c.passes]
-    assert certified
-    optimality = checked(learn(numbers_of(values), score="gaussian-bic"))
+    result = learn(numbers_of(values), score="gaussian-bic")
+    optimality = checked(result)
     assert optimality.ok, optimality.findings
-    assert [c.variables for c in certified] == list(optimality.proved)
+    assert optimality.complete
+    assert optimality.proved == tuple(c.variables for c in result.certificate.components)
     assert 1e-12 / noise < optimality.rounding < 1e-7 / noise
 
 

@@ -11,6 +11,7 @@ import naive
 import numpy as np
 import pytest
 from cases import dataset_of, random_dataset, random_families, scores_of
+from forge.consistent import renumbered
 
 from extbnsl.claims import Claim
 from extbnsl.cli import main
@@ -18,11 +19,15 @@ from extbnsl.data import read_csv
 from extbnsl.files.atomic import pieces
 from extbnsl.kbest.scope import Scope
 from extbnsl.machine.budgets import Budgets
+from extbnsl.machine.workers import Workers
 from extbnsl.networks.equivalence import cpdag
 from extbnsl.networks.network import Network
 from extbnsl.solver.k_best import k_best_networks
-from extbnsl.verify.ranked import MOST_SAID, untold, verify_networks
+from extbnsl.verify import all_networks, others
+from extbnsl.verify.listed import MOST_SAID
+from extbnsl.verify.ranked import verify_networks
 from extbnsl.verify.structures import class_key, is_acyclic, network_key, scored_family
+from extbnsl.verify.unchecked import COUNT, MISSING, OF_ALL, SHARES, Unchecked
 
 ONE = Budgets(threads=1, memory=1 << 30)
 NAMES = ("v0", "v1", "v2", "v3", "v4")
@@ -35,18 +40,37 @@ def document_of(result):
 
 
 def shortened(document, listed):
-    """The document with the first networks alone, and all that is said of all of them."""
+    """The document with the first networks alone, and all that is said of all of them: the others are counted."""
     document = copy.deepcopy(document)
-    networks = document["networks"][:listed]
-    share = math.fsum(one["probability"] for one in networks)
+    networks, count = document["networks"][:listed], document["count"]
+    share, classes = math.fsum(one["share"] for one in networks), [one["equivalence_class"] for one in networks]
+    of_classes = [
+        math.fsum(one["share"] for one in networks if one["equivalence_class"] == c) for c in range(1, max(classes) + 1)
+    ]
+    document["provenance"]["options"]["k"] = listed
     return document | {
         "networks": networks,
-        "count": {"networks": len(document["networks"]), "listed": listed, "probability": share, "of_all": None},
+        "count": count | {"listed": listed, "share": share, "written": min(10, listed)},
+        "top": document["top"][:listed],
+        "classes": {
+            "listed": max(classes),
+            "heaviest": of_classes.index(max(of_classes)) + 1,
+            "share": max(of_classes),
+        },
     }
 
 
+def checked(document, problem, stop=lambda: None):
+    """What becomes of the list, and if that holds, of what is said of other networks."""
+    found = verify_networks(document, iter(document["networks"]), problem)
+    if found.findings:
+        return found
+    with Workers(1, stop) as workers:
+        return others.check_others(found, workers)
+
+
 def findings_of(document, problem):
-    return verify_networks(document, iter(document["networks"]), problem)
+    return checked(document, problem).findings
 
 
 @cache
@@ -92,13 +116,27 @@ def test_true_results_of_local_scores_hold(scope):
         assert findings_of(document_of(k_best_networks(scores, scope, budgets=ONE)), scores) == ()
 
 
-def test_a_list_of_some_of_the_networks_holds():
+def beyond(monkeypatch, variables=0):
+    """Let no network be looked for that is not listed, as of many variables."""
+    monkeypatch.setattr(others, "MOST_VARIABLES", variables)
+
+
+def left(document, problem):
+    """What is not checked of a document of which nothing is found wrong."""
+    found = checked(document, problem)
+    assert found.findings == ()
+    return [one.what for one in found.unchecked]
+
+
+def test_a_list_of_some_of_the_networks_holds(monkeypatch):
     document, problem = a_document(), a_problem()
     for listed in (1, 2, len(document["networks"]) - 1):
-        assert findings_of(shortened(document, listed), problem) == ()
-    assert untold(document) == ("that no others cost less was not checked again",)
-    assert "arcs" in untold(shortened(document, 2))[1]
-    assert untold(a_document(4)) == ()
+        assert left(shortened(document, listed), problem) == []
+    beyond(monkeypatch)
+    assert left(shortened(document, 2), problem) == [MISSING, COUNT, SHARES, OF_ALL]
+    assert left(document, problem) == [MISSING, COUNT, OF_ALL]
+    stopped = document | {"status": "time_limit", "within": None, "count": document["count"] | {"of_all": None}}
+    assert left(stopped, problem) == []
 
 
 def change(at, key, value):
@@ -114,6 +152,13 @@ def change(at, key, value):
 def take(at, key):
     def forge(document):
         del (document if at is None else document["networks"][at])[key]
+
+    return forge
+
+
+def take_count(key):
+    def forge(document):
+        del document["count"][key]
 
     return forge
 
@@ -142,9 +187,18 @@ def of(key, value):
     return lambda own: own | {key: value(own[key]) if callable(value) else value}
 
 
+def option(key, value):
+    """A forger of what was asked for."""
+
+    def forge(document):
+        document["provenance"]["options"][key] = value
+
+    return forge
+
+
 WRONG_FIGURES = [
     (key, value)
-    for key in ("cost", "probability", "rank", "equivalence_class", "parents")
+    for key in ("cost", "share", "rank", "equivalence_class", "parents")
     for value in (None, "1", True, [], math.nan, math.inf, -math.inf, 10**400, -(10**400))
 ]
 
@@ -158,10 +212,10 @@ FORGERIES = [
     (change(6, "rank", 0), "Network 7 has no whole number from 1 on as its 'rank'"),
     (change(0, "rank", 2), "Network 1 has the rank 1, but is said to have 2"),
     (change(6, "rank", 1 << 70), "Network 7 has no whole number from 1 on as its 'rank'"),
-    (change(2, "probability", lambda p: p * 1.001), "Network 3 is said to have the probability"),
-    (change(2, "probability", lambda p: p + 0.1), "probabilities of the networks add up to"),
-    (change(2, "probability", 1.5), "Network 3 has no probability as its 'probability'"),
-    (change(2, "probability", -0.5), "Network 3 has no probability as its 'probability'"),
+    (change(2, "share", lambda p: p * 1.001), "Network 3 is said to have the share"),
+    (change(2, "share", lambda p: p + 0.1), "shares of the networks add up to"),
+    (change(2, "share", 1.5), "Network 3 has no share as its 'share'"),
+    (change(2, "share", -0.5), "Network 3 has no share as its 'share'"),
     (change(5, "equivalence_class", lambda c: c + 1), "Network 6 is of equivalence class"),
     (change(0, "equivalence_class", 2), "Network 1 is of equivalence class 1, but is said to be of 2"),
     (change(5, "equivalence_class", 0), "Network 6 has no whole number from 1 on as its 'equivalence_class'"),
@@ -186,33 +240,64 @@ FORGERIES = [
     (change(None, "networks", lambda own: own[1:]), "not the first of its networks"),
     (change(None, "count", of("networks", 2)), "The result says that there are 2 networks, but it lists"),
     (change(None, "count", of("listed", 2)), "The result says that it lists 2 networks"),
-    (change(None, "count", of("probability", 0.5)), "add up to"),
-    (change(None, "count", of("probability", 0.5)), "All networks are listed, but"),
-    (change(None, "count", of("probability", 2)), "The 'probability' of the result is not a probability"),
+    (change(None, "count", of("share", 0.5)), "add up to"),
+    (change(None, "count", of("share", 0.5)), "No other networks were counted, but"),
+    (change(None, "count", of("share", 2)), "The 'share' of the result is not a share"),
     (change(None, "count", of("networks", True)), "The 'networks' of the result is not a number of networks"),
     (change(None, "count", of("networks", -1)), "The 'networks' of the result is not a number of networks"),
     (change(None, "count", of("listed", "9")), "The 'listed' of the result is not a number of networks"),
-    (change(None, "count", {}), "The result has no 'probability'"),
-    (change(None, "count", {"probability": 1.0}), "The result has no 'of_all'"),
-    (change(None, "count", {"probability": 1.0, "of_all": None}), "The result has no 'networks'"),
-    (change(None, "count", of("of_all", 1.5)), "The 'of_all' of the result is not a probability"),
+    (change(None, "count", {}), "The result has no 'networks'"),
+    (take_count("of_all"), "The result has no 'of_all'"),
+    (take_count("share"), "The result has no 'share'"),
+    (change(None, "count", of("of_all", 1.5)), "The 'of_all' of the result is not a share"),
     (change(None, "count", None), "The 'count' of the result is not an object"),
     (take(None, "count"), "The result has no 'count'"),
     (take(None, "within"), "The result has no 'within'"),
-    (take(None, "arc_probabilities"), "The result has no 'arc_probabilities'"),
+    (take(None, "arc_shares"), "The result has no 'arc_shares'"),
     (change(None, "within", lambda w: w / 2), "nats above the first"),
-    *((change(None, "within", value), "'within' of the result") for value in (-1.0, "1", True, math.nan, math.inf)),
-    (change(None, "arc_probabilities", []), "'arc_probabilities' of the result is not an object"),
-    (change(None, "arc_probabilities", of("v1", [])), "have 'v1', which is not a variable with an object"),
-    (change(None, "arc_probabilities", of("w", {})), "have 'w', which is not a variable with an object"),
-    (change(None, "arc_probabilities", of("v1", of("v2", lambda p: abs(p - 0.1)))), "arc from 'v2' to 'v1' is said"),
-    (change(None, "arc_probabilities", of("v1", {})), "to 'v1' is said to have the probability 0.0"),
+    (change(None, "within", lambda w: w * 2), "The factor that was asked for is"),
+    (change(None, "within", None), "'within' does not say how many nats that is"),
+    (change(None, "shared_arcs", [["v0", "v1"], ["v1", "v0"]]), "said to be in all networks"),
+    (change(None, "shared_arcs", lambda own: [*own, ["v3", "v4"]]), "from 'v3' to 'v4' is said to be in all networks"),
+    (change(None, "shared_arcs", [["v0"]]), "have ['v0'], which is no arc"),
+    (change(None, "shared_arcs", [["v0", "w"]]), "which is no arc between its variables"),
+    (change(None, "shared_arcs", None), "The 'shared_arcs' of the result is not a list"),
+    (change(None, "classes", of("listed", lambda c: c + 1)), "equivalence classes, not of"),
+    (change(None, "classes", of("heaviest", lambda c: c + 1)), "is said to be the heaviest, but"),
+    (change(None, "classes", of("heaviest", 0)), "Class 0 is said to be the heaviest, but"),
+    (change(None, "classes", of("share", lambda s: s / 2)), "The heaviest class is said to have the share"),
+    (change(None, "classes", {}), "The result has no 'listed'"),
+    (change(None, "top", []), "The 'top' of the result has 0 networks, but there are 10 to tell"),
+    (change(None, "top", lambda own: [own[0], own[-1], *own[2:]]), "does not tell network 2 as"),
+    (change(None, "top", lambda own: own + own[:1]), "The 'top' of the result has 11 networks, but there are 10"),
+    (change(None, "top", [7]), "has something that is not an object"),
     *(
-        (change(None, "arc_probabilities", of("v1", of("v0", p))), "'v1' have no probability for 'v0'")
-        for p in (None, True, "1", math.nan, -0.1, 1.1, 10**400)
+        (
+            change(None, "top", lambda own, key=key: [own[0] | {key: own[0][key] + 1}, *own[1:]]),
+            "does not tell network 1",
+        )
+        for key in ("rank", "cost", "share", "equivalence_class", "arcs")
     ),
-    (change(None, "arc_probabilities", of("v1", {"w": 0.5})), "'w', which is no other variable"),
-    (change(None, "arc_probabilities", of("v1", {"v1": 0.5})), "'v1', which is no other variable"),
+    (change(None, "count", of("written", 3)), "says that 3 networks have files of their own, but 10 were asked for"),
+    (option("k", 3), "The 3 best networks were asked for, but the result lists"),
+    (option("k", 10**6), None),
+    (option("k", 0), "The 'k' of the result is not a number above 0 or null"),
+    (option("within_factor", 7.0), "The factor that was asked for is"),
+    (option("within_factor", 0.5), "The 'within_factor' of the result is not a number from 1 on or null"),
+    (option("classes", None), "The 'classes' of the result is not true or false"),
+    (change(None, "provenance", {"data_digest": None}), "The result has no 'options'"),
+    *((change(None, "within", value), "'within' of the result") for value in (-1.0, "1", True, math.nan, math.inf)),
+    (change(None, "arc_shares", []), "'arc_shares' of the result is not an object"),
+    (change(None, "arc_shares", of("v1", [])), "have 'v1', which is not a variable with an object"),
+    (change(None, "arc_shares", of("w", {})), "have 'w', which is not a variable with an object"),
+    (change(None, "arc_shares", of("v1", of("v2", lambda p: abs(p - 0.1)))), "arc from 'v2' to 'v1' is said"),
+    (change(None, "arc_shares", of("v1", {})), "to 'v1' is said to have the share 0.0"),
+    *(
+        (change(None, "arc_shares", of("v1", of("v0", p))), "'v1' have no share above 0 for 'v0'")
+        for p in (None, True, "1", math.nan, -0.1, 0, 1.1, 10**400)
+    ),
+    (change(None, "arc_shares", of("v1", {"w": 0.5})), "'w', which is no other variable"),
+    (change(None, "arc_shares", of("v1", {"v1": 0.5})), "'v1', which is no other variable"),
     (change(None, "parents", with_parents(v0=["v1", "v2", "v3", "v4"])), "not the first of its networks"),
     (change(None, "cost", lambda c: c + 1), "but its first network costs"),
     *((change(3, key, value), f" as its {key!r}") for key, value in WRONG_FIGURES),
@@ -226,55 +311,64 @@ def test_a_forgery_is_found(forge, finding):
     assert findings_of(document, problem) == ()
     forge(document)
     found = findings_of(document, problem)
-    assert any(finding in sentence for sentence in found), found
+    assert (found == ()) if finding is None else any(finding in sentence for sentence in found), found
     assert all(sentence.endswith(".") for sentence in found)
-    assert len(found) <= 2 * MOST_SAID
+    assert len(found) <= 3 * MOST_SAID
+
+
+def test_arcs_that_all_networks_share():
+    document, problem = document_of(k_best_networks(a_problem(), Scope(k=1), budgets=ONE)), a_problem()
+    arcs = document["shared_arcs"]
+    assert arcs
+    assert findings_of(document, problem) == ()
+    (found,) = findings_of(document | {"shared_arcs": arcs[1:]}, problem)
+    assert found == f"The arc from {arcs[0][0]!r} to {arcs[0][1]!r} is not said to be in all networks."
+    (found,) = findings_of(document | {"shared_arcs": arcs * 2}, problem)
+    assert found == "The 'shared_arcs' of the result have an arc twice."
 
 
 @pytest.mark.parametrize("networks", [None, 7, True, "list", {"0": {}}])
 def test_networks_that_are_no_list(networks):
-    assert verify_networks(a_document(), networks, a_problem()) == ("The 'networks' of the result are not a list.",)
-
-
-def renumbered(document):
-    """What a forger makes of a list in which a network is missing: all that is said of the networks fits again."""
-    document = copy.deepcopy(document)
-    networks = document["networks"]
-    share, classes = math.fsum(one["probability"] for one in networks), {}
-    arcs = {x: dict.fromkeys(own, 0.0) for x, own in document["arc_probabilities"].items()}
-    for i, one in enumerate(networks):
-        before = networks[i - 1] if i else {"cost": -math.inf}
-        one["probability"] /= share
-        one["rank"] = before["rank"] if one["cost"] - before["cost"] < 1e-6 else i + 1
-        one["equivalence_class"] = classes.setdefault(one["equivalence_class"], len(classes) + 1)
-        for x, p in ((x, p) for x, own in one["parents"].items() for p in own):
-            arcs[x][p] += one["probability"]
-    count = {"networks": len(networks), "listed": len(networks), "probability": 1.0, "of_all": None}
-    first = {key: networks[0][key] for key in ("cost", "parents")}
-    return document | first | {"count": count, "arc_probabilities": arcs}
+    found = verify_networks(a_document(), networks, a_problem())
+    assert found.findings == ("The 'networks' of the result are not a list.",)
 
 
 @pytest.mark.parametrize("missing", [0, 4, -1])
-def test_a_network_that_is_missing_is_found_among_few_variables(missing):
-    for n in (4, 5):
-        document = a_document(n)
-        assert findings_of(renumbered(document), a_problem(n)) == ()
-        del document["networks"][missing]
-        found = findings_of(renumbered(document), a_problem(n))
-        assert bool(found) == (n == 4), found
-        if n == 4:
-            assert "cost at most" in found[-1]
-            assert ("less than the last one, 1 are not listed" in found[0]) == (missing != -1)
+def test_a_network_that_is_missing_is_found_among_few_variables(monkeypatch, missing):
+    document, problem = a_document(), a_problem()
+    assert findings_of(renumbered(document), problem) == ()
+    del document["networks"][missing]
+    found = findings_of(renumbered(document), problem)
+    assert "cost at most" in found[-1]
+    assert ("less than the last one, 1 are not listed" in found[0]) == (missing != -1)
+    beyond(monkeypatch)
+    assert left(renumbered(document), problem) == [MISSING, COUNT]
+
+
+def a_list_of_classes():
+    return document_of(k_best_networks(a_problem(4), Scope(k=9, classes=True), budgets=ONE))
 
 
 def test_a_class_that_is_missing_is_found():
-    problem = a_problem(4)
-    document = document_of(k_best_networks(problem, Scope(k=9, classes=True), budgets=ONE))
-    assert findings_of(document, problem) == ()
+    document, problem = a_list_of_classes(), a_problem(4)
+    assert left(document, problem) == []
     del document["networks"][3]
-    (found,) = findings_of(renumbered(document), problem)
-    assert "1 are not listed" not in found
-    assert "are not listed; the best of them costs" in found
+    document["provenance"]["options"]["k"] = 8
+    found = findings_of(renumbered(document), problem)
+    assert "1 are not listed" not in found[0]
+    assert "are not listed; the best of them costs" in found[0]
+
+
+def test_the_share_of_a_class_is_that_of_all_of_its_networks():
+    document, problem = a_list_of_classes(), a_problem(4)
+    first, second = (one["share"] for one in document["networks"][:2])
+    moved = first / 2
+    for one, share in zip(document["networks"], (first - moved, second + moved), strict=False):
+        one["share"] = share
+    document = renumbered(document) | {key: document[key] for key in ("count", "arc_shares", "shared_arcs")}
+    found = findings_of(document, problem)
+    assert found[0].startswith("Class 1 is said to have the share")
+    assert found[1].startswith("Class 2 is said to have the share")
 
 
 def test_a_class_has_the_cost_of_its_cheapest_member():
@@ -285,27 +379,34 @@ def test_a_class_has_the_cost_of_its_cheapest_member():
     dearer = {"cost": 5.0, "parents": {"v0": [], "v1": ["v0"]}}
     document["networks"][0] |= dearer
     for one, weight in zip(document["networks"], (1.0, math.exp(-1.0)), strict=True):
-        one["probability"] = weight
-    (found,) = findings_of(renumbered(document), scores)
-    assert found.endswith("1 are not listed; the best of them costs 4.0.")
+        one["share"] = weight
+    found = findings_of(renumbered(document), scores)
+    assert found[0].endswith("1 are not listed; the best of them costs 4.0.")
 
 
 @pytest.mark.parametrize("by", [0.99, 1.01])
-def test_the_share_of_all_networks_is_that_of_few_variables(by):
-    document, problem = a_document(4), a_problem(4)
-    assert findings_of(document, problem) == ()
+@pytest.mark.parametrize("listed", [None, 5])
+def test_what_is_found_has_its_share_of_all_networks(by, listed):
+    document, problem = a_document(), a_problem()
+    document = document if listed is None else shortened(document, listed)
+    assert left(document, problem) == []
     assert 0.0 < document["count"]["of_all"] * by < 1.0
     document["count"]["of_all"] *= by
     (found,) = findings_of(document, problem)
-    assert "of the probability of all networks there are, but they have" in found
+    assert "of the weight of all networks there are, but they have" in found
 
 
-def test_too_many_networks_are_claimed():
-    document, problem = shortened(a_document(4), 5), a_problem(4)
-    assert findings_of(document, problem) == ()
+def test_networks_that_are_counted_and_not_listed_are_counted_again():
+    document, problem = shortened(a_document(), 5), a_problem()
+    assert left(document, problem) == []
     document["count"]["networks"] += 1
     (found,) = findings_of(document, problem)
     assert f"but there are {document['count']['networks'] - 1:,}" in found
+    document = shortened(a_document(), 5)
+    child, parent = next((x, p) for x, own in document["arc_shares"].items() for p, s in own.items() if 0.1 < s < 0.9)
+    document["arc_shares"][child][parent] += 1e-4
+    (found,) = findings_of(document, problem)
+    assert found.startswith(f"The arc from {parent!r} to {child!r} is said to have the share")
 
 
 def test_a_search_that_was_stopped_claims_nothing_of_others():
@@ -315,8 +416,17 @@ def test_a_search_that_was_stopped_claims_nothing_of_others():
     document = renumbered(document)
     assert findings_of(document, problem) != ()
     document |= {"status": "time_limit", "within": None}
-    assert findings_of(document, problem) == ()
-    assert untold(document) == ("that no others cost less was not checked again",)
+    assert left(document, problem) == []
+
+
+def test_where_it_takes_too_much_it_is_told(monkeypatch):
+    monkeypatch.setattr(all_networks, "MOST_STEPS", 10)
+    found = checked(a_document(), a_problem())
+    assert (found.findings, found.checked) == ((), (OF_ALL,))
+    why = "it takes more than 10 steps to all networks that cost as little"
+    assert found.unchecked == (Unchecked(MISSING, why), Unchecked(COUNT, why))
+    found = checked(a_document(), a_problem(), lambda: "time_limit")
+    assert [one.why for one in found.unchecked] == ["time_limit"] * 3
 
 
 def test_costs_of_any_size_are_read():
@@ -343,15 +453,16 @@ def test_a_family_that_the_scores_do_not_list():
 
 
 @pytest.mark.parametrize(("parent", "child"), list(itertools.permutations(range(5), 2)))
-def test_arcs_of_networks_that_are_not_listed_must_have_room(parent, child):
+def test_arcs_of_networks_that_are_not_listed_must_have_room(monkeypatch, parent, child):
+    beyond(monkeypatch)
     document, problem = shortened(a_document(), 3), a_problem()
-    rest = 1 - document["count"]["probability"]
+    rest = 1 - document["count"]["share"]
     parent, child = NAMES[parent], NAMES[child]
-    sure = sum(one["probability"] for one in document["networks"] if parent in one["parents"][child])
+    sure = sum(one["share"] for one in document["networks"] if parent in one["parents"][child])
     for claimed, holds in [(sure, True), (sure + rest, True), (sure - 1e-6, False), (sure + rest + 1e-6, False)]:
-        if 0 <= claimed <= 1:
-            document["arc_probabilities"][child][parent] = claimed
-            assert (findings_of(document, problem) == ()) == holds
+        if 0 < claimed < 1:
+            document["arc_shares"][child][parent] = claimed
+            assert (not any("networks listed alone" in one for one in findings_of(document, problem))) == holds
 
 
 def test_only_the_first_findings_are_told():
@@ -359,8 +470,8 @@ def test_only_the_first_findings_are_told():
     for one in document["networks"]:
         one["rank"] = 10**6
     found = findings_of(document, problem)
-    assert len(found) == MOST_SAID + 1
-    assert found[-1] == f"Further findings about networks: {len(document['networks']) - MOST_SAID:,}."
+    assert len(found) == MOST_SAID + 2
+    assert found[-2] == f"Further findings about networks: {len(document['networks']) - MOST_SAID:,}."
 
 
 def test_costs_that_no_float_holds_are_not_believed():
@@ -369,7 +480,7 @@ def test_costs_that_no_float_holds_are_not_believed():
     document = document_of(k_best_networks(dataset_of(codes[:, :2]), Scope(k=1), budgets=ONE))
     names = list(problem.names)
     parents = {name: names[1:] if name == "v0" else [] for name in names}
-    document |= {"variables": names, "parents": parents, "order": names[::-1], "arc_probabilities": {}}
+    document |= {"variables": names, "parents": parents, "order": names[::-1], "arc_shares": {}}
     document["networks"][0]["parents"] = parents
     assert findings_of(document, problem)[0].startswith("Network 1 costs inf, but is said to cost")
 
@@ -415,13 +526,15 @@ def test_the_command_tells_of_the_networks(tmp_path, monkeypatch, capsys):
 
     code, out = verified(document)
     assert code == 0
-    assert out.endswith(
-        "Its 1,000 networks are distinct, acyclic and cost what they say; that no others cost less was not checked "
-        "again.\n"
+    assert (
+        "             the list: its 1,000 networks are distinct, acyclic, as demanded and as dear as it says, " in out
     )
-    code, out = verified(shortened(document, 1))
-    assert code == 0
-    assert "Its only network is acyclic and costs what it says; that no others cost less was not checked again; " in out
+    assert "no network that is not listed costs less than the last: all that cost as little were looked at\n" in out
+    monkeypatch.setattr(others, "MOST_VARIABLES", 4)
+    code, out = verified(document | {"count": document["count"] | {"of_all": None}})
+    assert code == 11
+    assert "\nnot checked  that no network that is not listed costs less than the last one: it has more than 14" in out
+    assert "how many networks there are" not in out
     document["networks"][7]["rank"] += 1
     code, out = verified(document)
     assert code == 31

@@ -93,7 +93,7 @@ def used(ended: Ended) -> dict[str, float]:
 
 def _watch(task: Task) -> Watch:
     """Ends a program whose processes hold more memory, or whose folder more bytes, than the run has left."""
-    memory, disk = task.context.memory_left, task.context.store.disk - task.context.store.used
+    memory, disk = task.context.memory_left, task.context.store.free
 
     def look(process: int) -> str | None:
         if resident_bytes(process) > memory:

@@ -5,19 +5,23 @@ more, once with either answer, so that every network is below one of the open no
 the families that its choices leave, whose duals are multipliers as any: what the LP does in floating point need not be
 trusted. Cuts hold for every network, so those found at a node are kept for all others.
 
+The tree keeps of each node the multipliers that bound it, or that drop families for all nodes below it. So who has the
+families can prove again what the tree has shown, without any linear program.
+
 The choice is one of which the solution makes a part only, and whose LPs rise most, by a few iterations of each (strong
 branching) or as they have risen elsewhere (pseudo-costs; Achterberg, Koch and Martin 2005).
 """
 
-import heapq
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from sortedcontainers import SortedList
 
+from extbnsl.bounds.cuts import MEMBERS, no_cuts
 from extbnsl.bounds.lp.probing import STREAMS
 from extbnsl.bounds.lp.program import Program
 from extbnsl.bounds.lp.separation import Support
@@ -34,16 +38,39 @@ CANDIDATES = 8  # choices that are thought of at a node
 RELIABLE = 4  # times that a choice has been tried before it is known what it brings
 TRY_EFFORT = 50  # simplex iterations of trying a choice
 LEAST_RISE = 1e-6  # nats, so that a product of two says something if one is nothing
-CHOICE_BYTES, NODE_BYTES = 8, 200  # of an open node: for each choice, and besides
-UNKNOWN = (-math.inf, -math.inf)  # bounds of the two sides of a choice
+CHOICE_BYTES, DUAL_BYTES, NODE_BYTES = 8, 12, 200  # of a node: for each choice, for each cut of its duals, and besides
+Side = tuple[float, Multipliers | None]  # the bound of one side of a choice, as far as it is known, and by what
+UNKNOWN: tuple[Side, Side] = ((-math.inf, None), (-math.inf, None))
 TOLD = 8  # nodes after which it is told how far the tree has come
 
 
+class Duals(NamedTuple):
+    """Multipliers of a node: the numbers of their cuts among those of the tree (k,), and weights (k,) int64 > 0 in
+    UNITs."""
+
+    cuts: NDArray[np.int32]
+    weights: NDArray[np.int64]
+
+
 class Node(NamedTuple):
-    """A node of the tree: what every network below it costs at least, in nats, and its choices, by their numbers."""
+    """An open node: what every network below it costs at least, in nats, and its choices, by their numbers. above: the
+    number of the closed node that it is a child of, -1 for the root; duals: what bounds it beside those of the nodes
+    above it."""
 
     bound: float
     choices: tuple[int, ...]
+    above: int = -1
+    duals: tuple[Duals, ...] = ()
+
+
+class Closed(NamedTuple):
+    """A node that was looked at, or that needs no look: the number of the one above it, its last choice (-1 of the
+    root, for both), and its duals. Each drops families for those after it, and for the nodes below. A node without
+    children has no network below the limit by these."""
+
+    above: int
+    choice: int
+    duals: tuple[Duals, ...]
 
 
 ROOT_NODE = Node(-math.inf, ())
@@ -52,12 +79,15 @@ ROOT_NODE = Node(-math.inf, ())
 @dataclass(frozen=True)
 class Tree:
     """How far branching has come: the nodes that are open, how many have been looked at, and the cheapest network that
-    it came upon: its order, and its cost in nats."""
+    it came upon: its order, and its cost in nats. closed: all other nodes, each after the one above it; cuts
+    (k, 3, words): those of the duals."""
 
     open: tuple[Node, ...] = (ROOT_NODE,)
     looked: int = 0
     order: tuple[int, ...] | None = None
     cost: float = math.inf
+    closed: tuple[Closed, ...] = ()
+    cuts: NDArray[np.uint64] = field(default_factory=lambda: no_cuts(1))
 
     @property
     def bound(self) -> float:
@@ -70,6 +100,14 @@ class Tree:
         assert (self.order is None) == math.isinf(self.cost), "a network has a cost"
         for node in self.open:
             assert all(0 <= number < 2 * variables**2 for number in node.choices), "choices are numbered"
+            assert -1 <= node.above < len(self.closed), "below a closed node, or the root"
+        for number, closed in enumerate(self.closed):
+            assert -1 <= closed.above < number, "each after the one above it"
+            assert closed.choice < 2 * variables**2, "choices are numbered"
+        owners: tuple[Node | Closed, ...] = (*self.open, *self.closed)
+        for duals in (duals for node in owners for duals in node.duals):
+            assert duals.cuts.size == duals.weights.size, "a weight for each cut"
+            assert duals.cuts.max(initial=-1) < len(self.cuts), "cuts are the tree's"
 
 
 def branch(
@@ -129,13 +167,14 @@ class _Branching:
         self._families = program.families
         self._n = self._families.first.size - 1
         self._child = np.repeat(np.arange(self._n), np.diff(self._families.first))
-        self.open = list(tree.open)
-        heapq.heapify(self.open)
+        self.open = SortedList(tree.open)
         self._below: Node | None = None  # the open node to be looked at next, if it is not the one with the least bound
         self.looked, self.cost, self._order = tree.looked, tree.cost, tree.order
-        self._duals = no_multipliers(self._families)
+        self._closed = list(tree.closed)
+        self._cuts = {cut.tobytes(): number for number, cut in enumerate(tree.cuts)}
+        self._last = no_multipliers(self._families)  # of the program solved last
         self._known: dict[int, tuple[float, int]] = {}  # what choices have brought: sum of rises, of so many
-        self.bytes = sum(_bytes(node) for node in self.open)
+        self.bytes = sum(map(_bytes, (*self.open, *self._closed)))
 
     @property
     def _cutoff(self) -> float:
@@ -144,7 +183,9 @@ class _Branching:
 
     def reached(self) -> Tree:
         """What there is by now."""
-        return Tree(tuple(self.open), self.looked, self._order, self.cost)
+        width = self._families.parents.shape[0]
+        cuts = np.frombuffer(b"".join(self._cuts), np.uint64).reshape(-1, MEMBERS, width)
+        return Tree(tuple(self.open), self.looked, self._order, self.cost, tuple(self._closed), cuts)
 
     def look(self) -> None:
         """Look at an open node: close it, or put its children in its place.
@@ -155,7 +196,10 @@ class _Branching:
         node = self._taken()
         self.looked += 1
         left = allowed(self._families, node.choices)
-        bound, left, solved = self._bounded(node.bound, left)
+        bound, left, solved, shown = self._bounded(node.bound, left)
+        if left.sum() == self._n:
+            shown.append(no_multipliers(self._families))  # one network, or a cycle
+        number = self._close(node, shown)
         if bound >= self._cutoff or not self._each_has_one(left):
             return
         if solved:
@@ -163,20 +207,38 @@ class _Branching:
         if left.sum() == self._n:
             self._note_network(left)
             return
-        children = self._children(Node(bound, node.choices), left, solved)
+        children = self._children(Node(bound, node.choices, number), left, solved)
         for child in children:
-            heapq.heappush(self.open, child)
-            self.bytes += _bytes(child)
-        self._below = min(children, default=None)
+            self._open(child)
+        self._below = min((child for child in children if child.bound < self._cutoff), default=None)
+
+    def _open(self, node: Node) -> None:
+        """Put a node among the open ones, or among the closed ones if it needs no look."""
+        if node.bound >= self._cutoff:
+            self._close(node)
+        else:
+            self.open.add(node)
+            self.bytes += _bytes(node)
+
+    def _close(self, node: Node, shown: Sequence[Multipliers] = ()) -> int:
+        """Put a node among the closed ones, with what else was shown of it; its number there."""
+        duals = (*node.duals, *map(self._duals_of, shown))
+        self._closed.append(Closed(node.above, node.choices[-1] if node.choices else -1, duals))
+        self.bytes += _bytes(self._closed[-1])
+        return len(self._closed) - 1
+
+    def _duals_of(self, found: Multipliers) -> Duals:
+        """Multipliers by the numbers of their cuts."""
+        numbers = [self._cuts.setdefault(cut.tobytes(), len(self._cuts)) for cut in found.cuts]
+        return Duals(np.array(numbers, np.int32), found.weights)
 
     def _taken(self) -> Node:
         """The node to be looked at, which is no longer among the open ones."""
         if self._below is None:
-            node = heapq.heappop(self.open)
+            node = self.open.pop(0)
         else:
             node, self._below = self._below, None
             self.open.remove(node)
-            heapq.heapify(self.open)
         self.bytes -= _bytes(node)
         return node
 
@@ -184,19 +246,21 @@ class _Branching:
         """Whether each child has a family."""
         return bool(np.logical_or.reduceat(left, self._families.first[:-1]).all())
 
-    def _bounded(self, bound: float, left: NDArray[np.bool_]) -> tuple[float, NDArray[np.bool_], bool]:
-        """The bound of these families, which of them a network below the limit may have, and whether the program has a
-        solution for them."""
-        program, solved = self._program, False
+    def _bounded(
+        self, bound: float, left: NDArray[np.bool_]
+    ) -> tuple[float, NDArray[np.bool_], bool, list[Multipliers]]:
+        """The bound of these families, which of them a network below the limit may have, whether the program has a
+        solution for them, and the multipliers that show this: each drops families, or is the last, with the bound."""
+        program, solved, shown = self._program, False, list[Multipliers]()
         if bound >= self._cutoff or not self._each_has_one(left):
-            return math.inf, left, solved
+            return math.inf, left, solved, shown
         program.families = self._families._replace(costs=np.where(left, self._families.costs, np.inf))
         program.allow(np.flatnonzero(~left), False)
         program.allow(np.flatnonzero(left), True)
-        duals = multipliers_of(program.families, self._duals.cuts, self._duals.weights)
-        if duals.root >= self._cutoff:
-            return duals.root, left, solved
-        columns, cuts = program.missing_columns(duals), self._duals.cuts[:0]
+        found = multipliers_of(program.families, self._last.cuts, self._last.weights)
+        if found.root >= self._cutoff:
+            return found.root, left, solved, [found]
+        columns, cuts, useful = program.missing_columns(found), found.cuts[:0], True
         for turn in range(TURNS):
             program.add_columns(columns)
             program.add_cuts(cuts)
@@ -204,8 +268,13 @@ class _Branching:
             if not solved:
                 break
             found, before = program.multipliers(), bound
-            self._duals, bound = found, max(bound, found.root)
-            left = left & (found.root + found.reduced < self._cutoff)
+            self._last, bound = found, max(bound, found.root)
+            kept = left & (found.root + found.reduced < self._cutoff)
+            if not useful and shown and shown[-1].root <= found.root:
+                shown.pop()
+            shown.append(found)
+            useful = bool((kept != left).any())
+            left = kept
             if bound >= self._cutoff or (turn and bound - before < RISE * (self._cutoff - bound)):
                 break
             columns = program.missing_columns(found)
@@ -213,7 +282,7 @@ class _Branching:
             if (not columns.size and not len(cuts)) or turn == TURNS - 1:
                 break
             program.drop_slack()
-        return bound, left, solved
+        return bound, left, solved, shown
 
     def _note_network(self, chosen: NDArray[np.bool_]) -> None:
         """Keep the network of these families (m,) bool, if they are one for each child, without a cycle, and cheap."""
@@ -227,11 +296,15 @@ class _Branching:
             self.cost, self._order = cost, order
 
     def _children(self, node: Node, left: NDArray[np.bool_], solved: bool) -> list[Node]:
-        """The children of a node that may have a network below the limit."""
+        """The two children of a node."""
         candidates = self._candidates(left) if solved else []
-        number, bounds = self._best(candidates, left) if candidates else (self._any_choice(left), UNKNOWN)
-        children = [Node(max(node.bound, bounds[k]), (*node.choices, number + k)) for k in (0, 1)]
-        return [child for child in children if child.bound < self._cutoff]
+        number, sides = self._best(candidates, left) if candidates else (self._any_choice(left), UNKNOWN)
+        children = []
+        for k, (bound, found) in enumerate(sides):
+            duals = () if found is None or bound <= node.bound else (self._duals_of(found),)
+            bound = max(node.bound, bound)
+            children.append(Node(bound, (*node.choices, number + k), node.above, duals))
+        return children
 
     def _any_choice(self, left: NDArray[np.bool_]) -> int:
         """A choice that parts the families left of a child."""
@@ -263,23 +336,23 @@ class _Branching:
         total, times = self._known.get(number) or self._known.get(-1 - number % 2) or (1.0, 1)
         return total / times
 
-    def _best(self, candidates: list[tuple[int, float]], left: NDArray[np.bool_]) -> tuple[int, tuple[float, float]]:
-        """The best of some choices, and the bounds of its two sides, as far as they are known."""
+    def _best(self, candidates: list[tuple[int, float]], left: NDArray[np.bool_]) -> tuple[int, tuple[Side, Side]]:
+        """The best of some choices, and what is known of its two sides."""
         unknown = [
             (number, part)
             for number, part in candidates
             if min(self._known.get(number + k, (0.0, 0))[1] for k in (0, 1)) < RELIABLE
         ]
         rises = {number: self._expected(number, part) for number, part in candidates}
-        bounds = dict.fromkeys(rises, UNKNOWN)
+        sides = dict.fromkeys(rises, UNKNOWN)
         streams = self._program.copies(STREAMS) if unknown else []
         tasks = [(stream, unknown[i::STREAMS], left) for i, stream in enumerate(streams)]
         for tried in self._workers.map(self._tried, tasks):
-            for number, part, own_rises, own_bounds in tried:
-                rises[number], bounds[number] = own_rises, own_bounds
+            for number, part, own_rises, own_sides in tried:
+                rises[number], sides[number] = own_rises, own_sides
                 self._note_rises(number, part, own_rises)
         number = max(rises, key=lambda number: (_score(rises[number]), -number))
-        return number, bounds[number]
+        return number, sides[number]
 
     def _note_rises(self, number: int, part: float, rises: tuple[float, float]) -> None:
         """Keep what a choice has brought, for itself and among all."""
@@ -290,15 +363,16 @@ class _Branching:
 
     def _tried(
         self, stream: Program, choices: list[tuple[int, float]], left: NDArray[np.bool_]
-    ) -> list[tuple[int, float, tuple[float, float], tuple[float, float]]]:
-        """Of each choice its number and part, and the rises and bounds of its two sides, after a few iterations."""
+    ) -> list[tuple[int, float, tuple[float, float], tuple[Side, Side]]]:
+        """Of each choice its number and part, and the rises and what is known of its two sides, after a few
+        iterations."""
         basis, value = self._program.basis, self._program.value
         found = []
         for number, part in choices:
             x, y = divmod(number // 2, self._n)
             lo, hi = int(self._families.first[x]), int(self._families.first[x + 1])
             having = _having(self._families, x, y)
-            rises, bounds = [], []
+            rises, sides = [], list[Side]()
             for own in (having & left[lo:hi], ~having & left[lo:hi]):
                 others = lo + np.flatnonzero(left[lo:hi] & ~own)
                 stream.basis = basis
@@ -306,8 +380,8 @@ class _Branching:
                 solved = stream.run(TRY_EFFORT, self._workers.halt) > 0
                 stream.allow(others, True)
                 rises.append(max(0.0, stream.value - value))
-                bounds.append(_bound_among(stream.multipliers(), lo + np.flatnonzero(own)) if solved else -math.inf)
-            found.append((number, part, (rises[0], rises[1]), (bounds[0], bounds[1])))
+                sides.append(_side(stream.multipliers(), lo + np.flatnonzero(own)) if solved else UNKNOWN[0])
+            found.append((number, part, (rises[0], rises[1]), (sides[0], sides[1])))
         return found
 
 
@@ -316,9 +390,9 @@ def _score(rises: tuple[float, float]) -> float:
     return max(rises[0], LEAST_RISE) * max(rises[1], LEAST_RISE)
 
 
-def _bound_among(found: Multipliers, families: NDArray[np.int64]) -> float:
-    """The bound of the networks that have one of these families of a child."""
-    return found.root + float(found.reduced[families].min(initial=math.inf))
+def _side(found: Multipliers, families: NDArray[np.int64]) -> Side:
+    """The bound of the networks that have one of these families of a child, by these multipliers."""
+    return found.root + float(found.reduced[families].min(initial=math.inf)), found
 
 
 def _follows(order: tuple[int, ...], parents: NDArray[np.uint64]) -> bool:
@@ -331,6 +405,7 @@ def _follows(order: tuple[int, ...], parents: NDArray[np.uint64]) -> bool:
     return True
 
 
-def _bytes(node: Node) -> int:
-    """About the memory that an open node takes."""
-    return NODE_BYTES + CHOICE_BYTES * len(node.choices)
+def _bytes(node: Node | Closed) -> int:
+    """About the memory that a node takes."""
+    choices = CHOICE_BYTES * len(node.choices) if isinstance(node, Node) else 0
+    return NODE_BYTES + choices + DUAL_BYTES * sum(duals.cuts.size for duals in node.duals)

@@ -93,6 +93,7 @@ class Program:
         self._turn = 0
         self._near: deque[NDArray[np.uint64]] = deque(maxlen=NEAR_TURNS)  # clusters that were violated, or nearly
         self._x, self._weights = np.zeros(0), np.zeros(0)
+        self._found: Multipliers | None = None
         self.add_columns(self._cheapest(start.reduced, np.ones(start.reduced.size, bool)))
         known = start.cuts if pool is None else np.unique(np.concatenate([start.cuts, pool]), axis=0)
         self.add_cuts(np.ascontiguousarray(known))
@@ -104,7 +105,7 @@ class Program:
 
     def solve(self, effort: int, workers: Workers) -> int:
         """Solve it within so many simplex iterations; how many are left, 0 if they did not do. Raises Stopped."""
-        return workers.map(self.run, [(effort, workers.halt)])[0]
+        return workers.run(self.run, effort, workers.halt)
 
     def run(self, effort: int, halt: NDArray[np.uint8]) -> int:
         """`solve` within a task; ends early, as if the iterations did not do, when halt[0] is set."""
@@ -126,6 +127,8 @@ class Program:
         solution = self._highs.getSolution()
         self._x = np.array(solution.col_value)[1:]
         self._weights = np.maximum(0.0, np.array(solution.row_dual)[self._n :])
+        whole = whole_units(self._weights)
+        self._found = multipliers_of(self.families, self.cuts[whole > 0], whole[whole > 0], halt)
         return max(1, effort - int(self._highs.getInfo().simplex_iteration_count))
 
     def copies(self, number: int) -> list["Program"]:
@@ -166,9 +169,9 @@ class Program:
         return values
 
     def multipliers(self) -> Multipliers:
-        """The duals of the cuts as multipliers for all families."""
-        whole = whole_units(self._weights)
-        return multipliers_of(self.families, self.cuts[whole > 0], whole[whole > 0])
+        """The duals of the cuts as multipliers for all families that there were, when it was solved."""
+        assert self._found is not None, "it has been solved"
+        return self._found
 
     def missing_columns(self, found: Multipliers) -> NDArray[np.int64]:
         """The families, COLUMNS of each child at most, that are cheaper under these multipliers than all columns."""
@@ -191,12 +194,12 @@ class Program:
         triples = self._new(grown, by, TRIPLES)
         if len(found) + len(triples) >= FEW:
             return np.concatenate([found, triples]), effort
-        others, violations, effort = self._among_known(arcs, grown, effort)
+        others, violations, effort = self._among_known(arcs, grown, effort, workers)
         some = self._new(np.concatenate([grown, others]), np.concatenate([by, violations]), TRIPLES)
         return np.concatenate([found, some]), effort
 
     def _among_known(
-        self, arcs: NDArray[np.int64], grown: NDArray[np.uint64], effort: int
+        self, arcs: NDArray[np.int64], grown: NDArray[np.uint64], effort: int, workers: Workers
     ) -> tuple[NDArray[np.uint64], NDArray[np.float64], int]:
         """Violated cuts of three clusters that are known, of the cuts and of the last turns, or small, and by how much;
         and the effort that is left."""
@@ -204,7 +207,7 @@ class Program:
         of_cuts = [cuts[cuts.any(axis=2)] for cuts in (self.cuts, grown)]
         steps = min(MOST_STEPS, effort * STEPS)
         known = np.concatenate([*small, *of_cuts, *self._near])
-        found, violations, left = violated_triples(self.support(), known, steps)
+        found, violations, left = workers.run(violated_triples, self.support(), known, steps, workers.halt)
         return ordered(found), violations, max(1, effort - (steps - left) // STEPS)
 
     def _clusters(
@@ -213,7 +216,7 @@ class Program:
         """Clusters and how much the solution violates them, or less than nothing: those that nobody counts for, those
         grown from single variables, and if few of them are violated, those grown from the arcs."""
         shrunk = np.zeros((SHRUNK, self.cuts.shape[2]), np.uint64)
-        if self._share < 1.0 or not workers.map(shrink_clusters, [(solution, self._turn, shrunk)])[0]:
+        if self._share < 1.0 or not workers.run(shrink_clusters, solution, self._turn, shrunk, workers.halt):
             shrunk = shrunk[:0]
         single = np.arange(self._n)
         found = [self._grown(solution, np.column_stack([single, np.full(self._n, -1)]), workers)]
@@ -228,7 +231,8 @@ class Program:
         """From each of the starts the cluster that is violated most, and by how much."""
         clusters, violations = np.zeros((len(starts), self.cuts.shape[2]), np.uint64), np.empty(len(starts))
         parts = [slice(i, None, STREAMS) for i in range(STREAMS)]
-        workers.map(grow_clusters, [(solution, self._share, starts[p], clusters[p], violations[p]) for p in parts])
+        tasks = [(solution, self._share, starts[p], clusters[p], violations[p], workers.halt) for p in parts]
+        workers.map(grow_clusters, tasks)
         return clusters, violations
 
     def _triples(
@@ -241,7 +245,7 @@ class Program:
         cuts = np.zeros((len(threes), MEMBERS, self.cuts.shape[2]), np.uint64)
         violations = np.empty(len(threes))
         parts = [slice(i, None, STREAMS) for i in range(STREAMS)]
-        looks = workers.map(grow_triples, [(solution, threes[p], cuts[p], violations[p]) for p in parts])
+        looks = workers.map(grow_triples, [(solution, threes[p], cuts[p], violations[p], workers.halt) for p in parts])
         return ordered(cuts), violations, sum(looks)
 
     def support(self) -> Support:

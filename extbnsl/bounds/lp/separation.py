@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from extbnsl.bounds.cuts import count_times
+from extbnsl.bounds.cuts import count_times, holds
 from extbnsl.kernels.bits import assign, u64
 from extbnsl.kernels.compiler import inner, njit
 from extbnsl.kernels.random import new_state, random_below
@@ -66,21 +66,20 @@ def counting_families(parents, child, cuts):
     begins = np.zeros(cuts.shape[0] + 1, np.int32)
     times = np.empty(child.size, np.uint8)
     found, counts = np.empty(0, np.int32), np.empty(0)
+    first = np.flatnonzero(np.append(True, child[1:] != child[:-1])) if child.size else np.empty(0, np.int64)
     for filling in (False, True):
         at = 0
         for c in range(cuts.shape[0]):
-            lo = 0
-            while lo < child.size:
-                hi = lo
-                while hi < child.size and child[hi] == child[lo]:
-                    hi += 1
+            for k in range(first.size):
+                lo, hi = first[k], first[k + 1] if k + 1 < first.size else child.size
+                if not holds(cuts[c], child[lo]):
+                    continue
                 count_times(parents, cuts[c], child[lo], lo, hi, times)
-                lo = hi
-            for j in range(child.size):
-                if times[j]:
-                    if filling:
-                        found[at], counts[at] = j, times[j]
-                    at += 1
+                for j in range(lo, hi):
+                    if times[j]:
+                        if filling:
+                            found[at], counts[at] = j, times[j]
+                        at += 1
             begins[c + 1] = at
         if not filling:
             found, counts = np.empty(at, np.int32), np.empty(at)
@@ -101,13 +100,14 @@ class _Growing(NamedTuple):
 
 
 @njit
-def grow_clusters(solution, share, starts, clusters, violations):
+def grow_clusters(solution, share, starts, clusters, violations, halt):
     """From each of the starts, one or two variables, a cluster is grown; the one on its way that is violated most goes
     into clusters (k, words), and by how much, which may be negative, into violations (k,): minus infinity if nobody
     shares a family with the start.
 
     starts (k, 2) int64, the second -1 if there is none. What is added is always what makes the sum least, of those that
     share a family with a member: nobody else could make the cluster more violated. O(n^2) for each start at worst.
+    Ends early when halt[0] is set.
     """
     n, m = solution.own_first.size - 1, solution.x.size
     growing = _Growing(
@@ -120,6 +120,8 @@ def grow_clusters(solution, share, starts, clusters, violations):
     )
     order = np.empty(n, np.int64)
     for k in range(starts.shape[0]):
+        if halt[0]:
+            break
         _begin(solution, growing)
         value, best, violations[k] = 0.0, 0, -np.inf
         for size in range(1, n + 1):
@@ -203,11 +205,11 @@ def _add(solution, growing, v):
 
 
 @njit
-def shrink_clusters(solution, seed, clusters):
+def shrink_clusters(solution, seed, clusters, halt):
     """Clusters (k, words) for which no family of the solution counts, by inclusion minimal, each made of the largest
     one in another random order; whether there are any.
 
-    O(n) trials for each, each of at most the families' parents.
+    O(n) trials for each, each of at most the families' parents. Ends early when halt[0] is set.
     """
     n, m = solution.own_first.size - 1, solution.x.size
     members, hits = np.ones(n, np.uint8), np.empty(m, np.int64)
@@ -224,6 +226,8 @@ def shrink_clusters(solution, seed, clusters):
     trial, own_hits = np.empty_like(members), np.empty_like(hits)
     order, state = np.arange(n), new_state(seed)
     for k in range(clusters.shape[0]):
+        if halt[0]:
+            break
         assign(trial, members)
         assign(own_hits, hits)
         left = most

@@ -41,11 +41,12 @@ class _Three(NamedTuple):
 
 
 @njit
-def grow_triples(solution, threes, cuts, violations):
+def grow_triples(solution, threes, cuts, violations, halt):
     """From the pairs of each of `threes` (k, 3) int64, distinct variables, three clusters are grown; those on their way
     that are violated most go into cuts (k, 3, words), and by how much, which may be negative, into violations (k,).
 
-    Returns how many families it has looked at, some nanoseconds each: O(families' parents) for each move.
+    Returns how many families it has looked at, some nanoseconds each: O(families' parents) for each move. Ends early
+    when halt[0] is set.
     """
     n, m = solution.own_first.size - 1, solution.x.size
     three = _Three(
@@ -60,6 +61,8 @@ def grow_triples(solution, threes, cuts, violations):
     )
     best, looks = np.empty((MEMBERS, n), np.uint8), np.int64(0)
     for k in range(threes.shape[0]):
+        if halt[0]:
+            break
         violations[k], own = _grow_three(solution, three, threes[k], best)
         looks += own
         cuts[k] = 0
@@ -212,14 +215,14 @@ def _apart(pair, patterns, row, tables, most):
 
 
 @njit
-def find_triples(patterns, sums, x, steps, found, violations):
+def find_triples(patterns, sums, x, steps, found, violations, halt):
     """Triples of clusters whose cut is violated at the root, for each as first member the one that is violated most.
 
     patterns (k, words) uint64: bit j of row i tells whether the family with x[j] counts for cluster i; x descending;
     sums (k,) ascending: of the x that count for each cluster. found (k, 3) int64 and violations (k,): the triples, and
     by how much, not above zero if there is none. Ends after about so many steps, some 10 ns each; returns how many are
     left. O(k^3) at worst, but a first member is done with as soon as no third one could do better, and so is a pair
-    that is apart by too much, or too little, for any third one.
+    that is apart by too much, or too little, for any third one. Ends early when halt[0] is set.
     """
     size, words = patterns.shape
     tables = weight_tables(x, words)
@@ -229,6 +232,8 @@ def find_triples(patterns, sums, x, steps, found, violations):
         if steps <= 0:
             break
         for b in range(a + 1, size):
+            if halt[0]:
+                return np.int64(0)
             most = 4.0 - sums[a] - sums[b] - 2.0 * violations[a]  # what the third and the odd ones must stay below
             if most - sums[b] <= ROUNDING:
                 break
@@ -252,7 +257,7 @@ def find_triples(patterns, sums, x, steps, found, violations):
                     violations[a] += room / 2.0
                     most -= room
                     found[a, 0], found[a, 1], found[a, 2] = a, b, c
-    return max(0, steps)
+    return max(np.int64(0), steps)
 
 
 def varsets_of(members: NDArray[np.int64], words: int) -> NDArray[np.uint64]:
@@ -279,10 +284,10 @@ def _nearest(
 
 
 def violated_triples(
-    support: Support, clusters: NDArray[np.uint64], steps: int
+    support: Support, clusters: NDArray[np.uint64], steps: int, halt: NDArray[np.uint8]
 ) -> tuple[NDArray[np.uint64], NDArray[np.float64], int]:
     """Cuts of three of the clusters that a solution violates, and by how much, one for each at most; and how many of
-    the steps of `find_triples` are left."""
+    the steps of `find_triples` are left. Ends early when halt[0] is set."""
     x = support[2]
     clusters, counts, sums = _nearest(support, np.unique(clusters, axis=0))
     room = np.zeros((len(clusters), WORD_BITS * words(x.size)), np.uint8)
@@ -291,6 +296,6 @@ def violated_triples(
     order = np.argsort(firsts)
     patterns, different = patterns[order], firsts[order]
     triples, violations = np.zeros((order.size, MEMBERS), np.int64), np.empty(order.size)
-    left = find_triples(patterns.view(np.uint64), sums[different], x, steps, triples, violations)
+    left = find_triples(patterns.view(np.uint64), sums[different], x, steps, triples, violations, halt)
     some = violations > 0.0
     return clusters[different[triples[some]]], violations[some], left

@@ -143,7 +143,7 @@ def _judge_size(
 ) -> Iterator[Enumeration]:
     """`found` with ever more parent sets of `size` variables judged, and the children that may take more."""
     if not found.paired:
-        unpaired = ((size, child, problem) for child in found.children or _children(size, problem))
+        unpaired = ((size, child, problem, workers.halt) for child in found.children or _children(size, problem))
         children = workers.stream(pair_variables, unpaired, AHEAD * workers.threads, lambda child: None)
         found = replace(found, children=tuple(children), paired=True)
         yield found
@@ -155,9 +155,9 @@ def _judge_size(
         for number in range(found.parts, parts):
             waiting.append(next(results))
             if len(waiting) == JOINED and number + 1 < parts:
-                found, waiting = _with_parts(found, waiting, problem.slack, shelf), []
+                found, waiting = _with_parts(found, waiting, problem.slack, workers, shelf), []
                 yield found
-        found = _with_child(_with_parts(found, waiting, problem.slack, shelf), size, problem)
+        found = _with_child(_with_parts(found, waiting, problem.slack, workers, shelf), size, problem)
         yield found
     left = found.ahead
     yield replace(found, complete_to=size, children=left, ahead=(), paired=False, done=not left)
@@ -193,14 +193,15 @@ def _arguments(size: int, problem: CountingProblem, found: Enumeration, workers:
         done = 0
 
 
-def _with_parts(found: Enumeration, results: list[Found], slack: float, shelf: Shelf) -> Enumeration:
-    """`found` with what the next tasks of the first child have found."""
+def _with_parts(found: Enumeration, results: list[Found], slack: float, workers: Workers, shelf: Shelf) -> Enumeration:
+    """`found` with what the next tasks of the first child have found. Raises Stopped."""
     child = found.children[0]
     x = child.index
     parents, costs = list(found.parents), list(found.costs)
     if results:
         varsets, own = (np.concatenate([getattr(r, name) for r in results]) for name in ("varsets", "costs"))
-        parents[x], costs[x] = map(shelf.put, merged((parents[x], costs[x]), (varsets, own), slack))
+        joined = workers.run(merged, (parents[x], costs[x]), (varsets, own), slack, workers.halt)
+        parents[x], costs[x] = map(shelf.put, joined)
     before = np.zeros_like(child.pairs) if found.pairs is None else found.pairs
     return replace(
         found,
@@ -231,15 +232,17 @@ def _remaining(size: int, child: Child, alive: NDArray[np.uint8]) -> Child:
     return Child(child.index, child.variables[singles], pairs)
 
 
-def pair_variables(size: int, child: Child, problem: CountingProblem) -> Child:
-    """The child without the variables and pairs that cannot be in a wanted parent set of `size`. A pure function."""
+def pair_variables(size: int, child: Child, problem: CountingProblem, halt: NDArray[np.uint8]) -> Child:
+    """The child without the variables and pairs that cannot be in a wanted parent set of `size`. A pure function, but
+    for `halt`, which cuts it short."""
     more = _more(size, child.index, problem)
     if child.variables.size == 0 or more < 1:
         return child
     table, states = of_child(problem, child.index)
     rows = _rows(child, table)
     pairs = child.pairs.copy()
-    kept = np.flatnonzero(pair(more, rows, _stack(more, child, rows, problem, table, states), problem.slack, pairs))
+    stack = _stack(more, child, rows, problem, table, states)
+    kept = np.flatnonzero(pair(more, rows, stack, problem.slack, halt, pairs))
     return Child(child.index, child.variables[kept], np.ascontiguousarray(pairs[np.ix_(kept, kept)]))
 
 

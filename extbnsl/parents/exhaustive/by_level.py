@@ -45,7 +45,7 @@ TASK_BYTES = 1 << 20  # of the rows that a task may make
 JUDGED_BYTES = 8 << 20  # of the room for families that a task may find, as if all won: few do
 MERGED = 256  # tasks of the last level after which what they have found joins the families
 CANDIDATE_BYTES = 10  # of a family that is not in its child's list yet, beside its parents
-ENTRIES_PER_TASK = 40_000_000  # rows times varsets that one counting task may touch: a fraction of a second
+ENTRIES_PER_TASK = 40_000_000  # rows, or covariances, times varsets that a task may touch: a fraction of a second
 
 MARK, COUNT, JUDGE, READY, DROP = range(5)  # the steps of a size of parent sets; the last size has the first two
 STEPS = (5, 40, 15, 10, 30)  # the shares of its time that they take, about: measured on wdbc and spectf
@@ -403,9 +403,9 @@ def _needed(places: NDArray[np.uint64]) -> int:
 
 
 def _counted_at_once(table: CountingTable | Moments) -> int:
-    """How many varsets a task may count, if each looks at all rows of the table."""
-    rows = table.weights.size if isinstance(table, CountingTable) else table.least.size
-    return min(CHUNK, max(64, ENTRIES_PER_TASK // rows))
+    """How many varsets a task may count, if each looks at all rows of the table, or eliminates a variable."""
+    entries = table.weights.size if isinstance(table, CountingTable) else table.least.size**2 // 4
+    return min(CHUNK, max(64, ENTRIES_PER_TASK // max(1, entries)))
 
 
 def _rows(width: int) -> int:

@@ -82,7 +82,7 @@ def enumerate_between(
         while found.children:
             child = found.children[0]
             for _ in range(found.parts, max(1, child.variables.size)):
-                found = _with_part(found, next(results), problem.slack, shelf)
+                found = _with_part(found, next(results), problem.slack, workers, shelf)
                 known[0] = found
                 observer(_judging(found, len(all_children)))
                 on_progress(found)
@@ -176,11 +176,12 @@ def _arguments(
         done = 0
 
 
-def _with_part(found: Enumeration, part: Part, slack: float, shelf: Shelf) -> Enumeration:
-    """`found` with what the next task of the first child has found."""
+def _with_part(found: Enumeration, part: Part, slack: float, workers: Workers, shelf: Shelf) -> Enumeration:
+    """`found` with what the next task of the first child has found. Raises Stopped."""
     child = found.children[0]
     parents, costs, x = list(found.parents), list(found.costs), child.index
-    parents[x], costs[x] = map(shelf.put, merged((parents[x], costs[x]), part[:2], slack))
+    joined = workers.run(merged, (parents[x], costs[x]), part[:2], slack, workers.halt)
+    parents[x], costs[x] = map(shelf.put, joined)
     return replace(
         found,
         parents=tuple(parents),

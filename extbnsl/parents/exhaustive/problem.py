@@ -1,7 +1,7 @@
 """What counting works on, and what is known before the first level: limits, floors."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -14,7 +14,7 @@ from extbnsl.kernels.compiler import inlined, njit
 from extbnsl.machine.workers import Workers, chunks
 from extbnsl.parents.constraints import Constraints
 from extbnsl.parents.pruning import ROUNDING, with_rounding
-from extbnsl.scores.cells import Cells
+from extbnsl.scores.cells import Cells, cells_of
 from extbnsl.scores.counting import CountingTable, counting_table
 from extbnsl.scores.determinants import Moments
 from extbnsl.scores.formula import Formula
@@ -23,7 +23,6 @@ from extbnsl.scores.mdl import MDL
 from extbnsl.scores.score import ParameterScore, Score, most_parents
 
 CELLS_PER_TASK = 2_000_000  # rows times variables that one task looks at: some hundredths of a second
-LIMITS_AT_A_TIME = 100  # between two looks at the stop signal
 PASSED = 1000  # ranks that are passed in the time of counting a varset: less than a nanosecond, and hundreds of them
 OF_A_GROUP = 4096  # varsets that could be counted in the time of counting a group apart, beside its own: milliseconds
 
@@ -100,15 +99,6 @@ def varying(dataset: Dataset, score: Score = MDL) -> NDArray[np.int64]:
 def alone(dataset: Dataset, variable: int) -> Cells:
     """A variable without parents."""
     return Cells(np.bincount(dataset.codes[:, variable])[None, :], len(dataset.states[variable]), 1.0)
-
-
-def cells_with(dataset: Dataset, child: int, parents: Sequence[int]) -> Cells:
-    """A variable with these parents. O(N log N)."""
-    states = math.prod(len(dataset.states[v]) for v in parents)
-    _, which = np.unique(dataset.codes[:, list(parents)], axis=0, return_inverse=True)
-    arity, which = len(dataset.states[child]), which.reshape(-1)
-    counts = np.bincount(which * arity + dataset.codes[:, child], minlength=(int(which.max()) + 1) * arity)
-    return Cells(counts.reshape(-1, arity), arity, float(states))
 
 
 def counting_problem(
@@ -276,9 +266,8 @@ def with_limits(
     """The problem with the limits that follow from its floors and its slack; constraints: those that it was made with.
     Stopped if the workers are stopped."""
     limits = problem.limits.copy()
-    for number, x in enumerate(np.flatnonzero(limits >= 0).tolist()):
-        if number % LIMITS_AT_A_TIME == 0:
-            workers.check()
+    for x in np.flatnonzero(limits >= 0).tolist():
+        workers.check()
         limits[x] = _limit(problem, dataset, order, claim, constraints, x)
     return replace(problem, limits=limits)
 
@@ -293,7 +282,7 @@ def _limit(
 ) -> int:
     """How many parents a family of a child has at most that can win."""
     must = () if constraints is None else constraints.parents_required(int(order[x]))
-    own = cells_with(dataset, int(order[x]), must) if must else alone(dataset, int(order[x]))
+    own = cells_of(dataset, int(order[x]), must) if must else alone(dataset, int(order[x]))
     others = problem.table.arities[problem.allowed[:, x] & ~problem.required[:, x]].tolist()
     more = most_parents(score_of(claim), own, problem.floors[x], others, problem.slack)
     return min(int(problem.limits[x]), int(problem.required[:, x].sum()) + more)

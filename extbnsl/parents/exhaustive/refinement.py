@@ -232,8 +232,9 @@ def open_root(stack):
 
 
 @njit
-def pair(size, rows, stack, slack, pairs):
-    """Clear pairs[Y, Z] that no wanted parent set of `size` variables has; returns 1 for the variables left."""
+def pair(size, rows, stack, slack, halt, pairs):
+    """Clear pairs[Y, Z] that no wanted parent set of `size` variables has; returns 1 for the variables left. Ends early
+    when halt[0] is set."""
     arities = rows.arities
     m = arities.size
     space = _space(rows, np.int64(0))
@@ -249,6 +250,8 @@ def pair(size, rows, stack, slack, pairs):
         return singles
     others = _fewest_states(everyone, size - 2, arities)
     for v in range(m):
+        if halt[0]:
+            break
         if singles[v]:
             _refine(np.int64(0), v, rows, stack, space.place)
             _count(np.int64(1), everyone, rows, stack, space)

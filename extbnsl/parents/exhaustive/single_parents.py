@@ -43,7 +43,7 @@ def with_single_parents(
         costs_of = _costs_by_cells
     elif isinstance(problem.table, Moments):
         costs_of = _costs_by_moments
-    tasks = (_arguments(x, problem) for x in children)
+    tasks = ((*_arguments(x, problem), workers.halt) for x in children)
     must = as_varsets(problem.required.T)
     try:
         found = workers.stream(costs_of, tasks, 4 * workers.threads, lambda own: None)
@@ -91,9 +91,9 @@ def _spread(counts, mlogm):
 
 
 @njit
-def _single_costs(x, allowed, table, parameter):
+def _single_costs(x, allowed, table, parameter, halt):
     """The cost of child X with each single parent, float64 (n,), and at X that of the empty set; infinity where the
-    penalty alone is as much as that, or a parent is not allowed."""
+    penalty alone is as much as that, or a parent is not allowed. Ends early when halt[0] is set."""
     states, weights, arities, mlogm = table.states, table.weights, table.arities, table.mlogm
     n, d = states.shape
     costs = np.full(n, np.inf)
@@ -104,6 +104,8 @@ def _single_costs(x, allowed, table, parameter):
     penalty = family_penalty(parameter, arities[x], 1.0)
     costs[x] = _spread(together, mlogm) - _spread(alone, mlogm) + penalty
     for y in range(n):
+        if halt[0]:
+            break
         own = grown(penalty, arities[y])
         if not allowed[y] or own >= costs[x]:
             continue
@@ -127,9 +129,9 @@ def _counts(x, y, table):
 
 
 def _costs_by_moments(
-    x: int, allowed: NDArray[np.bool_], table: Moments, parameter: float, step: float
+    x: int, allowed: NDArray[np.bool_], table: Moments, parameter: float, step: float, halt: NDArray[np.uint8]
 ) -> NDArray[np.float64]:
-    """The same by determinants; infinity where a parent is not allowed."""
+    """The same by determinants, at once; infinity where a parent is not allowed."""
     matrix = table.matrix
     left = matrix[x, x] - np.where(allowed, matrix[x] ** 2 / np.diag(matrix), 0.0)
     costs = table.half * np.log(np.maximum(left, LEAST)) - table.least[x] + parameter + np.where(allowed, step, np.inf)
@@ -138,13 +140,15 @@ def _costs_by_moments(
 
 
 @njit
-def _costs_by_cells(x, allowed, table, form, base):
+def _costs_by_cells(x, allowed, table, form, base, halt):
     """The same by a formula, `base` being the joint states of what divides the table; infinity where a parent is not
     allowed."""
     n = table.states.shape[0]
     costs = np.full(n, np.inf)
     parents, families = new_tally(table.mlogm.size), new_tally(table.mlogm.size)
     for y in range(n):
+        if halt[0]:
+            break
         if y != x and not allowed[y]:
             continue
         parent, both = _counts(x, y, table)

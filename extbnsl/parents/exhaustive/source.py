@@ -17,7 +17,6 @@ from extbnsl.parents.exhaustive.problem import (
     CountingProblem,
     Group,
     alone,
-    cells_with,
     counting_problem,
     for_group,
     groups_of,
@@ -26,6 +25,7 @@ from extbnsl.parents.exhaustive.problem import (
     with_limits,
 )
 from extbnsl.parents.exhaustive.tasks import Families
+from extbnsl.scores.cells import cells_of
 from extbnsl.scores.gaussian import GaussianBIC
 from extbnsl.scores.known import score_named, score_of
 from extbnsl.scores.local import canonical_order
@@ -110,11 +110,11 @@ class Counted:
         return with_limits(problem, self.data, self.order, self.claim, workers, constraints)
 
     def cost(self, child: int, parents: Sequence[int]) -> float:
-        cells = cells_with(self.data, child, parents) if parents else alone(self.data, child)
+        cells = cells_of(self.data, child, parents) if parents else alone(self.data, child)
         return score_of(self.claim).cost(cells)
 
     def at_least(self, child: int, parents: Sequence[int], floor: float) -> float:
-        return score_of(self.claim).least(cells_with(self.data, child, parents), floor)
+        return score_of(self.claim).least(cells_of(self.data, child, parents), floor)
 
     def shifted(self, child: int, least: float) -> float:
         return least

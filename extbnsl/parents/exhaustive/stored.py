@@ -66,7 +66,7 @@ def write_enumeration(
     before = store.files
     known = {file.name: file for file in before}
     missing = [file for file in (*families, *arrays) if file.name not in known]
-    if store.used + _disk_bytes(missing) > store.disk:
+    if _disk_bytes(missing) > store.free:
         return None
     try:
         for number, file in enumerate(missing):

@@ -15,7 +15,7 @@ from extbnsl.events import Observer, Warned
 from extbnsl.files.shelf import Shelf
 from extbnsl.kernels.ranks import binomial_table
 from extbnsl.kernels.varsets import as_varsets, renumber, sizes, words
-from extbnsl.machine.workers import Stopped, Workers
+from extbnsl.machine.workers import Stopped, Workers, unhalted
 from extbnsl.parents.best_score import as_bytes
 from extbnsl.parents.constraints import Constraints, constraints_of
 from extbnsl.parents.exhaustive.by_child import enumerate_depth_first
@@ -57,7 +57,7 @@ class Survivors:
     stopped: str | None
     varsets: int
 
-    @property
+    @cached_property
     def least(self) -> NDArray[np.float64]:
         """A lower bound of the cost of any family of each child, (n,) float64."""
         return np.minimum(self.unjudged, [costs[0] for costs in self.scores.costs])
@@ -179,12 +179,12 @@ class _Counting:
         children = own.limits >= 0
         least[children] = _least_unjudged(own, found)[children]
         later = {child for group in self.groups[found.group + 1 :] for child in group.children}
-        begun = found.children or found.ahead
+        begun, needed = found.children or found.ahead, own.required.sum(axis=0)
         size = found.level.size if found.level is not None and found.level.alive.size <= MOST_ALIVE else 0
         for x, child in enumerate(self.source.order.tolist()):
-            must = self.constraints.parents_required(child)
-            unborn = children[x] and not begun and own.required[:, x].sum() >= max(1, size)
+            unborn = children[x] and not begun and needed[x] >= max(1, size)
             if child in later or unborn:  # the level tells nothing of its parent sets
+                must = self.constraints.parents_required(child)
                 least[x] = min(least[x], self.source.at_least(child, must, float(problem.floors[x])))
         return least
 
@@ -287,16 +287,19 @@ def _named(
     for position, child in enumerate(order.tolist()):
         least[child] = source.shifted(child, float(unjudged[position]))
     stopped = None if found.done else found.stopped
-    again = partial(_again, source, order, must, slack)
+    children = [child for child, own in zip(order.tolist(), found.costs, strict=True) if own.size]
+    to_be_named = partial(_to_be_named, order, must, slack)
     try:
-        for child, own in again(found, workers):
+        tasks = to_be_named(found, workers.halt)
+        families = workers.stream(source.again, tasks, workers.threads, lambda own: None)
+        for child, own in zip(children, families, strict=True):
             parents[child], costs[child] = map(shelf.put, own)
     except (Stopped, BudgetError) as short:
         stopped = short.reason if isinstance(short, Stopped) else stopped or DISK_LIMIT
         most = MOST_NAMED // len(found.costs)
-        with Workers(1) as unstoppable:
-            for child, own in again(_cheapest(found, most), unstoppable):
-                parents[child], costs[child] = own  # a few megabytes, for which a full shelf has no room
+        few = to_be_named(_cheapest(found, most), unhalted())
+        for child, given in zip(children, few, strict=True):
+            parents[child], costs[child] = source.again(*given)  # a few megabytes, for which a full shelf has no room
         for position, child in enumerate(order.tolist()):
             for dearer in found.costs[position][most : most + 1].tolist():
                 least[child] = min(least[child], source.shifted(child, dearer))
@@ -306,28 +309,20 @@ def _named(
     return Survivors(scores, least, stopped, found.varsets)
 
 
-def _again(
-    source: Source,
-    order: NDArray[np.int64],
-    must: NDArray[np.uint64],
-    slack: float,
-    found: Enumeration,
-    workers: Workers,
-) -> Iterator[tuple[int, Families]]:
-    """The children of which families were found, and these as the source has them; Stopped if the workers are."""
-    at = [position for position, costs in enumerate(found.costs) if costs.size]
-    children = order[at].tolist()
-    arguments = (
-        (child, (renumber(found.parents[k], order, len(must)) | must[child], found.costs[k]), slack, workers.halt)
-        for k, child in zip(at, children, strict=True)
-    )
-    families = workers.stream(source.again, arguments, workers.threads, lambda own: None)
-    return zip(children, families, strict=True)
+def _to_be_named(
+    order: NDArray[np.int64], must: NDArray[np.uint64], slack: float, found: Enumeration, halt: NDArray[np.uint8]
+) -> Iterator[tuple[int, Families, float, NDArray[np.uint8]]]:
+    """Of each child of which families were found what `Source.again` takes."""
+    for k, child in enumerate(order.tolist()):
+        if found.costs[k].size:
+            varsets = renumber(found.parents[k], order, len(must)) | must[child]
+            yield child, (varsets, found.costs[k]), slack, halt
 
 
 def _cheapest(found: Enumeration, most: int) -> Enumeration:
     """`found` with so many of the cheapest families of each child, and its smallest."""
-    fewest = (np.argsort(sizes(p), kind="stable")[:1] for p in found.parents)
-    rows = [np.union1d(np.arange(min(most, p.shape[0])), own) for p, own in zip(found.parents, fewest, strict=True)]
-    parents = tuple(p[own] for p, own in zip(found.parents, rows, strict=True))
-    return replace(found, parents=parents, costs=tuple(c[own] for c, own in zip(found.costs, rows, strict=True)))
+    parents, costs = list(found.parents), list(found.costs)
+    for x in (x for x, own in enumerate(costs) if own.size > most):
+        rows = np.union1d(np.arange(most), np.argsort(sizes(parents[x]), kind="stable")[:1])
+        parents[x], costs[x] = parents[x][rows], costs[x][rows]
+    return replace(found, parents=tuple(parents), costs=tuple(costs))

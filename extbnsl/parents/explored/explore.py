@@ -228,7 +228,8 @@ def explore_child(child: int, problem: Exploration, effort: Effort, memory: int,
     scored = int(closed.used[0]) - alone
     if ended == SETS and scored != effort.sets:
         ended = MEMORY
-    members, costs = _undominated(closed, candidates)
+    members, costs = _undominated(closed, candidates, halt)
+    ended = STOPPED if halt[0] else ended
     return Explored(child, family_list(members, problem.costed(child, members, costs), effort.families), scored, ended)
 
 
@@ -290,9 +291,11 @@ def _explore(most: int, deadline: float, halt: NDArray[np.uint8], exploring: Exp
     return STOPPED if halt[0] else ALL
 
 
-def _undominated(closed: Closed, candidates: Candidates) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+def _undominated(
+    closed: Closed, candidates: Candidates, halt: NDArray[np.uint8]
+) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
     """The closed sets that no closed subset replaces, NONE beyond, and their costs."""
-    numbers = undominated(closed)
+    numbers = undominated(closed, halt)
     width = int(closed.sizes[numbers].max())
     present = np.arange(width) < closed.sizes[numbers, None]
     members = np.full(present.shape, NONE, np.int32)

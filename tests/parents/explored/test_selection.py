@@ -97,7 +97,7 @@ def test_small_sets_come_first_for_a_share_of_the_sets(selection):
         found = explore_child(3, problem, Effort(sets=sets), PLENTY, GO_ON)
         assert (found.scored, found.ended) == (sets, SETS)
         expected, _, closed = scored(dataset, 3, selection, whole=3, first=sets // 2, sets=sets)
-        _, costs = explore._undominated(closed, candidates)
+        _, costs = explore._undominated(closed, candidates, GO_ON)
         assert found.families.costs.tolist() == sorted(costs.tolist())
         assert expected[: sets // 2] == by_size[: sets // 2]
         orders.append(expected == by_size[:sets])
@@ -235,7 +235,7 @@ def test_dominated_sets_are_told_by_all_closed_subsets(sets):
         for i, own in enumerate(members)
         if not any(other < own and closed.costs[j] <= closed.costs[i] for j, other in enumerate(members))
     ]
-    assert undominated(closed).tolist() == expected
+    assert undominated(closed, GO_ON).tolist() == expected
 
 
 def test_two_parents_that_tell_something_only_together_are_found():

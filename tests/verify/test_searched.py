@@ -1,4 +1,4 @@
-"""What a search proved is proved again by a dynamic program, as all networks, orders and the oracle have it."""
+"""Searched components: a search of orders proves them again, as all networks, orders and the oracle have it."""
 
 import itertools
 import json
@@ -8,6 +8,7 @@ import naive
 import numpy as np
 import pytest
 from cases import EVERY_SCORE, claim_by, dataset_of, random_dataset, random_families, random_numbers, scores_of
+from certified import kinds_of
 from flat import solve
 from forging import KINDS, believed, claimed, dearer_networks, true_document
 from hypothesis import HealthCheck, given, settings
@@ -17,23 +18,24 @@ from knowing import admitted, random_knowledge
 from extbnsl import learn
 from extbnsl.claims import TIME_LIMIT
 from extbnsl.knowledge.knowledge import NOTHING
-from extbnsl.machine.workers import Workers, unhalted
-from extbnsl.verify import repeat
+from extbnsl.machine.workers import Stopped, Workers
+from extbnsl.scores.local import local_scores
 from extbnsl.verify.cell_families import families_by_cells
-from extbnsl.verify.certificate import SEARCH, CertifiedComponent
+from extbnsl.verify.certificate import CertifiedComponent, Pass, Search
 from extbnsl.verify.demands import demands_of
 from extbnsl.verify.families import families_of_data, families_of_scores
 from extbnsl.verify.optimality import verify_optimality
+from extbnsl.verify.recount import SEARCH, check_component
 from extbnsl.verify.regression_families import families_by_regressions
-from extbnsl.verify.repeat import MOST_VARIABLES, bytes_for, repeat_search
 from extbnsl.verify.rescoring import PARAMETER_COSTS
-from extbnsl.verify.subsets import OFTEN, enter, least_excess, spread
-from extbnsl.verify.units import UNITS_PER_NAT
+from extbnsl.verify.units import UNITS_PER_NAT, TooMuch, floor_units
 from extbnsl.verify.verdict import verify
 
 SETTINGS = settings(deadline=None, max_examples=15, suppress_health_check=list(HealthCheck))
 ROUNDING = 1e-7  # nats: more than what costs of some hundred records are off
-PROGRAMS = "a dynamic program finds an order in which they cost"
+FOUND = "but an order of them has families that cost "
+ANYTHING = -(1 << 50)  # units: no family costs so little
+NO_CUTS = Pass((), ())
 
 
 def source_of(problem, score, max_parents, knowledge, workers):
@@ -46,12 +48,18 @@ def source_of(problem, score, max_parents, knowledge, workers):
     return families_by_cells(problem, claim.score, claim.ess, demands, workers)
 
 
+def searched_component(variables, lower_bound, guide=NO_CUTS):
+    """A component that a search alone proves: nothing is said of the families by passes."""
+    steps = (NO_CUTS, Search(variables, lower_bound, guide))
+    return CertifiedComponent(variables, lower_bound, steps, dict.fromkeys(variables, ANYTHING))
+
+
 def found(lower_bound, problem, score="mdl", max_parents=None, knowledge=NOTHING, variables=None):
     """What becomes of the claim that the families of these variables, all if None, cost so much at least."""
-    component = CertifiedComponent(variables or problem.names, lower_bound, SEARCH)
+    component = searched_component(variables or problem.names, lower_bound)
     with Workers(2) as workers:
         source = source_of(problem, score, max_parents, knowledge, workers)
-        return repeat_search(component, problem.names, source, workers)
+        return check_component(component, problem.names, source, workers)
 
 
 def assert_least(least, found):
@@ -60,8 +68,8 @@ def assert_least(least, found):
     recount = found(least + ROUNDING)
     assert not recount.proved
     (finding,) = recount.findings
-    assert float(finding.rsplit(" ", 1)[1].removesuffix(".")) == pytest.approx(least, abs=ROUNDING)
-    assert PROGRAMS in finding
+    assert FOUND in finding
+    assert float(finding.split(FOUND)[1].removesuffix(".")) == pytest.approx(least, abs=ROUNDING)
 
 
 def least_of_all(costs):
@@ -109,7 +117,7 @@ def test_the_least_cost_of_local_scores_is_that_of_all_networks(seed, n, max_par
         source = families_of_scores(scores, demands_of(scores.names, max_parents, knowledge))
 
         def claim(bound):
-            return repeat_search(CertifiedComponent(scores.names, bound, SEARCH), scores.names, source, workers)
+            return check_component(searched_component(scores.names, bound), scores.names, source, workers)
 
         if math.isfinite(least):
             assert_least(least, claim)
@@ -141,36 +149,6 @@ def test_parents_outside_of_a_component_are_free(seed):
     assert_least(least, lambda bound: found(bound, dataset, variables=variables))
 
 
-@SETTINGS
-@given(st.integers(0, 2**32), st.integers(1, 8), st.integers(0, 60))
-def test_the_program_is_that_of_the_oracle(seed, n, reach):
-    """In integers, of any sign and often equal; beyond the reach nothing is said."""
-    rng = np.random.default_rng(seed)
-    families = random_families(rng, n, 12, lambda m: rng.integers(-9, 20, m))
-    table = np.full((n, 1 << n - 1), (1 << 63) - 1)
-    least = [int(min(cost for _, cost in own)) for own in families]
-    for x, own in enumerate(families):
-        varsets = np.array([[v << 70 - 64] for v, _ in own], np.uint64)  # the second of two words
-        varsets = np.hstack([np.full_like(varsets, 5), varsets])
-        others = np.array([70 + v for v in range(n) if v != x], np.int64)
-        enter(table[x], varsets, np.array([int(cost) for _, cost in own]), others)
-        spread(table[x], least[x], reach)
-    best = naive.best_scores(naive.cost_table(n, families))
-    for x in range(n):
-        inside = [u for u in range(1 << n) if not u >> x & 1]
-        assert table[x].tolist() == [min(reach, best[x, u] - least[x]) for u in inside]
-    excess = naive.optimal_cost_dp(n, best) - sum(least)
-    assert least_excess(table, reach, unhalted()) == min(reach, excess)
-
-
-def test_the_program_is_halted():
-    n = 17
-    assert 1 << n > OFTEN
-    halt = np.ones(1, np.uint8)
-    assert least_excess(np.zeros((n, 1 << n - 1), np.int64), 1, halt) == -1
-    assert least_excess(np.zeros((n, 1 << n - 1), np.int64), 1, unhalted()) == 0
-
-
 def in_units(costs, max_parents=None):
     """Local scores of whole units, and what the cheapest network costs, in units."""
     families = [[(v, c / UNITS_PER_NAT) for v, c in own] for own in costs]
@@ -190,8 +168,30 @@ def test_one_unit_decides(seed):
         assert slack / UNITS_PER_NAT < 1e-8
         for more, holds in ((-1, True), (0, True), (1, False), (1 << 20, False)):
             bound = (least + slack + more) / UNITS_PER_NAT
-            component = CertifiedComponent(scores.names, bound, SEARCH)
-            assert repeat_search(component, scores.names, source, workers).proved == holds
+            component = searched_component(scores.names, bound)
+            assert check_component(component, scores.names, source, workers).proved == holds
+
+
+@SETTINGS
+@given(st.integers(0, 2**32), st.integers(2, 6), st.integers(1, 6), st.booleans())
+def test_what_guides_a_search_decides_nothing(seed, n, cuts, holds):
+    """Any multipliers of any cuts: what is true is proved, and what is false is not."""
+    rng = np.random.default_rng(seed)
+    families = random_families(rng, n, 12)
+    scores, names = scores_of(families), tuple(f"v{x}" for x in range(n))
+
+    def cluster():
+        return tuple(rng.permutation(names)[: rng.integers(1, n + 1)].tolist())
+
+    guide = Pass(
+        tuple(tuple(cluster() for _ in range(rng.choice([1, 3]))) for _ in range(cuts)),
+        tuple(floor_units(m) for m in rng.uniform(0.1, 8.0, cuts).tolist()),
+    )
+    least = naive.optimal_cost_dp(n, naive.best_scores(naive.cost_table(n, families)))
+    component = searched_component(scores.names, least if holds else least + 1e-6, guide)
+    with Workers(1) as workers:
+        source = families_of_scores(scores, demands_of(scores.names, None, NOTHING))
+        assert check_component(component, scores.names, source, workers).proved == holds
 
 
 @pytest.mark.parametrize("columns", [[0], [0, 0, 0]])
@@ -202,13 +202,11 @@ def test_constant_columns(columns):
 
 
 def repeated(result, stop=lambda: None):
-    """The check of a result, all of whose components a search proved."""
+    """The check of a result with a component that a search proved."""
     document = json.loads(json.dumps(result.document()))
     assert verify(document, result.dataset or result.local_scores).ok
     with Workers(1, stop) as workers:
-        optimality = verify_optimality(document, result.dataset or result.local_scores, workers)
-    assert optimality.proved == ()
-    return optimality
+        return verify_optimality(document, result.dataset or result.local_scores, workers)
 
 
 @pytest.mark.parametrize("score", EVERY_SCORE)
@@ -226,15 +224,23 @@ def test_what_a_solve_searches_holds(score, seed, n, max_parents, knowing):
     with Workers(1) as workers:
         optimality = verify_optimality(document, dataset, workers)
     assert optimality.complete, optimality
-    by_search = [c.variables for c in result.certificate.components if c.proof == SEARCH]
-    assert list(optimality.repeated) == by_search
+    assert optimality.by == kinds_of(result)
 
 
 def as_searched(document):
     """Say that a search proved all components."""
     for component in document["certificate"]["components"]:
-        component |= {"proof": "search", "passes": [], "least": {}}
+        variables, bound = component["variables"], component["lower_bound"]
+        component |= searched_document(variables, bound)
     return document
+
+
+def searched_document(variables, bound):
+    """What a certificate says of a component that a search alone proves."""
+    cuts = {"cuts": [], "multipliers": []}
+    steps = [cuts, {"variables": variables, "lower_bound": bound, **cuts}]
+    least = dict.fromkeys(variables, ANYTHING)
+    return {"variables": variables, "lower_bound": bound, "steps": steps, "least": least}
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -242,7 +248,7 @@ def test_true_documents_are_believed_of_a_search(kind):
     case = KINDS[kind]()
     optimality = believed(as_searched(true_document(case)), case.problem)
     assert optimality.complete
-    assert optimality.repeated
+    assert SEARCH in optimality.by
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -256,7 +262,7 @@ def test_no_dearer_network_is_believed_of_a_search(kind):
         with Workers(1) as workers:
             optimality = verify_optimality(document, case.problem, workers)
         assert optimality.findings
-        assert all(PROGRAMS in finding for finding in optimality.findings)
+        assert all(FOUND in finding for finding in optimality.findings)
         tried += 1
     assert tried
 
@@ -270,8 +276,7 @@ def test_no_component_is_believed_that_is_taken_apart(kind):
         parts = []
         for component in document["certificate"]["components"]:
             bound = component["lower_bound"] / len(component["variables"])
-            one = {"lower_bound": bound, "proof": "search", "passes": [], "least": {}}
-            parts += [one | {"variables": [name]} for name in component["variables"]]
+            parts += [searched_document([name], bound) for name in component["variables"]]
         document["certificate"]["components"] = parts
         assert believed(document, case.problem) is None
 
@@ -281,49 +286,45 @@ def searched():
     """A result that a search proved, in one component of several variables."""
     for seed in range(100):
         result = solve(random_dataset(np.random.default_rng(seed), 6, 200), threads=1, lower_bound="pattern")
-        if len(result.certificate.components) == 1 and result.certificate.components[0].proof == SEARCH:
+        if len(result.certificate.components) == 1 and SEARCH in kinds_of(result):
             return result
     raise AssertionError("no such data")
 
 
-def test_more_variables_are_left_to_another_solve(searched, monkeypatch):
-    monkeypatch.setattr("extbnsl.verify.optimality.MOST_VARIABLES", 5)
+def test_a_result_that_a_search_proved_holds(searched):
+    optimality = repeated(searched)
+    assert optimality.complete
+    assert SEARCH in optimality.by
+
+
+@pytest.mark.parametrize(
+    ("failure", "why"), [(TooMuch("it is too large"), "it is too large"), (Stopped(TIME_LIMIT), TIME_LIMIT)]
+)
+def test_a_search_that_is_given_up_proves_nothing(searched, monkeypatch, failure, why):
+    """Too large, or out of time when all is counted."""
+
+    def give_up(*given):
+        raise failure
+
+    monkeypatch.setattr("extbnsl.verify.recount.least_cost", give_up)
     optimality = repeated(searched)
     assert optimality.ok
     assert not optimality.complete
-    assert optimality.searched == (searched.certificate.components[0].variables,)
-    assert optimality.repeated == ()
-    monkeypatch.setattr("extbnsl.verify.optimality.MOST_VARIABLES", 6)
-    assert repeated(searched).complete
-
-
-def test_without_memory_nothing_is_proved(searched, monkeypatch):
-    for free, proved in ((bytes_for(6) - 1, False), (bytes_for(6), True)):
-        monkeypatch.setattr(repeat, "default_memory", lambda free=free: free)
-        optimality = repeated(searched)
-        assert optimality.ok
-        assert optimality.complete == proved
-    monkeypatch.setattr(repeat, "default_memory", lambda: 1)
-    optimality = repeated(searched)
+    assert optimality.proved == ()
     assert optimality.unchecked == (searched.certificate.components[0].variables,)
-    assert optimality.why == (
-        "the tables of a dynamic program over 6 variables take 2.0KiB, more than three quarters of the memory that is "
-        "free"
-    )
+    assert (optimality.unfinished, optimality.why) == ((), why)
 
 
-def test_tables_that_the_system_does_not_give(searched, monkeypatch):
-    def refuse(*given):
-        raise MemoryError
-
-    monkeypatch.setattr(repeat.np, "full", refuse)
-    optimality = repeated(searched)
-    assert not optimality.complete
-    assert optimality.why.startswith("the tables of a dynamic program")
-
-
-def test_the_largest_tables_fit_a_gibibyte():
-    assert bytes_for(MOST_VARIABLES) < 1 << 30 < bytes_for(MOST_VARIABLES + 1)
+def test_a_search_of_more_variables_than_a_word_has_is_not_repeated():
+    """No solver makes one; a forger may."""
+    alone = (np.zeros((1, 2), np.uint64), np.array([1.0]))
+    scores = local_scores([f"v{x}" for x in range(65)], [alone] * 65, "file")
+    with Workers(1) as workers:
+        source = families_of_scores(scores, demands_of(scores.names, None, NOTHING))
+        recount = check_component(searched_component(scores.names, 66.0), scores.names, source, workers)
+    assert not recount.proved
+    assert (recount.findings, recount.unchecked) == ((), ())
+    assert recount.why == "a search of 65 variables is too large"
 
 
 def test_time_that_is_over_at_once(searched):
@@ -335,24 +336,33 @@ def test_time_that_is_over_at_once(searched):
 
 
 def test_time_that_is_over_when_all_are_counted(searched):
-    """The program over the subsets is given up too."""
+    """The search is given up too."""
     seen = []
     component = searched.certificate.components[0]
     dataset = searched.dataset
+
+    def hear(event):
+        seen.append(event.done)
+
     with Workers(1, lambda: TIME_LIMIT if len(component.variables) in seen else None) as workers:
         source = source_of(dataset, "mdl", None, NOTHING, workers)
-        recount = repeat_search(component, dataset.names, source, workers, seen.append)
+        recount = check_component(
+            component,
+            dataset.names,
+            source,
+            workers,
+            hear,
+        )
     assert not recount.proved
     assert (recount.findings, recount.unchecked, recount.why) == ((), (), TIME_LIMIT)
-    assert seen == [*range(1, 7)]
+    assert seen == [*range(7)]
 
 
 def test_figures_beyond_all_are_not_checked():
     scores = scores_of([[(0, 2.0**24)], [(0, 2.0**24)]])
     with Workers(1) as workers:
         source = families_of_scores(scores, demands_of(scores.names, None, NOTHING))
-        component = CertifiedComponent(scores.names, 2.0**27, SEARCH)
-        recount = repeat_search(component, scores.names, source, workers)
+        recount = check_component(searched_component(scores.names, 2.0**27), scores.names, source, workers)
     assert not recount.proved
     assert "figures beyond" in recount.why
 
@@ -360,12 +370,12 @@ def test_figures_beyond_all_are_not_checked():
 def test_numbers_that_a_search_proved():
     for seed in range(20):
         numbers = random_numbers(np.random.default_rng(seed), 5, 60)
-        result = learn(numbers, score="gaussian-bic", threads=1)
-        if any(c.proof == SEARCH for c in result.certificate.components):
+        result = learn(numbers, score="gaussian-bic", lower_bound="pattern", threads=1)
+        if SEARCH in kinds_of(result):
             document = json.loads(json.dumps(result.document()))
             with Workers(1) as workers:
                 optimality = verify_optimality(document, numbers, workers)
             assert optimality.complete
-            assert optimality.repeated
+            assert SEARCH in optimality.by
             return
     raise AssertionError("no search")

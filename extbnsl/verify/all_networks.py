@@ -1,0 +1,174 @@
+"""All networks over a few variables: what they weigh together, and one after the other those that cost little.
+
+The weight of a network is exp(-cost). A table has what each family costs, scored one by one by `rescoring`: (n, 2^n),
+by child and set of parents, a number with a bit for each; infinity for a family that is not there.
+
+Weights are whole numbers of 2^-b with a b so large that nothing is lost, and sums of them exact: so inclusion and
+exclusion of the sinks (Robinson 1973; Tian and He 2009) may subtract as much as it likes.
+"""
+
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from extbnsl.data import Data
+from extbnsl.errors import VerificationError
+from extbnsl.machine.workers import Workers
+from extbnsl.scores.local import LocalScores
+from extbnsl.verify.demands import Demands
+from extbnsl.verify.document import ClaimedResult
+from extbnsl.verify.rescoring import family_cost
+from extbnsl.verify.units import TooMuch
+
+MOST_VARIABLES = 14  # 114,688 families, and 4,782,969 steps of a sum: some seconds each
+MOST_STEPS = 500_000  # of looking for networks: some seconds
+GUARD = 400  # bits beyond those of the best network: there are less than 2^111 networks, and a sum has 3^14 terms
+MANTISSA = 53
+
+
+def cost_table(
+    problem: Data | LocalScores, claim: ClaimedResult, demands: Demands, workers: Workers
+) -> NDArray[np.float64]:
+    """What all families cost that are as demanded, of at most MOST_VARIABLES. Raises Stopped."""
+    n = len(problem.names)
+    table = np.full((n, 1 << n), np.inf)
+    for child in range(n):
+        must, optional = demands.must[child], sorted(demands.may[child] - demands.must[child])
+        for size in range(min(demands.most[child] - len(must), len(optional)) + 1):
+            workers.check()
+            for some in itertools.combinations(optional, size):
+                own = tuple(sorted((*must, *some)))
+                try:
+                    cost = family_cost(problem, child, own, claim.score, claim.ess)
+                except VerificationError:  # scores do not list it
+                    continue
+                table[child, sum(1 << p for p in own)] = cost
+    return table
+
+
+def log_weight(table: NDArray[np.float64], workers: Workers) -> float:
+    """The logarithm of the sum of the weights of all networks. Raises Stopped. O(3^n) sums of whole numbers.
+
+    Let S be sinks of a network over V, which have their families in V - S. Networks with at least the sinks S weigh as
+    much as all over V - S times the product of what the members of S may have there; and every network has a sink.
+    """
+    n, least = len(table), table.min(axis=1)
+    bits = GUARD + math.ceil((_least_costs(table)[-1] - math.fsum(least)) / math.log(2.0))
+    inside = [_sums_over_subsets(own - low, bits) for own, low in zip(table, least, strict=True)]
+    weights = [0] * (1 << n)
+    weights[0] = 1 << bits
+    for before in range((1 << n) - 1):
+        if before & 63 == 0:
+            workers.check()
+        terms = [(before, -weights[before])]
+        for x in range(n):
+            if not before >> x & 1:
+                own = inside[x][before]
+                terms += [(varset | 1 << x, -(weight * own >> bits)) for varset, weight in terms]
+        for varset, weight in itertools.islice(terms, 1, None):
+            weights[varset] += weight
+    return math.log(weights[-1]) - bits * math.log(2.0) - math.fsum(least)
+
+
+def networks_below(
+    table: NDArray[np.float64], limit: float, workers: Workers
+) -> Iterator[tuple[float, tuple[int, ...]]]:
+    """The networks that cost at most so much, each once, with their costs and the parents of each child, in no order.
+
+    Raises Stopped, and TooMuch after MOST_STEPS. Variables are taken away one after the other, each a sink of what is
+    left: the last one, by number, of the sinks there are. So those behind it that are left must have a child among what
+    is left. What the rest costs at least, and with such a child, prunes.
+    """
+    n, best = len(table), _least_costs(table)
+    parental = _least_with_child(table, best)
+    families = [sorted((cost, own) for own, cost in enumerate(row.tolist()) if cost < math.inf) for row in table]
+    parents, steps = [0] * n, 0
+
+    def fits(rest: int, cost: float, owed: int) -> bool:
+        """Whether there may be networks over the rest, with a child there for each of some variables."""
+        return all(cost + parental[z][rest] <= limit for z in range(n) if owed >> z & 1)
+
+    def descend(left: int, cost: float, childless: int) -> Iterator[None]:
+        """A stop for each network over what is left with what has been taken away; childless: those that are left and
+        must have a child there."""
+        nonlocal steps
+        if not left:
+            yield
+        for x in range(n):
+            if not left >> x & 1 or childless >> x & 1:
+                continue
+            rest = left & ~(1 << x)
+            owed = childless | rest >> (x + 1) << (x + 1)
+            for own, chosen in families[x]:
+                if cost + own + best[rest] > limit:
+                    break
+                if chosen & ~rest or not fits(rest, cost + own, owed & ~chosen):
+                    continue
+                steps += 1
+                if steps > MOST_STEPS:
+                    raise TooMuch(f"it takes more than {MOST_STEPS:,} steps to all networks that cost as little")
+                if steps & 1023 == 0:
+                    workers.check()
+                parents[x] = chosen
+                yield from descend(rest, cost + own, owed & ~chosen)
+
+    for _ in descend((1 << n) - 1, 0.0, 0):
+        yield math.fsum(float(table[x, own]) for x, own in enumerate(parents)), tuple(parents)
+
+
+def _least_costs(table: NDArray[np.float64]) -> list[float]:
+    """What the best network over each set of variables costs, infinity if there is none. O(n 2^n)."""
+    inside, best = _least_inside(table).tolist(), [0.0] * table.shape[1]
+    for varset in range(1, len(best)):
+        sinks = ((x, varset ^ 1 << x) for x in range(len(table)) if varset >> x & 1)
+        best[varset] = min(best[rest] + inside[x][rest] for x, rest in sinks)
+    return best
+
+
+def _least_with_child(table: NDArray[np.float64], best: Sequence[float]) -> list[list[float]]:
+    """For each variable what the best network over each set of variables costs in which it has a child, infinity if
+    there is none. O(n^2 2^n): the child is a sink, or there is another one."""
+    n, found = len(table), list[list[float]]()
+    inside, members = _least_inside(table).tolist(), np.arange(table.shape[1])
+    for z in range(n):
+        with_z = _least_inside(np.where(members >> z & 1, table, np.inf)).tolist()
+        own = [math.inf] * len(best)
+        for varset in range(1, len(best)):
+            if varset >> z & 1:
+                sinks = ((x, varset ^ 1 << x) for x in range(n) if x != z and varset >> x & 1)
+                ways = (min(best[rest] + with_z[x][rest], own[rest] + inside[x][rest]) for x, rest in sinks)
+                own[varset] = min(ways, default=math.inf)
+        found.append(own)
+    return found
+
+
+def _least_inside(table: NDArray[np.float64]) -> NDArray[np.float64]:
+    """For each child and set what its best family with parents in the set costs."""
+    inside = table.copy()
+    for bit in range(len(table)):
+        pairs = inside.reshape(len(table), -1, 2, 1 << bit)
+        np.minimum(pairs[:, :, 1], pairs[:, :, 0], out=pairs[:, :, 1])
+    return inside
+
+
+def _sums_over_subsets(excesses: NDArray[np.float64], bits: int) -> list[int]:
+    """For each set of parents the sum of the weights exp(-excess) of its subsets, in units of 2^-bits."""
+    sums = np.array([_units(excess, bits) for excess in excesses.tolist()], object)
+    for bit in range(len(excesses).bit_length() - 1):
+        pairs = sums.reshape(-1, 2, 1 << bit)
+        pairs[:, 1] += pairs[:, 0]
+    return list(sums)
+
+
+def _units(excess: float, bits: int) -> int:
+    """exp(-excess) in units of 2^-bits, to the precision of a float."""
+    if excess == math.inf:
+        return 0
+    powers = excess / math.log(2.0)
+    whole = math.floor(powers)
+    shift = bits - whole - MANTISSA
+    mantissa = int(2.0 ** (whole - powers) * (1 << MANTISSA))
+    return mantissa << shift if shift >= 0 else mantissa >> -shift

@@ -1,0 +1,223 @@
+"""What the families of some variables cost at least in any order of these: a search of its own, layer by layer.
+
+It shares nothing with the search of the solver. A node is a varset U, with g(U), what the best order of U costs as far
+as it has been found; a layer has the nodes of one size. A successor of U has one more variable X, whose family is the
+cheapest with all its parents in U. Costs are whole units, so all sums are exact.
+
+**The bound.** Of a cut with j clusters disjoint from U, needs = ceil(j / 2); a family (X, P) counts for each cluster
+that has X in it and P outside, and times = ceil(k / 2) if that is k of the cut's. In an order that begins with U, the
+first member of each of the j clusters has a family that counts for it, so the times of the families outside U add up
+to needs or more. So with any multipliers, c' = c - sum of multiplier times, and mu_X = the least c' of X,
+
+    h(U) = sum of multiplier needs + sum of mu_X over the X outside U
+
+is no more than what the variables outside U cost; with a family of rc = c' - mu_X among theirs, they cost no less than
+h(U) + rc. mu follows from the families here, so that no claim is needed for it.
+
+**The successors.** Only orders below the limit matter, those in which g + h < limit at each node. If the best order
+that begins with U is one of them, each X outside has in it the first of its families, by cost, with all parents before
+X. None comes after `first`, the first with all parents in U, and g + h + rc < limit for one up to there, or U can go.
+Let par(X) be the parents outside U of all families up to `first`, and S a set that has par(X) with each X in it. The
+families of S then have their parents in U or S. So with S moved to the front of what follows U, in the order that it
+has, nobody loses a parent, and the cost stays. So it is enough to go on from U with the members of the smallest such S:
+of the best orders below the limit one is always left.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from extbnsl.machine.budgets import format_size
+from extbnsl.machine.workers import Workers, chunks
+from extbnsl.verify.order_nodes import BLOCK, Piece, expand, first_of_all
+from extbnsl.verify.units import BEYOND, MOST_UNITS, TooMuch
+
+CHUNK = 2048  # nodes that are expanded together
+FEWEST = 1 << 18  # successors that are put in order together
+NODE_BYTES = 16
+ORDERING_BYTES = 80  # of a successor, while they are put in order
+
+
+@dataclass(frozen=True)
+class PieceFamilies:
+    """The families of m <= 64 variables, in positions 0 to m - 1; of each child:
+
+    parents: (k,) uint64, the parents inside the piece as masks over positions. costs: (k,) int64, units.
+    """
+
+    parents: tuple[NDArray[np.uint64], ...]
+    costs: tuple[NDArray[np.int64], ...]
+
+
+@dataclass(frozen=True)
+class Bound:
+    """Cuts of one or three clusters, masks over positions, and their multipliers, in units, above zero."""
+
+    cuts: tuple[tuple[int, ...], ...]
+    multipliers: tuple[int, ...]
+
+
+class Layer(NamedTuple):
+    """Nodes of one size: varsets (n,) uint64, ascending, and g (n,) int64, above the cheapest of each child."""
+
+    varsets: NDArray[np.uint64]
+    g: NDArray[np.int64]
+
+
+FIRST = Layer(np.zeros(1, np.uint64), np.zeros(1, np.int64))
+
+
+def least_cost(
+    families: PieceFamilies,
+    bound: Bound,
+    limit: int,
+    workers: Workers,
+    room: int,
+    tell: Callable[[int, int, int], None],
+) -> int:
+    """What the families cost at least in any order of the variables; `limit` if that is as much or more.
+
+    limit: in units. room: bytes for the nodes. tell: hears of each layer, of how many, and of its nodes. The same
+    whatever the threads. Raises Stopped, and TooMuch where figures or a layer are too large.
+    """
+    m = len(families.costs)
+    if not all(costs.size for costs in families.costs):
+        return limit
+    cheapest = [int(costs.min()) for costs in families.costs]
+    gap = limit - sum(cheapest)
+    piece = piece_of(families, cheapest, bound, gap) if gap > 0 else None
+    if piece is None:
+        return limit
+    layer = FIRST
+    for size in range(m):
+        tell(size, m, layer.g.size)
+        layer = next_layer(piece, layer, size, gap, workers, room)
+        if layer.g.size == 0:
+            return limit
+    return sum(cheapest) + int(layer.g[0])
+
+
+def piece_of(families: PieceFamilies, cheapest: Sequence[int], bound: Bound, gap: int) -> Piece | None:
+    """What the kernels read; None if no order costs less than `gap` units above the cheapest families of each child.
+
+    Left out are families that no such order has, and those that another one takes the place of: it costs no more, and
+    all its parents are among theirs. Raises TooMuch.
+    """
+    beyond = gap + 2 * sum(bound.multipliers)
+    if beyond > MOST_UNITS:
+        raise TooMuch(BEYOND)
+    m = len(cheapest)
+    cuts, multipliers = _clusters(bound, m), np.array(bound.multipliers, np.int64)
+    own = [_undominated(families.parents[x], families.costs[x] - cheapest[x], gap, x, m) for x in range(m)]
+    reduced = [excess - _taken(parents, x, cuts, multipliers) for x, (parents, excess) in enumerate(own)]
+    least = [int(some.min()) for some in reduced]
+    if beyond + sum(map(abs, least)) > MOST_UNITS:
+        raise TooMuch(BEYOND)
+    root = sum(least) + int((_needs(cuts) * multipliers).sum())
+    if root >= gap:
+        return None
+    above = [some - mu for some, mu in zip(reduced, least, strict=True)]
+    kept = [rc < gap - root for rc in above]
+    parents = [own_parents[k] for (own_parents, _), k in zip(own, kept, strict=True)]
+    excess = [own_excess[k] for (_, own_excess), k in zip(own, kept, strict=True)]
+    blocks = [lacking(parents[x], x, m) for x in range(m)]
+    return Piece(
+        np.concatenate(excess),
+        np.concatenate([np.minimum.accumulate(rc[k]) for rc, k in zip(above, kept, strict=True)]),
+        np.concatenate([np.bitwise_or.accumulate(some) for some in parents]),
+        _ends(excess),
+        np.concatenate(blocks),
+        _ends(blocks),
+        np.array(least, np.int64),
+        cuts,
+        multipliers,
+    )
+
+
+def _ends(lists: Sequence[NDArray[np.generic]]) -> NDArray[np.int64]:
+    """Where lists begin and end, one after the other."""
+    return np.cumsum([0, *map(len, lists)], dtype=np.int64)
+
+
+def _clusters(bound: Bound, m: int) -> NDArray[np.uint64]:
+    """The cuts as (c, 3) masks of m positions. What a cluster has of these is a cluster, and without any it is none."""
+    whole = (1 << m) - 1
+    rows = [[cluster & whole for cluster in cut] + [0] * (3 - len(cut)) for cut in bound.cuts]
+    return np.array(rows, np.uint64).reshape(-1, 3)
+
+
+def _needs(cuts: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """The needs of each cut of which nothing is placed yet."""
+    return (np.count_nonzero(cuts, axis=1) + 1) // 2
+
+
+def _taken(
+    parents: NDArray[np.uint64], x: int, cuts: NDArray[np.uint64], multipliers: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """For families of x the sum of multiplier times."""
+    taken = np.zeros(parents.size, np.int64)
+    for clusters, multiplier in zip(cuts, multipliers, strict=True):
+        own = clusters[clusters >> np.uint64(x) & np.uint64(1) == 1]
+        counts = (parents[:, None] & own == 0).sum(axis=1)
+        taken += multiplier * ((counts + 1) // 2)
+    return taken
+
+
+def _undominated(
+    parents: NDArray[np.uint64], excess: NDArray[np.int64], gap: int, x: int, m: int
+) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+    """The families of x by cost, without those that others take the place of, or that cost too much."""
+    few = np.flatnonzero(excess < gap)
+    few = few[np.argsort(excess[few], kind="stable")]
+    parents, excess = parents[few], excess[few]
+    kept = first_of_all(parents, lacking(parents, x, m), np.uint64((1 << m) - 1))
+    return parents[kept], excess[kept]
+
+
+def lacking(parents: NDArray[np.uint64], x: int, m: int) -> NDArray[np.uint64]:
+    """The blocks (b, m, 4) of a `Piece` for the families of x."""
+    padded = np.append(parents, np.full(-parents.size % BLOCK, 1 << x, np.uint64))
+    bits = (padded[:, None] >> np.arange(m, dtype=np.uint64) & np.uint64(1) ^ np.uint64(1)).astype(np.uint8)
+    packed = np.packbits(bits.reshape(-1, BLOCK, m), axis=1, bitorder="little")  # (b, 32, m)
+    return np.ascontiguousarray(packed.transpose(0, 2, 1)).view("<u8").astype(np.uint64)
+
+
+def next_layer(piece: Piece, layer: Layer, size: int, gap: int, workers: Workers, room: int) -> Layer:
+    """The nodes with a variable more than those of a size, below the limit. Raises Stopped, and TooMuch if they and
+    putting them in order take more than `room` bytes."""
+
+    def expanded(lo: int, hi: int) -> Layer:
+        return _in_order([Layer(*expand(piece, layer.varsets[lo:hi], layer.g[lo:hi], gap, workers.halt))])
+
+    tasks = chunks(layer.g.size, CHUNK)
+    held, fresh = Layer(layer.varsets[:0], layer.g[:0]), list[Layer]()
+    for done, some in enumerate(workers.stream(expanded, tasks, 2 * workers.threads, lambda result: None), 1):
+        fresh.append(some)
+        waiting = sum(one.g.size for one in fresh)
+        if waiting > max(held.g.size, FEWEST) or done == len(tasks):
+            needed = NODE_BYTES * layer.g.size + ORDERING_BYTES * (held.g.size + waiting)
+            if needed > room:
+                raise TooMuch(_too_many(layer, size, piece.least.size, needed * len(tasks) / done, room))
+            held, fresh = _in_order([held, *fresh]), []
+    return held
+
+
+def _too_many(layer: Layer, size: int, m: int, needed: float, room: int) -> str:
+    """A clause that says why a layer is the last."""
+    return (
+        f"a search of {m} variables has {layer.g.size:,} nodes of {size} variables, and those of {size + 1} take about "
+        f"{format_size(math.ceil(needed))}, where there are {format_size(room)}"
+    )
+
+
+def _in_order(parts: Sequence[Layer]) -> Layer:
+    """The nodes of all parts in order, each once with its least g. The parts may be in order already."""
+    varsets, g = np.concatenate([part.varsets for part in parts]), np.concatenate([part.g for part in parts])
+    order = np.argsort(varsets, kind="stable")  # merges what is in order
+    varsets = varsets[order]
+    first = np.flatnonzero(np.append(True, varsets[1:] != varsets[:-1])[: varsets.size])
+    return Layer(varsets[first], np.minimum.reduceat(g[order], first) if first.size else g)

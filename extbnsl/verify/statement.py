@@ -1,0 +1,146 @@
+"""A result checked as a whole: what it claims, what does not hold, what was computed again, what proves it, and what
+nobody checked."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from extbnsl.claims import OPTIMAL, tolerance
+from extbnsl.data import Data
+from extbnsl.events import Observer, StageAdvanced, ignore
+from extbnsl.machine.workers import Stopped, Workers
+from extbnsl.scores.local import LocalScores
+from extbnsl.verify.document import ClaimedResult, read_claims
+from extbnsl.verify.least import least_cost
+from extbnsl.verify.optimality import Optimality, verify_optimality
+from extbnsl.verify.ordered import OrderCheck, verify_order
+from extbnsl.verify.others import Others, check_others
+from extbnsl.verify.question import Question, question_of, unmet
+from extbnsl.verify.ranked import ListCheck, verify_networks
+from extbnsl.verify.tables import table_findings
+from extbnsl.verify.unchecked import BOUND, DATA, OPTIMALITY, ORDER, RESAMPLES, Unchecked
+from extbnsl.verify.verdict import verify
+
+NO_CERTIFICATE = "this result has no certificate"
+
+
+@dataclass(frozen=True)
+class Statement:
+    """What became of a result.
+
+    findings: sentences, one for each claim that does not hold, and for each demand that is not met; nothing else was
+    looked at behind the first of them. cost: recomputed, in nats. bounded: whether a lower bound that is not that of a
+    certificate was computed again. listed, order, optimality, others: what became of a list, of the claim about the
+    order, of the certificate, and of what is said of networks that are not listed; None if there is none. unchecked:
+    all that is claimed and was not checked.
+    """
+
+    question: Question
+    claim: ClaimedResult
+    findings: tuple[str, ...]
+    cost: float
+    bounded: bool = False
+    listed: ListCheck | None = None
+    order: OrderCheck | None = None
+    optimality: Optimality | None = None
+    others: Others | None = None
+    unchecked: tuple[Unchecked, ...] = ()
+
+    @property
+    def holds(self) -> bool:
+        """Whether nothing was found that does not hold; it may be that little was checked."""
+        return not self.findings
+
+    @property
+    def proved(self) -> bool:
+        """Whether all that is claimed was checked, and holds."""
+        return self.holds and not self.unchecked
+
+
+@dataclass(frozen=True)
+class Given:
+    """What is to be checked: a document, the networks of its list, the run directory with the tables of these (None:
+    only the document), and what it was made from, as it was read by these options. demanded: values by
+    `question.KEYS`."""
+
+    document: dict[str, Any]
+    networks: Callable[[], Iterable[Any]]
+    folder: Path | None
+    problem: Data | LocalScores
+    data_options: Mapping[str, Any]
+    demanded: Mapping[str, Any]
+
+
+def check_result(given: Given, workers: Workers, observer: Observer = ignore) -> Statement:
+    """Check a result.
+
+    What the workers' stop signal leaves undone is unchecked. Raises InputError if the document is of another format,
+    lacks a key, has a value of another type, or is about another score, and RunDirectoryError if its certificate or
+    list is damaged.
+    """
+    document, problem = given.document, given.problem
+    claim = read_claims(document)
+    records = problem.records if isinstance(problem, Data) else None
+    question = question_of(document, claim, records, given.data_options)
+    verdict = verify(document, problem)
+    stated = Statement(question, claim, (*unmet(question, given.demanded), *verdict.findings), verdict.cost)
+    if stated.findings:
+        return stated
+    if question.asked is not None:
+        listed = verify_networks(document, given.networks(), problem)
+        findings = listed.findings or tuple(_table_findings(given, claim))
+        stated = replace(stated, findings=findings, listed=listed)
+    if claim.order_optimal and stated.holds:
+        order = verify_order(claim, problem, workers, _teller(observer, problem, "looking for cheaper parents"))
+        stated = replace(stated, findings=order.findings, order=order)
+    if stated.holds:
+        optimality = verify_optimality(document, problem, workers, observer)
+        stated = replace(stated, optimality=optimality, findings=() if optimality is None else optimality.findings)
+    if stated.holds and claim.status != OPTIMAL:
+        stated = replace(stated, bounded=_is_bounded(claim, problem, workers))
+    if stated.holds and stated.listed is not None:
+        others = check_others(stated.listed, workers)  # last, as it may take all the time there is
+        stated = replace(stated, others=others, findings=others.findings)
+    return replace(stated, unchecked=tuple(_unchecked(stated))) if stated.holds else stated
+
+
+def _table_findings(given: Given, claim: ClaimedResult) -> Iterable[str]:
+    """Sentences about the tables of a list in a run directory that say something else."""
+    if given.folder is None:
+        return ()
+    return table_findings(given.folder, given.document, given.networks(), claim.variables)
+
+
+def _teller(observer: Observer, problem: Data | LocalScores, detail: str) -> Callable[[int], None]:
+    """What tells an observer how many variables are done."""
+    n = len(problem.names)
+    return lambda done: observer(StageAdvanced("verify", done, n, "variables", detail=detail))
+
+
+def _is_bounded(claim: ClaimedResult, problem: Data | LocalScores, workers: Workers) -> bool:
+    """Whether a lower bound holds that needs no proof, since it looks at each variable alone."""
+    try:
+        least = least_cost(problem, claim, workers)
+    except Stopped:
+        return False
+    return claim.lower_bound <= least + tolerance(max(abs(least), abs(claim.cost)))
+
+
+def _unchecked(stated: Statement) -> Iterable[Unchecked]:
+    """What is claimed and was not checked of a result that holds as far as it was."""
+    claim, optimality = stated.claim, stated.optimality
+    if claim.digest is None:
+        yield Unchecked(DATA)
+    if claim.status == OPTIMAL and optimality is None:
+        yield Unchecked(OPTIMALITY, NO_CERTIFICATE)
+    elif optimality is not None and optimality.unchecked:
+        yield Unchecked(OPTIMALITY, optimality.why, optimality.unchecked)
+    if stated.order is not None and stated.order.why:
+        yield Unchecked(ORDER, stated.order.why)
+    if claim.status != OPTIMAL and not stated.bounded:
+        yield Unchecked(BOUND)
+    if stated.others is not None:
+        yield from stated.others.unchecked
+    if stated.question.resamples is not None:
+        yield Unchecked(RESAMPLES)

@@ -1,0 +1,285 @@
+"""Proofs in several steps: whatever settles the pieces, and wherever a run is stopped, the certificate proves it."""
+
+import json
+import math
+import os
+
+import naive
+import numpy as np
+import pytest
+from cases import random_dataset, random_families, scores_of, side_by_side, wishful
+from flat import solve
+from patching import make_incumbents_poor, make_thorough, make_unsearchable
+
+from extbnsl.events import StageAdvanced
+from extbnsl.files.manifest import read_manifest
+from extbnsl.machine.workers import Workers
+from extbnsl.orders.local_search import BRIEF
+from extbnsl.proof.steps import Branched, RootPass, Searched, read_step, read_tree, step_document, tree_document
+from extbnsl.verify.certificate import Branching, Pass, Search
+from extbnsl.verify.optimality import verify_optimality
+from extbnsl.verify.recount import BRANCHING, CUTS, SEARCH
+from extbnsl.verify.verdict import verify
+
+SMALL = 4  # variables that a search may have at most
+
+
+@pytest.fixture(autouse=True)
+def _little_at_the_root(monkeypatch):
+    """Cuts of three clusters would close the gaps; pieces that are not small are too large; each node is told."""
+    monkeypatch.setattr("extbnsl.bounds.lp.program.TRIPLES", 0)
+    monkeypatch.setattr("extbnsl.bounds.lp.branching.TOLD", 1)
+    monkeypatch.setattr("extbnsl.proof.prove.LONG", BRIEF)
+    make_unsearchable(monkeypatch, SMALL)
+
+
+@pytest.fixture
+def _no_probing(monkeypatch):
+    """It leaves little to branch on."""
+    monkeypatch.setattr("extbnsl.proof.bounding._Turns._is_worth_probing", lambda *given: False)
+
+
+def steps_of(result):
+    return [step for component in result.certificate.components for step in component.steps]
+
+
+def kinds_of(result):
+    """P for a pass, S for a search, B for branching: the steps of all components."""
+    letters = {Pass: "P", Search: "S", Branching: "B"}
+    return "".join(letters[type(step)] for step in steps_of(result))
+
+
+def checked(result, problem):
+    """What the check of a result's document finds, as a file has it; all of it is proved."""
+    document = json.loads(json.dumps(result.document()))
+    assert verify(document, problem).ok
+    with Workers(1) as workers:
+        optimality = verify_optimality(document, problem, workers)
+    assert optimality.complete, optimality
+    return optimality
+
+
+def optimum_of(families):
+    n = len(families)
+    return naive.optimal_cost_dp(n, naive.best_scores(naive.cost_table(n, families)))
+
+
+def cores(seed, *sizes):
+    return side_by_side([wishful(10 * seed + number, n) for number, n in enumerate(sizes)])
+
+
+@pytest.mark.parametrize("seed", [0, 5, 10])
+def test_pieces_are_settled_in_every_way(seed):
+    """The smallest by a search, the next one by branching, and the last one by multipliers."""
+    families = cores(seed, 3, 5, 5)
+    result = solve(scores_of(families), threads=1)
+    assert result.stats["components"] == [13]
+    assert result.cost == pytest.approx(optimum_of(families), abs=1e-9)
+    settling = [step for step in steps_of(result) if not isinstance(step, Pass)]
+    assert [type(step) for step in settling] == [Search, Branching]
+    assert [len(step.variables) for step in settling] == [3, 5]
+    assert kinds_of(result).endswith("BPPPP")
+    assert checked(result, scores_of(families)).by == {CUTS, SEARCH, BRANCHING}
+
+
+@pytest.mark.usefixtures("_no_probing")
+@pytest.mark.parametrize(("seed", "settled"), [(0, [Search, Branching]), (2, [Search, Branching, Branching])])
+def test_pieces_are_settled_by_branching(seed, settled):
+    families = cores(seed, 3, 5, 5)
+    result = solve(scores_of(families), threads=1)
+    assert [type(step) for step in steps_of(result) if not isinstance(step, Pass)] == settled
+    assert result.cost == pytest.approx(optimum_of(families), abs=1e-9)
+    checked(result, scores_of(families))
+
+
+@pytest.mark.parametrize("sizes", [(3, 3, 5), (5, 6), (2, 2, 2, 4)])
+@pytest.mark.parametrize("largest", [SMALL, 64])
+def test_what_pieces_are_settled_by_adds_up(sizes, largest, monkeypatch):
+    """Each bound is rounded for itself: the last one must leave room for that."""
+    make_unsearchable(monkeypatch, largest)
+    for seed in range(2):
+        families = cores(seed + sum(sizes), *sizes)
+        result = solve(scores_of(families), threads=1)
+        assert result.cost == pytest.approx(optimum_of(families), abs=1e-9)
+        checked(result, scores_of(families))
+
+
+@pytest.mark.parametrize("price", [1e-3, 1e3, 1e5])
+def test_figures_of_any_size_add_up(price):
+    """The costs of pieces are settled one by one, and claimed together."""
+    families = [[(p, cost * price - 7.0 * price) for p, cost in own] for own in cores(1, 3, 4, 4)]
+    result = solve(scores_of(families), threads=1)
+    assert kinds_of(result).count("S") > 1
+    assert result.cost == pytest.approx(optimum_of(families), rel=1e-9)
+    checked(result, scores_of(families))
+
+
+@pytest.mark.parametrize("poor", [False, True])
+def test_branching_without_fixing(poor, monkeypatch):
+    """A tree over all of a component, at the incumbent or down to a better network."""
+    if poor:
+        make_incumbents_poor(monkeypatch)
+    trees = 0
+    for seed in range(6):
+        families = wishful(seed, 6)
+        result = solve(scores_of(families), threads=1, fixing=False)
+        assert result.cost == pytest.approx(optimum_of(families), abs=1e-9)
+        checked(result, scores_of(families))
+        trees += kinds_of(result).endswith("B")
+    assert trees > (5 if poor else 2)
+
+
+def test_branching_of_data(monkeypatch):
+    """Families that others take the place of are counted again too: they do not keep a node open."""
+    make_thorough(monkeypatch)
+    make_incumbents_poor(monkeypatch)
+    trees = 0
+    for seed in range(24, 40):
+        dataset = random_dataset(np.random.default_rng(seed), 7, 200)
+        result = solve(dataset, threads=1, fixing=False)
+        assert result.cost == pytest.approx(naive.optimal_cost(dataset.codes, dataset.arities), rel=1e-9)
+        trees += BRANCHING in checked(result, dataset).by
+    assert trees > 2
+
+
+@pytest.mark.usefixtures("_no_probing")
+def test_threads_do_not_matter():
+    scores = scores_of(cores(2, 3, 5, 5))
+    one, two, three = (solve(scores, threads=threads).certificate for threads in (1, 2, 3))
+    assert one == two == three
+
+
+class Watch:
+    """How many nodes are told, and a signal to stop after so many nodes, or when it is asked so often."""
+
+    def __init__(self, nodes=math.inf, asked=math.inf):
+        self.nodes, self.asked, self._most = 0, 0, (nodes, asked)
+
+    def __call__(self, event):
+        self.nodes += isinstance(event, StageAdvanced) and event.unit.startswith("nodes")
+
+    def stop(self):
+        self.asked += 1
+        return "time_limit" if self.nodes >= self._most[0] or self.asked > self._most[1] else None
+
+
+def session(scores, folder, watch, **options):
+    folder.mkdir(exist_ok=True)
+    resume = read_manifest(folder) if (folder / "manifest.json").exists() else None
+    return solve(scores, observer=watch, stop=watch.stop, run_folder=folder, resume=resume, threads=1, **options)
+
+
+def tree_in(folder):
+    """The tree that a checkpoint has."""
+    return read_manifest(folder).state["search"]["bounding"]["tree"]
+
+
+def test_a_tree_goes_on_at_every_node(tmp_path):
+    """What is closed stays closed, and what comes of it proves the result."""
+    families = wishful(7, 7)
+    scores, optimum = scores_of(families), optimum_of(families)
+    whole = Watch()
+    session(scores, tmp_path / "whole", whole, fixing=False)
+    assert whole.nodes > 5
+    for nodes in range(1, whole.nodes):
+        folder = tmp_path / str(nodes)
+        stopped = session(scores, folder, Watch(nodes), fixing=False)
+        assert stopped.status == "time_limit"
+        assert stopped.certificate is None
+        closed, cuts = tree_in(folder)["closed"], tree_in(folder)["cuts"]
+        assert len(closed) >= nodes
+        result = session(scores, folder, Watch(), fixing=False)
+        assert result.cost == pytest.approx(optimum, abs=1e-9)
+        tree = steps_of(result)[-1]
+        assert len(tree.nodes) > len(closed)
+        assert [node.above for node in tree.nodes[: len(closed)]] == [node["above"] for node in closed]
+        for node, before in zip(tree.nodes, closed, strict=False):
+            assert [list(map(list, one)) for one in node.passes] == [[d["cuts"], d["weights"]] for d in before["duals"]]
+        assert [[[f"v{i}" for i in cluster] for cluster in cut] for cut in cuts] == [
+            list(map(list, cut)) for cut in tree.cuts[: len(cuts)]
+        ]
+        checked(result, scores)
+
+
+def test_a_tree_goes_on_node_by_node(tmp_path):
+    families = wishful(7, 7)
+    sessions = 0
+    while (result := session(scores_of(families), tmp_path, Watch(1), fixing=False)).status != "optimal":
+        sessions += 1
+    assert sessions > 5
+    assert result.cost == pytest.approx(optimum_of(families), abs=1e-9)
+    checked(result, scores_of(families))
+
+
+@pytest.mark.usefixtures("_no_probing")
+@pytest.mark.parametrize("poor", [False, True])
+@pytest.mark.parametrize("times", [6, pytest.param(40, marks=pytest.mark.slow)])
+def test_a_proof_of_several_steps_goes_on_wherever_it_is_stopped(tmp_path, times, poor, monkeypatch):
+    """Whenever it is asked whether to stop, in all of its steps; every checkpoint has the steps so far."""
+    monkeypatch.setattr("extbnsl.proof.commits.COMMIT_SECONDS", -1.0)
+    monkeypatch.setattr("extbnsl.proof.commits.COMMIT_SHARE", math.inf)
+    if poor:
+        make_incumbents_poor(monkeypatch)
+    monkeypatch.setattr(os, "fsync", lambda descriptor: None)
+    families = cores(2, 3, 5, 5)
+    scores, optimum = scores_of(families), optimum_of(families)
+    whole = Watch()
+    session(scores, tmp_path / "whole", whole)
+    lengths = set()
+    for asked in range(3, whole.asked, max(1, whole.asked // times)):
+        folder = tmp_path / str(asked)
+        stopped = session(scores, folder, Watch(asked=asked))
+        if stopped.status != "optimal":
+            search = read_manifest(folder).state["search"]
+            lengths.add(len(search["steps"]) if search else 0)
+        result = session(scores, folder, Watch())
+        assert result.cost == pytest.approx(optimum, abs=1e-9)
+        checked(result, scores)
+    assert len(lengths) > 1
+
+
+def test_steps_and_trees_are_read_as_they_were_written():
+    """From what a solve has: each kind of step, over some of the variables."""
+    kept = []
+    for step in (
+        RootPass((((0, 2),), ((0,), (1,), (0, 1))), (5, 1 << 60), (1.5, -2.0, 0.0)),
+        Searched((1, 2), 3.25, (((1, 2),),), (7,)),
+        Branched((0, 2), -1.0, (((0, 2),),), ()),
+    ):
+        document = json.loads(json.dumps(step_document(step)))
+        assert read_step(document) == step
+        kept.append(document)
+    assert len({frozenset(document) for document in kept}) == 3
+
+
+def test_trees_are_read_as_they_were_written(monkeypatch):
+    """At every node, beyond one word of variables too."""
+    from extbnsl.proof import bounding
+
+    seen = []
+    monkeypatch.setattr(bounding, "branch", lambda *given, real=bounding.branch: seen.append(real(*given)) or seen[-1])
+    solve(scores_of(wishful(7, 7)), threads=1, fixing=False)
+    (tree,) = seen
+    tree.check(7)
+    for variables in (7, 70):
+        document = json.loads(json.dumps(tree_document(tree)))
+        again = read_tree(document, variables)
+        again.check(variables)
+        assert again.cuts.shape[2] == (variables + 63) // 64
+        assert json.loads(json.dumps(tree_document(again))) == document
+
+
+def test_random_problems_are_proved(monkeypatch):
+    """Ties by the hundred, both signs, with and without fixing, from good and from poor networks."""
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        n = int(rng.integers(3, 9))
+        families = random_families(rng, n, 20)
+        families = [[(p, cost - rng.choice([0.0, 9.0])) for p, cost in own] for own in families]
+        with pytest.MonkeyPatch.context() as patch:
+            make_unsearchable(patch, int(rng.choice([2, 3, 64])))
+            if rng.random() < 0.5:
+                make_incumbents_poor(patch)
+            result = solve(scores_of(families), threads=1, fixing=bool(rng.random() < 0.7))
+        assert result.cost == pytest.approx(optimum_of(families), abs=1e-9)
+        checked(result, scores_of(families))

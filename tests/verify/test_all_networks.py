@@ -1,0 +1,102 @@
+"""All networks over a few variables: each once, and what they weigh, against a list of all of them."""
+
+import math
+
+import naive
+import numpy as np
+import pytest
+from cases import EVERY_SCORE, claim_by, dataset_of, random_dataset, random_families, scores_of
+from knowing import admitted, random_knowledge
+
+from extbnsl.knowledge.knowledge import NOTHING
+from extbnsl.machine.workers import Stopped, Workers
+from extbnsl.verify import all_networks
+from extbnsl.verify.all_networks import cost_table, log_weight, networks_below
+from extbnsl.verify.demands import demands_of
+from extbnsl.verify.units import TooMuch
+
+
+@pytest.fixture
+def workers():
+    with Workers(1) as workers:
+        yield workers
+
+
+def table_of(problem, score, workers, limit=None, knowledge=NOTHING):
+    return cost_table(problem, claim_by(score), demands_of(problem.names, limit, knowledge), workers)
+
+
+def listed(table):
+    """What each network costs, by its parents."""
+    costs = ((dag, math.fsum(table[x, own] for x, own in enumerate(dag))) for dag in naive.all_dags(len(table)))
+    return {dag: cost for dag, cost in costs if cost < math.inf}
+
+
+@pytest.mark.parametrize("score", EVERY_SCORE)
+def test_the_table_is_that_of_the_oracle(score, workers):
+    problem = random_dataset(np.random.default_rng(3), 4, 30)
+    expected = naive.all_local_scores(problem.codes, problem.arities, 2, score)
+    assert table_of(problem, score, workers, 2) == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_table_has_what_is_demanded(seed, workers):
+    rng = np.random.default_rng(seed)
+    problem = random_dataset(rng, 4, 20)
+    knowledge = random_knowledge(rng, problem.names, 2)
+    expected = admitted(knowledge, problem.names, 2)
+    assert (np.isfinite(table_of(problem, "mdl", workers, 2, knowledge)) == expected).all()
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4])
+@pytest.mark.parametrize("seed", range(3))
+def test_each_network_is_found_once(n, seed, workers):
+    problem = random_dataset(np.random.default_rng(seed), n, 40, 3)
+    table = table_of(problem, "mdl", workers)
+    every = listed(table)
+    for limit in (math.inf, sorted(every.values())[len(every) // 3] + 1e-9, min(every.values()) - 1e-9):
+        found = list(networks_below(table, limit, workers))
+        assert len({dag for _, dag in found}) == len(found)
+        assert {dag: cost for cost, dag in found} == {
+            dag: pytest.approx(cost) for dag, cost in every.items() if cost <= limit
+        }
+
+
+def test_each_network_that_scores_list_is_found_once(workers):
+    for seed in range(20):
+        scores = scores_of(random_families(np.random.default_rng(seed), 4))
+        table = table_of(scores, "file", workers)
+        every = listed(table)
+        assert sorted(dag for _, dag in networks_below(table, math.inf, workers)) == sorted(every)
+        expected = math.log(math.fsum(math.exp(-cost) for cost in every.values()))
+        assert log_weight(table, workers) == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 5])
+def test_the_weight_is_that_of_all_networks(n, workers):
+    problem = random_dataset(np.random.default_rng(n), n, 50, 3)
+    table = table_of(problem, "bdeu", workers, 3)
+    costs = np.array(list(listed(table).values()))
+    expected = math.log(np.exp(costs.min() - costs).sum()) - costs.min()
+    assert log_weight(table, workers) == pytest.approx(expected, abs=1e-10)
+
+
+def test_a_weight_that_differences_of_floats_would_lose(workers):
+    """Two variables that want each other: without the cycle what is left is 10^-800 of what is subtracted."""
+    table = np.array([[2000.0, math.inf, 0.0, math.inf], [2000.0, 0.0, math.inf, math.inf]])
+    expected = -2000.0 + math.log(2.0)
+    assert log_weight(table, workers) == pytest.approx(expected, rel=1e-15)
+
+
+def test_what_takes_too_much_is_given_up(workers, monkeypatch):
+    table = table_of(dataset_of(np.zeros((1, 5))), "mdl", workers)
+    monkeypatch.setattr(all_networks, "MOST_STEPS", 100)
+    with pytest.raises(TooMuch, match="more than 100 steps"):
+        list(networks_below(table, math.inf, workers))
+    with Workers(1, lambda: "time_limit") as stopped:
+        for asked in (
+            lambda: log_weight(table, stopped),
+            lambda: table_of(dataset_of(np.zeros((1, 5))), "mdl", stopped),
+        ):
+            with pytest.raises(Stopped):
+                asked()

@@ -1,0 +1,99 @@
+"""What is said of a claim: its limits and knowledge in words, and a digest of what is too much to say."""
+
+import dataclasses
+
+import pytest
+
+from extbnsl.knowledge.knowledge import NOTHING, Knowledge
+from extbnsl.verify.question import Question, knowledge_digest
+from extbnsl.verify.wording import _which, knowledge_told, printable
+
+NAMES = ("asia", "tub", "smoke", "lung", "bronc")
+PLAIN = Question(
+    status="optimal",
+    order_optimal=False,
+    order=NAMES,
+    arcs=0,
+    network_digest="",
+    score="mdl",
+    ess=None,
+    max_parents=None,
+    knowledge=NOTHING,
+    names=NAMES,
+    records=10,
+    digest="0",
+    data_options={},
+    asked=None,
+    resamples=None,
+)
+
+
+@pytest.mark.parametrize(
+    ("limit", "knowledge", "said"),
+    [
+        (None, {}, " over 5 variables"),
+        (0, {}, " in which all 5 variables have no parents"),
+        (1, {}, " in which no variable has more than 1 parent"),
+        (None, {"roots": NAMES}, " in which all 5 variables have no parents"),
+        (None, {"max_parents": [(name, 0) for name in NAMES]}, " in which all 5 variables have no parents"),
+        (
+            None,
+            {"roots": NAMES[:2], "max_parents": [("smoke", 0)]},
+            " in which all variables but lung, bronc have no parents",
+        ),
+        (None, {"roots": ("tub",)}, " in which tub has no parents"),
+        (2, {"leaves": NAMES[:2]}, " in which no variable has more than 2 parents; asia, tub have no children"),
+        (
+            None,
+            {"max_parents": [("tub", 2), ("lung", 1)]},
+            " in which lung has at most 1 parent; tub has at most 2 parents",
+        ),
+        (
+            None,
+            {"required": [("asia", "tub")], "forbidden": [("tub", "asia"), ("lung", "tub")]},
+            " in which asia -> tub must be there; tub -> asia, lung -> tub must not be there",
+        ),
+        (None, {"allowed": [("asia", "tub")]}, " in which arcs join asia - tub alone"),
+        (None, {"tiers": [NAMES[:2], NAMES[2:]]}, " in which no arc goes back in 2 tiers"),
+    ],
+)
+def test_among_which_networks_in_words(limit, knowledge, said):
+    own = Knowledge(**{key: tuple(value) for key, value in knowledge.items()})
+    assert _which(dataclasses.replace(PLAIN, max_parents=limit, knowledge=own)) == said
+
+
+def told(**knowledge):
+    return knowledge_told(dataclasses.replace(PLAIN, knowledge=Knowledge(**knowledge)))
+
+
+def test_knowledge_is_told_in_full_with_a_digest():
+    assert knowledge_told(PLAIN) is None
+    said = told(required=(("asia", "tub"),), tiers=(NAMES[:1], NAMES[1:3]), max_parents=(("lung", 2),))
+    assert said.startswith("required asia -> tub; tiers asia < tub, smoke; max_parents lung=2 (digest ")
+
+
+def test_what_is_not_said_of_much_knowledge_is_in_the_digest():
+    arcs = tuple((f"v{i}", f"v{i + 1}") for i in range(100))
+    said, other = told(forbidden=arcs), told(forbidden=(*arcs[:-1], ("v99", "v98")))
+    assert "v39 -> v40 and 60 more (digest " in said
+    assert said.partition(" (digest")[0] == other.partition(" (digest")[0]
+    assert said != other
+
+
+def test_the_digest_is_of_what_knowledge_says():
+    one = Knowledge(forbidden=(("a", "b"), ("c", "d")), allowed=(("a", "b"),), tiers=(("a", "b"), ("c",)))
+    same = Knowledge(forbidden=(("c", "d"), ("a", "b")), allowed=(("b", "a"),), tiers=(("b", "a"), ("c",)))
+    assert knowledge_digest(one) == knowledge_digest(same)
+    for other in (
+        dataclasses.replace(one, tiers=(("c",), ("a", "b"))),
+        dataclasses.replace(one, forbidden=(("a", "b"), ("d", "c"))),
+        dataclasses.replace(one, roots=("a",)),
+        dataclasses.replace(one, leaves=("a",)),
+        dataclasses.replace(one, max_parents=(("a", 1),)),
+    ):
+        assert knowledge_digest(one) != knowledge_digest(other)
+
+
+def test_a_sentence_stays_on_its_line():
+    assert printable("a\nproof  \r\x1b[2K\u2028") == "a\\nproof  \\r\\x1b[2K\\u2028"
+    assert printable("naïve 中 -> ok") == "naïve 中 -> ok"
