@@ -46,7 +46,9 @@ def find_multipliers(
         count, root = improve(families, cuts, weights, count, rounds, seed + number, workers.halt)
         return root, cuts[:count].copy(), weights[:count].copy()
 
-    found = workers.map(stream, [(number,) for number in range(STREAMS if rounds else 1)])
+    if not rounds:
+        return workers.run(lambda: _in_units(families, *stream(0)[1:], workers.halt))
+    found = workers.map(stream, [(number,) for number in range(STREAMS)])
     _, cuts, weights = max(found, key=lambda one: one[0])
     return workers.run(_in_units, families, cuts, weights, workers.halt)
 

@@ -579,7 +579,10 @@ def test_a_signal_in_any_stage_leaves_a_network_and_bounds(capsys, signal_in, st
     document = json.loads(out)
     assert (code, document["status"]) == (10, "interrupted")
     assert document["lower_bound"] < document["upper_bound"]
-    assert run(capsys, "verify", "wide.run", "wide.csv", "--no-header")[0] in (0, 11)  # the bound of a stop may be only claimed
+    assert run(capsys, "verify", "wide.run", "wide.csv", "--no-header")[0] in (
+        0,
+        11,
+    )  # the bound of a stop may be only claimed
 
 
 STUBBORN = """

@@ -1,6 +1,7 @@
 """The command: cases by the thousand, in several processes; what fails is made smaller, kept and printed."""
 
 import argparse
+import contextlib
 import json
 import os
 import sys
@@ -30,13 +31,26 @@ def main(arguments=None):
     if unknown:
         print(f"fuzz: there is no kind {min(unknown)!r}; there are {', '.join(KINDS)}", file=sys.stderr)
         return 2
-    with tempfile.TemporaryDirectory(prefix="fuzz-") as scratch:
-        os.environ["TMPDIR"] = scratch  # of the processes too: what those leave that are killed goes with it
-        tempfile.tempdir = scratch
+    with _scratch_of_processes():
         campaign = Campaign(given.seed, kinds, given.keep)
         campaign.run(given.jobs, given.first, given.cases, given.seconds)
     campaign.tell()
     return 1 if campaign.failures else 0
+
+
+@contextlib.contextmanager
+def _scratch_of_processes():
+    """A folder for the temporary files of processes that begin now: what those leave that are killed goes with it."""
+    before = os.environ.get("TMPDIR")
+    with tempfile.TemporaryDirectory(prefix="fuzz-") as folder:
+        os.environ["TMPDIR"] = folder
+        try:
+            yield
+        finally:
+            if before is None:
+                del os.environ["TMPDIR"]
+            else:
+                os.environ["TMPDIR"] = before
 
 
 def _parser():

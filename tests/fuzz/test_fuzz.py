@@ -104,7 +104,7 @@ def test_the_watchdog_ends_what_takes_too_long_and_goes_on(watched):
 
 
 def test_the_watchdog_ends_what_takes_too_much_memory(watched, monkeypatch):
-    monkeypatch.setattr("fuzz.watchdog.MEMORY", 1 << 30)
+    monkeypatch.setattr("fuzz.watchdog.MEMORY", 512 << 20)
     assert run_one(watched, Greedy(), 60.0).failure.rule == "too much memory"
 
 

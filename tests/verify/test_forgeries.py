@@ -22,6 +22,11 @@ def largest(document):
     return max(document["certificate"]["components"], key=lambda component: len(component["variables"]))
 
 
+def passes_of(component):
+    """All that has cuts with multipliers: passes, and what guides a search."""
+    return [step for step in component["steps"] if "multipliers" in step]
+
+
 def claims_to_root(component, one):
     """What the figures of a pass say that the component costs, in units."""
     needs = sum(m * ((len(cut) + 1) // 2) for cut, m in zip(one["cuts"], one["multipliers"], strict=True))
@@ -116,13 +121,13 @@ def truths_for_multipliers(document):
 
 def doubled_clusters(document):
     """Each cut twice, with all of its multiplier each time."""
-    for one in largest(document)["steps"]:
+    for one in passes_of(largest(document)):
         one["cuts"], one["multipliers"] = one["cuts"] * 2, one["multipliers"] * 2
 
 
 def overlapping_clusters(document):
     """Each cluster once more without its last member."""
-    for one in largest(document)["steps"]:
+    for one in passes_of(largest(document)):
         one["cuts"] += [[cluster[:-1] or cluster for cluster in cut] for cut in one["cuts"]]
         one["multipliers"] *= 2
 
@@ -140,7 +145,9 @@ def five_clusters(document):
 def clusters_beyond_the_component(document):
     component = largest(document)
     others = [v for v in document["variables"] if v not in component["variables"]] or ["stranger"]
-    component["steps"][0]["cuts"][0][0] = others[:1]
+    lacking = missing(component)
+    component["steps"][0]["cuts"].append([others[:1]])
+    component["steps"][0]["multipliers"].append(max(1, lacking))
 
 
 def raised_minimum(document):
@@ -191,6 +198,11 @@ def permuted_variables(document):
         component["least"] = {following[name]: mu for name, mu in component["least"].items()}
         for one in component["steps"]:
             one["cuts"] = [[[following[v] for v in cluster] for cluster in cut] for cut in one["cuts"]]
+            if "variables" in one:
+                one["variables"] = [following[name] for name in one["variables"]]
+            for node in one.get("nodes", [])[1:]:
+                child, parent, has = node["answer"]
+                node["answer"] = [following[child], following[parent], has]
 
 
 def wrong_unit(document):
@@ -203,6 +215,102 @@ def a_variable_left_out(document):
     del component["least"][name]
     for one in component["steps"]:
         one["cuts"] = [[[v for v in cluster if v != name] for cluster in cut] for cut in one["cuts"]]
+
+
+def steps_that_settle(document):
+    """The steps of all components that settle some variables."""
+    return [step for c in document["certificate"]["components"] for step in c["steps"] if "variables" in step]
+
+
+def raised_bounds_of_steps(document):
+    """Each says that its variables cost all that the result claims."""
+    for step in steps_that_settle(document):
+        step["lower_bound"] = document["lower_bound"]
+
+
+def bounds_of_steps_that_make_up_the_claim(document):
+    """The last step of each component makes up for what all others lack."""
+    for component in document["certificate"]["components"]:
+        settled = [step for step in component["steps"] if "variables" in step]
+        if settled:
+            settled[-1]["lower_bound"] += component["lower_bound"] - sum(step["lower_bound"] for step in settled)
+
+
+def steps_said_twice(document):
+    for component in document["certificate"]["components"]:
+        component["steps"] += component["steps"]
+
+
+def a_search_for_a_tree(document):
+    """Nothing of what was looked at by branching, but the bound."""
+    for component in document["certificate"]["components"]:
+        for step in component["steps"]:
+            if "nodes" in step:
+                del step["nodes"]
+                step["cuts"], step["multipliers"] = [], []
+
+
+def a_tree_for_a_search(document):
+    """One node, in place of all orders."""
+    for step in steps_that_settle(document):
+        multipliers = step.pop("multipliers", [1] * len(step["cuts"]))
+        passes = [{"cuts": list(range(len(multipliers))), "multipliers": multipliers}]
+        step["nodes"] = [{"above": -1, "answer": None, "passes": passes}]
+
+
+def all_settled_one_by_one(document):
+    """By a search of each variable, in place of the steps that settle, at a share of the claim."""
+    for component in document["certificate"]["components"]:
+        share = component["lower_bound"] / len(component["variables"])
+        nothing = {"cuts": [], "multipliers": []}
+        one_by_one = [{"variables": [name], "lower_bound": share, **nothing} for name in component["variables"]]
+        component["steps"] = [step for step in component["steps"] if "variables" not in step][:1] + one_by_one
+
+
+def roots_alone(document):
+    for step in steps_that_settle(document):
+        step["nodes"] = step.get("nodes", [{"above": -1, "answer": None, "passes": []}])[:1]
+
+
+def answers_left_out(document):
+    """Of each node only what has the parent is below it."""
+    for step in steps_that_settle(document):
+        nodes, kept = step.get("nodes", []), {-1: -1}
+        for k, node in enumerate(nodes):
+            if node["above"] in kept and (k == 0 or node["answer"][2]):
+                kept[k] = len(kept) - 1
+        if nodes:
+            step["nodes"] = [nodes[k] | {"above": kept[nodes[k]["above"]]} for k in kept if k >= 0]
+
+
+def one_side_twice(document):
+    for step in steps_that_settle(document):
+        for node in step.get("nodes", [])[1:]:
+            node["answer"][2] = True
+
+
+def answers_that_close_a_cycle(document):
+    """Two variables before each other on the one side, and nothing on the other."""
+    for step in steps_that_settle(document):
+        if len(step["variables"]) > 1:
+            one, other = step["variables"][:2]
+            nodes = [{"above": -1, "answer": None, "passes": []}]
+            for above, answer in ((0, [one, other, True]), (0, [one, other, False]), (1, [other, one, True])):
+                nodes.append({"above": above, "answer": answer, "passes": []})
+            step["nodes"] = [*nodes, {"above": 1, "answer": [other, one, False], "passes": []}]
+
+
+def passes_of_a_tree_with_larger_multipliers(document):
+    for step in steps_that_settle(document):
+        for one in (one for node in step.get("nodes", []) for one in node["passes"]):
+            one["multipliers"] = [3 * m for m in one["multipliers"]]
+
+
+def passes_of_other_nodes(document):
+    for step in steps_that_settle(document):
+        passes = [node["passes"] for node in step.get("nodes", [])]
+        for node, other in zip(step.get("nodes", []), passes[1:] + passes[:1], strict=True):
+            node["passes"] = other
 
 
 def a_component_left_out(document):
@@ -240,7 +348,7 @@ def bounds_given_to_others(document):
 def true_bounds_of_components(document):
     """What the components prove is true, and the result claims more."""
     for component in document["certificate"]["components"]:
-        component["lower_bound"] = min(claims_to_root(component, one) for one in component["steps"]) / UNITS_PER_NAT
+        component["lower_bound"] = min(claims_to_root(component, one) for one in passes_of(component)) / UNITS_PER_NAT
 
 
 def no_passes(document):
@@ -299,6 +407,9 @@ FORGERIES = [
     *(a_variable_left_out, a_component_left_out, a_component_twice, a_component_taken_apart, bounds_given_to_others),
     *(true_bounds_of_components, no_passes, parents_forbidden, negative_limit, infinite_cost, infinite_bound),
     *(a_cost_without_end, negative_zeros, another_format, another_sign),
+    *(raised_bounds_of_steps, bounds_of_steps_that_make_up_the_claim, steps_said_twice, a_search_for_a_tree),
+    *(a_tree_for_a_search, all_settled_one_by_one, roots_alone, answers_left_out, one_side_twice),
+    *(answers_that_close_a_cycle, passes_of_a_tree_with_larger_multipliers, passes_of_other_nodes),
 ]
 
 
