@@ -33,7 +33,9 @@ class Interrupts:
         heard, self._told = os.pipe()
         os.set_blocking(self._told, False)
         self._told_before = signal.set_wakeup_fd(self._told, warn_on_full_buffer=False)
-        threading.Thread(target=self._listen, args=(heard,), daemon=True).start()
+        self._heard = threading.Thread(target=self._listen, args=(heard,), daemon=True)
+        with contextlib.suppress(RuntimeError):  # whoever works needs a thread too, and says that there is none
+            self._heard.start()
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:  # nohup is respected
                 self._previous[number] = signal.signal(number, self._on_signal)
@@ -44,6 +46,8 @@ class Interrupts:
             signal.signal(number, handler)
         signal.set_wakeup_fd(self._told_before)
         os.close(self._told)
+        if self._heard.ident is not None:
+            self._heard.join()
 
     def arm(self, sentence: str, at_once: Callable[[], None] = lambda: None) -> None:
         """From now on the first signal says `sentence` and asks to stop; whoever works polls `stop`. The second

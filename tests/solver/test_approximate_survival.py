@@ -274,7 +274,7 @@ def test_local_scores_survive_too(tmp_path, call):
 def test_a_full_disk_costs_the_checkpoints_and_not_the_network(dataset, methods, undisturbed, tmp_path, monkeypatch):
     told = []
 
-    def full(folder, name, arrays, **how):
+    def full(*given):
         raise BudgetError("The disk is full.")
 
     monkeypatch.setattr(extbnsl.files.store, "write_arrays", full)

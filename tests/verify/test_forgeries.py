@@ -464,3 +464,62 @@ def test_the_empty_network_of_wdbc_is_not_optimal(max_parents):
             verify_optimality(larger, dataset, workers)
     assert len(optimality.findings) == len(names)
     assert not optimality.proved
+
+
+def settled_pieces(document):
+    """Two steps of a true document that settle pieces of one component: a search, and a tree."""
+    (component,) = document["certificate"]["components"]
+    return [step for step in component["steps"] if "variables" in step]
+
+
+def bounds_of_each_other(search, tree):
+    search["lower_bound"], tree["lower_bound"] = tree["lower_bound"], search["lower_bound"]
+
+
+def more_for_the_one_than_the_other(search, tree):
+    search["lower_bound"] += 1e-3
+    tree["lower_bound"] -= 1e-3
+
+
+def less_for_the_one_than_the_other(search, tree):
+    search["lower_bound"] -= 1e-3
+    tree["lower_bound"] += 1e-3
+
+
+@pytest.mark.parametrize(
+    "forge",
+    [bounds_of_each_other, more_for_the_one_than_the_other, less_for_the_one_than_the_other],
+)
+def test_what_a_piece_costs_is_not_said_of_another_one(forge):
+    """The claim about the whole stays true."""
+    case = KINDS["pieces"]()
+    document = true_document(case)
+    forge(*settled_pieces(document))
+    with Workers(1) as workers:
+        optimality = verify_optimality(document, case.problem, workers)
+    (finding,) = optimality.findings
+    assert "The certificate says that the families of" in finding
+    assert not optimality.proved
+
+
+@pytest.mark.parametrize("of", ["search", "tree"])
+def test_a_settled_variable_is_not_used_again(of):
+    case = KINDS["pieces"]()
+    document = true_document(case)
+    search, tree = settled_pieces(document)
+    name = (search if of == "search" else tree)["variables"][0]
+    document["certificate"]["components"][0]["steps"][-1]["cuts"][0][0][0] = name
+    with (
+        Workers(1) as workers,
+        pytest.raises(RunDirectoryError, match=f"a cluster with '{name}', which its step is not"),
+    ):
+        verify_optimality(document, case.problem, workers)
+
+
+def test_cuts_of_another_piece_are_not_read():
+    case = KINDS["pieces"]()
+    document = true_document(case)
+    search, tree = settled_pieces(document)
+    tree["cuts"] = search["cuts"] or [[search["variables"]]]
+    with Workers(1) as workers, pytest.raises(RunDirectoryError, match="which its step is not about"):
+        verify_optimality(document, case.problem, workers)

@@ -144,15 +144,14 @@ def _has_better_subset(number, closed):
 def undominated(closed, halt):
     """The numbers of the sets that cost less than each of their closed subsets: int64, ascending.
 
-    O(2^size) look-ups for each set that costs less than those with one member less. When halt[0] is set the others are
-    left out; the empty set is there.
+    O(2^size) look-ups for each set that costs less than those with one member less. Once halt[0] is set these are the
+    only subsets that are looked at, as they are known.
     """
     found = np.empty(closed.used[0], np.int64)
     kept = 0
     for number in range(closed.used[0]):
-        if halt[0] and number:
-            break
-        if closed.least[number] == closed.costs[number] and not _has_better_subset(number, closed):
+        least = closed.least[number] == closed.costs[number]
+        if least and (halt[0] or not _has_better_subset(number, closed)):
             found[kept] = number
             kept += 1
     return found[:kept]
