@@ -68,9 +68,10 @@ def _list(files: list[Path]) -> None:
 
 
 def _meaning(path: Path) -> str:
-    from extbnsl.run.status import finished_result
+    from extbnsl.run.status import can_go_on, finished_result
 
     if finished_result(path) is not None:
-        return "The run is finished: nothing is lost with these files."
+        lost = "more time has nothing to go on from" if can_go_on(path) else "nothing is lost"
+        return f"The run is finished: without these files {lost}."
     kept = "its result so far stays" if (path / RESULT).exists() else "it has no result yet"
     return f"The run is not finished: without these files it cannot be resumed any more; {kept}."

@@ -31,8 +31,9 @@ Resumes a run of solve, kbest or approximate that was stopped or killed where
 it stopped; of solve and kbest, the networks and the proof will be what an
 undisturbed run finds. Budgets default to those of the previous session. The
 time limit counts this session alone; unless it is given there is none, and a
-run of approximate has the time that it has left. Logs are appended to; the
-result is replaced at the end, and so is the FILE of solve --plot.
+run of approximate has the time that it has left. With it a finished run of
+approximate goes on for so much more. Logs are appended to; the result is
+replaced at the end, and so is the FILE of solve --plot.
 
 example:
   extbnsl resume wdbc.run --memory 16GiB --time-limit 12h
@@ -57,15 +58,17 @@ def add(commands: Any) -> None:
 def run(given: argparse.Namespace) -> int:
     """Go on with a run and write what comes of it; the exit code."""
     from extbnsl.run import directory as directory_module
-    from extbnsl.run.status import finished_result
+    from extbnsl.run.status import can_go_on, finished_result
     from extbnsl.solver.states import read_state
 
     with Interrupts() as interrupts, directory_module.reopen(given.run) as run:
         document = finished_result(run.path)
-        if document is not None:
+        more = document is not None and can_go_on(run.path)
+        if document is not None and not (more and given.time_limit):
             _finish(run, document, given)
             if not given.quiet:
-                remark(f"The run in {run.path} is finished; there is nothing left to do.")
+                left = "give it more time with --time-limit" if more else "there is nothing left to do"
+                remark(f"The run in {run.path} is finished; {left}.")
             session.tell(document, run.path, session.Telling(given.quiet, given.json, network=given.print))
             _draw_finished(run.path, given.quiet or given.json)
             return exit_code(document)
@@ -127,6 +130,7 @@ def _go_on(run: "RunDirectory", manifest: "Manifest", given: argparse.Namespace,
             f"The run in {run.path} was not begun by extbnsl's commands; resume it as it was begun."
         )
     _check_scratch(run.path, manifest)
+    manifest = _with_more_time(manifest, given)
     data = _data(run.path, given.data, remembered["input"])
     before = remembered["budgets"]
     claim, asked_for = claim_from(manifest.state["claim"]), options.budgets_of(given, before)
@@ -148,6 +152,16 @@ def _go_on(run: "RunDirectory", manifest: "Manifest", given: argparse.Namespace,
     if "plot" in remembered:
         drawing.draw_again(run.path, Path(remembered["plot"]), given.quiet or given.json)
     return code
+
+
+def _with_more_time(manifest: "Manifest", given: argparse.Namespace) -> "Manifest":
+    """The state of an approximation that is over but has more time now, as one to go on with; any other as it is."""
+    from extbnsl.solver.approximate_document import DONE
+    from extbnsl.solver.approximation import reopened
+    from extbnsl.solver.states import APPROXIMATE, kind_of
+
+    over = kind_of(manifest) == APPROXIMATE and manifest.state["phase"] == DONE
+    return reopened(manifest) if over and given.time_limit else manifest
 
 
 def _methods(manifest: "Manifest", budgets: Budgets) -> "tuple[Methods | ApproximateMethods, Budgets]":

@@ -3,36 +3,28 @@
 Kernels take arrays and return arrays and counts. They hold no Python objects, release the interpreter lock and are
 compiled once per machine. The compiler's own cache looks only at the file of a kernel, not at the files of the
 kernels that it calls; so the compiled code lies in a folder of the user's cache (or of NUMBA_CACHE_DIR) that is named
-after the digest of the kernel's module and of all modules of this package that it draws on. Where that folder cannot
-be written, nothing is kept.
+after the digest of the kernel's module and of all modules of this package that it draws on, and in that in one for each
+kernel, with checksums. Where that folder cannot be written, nothing is kept.
 """
 
-import contextlib
 import functools
 import hashlib
-import io
-import mmap
 import os
-import pickle
 import re
-import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import llvmlite.binding as llvm
 import numba
 import numba.core.event
-from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler_lock import global_compiler_lock
-from numba.core.environment import Environment, lookup_environment
-from numba.core.runtime import _nrt_python  # type: ignore[attr-defined]  # a module in C
 
 from extbnsl import compiling
+from extbnsl.kernels.kept import is_kept, keep_checked
 
 _TOP = Path(__file__).parents[2]  # where the package lies
-_unkept: set[str] = set()  # folders that cannot be written
+_UNKNOWN = f"numba {numba.__version__}"
+_unkept: set[str] = set()  # folders that cannot be written, or what cannot keep
 
 
 # An import statement where one can begin: on a line, or after a colon or a semicolon. What looks like one in a text
@@ -119,6 +111,8 @@ def cache_warning() -> str | None:
     """A sentence if what is compiled cannot be kept; None if it can."""
     if not _unkept:
         return None
+    if _UNKNOWN in _unkept:
+        return f"{_UNKNOWN} is not known to keep compiled code, so every run compiles it anew; install an earlier one."
     return (
         f"Compiled code cannot be kept in {_cache_base()}, which cannot be written, so every run compiles it "
         "anew; set NUMBA_CACHE_DIR to a folder that can be written."
@@ -181,117 +175,17 @@ def njit(kernel: Callable[..., Any]) -> Any:
     """A kernel that Python calls: compiled when it is first called on a machine, and kept."""
     compiling.add_known()
     folder = _cache_folder(kernel.__module__)
-    make = _compiled(cache=folder is not None, **_OPTIONS)
     if folder is None:
-        return make(kernel)
+        return _compiled(**_OPTIONS)(kernel)
     others = config.CACHE_DIR
     # read when the function is decorated; other code keeps its own
-    config.CACHE_DIR = folder
+    config.CACHE_DIR = os.path.join(folder, kernel.__qualname__.replace("<locals>.", ""))
     try:
-        compiled = make(kernel)
+        compiled = _compiled(cache=True, **_OPTIONS)(kernel)
     finally:
         config.CACHE_DIR = others
-    _make_lenient(compiled._cache)
+    if not is_kept(compiled):
+        _unkept.add(_UNKNOWN)
+        return _compiled(**_OPTIONS)(kernel)
+    keep_checked(compiled)
     return compiled
-
-
-def _make_lenient(cache: Any) -> None:
-    """Let a cache whose files are damaged, as by a crash while they were written, or cannot be written, be empty.
-
-    Loads what is in it without what numba would first make ready to compile: a sixth of the time of a small solve.
-    """
-    load, save = cache._load_overload, cache.save_overload
-    files = cache._cache_file
-    files._load_data = lambda name: _load(Path(files._data_path(name)))
-
-    def load_or_forget(signature: Any, context: Any) -> Any:
-        _add_runtime()
-        codegen = context.codegen()
-        with global_compiler_lock:
-            codegen._library_class = _Kept  # of this one object, until it has made the library
-            try:
-                return load(signature, context)
-            except Exception:  # whatever unpickling half a file raises
-                with contextlib.suppress(OSError):
-                    cache.flush()
-                return None
-            finally:
-                del codegen._library_class
-                _Kept.content, _Kept.mapped = b"", None
-
-    def save_if_possible(*arguments: Any) -> None:
-        with contextlib.suppress(OSError):  # a full disk, say: the kernel will be compiled again next time
-            save(*arguments)
-
-    cache.load_overload, cache.save_overload = load_or_forget, save_if_possible
-
-
-def _load(path: Path) -> Any:
-    """What a file of the cache holds; `_Kept` finds there what it does not take along."""
-    with path.open("rb") as file:
-        _Kept.content = file.read()
-        _Kept.mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-    return _Unpickler(io.BytesIO(_Kept.content)).load()
-
-
-class _Unpickler(pickle.Unpickler):
-    """Reads compiled code without the modules of numba that the functions in it come from: only to compile takes them.
-
-    To import these would take a third of the time of loading.
-    """
-
-    def find_class(self, module: str, name: str) -> Any:
-        return _environment if name == "_rebuild_env" else super().find_class(module, name)
-
-
-def _environment(module: str, constants: Any, name: str) -> Environment:
-    """What a compiled function may look up: its constants. Its module is for functions that numba does not compile."""
-    found = lookup_environment(name)
-    if found is None:
-        found = Environment(vars(sys.modules[module]) if module in sys.modules else {"__name__": module})
-        found.consts[:] = constants
-        found.env_name = name
-        Environment._memo[name] = found
-    return found
-
-
-@functools.cache
-def _add_runtime() -> None:
-    """Let compiled code find the functions of numba's runtime. To compile takes more of it: numba adds that itself,
-    with 30 MiB of memory."""
-    for name, address in _nrt_python.c_helpers.items():
-        llvm.add_symbol(name if name.startswith("_") else f"NRT_{name}", address)
-
-
-class _Kept(JITCodeLibrary):
-    """Compiled code from the cache.
-
-    The form in which other kernels take it in is parsed when one of them does: it would take half the time of loading.
-    Until then it takes no memory: it is a part of the mapped file, which stays as it is when the file is replaced.
-    """
-
-    content = b""  # of the file that is being loaded
-    mapped: Any = None  # the same
-
-    _place: tuple[Any, slice] | None = None
-
-    @classmethod
-    def _unserialize(cls, codegen: Any, state: Any) -> Any:
-        name, _, (code, bitcode) = state
-        library = cls(codegen, name)
-        first = cls.content.index(bitcode)
-        library._place = cls.mapped, slice(first, first + len(bitcode))
-        library.enable_object_caching()
-        library._set_compiled_object(code)
-        library._finalize_final_module()
-        return library
-
-    def _get_module_for_linking(self) -> Any:
-        if self._place is not None:
-            mapped, place = self._place
-            self._shared_module, self._place = llvm.parse_bitcode(mapped[place]), None
-        return self._shared_module
-
-    def get_pointer_to_function(self, name: str) -> int:
-        """The address of a function that the code has: what else is defined, numba knows from the parsed form only."""
-        return int(self._codegen._engine.get_function_address(name))

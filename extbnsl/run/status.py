@@ -15,7 +15,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from extbnsl.claims import FINISHED
+from extbnsl.claims import FINISHED, tolerance
 from extbnsl.errors import InputError, RunDirectoryError
 from extbnsl.events import Committed, Event, IncumbentFound, LayerAdvanced, LayerEnded, StageEnded, StageStarted
 from extbnsl.figures import format_cost, format_count, format_gap, format_time
@@ -32,6 +32,7 @@ from extbnsl.run.directory import resume_command
 from extbnsl.run.progress import Clock, Writer
 from extbnsl.run.remains import check_run
 from extbnsl.run.wording import activity, compiling_told, utc_now
+from extbnsl.solver.approximate_document import has_more_to_find
 from extbnsl.solver.states import APPROXIMATE, BOOTSTRAP, kind_of, read_state
 
 WRITE_SECONDS = 1.0  # advances and the like are written at this distance
@@ -197,18 +198,38 @@ def finished(result: Mapping[str, Any] | None, manifest: Manifest | None) -> boo
     """Whether `result` is the last word on a run, so that resuming it could add nothing."""
     if result is None:
         return False
-    if manifest is None or manifest.state.get("phase") != "done":
+    if manifest is None:
         return result.get("status") in FINISHED
-    return bool(result.get("status") == manifest.state.get("status"))
+    if manifest.state.get("phase") != "done":  # an approximation may have been given more time
+        return kind_of(manifest) != APPROXIMATE and result.get("status") in FINISHED
+    return bool(result.get("status") == manifest.state.get("status")) and not _found_better(result, manifest)
+
+
+def _found_better(result: Mapping[str, Any], manifest: Manifest) -> bool:
+    """Whether an approximation has gone on since this result, to a better network, and was killed before its own."""
+    cost, best = result.get("cost"), manifest.state.get("upper_bound")
+    if kind_of(manifest) != APPROXIMATE or not isinstance(cost, int | float) or not isinstance(best, int | float):
+        return False
+    return cost > best + 2.0 * tolerance(best)
 
 
 def finished_result(path: Path) -> dict[str, Any] | None:
     """The document of result.json if it is the last word on the run in `path`."""
+    manifest = None
+    with contextlib.suppress(InputError, RunDirectoryError):
+        manifest = read_manifest(path)
     with contextlib.suppress(InputError, RunDirectoryError):
         result = read_result(path)
-        if finished(result, None) or finished(result, read_manifest(path)):
-            return result
+        return result if finished(result, manifest) else None
     return None
+
+
+def can_go_on(path: Path) -> bool:
+    """Whether the run in `path`, which is finished, may find a better network in more time."""
+    with contextlib.suppress(InputError, RunDirectoryError):  # a finished run needs no manifest
+        manifest = read_state(path)
+        return kind_of(manifest) == APPROXIMATE and has_more_to_find(manifest)
+    return False
 
 
 def _read_told(file: Path) -> dict[str, Any]:

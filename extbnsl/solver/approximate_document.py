@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from extbnsl.claims import tolerance
 from extbnsl.files.manifest import Manifest
 from extbnsl.files.shapes import Shape, by_name, every, maybe, misfit, number, one_of, record, text, truth, whole
 from extbnsl.proof.document import COUNTING, OF_EVERY_RUN, is_order
@@ -27,6 +28,12 @@ _SHAPE: Shape = record(
         "counted": by_name(whole()),
     }
 )
+
+
+def has_more_to_find(manifest: Manifest) -> bool:
+    """Whether a network may be better than the one of this run."""
+    upper, lower = manifest.state["upper_bound"], manifest.state["lower_bound"]
+    return upper is None or lower is None or upper > lower + tolerance(upper)
 
 
 def wrong_place(manifest: Manifest) -> str | None:

@@ -1,8 +1,9 @@
 """What an approximation has so far, and when its time is over: what a commit holds and a resume starts from."""
 
+import contextlib
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -151,7 +152,7 @@ class Approximation:
         }
 
     def ended(self) -> dict[str, Any]:
-        """Those of a run that is over, which needs no files: the network is among them."""
+        """Those of a run that is over and keeps no files: the network is among them."""
         return {**self.document(), "phase": DONE, "counting": None, "explored": [], "orders": None}
 
 
@@ -197,6 +198,15 @@ class ApproximateCommits(CountingCheckpoints[Approximation]):
         if self.due():
             self.commit_or_warn()
 
+    def finish(self, status: str) -> None:
+        """Say that the run is over. What more time goes on from is kept, where a network can be better and there is
+        room for it; otherwise the network alone."""
+        self.standing.done = True
+        if self._record is not None and not self.standing.proved:
+            with contextlib.suppress(ExtbnslError, MemoryError):
+                return self.commit(status)
+        return super().finish(status)
+
     def commit_or_warn(self) -> None:
         """Commit; if that fails, warn, and go on without commits until the end."""
         if not self._possible:
@@ -206,6 +216,16 @@ class ApproximateCommits(CountingCheckpoints[Approximation]):
         except (ExtbnslError, MemoryError) as error:
             self._possible = False
             self.observer(Warned(f"{sentence(error)} The run goes on, but writes no more checkpoints."))
+
+
+def reopened(manifest: Manifest) -> Manifest:
+    """The state of a run that is over, to go on with: from its orders, or without them from its network alone."""
+    state = dict(manifest.state)
+    if state["orders"] is None:
+        state |= {"phase": START, "floors": None, "used": 0.0}  # the exploration has its share of the new time
+    else:
+        state["phase"] = SEARCHING
+    return replace(manifest, state=state)
 
 
 def read_approximation(resume: Manifest, times: Times, shelf: Shelf, folder: Path, variables: int) -> Approximation:

@@ -5,6 +5,7 @@ import os
 import signal
 from pathlib import Path
 
+import numpy as np
 import pytest
 from commands import a_table, fails, run
 
@@ -110,7 +111,7 @@ def test_a_run_that_was_killed_is_resumed_with_the_time_that_is_left(capsys, mon
     assert (found["status"], found["provenance"]["options"]["seed"]) == ("heuristic", 5)
     assert out.startswith("status       heuristic\n")
     assert verify(found, read_csv("data.csv")).findings == ()
-    assert "is finished; there is nothing left to do" in run(capsys, "resume", "data.run")[2]
+    assert "is finished; " in run(capsys, "resume", "data.run")[2]
     assert "\nleft " not in run(capsys, "status", "data.run")[1]
     assert "holds a run; go on with it by 'extbnsl resume data.run'" in fails(
         capsys, "approximate", "data.csv", "--run-dir", "data.run"
@@ -153,6 +154,88 @@ def test_a_stopped_run_goes_on_for_a_time_that_is_given(capsys, monkeypatch):
     assert (code, document()["status"]) == (0, "heuristic")
     assert "2 threads, " in err
     assert "time limit 0:00:30" in err
+
+
+def searching(monkeypatch, rounds):
+    """Let the search over orders have so many rounds: without any its network is a random one. Nothing is proved."""
+    from extbnsl.orders.population import search_lists
+    from extbnsl.solver import approximate
+
+    monkeypatch.setattr(
+        approximate, "search_lists", lambda *given, **how: search_lists(*given, **(how | {"rounds": rounds}))
+    )
+    monkeypatch.setattr(approximate, "_raise_bound", lambda *given: None)
+
+
+@pytest.fixture
+def wide():
+    """A table of so many variables that a random network is no good one."""
+    codes = np.random.default_rng(3).integers(0, 2, (100, 12)).cumsum(axis=1) // 2 % 2
+    np.savetxt("data.csv", codes, fmt="%d", delimiter=",", header="abcdefghijkl".replace("", ",")[1:-1], comments="")
+
+
+def test_a_finished_run_is_given_more_time(capsys, monkeypatch, wide):
+    searching(monkeypatch, 0)
+    assert run(capsys, "approximate", "data.csv", "--time", "20s", "--seed", 1)[0] == 0
+    first = document()
+    code, _, err = run(capsys, "resume", "data.run")
+    assert (code, document()) == (0, first)
+    assert err == "extbnsl: The run in data.run is finished; give it more time with --time-limit.\n"
+    told = " ".join(run(capsys, "clean", "data.run")[1].split())
+    assert "without these files more time has nothing to go on from" in told
+    searching(monkeypatch, 5)
+    code, _, err = run(capsys, "resume", "data.run", "--time-limit", "30s")
+    assert code == 0, err
+    assert "resuming data.run: orders, after" in err
+    assert "time limit 0:00:30" in err
+    assert document()["cost"] < first["cost"]
+    assert document()["lower_bound"] >= first["lower_bound"]
+    assert document()["status"] == "heuristic"
+    assert verify(document(), read_csv("data.csv")).findings == ()
+    assert "give it more time" in run(capsys, "resume", "data.run")[2]
+    assert "state        done: heuristic\n" in run(capsys, "status", "data.run")[1]
+    best = document()
+    searching(monkeypatch, 0)
+    code, _, err = run(capsys, "resume", "data.run", "--time-limit", "30s")
+    assert (code, document()["cost"]) == (0, best["cost"]), err
+    assert run(capsys, "clean", "data.run", "--yes")[0] == 0
+    assert "finished; there is nothing left to do" in run(capsys, "resume", "data.run", "--time-limit", "9s")[2]
+
+
+def test_more_time_that_is_killed_costs_nothing(capsys, monkeypatch, wide):
+    """While it works the run is one that goes on, and when it was killed before its result was written, that is."""
+    from extbnsl.cli import session
+    from extbnsl.solver import approximate
+
+    def killed(*given):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        searching(patch, 0)
+        assert run(capsys, "approximate", "data.csv", "--time", "20s", "--seed", 1)[0] == 0
+    first = document()
+    with monkeypatch.context() as patch:
+        patch.setattr(approximate, "_searched", killed)
+        assert run(capsys, "resume", "data.run", "--time-limit", "9m")[0] == 130
+    assert "continue     extbnsl resume data.run\n" in run(capsys, "status", "data.run")[1]
+    with monkeypatch.context() as patch:
+        patch.setattr(session, "_write", killed)
+        assert run(capsys, "resume", "data.run")[0] == 130
+    assert document() == first
+    code, _, err = run(capsys, "resume", "data.run")
+    assert code == 0, err
+    assert "resuming data.run: done" in err
+    assert document()["cost"] < first["cost"]
+
+
+def test_a_network_that_is_proved_to_be_a_best_one_needs_no_more_time(capsys):
+    Path("x.jkl").write_text("1\na 1\n-1 0\n")
+    assert run(capsys, "approximate", "x.jkl", *TIME)[0] == 0
+    before = document("x.run")
+    code, _, err = run(capsys, "resume", "x.run", "--time-limit", "9s")
+    assert (code, err) == (0, "extbnsl: The run in x.run is finished; there is nothing left to do.\n")
+    assert document("x.run") == before
+    assert {path.suffix for path in Path("x.run").iterdir()} == {"", ".json", ".jsonl", ".log", ".dot"}
 
 
 def test_bad_arguments_are_told_in_one_sentence(capsys):

@@ -9,18 +9,19 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numba
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from extbnsl.kernels import compiler
+from extbnsl.kernels import compiler, kept, quick_loading
 
 TINY = "def double(x):\n    return 2 * x\n"
 EXAMPLE = Path(__file__).parents[2] / "examples" / "asia.csv"
 
 
-@pytest.fixture
-def tiny(tmp_path):
+@pytest.fixture(params=["quick", "plain"])
+def tiny(request, tmp_path):
     """A function that makes a kernel anew, as a new process does, with a cache of its own; and the cache's folder."""
     source = tmp_path / "tiny.py"
     source.write_text(TINY)
@@ -35,6 +36,8 @@ def tiny(tmp_path):
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
+        if request.param == "plain":  # numba loads by itself
+            patch.setattr(kept, "quick_loader", None)
         compiler._cache_folder.cache_clear()
         yield kernel, tmp_path / "cache"
     compiler._cache_folder.cache_clear()
@@ -54,11 +57,12 @@ def test_a_kernel_is_compiled_once(tiny):
     kernel, cache = tiny
     is_from_cache(kernel())
     assert is_from_cache(kernel())
-    assert [path.suffix for path in files(cache)] == [".nbc", ".nbi"]
+    assert [path.name.partition(".py")[2][-4:] for path in files(cache)] == ["", ".nbc", ".nbi"]
+    assert files(cache)[0].name == kept.CHECKSUMS
 
 
 @settings(deadline=None, max_examples=20, suppress_health_check=list(HealthCheck))
-@given(st.lists(st.one_of(st.none(), st.floats(0, 0.999)), min_size=2, max_size=2), st.booleans())
+@given(st.lists(st.one_of(st.none(), st.floats(0, 0.999)), min_size=3, max_size=3), st.booleans())
 def test_truncated_files_of_the_cache_are_replaced(tiny, shares, zeros):
     kernel, cache = tiny
     is_from_cache(kernel())
@@ -67,8 +71,46 @@ def test_truncated_files_of_the_cache_are_replaced(tiny, shares, zeros):
             whole = path.read_bytes()
             part = whole[: int(share * len(whole))]
             path.write_bytes(part + bytes(len(whole) - len(part)) if zeros and not part else part)
-    assert is_from_cache(kernel()) == (shares == [None, None])
+    assert is_from_cache(kernel()) == (shares == [None, None, None])
     assert is_from_cache(kernel())
+
+
+@settings(deadline=None, max_examples=30, suppress_health_check=list(HealthCheck))
+@given(st.integers(0, 2), st.floats(0, 0.9999), st.integers(0, 7))
+def test_a_flipped_bit_in_the_cache_costs_a_compilation(tiny, number, place, bit):
+    """In compiled code it would end the process, or change a result."""
+    kernel, cache = tiny
+    is_from_cache(kernel())
+    path = files(cache)[number]
+    content = bytearray(path.read_bytes())
+    content[int(place * len(content))] ^= 1 << bit
+    path.write_bytes(content)
+    assert not is_from_cache(kernel())
+    assert is_from_cache(kernel())
+    assert len(files(cache)) == 3
+
+
+def test_a_missing_file_and_one_too_many_are_noticed(tiny):
+    kernel, cache = tiny
+    is_from_cache(kernel())
+    for number in range(3):
+        files(cache)[number].unlink()
+        assert not is_from_cache(kernel())
+        assert is_from_cache(kernel())
+    files(cache)[0].with_name("other.nbc").touch()
+    assert not is_from_cache(kernel())
+    files(cache)[0].with_name("other.nbc.tmp.1").touch()  # another process may be writing it
+    assert is_from_cache(kernel())
+
+
+def test_without_the_cache_of_a_function_as_it_is_known_nothing_is_kept(tiny, monkeypatch):
+    kernel, cache = tiny
+    monkeypatch.setattr(compiler, "_unkept", set())
+    monkeypatch.setattr(kept, "_cache_of", lambda kernel: None)
+    for _ in range(2):
+        assert not is_from_cache(kernel())
+    assert "is not known to keep compiled code" in compiler.cache_warning()
+    assert not files(cache)
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EROFS, errno.EACCES])
@@ -112,14 +154,55 @@ print(len(doubled.stats.cache_hits), len(summed.stats.cache_hits), "numba.np.arr
 """
 
 
-def test_what_comes_from_the_cache_runs_without_the_compiler_and_other_kernels_take_it_in(tmp_path):
-    (tmp_path / "called.py").write_text(CALLED)
-    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "cache"), "PYTHONPATH": os.pathsep.join(sys.path)}
+ALONE = """
+import sys
+from extbnsl.kernels.compiler import njit
+
+@njit
+def doubled(x):
+    return 2 * x
+
+assert doubled(21) == 42
+print(len(doubled.stats.cache_hits), "extbnsl.kernels.quick_loading" in sys.modules)
+"""
+
+
+def runner(folder, script):
+    """What runs a script with some arguments, with a cache of its own."""
+    (folder / "script.py").write_text(script)
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(folder / "cache"), "PYTHONPATH": os.pathsep.join(sys.path)}
 
     def run(*arguments):
-        command = [sys.executable, str(tmp_path / "called.py"), *arguments]
+        command = [sys.executable, str(folder / "script.py"), *arguments]
         return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
 
+    return run
+
+
+@pytest.mark.parametrize(
+    "another",
+    [
+        "import numba\nnumba.__version__ = '1.0rc1'",
+        "import numba.core.codegen\ndel numba.core.codegen.JITCodeLibrary",
+    ],
+)
+def test_another_numba_loads_by_itself_what_is_whole(tmp_path, another):
+    """One without a private name that is replaced, or of a version that was not tried."""
+    run = runner(tmp_path, f"{another}\n{ALONE}")
+    assert [run().stdout.split() for _ in range(2)] == [["0", "False"], ["1", "False"]]
+    (code,) = (path for path in files(tmp_path / "cache") if path.suffix == ".nbc")
+    code.write_bytes(code.read_bytes()[:-2] + b"x.")
+    assert [run().stdout.split() for _ in range(2)] == [["0", "False"], ["1", "False"]]
+
+
+def test_the_numba_that_is_installed_is_loaded_from_quickly_if_it_was_tried(tmp_path):
+    version = tuple(map(int, numba.__version__.split(".")[:2]))
+    run = runner(tmp_path, ALONE)
+    assert run().stdout.split() == ["0", str(quick_loading.TRIED[0] <= version <= quick_loading.TRIED[1])]
+
+
+def test_what_comes_from_the_cache_runs_without_the_compiler_and_other_kernels_take_it_in(tmp_path):
+    run = runner(tmp_path, CALLED)
     said = [run(), run(), run("summed"), run("summed"), run("wiped", "summed"), run(), run("wiped", "summed")]
     assert [one.stderr for one in said] == [""] * len(said)
     assert [one.stdout.split() for one in said] == [

@@ -4,6 +4,7 @@ import json
 import math
 import os
 import random
+import shutil
 from dataclasses import replace
 
 import naive
@@ -22,8 +23,10 @@ from extbnsl.events import Committed, IncumbentFound, StageAdvanced, StageStarte
 from extbnsl.files import manifest as manifests
 from extbnsl.files.names import MANIFEST
 from extbnsl.machine.budgets import Budgets
+from extbnsl.orders import population
 from extbnsl.solver import approximate, approximation
 from extbnsl.solver.approximate import approximate_network
+from extbnsl.solver.approximation import reopened
 from extbnsl.solver.counting_time import CountingTime
 from extbnsl.solver.methods import ApproximateMethods
 from extbnsl.solver.place import Place
@@ -76,15 +79,24 @@ def methods(request):
 
 @pytest.fixture(scope="module")
 def undisturbed(dataset, methods, tmp_path_factory):
-    """The result, and how often it writes, of a run that nothing happens to."""
+    """The result, and how often it writes, of a run that nothing happens to, when all is compiled."""
+    session(tmp_path_factory.mktemp("compiling"), dataset, methods=methods)
     disk = SharedDisk(tmp_path_factory.mktemp("undisturbed"))
     with pytest.MonkeyPatch.context() as patch, disk.watch():
         patch.setattr(approximation, "COMMIT_SECONDS", -1.0)
         patch.setattr(extbnsl.proof.commits, "COMMIT_SHARE", math.inf)
         result = session(disk.root, dataset, methods=methods)
-    assert not arrays(disk.root)
-    assert state(disk.root)["phase"] == "done"
+    assert_holds_what_it_may_go_on_from(disk.root)
     return result, disk.calls
+
+
+def assert_holds_what_it_may_go_on_from(folder):
+    """A run that is over has the files that its state names, and none if its network is proved to be a best one."""
+    known = state(folder)
+    assert known["phase"] == "done"
+    assert arrays(folder) == {*known["explored"], *filter(None, [known["orders"]])}
+    if known["upper_bound"] <= known["lower_bound"]:
+        assert not arrays(folder)
 
 
 def assert_ends_well(folder, dataset, methods, whole):
@@ -97,8 +109,7 @@ def assert_ends_well(folder, dataset, methods, whole):
     assert result.lower_bound == pytest.approx(whole.lower_bound, rel=1e-9)
     assert result.stats["explored_whole"] == whole.stats["explored_whole"]
     assert verify(result.document(), dataset).findings == ()
-    assert not arrays(folder)
-    assert state(folder)["phase"] == "done"
+    assert_holds_what_it_may_go_on_from(folder)
 
 
 @pytest.mark.parametrize("after", [False, True])
@@ -168,7 +179,7 @@ def test_where_counting_is_given_up_the_lists_grow(dataset, tmp_path, monkeypatc
     assert state(tmp_path)["counting"] is None
     told = []
     result = session(tmp_path, dataset, methods=COUNTING, observer=told.append)
-    assert not arrays(tmp_path)
+    assert_holds_what_it_may_go_on_from(tmp_path)
     assert "scores" not in [event.stage for event in told if isinstance(event, StageStarted)]
     assert result.stats["explored_whole"] == 0
     best = naive.optimal_cost_dp(9, naive.best_scores(naive.all_local_scores(dataset.codes, dataset.arities)))
@@ -268,15 +279,93 @@ def test_local_scores_survive_too(tmp_path, call):
         session(disk.root, scores)
     again = session(disk.root, scores)
     assert (again.cost, again.lower_bound) == (whole.cost, whole.lower_bound)
-    assert not arrays(disk.root)
+    assert_holds_what_it_may_go_on_from(disk.root)
+
+
+def go_on(folder, problem, **how):
+    """A session that gives more time to a run that is over."""
+    resume = reopened(read_state(folder))
+    budgets = Budgets(threads=1, time_limit=LONG, memory=1 << 30)
+    return approximate_network(problem, methods=EXPLORING, budgets=budgets, place=Place(folder, resume=resume), **how)
+
+
+@pytest.fixture(scope="module")
+def first(tmp_path_factory):
+    """Data of some variables, and the folder and the result of a run on them that is over, with a random network."""
+    folder = tmp_path_factory.mktemp("first")
+    wide = dataset_of(np.random.default_rng(5).integers(0, 2, (200, 16)).cumsum(axis=1) // 2 % 2)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(approximate, "search_lists", rounds(0))
+        return wide, folder, session(folder, wide)
+
+
+def rounds(number):
+    """The search over orders, for so many rounds."""
+    search = population.search_lists
+    return lambda *given, **how: search(*given, **(how | {"rounds": number}))
+
+
+def test_a_run_that_is_over_goes_on_from_its_orders_for_more_time(first, tmp_path, monkeypatch):
+    dataset, before, result = first
+    folder = shutil.copytree(before, tmp_path / "r")
+    seeds, search = [], rounds(3)
+    monkeypatch.setattr(
+        approximate, "search_lists", lambda *given, **how: seeds.append(given[2]) or search(*given, **how)
+    )
+    costs, told = [result.cost], []
+    for _ in range(3):
+        known = state(folder)
+        again = go_on(folder, dataset, observer=told.append)
+        assert (seeds[-1].best.cost, again.status) == (known["upper_bound"], "heuristic")
+        assert again.lower_bound >= result.lower_bound
+        assert again.stats["seconds"] > known["seconds"]
+        assert_holds_what_it_may_go_on_from(folder)
+        costs.append(again.cost)
+    assert costs == sorted(costs, reverse=True)
+    assert costs[-1] < costs[0]
+    assert not [event for event in told if isinstance(event, StageStarted) and event.stage == "parents"]
+    assert verify(again.document(), dataset).findings == ()
+
+
+def test_more_time_costs_nothing_when_it_is_killed(first, tmp_path, monkeypatch):
+    dataset, before, _ = first
+    monkeypatch.setattr(approximate, "search_lists", rounds(2))
+    disk = SharedDisk(shutil.copytree(before, tmp_path / "whole"))
+    with disk.watch():
+        go_on(disk.root, dataset)
+    for call in range(1, disk.calls + 1, 5):
+        killed = SharedDisk(shutil.copytree(before, tmp_path / str(call)))
+        with pytest.raises(Killed), killed.crash_at(call):
+            go_on(killed.root, dataset)
+        known = committed(killed.root)
+        assert known <= committed(before)
+        again = session(killed.root, dataset)
+        assert again.cost <= known + 1e-9
+        assert_holds_what_it_may_go_on_from(killed.root)
+
+
+def test_without_its_files_a_run_that_is_over_begins_anew_and_keeps_its_network(first, tmp_path, monkeypatch):
+    """They found no room on the disk."""
+    dataset, told = first[0], []
+    monkeypatch.setattr(approximate, "search_lists", rounds(1))
+    with monkeypatch.context() as patch:
+        patch.setattr(extbnsl.files.store, "write_arrays", full)
+        result = session(tmp_path, dataset)
+    assert (state(tmp_path)["phase"], arrays(tmp_path)) == ("done", set())
+    monkeypatch.setattr(approximate, "search_lists", rounds(0))
+    again = go_on(tmp_path, dataset, observer=told.append)
+    assert [event for event in told if isinstance(event, StageStarted) and event.stage == "parents"]
+    assert again.cost == pytest.approx(result.cost, rel=1e-12)
+    assert again.lower_bound >= result.lower_bound
+
+
+def full(*_):
+    """What writes nothing."""
+    raise BudgetError("The disk is full.")
 
 
 def test_a_full_disk_costs_the_checkpoints_and_not_the_network(dataset, methods, undisturbed, tmp_path, monkeypatch):
     told = []
-
-    def full(*given):
-        raise BudgetError("The disk is full.")
-
     monkeypatch.setattr(extbnsl.files.store, "write_arrays", full)
     result = session(tmp_path, dataset, methods=methods, observer=told.append)
     assert result.cost == pytest.approx(undisturbed[0].cost, rel=1e-9)
