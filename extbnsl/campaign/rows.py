@@ -1,7 +1,5 @@
 """The outcomes of a campaign: a row for each run, from its record and its result.json."""
 
-import csv
-import io
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +13,7 @@ from extbnsl.campaign.record import FAILED, Record
 from extbnsl.campaign.spec import AXES
 from extbnsl.errors import BudgetError, ExtbnslError, InputError
 from extbnsl.formats.bif_reader import read_bif
+from extbnsl.formats.csv_text import csv_text
 
 WAITING, NO_RESULT, NO_NETWORK = "waiting", "failed", "no_network"
 
@@ -78,12 +77,15 @@ def _beside_truth(document: Mapping[str, Any], file: Path) -> dict[str, int]:
 
 def csv_of(rows: Sequence[Row]) -> str:
     """All rows with all named figures, as CSV."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
     figures = [name for name in FIGURES if name != "status"]
-    writer.writerow([*AXES, "status", *figures, "message", "run"])
-    for row in rows:
-        names = [row.run.names[axis] for axis in AXES]
-        values = ["" if (value := row.figure(name)) is None else value for name in figures]
-        writer.writerow([*names, row.status, *values, row.message, row.run.name])
-    return text.getvalue()
+    lines = (
+        [
+            *(row.run.names[axis] for axis in AXES),
+            row.status,
+            *map(row.figure, figures),
+            row.message,
+            row.run.name,
+        ]
+        for row in rows
+    )
+    return csv_text([*AXES, "status", *figures, "message", "run"], lines)

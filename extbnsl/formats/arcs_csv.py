@@ -1,5 +1,6 @@
 """A table of the arcs, in CSV."""
 
+from extbnsl.formats.csv_text import csv_text
 from extbnsl.formats.described import Described, Written
 from extbnsl.networks.equivalence import cpdag
 
@@ -12,15 +13,9 @@ def csv_written(described: Described) -> Written:
     network = described.network
     compelled = set(cpdag(network)[0])
     strengths = described.strengths or (None,) * len(network.arcs())
-    lines = [",".join(HEADER)]
+    rows = []
     for arc, strength in zip(network.arcs(), strengths, strict=True):
-        names = [_quoted(network.names[x]) for x in arc]
+        names = [network.names[x] for x in arc]
         costs = (None, None) if strength is None else (strength.cost_of_removal, strength.cost_of_reversal)
-        figures = ("" if cost is None else repr(cost) for cost in costs)
-        lines.append(",".join((*names, "true" if arc in compelled else "false", *figures)))
-    return Written("\n".join(lines) + "\n")
-
-
-def _quoted(name: str) -> str:
-    """A name as a field, in quotes where it would end otherwise; the csv module leaves carriage returns without."""
-    return '"' + name.replace('"', '""') + '"' if any(end in name for end in ',"\r\n') else name
+        rows.append((*names, "true" if arc in compelled else "false", *costs))
+    return Written(csv_text(HEADER, rows))

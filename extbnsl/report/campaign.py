@@ -7,10 +7,11 @@ from extbnsl.campaign.rows import Row, csv_of
 from extbnsl.campaign.spec import Campaign
 from extbnsl.errors import InputError
 from extbnsl.files.atomic import write_atomically, write_failure
+from extbnsl.formats.csv_text import csv_text
 from extbnsl.report.comparison import comparison_of
 from extbnsl.report.contents import Picture, Report
 from extbnsl.report.contradictions import contradictions
-from extbnsl.report.grid import csv_text, in_markdown, latex, markdown, plain
+from extbnsl.report.grid import in_markdown, latex, markdown, plain
 from extbnsl.report.page import page
 from extbnsl.report.plots import pictures_of
 from extbnsl.report.tables import failures, overview, table_of
@@ -62,7 +63,7 @@ def _files(report: Report) -> Iterator[tuple[str, str]]:
     grids = map(markdown, (*report.failures, *report.grids))
     yield f"{TABLES}/all.md", "\n".join([f"# {in_markdown(report.title)}\n", *grids, *missing])
     for number, grid in enumerate(report.grids, start=1):
-        yield f"{TABLES}/table-{number}.csv", csv_text(grid)
+        yield f"{TABLES}/table-{number}.csv", csv_text(grid.head, grid.rows)
         yield f"{TABLES}/table-{number}.tex", latex(grid)
     for number, picture in enumerate(report.pictures, start=1):
         yield f"{PLOTS}/plot-{number}.svg", picture.svg

@@ -1,7 +1,5 @@
 """A table of texts, and how Markdown, LaTeX, CSV, HTML and a terminal have it."""
 
-import csv
-import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -89,13 +87,6 @@ def latex(grid: Grid) -> str:
 def in_latex(text: str) -> str:
     """The text without anything that LaTeX takes for more than text."""
     return "".join(_LATEX.get(sign, sign) for sign in " ".join(text.split()))
-
-
-def csv_text(grid: Grid) -> str:
-    """Comma-separated values with a header."""
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows([grid.head, *grid.rows])
-    return text.getvalue()
 
 
 def html_table(grid: Grid) -> str:

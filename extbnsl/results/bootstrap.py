@@ -1,7 +1,5 @@
 """What the networks of resamples say together, and how it is written."""
 
-import csv
-import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -10,6 +8,7 @@ from typing import Any
 from extbnsl.arguments import check_share
 from extbnsl.claims import OPTIMAL
 from extbnsl.files.names import ARC_FREQUENCIES
+from extbnsl.formats.csv_text import csv_text
 from extbnsl.networks.arc_frequencies import ArcFrequency, Counts, arc_frequencies, consensus, count_arcs
 from extbnsl.networks.network import Arc, Network
 from extbnsl.results.outputs import encoded
@@ -121,11 +120,7 @@ def frequency_files(document: Mapping[str, Any]) -> Iterator[tuple[str, bytes]]:
 
 def frequencies_table(arcs: Iterable[Mapping[str, Any]]) -> bytes:
     """The arcs of the document as a table in CSV."""
-    table = io.StringIO()
-    writer = csv.writer(table, lineterminator="\n")
-    writer.writerow(HEADER)
-    writer.writerows([one[key] for key in HEADER] for one in arcs)
-    return encoded(table.getvalue())
+    return encoded(csv_text(HEADER, ([one[key] for key in HEADER] for one in arcs)))
 
 
 def required_arcs(required: Iterable[tuple[str, str]], names: Sequence[str]) -> tuple[Arc, ...]:

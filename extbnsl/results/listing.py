@@ -3,8 +3,6 @@
 The text of a family is made once; that of a network is put together from those of its families.
 """
 
-import csv
-import io
 import json
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
@@ -13,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.errors import VerificationError
+from extbnsl.formats.csv_text import csv_text
 from extbnsl.kernels.varsets import sizes, unpack, words
 from extbnsl.results.networks import RankedNetworks
 from extbnsl.results.outputs import encoded
@@ -72,16 +71,14 @@ def arcs_table(names: Sequence[str], arcs: Arcs) -> bytes:
     "either" is the share of the networks in which the two variables are joined, in one direction or the other; the last
     column is the same in each line, and empty if that is not known.
     """
-    table = io.StringIO()
-    writer = csv.writer(table, lineterminator="\n")
-    writer.writerow(ARCS_HEADER)
+    rows = []
     shares, of_all = arcs
     order = np.argsort(-shares, axis=None, kind="stable")[: np.count_nonzero(shares > 0.0)]
     for p, x in zip(*np.unravel_index(order, shares.shape), strict=True):
         either = shares[p, x] + shares[x, p]
         figures = [min(1.0, float(value)) for value in (shares[p, x], either)]
-        writer.writerow((names[p], names[x], *figures, "" if of_all is None else of_all))
-    return encoded(table.getvalue())
+        rows.append((names[p], names[x], *figures, of_all))
+    return encoded(csv_text(ARCS_HEADER, rows))
 
 
 def orders(varsets: NDArray[np.uint64]) -> NDArray[np.int64]:

@@ -13,8 +13,9 @@ from extbnsl.campaign.figures import FIGURES
 from extbnsl.campaign.rows import NO_NETWORK, NO_RESULT, WAITING, csv_of
 from extbnsl.campaign.spec import Column, Comparison, Table
 from extbnsl.claims import DISK_LIMIT, INTERRUPTED, MEMORY_LIMIT, NOT_PROVED, TIME_LIMIT
+from extbnsl.formats.csv_text import csv_text
 from extbnsl.report.comparison import comparison_of, p_value
-from extbnsl.report.grid import Grid, csv_text, html_table, in_latex, in_markdown, latex, markdown, plain
+from extbnsl.report.grid import Grid, html_table, in_latex, in_markdown, latex, markdown, plain
 from extbnsl.report.tables import MARKS, MEANING, failures, formatted, overview, table_of
 
 ODD = "a|b & c_d % $e$ #f {g} ~h ^i \\j <script>alert(1)</script> [k] *l* `m` \"n\" 'o'"
@@ -191,7 +192,7 @@ def test_latex_compiles(tmp_path):
 
 
 def test_csv_gives_back_what_it_was_given():
-    assert list(csv.reader(io.StringIO(csv_text(GRID)))) == [list(GRID.head), *map(list, GRID.rows)]
+    assert list(csv.reader(io.StringIO(csv_text(GRID.head, GRID.rows)))) == [list(GRID.head), *map(list, GRID.rows)]
 
 
 def test_html_has_no_tags_of_others():
