@@ -1,4 +1,4 @@
-"""All networks over a few variables: what they weigh together, and one after the other those that cost little.
+"""What all networks over a few variables weigh together.
 
 The weight of a network is exp(-cost). A table has what each family costs, scored one by one by `rescoring`: (n, 2^n),
 by child and set of parents, a number with a bit for each; infinity for a family that is not there.
@@ -9,7 +9,6 @@ exclusion of the sinks (Robinson 1973; Tian and He 2009) may subtract as much as
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,10 +20,8 @@ from extbnsl.scores.local import LocalScores
 from extbnsl.verify.demands import Demands
 from extbnsl.verify.document import ClaimedResult
 from extbnsl.verify.rescoring import family_cost
-from extbnsl.verify.units import TooMuch
 
 MOST_VARIABLES = 14  # 114,688 families, and 4,782,969 steps of a sum: some seconds each
-MOST_STEPS = 500_000  # of looking for networks: some seconds
 GUARD = 400  # bits beyond those of the best network: there are less than 2^111 networks, and a sum has 3^14 terms
 MANTISSA = 53
 
@@ -73,52 +70,6 @@ def log_weight(table: NDArray[np.float64], workers: Workers) -> float:
     return math.log(weights[-1]) - bits * math.log(2.0) - math.fsum(least)
 
 
-def networks_below(
-    table: NDArray[np.float64], limit: float, workers: Workers
-) -> Iterator[tuple[float, tuple[int, ...]]]:
-    """The networks that cost at most so much, each once, with their costs and the parents of each child, in no order.
-
-    Raises Stopped, and TooMuch after MOST_STEPS. Variables are taken away one after the other, each a sink of what is
-    left: the last one, by number, of the sinks there are. So those behind it that are left must have a child among what
-    is left. What the rest costs at least, and with such a child, prunes.
-    """
-    n, best = len(table), _least_costs(table)
-    parental = _least_with_child(table, best)
-    families = [sorted((cost, own) for own, cost in enumerate(row.tolist()) if cost < math.inf) for row in table]
-    parents, steps = [0] * n, 0
-
-    def fits(rest: int, cost: float, owed: int) -> bool:
-        """Whether there may be networks over the rest, with a child there for each of some variables."""
-        return all(cost + parental[z][rest] <= limit for z in range(n) if owed >> z & 1)
-
-    def descend(left: int, cost: float, childless: int) -> Iterator[None]:
-        """A stop for each network over what is left with what has been taken away; childless: those that are left and
-        must have a child there."""
-        nonlocal steps
-        if not left:
-            yield
-        for x in range(n):
-            if not left >> x & 1 or childless >> x & 1:
-                continue
-            rest = left & ~(1 << x)
-            owed = childless | rest >> (x + 1) << (x + 1)
-            for own, chosen in families[x]:
-                if cost + own + best[rest] > limit:
-                    break
-                if chosen & ~rest or not fits(rest, cost + own, owed & ~chosen):
-                    continue
-                steps += 1
-                if steps > MOST_STEPS:
-                    raise TooMuch(f"it takes more than {MOST_STEPS:,} steps to all networks that cost as little")
-                if steps & 1023 == 0:
-                    workers.check()
-                parents[x] = chosen
-                yield from descend(rest, cost + own, owed & ~chosen)
-
-    for _ in descend((1 << n) - 1, 0.0, 0):
-        yield math.fsum(float(table[x, own]) for x, own in enumerate(parents)), tuple(parents)
-
-
 def _least_costs(table: NDArray[np.float64]) -> list[float]:
     """What the best network over each set of variables costs, infinity if there is none. O(n 2^n)."""
     inside, best = _least_inside(table).tolist(), [0.0] * table.shape[1]
@@ -126,23 +77,6 @@ def _least_costs(table: NDArray[np.float64]) -> list[float]:
         sinks = ((x, varset ^ 1 << x) for x in range(len(table)) if varset >> x & 1)
         best[varset] = min(best[rest] + inside[x][rest] for x, rest in sinks)
     return best
-
-
-def _least_with_child(table: NDArray[np.float64], best: Sequence[float]) -> list[list[float]]:
-    """For each variable what the best network over each set of variables costs in which it has a child, infinity if
-    there is none. O(n^2 2^n): the child is a sink, or there is another one."""
-    n, found = len(table), list[list[float]]()
-    inside, members = _least_inside(table).tolist(), np.arange(table.shape[1])
-    for z in range(n):
-        with_z = _least_inside(np.where(members >> z & 1, table, np.inf)).tolist()
-        own = [math.inf] * len(best)
-        for varset in range(1, len(best)):
-            if varset >> z & 1:
-                sinks = ((x, varset ^ 1 << x) for x in range(n) if x != z and varset >> x & 1)
-                ways = (min(best[rest] + with_z[x][rest], own[rest] + inside[x][rest]) for x, rest in sinks)
-                own[varset] = min(ways, default=math.inf)
-        found.append(own)
-    return found
 
 
 def _least_inside(table: NDArray[np.float64]) -> NDArray[np.float64]:

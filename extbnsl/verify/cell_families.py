@@ -2,7 +2,8 @@
 
 As `families` has it for scores of misfit and penalty. A parent set is left out, with all its supersets, if either
 
-1. some subset costs no more than what the set and all its supersets cost at least (the subset takes their place), or
+1. some subset costs no more than what the set and all its supersets cost at least (the subset takes their place;
+   nothing is left out for that where `every` family is asked for), or
 2. that, less what is taken from the set, is at least the threshold: no more is taken from a superset.
 
 What a set P and its supersets cost at least:
@@ -34,6 +35,7 @@ from extbnsl.verify.families import (
     FamilySource,
     RecountedFamilies,
     Taken,
+    reach_of,
 )
 from extbnsl.verify.rescoring import MOST_STATES, family_cost, log_regret, log_regrets_by_states
 from extbnsl.verify.units import UNITS_PER_NAT, TooMuch
@@ -49,12 +51,15 @@ WIDEST = 690.0  # logarithm of the most joint states that a float holds
 
 
 def families_by_cells(
-    dataset: Dataset, score: str, ess: float | None, demands: Demands, workers: Workers
+    dataset: Dataset, score: str, ess: float | None, demands: Demands, workers: Workers, every: bool = False
 ) -> FamilySource:
-    """What counts in the data by one of KINDS; `below` raises Stopped when the workers halt, and TooMuch at
-    MOST_FAMILIES. Time per parent set: some nanoseconds per distinct row, and some ten per joint state."""
+    """What counts in the data by one of KINDS; every: also the families that a subset beats.
+
+    `below` raises Stopped when the workers halt, and TooMuch at MOST_FAMILIES. Time per parent set: some nanoseconds
+    per distinct row, and some ten per joint state.
+    """
     rows, weights = np.unique(dataset.codes, axis=0, return_counts=True)
-    problem = _Counted(dataset, score, ess, demands, rows.T.astype(np.int64), weights.astype(np.int64))
+    problem = _Counted(dataset, score, ess, demands, every, rows.T.astype(np.int64), weights.astype(np.int64))
     return FamilySource(
         lambda child, threshold, taken: _search(problem, child, threshold, taken, workers), problem.rounding
     )
@@ -62,12 +67,13 @@ def families_by_cells(
 
 @dataclass(frozen=True)
 class _Counted:
-    """The data as distinct rows, codes (n, d) with weights (d,), and by which score, and what is demanded."""
+    """The data as distinct rows, codes (n, d) with weights (d,), by which score, what is demanded, and every."""
 
     dataset: Dataset
     score: str
     ess: float | None
     demands: Demands
+    every: bool
     codes: NDArray[np.int64]
     weights: NDArray[np.int64]
 
@@ -100,14 +106,16 @@ def _search(problem: _Counted, child: int, threshold: int, taken: Taken, workers
     base = tuple(sorted(problem.demands.must[child]))
     width, alone, first = words(n), problem.cost(child, base), pack(base, n)
     parts = [RecountedFamilies(first[None, :], np.array([alone]))]
-    own = _child(problem, child, threshold, taken, base, alone)
+    apart: NDArray[np.bool_] = np.logical_not((taken.clusters & first).any(axis=1))
+    lead = math.inf if problem.every else problem.margin(child)
+    reach = min(alone + lead, reach_of(threshold, taken.multipliers[apart], problem.margin(child)))
+    own = _child(problem, child, base, taken, (lead, threshold, reach))
     if own.candidates.size == 0 or own.depth == 0:
         return parts[0]
     groups = np.zeros(problem.weights.size, np.int64)
     if base:
         groups = np.unique(problem.codes[list(base)], axis=1, return_inverse=True)[1].reshape(-1).astype(np.int64)
     states = float(math.prod(problem.dataset.arities[list(base)].tolist()))
-    apart: NDArray[np.bool_] = np.logical_not((taken.clusters & first).any(axis=1))
     frames = new_cell_frames(own, alone, first, groups, states, apart)
     varsets, costs = np.empty((ROOM, width), np.uint64), np.empty(ROOM)
     top, written = 0, 0
@@ -124,16 +132,20 @@ def _search(problem: _Counted, child: int, threshold: int, taken: Taken, workers
 
 
 def _child(
-    problem: _Counted, child: int, threshold: int, taken: Taken, base: tuple[int, ...], alone: float
+    problem: _Counted, child: int, base: tuple[int, ...], taken: Taken, goal: tuple[float, int, float]
 ) -> CellChild:
-    """What the kernels read, the candidates with the cheapest single families first."""
+    """What the kernels read, the candidates with the cheapest single families first; goal: the lead, the threshold and
+    what families that matter cost less than."""
+    lead, threshold, reach = goal
     dataset, arities = problem.dataset, problem.dataset.arities
     records, arity = dataset.records, int(arities[child])
     possible = problem.demands.may[child] - problem.demands.must[child]
-    candidates = np.array([y for y in np.flatnonzero(arities > 1).tolist() if y in possible], np.int64)
+    least = 1 if problem.every else 2  # states of a parent that tells something, or costs something
+    candidates = np.array([y for y in np.flatnonzero(arities >= least).tolist() if y in possible], np.int64)
     singles = [problem.cost(child, (*base, y)) for y in candidates.tolist()]
     candidates = candidates[np.argsort(singles, kind="stable")]
     most = min(problem.demands.most[child] - len(base), candidates.size)
+    states = math.prod(arities[[*base, *candidates.tolist()]].tolist())
     counts = np.arange(records + 1, dtype=np.float64)
     inside = taken.clusters[:, candidates // 64] >> (candidates % 64).astype(np.uint64) & np.uint64(1)
     return CellChild(
@@ -141,6 +153,7 @@ def _child(
         size=float(arity) if problem.score == "k2" else problem.ess or 1.0,
         floor=max(0.0, _floor(problem, child) - problem.margin(child)),
         margin=problem.margin(child),
+        lead=lead,
         threshold=threshold,
         depth=most,
         candidates=candidates,
@@ -151,7 +164,7 @@ def _child(
         weights=problem.weights,
         mlogm=counts * np.log(np.maximum(counts, 1.0)),
         regrets=np.array([log_regret(m, arity) for m in range(records + 1)] if problem.score == "fnml" else [0.0]),
-        state_regrets=_state_regrets(records, arity, alone) if problem.score == "qnml" else np.zeros(1),
+        state_regrets=_state_regrets(records, arity, reach, states) if problem.score == "qnml" else np.zeros(1),
         hits=np.ascontiguousarray(inside.astype(np.int64) * taken.multipliers[:, None]),
         multipliers=taken.multipliers,
     )
@@ -167,12 +180,13 @@ def _floor(problem: _Counted, child: int) -> float:
     return -math.fsum((problem.weights * np.log(problem.weights / together)).tolist())
 
 
-def _state_regrets(records: int, arity: int, alone: float) -> NDArray[np.float64]:
-    """ln C(N, K) for K = 0, 1, ... up to where the penalty alone is more than the empty family costs."""
+def _state_regrets(records: int, arity: int, reach: float, most: int) -> NDArray[np.float64]:
+    """ln C(N, K) for K = 0, 1, ... up to where the penalty alone is more than so many nats, or parents have no more
+    states."""
     states = 256
-    while states < MOST_STATES:
+    while states < min(MOST_STATES, most):
         regrets = log_regrets_by_states(records, states * arity)
-        if regrets[-1] - regrets[states] > alone:
+        if regrets[-1] - regrets[states] > reach:
             break
         states *= 4
     return log_regrets_by_states(records, states * arity)

@@ -22,17 +22,19 @@ class CellChild(NamedTuple):
     """What the search for the families of one child reads: d rows, m candidates, k clusters. Costs in nats.
 
     kind: of the score; size: the prior of all states together, of the kinds that have one; floor: what N H(child |
-    parents) is at least, less the margin; margin: what is compared may be off by less than half of it; threshold: of
-    the reduced costs, in units; depth: most parents. candidates (m,) int64; arities (m,) and arity of the child,
-    float64; codes (m, d), states (d,) of the child, weights (d,) int64. regrets (N + 1,): of a parents' state by its
-    records; state_regrets (s,): by the number of states, for as many as may matter. hits (k, m), multipliers (k,)
-    int64: as in `child_search.Child`.
+    parents) is at least, less the margin; margin: what is compared may be off by less than half of it; lead: by what a
+    subset must beat a set to take its place, infinity where none is left out for that; threshold: of the reduced costs,
+    in units; depth: most parents. candidates (m,) int64; arities (m,) and arity of the child, float64; codes (m, d),
+    states (d,) of the child, weights (d,) int64. regrets (N + 1,): of a parents' state by its records; state_regrets
+    (s,): by the number of states, for as many as may matter. hits (k, m), multipliers (k,) int64: as in
+    `child_search.Child`.
     """
 
     kind: int
     size: float
     floor: float
     margin: float
+    lead: float
     threshold: int
     depth: int
     candidates: NDArray[np.int64]
@@ -51,7 +53,7 @@ class CellChild(NamedTuple):
 class CellFrames(NamedTuple):
     """A stack of nodes; each array has a place or a row for each. cells (depth, d): the node's number of each row;
     counts: how many numbers; product: of the arities; next: the next candidate; varset (depth, words); cheapest: the
-    least cost of its subsets, and the margin; rest (depth, k): 1 for clusters disjoint from it."""
+    least cost of its subsets, and the lead; rest (depth, k): 1 for clusters disjoint from it."""
 
     cells: NDArray[np.int64]
     counts: NDArray[np.int64]
@@ -80,7 +82,7 @@ def new_cell_frames(
         product=np.full(depth, states),
         next=np.zeros(depth, np.int64),
         varset=np.tile(base, (depth, 1)),
-        cheapest=np.full(depth, alone + child.margin),
+        cheapest=np.full(depth, alone + child.lead),
         rest=np.tile(apart.astype(np.int64), (depth, 1)),
     )
 
@@ -195,7 +197,7 @@ def search_cells(top, child, frames, halt, varsets, costs):
             varsets[written] = frames.varset[up]
             costs[written] = cost
             written += 1
-        frames.cheapest[up] = min(frames.cheapest[top], cost + child.margin)
+        frames.cheapest[up] = min(frames.cheapest[top], cost + child.lead)
         if least < min(room, frames.cheapest[up]):
             frames.next[up] = y + 1
             top = up

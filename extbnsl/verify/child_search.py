@@ -25,9 +25,11 @@ class Child(NamedTuple):
 
     floor: float  # what N H(child | parents) is at least, less the margin
     margin: float  # nats: what is compared may be off by less than half of it, so what is beaten by more is beaten
+    lead: float  # nats: by what a subset must beat a set to take its place; infinity where none is left out for that
     price: float  # nats: the penalty of each joint state of the parents
     threshold: int  # of the reduced costs, in units
     depth: int  # most parents that matter
+    growth: float  # the fewest states of a candidate
     candidates: NDArray[np.int64]  # (m,)
     arities: NDArray[np.float64]  # declared (m,)
     codes: NDArray[np.int64]  # (m + 1, d) of the candidates, and of a constant
@@ -50,7 +52,7 @@ class Frames(NamedTuple):
     varset: NDArray[np.uint64]  # (depth, words)
     states: NDArray[np.float64]  # product of the arities
     own: NDArray[np.float64]  # N H(child | node)
-    cheapest: NDArray[np.float64]  # least known cost of a subset of the node, and the margin
+    cheapest: NDArray[np.float64]  # least known cost of a subset of the node, and the lead
     disjoint: NDArray[np.int64]  # (depth, k) clusters disjoint from the node
     disjoints: NDArray[np.int64]  # number of them
     candidates: NDArray[np.int64]  # (depth, m) that may still be added
@@ -59,7 +61,7 @@ class Frames(NamedTuple):
     # (depth, m), by the position of a candidate:
     misfit: NDArray[np.float64]  # N H(child | node and candidate)
     gain: NDArray[np.float64]  # the bound 1c on what it gains; of the node without its last parent until opened
-    least: NDArray[np.float64]  # least known cost of a subset of node and candidate with the candidate, and the margin
+    least: NDArray[np.float64]  # least known cost of a subset of node and candidate with the candidate, and the lead
 
 
 class Space(NamedTuple):
@@ -99,7 +101,7 @@ def new_frames(
         varset=np.tile(base, (depth, 1)),
         states=np.ones(depth),
         own=np.full(depth, own),
-        cheapest=np.full(depth, own + child.price + child.margin),
+        cheapest=np.full(depth, own + child.price + child.lead),
         disjoint=np.tile(disjoint, (depth, 1)),
         disjoints=np.full(depth, apart.size),
         candidates=np.tile(np.arange(m), (depth, 1)),
@@ -293,11 +295,11 @@ def _narrow(top, child, frames, space):
     below = child.threshold + _find_lost(top, child, frames, space)
     kept = 0
     for j in range(frames.left[top]):
-        y, gain, least = frames.candidates[top, j], frames.gain[top, j] + child.margin, frames.least[top, j]
+        y, gain, least = frames.candidates[top, j], frames.gain[top, j] + child.lead, frames.least[top, j]
         penalty = price * child.arities[y]
         room = min(frames.cheapest[top], least, (below - space.lost[j]) * UNIT + child.margin) - penalty
-        # every further parent has two states or more, and meets no cluster perhaps
-        final = top + 1 == child.depth or child.floor + penalty >= room
+        # every further parent multiplies the states, and meets no cluster perhaps
+        final = top + 1 == child.depth or child.floor + (child.growth - 1.0) * penalty >= room
         low = max(child.floor, frames.own[top] - gain) if final else child.floor
         if low < room and gain > price * (child.arities[y] - 1.0):
             frames.candidates[top, kept], frames.least[top, kept] = y, least
@@ -324,9 +326,10 @@ def _open(top, child, frames, space, varsets, costs, written):
             costs[written] = misfit + penalty
             written += 1
         # a set with this candidate and another one: 1b and 2 as before it was counted, 1b with its own cost, and 1c
-        if not space.final[j] and child.floor + penalty < misfit and gain + child.margin > 2.0 * (penalty - price):
+        larger = child.floor + (child.growth - 1.0) * penalty < misfit + child.lead
+        if not space.final[j] and larger and gain + child.lead > child.growth * (penalty - price):
             frames.candidates[top, kept], frames.misfit[top, kept], frames.gain[top, kept] = y, misfit, gain
-            frames.least[top, kept] = min(misfit + penalty + child.margin, frames.least[top, j])
+            frames.least[top, kept] = min(misfit + penalty + child.lead, frames.least[top, j])
             kept += 1
     frames.left[top] = kept
     frames.next[top] = 0

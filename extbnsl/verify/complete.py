@@ -1,35 +1,279 @@
-"""Is a network missing from a ranked list? Every network that costs little, of a few variables, one after the other.
+"""Every network that costs less than a limit, so that a list can be asked whether one is missing.
 
-This is the one place where networks that are not listed are looked for.
+The families are counted again, all that such a network can have: with any multipliers of cuts, a network with the
+family (X, P) costs at least root + c'(X, P) - mu_X, see `certificate`; so those with c' < mu_X + limit - root are all.
+mu_X is found first, below the c' of a family that is known. All sums are in whole units, of costs rounded down, and the
+limit is raised by what costs may be off: so a few networks come along that cost a little more.
+
+A variable that is an ancestor of another one, and has it as an ancestor, by any of these families, is in one piece with
+it. Families of one piece decide alone whether a cycle goes through it; so the networks are those of the pieces, one of
+each put together in every way. A piece is searched layer by layer, as `order_search` does, but with all successors, and
+all layers are kept: they tell what each set costs that a network can begin with. From there `sink_walk` goes back.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from extbnsl.kernels.varsets import pack, unpack
 from extbnsl.machine.workers import Workers
-from extbnsl.verify.all_networks import networks_below
-from extbnsl.verify.structures import Family, family_of
+from extbnsl.verify.certificate import Pass, bound_of
+from extbnsl.verify.families import FamilySource
+from extbnsl.verify.order_search import FIRST, Bound, PieceFamilies, next_layer, piece_of, root_of
+from extbnsl.verify.recount import disjoint_sum, taken_by
+from extbnsl.verify.sink_walk import Walkable, new_walk, walk_on
+from extbnsl.verify.structures import Family
+from extbnsl.verify.units import BEYOND, MOST_UNITS, TooMuch, ceil_units, floor_units, floors_of
+
+NO_CUTS = Pass((), ())
+Tell = Callable[[int, int, int], None]
+LARGEST = 64  # variables of a piece
+KEPT_BYTES = 56  # of a node that is kept, while all are put in order
+MOST_FAMILIES = 1 << 20  # of a child
+CHUNK = 1 << 12  # networks that a walk finds at a time
+STEPS = 1 << 24  # of a walk, between two looks at the stop signal
+MOST_STEPS = 1 << 32
+MOST_NETWORKS = 1 << 19
 
 
 @dataclass(frozen=True)
-class CheapNetwork:
-    """What a network costs, and its families."""
+class Question:
+    """Which networks are looked for: over the variables `names`, of families of which the source has every one.
 
-    cost: float
-    families: tuple[Family, ...]
+    scored(child, parents): a family as it is to be handed over, parents ascending, by their numbers. guide: cuts with
+    multipliers; the better they are, the less there is to count, and whatever they are, no network is missed. tell:
+    hears of each layer of a search, of how many, and of its nodes.
+    """
+
+    names: Sequence[str]
+    source: FamilySource
+    scored: Callable[[int, tuple[int, ...]], Family]
+    guide: Pass = NO_CUTS
+    tell: Tell = lambda size, of, nodes: None
 
 
-def networks_within(table: NDArray[np.float64], limit: float, workers: Workers) -> Iterator[CheapNetwork]:
-    """All networks that cost at most so much, in no order; table: of `all_networks`. Raises Stopped and TooMuch."""
-    known: dict[tuple[int, int], Family] = {}
-    for cost, parents in networks_below(table, limit, workers):
-        families = []
-        for child, own in enumerate(parents):
-            if (child, own) not in known:
-                members = tuple(p for p in range(len(parents)) if own >> p & 1)
-                known[child, own] = family_of(child, members, float(table[child, own]))
-            families.append(known[child, own])
-        yield CheapNetwork(cost, tuple(families))
+def networks_below(
+    question: Question, limit: float, known: Sequence[tuple[int, ...]], workers: Workers, room: int
+) -> Iterator[tuple[Family, ...]]:
+    """All networks that cost less than `limit`, in nats, each once, and perhaps some that cost more by rounding.
+
+    known: the parents of each variable in some network; the cheaper this is, the less there is to count. room: bytes
+    for the nodes of searches. Raises Stopped, and TooMuch where figures, families, nodes, networks or the steps of a
+    walk are too many: what came before is true, but it is not all.
+    """
+    counted = _families_below(question, limit, known, workers)
+    if counted is None:
+        return
+    families, top = counted
+    pieces = sorted((_piece(question, families, variables) for variables in _parts(families)), key=len)
+    order = np.argsort(np.concatenate([piece.variables for piece in pieces[::-1]]))
+    met: list[dict[int, Family]] = [{} for _ in question.names]
+    count = 0
+    for batch in _networks(pieces, top, workers, room, question.tell):
+        count += batch.costs.size
+        for row in batch.rows[:, order].tolist():
+            for x, number in enumerate(row):
+                if number not in met[x]:
+                    met[x][number] = question.scored(x, unpack(families[x].varsets[number]))
+            yield tuple(own[number] for own, number in zip(met, row, strict=True))
+        _check_number(count)
+
+
+class _Families(NamedTuple):
+    """Families of one child: varsets (m, words), costs (m,) and c' (m,), whole units."""
+
+    varsets: NDArray[np.uint64]
+    costs: NDArray[np.int64]
+    reduced: NDArray[np.int64]
+
+
+def _families_below(
+    question: Question, limit: float, known: Sequence[tuple[int, ...]], workers: Workers
+) -> tuple[list[_Families], int] | None:
+    """The families of each child that networks below the limit can have, and the limit in units, raised by what costs
+    may be off; None if there is no such network."""
+    if sum(question.guide.multipliers) > MOST_UNITS:
+        raise TooMuch(BEYOND)
+    rounding, n = question.source.rounding, len(question.names)
+    costs = [floor_units(question.scored(x, known[x]).cost - rounding(x)) for x in range(n)]
+
+    def least(x: int) -> int:
+        taken = taken_by(question.guide, x, question.names)
+        most = costs[x] - int(disjoint_sum(pack(known[x], n)[None], taken.clusters, taken.multipliers)[0])
+        return int(_below(question, x, most).reduced.min(initial=most))
+
+    mu = workers.map(least, ((x,) for x in range(n)))
+    top = ceil_units(limit) + sum(ceil_units(rounding(x)) for x in range(n))
+    gap = top - bound_of(question.guide, dict(zip(question.names, mu, strict=True)))
+    if gap <= 0:
+        return None
+    families = workers.map(lambda x: _below(question, x, mu[x] + gap), ((x,) for x in range(n)))
+    return (families, top) if all(own.costs.size for own in families) else None
+
+
+def _below(question: Question, x: int, threshold: int) -> _Families:
+    """The families of one child with c' below a threshold in units; raises Stopped and TooMuch."""
+    if abs(threshold) > MOST_UNITS:
+        raise TooMuch(BEYOND)
+    taken = taken_by(question.guide, x, question.names)
+    varsets, costs = question.source.below(x, threshold, taken)
+    units = floors_of(costs)
+    reduced = units - disjoint_sum(varsets, taken.clusters, taken.multipliers)
+    kept = np.flatnonzero(reduced < threshold)
+    if kept.size > MOST_FAMILIES:
+        raise TooMuch(f"more than {MOST_FAMILIES:,} parent sets of {question.names[x]!r} cost little")
+    kept = kept[np.argsort(units[kept], kind="stable")]
+    return _Families(varsets[kept], units[kept], reduced[kept])
+
+
+def _parts(families: Sequence[_Families]) -> list[list[int]]:
+    """The variables in parts, each of those that are ancestors of each other by any of the families."""
+    n = len(families)
+    above = [sum(1 << p for p in unpack(np.bitwise_or.reduce(own.varsets, axis=0))) for own in families]
+    for v in range(n):
+        for x in range(n):
+            if above[x] >> v & 1:
+                above[x] |= above[v]
+    parts: dict[int, list[int]] = {}
+    for x in range(n):
+        both = sum(1 << v for v in range(n) if above[x] >> v & above[v] >> x & 1)
+        parts.setdefault(both | 1 << x, []).append(x)
+    return list(parts.values())
+
+
+@dataclass(frozen=True)
+class _Piece:
+    """Some variables with their families, which decide about cycles among them, and the cuts among them."""
+
+    variables: list[int]
+    families: PieceFamilies
+    bound: Bound
+
+    def __len__(self) -> int:
+        return len(self.variables)
+
+
+def _piece(question: Question, families: Sequence[_Families], variables: list[int]) -> _Piece:
+    """The piece of these variables; raises TooMuch if they are too many."""
+    if len(variables) > LARGEST:
+        raise TooMuch(f"{len(variables)} variables hang together, and a search takes {LARGEST}")
+    parents = []
+    for x in variables:
+        masks = np.zeros(families[x].costs.size, np.uint64)
+        for i, v in enumerate(variables):
+            masks |= (families[x].varsets[:, v // 64] >> np.uint64(v % 64) & np.uint64(1)) << np.uint64(i)
+        parents.append(masks)
+    place = {question.names[v]: i for i, v in enumerate(variables)}
+    cuts = tuple(
+        tuple(sum(1 << place[name] for name in cluster if name in place) for cluster in cut)
+        for cut in question.guide.cuts
+    )
+    costs = tuple(families[x].costs for x in variables)
+    return _Piece(variables, PieceFamilies(tuple(parents), costs), Bound(cuts, question.guide.multipliers))
+
+
+class _Searched(NamedTuple):
+    """A piece, with what the best order of each set costs with which a network below its limit can begin, the last set
+    being that of all variables. Costs are above `base`, what the cheapest families cost together."""
+
+    walkable: Walkable
+    base: int
+
+
+def _searched(piece: _Piece, limit: int, workers: Workers, room: int, tell: Tell) -> _Searched | None:
+    """Search a piece; None if no network over it costs less than the limit, in units. Raises Stopped and TooMuch."""
+    families, m = piece.families, len(piece)
+    cheapest = [int(costs.min()) for costs in families.costs]
+    gap = limit - sum(cheapest)
+    kernel = piece_of(families, cheapest, piece.bound, gap) if gap > 0 else None
+    if kernel is None:
+        return None
+    kernel = kernel._replace(together=~np.zeros_like(kernel.together))  # no order stands for others
+    layers = [FIRST]
+    for size in range(m):
+        tell(size, m, layers[-1].g.size)
+        kept = sum(layer.g.size for layer in layers)
+        layers.append(next_layer(kernel, layers[-1], size, gap, workers, room - KEPT_BYTES * kept))
+    if layers[-1].g.size == 0:
+        return None
+    varsets, least = (np.concatenate(parts) for parts in zip(*layers, strict=True))
+    order = np.argsort(varsets, kind="stable")
+    first = np.cumsum([0, *(costs.size for costs in families.costs)], dtype=np.int64)
+    costs = np.concatenate([own - base for own, base in zip(families.costs, cheapest, strict=True)])
+    walkable = Walkable(np.concatenate(families.parents), costs, first, varsets[order], least[order])
+    return _Searched(walkable, sum(cheapest))
+
+
+class _Rows(NamedTuple):
+    """Networks: rows (m, k) int32, of each variable the number of its family, and costs (m,), whole units above what
+    the cheapest families cost."""
+
+    rows: NDArray[np.int32]
+    costs: NDArray[np.int64]
+
+
+def _networks(pieces: Sequence[_Piece], top: int, workers: Workers, room: int, tell: Tell) -> Iterator[_Rows]:
+    """The networks of all pieces together that cost less than `top`, in units; the variables of the last piece come
+    first in the rows. Those of the last piece are never all at hand."""
+    least = [root_of(piece.families, piece.bound) for piece in pieces]
+    searched = []
+    for i, piece in enumerate(pieces):
+        found = _searched(piece, top - sum(least) + least[i], workers, room, tell)
+        if found is None:
+            return
+        searched.append(found)
+        least[i] = found.base + int(found.walkable.least[-1])
+        room -= KEPT_BYTES * found.walkable.least.size
+    gap = top - sum(found.base for found in searched)
+    if gap > MOST_UNITS:
+        raise TooMuch(BEYOND)
+    above = [int(found.walkable.least[-1]) for found in searched]
+    others = _Rows(np.zeros((1, 0), np.int32), np.zeros(1, np.int64))
+    for i, found in enumerate(searched[:-1]):
+        own = _all_rows(_walked(found.walkable, gap - sum(above) + above[i], workers))
+        others = _joined(own, others, gap - sum(above[i + 1 :]))
+    for batch in _walked(searched[-1].walkable, gap - sum(above[:-1]), workers):
+        yield _joined(batch, others, gap)
+
+
+def _walked(walkable: Walkable, gap: int, workers: Workers) -> Iterator[_Rows]:
+    """The networks of a piece below the gap, some at a time. Raises Stopped and TooMuch."""
+    m = walkable.first.size - 1
+    walk, first = new_walk(m), walkable.first[:-1].astype(np.int32)
+    while walk.depth[0] >= 0:
+        if walk.steps[0] >= MOST_STEPS:
+            raise TooMuch(f"a walk to the networks takes more than {MOST_STEPS:,} steps")
+        rows, costs = np.empty((CHUNK, m), np.int32), np.empty(CHUNK, np.int64)
+        (count,) = workers.map(walk_on, [(walkable, gap, walk, STEPS, rows, costs, workers.halt)])
+        yield _Rows(rows[:count] - first, costs[:count])
+
+
+def _all_rows(batches: Iterator[_Rows]) -> _Rows:
+    """The networks of all batches; raises TooMuch if they are too many."""
+    held, count = list[_Rows](), 0
+    for batch in batches:
+        held.append(batch)
+        count += batch.costs.size
+        _check_number(count)
+    return _Rows(*map(np.concatenate, zip(*held, strict=True)))
+
+
+def _check_number(networks: int) -> None:
+    if networks > MOST_NETWORKS:
+        raise TooMuch(f"more than {MOST_NETWORKS:,} networks, or parts of them, cost so little")
+
+
+def _joined(own: _Rows, others: _Rows, gap: int) -> _Rows:
+    """Each network with each of some over other variables, if both are below the gap together; by ascending cost, as
+    the others are. Raises TooMuch if they are too many."""
+    counts = np.searchsorted(others.costs, gap - own.costs)
+    _check_number(int(counts.sum()))
+    which = np.repeat(np.arange(counts.size), counts)
+    with_which = np.arange(which.size) - np.repeat(np.cumsum(counts) - counts, counts)
+    costs = own.costs[which] + others.costs[with_which]
+    order = np.argsort(costs, kind="stable")
+    rows = np.hstack([own.rows[which], others.rows[with_which]])
+    return _Rows(rows[order], costs[order])

@@ -24,6 +24,8 @@ Such a set matters by its own cost alone: it is given up as soon as the cells co
 
 A cell in which X has one state is dropped: it adds nothing to N H(X | Q), nor to 1c, for P inside Q.
 
+Of networks that are not the best, rule 1 says nothing. Where `every` family is asked for, it leaves none out.
+
 Costs are sums of floats. What they may be off follows from the number of records and of distinct rows alone
 (`_Data.error`). Whatever is compared keeps a margin of more than that, so that what is left out is truly beaten.
 """
@@ -72,9 +74,9 @@ class Taken:
 class FamilySource:
     """Where a check has the families of a child from.
 
-    below(child, threshold, taken): all that matter with c' below a threshold in units; costs that are off by no more
-    than half of rounding(child), in nats. That is also what the solver's costs and bounds may be off, and more than a
-    unit.
+    below(child, threshold, taken): all that matter with c' below a threshold in units, or every one; costs that are off
+    by no more than half of rounding(child), in nats. That is also what the solver's costs and bounds may be off, and
+    more than a unit.
     """
 
     below: Callable[[int, int, Taken], RecountedFamilies]
@@ -96,18 +98,21 @@ def families_of_scores(scores: LocalScores, demands: Demands) -> FamilySource:
     return FamilySource(listed, rounding)
 
 
-def families_of_data(dataset: Dataset, parameter: float, demands: Demands, workers: Workers) -> FamilySource:
+def families_of_data(
+    dataset: Dataset, parameter: float, demands: Demands, workers: Workers, every: bool = False
+) -> FamilySource:
     """What counts in the data: families below a threshold, all that matter under the argument of this module.
 
-    parameter: what a free parameter costs, in nats. `below` raises Stopped when the workers halt, and TooMuch at
-    MOST_FAMILIES. Time per parent set: about a nanosecond per row and four candidates, and some per cell and candidate.
-    Memory of a thread: rows times parents of a set, and rows times states of the candidates.
+    parameter: what a free parameter costs, in nats. every: also those that a subset beats. `below` raises Stopped when
+    the workers halt, and TooMuch at MOST_FAMILIES. Time per parent set: about a nanosecond per row and four candidates,
+    and some per cell and candidate. Memory of a thread: rows times parents of a set, and rows times states of the
+    candidates.
     """
     rows, weights = np.unique(dataset.codes, axis=0, return_counts=True)
     codes = np.array([np.unique(column, return_inverse=True)[1].reshape(-1) for column in rows.T], np.int64)
     counts = np.arange(dataset.records + 1, dtype=np.float64)
     mlogm = counts * np.log(np.maximum(counts, 1.0))
-    problem = _Data(dataset.names, codes, weights.astype(np.int64), dataset.arities, mlogm, parameter, demands)
+    problem = _Data(dataset.names, codes, weights.astype(np.int64), dataset.arities, mlogm, parameter, demands, every)
     return FamilySource(
         lambda child, threshold, taken: _search_child(problem, child, threshold, taken, workers), problem.rounding
     )
@@ -116,7 +121,7 @@ def families_of_data(dataset: Dataset, parameter: float, demands: Demands, worke
 @dataclass(frozen=True)
 class _Data:
     """Distinct rows by the states that occur, codes (n, d), with their weights (d,), declared arities (n,), m ln m for
-    m up to the number of records, what a free parameter costs in nats."""
+    m up to the number of records, what a free parameter costs in nats; every: as of `families_of_data`."""
 
     names: tuple[str, ...]
     codes: NDArray[np.int64]
@@ -125,6 +130,7 @@ class _Data:
     mlogm: NDArray[np.float64]
     parameter: float
     demands: Demands
+    every: bool
 
     def base(self, child: int) -> NDArray[np.int64]:
         """The parents that the child must have, ascending."""
@@ -178,25 +184,34 @@ def _search_child(data: _Data, child: int, threshold: int, taken: Taken, workers
     """All families of one child that matter, with c' below the threshold."""
     n = data.arities.size
     varying, base = np.flatnonzero(data.codes.max(axis=1)), data.base(child)
-    others = varying[varying != child]
-    candidates = np.array([y for y in others.tolist() if y in data.demands.may[child] - data.demands.must[child]], int)
+    possible = np.arange(n) if data.every else varying  # 1a
+    allowed = data.demands.may[child] - data.demands.must[child]
+    candidates = np.array([y for y in possible.tolist() if y in allowed], int)
     own, price, margin = data.misfit(child, base), data.price(child), data.margin(child)
-    floor = max(0.0, data.misfit(child, others) - margin)
+    lead = math.inf if data.every else margin
+    floor = max(0.0, data.misfit(child, varying[varying != child]) - margin)
     none = RecountedFamilies(pack(base.tolist(), n)[None, :], np.array([own + price]))
-    if own == 0.0:  # nothing is left to explain: more parents only cost more
+    if own == 0.0 and not data.every:  # nothing is left to explain: more parents only cost more
         return none
-    beaten = own + price + margin
-    candidates = candidates[floor + price * data.arities[candidates] < beaten]  # 1b; this also bounds the space
+    apart = _apart(taken, none.varsets[0])
+    reach = min(own + price + lead, reach_of(threshold, taken.multipliers[apart], margin))
+    candidates = candidates[floor + price * data.arities[candidates] < reach]  # this also bounds the space
     most = min(data.demands.most[child] - base.size, candidates.size)
-    depth = _depth(data, candidates, floor, price, beaten, most)
+    depth = _depth(data, candidates, floor, price, reach, most)
     if depth == 0:
         return none
     # the cheapest first: the sets with them are many, and are held against their cost (1b)
     alone = [data.misfit(child, np.append(base, y)) + price * data.arities[y] for y in candidates]
-    goal = (floor, margin, price, threshold, depth)
+    goal = (floor, margin, lead, price, threshold, depth)
     problem = _child(data, child, candidates[np.argsort(alone)], taken, goal)
-    frames = new_frames(problem, own, none.varsets[0], data.groups(base), _apart(taken, none.varsets[0]))
+    frames = new_frames(problem, own, none.varsets[0], data.groups(base), apart)
     return _all_families(problem, frames, none, data.names[child], workers)
+
+
+def reach_of(threshold: int, apart: NDArray[np.int64], margin: float) -> float:
+    """What families cost less than, in nats, that are not left out by the threshold (2), nor all their supersets, where
+    the multipliers of these clusters are taken from the least of them."""
+    return (threshold + sum(apart.tolist())) / UNITS_PER_NAT + margin
 
 
 def _apart(taken: Taken, varset: NDArray[np.uint64]) -> NDArray[np.int64]:
@@ -226,19 +241,23 @@ def _all_families(
     return RecountedFamilies(*map(np.concatenate, zip(*parts, strict=True)))
 
 
-def _depth(data: _Data, candidates: NDArray[np.int64], floor: float, price: float, beaten: float, most: int) -> int:
-    """How many parents, at most so many, a set has at most that the empty one does not beat."""
+def _depth(data: _Data, candidates: NDArray[np.int64], floor: float, price: float, reach: float, most: int) -> int:
+    """How many parents, at most so many, a set has at most that costs less than `reach`, for all that is known."""
     states, depth = 1.0, 0
     for arity in np.sort(data.arities[candidates])[:most].tolist():
         states *= arity
-        if floor + price * states >= beaten:
+        if floor + price * states >= reach:
             break
         depth += 1
     return depth
 
 
 def _child(
-    data: _Data, child: int, candidates: NDArray[np.int64], taken: Taken, goal: tuple[float, float, float, int, int]
+    data: _Data,
+    child: int,
+    candidates: NDArray[np.int64],
+    taken: Taken,
+    goal: tuple[float, float, float, float, int, int],
 ) -> Child:
     """What the kernels read, for the candidates in this order; goal: the first fields."""
     d, m = data.weights.size, candidates.size
@@ -246,13 +265,14 @@ def _child(
     first = np.concatenate(([0], np.cumsum(codes.max(axis=1))))
     counter = counter_of(data.mlogm)
     per = 8 // counter.itemsize
-    counters = np.zeros((d, -(-int(first[-1]) // per) * per), counter)
+    counters = np.zeros((d, -(-max(1, int(first[-1])) // per) * per), counter)
     for y in range(m):
         has = np.flatnonzero(codes[y] < first[y + 1] - first[y])
         counters[has, first[y] + codes[y, has]] = data.weights[has]
     inside = taken.clusters[:, candidates // 64] >> (candidates % 64).astype(np.uint64) & np.uint64(1)
     return Child(
         *goal,
+        growth=float(data.arities[candidates].min()),
         candidates=candidates,
         arities=data.arities[candidates].astype(np.float64),
         codes=codes,

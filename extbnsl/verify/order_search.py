@@ -138,6 +138,14 @@ def piece_of(families: PieceFamilies, cheapest: Sequence[int], bound: Bound, gap
     )
 
 
+def root_of(families: PieceFamilies, bound: Bound) -> int:
+    """h of no variables at all, in units: what the families cost at least in any order. No child is without."""
+    cuts, multipliers = _clusters(bound, len(families.costs)), np.array(bound.multipliers, np.int64)
+    own = enumerate(zip(families.parents, families.costs, strict=True))
+    least = [int((costs - _taken(parents, x, cuts, multipliers)).min()) for x, (parents, costs) in own]
+    return sum(least) + int((_needs(cuts) * multipliers).sum())
+
+
 def _ends(lists: Sequence[NDArray[np.generic]]) -> NDArray[np.int64]:
     """Where lists begin and end, one after the other."""
     return np.cumsum([0, *map(len, lists)], dtype=np.int64)
@@ -181,9 +189,11 @@ def _undominated(
 def lacking(parents: NDArray[np.uint64], x: int, m: int) -> NDArray[np.uint64]:
     """The blocks (b, m, 4) of a `Piece` for the families of x."""
     padded = np.append(parents, np.full(-parents.size % BLOCK, 1 << x, np.uint64))
-    bits = (padded[:, None] >> np.arange(m, dtype=np.uint64) & np.uint64(1) ^ np.uint64(1)).astype(np.uint8)
-    packed = np.packbits(bits.reshape(-1, BLOCK, m), axis=1, bitorder="little")  # (b, 32, m)
-    return np.ascontiguousarray(packed.transpose(0, 2, 1)).view("<u8").astype(np.uint64)
+    blocks = np.empty((padded.size // BLOCK, m, BLOCK // 64), np.uint64)
+    for y in range(m):
+        without = padded >> np.uint64(y) & np.uint64(1) == 0
+        blocks[:, y] = np.packbits(without, bitorder="little").view("<u8").reshape(-1, BLOCK // 64)
+    return blocks
 
 
 def next_layer(piece: Piece, layer: Layer, size: int, gap: int, workers: Workers, room: int) -> Layer:

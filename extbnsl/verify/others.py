@@ -1,25 +1,32 @@
 """What a ranked list says of networks that it does not list: that they cost more, how many there are, what they weigh.
 
-Of a few variables every network that costs little is looked at, and the weight of all is added up. A claim that takes
-more than that is left as it is, and told.
+Every network that costs as little is looked at, see `complete`; of a few variables the weight of all is added up. A
+claim that takes more than that is left as it is, and told.
 """
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.claims import OPTIMAL, tolerance
+from extbnsl.events import Observer, StageAdvanced, ignore
+from extbnsl.figures import in_full
+from extbnsl.machine.budgets import default_memory
 from extbnsl.machine.workers import Stopped, Workers
+from extbnsl.scores.local import LocalScores
 from extbnsl.verify.all_networks import MOST_VARIABLES, cost_table, log_weight
-from extbnsl.verify.complete import CheapNetwork, networks_within
+from extbnsl.verify.certificate import Certificate, Pass, Search, read_certificate
+from extbnsl.verify.complete import NO_CUTS, Question, networks_below
 from extbnsl.verify.listed import Listed, Sentences
 from extbnsl.verify.ranked import ListCheck
 from extbnsl.verify.recount import reason_of
-from extbnsl.verify.structures import class_key
+from extbnsl.verify.sources import family_source
+from extbnsl.verify.structures import Family, class_key, scored_family
 from extbnsl.verify.summary import Summary
 from extbnsl.verify.unchecked import COUNT, MISSING, OF_ALL, SHARES, Unchecked
 from extbnsl.verify.units import TooMuch
@@ -39,21 +46,20 @@ class Others:
     unchecked: tuple[Unchecked, ...] = ()
 
 
-def check_others(check: ListCheck, workers: Workers) -> Others:
-    """Check what is said of networks that are not listed, as far as there is anything, of a list that holds."""
+def check_others(
+    check: ListCheck, document: Mapping[str, Any], workers: Workers, observer: Observer = ignore
+) -> Others:
+    """Check what is said of networks that are not listed, as far as there is anything, of a list that holds. The
+    certificate of the document tells what makes that quick. The observer hears how far a search is."""
     listed, summary = check.listed, check.summary
     assert listed is not None, "it holds"
     assert summary is not None, "it holds"
-    claimed = tuple(_claims(listed, summary))
-    if not claimed or len(listed.claim.variables) > MOST_VARIABLES:
-        return Others(unchecked=tuple(Unchecked(what, TOO_MANY) for what in claimed))
-    try:
-        table = cost_table(listed.problem, listed.claim, listed.demands, workers)
-    except Stopped as stop:
-        return Others(unchecked=tuple(Unchecked(what, stop.reason) for what in claimed))
-    looked = _Looked(listed, summary, table, workers)
+    guide = NO_CUTS
+    if document.get("certificate") is not None:
+        guide = _guide_of(read_certificate(document["certificate"], listed.problem.names))
+    looked = _Looked(listed, summary, guide, workers, observer)
     findings, checked, unchecked = list[str](), list[str](), list[Unchecked]()
-    for what in claimed:
+    for what in _claims(listed, summary):
         try:
             found = list(_CHECKS[what](looked))
         except (Stopped, TooMuch) as stop:
@@ -62,6 +68,18 @@ def check_others(check: ListCheck, workers: Workers) -> Others:
             findings += found
             checked += [] if found else [what]
     return Others(tuple(findings), tuple(checked), tuple(unchecked))
+
+
+def _guide_of(certificate: Certificate) -> Pass:
+    """The multipliers that say most of each component, together."""
+    guides = list[Pass]()
+    for component in certificate.components:
+        steps = (step.guide if isinstance(step, Search) else step for step in component.steps)
+        guides.append([step for step in steps if isinstance(step, Pass)][-1])
+    return Pass(
+        tuple(cut for guide in guides for cut in guide.cuts),
+        tuple(multiplier for guide in guides for multiplier in guide.multipliers),
+    )
 
 
 def _claims(listed: Listed, summary: Summary) -> Iterator[str]:
@@ -76,59 +94,104 @@ def _claims(listed: Listed, summary: Summary) -> Iterator[str]:
         yield OF_ALL
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Tally:
     """What networks add up to: how many, or how many classes; their weight, that of the first of the list being 1, by
     class, by (parent, child), and in all."""
 
-    number: int
-    classes: dict[int, float]
+    listed: Listed
+    of_classes: bool
     arcs: NDArray[np.float64]
-    weight: float
+    classes: dict[int, float] = field(default_factory=dict)
+    keys: set[bytes] = field(default_factory=set)
+    networks: int = 0
+    weight: float = 0.0
+
+    @property
+    def number(self) -> int:
+        """How many there are, networks or classes."""
+        return len(self.keys) if self.of_classes else self.networks
+
+    def add(self, cost: float, families: tuple[Family, ...]) -> None:
+        """Add a network; of classes the weight counts if its class is listed."""
+        self.networks += 1
+        number: int | None = 0
+        if self.of_classes:
+            self.keys.add(class_key(families))
+            number = self.listed.class_number(families)
+        if number is None:
+            return
+        weight = math.exp(min(0.0, self.listed.costs[0] - cost))
+        self.weight += weight
+        self.classes[number] = self.classes.get(number, 0.0) + weight
+        for child, family in enumerate(families):
+            left = family.parents
+            while left:
+                self.arcs[(left & -left).bit_length() - 1, child] += weight
+                left &= left - 1
 
 
 @dataclass(frozen=True)
 class _Looked:
-    """A list, and what its families and all others cost."""
+    """A list, the multipliers that guide the search for other networks, and what becomes of it."""
 
     listed: Listed
     summary: Summary
-    table: NDArray[np.float64]
+    guide: Pass
     workers: Workers
+    observer: Observer
+
+    @cached_property
+    def table(self) -> NDArray[np.float64]:
+        """What all families cost; raises TooMuch if the variables are too many for that."""
+        if len(self.listed.claim.variables) > MOST_VARIABLES:
+            raise TooMuch(f"it has more than {MOST_VARIABLES} variables")
+        return cost_table(self.listed.problem, self.listed.claim, self.listed.demands, self.workers)
 
     @property
     def near(self) -> float:
         """Networks whose costs differ by less may be on either side of a limit, in nats."""
         return 2.0 * tolerance(self.listed.costs[-1])
 
-    @property
+    @cached_property
     def limit(self) -> float:
-        """What the networks that were found cost at most, in nats."""
-        return math.inf if self.summary.within is None else self.listed.costs[0] + self.summary.within
+        """What the networks that were found cost at most, in nats; without a limit, all there are."""
+        if self.summary.within is not None:
+            return self.listed.costs[0] + self.summary.within
+        if isinstance(self.listed.problem, LocalScores):
+            return math.fsum(float(own.max()) for own in self.listed.problem.costs)
+        return math.fsum(float(own[own < math.inf].max()) for own in self.table)
+
+    def networks_to(self, limit: float) -> Iterator[tuple[float, tuple[Family, ...]]]:
+        """All networks that cost at most so much, in nats, and what each costs. Raises Stopped and TooMuch."""
+        claim, problem, n = self.listed.claim, self.listed.problem, len(self.listed.claim.variables)
+
+        def scored(child: int, parents: tuple[int, ...]) -> Family:
+            return scored_family(problem, child, parents, claim.score, claim.ess)
+
+        def tell(size: int, of: int, nodes: int) -> None:
+            detail = f"looking for other networks, {in_full(nodes, 'node')}"
+            self.observer(StageAdvanced("verify", size, of, "layers", detail=detail))
+
+        source = family_source(problem, claim, self.listed.demands, self.workers, every=True)
+        question = Question(problem.names, source, scored, self.guide, tell)
+        known = [tuple(p for p in range(n) if own >> p & 1) for own in self.listed.first]
+        above = math.nextafter(limit, math.inf)
+        for families in networks_below(question, above, known, self.workers, default_memory()):
+            cost = math.fsum([family.cost for family in families])
+            if cost <= limit:
+                yield cost, families
 
     @cached_property
     def tallies(self) -> tuple[_Tally, _Tally]:
         """What the networks that were found add up to: those that certainly were, and those that may have been."""
-        found = sorted(networks_within(self.table, self.limit + self.near, self.workers), key=lambda one: one.cost)
-        certain = [one for one in found if one.cost <= self.limit - self.near]
-        return self._tally(certain), self._tally(found)
-
-    def _tally(self, networks: Sequence[CheapNetwork]) -> _Tally:
-        """What these add up to; of classes, those of the classes that are listed."""
-        of_classes, n = self.summary.asked.classes, len(self.table)
-        classes, arcs, every = dict[int, float](), np.zeros((n, n)), set[bytes]()
-        weights = list[float]()
-        for one in networks:
-            number = self.listed.class_number(one.families) if of_classes else 0
-            every.add(class_key(one.families) if of_classes else b"")
-            if number is None:
-                continue
-            weights.append(math.exp(min(0.0, self.listed.costs[0] - one.cost)))
-            classes[number] = classes.get(number, 0.0) + weights[-1]
-            for child, family in enumerate(one.families):
-                for parent in range(n):
-                    arcs[parent, child] += weights[-1] * (family.parents >> parent & 1)
-        return _Tally(len(every) if of_classes else len(weights), classes, arcs, math.fsum(weights))
+        n = len(self.listed.claim.variables)
+        certain, possible = (_Tally(self.listed, self.summary.asked.classes, np.zeros((n, n))) for _ in range(2))
+        for cost, families in self.networks_to(self.limit + self.near):
+            possible.add(cost, families)
+            if cost <= self.limit - self.near:
+                certain.add(cost, families)
+        return certain, possible
 
 
 def _missing_findings(looked: _Looked) -> Iterator[str]:
@@ -136,9 +199,9 @@ def _missing_findings(looked: _Looked) -> Iterator[str]:
     listed, costs = looked.listed, looked.listed.costs
     limit = costs[-1] - tolerance(costs[-1])
     missing = [
-        one.cost
-        for one in networks_within(looked.table, limit, looked.workers)
-        if one.cost < limit and not listed.is_listed(one.families, one.cost, looked.summary.asked.classes)
+        cost
+        for cost, families in looked.networks_to(limit)
+        if cost < limit and not listed.is_listed(families, cost, looked.summary.asked.classes)
     ]
     if missing:
         yield (

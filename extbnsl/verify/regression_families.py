@@ -11,7 +11,8 @@ RSS(P + C) and the price of P alone come to. P and these supersets are left out 
 1. the cost of a subset of P, which takes their place, or
 2. the threshold and what is taken from P: no more is taken from a superset.
 
-P alone is left out if it costs no less than without one of its parents.
+P alone is left out if it costs no less than without one of its parents. Where `every` family is asked for, none is left
+out for the sake of a subset.
 
 How far a cost may be off: an upper bound, where u = 2^-53, |x| is a norm, N the number of records, n that of columns.
 
@@ -68,8 +69,9 @@ COARSEST = 0.1  # nats: what the rounding of a child's costs may come to
 UNCHECKABLE = f"columns of the data determine each other so nearly that rounding may hide more than {COARSEST:g} nats"
 
 
-def families_by_regressions(numbers: Numbers, demands: Demands, workers: Workers) -> FamilySource:
-    """What computes regressions of the columns. The module says what their costs may be off.
+def families_by_regressions(numbers: Numbers, demands: Demands, workers: Workers, every: bool = False) -> FamilySource:
+    """What computes regressions of the columns. The module says what their costs may be off. every: also the families
+    that a subset beats.
 
     `below` raises Stopped when the workers halt, and TooMuch at MOST_FAMILIES; its time is O(m^2) per parent set with m
     candidates left. The call itself takes O(N n^2), and raises Stopped when the workers are to stop, and TooMuch where
@@ -77,7 +79,7 @@ def families_by_regressions(numbers: Numbers, demands: Demands, workers: Workers
     """
     problem = _measured(numbers, demands, workers)
     return FamilySource(
-        lambda child, threshold, taken: _search(problem, child, threshold, taken, workers), problem.rounding
+        lambda child, threshold, taken: _search(problem, child, threshold, taken, workers, every), problem.rounding
     )
 
 
@@ -173,7 +175,9 @@ def _triangle(columns: NDArray[np.float64], workers: Workers) -> tuple[NDArray[n
     return rows[:n], stages + len(rows) + n
 
 
-def _search(problem: _Measured, child: int, threshold: int, taken: Taken, workers: Workers) -> RecountedFamilies:
+def _search(
+    problem: _Measured, child: int, threshold: int, taken: Taken, workers: Workers, every: bool
+) -> RecountedFamilies:
     """All families of one child that matter, with c' below the threshold."""
     numbers, demands = problem.numbers, problem.demands
     n, base = numbers.variables, sorted(demands.must[child])
@@ -183,7 +187,8 @@ def _search(problem: _Measured, child: int, threshold: int, taken: Taken, worker
     rows = np.ascontiguousarray(problem.triangle[:, [*base, *candidates[::-1], child]])
     triangulate(rows)
     coordinates = rows[len(base) : len(base) + candidates.size + 1, len(base) :]
-    own = _child(problem, child, threshold, taken, candidates)
+    lead = math.inf if every else problem.margin(child)
+    own = _child(problem, child, candidates, taken, threshold, lead)
     alone = own.own + own.half * math.log(float((coordinates[:, -1] ** 2).sum()))
     first = pack(base, n)
     parts = [RecountedFamilies(first[None, :], np.array([alone]))]
@@ -205,17 +210,18 @@ def _search(problem: _Measured, child: int, threshold: int, taken: Taken, worker
 
 
 def _child(
-    problem: _Measured, child: int, threshold: int, taken: Taken, candidates: NDArray[np.int64]
+    problem: _Measured, child: int, candidates: NDArray[np.int64], taken: Taken, threshold: int, lead: float
 ) -> RegressionChild:
     """What the kernels read, for the candidates in this order."""
     demands = problem.demands
     inside = taken.clusters[:, candidates // 64] >> (candidates % 64).astype(np.uint64) & np.uint64(1)
     return RegressionChild(
         half=problem.numbers.records / 2,
-        worth=math.expm1(2.0 * (problem.price - problem.margin(child)) / problem.numbers.records),
+        worth=math.expm1(2.0 * (problem.price - lead) / problem.numbers.records),
         own=problem.own(child) + problem.price * len(demands.must[child]),
         price=problem.price,
         margin=problem.margin(child),
+        lead=lead,
         threshold=threshold,
         depth=min(demands.most[child] - len(demands.must[child]), candidates.size),
         candidates=candidates,

@@ -25,9 +25,9 @@ class RegressionChild(NamedTuple):
 
     half: N / 2; worth: a parent that takes no more than this part of what its set leaves is dearer than it is worth;
     own: what a family costs that leaves squares of 1 in the coordinates, without the price of candidates; price: of a
-    parent; margin: what is compared may be off by less than half of it; threshold: of the reduced costs, in units;
-    depth: most candidates of a set. candidates (m,) int64; hits (k, m), multipliers (k,) int64: as in
-    `child_search.Child`.
+    parent; margin: what is compared may be off by less than half of it; lead: by what a subset must beat a set to take
+    its place, infinity where none is left out for that; threshold: of the reduced costs, in units; depth: most
+    candidates of a set. candidates (m,) int64; hits (k, m), multipliers (k,) int64: as in `child_search.Child`.
     """
 
     half: float
@@ -35,6 +35,7 @@ class RegressionChild(NamedTuple):
     own: float
     price: float
     margin: float
+    lead: float
     threshold: int
     depth: int
     candidates: NDArray[np.int64]
@@ -48,7 +49,7 @@ class RegressionFrames(NamedTuple):
     triangle (depth, m, m): coordinates by row of the candidates by place, zero below the diagonal; goal (depth, m): of
     the child; left (depth, m): the squares of the child that the node and the candidates at places 0 to p leave; next:
     the place to try next, all above it are done; varset (depth, words); cheapest: the least known cost of its subsets,
-    and the margin; rest (depth, k): 1 for clusters disjoint from it; taken: their multipliers, in units. Of the last
+    and the lead; rest (depth, k): 1 for clusters disjoint from it; taken: their multipliers, in units. Of the last
     parent, if it is no root: place; along (depth, m): the coordinates along it of the candidates by place, length: of
     itself, part: of the child.
     """
@@ -87,7 +88,7 @@ def new_regression_frames(
         left=left,
         next=np.full(depth, m - 1),
         varset=np.tile(base, (depth, 1)),
-        cheapest=np.full(depth, alone + child.margin),
+        cheapest=np.full(depth, alone + child.lead),
         rest=np.tile(apart.astype(np.int64), (depth, 1)),
         taken=np.full(depth, int(child.multipliers[apart].sum())),
         place=np.zeros(depth, np.int64),
@@ -217,7 +218,7 @@ def search_regressions(top, child, frames, halt, varsets, costs):
                 varsets[written] = frames.varset[up]
                 costs[written] = cost
                 written += 1
-        frames.cheapest[up] = min(frames.cheapest[top], cheapest + child.margin)
+        frames.cheapest[up] = min(frames.cheapest[top], cheapest + child.lead)
         frames.next[up] = p - 1
         top = up
     return top, written

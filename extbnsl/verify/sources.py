@@ -12,14 +12,14 @@ from extbnsl.verify.rescoring import PARAMETER_COSTS
 
 
 def family_source(
-    problem: Data | LocalScores, claim: ClaimedResult, demands: Demands, workers: Workers
+    problem: Data | LocalScores, claim: ClaimedResult, demands: Demands, workers: Workers, every: bool = False
 ) -> FamilySource:
-    """The families that are as demanded, by the score of the claim; raises Stopped and TooMuch as the modules that do
-    it."""
+    """The families that are as demanded, by the score of the claim; every: also those that a subset beats, of data.
+    Raises Stopped and TooMuch as the modules that do it."""
     if isinstance(problem, LocalScores):
         return families_of_scores(problem, demands)
     if isinstance(problem, Numbers):
-        return families_by_regressions(problem, demands, workers)
+        return families_by_regressions(problem, demands, workers, every)
     if claim.score in PARAMETER_COSTS:
-        return families_of_data(problem, PARAMETER_COSTS[claim.score](problem.records), demands, workers)
-    return families_by_cells(problem, claim.score, claim.ess, demands, workers)
+        return families_of_data(problem, PARAMETER_COSTS[claim.score](problem.records), demands, workers, every)
+    return families_by_cells(problem, claim.score, claim.ess, demands, workers, every)

@@ -100,7 +100,7 @@ def check_result(given: Given, workers: Workers, observer: Observer = ignore) ->
     if stated.holds and claim.status != OPTIMAL:
         stated = replace(stated, bounded=_is_bounded(claim, problem, workers))
     if stated.holds and stated.listed is not None:
-        others = check_others(stated.listed, workers)  # last, as it may take all the time there is
+        others = check_others(stated.listed, document, workers, observer)  # last, as it may take all the time there is
         stated = replace(stated, others=others, findings=others.findings)
     return replace(stated, unchecked=tuple(_unchecked(stated))) if stated.holds else stated
 

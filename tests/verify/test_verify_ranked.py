@@ -23,7 +23,7 @@ from extbnsl.machine.workers import Workers
 from extbnsl.networks.equivalence import cpdag
 from extbnsl.networks.network import Network
 from extbnsl.solver.k_best import k_best_networks
-from extbnsl.verify import all_networks, others
+from extbnsl.verify import complete, others
 from extbnsl.verify.listed import MOST_SAID
 from extbnsl.verify.ranked import verify_networks
 from extbnsl.verify.structures import class_key, is_acyclic, network_key, scored_family
@@ -66,7 +66,7 @@ def checked(document, problem, stop=lambda: None):
     if found.findings:
         return found
     with Workers(1, stop) as workers:
-        return others.check_others(found, workers)
+        return others.check_others(found, document, workers)
 
 
 def findings_of(document, problem):
@@ -119,6 +119,7 @@ def test_true_results_of_local_scores_hold(scope):
 def beyond(monkeypatch, variables=0):
     """Let no network be looked for that is not listed, as of many variables."""
     monkeypatch.setattr(others, "MOST_VARIABLES", variables)
+    monkeypatch.setattr(complete, "LARGEST", 0)
 
 
 def left(document, problem):
@@ -133,7 +134,7 @@ def test_a_list_of_some_of_the_networks_holds(monkeypatch):
     for listed in (1, 2, len(document["networks"]) - 1):
         assert left(shortened(document, listed), problem) == []
     beyond(monkeypatch)
-    assert left(shortened(document, 2), problem) == [MISSING, COUNT, SHARES, OF_ALL]
+    assert left(shortened(document, len(document["networks"]) - 1), problem) == [MISSING, COUNT, SHARES, OF_ALL]
     assert left(document, problem) == [MISSING, COUNT, OF_ALL]
     stopped = document | {"status": "time_limit", "within": None, "count": document["count"] | {"of_all": None}}
     assert left(stopped, problem) == []
@@ -420,10 +421,10 @@ def test_a_search_that_was_stopped_claims_nothing_of_others():
 
 
 def test_where_it_takes_too_much_it_is_told(monkeypatch):
-    monkeypatch.setattr(all_networks, "MOST_STEPS", 10)
+    monkeypatch.setattr(complete, "LARGEST", 4)
     found = checked(a_document(), a_problem())
     assert (found.findings, found.checked) == ((), (OF_ALL,))
-    why = "it takes more than 10 steps to all networks that cost as little"
+    why = "5 variables hang together, and a search takes 4"
     assert found.unchecked == (Unchecked(MISSING, why), Unchecked(COUNT, why))
     found = checked(a_document(), a_problem(), lambda: "time_limit")
     assert [one.why for one in found.unchecked] == ["time_limit"] * 3
@@ -530,10 +531,10 @@ def test_the_command_tells_of_the_networks(tmp_path, monkeypatch, capsys):
         "             the list: its 1,000 networks are distinct, acyclic, as demanded and as dear as it says, " in out
     )
     assert "no network that is not listed costs less than the last: all that cost as little were looked at\n" in out
-    monkeypatch.setattr(others, "MOST_VARIABLES", 4)
+    monkeypatch.setattr(complete, "LARGEST", 1)
     code, out = verified(document | {"count": document["count"] | {"of_all": None}})
     assert code == 11
-    assert "\nnot checked  that no network that is not listed costs less than the last one: it has more than 14" in out
+    assert "\nnot checked  that no network that is not listed costs less than the last one: " in out
     assert "how many networks there are" not in out
     document["networks"][7]["rank"] += 1
     code, out = verified(document)

@@ -1,0 +1,125 @@
+"""Every family below a threshold, whether a subset beats it or not: as scoring each of them has it."""
+
+import itertools
+
+import numpy as np
+import pytest
+from cases import EVERY_SCORE, claim_by, dataset_of, random_dataset, random_families, random_numbers, scores_of
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from knowing import random_knowledge
+
+from extbnsl.knowledge.knowledge import NOTHING
+from extbnsl.machine.workers import Workers
+from extbnsl.verify.cell_families import families_by_cells
+from extbnsl.verify.demands import demands_of
+from extbnsl.verify.families import Taken, families_of_data, families_of_scores
+from extbnsl.verify.regression_families import families_by_regressions
+from extbnsl.verify.rescoring import PARAMETER_COSTS, family_cost
+from extbnsl.verify.units import MOST_UNITS, UNITS_PER_NAT
+
+SETTINGS = settings(deadline=None, max_examples=25, suppress_health_check=list(HealthCheck))
+NOTHING_TAKEN = Taken(np.zeros((0, 1), np.uint64), np.zeros(0, np.int64))
+
+
+def source_of(problem, claim, demands, workers):
+    if claim.score == "gaussian-bic":
+        return families_by_regressions(problem, demands, workers, every=True)
+    if claim.score in PARAMETER_COSTS:
+        return families_of_data(problem, PARAMETER_COSTS[claim.score](problem.records), demands, workers, every=True)
+    return families_by_cells(problem, claim.score, claim.ess, demands, workers, every=True)
+
+
+def random_taken(rng, n, child):
+    """Multipliers of clusters with the child: more parents never have more taken."""
+    size = int(rng.integers(0, 5))
+    clusters = rng.integers(0, 1 << n, (size, 1), dtype=np.uint64) | np.uint64(1 << child)
+    return Taken(clusters, rng.integers(1, 3 * UNITS_PER_NAT, size))
+
+
+def reduced(cost, varset, taken):
+    """c' in units."""
+    apart = (taken.clusters[:, 0] & np.uint64(varset)) == 0
+    return cost * UNITS_PER_NAT - int(taken.multipliers[apart].sum())
+
+
+def all_families(n, child, demands):
+    """All parent sets that are as demanded, as members and as varsets."""
+    for size in range(n):
+        for parents in itertools.combinations([v for v in range(n) if v != child], size):
+            if demands.fault([str(v) for v in range(n)], child, parents) is None:
+                yield parents, sum(1 << p for p in parents)
+
+
+def assert_all_below(problem, claim, knowledge, rng):
+    """All families below a threshold are there, once each, with their costs, and others at most by rounding."""
+    n, names = problem.variables, problem.names
+    demands = demands_of(names, claim.max_parents, knowledge)
+    with Workers(1) as workers:
+        source = source_of(problem, claim, demands, workers)
+        for child in range(n):
+            taken = random_taken(rng, n, child) if rng.random() < 0.7 else NOTHING_TAKEN
+            costs = {
+                varset: family_cost(problem, child, parents, claim.score, claim.ess)
+                for parents, varset in all_families(n, child, demands)
+            }
+            values = {varset: reduced(cost, varset, taken) for varset, cost in costs.items()}
+            off = source.rounding(child) * UNITS_PER_NAT + 1
+            for threshold in (int(rng.choice(list(values.values()))), max(values.values()) + UNITS_PER_NAT):
+                varsets, found = source.below(child, int(threshold), taken)
+                found = dict(zip(varsets[:, 0].tolist(), found.tolist(), strict=True))
+                assert len(found) == len(varsets)
+                assert all(varset in found for varset, value in values.items() if value < threshold - off)
+                for varset, cost in found.items():
+                    assert cost == pytest.approx(costs[varset], abs=source.rounding(child))
+                margin = 9 * off + 1e-6 * UNITS_PER_NAT
+                beyond = [v for v in found if values[v] > threshold + margin]
+                assert len(beyond) <= 1  # the one with those parents that must be is always there
+
+
+@pytest.mark.parametrize("score", EVERY_SCORE)
+@SETTINGS
+@given(st.integers(0, 2**32), st.integers(1, 5), st.integers(2, 60), st.sampled_from([None, None, 1, 2]), st.booleans())
+def test_every_family_is_there(score, seed, n, records, max_parents, knowing):
+    """With constant columns, states that never occur, and columns that are copies."""
+    rng = np.random.default_rng(seed)
+    dataset = random_dataset(rng, n, records, 3)
+    knowledge = random_knowledge(rng, dataset.names, max_parents) if knowing else NOTHING
+    assert_all_below(dataset, claim_by(score, max_parents), knowledge, rng)
+
+
+@SETTINGS
+@given(st.integers(0, 2**32), st.integers(1, 5), st.sampled_from([None, None, 1, 2]), st.booleans())
+def test_every_family_of_numbers_is_there(seed, n, max_parents, knowing):
+    rng = np.random.default_rng(seed)
+    numbers = random_numbers(rng, n, int(rng.integers(n + 2, 60)))
+    knowledge = random_knowledge(rng, numbers.names, max_parents) if knowing else NOTHING
+    assert_all_below(numbers, claim_by("gaussian-bic", max_parents), knowledge, rng)
+
+
+@pytest.mark.parametrize("score", EVERY_SCORE)
+@pytest.mark.parametrize("arities", [[1, 1, 2, 2], [2, 3, 1, 2], [1, 1, 1, 1]])
+def test_constant_columns_are_parents_too(score, arities):
+    """Of one state or more, and nothing but constants."""
+    codes = np.zeros((12, 4), int)
+    codes[:, 3] = np.arange(12) % arities[3]
+    rng = np.random.default_rng(1)
+    for _ in range(4):
+        assert_all_below(dataset_of(codes, arities), claim_by(score), NOTHING, rng)
+
+
+def test_local_scores_are_listed_whole():
+    scores = scores_of(random_families(np.random.default_rng(1), 5, 30))
+    source = families_of_scores(scores, demands_of(scores.names, None, NOTHING))
+    for child in range(5):
+        assert source.below(child, 0, NOTHING_TAKEN).costs.size == scores.costs[child].size
+
+
+def test_without_every_family_those_that_a_subset_beats_are_left_out():
+    """The switch makes a difference."""
+    dataset = random_dataset(np.random.default_rng(3), 5, 60, 3)
+    demands = demands_of(dataset.names, None, NOTHING)
+    with Workers(1) as workers:
+        few, every = (families_of_data(dataset, 2.0, demands, workers, every) for every in (False, True))
+        sizes = [source.below(0, MOST_UNITS, NOTHING_TAKEN).costs.size for source in (few, every)]
+    assert sizes[0] < sizes[1] == 16
