@@ -15,10 +15,14 @@ def csv_text(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     return "".join(",".join(map(_field, row)) + "\n" for row in (head, *rows))
 
 
+def as_text(text: str) -> str:
+    """A text as a table in CSV has it, but for quotes around it."""
+    formula = len(text) > 1 and text.startswith(_FORMULA) and not _is_number(text)
+    return f"'{text}" if formula else text
+
+
 def _field(value: Any) -> str:
-    text = "" if value is None else str(value)
-    if len(text) > 1 and text.startswith(_FORMULA) and not _is_number(text):
-        text = f"'{text}"
+    text = "" if value is None else as_text(str(value))
     # the csv module leaves carriage returns without quotes
     return '"' + text.replace('"', '""') + '"' if any(end in text for end in ',"\r\n') else text
 

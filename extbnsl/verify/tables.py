@@ -8,6 +8,7 @@ from typing import Any
 from extbnsl.errors import RunDirectoryError
 from extbnsl.files.names import ARCS, RANKED
 from extbnsl.files.regular import open_regular
+from extbnsl.formats.csv_text import as_text
 
 NETWORKS_HEAD = ["rank", "cost", "share_of_found", "equivalence_class", "arcs", "model"]
 LONGEST = 1 << 28  # characters of a field: all arcs of a network are in one
@@ -71,7 +72,7 @@ def _arc_rows(head: Mapping[str, Any], names: Sequence[str]) -> Iterator[list[st
     arcs = [(p, x, float(shares[x][p])) for p in names for x in names if p in shares.get(x, {})]
     for p, x, share in sorted(arcs, key=lambda arc: -arc[2]):
         either = min(1.0, share + shares.get(p, {}).get(x, 0.0))
-        yield [_written(p), _written(x), repr(share), repr(either), "" if of_all is None else repr(of_all)]
+        yield [as_text(_written(p)), as_text(_written(x)), repr(share), repr(either), "" if of_all is None else repr(of_all)]
 
 
 def _written(text: str) -> str:

@@ -396,6 +396,14 @@ def test_the_tables_of_a_list_say_what_its_result_says(capsys):
         assert run(capsys, "verify", "r", "data.csv")[0] == 0
 
 
+def test_tables_of_names_that_a_spreadsheet_would_run(capsys):
+    Path("odd.csv").write_text("=a,+b,c\n" + "0,1,0\n1,1,0\n0,0,1\n1,1,1\n" * 9)
+    run(capsys, "kbest", "odd.csv", "-k", "9", "--run-dir", "r", "--quiet")
+    assert "'=a,'+b," in Path("r", "arcs.csv").read_text()
+    code, out, _ = run(capsys, "verify", "r", "odd.csv")
+    assert code == 0, out
+
+
 def test_the_empty_network_of_wdbc_reads_as_just_that(capsys):
     """Of networks without arcs it is the best, and whoever says that of all networks is not believed."""
     dataset = read_csv(WDBC)
