@@ -102,26 +102,26 @@ def _families_below(
 
     def least(x: int) -> int:
         taken = taken_by(question.guide, x, question.names)
-        most = costs[x] - int(disjoint_sum(pack(known[x], n)[None], taken.clusters, taken.multipliers)[0])
-        return int(_below(question, x, most).reduced.min(initial=most))
+        most = costs[x] - int(disjoint_sum(pack(known[x], n)[None], taken.clusters, taken.multipliers, workers.halt)[0])
+        return int(_below(question, x, most, workers.halt).reduced.min(initial=most))
 
     mu = workers.map(least, ((x,) for x in range(n)))
     top = ceil_units(limit) + sum(ceil_units(rounding(x)) for x in range(n))
     gap = top - bound_of(question.guide, dict(zip(question.names, mu, strict=True)))
     if gap <= 0:
         return None
-    families = workers.map(lambda x: _below(question, x, mu[x] + gap), ((x,) for x in range(n)))
+    families = workers.map(lambda x: _below(question, x, mu[x] + gap, workers.halt), ((x,) for x in range(n)))
     return (families, top) if all(own.costs.size for own in families) else None
 
 
-def _below(question: Question, x: int, threshold: int) -> _Families:
+def _below(question: Question, x: int, threshold: int, halt: NDArray[np.uint8]) -> _Families:
     """The families of one child with c' below a threshold in units; raises Stopped and TooMuch."""
     if abs(threshold) > MOST_UNITS:
         raise TooMuch(BEYOND)
     taken = taken_by(question.guide, x, question.names)
     varsets, costs = question.source.below(x, threshold, taken)
     units = floors_of(costs)
-    reduced = units - disjoint_sum(varsets, taken.clusters, taken.multipliers)
+    reduced = units - disjoint_sum(varsets, taken.clusters, taken.multipliers, halt)
     kept = np.flatnonzero(reduced < threshold)
     if kept.size > MOST_FAMILIES:
         raise TooMuch(f"more than {MOST_FAMILIES:,} parent sets of {question.names[x]!r} cost little")

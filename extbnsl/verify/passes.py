@@ -65,11 +65,12 @@ class Families:
         """Whether each child has a family."""
         return bool((np.diff(self.first) > 0).all())
 
-    def shown(self, by: "WeightedCuts") -> "Shown":
-        """What the cuts show; each child has a family."""
+    def shown(self, by: "WeightedCuts", workers: Workers) -> "Shown":
+        """What the cuts show; each child has a family. Raises Stopped."""
         reduced = np.empty_like(self.costs)
         least = np.empty(self.children.size, np.int64)
-        _reduce(self.children, self.first, self.varsets, self.costs, by.cuts, by.multipliers, reduced, least)
+        families = (self.children, self.first, self.varsets, self.costs)
+        workers.run(_reduce, *families, by.cuts, by.multipliers, reduced, least, workers.halt)
         return Shown(by.needed + sum(least.tolist()), reduced, least)
 
     def below(self, target: int, shown: "Shown") -> "Families":
@@ -121,13 +122,15 @@ def weighted(cuts: NDArray[np.uint64], multipliers: Sequence[int]) -> WeightedCu
 
 
 @njit
-def _reduce(children, first, varsets, costs, cuts, multipliers, reduced, least):
-    """c' of each family, and the least of each child. O(cuts, for each family)."""
+def _reduce(children, first, varsets, costs, cuts, multipliers, reduced, least, halt):
+    """c' of each family, and the least of each child. O(cuts, for each family). Ends early when halt[0] is set."""
     for k in range(children.size):
         lo, hi, word, bit = first[k], first[k + 1], children[k] >> 6, u64(children[k] & 63)
         for j in range(lo, hi):
             reduced[j] = costs[j]
         for c in range(multipliers.size):
+            if halt[0]:
+                return
             if (cuts[c, 0, word] | cuts[c, 1, word] | cuts[c, 2, word]) >> bit & u64(1):
                 for j in range(lo, hi):
                     counts = 0

@@ -133,7 +133,7 @@ class _Proof:
             taken = taken_by(component.first, child, self.names)
             varsets, costs = source.below(child, threshold, taken)
             units = floors_of(costs)
-            reduced = units - disjoint_sum(varsets, taken.clusters, taken.multipliers)
+            reduced = units - disjoint_sum(varsets, taken.clusters, taken.multipliers, workers.halt)
             mu = min(int(reduced.min(initial=threshold)), threshold)
             if mu < least[name]:
                 raise _Fault(
@@ -183,7 +183,7 @@ class _Proof:
 
     def _take(self, step: Pass) -> int:
         """Take a pass; what the component costs at least by it."""
-        shown = self.families.shown(weighted(packed_cuts(step.cuts, self.place), step.multipliers))
+        shown = self.families.shown(weighted(packed_cuts(step.cuts, self.place), step.multipliers), self.workers)
         self.families = self.families.below(self.target - self.settled, shown)
         return self.settled + shown.root
 
@@ -276,10 +276,13 @@ def taken_by(one: Pass, child: int, names: Sequence[str]) -> Taken:
 
 
 @njit
-def disjoint_sum(varsets, clusters, multipliers):
-    """For each of the varsets (m, words) the multipliers of the clusters (k, words) disjoint from it: int64 (m,)."""
+def disjoint_sum(varsets, clusters, multipliers, halt):
+    """For each of the varsets (m, words) the multipliers of the clusters (k, words) disjoint from it: int64 (m,). Ends
+    early when halt[0] is set."""
     total = np.zeros(varsets.shape[0], np.int64)
     for j in range(total.size):
+        if halt[0]:
+            break
         for c in range(multipliers.size):
             common = u64(0)
             for w in range(varsets.shape[1]):

@@ -72,7 +72,13 @@ def _arc_rows(head: Mapping[str, Any], names: Sequence[str]) -> Iterator[list[st
     arcs = [(p, x, float(shares[x][p])) for p in names for x in names if p in shares.get(x, {})]
     for p, x, share in sorted(arcs, key=lambda arc: -arc[2]):
         either = min(1.0, share + shares.get(p, {}).get(x, 0.0))
-        yield [as_text(_written(p)), as_text(_written(x)), repr(share), repr(either), "" if of_all is None else repr(of_all)]
+        yield [
+            as_text(_written(p)),
+            as_text(_written(x)),
+            repr(share),
+            repr(either),
+            "" if of_all is None else repr(of_all),
+        ]
 
 
 def _written(text: str) -> str:

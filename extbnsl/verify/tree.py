@@ -53,7 +53,7 @@ def fault_of_tree(
     while waiting:
         workers.check()
         number, left = waiting.pop()
-        found = _after_passes(tree.nodes[number], left, cuts, target)
+        found = _after_passes(tree.nodes[number], left, cuts, target, workers)
         done += 1
         tell(done)
         if found is None:
@@ -76,13 +76,13 @@ def _below(nodes: Sequence[TreeNode]) -> list[list[int]]:
     return below
 
 
-def _after_passes(node: TreeNode, left: _Left, cuts: NDArray[np.uint64], target: int) -> _Left | None:
+def _after_passes(node: TreeNode, left: _Left, cuts: NDArray[np.uint64], target: int, workers: Workers) -> _Left | None:
     """What the passes of a node leave; None if it is closed."""
     families = left.families
     for places, multipliers in node.passes:
         if not families.complete:
             return None
-        shown = families.shown(weighted(cuts[list(places)], multipliers))
+        shown = families.shown(weighted(cuts[list(places)], multipliers), workers)
         if shown.root >= target:
             return None
         families = families.below(target, shown)

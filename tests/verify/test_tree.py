@@ -64,6 +64,12 @@ def families_of(families):
     return Families(np.arange(len(families)), first, np.concatenate(scores.parents), costs)
 
 
+def after_passes(*given):
+    """What the passes of a node leave."""
+    with Workers(1) as workers:
+        return _after_passes(*given, workers)
+
+
 def target_of(own):
     return floor_units(own.shown) - SLACK * len(own.names)
 
@@ -105,7 +111,7 @@ def test_no_network_below_the_target_is_left_out(seed, n, beyond):
     for network in cheap:
         number, left = 0, _Left(own.families, np.eye(n, dtype=bool))
         while number is not None:
-            left = _after_passes(own.tree.nodes[number], left, cuts, target)
+            left = after_passes(own.tree.nodes[number], left, cuts, target)
             assert left is not None
             assert all(p in rows_of(left.families, x) for x, p in enumerate(network))
             number = next((k for k in below[number] if gives(network, own.tree.nodes[k].answer, place)), None)
@@ -213,7 +219,7 @@ def trimmed(own):
     cuts, below = packed_cuts(own.tree.cuts, place), _below(own.tree.nodes)
     waiting, spare = [(0, _Left(own.families, np.eye(own.width, dtype=bool)))], []
     for number, left in waiting:
-        found = _after_passes(own.tree.nodes[number], left, cuts, target_of(own))
+        found = after_passes(own.tree.nodes[number], left, cuts, target_of(own))
         if found is None:
             spare += below[number]
         else:
