@@ -8,11 +8,12 @@ from bench import inputs
 from bench.work import Benchmark, Work, of_run
 from extbnsl.knowledge.knowledge import NOTHING
 from extbnsl.machine.workers import Workers, unhalted
-from extbnsl.verify import cell_families, families, order_search, passes, regression_families
+from extbnsl.verify import cell_families, complete, families, order_search, passes, regression_families
 from extbnsl.verify.demands import demands_of
-from extbnsl.verify.families import Taken, families_of_data
+from extbnsl.verify.families import Taken, families_of_data, families_of_scores
 from extbnsl.verify.recount import disjoint_sum
 from extbnsl.verify.regression_search import triangulate
+from extbnsl.verify.structures import Family, scored_family
 from extbnsl.verify.units import MOST_UNITS
 
 GO_ON = unhalted()
@@ -99,6 +100,21 @@ def _ordered(tiny: bool) -> None:
         order_search.least_cost(piece, nothing, n << 40, workers, 1 << 30, lambda size, of, nodes: None)
 
 
+def _walked(tiny: bool) -> None:
+    """All networks of some variables."""
+    scores = inputs.random_scores(6, 2 if tiny else 8)
+    empty, top = ((),) * scores.variables, sum(float(own.max()) for own in scores.costs)
+
+    def scored(child: int, parents: tuple[int, ...]) -> Family:
+        return scored_family(scores, child, parents, scores.score)
+
+    source = families_of_scores(scores, demands_of(scores.names, None, NOTHING))
+    question = complete.Question(scores.names, source, scored)
+    with Workers(1) as workers:
+        for _ in complete.networks_below(question, top, empty, workers, 1 << 30):
+            pass
+
+
 BENCHMARKS = (
     of_run("verify.child_search.search", families, "child", lambda a, _: 1, _searched),
     of_run("verify.cell_search.search_cells", cell_families, "child", lambda a, _: 1, _searched_by_cells),
@@ -114,5 +130,6 @@ BENCHMARKS = (
     Benchmark("verify.passes._reduce", "family and cut", _reduced),
     Benchmark("verify.passes._mark_needed", "family", _marked),
     of_run("verify.order_nodes.expand", order_search, "node", lambda a, _: a[1].size, _ordered),
+    of_run("verify.sink_walk.walk_on", complete, "network", lambda _, networks: networks, _walked),
     of_run("verify.order_nodes.first_of_all", order_search, "family", lambda a, _: a[0].size, _ordered),
 )
