@@ -234,7 +234,7 @@ BENCHMARKS = (
     of_run("parents.exhaustive.last_level.judge_last", tasks, "varset", lambda a, _: a[1] - a[0], _counted_by_level),
     of_run("parents.exhaustive.lattice.collect_parents", surviving, "varset", lambda a, _: a[2].shape[0], _interrupted),
     of_run("parents.exhaustive.refinement.fill_columns", by_child, "cell", lambda a, _: a[0].size, _counted_broadly),
-    of_run("parents.exhaustive.refinement.pair", by_child, "pair", lambda a, _: a[4].size, _counted_broadly),
+    of_run("parents.exhaustive.refinement.pair", by_child, "pair", lambda a, _: a[5].size, _counted_broadly),
     of_run(
         "parents.exhaustive.between.search_between", cells_by_child, "family", lambda _, got: got[2], _cells_by_child
     ),

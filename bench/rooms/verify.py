@@ -7,7 +7,7 @@ import numpy as np
 from bench import inputs
 from bench.work import Benchmark, Work, of_run
 from extbnsl.knowledge.knowledge import NOTHING
-from extbnsl.machine.workers import Workers, unhalted
+from extbnsl.machine.workers import Workers
 from extbnsl.verify import cell_families, complete, families, order_search, passes, regression_families
 from extbnsl.verify.demands import demands_of
 from extbnsl.verify.families import Taken, families_of_data, families_of_scores
@@ -15,8 +15,6 @@ from extbnsl.verify.recount import disjoint_sum
 from extbnsl.verify.regression_search import triangulate
 from extbnsl.verify.structures import Family, scored_family
 from extbnsl.verify.units import MOST_UNITS
-
-GO_ON = unhalted()
 
 
 def _searched(tiny: bool) -> None:
@@ -60,7 +58,7 @@ def _triangle(tiny: bool) -> Work:
 def _disjoint(tiny: bool) -> Work:
     varsets = inputs.varsets(60, 100 if tiny else 20_000, 0.1)[:, None]
     clusters = inputs.varsets(60, 50, 0.1)[:, None]
-    return Work(disjoint_sum, [(varsets, clusters, np.arange(1, 51), GO_ON)], 50 * varsets.size)
+    return Work(disjoint_sum, [(varsets, clusters, np.arange(1, 51), inputs.GO_ON)], 50 * varsets.size)
 
 
 def _reduced(tiny: bool) -> Work:
@@ -70,7 +68,9 @@ def _reduced(tiny: bool) -> Work:
     cuts[:, 0, 0] = inputs.varsets(n, 50, 0.1)
     reduced, least = np.empty_like(families.costs), np.empty(n, np.int64)
     own = (families.children, families.first, families.varsets, families.costs)
-    return Work(passes._reduce, [(*own, cuts, np.arange(1, 51), reduced, least, GO_ON)], 50 * families.costs.size)
+    return Work(
+        passes._reduce, [(*own, cuts, np.arange(1, 51), reduced, least, inputs.GO_ON)], 50 * families.costs.size
+    )
 
 
 def _marked(tiny: bool) -> Work:
@@ -78,7 +78,7 @@ def _marked(tiny: bool) -> Work:
     varsets = inputs.varsets(60, size, 0.1)[:, None]
     order = np.argsort(np.bitwise_count(varsets[:, 0]), kind="stable")
     needed = np.zeros(size, np.bool_)
-    return Work(passes._mark_needed, [(varsets, np.arange(size), order, 0, needed, GO_ON)], size)
+    return Work(passes._mark_needed, [(varsets, np.arange(size), order, 0, needed, inputs.GO_ON)], size)
 
 
 def _made_families(n: int, size: int) -> passes.Families:

@@ -24,6 +24,7 @@ _KINDS = {
     stat.S_IFREG: "a file",
 }
 _NO_FILE = (errno.ELOOP, errno.ENXIO, errno.EISDIR)  # what open says of links, of pipes and sockets, and of folders
+BLOCK = 1 << 16  # bytes that are read at a time
 _NEVER_WAITING = os.O_NONBLOCK | os.O_NOCTTY
 
 
@@ -46,7 +47,7 @@ def open_regular(path: Path, flags: int = os.O_RDONLY) -> int:
 def read_regular(path: Path, most: int) -> bytes:
     """The content of the file; raises as `open_regular`, and RunDirectoryError if it has more than `most` bytes."""
     with _opened(path, most) as file:
-        return file.read(most)
+        return _content(file, most)
 
 
 def lines_of(path: Path, most: int, longest: int) -> Iterator[bytes]:
@@ -84,7 +85,7 @@ def check_given(path: str | os.PathLike[str]) -> None:
 def read_given(path: str | os.PathLike[str], most: int) -> bytes:
     """The content of a file as for `open_given`; InputError too if it cannot be read, or has more than `most` bytes."""
     with _told(path), open(open_given(path), "rb") as file:
-        content = file.read(most + 1)
+        content = _content(file, most + 1)
     if len(content) > most:
         raise InputError(f"{path} has more than {format_size(most)}: is it the right file?")
     return content
@@ -125,6 +126,15 @@ def _opened(path: Path, most: int) -> BinaryIO:
         file.close()
         raise RunDirectoryError(f"{path} has {size} bytes, more than any run writes there; move it away.")
     return file
+
+
+def _content(file: BinaryIO, most: int) -> bytes:
+    """The first `most` bytes, or all. To ask for so many at once would take the memory for them."""
+    parts, left = list[bytes](), most
+    while left and (part := file.read(min(left, BLOCK))):
+        parts.append(part)
+        left -= len(part)
+    return b"".join(parts)
 
 
 def _other_kind(descriptor: int) -> int | None:

@@ -30,9 +30,8 @@ def test_nothing_false_is_believed(originals):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [1, 2, 3, 4])
-def test_nothing_false_is_believed_of_many(originals, seed):
-    assert run_cases(seed, range(2000), originals)[1] == []
+def test_nothing_false_is_believed_of_many(originals):
+    assert run_cases(1, range(1000), originals)[1] == []
 
 
 @pytest.mark.parametrize("kind", ASKED)

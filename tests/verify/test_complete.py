@@ -304,11 +304,8 @@ def test_lists_of_numbers_are_complete():
     assert assert_complete(numbers, Scope(k=100), claim_by("gaussian-bic")) > 50
 
 
-REAL = [(name, k) for k in (10, 1000) for name in ("hepatitis", "spect", "autos", "flag", "wdbc")]
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "k"), REAL)
-def test_lists_of_real_data_are_complete(name, k, shared_data):
+@pytest.mark.parametrize("name", ["hepatitis", "spect", "autos", "flag", "wdbc"])
+def test_lists_of_real_data_are_complete(name, shared_data):
     dataset = read_csv(shared_data / "uci" / f"{name}.csv")
-    assert assert_complete(dataset, Scope(k=k)) <= k
+    assert 0 < assert_complete(dataset, Scope(k=1000)) <= 1000
