@@ -29,7 +29,7 @@ from extbnsl.proof.context import Context
 from extbnsl.proof.methods import Methods
 from extbnsl.proof.stages import Stages
 
-SETTINGS = settings(deadline=None, max_examples=25, suppress_health_check=list(HealthCheck))
+SETTINGS = settings(deadline=None, max_examples=15, suppress_health_check=list(HealthCheck))
 METHODS = Methods(path_extension=False, ancestral=False, polish=False)
 
 
@@ -88,7 +88,7 @@ def test_the_cheapest_networks(seed, n, most, way):
     [
         *itertools.product((3, 4), WAYS),
         (5, {}),
-        *(pytest.param(5, way, marks=pytest.mark.slow) for way in WAYS[1:]),  # a piece for each choice
+        pytest.param(5, WAYS[2], marks=pytest.mark.slow),
     ],
 )
 def test_every_network_there_is(n, way):

@@ -113,7 +113,7 @@ def assert_ends_well(folder, dataset, methods, whole):
 
 
 @pytest.mark.parametrize("after", [False, True])
-@pytest.mark.parametrize("step", [7, pytest.param(3, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("step", [11, pytest.param(5, marks=pytest.mark.slow)])
 def test_killed_at_any_call(dataset, methods, undisturbed, tmp_path, after, step):
     whole, calls = undisturbed
     for call in range(1, calls + 1, step):
@@ -228,7 +228,7 @@ def test_a_stop_commits_and_the_rest_of_the_time_is_used_later(dataset, methods,
     assert_ends_well(tmp_path, dataset, methods, undisturbed[0])
 
 
-@pytest.mark.parametrize("step", [13, pytest.param(2, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("step", [13, pytest.param(6, marks=pytest.mark.slow)])
 def test_numbers_that_are_killed_or_stopped_go_on_as_states_do(methods, tmp_path, monkeypatch, step):
     numbers = random_numbers(np.random.default_rng(12), 6, 80)
     disk = SharedDisk(tmp_path / "whole")

@@ -106,7 +106,7 @@ def some_or_many(some, many):
 
 
 # at how many calls a run is killed
-few_or_many = pytest.mark.parametrize("kills", [4, pytest.param(20, marks=pytest.mark.slow)])
+few_or_many = pytest.mark.parametrize("kills", [4, pytest.param(12, marks=pytest.mark.slow)])
 
 
 @pytest.mark.parametrize("after", [False, True])
