@@ -1,7 +1,7 @@
 """The result of a solve: one network from the parts, scored again, and its certificate."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -34,7 +34,7 @@ from extbnsl.verify.certificate import (
     TreeNode,
 )
 from extbnsl.verify.rescoring import score_network
-from extbnsl.verify.units import floor_units
+from extbnsl.verify.units import MOST_UNITS, floor_units
 
 
 @dataclass(frozen=True)
@@ -148,19 +148,29 @@ def spent_on(solution: Solution, commits: Checkpoints[Any]) -> dict[str, Any]:
 
 
 def _certificate(names: tuple[str, ...], solution: Solution) -> Certificate | None:
-    """What proves the solution, if all its parts have the steps of a proof: those of a list that was stopped have none,
-    though its best network is known to be optimal."""
+    """What proves the solution, if all its parts have the steps of a proof and a check has units for their multipliers.
+    The parts of a list that was stopped have no steps, though its best network is known to be optimal."""
     if not all(part.steps for part in solution.parts):
         return None
     components = []
     for part, component in zip(solution.parts, solution.components, strict=True):
         own = tuple(names[v] for v in component.variables)
         steps = tuple(_named_step(step, own) for step in part.steps)
+        if any(sum(multipliers) > MOST_UNITS for step in steps for multipliers in _multipliers(step)):
+            return None
         first = part.steps[0]
         assert isinstance(first, RootPass), "a proof begins with a pass"
         least = dict(zip(own, map(floor_units, first.least), strict=True))
         components.append(CertifiedComponent(own, _proved_bound(part), steps, least))
     return Certificate(tuple(components))
+
+
+def _multipliers(step: Pass | Search | Branching) -> Iterator[tuple[int, ...]]:
+    """Those of each pass of a step, in units."""
+    if isinstance(step, Branching):
+        yield from (multipliers for node in step.nodes for _, multipliers in node.passes)
+    else:
+        yield (step.guide if isinstance(step, Search) else step).multipliers
 
 
 def _named_step(step: Step, names: tuple[str, ...]) -> Pass | Search | Branching:

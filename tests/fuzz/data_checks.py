@@ -127,7 +127,9 @@ def _kbest(asked, data, options, rng):
     if by_graph:
         result = rank_by_bn_graph(data, scope, asked.claim, BaselineMethods(BN_GRAPH), budgets_of(options))
     else:
-        with pressed(options.get("pressure")):
+        pressure = options.get("pressure")
+        # a list would go one choice at a time, each with linear programs of its own: hundreds of them
+        with pressed(None if pressure == "branching" else pressure):
             keeping_all = {"path_extension": False, "ancestral": False}
             result = k_best_networks(data, scope, asked.claim, methods_of(options | keeping_all), budgets_of(options))
     asked.check(result, OPTIMAL)

@@ -479,3 +479,16 @@ def test_a_certificate_with_three_clusters_in_a_cut():
             assert not check(replace(component, steps=(replace(one, cuts=cuts),)), result.dataset).proved
     more = tuple(m + floor_units(1e-3) * (len(cut) == 3) for cut, m in zip(one.cuts, one.multipliers, strict=True))
     assert check(replace(component, steps=(replace(one, multipliers=more),)), result.dataset).findings
+
+
+def test_multipliers_that_a_check_has_no_units_for_are_in_no_certificate():
+    """A document with them would read as a damaged one."""
+    families = [
+        [(0b00100, -1e10), (0b11010, -1e10), (0, 1e10)],
+        [(0b01001, -19992090500.0), (0b01000, -19923540500.0), (0b10100, -9872513500.0)],
+        [(0b01001, 8e9), (0b00001, 11e9)],
+        [(0b00111, 0.0)],
+        [(0b00101, 8009269820.1898), (0, 17339030996.40015)],
+    ]
+    result = solve(scores_of(families))
+    assert (result.status, result.certificate) == ("optimal", None)
