@@ -2,8 +2,9 @@
 
 The families are counted again, all that such a network can have: with any multipliers of cuts, a network with the
 family (X, P) costs at least root + c'(X, P) - mu_X, see `certificate`; so those with c' < mu_X + limit - root are all.
-mu_X is found first, below the c' of a family that is known. All sums are in whole units, of costs rounded down, and the
-limit is raised by what costs may be off: so a few networks come along that cost a little more.
+Where nobody says what mu_X is, or a smaller c' turns up, it is found first, below the c' of a family that is known. All
+sums are in whole units, of costs rounded down, and the limit is raised by what costs may be off: so a few networks come
+along that cost a little more.
 
 A variable that is an ancestor of another one, and has it as an ancestor, by any of these families, is in one piece with
 it. Families of one piece decide alone whether a cycle goes through it; so the networks are those of the pieces, one of
@@ -44,14 +45,16 @@ class Question:
     """Which networks are looked for: over the variables `names`, of families of which the source has every one.
 
     scored(child, parents): a family as it is to be handed over, parents ascending, by their numbers. guide: cuts with
-    multipliers; the better they are, the less there is to count, and whatever they are, no network is missed. tell:
-    hears of each layer of a search, of how many, and of its nodes.
+    multipliers; the better they are, the less there is to count, and whatever they are, no network is missed. least:
+    the mu of each variable by the guide, in units, if somebody says so: it need not be true. tell: hears of each layer
+    of a search, of how many, and of its nodes.
     """
 
     names: Sequence[str]
     source: FamilySource
     scored: Callable[[int, tuple[int, ...]], Family]
     guide: Pass = NO_CUTS
+    least: Sequence[int] | None = None
     tell: Tell = lambda size, of, nodes: None
 
 
@@ -97,21 +100,35 @@ def _families_below(
     may be off; None if there is no such network."""
     if sum(question.guide.multipliers) > MOST_UNITS:
         raise TooMuch(BEYOND)
+    names = question.names
+    top = ceil_units(limit) + sum(ceil_units(question.source.rounding(x)) for x in range(len(names)))
+
+    def counted(mu: Sequence[int]) -> list[_Families]:
+        """All families that matter if no reduced costs are below these; one of those that are, if there are any."""
+        gap = max(0, top - bound_of(question.guide, dict(zip(names, mu, strict=True))))
+        return workers.map(lambda x: _below(question, x, mu[x] + gap, workers.halt), ((x,) for x in range(len(names))))
+
+    families = None
+    if question.least is not None:
+        families = counted(question.least)
+        if any(own.reduced.min(initial=mu) < mu for own, mu in zip(families, question.least, strict=True)):
+            families = None
+    if families is None:
+        families = counted(_least(question, known, workers))
+    return (families, top) if all(own.costs.size for own in families) else None
+
+
+def _least(question: Question, known: Sequence[tuple[int, ...]], workers: Workers) -> list[int]:
+    """The mu of each variable, in units: no more than the c' of its family in a network that is known."""
     rounding, n = question.source.rounding, len(question.names)
-    costs = [floor_units(question.scored(x, known[x]).cost - rounding(x)) for x in range(n)]
 
     def least(x: int) -> int:
         taken = taken_by(question.guide, x, question.names)
-        most = costs[x] - int(disjoint_sum(pack(known[x], n)[None], taken.clusters, taken.multipliers, workers.halt)[0])
+        (own,) = disjoint_sum(pack(known[x], n)[None], taken.clusters, taken.multipliers, workers.halt).tolist()
+        most = floor_units(question.scored(x, known[x]).cost - rounding(x)) - own
         return int(_below(question, x, most, workers.halt).reduced.min(initial=most))
 
-    mu = workers.map(least, ((x,) for x in range(n)))
-    top = ceil_units(limit) + sum(ceil_units(rounding(x)) for x in range(n))
-    gap = top - bound_of(question.guide, dict(zip(question.names, mu, strict=True)))
-    if gap <= 0:
-        return None
-    families = workers.map(lambda x: _below(question, x, mu[x] + gap, workers.halt), ((x,) for x in range(n)))
-    return (families, top) if all(own.costs.size for own in families) else None
+    return workers.map(least, ((x,) for x in range(n)))
 
 
 def _below(question: Question, x: int, threshold: int, halt: NDArray[np.uint8]) -> _Families:

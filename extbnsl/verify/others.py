@@ -20,8 +20,9 @@ from extbnsl.machine.budgets import default_memory
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.scores.local import LocalScores
 from extbnsl.verify.all_networks import MOST_VARIABLES, cost_table, log_weight
-from extbnsl.verify.certificate import Certificate, Pass, Search, read_certificate
+from extbnsl.verify.certificate import Certificate, Pass, read_certificate
 from extbnsl.verify.complete import NO_CUTS, Question, networks_below
+from extbnsl.verify.families import FamilySource
 from extbnsl.verify.listed import Listed, Sentences
 from extbnsl.verify.ranked import ListCheck
 from extbnsl.verify.recount import reason_of
@@ -29,7 +30,7 @@ from extbnsl.verify.sources import family_source
 from extbnsl.verify.structures import Family, class_key, scored_family
 from extbnsl.verify.summary import Summary
 from extbnsl.verify.unchecked import COUNT, MISSING, OF_ALL, SHARES, Unchecked
-from extbnsl.verify.units import TooMuch
+from extbnsl.verify.units import TooMuch, ceil_units
 
 ROUNDED = 2e-3  # what the share of the weight of all networks may be off, relatively: the solver's may be half of it
 ADDED = 1e-6  # what a share may be off that was added up without a list
@@ -50,14 +51,14 @@ def check_others(
     check: ListCheck, document: Mapping[str, Any], workers: Workers, observer: Observer = ignore
 ) -> Others:
     """Check what is said of networks that are not listed, as far as there is anything, of a list that holds. The
-    certificate of the document tells what makes that quick. The observer hears how far a search is."""
+    certificate of the document makes that quick, if it has one. The observer hears how far a search is."""
     listed, summary = check.listed, check.summary
     assert listed is not None, "it holds"
     assert summary is not None, "it holds"
-    guide = NO_CUTS
+    certificate = None
     if document.get("certificate") is not None:
-        guide = _guide_of(read_certificate(document["certificate"], listed.problem.names))
-    looked = _Looked(listed, summary, guide, workers, observer)
+        certificate = read_certificate(document["certificate"], listed.problem.names)
+    looked = _Looked(listed, summary, certificate, workers, observer)
     findings, checked, unchecked = list[str](), list[str](), list[Unchecked]()
     for what in _claims(listed, summary):
         try:
@@ -68,18 +69,6 @@ def check_others(
             findings += found
             checked += [] if found else [what]
     return Others(tuple(findings), tuple(checked), tuple(unchecked))
-
-
-def _guide_of(certificate: Certificate) -> Pass:
-    """The multipliers that say most of each component, together."""
-    guides = list[Pass]()
-    for component in certificate.components:
-        steps = (step.guide if isinstance(step, Search) else step for step in component.steps)
-        guides.append([step for step in steps if isinstance(step, Pass)][-1])
-    return Pass(
-        tuple(cut for guide in guides for cut in guide.cuts),
-        tuple(multiplier for guide in guides for multiplier in guide.multipliers),
-    )
 
 
 def _claims(listed: Listed, summary: Summary) -> Iterator[str]:
@@ -133,11 +122,11 @@ class _Tally:
 
 @dataclass(frozen=True)
 class _Looked:
-    """A list, the multipliers that guide the search for other networks, and what becomes of it."""
+    """A list, the certificate, whose multipliers guide the search for other networks, and what becomes of it."""
 
     listed: Listed
     summary: Summary
-    guide: Pass
+    certificate: Certificate | None
     workers: Workers
     observer: Observer
 
@@ -174,13 +163,25 @@ class _Looked:
             self.observer(StageAdvanced("verify", size, of, "layers", detail=detail))
 
         source = family_source(problem, claim, self.listed.demands, self.workers, every=True)
-        question = Question(problem.names, source, scored, self.guide, tell)
+        question = Question(problem.names, source, scored, *self._guide(source), tell)
         known = [tuple(p for p in range(n) if own >> p & 1) for own in self.listed.first]
         above = math.nextafter(limit, math.inf)
         for families in networks_below(question, above, known, self.workers, default_memory()):
             cost = math.fsum([family.cost for family in families])
             if cost <= limit:
                 yield cost, families
+
+    def _guide(self, source: FamilySource) -> tuple[Pass, list[int] | None]:
+        """The first multipliers of each component, together, and what the certificate says of all reduced costs."""
+        if self.certificate is None:
+            return NO_CUTS, None
+        components, names = self.certificate.components, self.listed.claim.variables
+        least = {name: own for component in components for name, own in component.least.items()}
+        guide = Pass(
+            tuple(cut for component in components for cut in component.first.cuts),
+            tuple(multiplier for component in components for multiplier in component.first.multipliers),
+        )
+        return guide, [least[name] - ceil_units(source.rounding(x)) for x, name in enumerate(names)]
 
     @cached_property
     def tallies(self) -> tuple[_Tally, _Tally]:

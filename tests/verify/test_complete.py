@@ -41,7 +41,8 @@ ROUNDING = 1e-7  # nats: more than what costs of some hundred records are off
 BUDGETS = Budgets(threads=1, memory=1 << 30)
 
 
-def question_of(problem, claim, workers, guide=NO_CUTS):
+def question_of(problem, claim, workers, guide=NO_CUTS, least=None):
+    """least: what somebody says of the reduced costs, true or not."""
     demands = demands_of(problem.names, claim.max_parents, claim.knowledge)
     if claim.score == "file":
         source = families_of_scores(problem, demands)
@@ -52,15 +53,17 @@ def question_of(problem, claim, workers, guide=NO_CUTS):
         source = families_of_data(problem, price, demands, workers, every=True)
     else:
         source = families_by_cells(problem, claim.score, claim.ess, demands, workers, every=True)
-    return Question(
-        problem.names, source, lambda x, parents: scored_family(problem, x, parents, claim.score, claim.ess), guide
-    )
+
+    def scored(x, parents):
+        return scored_family(problem, x, parents, claim.score, claim.ess)
+
+    return Question(problem.names, source, scored, guide, least)
 
 
-def found(problem, claim, limit, known, guide=NO_CUTS, threads=1, room=ROOM):
+def found(problem, claim, limit, known, guide=NO_CUTS, threads=1, room=ROOM, least=None):
     """The networks as tuples of parent sets, and what each costs."""
     with Workers(threads) as workers:
-        question = question_of(problem, claim, workers, guide)
+        question = question_of(problem, claim, workers, guide, least)
         networks = list(networks_below(question, limit, known, workers, room))
     return [(tuple(f.parents for f in families), math.fsum(f.cost for f in families)) for families in networks]
 
@@ -103,7 +106,8 @@ def assert_all_found(problem, claim, rng, threads=1):
     known = tuple(tuple(naive.members(own)) for own in some)
     for limit in {costs[0] - 1.0, costs[0] + ROUNDING, costs[len(costs) // 3], costs[-1], costs[-1] + 1.0}:
         guide = random_guide(rng, problem.names)
-        networks = found(problem, claim, limit, known, guide, threads)
+        least = None if rng.random() < 0.5 else rng.integers(-(1 << 42), 1 << 43, len(problem.names)).tolist()
+        networks = found(problem, claim, limit, known, guide, threads, least=least)
         assert len(networks) == len(dict(networks))
         for graph, cost in networks:
             assert cost == every[graph]
