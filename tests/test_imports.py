@@ -174,6 +174,18 @@ def test_the_process_of_a_command_loads_no_linear_algebra(tmp_path):
     assert "scipy.linalg" not in loaded
 
 
+def test_who_embeds_the_package_keeps_scipy(tmp_path):
+    """Whether as a library or by the function of the command line."""
+    code = (
+        "import extbnsl\n"
+        "from extbnsl.cli import main\n"
+        f"extbnsl.learn(extbnsl.read_csv({str(EXAMPLE)!r}))\n"
+        f"assert main(['solve', {str(EXAMPLE)!r}, '--run-dir', {str(tmp_path / 'run')!r}, '--quiet']) == 0\n"
+        "assert sys.modules.get('scipy', extbnsl) is not None"
+    )
+    assert "extbnsl.api" in loaded_by(code)
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
