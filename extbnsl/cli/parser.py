@@ -41,7 +41,6 @@ exit codes:
    0  done; for solve and resume: proved optimal
   10  stopped at a limit or a signal, with a network and bounds; resume goes on
   11  for verify: holds as far as it was checked, but something is only claimed
-  11  for verify: holds as far as it was checked, but something is only claimed
   20  out of memory, disk or time before there was a network
   30  bad input or usage
   31  a run directory that is damaged or in use, or a result that does not hold

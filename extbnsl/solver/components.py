@@ -22,7 +22,7 @@ from extbnsl.solver.lower_bound import bound_of_listed
 
 SMALL = 16  # variables of a component of which nobody wants to hear
 FEW = 3  # such components, of which somebody does
-MOMENT = 2.0  # seconds after a stop when bounds are to be there
+BOUND_SECONDS = 2.0  # after a stop, when bounds are to be there
 
 
 def solve_components(
@@ -61,7 +61,7 @@ def _raised(part: Part, component: Component, survivors: Survivors, context: Con
     """A part at a stop, with the bound that takes hardly any time where a better one is not known."""
     if part.proved:
         return part
-    unlisted, seconds = survivors.unjudged[list(component.variables)].tolist(), context.workers.left_of(MOMENT)
+    unlisted, seconds = survivors.unjudged[list(component.variables)].tolist(), context.workers.left_of(BOUND_SECONDS)
     bound = bound_of_listed(component, unlisted, context.memory_left, context.methods.seed, seconds)
     return replace(part, lower_bound=max(part.lower_bound, bound))
 

@@ -24,7 +24,7 @@ from extbnsl.machine.workers import Workers
 from extbnsl.verify.certificate import Pass, bound_of
 from extbnsl.verify.families import FamilySource
 from extbnsl.verify.order_search import FIRST, Bound, PieceFamilies, next_layer, piece_of, root_of
-from extbnsl.verify.recount import disjoint_sum, taken_by
+from extbnsl.verify.recount import disjoint_sum, piece_over, taken_by
 from extbnsl.verify.sink_walk import Walkable, new_walk, walk_on
 from extbnsl.verify.structures import Family
 from extbnsl.verify.units import BEYOND, MOST_UNITS, TooMuch, ceil_units, floor_units, floors_of
@@ -177,19 +177,8 @@ def _piece(question: Question, families: Sequence[_Families], variables: list[in
     """The piece of these variables; raises TooMuch if they are too many."""
     if len(variables) > LARGEST:
         raise TooMuch(f"{len(variables)} variables hang together, and a search takes {LARGEST}")
-    parents = []
-    for x in variables:
-        masks = np.zeros(families[x].costs.size, np.uint64)
-        for i, v in enumerate(variables):
-            masks |= (families[x].varsets[:, v // 64] >> np.uint64(v % 64) & np.uint64(1)) << np.uint64(i)
-        parents.append(masks)
-    place = {question.names[v]: i for i, v in enumerate(variables)}
-    cuts = tuple(
-        tuple(sum(1 << place[name] for name in cluster if name in place) for cluster in cut)
-        for cut in question.guide.cuts
-    )
-    costs = tuple(families[x].costs for x in variables)
-    return _Piece(variables, PieceFamilies(tuple(parents), costs), Bound(cuts, question.guide.multipliers))
+    own = [(families[x].varsets, families[x].costs) for x in variables]
+    return _Piece(variables, *piece_over(variables, own, question.guide, question.names))
 
 
 class _Searched(NamedTuple):

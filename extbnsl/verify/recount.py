@@ -212,23 +212,14 @@ class _Proof:
         variables = families.children.size
         if variables > WORD_BITS:
             raise TooMuch(f"a search of {variables} variables is too large")
-        bit = {self.names[child]: 1 << position for position, child in enumerate(families.children.tolist())}
-        inside = [
-            _positions(families.varsets[lo:hi], families.children) for lo, hi in itertools.pairwise(families.first)
-        ]
-        cuts = tuple(tuple(sum(bit[name] for name in cluster) for cluster in cut) for cut in step.guide.cuts)
+        ends = families.first[1:-1]
+        own = zip(np.split(families.varsets, ends), np.split(families.costs, ends), strict=True)
+        piece, guide = piece_over(families.children.tolist(), tuple(own), step.guide, self.names)
 
         def tell(size: int, of: int, nodes: int) -> None:
             self._tell(f"repeating a search, {in_full(nodes, 'node')}", size, of, "layers")
 
-        least = least_cost(
-            PieceFamilies(tuple(inside), tuple(np.split(families.costs, families.first[1:-1]))),
-            Bound(cuts, step.guide.multipliers),
-            bound,
-            self.workers,
-            default_memory(),
-            tell,
-        )
+        least = least_cost(piece, guide, bound, self.workers, default_memory(), tell)
         return None if least >= bound else f"an order of them has families that cost {nats_of(least)!r}"
 
     def _fault_of_tree(self, step: Branching, families: Families, bound: int) -> str | None:
@@ -251,11 +242,25 @@ class _Proof:
         return units
 
 
-def _positions(varsets: NDArray[np.uint64], children: NDArray[np.int64]) -> NDArray[np.uint64]:
+def piece_over(
+    variables: Sequence[int],
+    families: Sequence[tuple[NDArray[np.uint64], NDArray[np.int64]]],
+    guide: Pass,
+    names: Sequence[str],
+) -> tuple[PieceFamilies, Bound]:
+    """What a search over at most 64 variables reads: the families of each, varsets (m, words) and costs (m,) in units,
+    and the cuts, without what these have of others."""
+    bit = {names[v]: 1 << position for position, v in enumerate(variables)}
+    inside = tuple(_positions(varsets, variables) for varsets, _ in families)
+    cuts = tuple(tuple(sum(bit.get(name, 0) for name in cluster) for cluster in cut) for cut in guide.cuts)
+    return PieceFamilies(inside, tuple(costs for _, costs in families)), Bound(cuts, guide.multipliers)
+
+
+def _positions(varsets: NDArray[np.uint64], variables: Sequence[int]) -> NDArray[np.uint64]:
     """What varsets (m, words) have of some variables, as masks (m,) over their positions."""
     masks = np.zeros(len(varsets), np.uint64)
-    for position, child in enumerate(children.tolist()):
-        masks |= (varsets[:, child >> 6] >> np.uint64(child & 63) & np.uint64(1)) << np.uint64(position)
+    for position, v in enumerate(variables):
+        masks |= (varsets[:, v >> 6] >> np.uint64(v & 63) & np.uint64(1)) << np.uint64(position)
     return masks
 
 

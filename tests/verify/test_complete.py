@@ -24,14 +24,11 @@ from extbnsl.machine.workers import Stopped, Workers, unhalted
 from extbnsl.scores.local import local_scores
 from extbnsl.solver.k_best import k_best_networks
 from extbnsl.verify import complete
-from extbnsl.verify.cell_families import families_by_cells
 from extbnsl.verify.certificate import Pass
 from extbnsl.verify.complete import NO_CUTS, Question, networks_below
 from extbnsl.verify.demands import demands_of
-from extbnsl.verify.families import families_of_data, families_of_scores
-from extbnsl.verify.regression_families import families_by_regressions
-from extbnsl.verify.rescoring import PARAMETER_COSTS
 from extbnsl.verify.sink_walk import Walkable, new_walk, walk_on
+from extbnsl.verify.sources import family_source
 from extbnsl.verify.structures import is_acyclic, scored_family
 from extbnsl.verify.units import TooMuch
 
@@ -44,15 +41,7 @@ BUDGETS = Budgets(threads=1, memory=1 << 30)
 def question_of(problem, claim, workers, guide=NO_CUTS, least=None):
     """least: what somebody says of the reduced costs, true or not."""
     demands = demands_of(problem.names, claim.max_parents, claim.knowledge)
-    if claim.score == "file":
-        source = families_of_scores(problem, demands)
-    elif claim.score == "gaussian-bic":
-        source = families_by_regressions(problem, demands, workers, every=True)
-    elif claim.score in PARAMETER_COSTS:
-        price = PARAMETER_COSTS[claim.score](problem.records)
-        source = families_of_data(problem, price, demands, workers, every=True)
-    else:
-        source = families_by_cells(problem, claim.score, claim.ess, demands, workers, every=True)
+    source = family_source(problem, claim, demands, workers, every=True)
 
     def scored(x, parents):
         return scored_family(problem, x, parents, claim.score, claim.ess)
