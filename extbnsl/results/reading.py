@@ -3,8 +3,6 @@
 That of a search for the k best networks has a head, then a line that says that the networks follow, then each of them
 in a line of its own. So the head can be read alone, and the networks one by one. A file that another program has laid
 out in another way is read as a whole.
-
-Results of format 2 and before call shares probabilities; they are read with the keys of today.
 """
 
 import contextlib
@@ -62,12 +60,14 @@ def read_result(path: Path) -> dict[str, Any]:
     """The document in result.json, given that file or its run directory, without a list of networks.
 
     Where each network has a line of its own, only the first line of them is read. Raises InputError if the file is not
-    there or cannot be read, RunDirectoryError if it is no JSON object.
+    there, cannot be read, or has a list as earlier versions wrote it, RunDirectoryError if it is no JSON object.
     """
     with _opened(path) as source:
         document = _parsed(_begun(source)[0], source.path)
+    if "arc_probabilities" in document:
+        raise InputError(f"{path} has a list of an earlier version, with probabilities for shares: run kbest again.")
     document.pop(KEY, None)
-    return _renamed(document)
+    return document
 
 
 def read_networks(path: Path) -> Iterator[dict[str, Any]]:
@@ -141,7 +141,6 @@ def _in_lines(source: _Source, line: bytes) -> Iterator[Any]:
 
 def _checked(networks: Iterable[Any], path: Path) -> Iterator[dict[str, Any]]:
     for at, network in enumerate(networks, start=1):
-        _rename(network, "probability", "share")
         if where := misfit(network, NETWORK):
             raise RunDirectoryError(f"{path}: network {at} is damaged: {where} is not what a run writes there.")
         yield network
@@ -155,25 +154,3 @@ def _parsed(content: bytes, path: Path) -> dict[str, Any]:
     if not isinstance(document, dict):
         raise RunDirectoryError(f"{path} holds no JSON object; it is damaged or no result of a solve.")
     return document
-
-
-def _renamed(head: dict[str, Any]) -> dict[str, Any]:
-    """The head with the keys of today. `of_all` was of the listed networks alone, and is of all that were found."""
-    if "arc_probabilities" not in head:
-        return head
-    _rename(head, "arc_probabilities", "arc_shares")
-    count, classes, top = (head.get(key) for key in ("count", "classes", "top"))
-    for own in (count, classes, *(top if isinstance(top, list) else ())):
-        _rename(own, "probability", "share")
-    _rename(classes, "most_probable", "heaviest")
-    if isinstance(count, dict):
-        count["share"] = 1.0 if count.get("share") is None else count["share"]
-        if misfit([count.get("of_all"), count["share"]], every(number)) is None and count["share"] > 0.0:
-            count["of_all"] = min(1.0, count["of_all"] / count["share"])
-    return head
-
-
-def _rename(document: Any, before: str, now: str) -> None:
-    """Let an object have a value under its key of today."""
-    if isinstance(document, dict) and before in document and now not in document:
-        document[now] = document.pop(before)
