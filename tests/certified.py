@@ -10,9 +10,16 @@ from patching import make_thorough, make_unsearchable
 
 from extbnsl import learn
 from extbnsl.verify.certificate import Branching, Pass, Search
+from extbnsl.verify.families import Asked, untold
 from extbnsl.verify.recount import BRANCHING, CUTS, SEARCH
 
 KINDS_OF_STEPS = {Pass: CUTS, Search: SEARCH, Branching: BRANCHING}
+
+
+def below(source, child, threshold, taken):
+    """The families of one child that a source has with c' below a threshold: varsets and costs."""
+    (found,) = source.below([Asked(child, threshold, taken)], untold)
+    return found
 
 
 @cache

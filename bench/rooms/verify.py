@@ -1,16 +1,15 @@
 """The check of a certificate."""
 
-import math
-
 import numpy as np
 
 from bench import inputs
 from bench.work import Benchmark, Work, of_run
 from extbnsl.knowledge.knowledge import NOTHING
 from extbnsl.machine.workers import Workers
-from extbnsl.verify import cell_families, complete, families, order_search, passes, regression_families
+from extbnsl.verify import complete, data_families, order_search, passes, regression_families
+from extbnsl.verify.data_families import families_of_data
 from extbnsl.verify.demands import demands_of
-from extbnsl.verify.families import Taken, families_of_data, families_of_scores
+from extbnsl.verify.families import Asked, Taken, families_of_scores, untold
 from extbnsl.verify.recount import disjoint_sum
 from extbnsl.verify.regression_search import triangulate
 from extbnsl.verify.structures import Family, scored_family
@@ -18,25 +17,14 @@ from extbnsl.verify.units import MOST_UNITS
 
 
 def _searched(tiny: bool) -> None:
-    """All families of each fourth child that matter, whatever they cost."""
+    """All families that matter, whatever they cost, by MDL; and by BDeu, of few parents."""
     dataset = inputs.dataset(8, 100) if tiny else inputs.dataset(16, 500)
-    everything = demands_of(dataset.names, None, NOTHING)
     nothing = Taken(np.zeros((0, 1), np.uint64), np.zeros(0, np.int64))
+    asked = [Asked(child, MOST_UNITS, nothing) for child in range(dataset.variables)]
     with Workers(1) as workers:
-        source = families_of_data(dataset, math.log(dataset.records) / 2, everything, workers)
-        for child in range(0, dataset.variables, 4):
-            source.below(child, MOST_UNITS, nothing)
-
-
-def _searched_by_cells(tiny: bool) -> None:
-    """The same by BDeu, of few parents."""
-    dataset = inputs.dataset(8, 100) if tiny else inputs.dataset(16, 500)
-    demands = demands_of(dataset.names, 3, NOTHING)
-    nothing = Taken(np.zeros((0, 1), np.uint64), np.zeros(0, np.int64))
-    with Workers(1) as workers:
-        source = cell_families.families_by_cells(dataset, "bdeu", 1.0, demands, workers)
-        for child in range(0, dataset.variables, 4):
-            source.below(child, MOST_UNITS, nothing)
+        for score, ess, most in (("mdl", None, None), ("bdeu", 1.0, 3)):
+            demands = demands_of(dataset.names, most, NOTHING)
+            families_of_data(dataset, score, ess, demands, workers).below(asked, untold)
 
 
 def _searched_by_regressions(tiny: bool) -> None:
@@ -46,8 +34,7 @@ def _searched_by_regressions(tiny: bool) -> None:
     nothing = Taken(np.zeros((0, 1), np.uint64), np.zeros(0, np.int64))
     with Workers(1) as workers:
         source = regression_families.families_by_regressions(numbers, demands, workers)
-        for child in range(0, numbers.variables, 4):
-            source.below(child, MOST_UNITS, nothing)
+        source.below([Asked(child, MOST_UNITS, nothing) for child in range(0, numbers.variables, 4)], untold)
 
 
 def _triangle(tiny: bool) -> Work:
@@ -116,8 +103,7 @@ def _walked(tiny: bool) -> None:
 
 
 BENCHMARKS = (
-    of_run("verify.child_search.search", families, "child", lambda a, _: 1, _searched),
-    of_run("verify.cell_search.search_cells", cell_families, "child", lambda a, _: 1, _searched_by_cells),
+    of_run("verify.set_search.search_sets", data_families, "task", lambda a, _: 1, _searched),
     of_run(
         "verify.regression_search.search_regressions",
         regression_families,

@@ -22,12 +22,12 @@ from numpy.typing import NDArray
 from extbnsl.kernels.varsets import pack, unpack
 from extbnsl.machine.workers import Workers
 from extbnsl.verify.certificate import Pass, bound_of
-from extbnsl.verify.families import FamilySource
+from extbnsl.verify.families import Asked, FamilySource, RecountedFamilies, untold
 from extbnsl.verify.order_search import FIRST, Bound, PieceFamilies, next_layer, piece_of, root_of
-from extbnsl.verify.recount import disjoint_sum, piece_over, taken_by
+from extbnsl.verify.recount import Reduced, below_threshold, disjoint_sum, piece_over, taken_by
 from extbnsl.verify.sink_walk import Walkable, new_walk, walk_on
 from extbnsl.verify.structures import Family
-from extbnsl.verify.units import BEYOND, MOST_UNITS, TooMuch, ceil_units, floor_units, floors_of
+from extbnsl.verify.units import BEYOND, MOST_UNITS, TooMuch, ceil_units, floor_units
 
 NO_CUTS = Pass((), ())
 Tell = Callable[[int, int, int], None]
@@ -85,17 +85,9 @@ def networks_below(
         _check_number(count)
 
 
-class _Families(NamedTuple):
-    """Families of one child: varsets (m, words), costs (m,) and c' (m,), whole units."""
-
-    varsets: NDArray[np.uint64]
-    costs: NDArray[np.int64]
-    reduced: NDArray[np.int64]
-
-
 def _families_below(
     question: Question, limit: float, known: Sequence[tuple[int, ...]], workers: Workers
-) -> tuple[list[_Families], int] | None:
+) -> tuple[list[Reduced], int] | None:
     """The families of each child that networks below the limit can have, and the limit in units, raised by what costs
     may be off; None if there is no such network."""
     if sum(question.guide.multipliers) > MOST_UNITS:
@@ -103,50 +95,52 @@ def _families_below(
     names = question.names
     top = ceil_units(limit) + sum(ceil_units(question.source.rounding(x)) for x in range(len(names)))
 
-    def counted(mu: Sequence[int]) -> list[_Families]:
+    def counted(mu: Sequence[int]) -> list[Reduced]:
         """All families that matter if no reduced costs are below these; one of those that are, if there are any."""
         gap = max(0, top - bound_of(question.guide, dict(zip(names, mu, strict=True))))
-        return workers.map(lambda x: _below(question, x, mu[x] + gap, workers.halt), ((x,) for x in range(len(names))))
+        return _below(question, [own + gap for own in mu], workers)
 
     families = None
     if question.least is not None:
         families = counted(question.least)
-        if any(own.reduced.min(initial=mu) < mu for own, mu in zip(families, question.least, strict=True)):
+        if any(own.least < mu for own, mu in zip(families, question.least, strict=True)):
             families = None
     if families is None:
-        families = counted(_least(question, known, workers))
+        families = counted([own.least for own in _below(question, _most(question, known, workers), workers)])
     return (families, top) if all(own.costs.size for own in families) else None
 
 
-def _least(question: Question, known: Sequence[tuple[int, ...]], workers: Workers) -> list[int]:
-    """The mu of each variable, in units: no more than the c' of its family in a network that is known."""
-    rounding, n = question.source.rounding, len(question.names)
+def _most(question: Question, known: Sequence[tuple[int, ...]], workers: Workers) -> list[int]:
+    """The c' of each variable's family in a network that is known, rounded down: mu is not above it, in units."""
 
-    def least(x: int) -> int:
+    def most(x: int) -> int:
         taken = taken_by(question.guide, x, question.names)
-        (own,) = disjoint_sum(pack(known[x], n)[None], taken.clusters, taken.multipliers, workers.halt).tolist()
-        most = floor_units(question.scored(x, known[x]).cost - rounding(x)) - own
-        return int(_below(question, x, most, workers.halt).reduced.min(initial=most))
+        own = pack(known[x], len(question.names))[None]
+        (less,) = disjoint_sum(own, taken.clusters, taken.multipliers, workers.halt).tolist()
+        return floor_units(question.scored(x, known[x]).cost - question.source.rounding(x)) - less
 
-    return workers.map(least, ((x,) for x in range(n)))
+    return workers.map(most, ((x,) for x in range(len(question.names))))
 
 
-def _below(question: Question, x: int, threshold: int, halt: NDArray[np.uint8]) -> _Families:
-    """The families of one child with c' below a threshold in units; raises Stopped and TooMuch."""
-    if abs(threshold) > MOST_UNITS:
+def _below(question: Question, thresholds: Sequence[int], workers: Workers) -> list[Reduced]:
+    """The families of each child with c' below its threshold in units, the cheapest first; raises Stopped and
+    TooMuch."""
+    names = question.names
+    if max(map(abs, thresholds)) > MOST_UNITS:
         raise TooMuch(BEYOND)
-    taken = taken_by(question.guide, x, question.names)
-    varsets, costs = question.source.below(x, threshold, taken)
-    units = floors_of(costs)
-    reduced = units - disjoint_sum(varsets, taken.clusters, taken.multipliers, halt)
-    kept = np.flatnonzero(reduced < threshold)
-    if kept.size > MOST_FAMILIES:
-        raise TooMuch(f"more than {MOST_FAMILIES:,} parent sets of {question.names[x]!r} cost little")
-    kept = kept[np.argsort(units[kept], kind="stable")]
-    return _Families(varsets[kept], units[kept], reduced[kept])
+    asked = [Asked(x, most, taken_by(question.guide, x, names)) for x, most in enumerate(thresholds)]
+
+    def reduced(one: Asked, counted: RecountedFamilies) -> Reduced:
+        found = below_threshold(one, counted, workers.halt)
+        if found.costs.size > MOST_FAMILIES:
+            raise TooMuch(f"more than {MOST_FAMILIES:,} parent sets of {names[one.child]!r} cost little")
+        order = np.argsort(found.costs, kind="stable")
+        return Reduced(found.varsets[order], found.costs[order], found.reduced[order], found.least)
+
+    return workers.map(reduced, zip(asked, question.source.below(asked, untold), strict=True))
 
 
-def _parts(families: Sequence[_Families]) -> list[list[int]]:
+def _parts(families: Sequence[Reduced]) -> list[list[int]]:
     """The variables in parts, each of those that are ancestors of each other by any of the families."""
     n = len(families)
     above = [sum(1 << p for p in unpack(np.bitwise_or.reduce(own.varsets, axis=0))) for own in families]
@@ -173,7 +167,7 @@ class _Piece:
         return len(self.variables)
 
 
-def _piece(question: Question, families: Sequence[_Families], variables: list[int]) -> _Piece:
+def _piece(question: Question, families: Sequence[Reduced], variables: list[int]) -> _Piece:
     """The piece of these variables; raises TooMuch if they are too many."""
     if len(variables) > LARGEST:
         raise TooMuch(f"{len(variables)} variables hang together, and a search takes {LARGEST}")

@@ -3,7 +3,7 @@ than the price of no parents.
 
 So a lower bound that nobody has raised is computed again. No family costs less: more parents never raise the misfit,
 nor lower the price. By BDeu, BDs and K2 a family costs at least ln r for each state of the child that occurs, and no
-less than its misfit (see `cell_families`).
+less than its misfit (see `data_families`).
 """
 
 import math
@@ -48,7 +48,8 @@ def _regressed(numbers: Numbers, workers: Workers) -> Iterator[float]:
 
 def _counted(dataset: Dataset, claim: ClaimedResult, workers: Workers) -> Iterator[float]:
     """What all others leave of each variable, and the price of no parents."""
-    for child, misfit in enumerate(_misfits(dataset, workers)):
+    misfits = misfits_given_others(dataset.codes, np.ones(dataset.records, np.int64), workers)
+    for child, misfit in enumerate(misfits):
         arity = len(dataset.states[child])
         if claim.score in PARAMETER_COSTS:
             yield misfit + PARAMETER_COSTS[claim.score](dataset.records) * (arity - 1)
@@ -58,26 +59,27 @@ def _counted(dataset: Dataset, claim: ClaimedResult, workers: Workers) -> Iterat
             yield max(misfit, len(np.unique(dataset.codes[:, child])) * math.log(arity))
 
 
-def _misfits(dataset: Dataset, workers: Workers) -> Iterator[float]:
-    """N H(X | all other variables) of each X, in nats.
+def misfits_given_others(codes: NDArray[np.integer], weights: NDArray[np.int64], workers: Workers) -> Iterator[float]:
+    """N H(X | all other variables) of each X, in nats, for rows of states (d, n) with so many records each (d,).
 
-    Records that agree in the variables before X, and in those behind it, have the same two numbers.
+    Rows that agree in the variables before X, and in those behind it, have the same two numbers. Raises Stopped.
+    O(n d log d), and n d numbers of memory.
     """
-    behind = [np.zeros(dataset.records, np.int64)]
-    for column in dataset.codes.T[:0:-1]:
+    behind = [np.zeros(len(codes), np.int64)]
+    for column in codes.T[:0:-1]:
         workers.check()
         behind.append(_numbered(behind[-1], column))
-    before = np.zeros(dataset.records, np.int64)
-    for column in dataset.codes.T:
+    before = np.zeros(len(codes), np.int64)
+    for column in codes.T:
         workers.check()
         others = _numbered(before, behind.pop())
-        of_others, cells = np.bincount(others), np.unique(np.column_stack([others, column]), axis=0, return_counts=True)
-        in_cell, in_others = cells[1], of_others[cells[0][:, 0]]
-        yield -math.fsum((in_cell * np.log(in_cell / in_others)).tolist())
+        cells = _numbered(others, column)
+        in_cell, in_others = (np.bincount(own, weights)[own] for own in (cells, others))
+        yield -math.fsum((weights * np.log(in_cell / in_others)).tolist())
         before = _numbered(before, column)
 
 
 def _numbered(numbers: NDArray[np.int64], more: NDArray[np.integer]) -> NDArray[np.int64]:
-    """For each record a number that those share that agree in both; below the number of records."""
+    """For each row a number that those share that agree in both; below the number of rows."""
     pairs = numbers * (int(more.max()) + 1) + more
     return np.unique(pairs, return_inverse=True)[1].reshape(-1).astype(np.int64)

@@ -26,10 +26,9 @@ class Optimality:
 
     `findings` are sentences, one for each claim that does not hold. proved: the components that are proved, as tuples
     of names; by: what their proofs are by, of those of `recount`. unchecked: the components of which the check was
-    given up; `unfinished` are the children at which it was, and `why` says for which reason: a stop reason, or a
-    clause. max_parents: what is proved is proved of networks in which no variable has more parents, None for all
-    networks. rounding: by how much less a network may cost, in nats, beside the tolerance, as the costs of the
-    components that were proved are floats.
+    given up, and `why` says for which reason: a stop reason, or a clause. max_parents: what is proved is proved of
+    networks in which no variable has more parents, None for all networks. rounding: by how much less a network may
+    cost, in nats, beside the tolerance, as the costs of the components that were proved are floats.
     """
 
     findings: tuple[str, ...]
@@ -37,7 +36,6 @@ class Optimality:
     proved: tuple[tuple[str, ...], ...] = ()
     by: frozenset[str] = frozenset()
     unchecked: tuple[tuple[str, ...], ...] = ()
-    unfinished: tuple[str, ...] = ()
     why: str = ""
     rounding: float = 0.0
 
@@ -72,7 +70,7 @@ def verify_optimality(
         source = family_source(problem, claim, demands, workers)
     except (Stopped, TooMuch) as stop:
         left = tuple(component.variables for component in components)
-        return Optimality((), claim.max_parents, unchecked=left, unfinished=names, why=reason_of(stop))
+        return Optimality((), claim.max_parents, unchecked=left, why=reason_of(stop))
     costs = family_costs(problem, Network.from_names(names, claim.parents), claim.score, claim.ess)
     findings = _bound_findings(components, claim, names, costs, source)
     if findings:
@@ -88,7 +86,6 @@ def verify_optimality(
         tuple(c.variables for c in shown),
         frozenset[str]().union(*(recount.by for recount in recounts)),
         tuple(c.variables for c, recount in zip(components, recounts, strict=True) if recount.why),
-        tuple(name for recount in recounts for name in recount.unchecked),
         next((recount.why for recount in recounts if recount.why), ""),
         math.fsum(rounding(c, names.index(name), source) for c in shown for name in c.variables),
     )

@@ -14,7 +14,7 @@ from extbnsl.networks.network import Network
 from extbnsl.scores.local import LocalScores
 from extbnsl.verify.demands import demands_of
 from extbnsl.verify.document import ClaimedResult
-from extbnsl.verify.families import Taken
+from extbnsl.verify.families import Asked, Taken
 from extbnsl.verify.recount import reason_of
 from extbnsl.verify.rescoring import family_costs
 from extbnsl.verify.sources import family_source
@@ -40,29 +40,21 @@ def verify_order(
 ) -> OrderCheck:
     """Look for a cheaper network of the order of a result that `verify` found to hold; time as counting takes.
 
-    `tell` hears how many variables are counted.
+    `tell` hears about how many variables are counted.
     """
     names = problem.names
     network = Network.from_names(names, claim.parents)
     demands = demands_of(names, claim.max_parents, claim.knowledge).under([names.index(name) for name in claim.order])
     costs = family_costs(problem, network, claim.score, claim.ess)
     nothing = Taken(np.zeros((0, words(len(names))), np.uint64), np.zeros(0, np.int64))
-
-    def gain(child: int) -> float:
-        """By how much the best family costs less, in nats."""
-        units = ceil_units(costs[child])
-        found = floors_of(source.below(child, units, nothing).costs)
-        return max(0.0, nats_of(units - int(found.min(initial=units))))
-
-    gains = list[float]()
+    asked = [Asked(child, ceil_units(cost), nothing) for child, cost in enumerate(costs)]
     try:
         source = family_source(problem, claim, demands, workers)
-        children = ((child,) for child in range(len(names)))
-        for own in workers.stream(gain, children, 2 * workers.threads, lambda result: None):
-            gains.append(own)
-            tell(len(gains))
+        found = source.below(asked, lambda done, of: tell(len(names) * done // of))
     except (Stopped, TooMuch) as stop:
         return OrderCheck(why=reason_of(stop))
+    least = (int(floors_of(own.costs).min(initial=one.threshold)) for one, own in zip(asked, found, strict=True))
+    gains = [max(0.0, nats_of(one.threshold - own)) for one, own in zip(asked, least, strict=True)]
     rounding = math.fsum(map(source.rounding, range(len(names))))
     if math.fsum(gains) <= tolerance(math.fsum(costs)) + rounding:
         return OrderCheck(rounding=rounding)

@@ -14,6 +14,7 @@ import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,13 +27,12 @@ from extbnsl.kernels.varsets import WORD_BITS, pack, words
 from extbnsl.machine.budgets import default_memory
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.verify.certificate import Branching, CertifiedComponent, Pass, Search, bound_of
-from extbnsl.verify.families import FamilySource, Taken
+from extbnsl.verify.families import Asked, FamilySource, RecountedFamilies, Taken
 from extbnsl.verify.order_search import Bound, PieceFamilies, least_cost
 from extbnsl.verify.passes import Families, packed_cuts, weighted
 from extbnsl.verify.tree import fault_of_tree
 from extbnsl.verify.units import BEYOND, MOST_UNITS, TooMuch, ceil_units, floor_units, floors_of, nats_of
 
-COUNTING = "counting parent sets again"
 CUTS, BRANCHING, SEARCH = "multipliers", "the answers of branching", "a search, repeated"
 WAYS = (CUTS, BRANCHING, SEARCH)  # what a proof is by
 
@@ -42,11 +42,10 @@ class Recount:
     """What became of one component's proof.
 
     findings: sentences, one for each claim that does not hold. why: for which reason the check was given up, a stop
-    reason or a clause, and unchecked: the children that were not counted then. by: what the proof was by.
+    reason or a clause. by: what the proof was by.
     """
 
     findings: tuple[str, ...] = ()
-    unchecked: tuple[str, ...] = ()
     why: str = ""
     by: frozenset[str] = frozenset()
 
@@ -70,19 +69,16 @@ def check_component(
 ) -> Recount:
     """Check the proof of a component, well formed as `read_certificate` makes sure.
 
-    `names` are all variables, in the order of varsets. `source` is asked once for each child. When the workers' stop
-    signal comes, the children that were not finished are unchecked. The observer hears how many children are counted,
-    so many of them before, and how far a search or a tree is.
+    `names` are all variables, in the order of varsets. `source` is asked once. The observer hears about how many of the
+    variables are counted, so many of them before, and how far a search or a tree is.
     """
     slack = {name: ceil_units(rounding(component, names.index(name), source)) for name in component.variables}
-    counted: set[str] = set()
     try:
         proof = _Proof(component, names, slack, workers, observer)
-        proof.begin(source, counted, before)
+        proof.begin(source, before)
         proof.check()
     except (Stopped, TooMuch) as stop:
-        left = tuple(name for name in component.variables if name not in counted)
-        return Recount(unchecked=left, why=reason_of(stop))
+        return Recount(why=reason_of(stop))
     except _Fault as fault:
         return Recount((str(fault),))
     return Recount(by=frozenset(proof.by))
@@ -116,9 +112,8 @@ class _Proof:
         self.place = {name: i for i, name in enumerate(self.names)}
         self.target = self._within(floor_units(self.component.lower_bound) - sum(self.slack.values()))
 
-    def begin(self, source: FamilySource, counted: set[str], before: int) -> None:
-        """Count the families that matter by the first pass; `counted` gets the children that are done, `before` are so
-        many of other components.
+    def begin(self, source: FamilySource, before: int) -> None:
+        """Count the families that matter by the first pass; so many variables of other components are counted.
 
         With no minimum below the claimed one, a threshold is at least its minimum and what the target is above the
         root: all other families are in no network below the target.
@@ -126,37 +121,31 @@ class _Proof:
         component, workers = self.component, self.workers
         least = {name: component.least[name] - self.slack[name] for name in component.variables}
         gap = max(self.target - bound_of(component.first, least), 0)
-        thresholds = {name: self._within(mu + gap) for name, mu in least.items()}
+        asked = [
+            Asked(self.place[name], self._within(mu + gap), taken_by(component.first, self.place[name], self.names))
+            for name, mu in least.items()
+        ]
 
-        def count(name: str) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
-            child, threshold = self.place[name], thresholds[name]
-            taken = taken_by(component.first, child, self.names)
-            varsets, costs = source.below(child, threshold, taken)
-            units = floors_of(costs)
-            reduced = units - disjoint_sum(varsets, taken.clusters, taken.multipliers, workers.halt)
-            mu = min(int(reduced.min(initial=threshold)), threshold)
-            if mu < least[name]:
-                raise _Fault(
-                    f"The certificate says that the reduced cost of {name!r} is at least "
-                    f"{nats_of(component.least[name])!r}, but it is {nats_of(mu)!r}."
-                )
-            counted.add(name)
-            keep = reduced < threshold
-            return varsets[keep], units[keep]
+        def tell(done: int, of: int) -> None:
+            counted = before + len(asked) * done // of
+            self._tell("counting parent sets again", counted, len(self.names), "variables")
 
         workers.check()  # when the time is over already, nothing is counted
-        self._tell(COUNTING, before, len(self.names), "variables")
-        found = []
-        children = ((name,) for name in component.variables)
-        for one in workers.stream(count, children, 2 * workers.threads, lambda result: None):
-            found.append(one)
-            self._tell(COUNTING, before + len(found), len(self.names), "variables")
+        tell(0, 1)
+        counted = source.below(asked, tell)
+        found = workers.map(below_threshold, ((*own, workers.halt) for own in zip(asked, counted, strict=True)))
+        for name, mu, own in zip(least, least.values(), found, strict=True):
+            if own.least < mu:
+                raise _Fault(
+                    f"The certificate says that the reduced cost of {name!r} is at least "
+                    f"{nats_of(component.least[name])!r}, but it is {nats_of(own.least)!r}."
+                )
         self.by.add(CUTS)  # the first pass may leave nothing, so that it is all
         self.families = Families(
             np.array([self.place[name] for name in component.variables], np.int64),
-            np.cumsum([0] + [costs.size for _, costs in found], dtype=np.int64),
-            np.concatenate([varsets for varsets, _ in found]),
-            np.concatenate([costs for _, costs in found]),
+            np.cumsum([0] + [own.costs.size for own in found], dtype=np.int64),
+            np.concatenate([own.varsets for own in found]),
+            np.concatenate([own.costs for own in found]),
         )
 
     def check(self) -> None:
@@ -278,6 +267,26 @@ def taken_by(one: Pass, child: int, names: Sequence[str]) -> Taken:
             rows += [np.bitwise_or.reduce(some) for some in itertools.combinations(own, size)]
             multipliers += [multiplier * (1, -1, 2)[size - 1]] * math.comb(len(own), size)
     return Taken(np.array(rows, np.uint64).reshape(-1, words(len(names))), np.array(multipliers, np.int64))
+
+
+class Reduced(NamedTuple):
+    """Families of one child with c' below a threshold: varsets (m, words), costs (m,) and c' (m,), whole units; least:
+    the smallest c', the threshold if there are none."""
+
+    varsets: NDArray[np.uint64]
+    costs: NDArray[np.int64]
+    reduced: NDArray[np.int64]
+    least: int
+
+
+def below_threshold(asked: Asked, counted: RecountedFamilies, halt: NDArray[np.uint8]) -> Reduced:
+    """Those of the families that were counted for a question, with costs rounded down to units."""
+    varsets, taken = counted.varsets, asked.taken
+    units = floors_of(counted.costs)
+    reduced = units - disjoint_sum(varsets, taken.clusters, taken.multipliers, halt)
+    keep = reduced < asked.threshold
+    least = min(int(reduced.min(initial=asked.threshold)), asked.threshold)
+    return Reduced(varsets[keep], units[keep], reduced[keep], least)
 
 
 @njit

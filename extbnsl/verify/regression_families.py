@@ -36,6 +36,7 @@ Where columns nearly determine each other s is small and t large; from COARSEST 
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -49,11 +50,12 @@ from extbnsl.verify.demands import Demands
 from extbnsl.verify.families import (
     FLOAT_ERROR,
     MOST_FAMILIES,
-    ROOM,
     SOLVER_ERROR,
+    Asked,
     FamilySource,
     RecountedFamilies,
     Taken,
+    Tell,
 )
 from extbnsl.verify.regression_search import (
     RegressionChild,
@@ -63,6 +65,7 @@ from extbnsl.verify.regression_search import (
 )
 from extbnsl.verify.units import UNITS_PER_NAT, TooMuch
 
+ROOM = 4096  # families that a search hands over at a time
 OWN_PARAMETERS = 2  # the intercept and the variance
 LEAST_ROWS = 64  # that are made a triangle at once
 COARSEST = 0.1  # nats: what the rounding of a child's costs may come to
@@ -78,9 +81,16 @@ def families_by_regressions(numbers: Numbers, demands: Demands, workers: Workers
     rounding may come to more than COARSEST.
     """
     problem = _measured(numbers, demands, workers)
-    return FamilySource(
-        lambda child, threshold, taken: _search(problem, child, threshold, taken, workers, every), problem.rounding
-    )
+
+    def below(asked: Sequence[Asked], tell: Tell) -> list[RecountedFamilies]:
+        found = list[RecountedFamilies]()
+        tasks = ((problem, *one, workers, every) for one in asked)
+        for own in workers.stream(_search, tasks, 2 * workers.threads, lambda result: None):
+            found.append(own)
+            tell(len(found), len(asked))
+        return found
+
+    return FamilySource(below, problem.rounding)
 
 
 @dataclass(frozen=True)

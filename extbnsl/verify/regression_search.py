@@ -27,7 +27,8 @@ class RegressionChild(NamedTuple):
     own: what a family costs that leaves squares of 1 in the coordinates, without the price of candidates; price: of a
     parent; margin: what is compared may be off by less than half of it; lead: by what a subset must beat a set to take
     its place, infinity where none is left out for that; threshold: of the reduced costs, in units; depth: most
-    candidates of a set. candidates (m,) int64; hits (k, m), multipliers (k,) int64: as in `child_search.Child`.
+    candidates of a set. candidates (m,) int64; hits (k, m): the multiplier of each cluster that a candidate is in, in
+    units, 0 elsewhere; multipliers (k,) int64.
     """
 
     half: float

@@ -3,12 +3,11 @@
 from extbnsl.data import Data, Numbers
 from extbnsl.machine.workers import Workers
 from extbnsl.scores.local import LocalScores
-from extbnsl.verify.cell_families import families_by_cells
+from extbnsl.verify.data_families import families_of_data
 from extbnsl.verify.demands import Demands
 from extbnsl.verify.document import ClaimedResult
-from extbnsl.verify.families import FamilySource, families_of_data, families_of_scores
+from extbnsl.verify.families import FamilySource, families_of_scores
 from extbnsl.verify.regression_families import families_by_regressions
-from extbnsl.verify.rescoring import PARAMETER_COSTS
 
 
 def family_source(
@@ -20,6 +19,4 @@ def family_source(
         return families_of_scores(problem, demands)
     if isinstance(problem, Numbers):
         return families_by_regressions(problem, demands, workers, every)
-    if claim.score in PARAMETER_COSTS:
-        return families_of_data(problem, PARAMETER_COSTS[claim.score](problem.records), demands, workers, every)
-    return families_by_cells(problem, claim.score, claim.ess, demands, workers, every)
+    return families_of_data(problem, claim.score, claim.ess, demands, workers, every)

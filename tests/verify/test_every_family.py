@@ -5,17 +5,19 @@ import itertools
 import numpy as np
 import pytest
 from cases import EVERY_SCORE, claim_by, dataset_of, random_dataset, random_families, random_numbers, scores_of
+from certified import below
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from knowing import random_knowledge
 
 from extbnsl.knowledge.knowledge import NOTHING
 from extbnsl.machine.workers import Workers
-from extbnsl.verify.cell_families import families_by_cells
+from extbnsl.verify import data_families
+from extbnsl.verify.data_families import families_of_data
 from extbnsl.verify.demands import demands_of
-from extbnsl.verify.families import Taken, families_of_data, families_of_scores
+from extbnsl.verify.families import Asked, Taken, families_of_scores, untold
 from extbnsl.verify.regression_families import families_by_regressions
-from extbnsl.verify.rescoring import PARAMETER_COSTS, family_cost
+from extbnsl.verify.rescoring import family_cost
 from extbnsl.verify.units import MOST_UNITS, UNITS_PER_NAT
 
 SETTINGS = settings(deadline=None, max_examples=25, suppress_health_check=list(HealthCheck))
@@ -25,9 +27,7 @@ NOTHING_TAKEN = Taken(np.zeros((0, 1), np.uint64), np.zeros(0, np.int64))
 def source_of(problem, claim, demands, workers):
     if claim.score == "gaussian-bic":
         return families_by_regressions(problem, demands, workers, every=True)
-    if claim.score in PARAMETER_COSTS:
-        return families_of_data(problem, PARAMETER_COSTS[claim.score](problem.records), demands, workers, every=True)
-    return families_by_cells(problem, claim.score, claim.ess, demands, workers, every=True)
+    return families_of_data(problem, claim.score, claim.ess, demands, workers, every=True)
 
 
 def random_taken(rng, n, child):
@@ -66,7 +66,7 @@ def assert_all_below(problem, claim, knowledge, rng):
             values = {varset: reduced(cost, varset, taken) for varset, cost in costs.items()}
             off = source.rounding(child) * UNITS_PER_NAT + 1
             for threshold in (int(rng.choice(list(values.values()))), max(values.values()) + UNITS_PER_NAT):
-                varsets, found = source.below(child, int(threshold), taken)
+                varsets, found = below(source, child, int(threshold), taken)
                 found = dict(zip(varsets[:, 0].tolist(), found.tolist(), strict=True))
                 assert len(found) == len(varsets)
                 assert all(varset in found for varset, value in values.items() if value < threshold - off)
@@ -112,7 +112,7 @@ def test_local_scores_are_listed_whole():
     scores = scores_of(random_families(np.random.default_rng(1), 5, 30))
     source = families_of_scores(scores, demands_of(scores.names, None, NOTHING))
     for child in range(5):
-        assert source.below(child, 0, NOTHING_TAKEN).costs.size == scores.costs[child].size
+        assert below(source, child, 0, NOTHING_TAKEN).costs.size == scores.costs[child].size
 
 
 def test_without_every_family_those_that_a_subset_beats_are_left_out():
@@ -120,6 +120,29 @@ def test_without_every_family_those_that_a_subset_beats_are_left_out():
     dataset = random_dataset(np.random.default_rng(3), 5, 60, 3)
     demands = demands_of(dataset.names, None, NOTHING)
     with Workers(1) as workers:
-        few, every = (families_of_data(dataset, 2.0, demands, workers, every) for every in (False, True))
-        sizes = [source.below(0, MOST_UNITS, NOTHING_TAKEN).costs.size for source in (few, every)]
+        few, every = (families_of_data(dataset, "aic", None, demands, workers, every) for every in (False, True))
+        sizes = [below(source, 0, MOST_UNITS, NOTHING_TAKEN).costs.size for source in (few, every)]
     assert sizes[0] < sizes[1] == 16
+
+
+@pytest.mark.parametrize("score", ["mdl", "bdeu", "qnml"])
+@pytest.mark.parametrize("every", [False, True])
+def test_the_same_whatever_the_tasks(score, every, monkeypatch):
+    """Searches that begin with one variable or with two, by one thread or two, that hand over early or late."""
+    dataset = random_dataset(np.random.default_rng(4), 7, 150, 3)
+    demands, claim = demands_of(dataset.names, None, NOTHING), claim_by(score)
+    found = []
+    for pairs, threads, room in ((data_families.PAIRS, 1, 4096), (0, 1, 4096), (data_families.PAIRS, 2, 1), (0, 2, 1)):
+        monkeypatch.setattr(data_families, "PAIRS", pairs)
+        monkeypatch.setattr(data_families, "ROOM", room)
+        with Workers(threads) as workers:
+            source = families_of_data(dataset, claim.score, claim.ess, demands, workers, every)
+            asked = [Asked(child, MOST_UNITS, NOTHING_TAKEN) for child in (5, 0, 3)]
+            found.append(
+                [
+                    dict(zip(own.varsets[:, 0].tolist(), own.costs.tolist(), strict=True))
+                    for own in source.below(asked, untold)
+                ]
+            )
+    assert min(map(len, found[0])) > 3
+    assert all(own == found[0] for own in found)

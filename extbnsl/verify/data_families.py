@@ -1,0 +1,395 @@
+"""The families that matter to a bound, counted again from data of states, for all children at once.
+
+It shares nothing with the counting, the costs and the bounds of the solver: see `recount`, which it serves. Parent sets
+are enumerated depth first, and those (X, P) handed over whose c'(X, P), the cost less what the cuts take from it, is
+below a threshold. That is the sum of the multipliers of some clusters, those disjoint from P.
+
+The cost is a misfit N H(X | P) and a penalty: price * (the product of the arities in P) by MDL and AIC, regrets by fNML
+and qNML. By BDeu, BDs and K2 it is a marginal likelihood. What P and all its supersets Q cost at least is
+
+- floor = N H(X | all other variables) <= N H(X | Q), as no marginal likelihood is above the largest likelihood;
+- and the penalty of P, which never falls when parents are added; a parent multiplies that of MDL by its arity;
+- by BDeu, BDs and K2, ln r for each joint state of P and X that occurs. The first record that has it, among those that
+  agree in Q, has the predictive probability (a / r) / (a + records before) <= 1 / r.
+
+A child has a parent set left out, with all supersets of that or alone, if one of these holds:
+
+1. Some subset costs no more than this. It takes the place of Q in every network, where it makes no cycle and keeps any
+   limit of the number of parents. By induction over the size the sets that no subset beats suffice. So, by MDL
+   and AIC, columns that are constant in the data are no parents: they add nothing but, perhaps, penalty.
+2. This less what is taken from P is at least the threshold: no more is taken from a superset.
+
+Of networks that are not the best, rule 1 says nothing. Where `every` family is asked for, it leaves none out.
+
+A cell of P is a joint state with its records. Where those are of one row, X has one state in it, and there is nothing
+to count: by MDL, AIC and qNML it adds nothing, and what a single record adds is known.
+
+Costs are sums of floats. What they may be off follows from the number of records and of distinct rows alone
+(`_Data.error`). Whatever is compared keeps a margin of more than that, so that what is left out is truly beaten.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from extbnsl.claims import INTERRUPTED
+from extbnsl.data import Dataset
+from extbnsl.kernels.varsets import words
+from extbnsl.machine.workers import Stopped, Workers
+from extbnsl.verify import set_search
+from extbnsl.verify.demands import Demands
+from extbnsl.verify.families import (
+    FLOAT_ERROR,
+    MOST_FAMILIES,
+    SOLVER_ERROR,
+    Asked,
+    FamilySource,
+    RecountedFamilies,
+    Tell,
+    reach_of,
+)
+from extbnsl.verify.least import misfits_given_others
+from extbnsl.verify.rescoring import MOST_STATES, PARAMETER_COSTS, family_cost, log_regret, log_regrets_by_states
+from extbnsl.verify.set_search import Searched, counter_of, new_frames, new_space, search_sets
+from extbnsl.verify.units import UNITS_PER_NAT, TooMuch
+
+KINDS = {
+    **dict.fromkeys(PARAMETER_COSTS, set_search.MISFIT),
+    "bdeu": set_search.SPREAD,
+    "bds": set_search.OCCURRING,
+    "k2": set_search.FIXED,
+    "fnml": set_search.CELL_REGRET,
+    "qnml": set_search.STATE_REGRET,
+}
+WIDEST = 690.0  # logarithm of the most joint states that a float holds
+ROOM = 4096  # families that a search hands over at a time
+TABLE_BYTES = 1 << 26  # of the tables of a thread, about
+MOST_TABLES = 256
+PAIRS = 4096  # beginnings of two variables: of more, tasks begin with one
+
+
+def families_of_data(
+    dataset: Dataset, score: str, ess: float | None, demands: Demands, workers: Workers, every: bool = False
+) -> FamilySource:
+    """What counts in the data, all families that matter under the argument of this module, by one of KINDS.
+
+    every: also those that a subset beats. `below` raises Stopped when the workers halt, and TooMuch at MOST_FAMILIES.
+    Time per parent set: some nanoseconds per distinct row, and some per cell and child that it may matter to. Memory of
+    a thread: rows times parents of a set, times states of the children.
+    """
+    rows, weights = np.unique(dataset.codes, axis=0, return_counts=True)
+    codes = np.array([_occurring(column) for column in rows.T], np.uint32).reshape(dataset.variables, len(rows))
+    weights = weights.astype(np.int64)
+    misfits = tuple(misfits_given_others(rows, weights, workers))
+    problem = _Data(dataset, score, ess, demands, every, codes, weights, misfits)
+    return FamilySource(lambda asked, tell: _below(problem, asked, workers, tell), problem.rounding)
+
+
+def _occurring(column: NDArray[np.integer]) -> NDArray[np.int64]:
+    """The states that occur by their number of rows, the most frequent one last."""
+    _, codes, often = np.unique(column, return_inverse=True, return_counts=True)
+    return np.argsort(np.argsort(often, kind="stable"))[codes.reshape(-1)]
+
+
+@dataclass(frozen=True)
+class _Data:
+    """Distinct rows by the states that occur, codes (n, d), with their weights (d,); misfits: N H(X | all other
+    variables) of each X; by which score, what is demanded; every: as of `families_of_data`."""
+
+    dataset: Dataset
+    score: str
+    ess: float | None
+    demands: Demands
+    every: bool
+    codes: NDArray[np.uint32]
+    weights: NDArray[np.int64]
+    misfits: tuple[float, ...]
+
+    @property
+    def kind(self) -> int:
+        return KINDS[self.score]
+
+    def price(self, child: int) -> float:
+        """The penalty of each joint state of the parents, in nats."""
+        if self.kind != set_search.MISFIT:
+            return 0.0
+        return PARAMETER_COSTS[self.score](self.dataset.records) * (int(self.dataset.arities[child]) - 1)
+
+    def scale(self, child: int) -> float:
+        """No family that matters costs more, in nats, nor does any sum on the way to its cost."""
+        records = self.dataset.records
+        if self.kind == set_search.MISFIT:
+            return records * math.log(records) + self.price(child)
+        states = min(WIDEST, float(np.log(self.dataset.arities).sum()))
+        return records * (math.log(records + 1.0) + states + abs(math.log(self.ess or 1.0)) + 2.0)
+
+    def error(self, child: int) -> float:
+        """What the cost of a family may be off, in nats.
+
+        It is the sum of what its parents' cells add, less that of its own cells: at most d terms each, which are added
+        one by one, and once more part by part. Each term is off by a few units of its last place (64 are allowed for,
+        with the penalty).
+        """
+        return (8 * self.weights.size + 64) * FLOAT_ERROR * self.scale(child)
+
+    def margin(self, child: int) -> float:
+        """What is beaten by more than this is truly beaten: two costs, their difference, and units; in nats."""
+        return 4.0 * self.error(child) + 2.0 / UNITS_PER_NAT
+
+    def rounding(self, child: int) -> float:
+        """What costs of this count and of the solver's may be apart, and its sums off, in nats."""
+        return 2.0 * self.error(child) + SOLVER_ERROR * self.scale(child) + 2.0 / UNITS_PER_NAT
+
+    def floor(self, child: int) -> float:
+        """N H(child | all other variables), the least misfit there is, less the margin; in nats."""
+        return max(0.0, self.misfits[child] - self.margin(child))
+
+    def tells(self, variable: int) -> bool:
+        """Whether a parent like this can matter to anyone who need not have it."""
+        if self.every:
+            return True
+        return (
+            bool(self.codes[variable].any()) if self.kind == set_search.MISFIT else self.dataset.arities[variable] > 1
+        )
+
+    def records_of(self, variable: int) -> NDArray[np.float64]:
+        """How many records have each state that occurs."""
+        return np.bincount(self.codes[variable], self.weights).astype(np.float64)
+
+    def alone(self, child: int) -> float:
+        """What the family without parents costs, in nats."""
+        return family_cost(self.dataset, child, (), self.score, self.ess)
+
+
+class _Found(NamedTuple):
+    """Families of several children, in any order."""
+
+    children: NDArray[np.int64]
+    varsets: NDArray[np.uint64]
+    costs: NDArray[np.float64]
+
+
+def _below(data: _Data, asked: Sequence[Asked], workers: Workers, tell: Tell) -> list[RecountedFamilies]:
+    """The families of each child that is asked for, those of one child in the order of the search."""
+    by = _numbering(data, asked)
+    problem = _searched(data, asked, by)
+    slots = max(2 * (problem.sizes.size + 1), min(MOST_TABLES, TABLE_BYTES // (8 * (data.dataset.records + 1))))
+
+    def search(path: NDArray[np.int64], deep: bool) -> list[_Found]:
+        return list(_search(problem, path, deep, slots, workers))
+
+    tasks = list(_tasks(by.parents, problem.depth))
+    found, size = [_without_parents(problem)], 0
+    for done, some in enumerate(workers.stream(search, tasks, 4 * workers.threads, lambda result: None), 1):
+        tell(done, len(tasks))
+        found += some
+        size += sum(part.costs.size for part in some)
+        if size > MOST_FAMILIES:
+            raise TooMuch(f"more than {MOST_FAMILIES:,} parent sets matter")
+    children, varsets, costs = map(np.concatenate, zip(*found, strict=True))
+    order = np.argsort(children, kind="stable")
+    numbers = [one.child for one in asked]
+    begins, ends = (np.searchsorted(children[order], numbers, side) for side in ("left", "right"))
+    own = (order[begin:end] for begin, end in zip(begins.tolist(), ends.tolist(), strict=True))
+    return [RecountedFamilies(varsets[which], costs[which]) for which in own]
+
+
+def _without_parents(problem: Searched) -> _Found:
+    """The families without parents that are admitted."""
+    own = problem.children[np.isfinite(problem.alone[problem.children])]
+    return _Found(
+        problem.variables[own], np.zeros((own.size, words(problem.variables.size)), np.uint64), problem.alone[own]
+    )
+
+
+def _tasks(parents: int, depth: int) -> Iterator[tuple[NDArray[np.int64], bool]]:
+    """Where searches begin, and whether they go on to the end, for the first variables as parents: together all sets of
+    one to `depth` of them, the large ones first."""
+    pairs = depth > 2 and parents * (parents - 1) // 2 <= PAIRS
+    if pairs:
+        for low in range(parents - 2, 0, -1):
+            for high in range(low + 1, parents):
+                yield np.array([high, low]), True
+    if depth > 1:
+        for high in range(parents - 1, 0, -1):
+            yield np.array([high]), not pairs
+    if depth > 0:
+        yield np.array([], np.int64), False
+
+
+def _search(problem: Searched, path: NDArray[np.int64], deep: bool, slots: int, workers: Workers) -> Iterator[_Found]:
+    """What the search hands over from the path on."""
+    frames, space = new_frames(problem), new_space(problem, slots)
+    room = ROOM + problem.children.size
+    found = _Found(np.empty(room, np.int64), np.empty((room, frames.varset.shape[1]), np.uint64), np.empty(room))
+    top, written, over = -1, 0, False
+    while not over:
+        top, count = search_sets(top, problem, frames, space, path, deep, workers.halt, tuple(found))
+        if workers.halt[0]:
+            # without a reason it is another task that cannot go on, and its reason that is told
+            raise Stopped(workers.stop() or INTERRUPTED)
+        over = top < 0
+        written += count
+        if written > MOST_FAMILIES:
+            raise TooMuch(f"more than {MOST_FAMILIES:,} parent sets matter")
+        yield _Found(found.children[:count].copy(), found.varsets[:count].copy(), found.costs[:count].copy())
+
+
+@dataclass(frozen=True)
+class _Numbering:
+    """Variables in the order of a search, (n,): those that may be parents come first, those of them that tell most
+    last, since without these cells are large. place (n,): of each in it; children: places of those asked for."""
+
+    order: NDArray[np.int64]
+    place: NDArray[np.int64]
+    parents: int
+    children: NDArray[np.int64]
+
+
+def _numbering(data: _Data, asked: Sequence[Asked]) -> _Numbering:
+    may, must = (
+        frozenset[int]().union(*(own[one.child] for one in asked)) for own in (data.demands.may, data.demands.must)
+    )
+    telling = frozenset(v for v in range(len(data.codes)) if data.tells(v))
+    no_parent = [v not in may & telling | must for v in range(len(data.codes))]
+    spread = [math.fsum((own * np.log(own)).tolist()) for own in map(data.records_of, range(len(no_parent)))]
+    order = np.lexsort((np.negative(spread), np.array(no_parent)))
+    place = np.argsort(order)
+    return _Numbering(order, place, no_parent.count(False), np.sort(place[[one.child for one in asked]]))
+
+
+def _searched(data: _Data, asked: Sequence[Asked], by: _Numbering) -> Searched:
+    """What the kernels read."""
+    n, place, every = by.order.size, by.place, np.arange(by.order.size)
+    price, margin, floor = (
+        np.array([own(v) for v in by.order.tolist()]) for own in (data.price, data.margin, data.floor)
+    )
+    lead = np.where(data.every, math.inf, margin)
+    may, must_before = np.zeros((n, n), np.bool_), np.zeros((n, n + 1), np.int32)
+    alone, threshold, most = np.full(n, math.inf), np.zeros(n, np.int64), np.zeros(n, np.int64)
+    reach = np.zeros(n)
+    for child, own_threshold, taken in asked:
+        x, must = place[child], sorted(data.demands.must[child])
+        may[x, place[sorted(data.demands.may[child])]] = True
+        must_before[x, place[must] + 1] = 1
+        alone[x], threshold[x] = math.inf if must else data.alone(child), own_threshold
+        reach[x] = min(alone[x] + lead[x], reach_of(own_threshold, taken.multipliers, margin[x]))
+        most[x] = data.demands.most[child]
+    may &= every < by.parents
+    arities = data.dataset.arities[by.order].astype(np.float64)
+    sizes, classes = np.unique(arities, return_inverse=True)
+    growth = float(arities[: by.parents].min(initial=math.inf))
+    most = np.minimum(most, _most_parents(arities[: by.parents], price, floor, reach))
+    occurring = data.codes[by.order].max(axis=1, initial=0).astype(np.int64) + 1
+    sparing = data.kind == set_search.MISFIT and not data.every
+    counted = np.isin(every, by.children) | (sparing & (every < by.parents))
+    first = np.cumsum(np.concatenate(([1], np.where(counted, occurring - 1, 0))))
+    holds, multipliers, holders, held = _clusters(asked, by)
+    return Searched(
+        kind=data.kind,
+        ess=data.ess or 1.0,
+        depth=int(most.max(initial=0)),
+        growth=growth,
+        parents=by.parents,
+        sparing=sparing,
+        spare=float(margin.max()),
+        children=by.children,
+        variables=by.order,
+        arities=arities,
+        classes=classes,
+        sizes=sizes,
+        codes=data.codes[by.order],
+        occurring=occurring,
+        weights=data.weights,
+        lanes=_lanes(data, by, first),
+        first=first,
+        tables=_tables(data, sizes),
+        regrets=_state_regrets(data, sizes, float(reach[by.children].max(initial=0.0)))
+        if data.kind == set_search.STATE_REGRET
+        else np.zeros(1),
+        may=may,
+        needed=np.asarray(must_before[:, 1:].any(axis=0)),
+        must_before=must_before.cumsum(axis=1, dtype=np.int32),
+        most=most,
+        price=price,
+        floor=floor,
+        margin=margin,
+        lead=lead,
+        alone=alone,
+        threshold=threshold,
+        holds=holds,
+        holders=holders,
+        held=held,
+        multipliers=multipliers,
+    )
+
+
+def _most_parents(
+    arities: NDArray[np.float64], price: NDArray[np.float64], floor: NDArray[np.float64], reach: NDArray[np.float64]
+) -> NDArray[np.int64]:
+    """How many of the parents a set has at most, for each child, that costs less than `reach`, by its price alone."""
+    states = np.cumprod(np.sort(arities))  # infinite, perhaps
+    return np.array([np.count_nonzero(floor[x] + price[x] * states < reach[x]) for x in range(price.size)], np.int64)
+
+
+def _lanes(data: _Data, by: _Numbering, first: NDArray[np.int64]) -> NDArray[np.uint64]:
+    """The lanes (words, d) with counters of each variable from `first` (n + 1,) on."""
+    counter = counter_of(data.dataset.records)
+    per = 8 // counter.itemsize
+    counters = np.zeros((data.weights.size, -(-int(first[-1]) // per) * per), counter)
+    counters[:, 0] = data.weights
+    for x in np.flatnonzero(np.diff(first)).tolist():
+        codes = data.codes[by.order[x]].astype(np.int64)
+        has = np.flatnonzero(codes < first[x + 1] - first[x])
+        counters[has, first[x] + codes[has]] = data.weights[has]
+    return np.ascontiguousarray(counters.view(np.uint64).T)
+
+
+def _clusters(
+    asked: Sequence[Asked], by: _Numbering
+) -> tuple[NDArray[np.bool_], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Whatever is taken, each cluster once with each of its multipliers: which variables it has (k, n), the multiplier
+    (k,), and the children that it is taken from, one after the other, those of each from `held` (k + 1,) on."""
+    children = dict[tuple[bytes, int], list[int]]()
+    for child, _, taken in asked:
+        for cluster, multiplier in zip(taken.clusters, taken.multipliers.tolist(), strict=True):
+            children.setdefault((cluster.tobytes(), multiplier), []).append(int(by.place[child]))
+    varsets = np.frombuffer(b"".join(cluster for cluster, _ in children), np.uint64).reshape(-1, words(by.order.size))
+    members = np.unpackbits(varsets.view(np.uint8), axis=1, count=by.order.size, bitorder="little").astype(np.bool_)
+    holders = list(children.values())
+    return (
+        members[:, by.order],
+        np.array([multiplier for _, multiplier in children], np.int64),
+        np.array([x for own in holders for x in own], np.int64),
+        np.cumsum([0, *map(len, holders)], dtype=np.int64),
+    )
+
+
+def _tables(data: _Data, sizes: NDArray[np.float64]) -> NDArray[np.float64]:
+    """What m records add, for m = 0, 1, ...: m ln m, and by fNML that with the regrets of each arity; no rows for
+    kinds with priors."""
+    counts = np.arange(data.dataset.records + 1, dtype=np.float64)
+    plain = counts * np.log(np.maximum(counts, 1.0))
+    if data.kind >= set_search.FIXED:
+        return np.zeros((0, 0))
+    if data.kind != set_search.CELL_REGRET:
+        return plain[None, :]
+    regrets = [[log_regret(m, int(size)) for m in range(plain.size)] for size in sizes.tolist()]
+    return np.vstack([plain, plain + np.array(regrets)])
+
+
+def _state_regrets(data: _Data, sizes: NDArray[np.float64], reach: float) -> NDArray[np.float64]:
+    """ln C(N, K) for K = 0, 1, ... up to where the penalty alone is more than so many nats, or there are no more states
+    of parents and child."""
+    records, (least, largest) = data.dataset.records, (int(sizes[0]), int(sizes[-1]))
+    most, states = math.prod(data.dataset.arities.tolist()), 256
+    while states < min(MOST_STATES, most):
+        regrets = log_regrets_by_states(records, states * largest)
+        if regrets[states * least] - regrets[states] > reach:
+            break
+        states *= 4
+    return log_regrets_by_states(records, states * largest)

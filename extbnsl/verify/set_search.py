@@ -1,0 +1,582 @@
+"""The depth-first search over parent sets, for the families of all children at once: kernels, and what they work on.
+
+See `data_families` for what is left out and why. Variables are numbered in the order of the search. A node is a parent
+set; its children add a variable below its lowest, so that each set is met once. What is counted of a set is counted for
+all children that it may matter to: the rows of its cells add up lanes, which hold counters of all children.
+"""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from extbnsl.kernels.bits import u64
+from extbnsl.kernels.compiler import inlined, inner, njit
+from extbnsl.verify.units import UNITS_PER_NAT
+
+MISFIT, CELL_REGRET, STATE_REGRET, FIXED, SPREAD, OCCURRING = range(6)  # MDL and AIC, fNML, qNML, K2, BDeu, BDs
+UNIT = 1.0 / UNITS_PER_NAT  # nats
+PLAIN = 0  # the table of m ln m, where there is one
+
+
+class Searched(NamedTuple):
+    """What the search reads: n variables in its order, d distinct rows, k clusters, c arities that differ. In nats.
+
+    Lanes hold counters, several in a word: for each state that occurs of each child, but the last, the weight of the
+    row if it has that state. The first counter of all is the weight of the row. Words add counters at once, and no sum
+    overflows.
+    """
+
+    kind: int
+    ess: float  # of SPREAD and OCCURRING
+    depth: int  # most parents that matter to anyone
+    growth: float  # the fewest states of a parent
+    parents: int  # how many variables may be, the first ones
+    sparing: bool  # whether what tells too little is no parent
+    spare: float  # by what it must tell less than it adds
+    children: NDArray[np.int64]  # that families are wanted of
+    variables: NDArray[np.int64]  # their numbers outside (n,)
+    arities: NDArray[np.float64]  # declared (n,)
+    classes: NDArray[np.int64]  # the place of each in `sizes` (n,)
+    sizes: NDArray[np.float64]  # the arities that differ (c,)
+    codes: NDArray[np.uint32]  # (n, d), those that occur, the most frequent one last
+    occurring: NDArray[np.int64]  # how many occur (n,)
+    weights: NDArray[np.int64]  # (d,)
+    lanes: NDArray[np.uint64]  # (words of counters, d)
+    first: NDArray[
+        np.int64
+    ]  # first counter of each variable, and of none (n + 1,); who is neither child nor told apart has none
+    tables: NDArray[np.float64]  # of the kinds that need no prior: see `Space`
+    regrets: NDArray[np.float64]  # STATE_REGRET: by the number of states, for as many as may matter
+    may: NDArray[np.bool_]  # (n, n) whether a child may have a parent
+    needed: NDArray[np.bool_]  # whether some child must have it (n,)
+    must_before: NDArray[np.int32]  # (n, n + 1) how many parents that a child must have come before a variable
+    most: NDArray[np.int64]  # parents (n,)
+    price: NDArray[np.float64]  # of each joint state of the parents (n,)
+    floor: NDArray[np.float64]  # what N H(child | parents) is at least, less the margin (n,)
+    margin: NDArray[np.float64]  # what is compared may be off by less than half of it (n,)
+    lead: NDArray[np.float64]  # by what a subset must beat a set to take its place, infinity where none does (n,)
+    alone: NDArray[np.float64]  # what the family without parents costs, infinity if it is not admitted (n,)
+    threshold: NDArray[np.int64]  # of the reduced costs, in units (n,)
+    holds: NDArray[np.bool_]  # (k, n) which variables a cluster has
+    holders: NDArray[np.int64]  # the children that have it taken, one cluster after the other
+    held: NDArray[np.int64]  # where those of each begin, and of none (k + 1,)
+    multipliers: NDArray[np.int64]  # in units (k,)
+
+
+class Frames(NamedTuple):
+    """A stack of nodes; each array has a place or a row for each."""
+
+    rows: NDArray[np.uint32]  # (depth, d) cell by cell, without what no child can differ in
+    ends: NDArray[np.uint32]  # (depth, d) of these cells
+    lanes: NDArray[np.uint64]  # (depth, d, words) of each cell
+    counters: NDArray[Any]  # the counters of these (depth, d, words * counters of a word)
+    records: NDArray[np.int64]  # (depth, d) of each cell
+    cells: NDArray[np.int64]  # number of them
+    ones: NDArray[np.int64]  # cells of one record that were left out
+    largest: NDArray[np.int64]  # records of a cell
+    low: NDArray[np.int64]  # the lowest variable of the node
+    choice: NDArray[np.int64]  # (depth, n) variables below it that may be added, ascending
+    chosen: NDArray[np.int64]  # number of them
+    next: NDArray[np.int64]  # the place of the next choice
+    end: NDArray[np.int64]  # where to stop
+    varset: NDArray[np.uint64]  # (depth, words)
+    states: NDArray[np.float64]  # product of the arities
+    alive: NDArray[np.int64]  # (depth, n) the children that the node, or what is below it, may matter to
+    living: NDArray[np.int64]  # number of them
+    cheapest: NDArray[np.float64]  # (depth, n) by child: least known cost of a subset of the node, and the lead
+    least: NDArray[np.float64]  # (depth, n) by child: what the node and its supersets cost at least
+    taken: NDArray[np.int64]  # (depth, n) by child: the multipliers of its clusters disjoint from the node
+    apart: NDArray[np.int64]  # (depth, k) clusters disjoint from the node
+    aparts: NDArray[np.int64]  # number of them
+
+
+class Space(NamedTuple):
+    """What one set is counted in: scratch; by place of a variable that is counted, the sum over the cells of both it
+    and the parents, and, by the kinds with priors, how many of these occur; the sums over the cells of the parents, one
+    for each of `own`; and how many of these have one record.
+
+    Tables have what m records add, from 0 on: of one prior each, `filled` so far, last `used` then. own (c + 1,): the
+    tables for the parents' cells of a child of each arity, and of m ln m; joint (c,): for the child's.
+    """
+
+    picked: NDArray[np.uint32]
+    rest: NDArray[np.uint64]
+    parts: NDArray[np.int64]
+    place: NDArray[np.int64]
+    both: NDArray[np.float64]
+    occurs: NDArray[np.int64]
+    parents: NDArray[np.float64]
+    ones: NDArray[np.int64]
+    tables: NDArray[np.float64]
+    priors: NDArray[np.float64]
+    filled: NDArray[np.int64]
+    used: NDArray[np.int64]
+    own: NDArray[np.int64]
+    joint: NDArray[np.int64]
+
+
+def new_frames(problem: Searched) -> Frames:
+    """A stack with room for all nodes, and the empty set on it."""
+    (n, d), k, depth = problem.codes.shape, problem.multipliers.size, problem.depth + 1
+    width = int(problem.variables.max(initial=0)) // 64 + 1
+    alive = problem.children[problem.most[problem.children] > 0]
+    lanes = np.empty((depth, d, len(problem.lanes)), np.uint64)
+    frames = Frames(
+        rows=np.empty((depth, d), np.uint32),
+        ends=np.empty((depth, d), np.uint32),
+        lanes=lanes,
+        counters=lanes.view(counter_of(int(problem.weights.sum()))),
+        records=np.empty((depth, d), np.int64),
+        cells=np.ones(depth, np.int64),
+        ones=np.zeros(depth, np.int64),
+        largest=np.full(depth, problem.weights.sum()),
+        low=np.full(depth, n),
+        choice=np.tile(np.arange(n), (depth, 1)),
+        chosen=np.full(depth, problem.parents),
+        next=np.zeros(depth, np.int64),
+        end=np.zeros(depth, np.int64),
+        varset=np.zeros((depth, width), np.uint64),
+        states=np.ones(depth),
+        alive=np.empty((depth, n), np.int64),
+        living=np.full(depth, alive.size),
+        cheapest=np.tile(problem.alone + problem.lead, (depth, 1)),
+        least=np.tile(problem.floor + problem.price, (depth, 1)),
+        taken=np.zeros((depth, n), np.int64),
+        apart=np.tile(np.arange(k), (depth, 1)),
+        aparts=np.full(depth, k),
+    )
+    frames.rows[0], frames.ends[0, 0], frames.records[0, 0] = np.arange(d), d, problem.weights.sum()
+    frames.lanes[0, 0] = problem.lanes.sum(axis=1)
+    frames.alive[0, : alive.size] = alive
+    np.add.at(frames.taken[0], problem.holders, np.repeat(problem.multipliers, np.diff(problem.held)))
+    return frames
+
+
+def new_space(problem: Searched, slots: int) -> Space:
+    """Room to count any set; slots: how many tables of one prior are kept."""
+    n, c = problem.occurring.size, problem.sizes.size
+    parts, records = int(problem.occurring.max(initial=1)), int(problem.weights.sum())
+    tables = problem.tables if problem.kind < FIXED else np.empty((slots, records + 1))
+    return Space(
+        picked=np.empty(problem.weights.size + 1, np.uint32),
+        rest=np.zeros(len(problem.lanes), np.uint64),
+        parts=np.zeros(parts, np.int64),
+        place=np.zeros(parts, np.int64),
+        both=np.zeros(2 * n),
+        occurs=np.zeros(n, np.int64),
+        parents=np.zeros(c + 1),
+        ones=np.zeros(1, np.int64),
+        tables=tables,
+        priors=np.zeros(len(tables)),
+        filled=np.zeros(len(tables), np.int64),
+        used=np.zeros(len(tables) + 1, np.int64),
+        own=np.append(np.arange(1, c + 1) if problem.kind == CELL_REGRET else np.full(c, PLAIN), PLAIN),
+        joint=np.full(c, PLAIN),
+    )
+
+
+def counter_of(records: int) -> np.dtype[Any]:
+    """The type of a counter that holds all records."""
+    return np.dtype(np.uint16 if records < 1 << 16 else np.uint32)
+
+
+@inlined
+def _reach(x, level, problem, frames):
+    """What a family of a node with that child must cost less than, to matter."""
+    threshold = (problem.threshold[x] + frames.taken[level, x]) * UNIT + problem.margin[x]
+    return min(threshold, frames.cheapest[level, x])
+
+
+@inlined
+def _enter(top, y, problem, frames):
+    """Begin the node with variable y added, for the children that it may matter to; how many."""
+    up, low = top + 1, frames.low[top]
+    frames.states[up] = frames.states[top] * problem.arities[y]
+    living = 0
+    for a in range(frames.living[top]):
+        x = frames.alive[top, a]
+        if not problem.may[x, y] or problem.must_before[x, y + 1] != problem.must_before[x, low]:
+            continue
+        least = max(frames.least[top, x], problem.floor[x] + problem.price[x] * frames.states[up])
+        if least < _reach(x, top, problem, frames):
+            frames.alive[up, living], frames.least[up, x] = x, least
+            living += 1
+    if living == 0:
+        return 0
+    _take(top, y, problem, frames)
+    kept = 0
+    for a in range(living):
+        x = frames.alive[up, a]
+        frames.cheapest[up, x] = frames.cheapest[top, x]
+        if frames.least[up, x] < _reach(x, up, problem, frames):
+            frames.alive[up, kept] = x
+            kept += 1
+    frames.living[up] = kept
+    return kept
+
+
+@inlined
+def _take(top, y, problem, frames):
+    """What is taken from the families of the node with variable y added; exact."""
+    up, left = top + 1, 0
+    for a in range(frames.living[top]):
+        x = frames.alive[top, a]
+        frames.taken[up, x] = frames.taken[top, x]
+    for a in range(frames.aparts[top]):
+        c = frames.apart[top, a]
+        if problem.holds[c, y]:
+            for i in range(problem.held[c], problem.held[c + 1]):
+                frames.taken[up, problem.holders[i]] -= problem.multipliers[c]
+        else:
+            frames.apart[up, left] = c
+            left += 1
+    frames.aparts[up] = left
+
+
+@inlined
+def _table(prior, upto, space):
+    """The place of the table of a prior, filled for so many records: sums of ln(prior + i), each with what it lost."""
+    tables, priors, filled, used = space.tables, space.priors, space.filled, space.used
+    place = 0
+    for slot in range(priors.size):
+        if filled[slot] > 0 and priors[slot] == prior:
+            place = slot
+            break
+        if used[slot] < used[place]:
+            place = slot
+    used[priors.size] += 1
+    used[place] = used[priors.size]
+    if filled[place] <= upto or priors[place] != prior:
+        priors[place], filled[place] = prior, upto + 1
+        total, lost = 0.0, 0.0
+        tables[place, 0] = 0.0
+        for m in range(upto):
+            term = math.log(prior + m) - lost
+            fresh = total + term
+            lost = (fresh - total) - term
+            total = fresh
+            tables[place, m + 1] = total
+    return place
+
+
+@inlined
+def _cells_with(top, y, problem, frames):
+    """How many cells the node has with variable y added."""
+    rows, codes = frames.rows, problem.codes
+    seen = np.zeros(problem.occurring[y], np.int64)
+    begin, found = np.int64(0), frames.ones[top]
+    for cell in range(frames.cells[top]):
+        end = np.int64(frames.ends[top, cell])
+        for i in range(begin, end):
+            s = codes[y, rows[top, i]]
+            if seen[s] <= cell:
+                seen[s] = cell + 1
+                found += 1
+        begin = end
+    return found
+
+
+@inlined
+def _choose_tables(top, y, problem, frames, space):
+    """Have the tables for the node with variable y added, of the kinds with priors."""
+    upto, c = frames.largest[top], problem.sizes.size
+    if problem.kind == FIXED:
+        for a in range(c):
+            space.own[a] = _table(problem.sizes[a], upto, space)
+            space.joint[a] = _table(1.0, upto, space)
+        return
+    cells = frames.states[top + 1]
+    if problem.kind == OCCURRING:
+        cells = np.float64(_cells_with(top, y, problem, frames))
+    prior = problem.ess / cells
+    plain = _table(prior, upto, space)
+    for a in range(c):
+        space.own[a] = plain
+        space.joint[a] = _table(prior / problem.sizes[a], upto, space)
+
+
+@inner
+def _divide(node, added, lanes, scratch, next_node):
+    """Divide the cells of a node by a variable: how many parts have more than one record, and how many have one.
+
+    node: rows, ends of cells, their number, lanes and records of each; added: states of the variable by row, and the
+    last of them. Of that a cell has what the others leave. scratch: for rows and for lanes. next_node: lanes, their
+    counters and records of the parts with more than one record, to be written.
+    """
+    rows, ends, cells, cell_lanes, cell_records = node
+    codes, last = added
+    picked, rest = scratch
+    next_lanes, counters, next_records = next_node
+    width, start, parts, ones = lanes.shape[0], u64(0), u64(0), 0
+    for cell in range(cells):
+        stop, left = u64(ends[cell]), cell_records[cell]
+        for w in range(width):
+            rest[w] = cell_lanes[cell, w]
+        for s in range(last):
+            count = u64(0)
+            for i in range(start, stop):
+                picked[count] = rows[i]
+                count += u64(codes[rows[i]] == s)
+            for w in range(width):
+                total = u64(0)
+                for i in range(count):
+                    total += lanes[w, picked[i]]
+                next_lanes[parts, w] = total
+                rest[w] -= total
+            records = np.int64(counters[parts, 0])
+            left -= records
+            if records > 1:
+                next_records[parts] = records
+                parts += u64(1)
+            else:
+                ones += records
+        if left > 1:
+            next_records[parts] = left
+            for w in range(width):
+                next_lanes[parts, w] = rest[w]
+            parts += u64(1)
+        else:
+            ones += left
+        start = stop
+    return np.int64(parts), ones
+
+
+@inner
+def _sum_of(records, parts, table):
+    """What the records of some parts add by a table."""
+    total = 0.0
+    for part in range(parts):
+        total += table[records[part]]
+    return total
+
+
+@inner
+def _sum_of_both(counters, records, parts, begin, end, table):
+    """What the records of some parts add by a table, divided by a variable with counters from begin to end."""
+    total = 0.0
+    if end == begin + 1:
+        for part in range(parts):
+            m = np.int64(counters[part, begin])
+            total += table[m] + table[records[part] - m]
+        return total
+    for part in range(parts):
+        rest, own = records[part], 0.0
+        for q in range(begin, end):
+            m = np.int64(counters[part, q])
+            own += table[m]
+            rest -= m
+        total += own + table[rest]
+    return total
+
+
+@inner
+def _states_of_both(counters, records, parts, begin, end):
+    """How many states occur in some parts of a variable with counters from begin to end."""
+    occurs = 0
+    for part in range(parts):
+        rest = records[part]
+        for q in range(begin, end):
+            rest -= np.int64(counters[part, q])
+            occurs += counters[part, q] > 0
+        occurs += rest > 0
+    return occurs
+
+
+@inlined
+def _count(top, at, problem, frames, space):
+    """The sums over the cells of the node with one of its choices added, for each child that is alive there, and after
+    these, if parents may tell too little, for what may be added next."""
+    up, y = top + 1, frames.choice[top, at]
+    node = frames.rows[top], frames.ends[top], frames.cells[top], frames.lanes[top], frames.records[top]
+    added = problem.codes[y], problem.occurring[y] - 1
+    counters, records = frames.counters[up], frames.records[up]
+    scratch, next_node = (space.picked, space.rest), (frames.lanes[up], counters, records)
+    parts, ones = _divide(node, added, problem.lanes, scratch, next_node)
+    ones += frames.ones[top]
+    space.ones[0] = ones
+    for a in range(space.parents.size):
+        if a > 0 and space.own[a] == space.own[a - 1]:
+            space.parents[a] = space.parents[a - 1]
+        else:
+            table = space.tables[space.own[a]]
+            space.parents[a] = ones * table[1] + _sum_of(records, parts, table)
+    living = frames.living[up]
+    for a in range(living + at if problem.sparing else living):
+        x = frames.alive[up, a] if a < living else frames.choice[top, a - living]
+        begin, end, table = problem.first[x], problem.first[x + 1], space.tables[space.joint[problem.classes[x]]]
+        space.both[a] = ones * table[1] + _sum_of_both(counters, records, parts, begin, end, table)
+        if problem.kind >= FIXED:
+            space.occurs[a] = ones + _states_of_both(counters, records, parts, begin, end)
+
+
+@inlined
+def _choose(top, at, living, problem, frames, space):
+    """What may be added to the node with one of its choices; so many children were alive when it was counted."""
+    up, chosen, price = top + 1, 0, np.inf
+    for a in range(frames.living[up]):
+        price = min(price, problem.price[frames.alive[up, a]])
+    for a in range(at):
+        z = frames.choice[top, a]
+        if problem.sparing and not problem.needed[z]:
+            tells = space.parents[0] - space.both[living + a] + problem.spare
+            if tells <= price * frames.states[up] * (problem.arities[z] - 1.0):
+                continue
+        frames.choice[up, chosen] = z
+        chosen += 1
+    frames.chosen[up] = chosen
+
+
+@inlined
+def _cost_and_least(a, x, states, problem, space):
+    """What the family of a child that is alive costs, and what it costs with more parents at least."""
+    at = problem.classes[x]
+    cost = space.parents[at] - space.both[a]
+    if problem.kind == MISFIT:
+        penalty = problem.price[x] * states
+        return cost + penalty, problem.floor[x] + penalty * problem.growth
+    if problem.kind >= FIXED:
+        return cost, max(problem.floor[x], space.occurs[a] * math.log(problem.sizes[at]))
+    if problem.kind == CELL_REGRET:
+        return cost, problem.floor[x] + space.parents[at] - space.parents[problem.sizes.size]
+    if states * problem.sizes[at] >= problem.regrets.size:
+        return np.inf, np.inf
+    product = np.int64(states)
+    penalty = problem.regrets[product * np.int64(problem.sizes[at])] - problem.regrets[product]
+    return cost + penalty, problem.floor[x] + penalty
+
+
+@inlined
+def _judge(up, y, problem, frames, space, found, written):
+    """Hand over the families of a node that matter, and keep the children that what is below it may matter to. How many
+    families are handed over by now; `found` is None for none."""
+    children, varsets, costs = found
+    kept = 0
+    for a in range(frames.living[up]):
+        x = frames.alive[up, a]
+        cost, least = _cost_and_least(a, x, frames.states[up], problem, space)
+        if problem.must_before[x, y] == 0:
+            if cost < _reach(x, up, problem, frames):
+                children[written], costs[written] = problem.variables[x], cost
+                for w in range(varsets.shape[1]):
+                    varsets[written, w] = frames.varset[up, w]
+                written += 1
+            frames.cheapest[up, x] = min(frames.cheapest[up, x], cost + problem.lead[x])
+        frames.least[up, x] = max(frames.least[up, x], least)
+        if up < problem.most[x] and least < _reach(x, up, problem, frames):
+            frames.alive[up, kept] = x
+            kept += 1
+    frames.living[up] = kept
+    return written
+
+
+@inner
+def _keep_parts(node, added, weights, plain, scratch, kept_node):
+    """Make the parts of a node's cells, that `_divide` has counted, the cells of the next node: the number of those
+    that are kept, and the most records of one.
+
+    plain: whether a part of one row adds nothing, and so is not kept. scratch: records, place of each part of a cell.
+    kept_node: rows, ends, lanes and records of the cells; the rows are to be written, and the others have all parts.
+    """
+    rows, ends, cells, _, _ = node
+    codes, last = added
+    records, place = scratch
+    kept_rows, kept_ends, lanes, kept_records = kept_node
+    start, filled, kept, part, largest = u64(0), 0, u64(0), u64(0), 1
+    for cell in range(cells):
+        stop = u64(ends[cell])
+        for s in range(last + 1):
+            place[s], records[s] = 0, 0
+        for i in range(start, stop):
+            s = codes[rows[i]]
+            place[s] += 1
+            records[s] += weights[rows[i]]
+        for s in range(last + 1):
+            size = place[s]
+            place[s] = -1
+            if records[s] <= 1:
+                continue
+            if size > 1 or not plain:
+                place[s] = filled
+                filled += size
+                for w in range(lanes.shape[1]):
+                    lanes[kept, w] = lanes[part, w]
+                kept_ends[kept], kept_records[kept] = filled, records[s]
+                largest = max(largest, records[s])
+                kept += u64(1)
+            part += u64(1)
+        for i in range(start, stop):
+            s = codes[rows[i]]
+            if place[s] >= 0:
+                kept_rows[place[s]] = rows[i]
+                place[s] += 1
+        start = stop
+    return np.int64(kept), largest
+
+
+@inlined
+def _split(top, y, problem, frames, space):
+    """The cells of the node with variable y added, without those that tell nothing of any child."""
+    up, plain = top + 1, problem.kind == MISFIT or problem.kind == STATE_REGRET
+    node = frames.rows[top], frames.ends[top], frames.cells[top], frames.lanes[top], frames.records[top]
+    added = problem.codes[y], problem.occurring[y] - 1
+    kept_node = frames.rows[up], frames.ends[up], frames.lanes[up], frames.records[up]
+    scratch = space.parts, space.place
+    frames.cells[up], frames.largest[up] = _keep_parts(node, added, problem.weights, plain, scratch, kept_node)
+    frames.ones[up] = space.ones[0]
+
+
+@inlined
+def _go_along(top, path, frames):
+    """Where the search goes on from a node: to the next of the path, if that is a choice, or to all choices."""
+    frames.next[top], frames.end[top] = 0, frames.chosen[top]
+    if top < path.size:
+        at = 0
+        while at < frames.chosen[top] and frames.choice[top, at] != path[top]:
+            at += 1
+        frames.next[top], frames.end[top] = at, min(at + 1, frames.chosen[top])
+
+
+@njit
+def search_sets(top, problem, frames, space, path, deep, halt, found):
+    """Go on with the search until it is over, halted or there is no room for families: the top of the stack, -1 when it
+    is over, and how many families there are. It begins with -1.
+
+    It goes down the path (variables, descending), and looks at the sets that have one more variable, and, if it is
+    deep, at all below these; `found`: children, varsets and costs, with room for more than the children.
+    """
+    written = 0
+    if top < 0:
+        top = 0
+        _go_along(top, path, frames)
+    while top >= 0 and not halt[0]:
+        at, up = frames.next[top], top + 1
+        if at >= frames.end[top]:
+            top -= 1
+            continue
+        if written + problem.children.size > found[0].size:
+            break
+        frames.next[top] += 1
+        y = frames.choice[top, at]
+        living = _enter(top, y, problem, frames)
+        if living == 0:
+            continue
+        v = problem.variables[y]
+        for w in range(frames.varset.shape[1]):
+            frames.varset[up, w] = frames.varset[top, w]
+        frames.varset[up, v >> 6] |= u64(1) << u64(v & 63)
+        if problem.kind >= FIXED:
+            _choose_tables(top, y, problem, frames, space)
+        _count(top, at, problem, frames, space)
+        handed = _judge(up, y, problem, frames, space, found, written)
+        if top >= path.size:
+            written = handed  # of the path itself another task hands them over
+        if frames.living[up] > 0 and (top < path.size or deep):
+            _choose(top, at, living, problem, frames, space)
+            if frames.chosen[up] > 0:
+                _split(top, y, problem, frames, space)
+                frames.low[up] = y
+                top = up
+                _go_along(top, path, frames)
+    return top, written
