@@ -332,8 +332,9 @@ def _most_parents(
     arities: NDArray[np.float64], price: NDArray[np.float64], floor: NDArray[np.float64], reach: NDArray[np.float64]
 ) -> NDArray[np.int64]:
     """How many of the parents a set has at most, for each child, that costs less than `reach`, by its price alone."""
-    states = np.cumprod(np.sort(arities))  # infinite, perhaps
-    return np.array([np.count_nonzero(floor[x] + price[x] * states < reach[x]) for x in range(price.size)], np.int64)
+    with np.errstate(over="ignore"):  # states are infinite, perhaps
+        costs = floor[:, None] + price[:, None] * np.cumprod(np.sort(arities))
+    return np.count_nonzero(costs < reach[:, None], axis=1)
 
 
 def _lanes(data: _Data, by: _Numbering, first: NDArray[np.int64]) -> NDArray[np.uint64]:

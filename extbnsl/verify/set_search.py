@@ -93,14 +93,17 @@ class Frames(NamedTuple):
 
 
 class Space(NamedTuple):
-    """What one set is counted in: scratch; by place of a variable that is counted, the sum over the cells of both it
-    and the parents, and, by the kinds with priors, how many of these occur; the sums over the cells of the parents, one
-    for each of `own`; and how many of these have one record.
+    """What one set is counted in: which variables are wanted, and the lanes with their counters; scratch; by place of a
+    variable, the sum over the cells of both it and the parents, and, by the kinds with priors, how many of these occur;
+    the sums over the cells of the parents, one for each of `own`; and how many of these have one record.
 
     Tables have what m records add, from 0 on: of one prior each, `filled` so far, last `used` then. own (c + 1,): the
     tables for the parents' cells of a child of each arity, and of m ln m; joint (c,): for the child's.
     """
 
+    wanted: NDArray[np.int64]
+    seen: NDArray[np.int64]
+    used_lanes: NDArray[np.uint64]
     picked: NDArray[np.uint32]
     rest: NDArray[np.uint64]
     parts: NDArray[np.int64]
@@ -160,6 +163,9 @@ def new_space(problem: Searched, slots: int) -> Space:
     parts, records = int(problem.occurring.max(initial=1)), int(problem.weights.sum())
     tables = problem.tables if problem.kind < FIXED else np.empty((slots, records + 1))
     return Space(
+        wanted=np.zeros(2 * n, np.int64),
+        seen=np.zeros(len(problem.lanes) + 1, np.int64),
+        used_lanes=np.zeros(len(problem.lanes), np.uint64),
         picked=np.empty(problem.weights.size + 1, np.uint32),
         rest=np.zeros(len(problem.lanes), np.uint64),
         parts=np.zeros(parts, np.int64),
@@ -302,24 +308,25 @@ def _divide(node, added, lanes, scratch, next_node):
     """Divide the cells of a node by a variable: how many parts have more than one record, and how many have one.
 
     node: rows, ends of cells, their number, lanes and records of each; added: states of the variable by row, and the
-    last of them. Of that a cell has what the others leave. scratch: for rows and for lanes. next_node: lanes, their
+    last of them. Of that a cell has what the others leave. scratch: for rows, for lanes, and which lanes
+    are to be summed, that with the records among them. next_node: lanes, their
     counters and records of the parts with more than one record, to be written.
     """
     rows, ends, cells, cell_lanes, cell_records = node
     codes, last = added
-    picked, rest = scratch
+    picked, rest, used = scratch
     next_lanes, counters, next_records = next_node
-    width, start, parts, ones = lanes.shape[0], u64(0), u64(0), 0
+    start, parts, ones = u64(0), u64(0), 0
     for cell in range(cells):
         stop, left = u64(ends[cell]), cell_records[cell]
-        for w in range(width):
+        for w in used:
             rest[w] = cell_lanes[cell, w]
         for s in range(last):
             count = u64(0)
             for i in range(start, stop):
                 picked[count] = rows[i]
                 count += u64(codes[rows[i]] == s)
-            for w in range(width):
+            for w in used:
                 total = u64(0)
                 for i in range(count):
                     total += lanes[w, picked[i]]
@@ -334,7 +341,7 @@ def _divide(node, added, lanes, scratch, next_node):
                 ones += records
         if left > 1:
             next_records[parts] = left
-            for w in range(width):
+            for w in used:
                 next_lanes[parts, w] = rest[w]
             parts += u64(1)
         else:
@@ -385,14 +392,40 @@ def _states_of_both(counters, records, parts, begin, end):
 
 
 @inlined
+def _want(top, at, problem, frames, space):
+    """List what is counted of the node with one of its choices added: each child that is alive there, and after these,
+    if parents may tell too little, what may be added next; and the lanes with their counters. How many of both."""
+    up, wanted, seen, used = top + 1, space.wanted, space.seen, space.used_lanes
+    number = frames.living[up]
+    for a in range(number):
+        wanted[a] = frames.alive[up, a]
+    if problem.sparing and up < problem.depth:
+        for a in range(at):
+            wanted[number + a] = frames.choice[top, a]
+        number += at
+    per = frames.counters.shape[2] // frames.lanes.shape[2]
+    seen[seen.size - 1] += 1
+    stamp = seen[seen.size - 1]
+    seen[0], lanes = stamp, 1  # the first one has the records
+    for a in range(number):
+        x = wanted[a]
+        for w in range(problem.first[x] // per, (problem.first[x + 1] + per - 1) // per):
+            if seen[w] != stamp:
+                seen[w], used[lanes] = stamp, w
+                lanes += 1
+    return number, lanes
+
+
+@inlined
 def _count(top, at, problem, frames, space):
-    """The sums over the cells of the node with one of its choices added, for each child that is alive there, and after
-    these, if parents may tell too little, for what may be added next."""
+    """The sums over the cells of the node with one of its choices added, for what is wanted of it; how many lanes have
+    that."""
     up, y = top + 1, frames.choice[top, at]
+    number, lanes = _want(top, at, problem, frames, space)
     node = frames.rows[top], frames.ends[top], frames.cells[top], frames.lanes[top], frames.records[top]
     added = problem.codes[y], problem.occurring[y] - 1
     counters, records = frames.counters[up], frames.records[up]
-    scratch, next_node = (space.picked, space.rest), (frames.lanes[up], counters, records)
+    scratch, next_node = (space.picked, space.rest, space.used_lanes[:lanes]), (frames.lanes[up], counters, records)
     parts, ones = _divide(node, added, problem.lanes, scratch, next_node)
     ones += frames.ones[top]
     space.ones[0] = ones
@@ -402,13 +435,13 @@ def _count(top, at, problem, frames, space):
         else:
             table = space.tables[space.own[a]]
             space.parents[a] = ones * table[1] + _sum_of(records, parts, table)
-    living = frames.living[up]
-    for a in range(living + at if problem.sparing else living):
-        x = frames.alive[up, a] if a < living else frames.choice[top, a - living]
+    for a in range(number):
+        x = space.wanted[a]
         begin, end, table = problem.first[x], problem.first[x + 1], space.tables[space.joint[problem.classes[x]]]
         space.both[a] = ones * table[1] + _sum_of_both(counters, records, parts, begin, end, table)
         if problem.kind >= FIXED:
             space.occurs[a] = ones + _states_of_both(counters, records, parts, begin, end)
+    return lanes
 
 
 @inlined
@@ -477,12 +510,13 @@ def _keep_parts(node, added, weights, plain, scratch, kept_node):
     that are kept, and the most records of one.
 
     plain: whether a part of one row adds nothing, and so is not kept. scratch: records, place of each part of a cell.
-    kept_node: rows, ends, lanes and records of the cells; the rows are to be written, and the others have all parts.
+    kept_node: rows, ends, lanes and records of the cells, and which lanes are used; the lanes have all parts, and the
+    others are to be written.
     """
     rows, ends, cells, _, _ = node
     codes, last = added
     records, place = scratch
-    kept_rows, kept_ends, lanes, kept_records = kept_node
+    kept_rows, kept_ends, lanes, kept_records, used = kept_node
     start, filled, kept, part, largest = u64(0), 0, u64(0), u64(0), 1
     for cell in range(cells):
         stop = u64(ends[cell])
@@ -500,7 +534,7 @@ def _keep_parts(node, added, weights, plain, scratch, kept_node):
             if size > 1 or not plain:
                 place[s] = filled
                 filled += size
-                for w in range(lanes.shape[1]):
+                for w in used:
                     lanes[kept, w] = lanes[part, w]
                 kept_ends[kept], kept_records[kept] = filled, records[s]
                 largest = max(largest, records[s])
@@ -516,12 +550,12 @@ def _keep_parts(node, added, weights, plain, scratch, kept_node):
 
 
 @inlined
-def _split(top, y, problem, frames, space):
+def _split(top, y, lanes, problem, frames, space):
     """The cells of the node with variable y added, without those that tell nothing of any child."""
     up, plain = top + 1, problem.kind == MISFIT or problem.kind == STATE_REGRET
     node = frames.rows[top], frames.ends[top], frames.cells[top], frames.lanes[top], frames.records[top]
     added = problem.codes[y], problem.occurring[y] - 1
-    kept_node = frames.rows[up], frames.ends[up], frames.lanes[up], frames.records[up]
+    kept_node = frames.rows[up], frames.ends[up], frames.lanes[up], frames.records[up], space.used_lanes[:lanes]
     scratch = space.parts, space.place
     frames.cells[up], frames.largest[up] = _keep_parts(node, added, problem.weights, plain, scratch, kept_node)
     frames.ones[up] = space.ones[0]
@@ -568,14 +602,14 @@ def search_sets(top, problem, frames, space, path, deep, halt, found):
         frames.varset[up, v >> 6] |= u64(1) << u64(v & 63)
         if problem.kind >= FIXED:
             _choose_tables(top, y, problem, frames, space)
-        _count(top, at, problem, frames, space)
+        lanes = _count(top, at, problem, frames, space)
         handed = _judge(up, y, problem, frames, space, found, written)
         if top >= path.size:
             written = handed  # of the path itself another task hands them over
         if frames.living[up] > 0 and (top < path.size or deep):
             _choose(top, at, living, problem, frames, space)
             if frames.chosen[up] > 0:
-                _split(top, y, problem, frames, space)
+                _split(top, y, lanes, problem, frames, space)
                 frames.low[up] = y
                 top = up
                 _go_along(top, path, frames)
