@@ -188,7 +188,7 @@ def _searched(piece: _Piece, limit: int, workers: Workers, room: int, tell: Tell
     families, m = piece.families, len(piece)
     cheapest = [int(costs.min()) for costs in families.costs]
     gap = limit - sum(cheapest)
-    kernel = piece_of(families, cheapest, piece.bound, gap) if gap > 0 else None
+    kernel = piece_of(families, cheapest, piece.bound, gap, workers) if gap > 0 else None
     if kernel is None:
         return None
     kernel = kernel._replace(together=~np.zeros_like(kernel.together))  # no order stands for others

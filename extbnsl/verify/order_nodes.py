@@ -53,11 +53,14 @@ def _first_inside(blocks, begin, end, outside):
 
 
 @njit
-def first_of_all(parents, blocks, everyone):
-    """Whether each of the families of a child, in these blocks, is the first that has all its parents among its own."""
-    found = np.empty(parents.size, np.bool_)
+def first_inside_each(parents, blocks, everyone, halt):
+    """For each of some families of a child the number of the first in these blocks with no parent beside its own, -1 if
+    there is none: int64 (n,). Ends early when halt[0] is set."""
+    found = np.full(parents.size, -1, np.int64)
     for j in range(parents.size):
-        found[j] = _first_inside(blocks, 0, blocks.shape[0], everyone & ~parents[j]) == j
+        if halt[0]:
+            break
+        found[j] = _first_inside(blocks, 0, blocks.shape[0], everyone & ~parents[j])
     return found
 
 

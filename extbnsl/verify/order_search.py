@@ -33,10 +33,11 @@ from numpy.typing import NDArray
 
 from extbnsl.machine.budgets import format_size
 from extbnsl.machine.workers import Workers, chunks
-from extbnsl.verify.order_nodes import BLOCK, Piece, expand, first_of_all
+from extbnsl.verify.order_nodes import BLOCK, Piece, expand, first_inside_each
 from extbnsl.verify.units import BEYOND, MOST_UNITS, TooMuch
 
 CHUNK = 2048  # nodes that are expanded together
+CHEAPEST = 1024  # families that are held against each other, and then against the others
 FEWEST = 1 << 18  # successors that are put in order together
 NODE_BYTES = 16
 ORDERING_BYTES = 80  # of a successor, while they are put in order
@@ -89,7 +90,7 @@ def least_cost(
         return limit
     cheapest = [int(costs.min()) for costs in families.costs]
     gap = limit - sum(cheapest)
-    piece = piece_of(families, cheapest, bound, gap) if gap > 0 else None
+    piece = piece_of(families, cheapest, bound, gap, workers) if gap > 0 else None
     if piece is None:
         return limit
     layer = FIRST
@@ -101,18 +102,21 @@ def least_cost(
     return sum(cheapest) + int(layer.g[0])
 
 
-def piece_of(families: PieceFamilies, cheapest: Sequence[int], bound: Bound, gap: int) -> Piece | None:
+def piece_of(
+    families: PieceFamilies, cheapest: Sequence[int], bound: Bound, gap: int, workers: Workers
+) -> Piece | None:
     """What the kernels read; None if no order costs less than `gap` units above the cheapest families of each child.
 
     Left out are families that no such order has, and those that another one takes the place of: it costs no more, and
-    all its parents are among theirs. Raises TooMuch.
+    all its parents are among theirs. Raises Stopped and TooMuch.
     """
     beyond = gap + 2 * sum(bound.multipliers)
     if beyond > MOST_UNITS:
         raise TooMuch(BEYOND)
     m = len(cheapest)
     cuts, multipliers = _clusters(bound, m), np.array(bound.multipliers, np.int64)
-    own = [_undominated(families.parents[x], families.costs[x] - cheapest[x], gap, x, m) for x in range(m)]
+    given = ((families.parents[x], families.costs[x] - cheapest[x], gap, x, m, workers.halt) for x in range(m))
+    own = workers.map(_undominated, given)
     reduced = [excess - _taken(parents, x, cuts, multipliers) for x, (parents, excess) in enumerate(own)]
     least = [int(some.min()) for some in reduced]
     if beyond + sum(map(abs, least)) > MOST_UNITS:
@@ -176,14 +180,21 @@ def _taken(
 
 
 def _undominated(
-    parents: NDArray[np.uint64], excess: NDArray[np.int64], gap: int, x: int, m: int
+    parents: NDArray[np.uint64], excess: NDArray[np.int64], gap: int, x: int, m: int, halt: NDArray[np.uint8]
 ) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
-    """The families of x by cost, without those that others take the place of, or that cost too much."""
+    """The families of x by cost, without those that others take the place of, or that cost too much: those that the
+    cheapest ones take the place of are mostly nearly all."""
     few = np.flatnonzero(excess < gap)
-    few = few[np.argsort(excess[few], kind="stable")]
-    parents, excess = parents[few], excess[few]
-    kept = first_of_all(parents, lacking(parents, x, m), np.uint64((1 << m) - 1))
-    return parents[kept], excess[kept]
+    left = few[np.argsort(excess[few], kind="stable")]
+    everyone, kept = np.uint64((1 << m) - 1), list[NDArray[np.int64]]()
+    while left.size and not halt[0]:
+        head, left = left[:CHEAPEST], left[CHEAPEST:]
+        first = first_inside_each(parents[head], lacking(parents[head], x, m), everyone, halt)
+        kept.append(head[first == np.arange(head.size)])
+        blocks = lacking(parents[kept[-1]], x, m)
+        left = left[first_inside_each(parents[left], blocks, everyone, halt) < 0]
+    order = np.concatenate([few[:0], *kept])
+    return parents[order], excess[order]
 
 
 def lacking(parents: NDArray[np.uint64], x: int, m: int) -> NDArray[np.uint64]:

@@ -89,7 +89,8 @@ def test_the_bound_is_that_of_its_definition(seed, n):
     rng = np.random.default_rng(seed)
     families, bound = random_families(rng, n, 12, lambda m: rng.integers(0, 99, m)), random_bound(rng, n)
     cheapest = [min(cost for _, cost in own) for own in families]
-    own = piece_of(piece(families), cheapest, bound, 1 << 20)
+    with Workers(1) as workers:
+        own = piece_of(piece(families), cheapest, bound, 1 << 20, workers)
 
     def ceil_half(clusters):
         return (len(clusters) + 1) // 2
@@ -251,7 +252,8 @@ def test_a_stop_is_heard_within_a_layer(monkeypatch):
 
 
 def test_nodes_are_not_expanded_when_it_halts():
-    own = piece_of(piece(dense()), [0] * 12, NO_CUTS, 1 << 50)
+    with Workers(1) as workers:
+        own = piece_of(piece(dense()), [0] * 12, NO_CUTS, 1 << 50, workers)
     halt = np.zeros(1, np.uint8)
     assert expand(own, *FIRST, 1 << 50, halt)[0].size > 0
     halt[0] = 1
