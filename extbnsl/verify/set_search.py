@@ -497,7 +497,7 @@ def _judge(up, y, problem, frames, space, found, written):
                 written += 1
             frames.cheapest[up, x] = min(frames.cheapest[up, x], cost + problem.lead[x])
         frames.least[up, x] = max(frames.least[up, x], least)
-        if up < problem.most[x] and least < _reach(x, up, problem, frames):
+        if up < problem.most[x] and frames.least[up, x] < _reach(x, up, problem, frames):
             frames.alive[up, kept] = x
             kept += 1
     frames.living[up] = kept
