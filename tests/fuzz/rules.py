@@ -79,4 +79,4 @@ def check_verified(result, problem):
     hold(optimality is not None, "verify", "no certificate")
     hold(not optimality.findings, "verify optimality", "; ".join(optimality.findings))
     large = any(word in optimality.why for word in LARGE)
-    hold(large or not optimality.unchecked, "verify unfinished", f"{optimality.unfinished} {optimality.why}")
+    hold(large or not optimality.unchecked, "verify unfinished", optimality.why)
