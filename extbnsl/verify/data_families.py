@@ -10,7 +10,12 @@ and qNML. By BDeu, BDs and K2 it is a marginal likelihood. What P and all its su
 - floor = N H(X | all other variables) <= N H(X | Q), as no marginal likelihood is above the largest likelihood;
 - and the penalty of P, which never falls when parents are added; a parent multiplies that of MDL by its arity;
 - by BDeu, BDs and K2, ln r for each joint state of P and X that occurs. The first record that has it, among those that
-  agree in Q, has the predictive probability (a / r) / (a + records before) <= 1 / r.
+  agree in Q, has the predictive probability (a / r) / (a + records before) <= 1 / r. Let u be records in a cell of P
+  that none of the parents that may be added tells apart, m of them with d states of X. Some cell of Q has all of u: it
+  costs at least D(u), what u alone would, and ln r for each other state, by the chain rule. By a prior a, ln of the
+  probability of u grows with ln a at least by d - 1 - a (1 + ln m); where that is not negative for the prior b of P, or
+  the largest that a superset may have, D(u) is the cost of u by b. So each cell costs the most that one such u makes
+  it.
 
 A child has a parent set left out, with all supersets of that or alone, if one of these holds:
 
@@ -69,6 +74,7 @@ WIDEST = 690.0  # logarithm of the most joint states that a float holds
 ROOM = 4096  # families that a search hands over at a time
 TABLE_BYTES = 1 << 26  # of the tables of a thread, about
 MOST_TABLES = 256
+AHEAD = 4  # choices of which a search looks whether any of them matters
 PAIRS = 4096  # beginnings of two variables: of more, tasks begin with one
 
 
@@ -289,12 +295,14 @@ def _searched(data: _Data, asked: Sequence[Asked], by: _Numbering) -> Searched:
     counted = np.isin(every, by.children) | (sparing & (every < by.parents))
     first = np.cumsum(np.concatenate(([1], np.where(counted, occurring - 1, 0))))
     holds, multipliers, holders, held = _clusters(asked, by)
+    bits, marks = _bits(data.codes[by.order], occurring)
     return Searched(
         kind=data.kind,
         ess=data.ess or 1.0,
         depth=int(most.max(initial=0)),
         growth=growth,
         parents=by.parents,
+        ahead=AHEAD,
         sparing=sparing,
         spare=float(margin.max()),
         children=by.children,
@@ -305,6 +313,8 @@ def _searched(data: _Data, asked: Sequence[Asked], by: _Numbering) -> Searched:
         codes=data.codes[by.order],
         occurring=occurring,
         weights=data.weights,
+        bits=bits,
+        marks=marks,
         lanes=_lanes(data, by, first),
         first=first,
         tables=_tables(data, sizes),
@@ -335,6 +345,23 @@ def _most_parents(
     with np.errstate(over="ignore"):  # states are infinite, perhaps
         costs = floor[:, None] + price[:, None] * np.cumprod(np.sort(arities))
     return np.count_nonzero(costs < reach[:, None], axis=1)
+
+
+def _bits(codes: NDArray[np.uint32], occurring: NDArray[np.int64]) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+    """All states of each row in bits (d, w), and which of these are those of a variable (n, w)."""
+    widths = [int(states - 1).bit_length() for states in occurring.tolist()]
+    places, word, used = [], 0, 0
+    for width in widths:
+        if used + width > 64:
+            word, used = word + 1, 0
+        places.append((word, used))
+        used += width
+    bits = np.zeros((codes.shape[1], word + 1), np.uint64)
+    marks = np.zeros((len(codes), word + 1), np.uint64)
+    for own, width, (w, shift), mark in zip(codes, widths, places, marks, strict=True):
+        bits[:, w] |= own.astype(np.uint64) << np.uint64(shift)
+        mark[w] = ((1 << width) - 1) << shift
+    return bits, marks
 
 
 def _lanes(data: _Data, by: _Numbering, first: NDArray[np.int64]) -> NDArray[np.uint64]:

@@ -17,6 +17,7 @@ from extbnsl.verify.units import UNITS_PER_NAT
 
 MISFIT, CELL_REGRET, STATE_REGRET, FIXED, SPREAD, OCCURRING = range(6)  # MDL and AIC, fNML, qNML, K2, BDeu, BDs
 UNIT = 1.0 / UNITS_PER_NAT  # nats
+LARGEST = 64  # rows of a cell that are told apart for that
 PLAIN = 0  # the table of m ln m, where there is one
 
 
@@ -33,6 +34,7 @@ class Searched(NamedTuple):
     depth: int  # most parents that matter to anyone
     growth: float  # the fewest states of a parent
     parents: int  # how many variables may be, the first ones
+    ahead: int  # choices of which it is worth to look whether any of them matters, by the kinds with priors
     sparing: bool  # whether what tells too little is no parent
     spare: float  # by what it must tell less than it adds
     children: NDArray[np.int64]  # that families are wanted of
@@ -43,6 +45,8 @@ class Searched(NamedTuple):
     codes: NDArray[np.uint32]  # (n, d), those that occur, the most frequent one last
     occurring: NDArray[np.int64]  # how many occur (n,)
     weights: NDArray[np.int64]  # (d,)
+    bits: NDArray[np.uint64]  # (d, w) all states of a row
+    marks: NDArray[np.uint64]  # (n, w) which of the bits are those of a variable
     lanes: NDArray[np.uint64]  # (words of counters, d)
     first: NDArray[
         np.int64
@@ -104,6 +108,12 @@ class Space(NamedTuple):
     wanted: NDArray[np.int64]
     seen: NDArray[np.int64]
     used_lanes: NDArray[np.uint64]
+    dear: NDArray[np.float64]
+    mask: NDArray[np.uint64]
+    members: NDArray[np.uint32]
+    groups: NDArray[np.int64]
+    place_of_row: NDArray[np.int64]
+    often: NDArray[np.int64]
     picked: NDArray[np.uint32]
     rest: NDArray[np.uint64]
     parts: NDArray[np.int64]
@@ -166,6 +176,12 @@ def new_space(problem: Searched, slots: int) -> Space:
         wanted=np.zeros(2 * n, np.int64),
         seen=np.zeros(len(problem.lanes) + 1, np.int64),
         used_lanes=np.zeros(len(problem.lanes), np.uint64),
+        dear=np.zeros(n),
+        mask=np.zeros(problem.bits.shape[1], np.uint64),
+        members=np.zeros((2, problem.weights.size), np.uint32),
+        groups=np.zeros((2, 2, problem.weights.size), np.int64),
+        place_of_row=np.zeros(LARGEST, np.int64),
+        often=np.zeros(int(problem.occurring.max(initial=1)), np.int64),
         picked=np.empty(problem.weights.size + 1, np.uint32),
         rest=np.zeros(len(problem.lanes), np.uint64),
         parts=np.zeros(parts, np.int64),
@@ -470,7 +486,8 @@ def _cost_and_least(a, x, states, problem, space):
         penalty = problem.price[x] * states
         return cost + penalty, problem.floor[x] + penalty * problem.growth
     if problem.kind >= FIXED:
-        return cost, max(problem.floor[x], space.occurs[a] * math.log(problem.sizes[at]))
+        space.dear[x] = space.occurs[a] * math.log(problem.sizes[at])
+        return cost, max(problem.floor[x], space.dear[x])
     if problem.kind == CELL_REGRET:
         return cost, problem.floor[x] + space.parents[at] - space.parents[problem.sizes.size]
     if states * problem.sizes[at] >= problem.regrets.size:
@@ -561,6 +578,125 @@ def _split(top, y, lanes, problem, frames, space):
     frames.ones[up] = space.ones[0]
 
 
+@inner
+def _find_alike(node, bits, mask, place, members, ends):
+    """The rows of each cell of a node that agree in the bits of a mask, two or more, and no more than there is room for
+    in a cell: into members, up to each of ends; how many groups there are.
+
+    node: rows, ends of cells, their number. place: scratch, for the rows of a cell. The last of ends (2, d): the cell.
+    """
+    rows, cell_ends, cells = node
+    groups, filled, start = 0, u64(0), u64(0)
+    for cell in range(cells):
+        stop = u64(cell_ends[cell])
+        size = np.int64(stop - start)
+        if size <= place.size:
+            for i in range(size):
+                place[i] = 0
+            for i in range(size):
+                if place[i]:
+                    continue
+                begin = filled
+                row = rows[start + u64(i)]
+                for j in range(i + 1, size):
+                    other = rows[start + u64(j)]
+                    differ = u64(0)
+                    for w in range(mask.size):
+                        differ |= (bits[row, w] ^ bits[other, w]) & mask[w]
+                    if differ == 0:
+                        if filled == begin:
+                            members[filled] = row
+                            filled += u64(1)
+                        members[filled] = other
+                        filled += u64(1)
+                        place[j] = 1
+                if filled > begin:
+                    ends[0, groups], ends[1, groups] = filled, cell
+                    groups += 1
+        start = stop
+    return groups
+
+
+@inner
+def _dearest(groups, members, ends, prior, logs, codes, weights, counts):
+    """By how much more than ln r for each state that occurs some cells cost at least, of whose rows nobody tells those
+    of a group apart: the sum over cells of the most that one group costs, see `data_families`.
+
+    prior: the largest of a parents' state; logs: ln r and 1 / r; codes: states of the child. counts: of records by
+    these, scratch.
+    """
+    log_arity, part = logs
+    total, most, start = 0.0, 0.0, np.int64(0)
+    for group in range(groups):
+        if group > 0 and ends[1, group] != ends[1, group - 1]:
+            total += most
+            most = 0.0
+        stop = ends[0, group]
+        records, states = 0, 0
+        for i in range(start, stop):
+            row = members[i]
+            records += weights[row]
+            states += counts[codes[row]] == 0
+            counts[codes[row]] += weights[row]
+        start = stop
+        if states > 1 and states - 1 >= prior * (1.0 + math.log(records)):
+            cost = -states * log_arity
+            for m in range(records):
+                cost += math.log(prior + m)
+            for s in range(counts.size):
+                for m in range(counts[s]):
+                    cost -= math.log(prior * part + m)
+            most = max(most, cost)
+        for s in range(counts.size):
+            counts[s] = 0
+    return total + most
+
+
+@inlined
+def _largest_prior(up, x, problem, frames):
+    """No set below a node has a larger prior for each state of the parents of that child."""
+    if problem.kind == FIXED:
+        return problem.sizes[problem.classes[x]]
+    if problem.kind == SPREAD:
+        return problem.ess / (frames.states[up] * problem.growth)
+    return problem.ess / (frames.cells[up] + frames.ones[up])
+
+
+@inlined
+def _mask_choices(up, without, problem, frames, space):
+    """The bits of what may be added to a node, but for one variable."""
+    for w in range(space.mask.size):
+        space.mask[w] = 0
+        for a in range(frames.chosen[up]):
+            if frames.choice[up, a] != without:
+                space.mask[w] |= problem.marks[frames.choice[up, a], w]
+
+
+@inlined
+def _look_ahead(up, problem, frames, space):
+    """Drop the children of a node, whose cells are known, that nothing below it matters to."""
+    node, kept = (frames.rows[up], frames.ends[up], frames.cells[up]), 0
+    members, ends = space.members, space.groups
+    _mask_choices(up, -1, problem, frames, space)
+    shared = _find_alike(node, problem.bits, space.mask, space.place_of_row, members[0], ends[0])
+    for a in range(frames.living[up]):
+        x, groups, which = frames.alive[up, a], shared, 0
+        if x < frames.low[up]:  # it may be a choice itself
+            _mask_choices(up, x, problem, frames, space)
+            groups, which = _find_alike(node, problem.bits, space.mask, space.place_of_row, members[1], ends[1]), 1
+        if groups > 0:
+            prior, size = _largest_prior(up, x, problem, frames), problem.sizes[problem.classes[x]]
+            logs = math.log(size), 1.0 / size
+            more = _dearest(
+                groups, members[which], ends[which], prior, logs, problem.codes[x], problem.weights, space.often
+            )
+            frames.least[up, x] = max(frames.least[up, x], space.dear[x] + more)
+        if frames.least[up, x] < _reach(x, up, problem, frames):
+            frames.alive[up, kept] = x
+            kept += 1
+    frames.living[up] = kept
+
+
 @inlined
 def _go_along(top, path, frames):
     """Where the search goes on from a node: to the next of the path, if that is a choice, or to all choices."""
@@ -611,6 +747,10 @@ def search_sets(top, problem, frames, space, path, deep, halt, found):
             if frames.chosen[up] > 0:
                 _split(top, y, lanes, problem, frames, space)
                 frames.low[up] = y
+                if problem.kind >= FIXED and frames.chosen[up] >= problem.ahead:
+                    _look_ahead(up, problem, frames, space)
+                    if frames.living[up] == 0:
+                        continue
                 top = up
                 _go_along(top, path, frames)
     return top, written

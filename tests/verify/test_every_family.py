@@ -84,6 +84,14 @@ def assert_all_below(problem, claim, knowledge, rng, every=True):
                 assert len(beyond) <= 1  # the one with those parents that must be is always there
 
 
+@pytest.fixture(autouse=True, scope="module")
+def looking_ahead():
+    """Small sets are worth a look ahead."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(data_families, "AHEAD", 1)
+        yield
+
+
 @pytest.mark.parametrize("score", EVERY_SCORE)
 @SETTINGS
 @given(st.integers(0, 2**32), st.integers(1, 6), st.integers(2, 90), st.sampled_from([None, None, 1, 2]), st.booleans())
