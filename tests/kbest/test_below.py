@@ -87,8 +87,7 @@ def test_the_cheapest_networks(seed, n, most, way):
     ("n", "way"),
     [
         *itertools.product((3, 4), WAYS),
-        (5, {}),
-        pytest.param(5, WAYS[2], marks=pytest.mark.slow),
+        pytest.param(5, {}, marks=pytest.mark.slow),
     ],
 )
 def test_every_network_there_is(n, way):

@@ -73,7 +73,7 @@ def test_all_networks_within_a_slack(seed, n, slack, outside, way):
     check(component, table, outside, limit, best - BASE, tallied(component, outside, limit, best - BASE, **way))
 
 
-@pytest.mark.parametrize(("n", "way"), [*itertools.product((3, 4), WAYS), (5, WAYS[0])])
+@pytest.mark.parametrize(("n", "way"), [*itertools.product((3, 4), WAYS)])
 def test_every_network_there_is(n, way):
     table = table_of(n, n)
     every = all_networks(table)
