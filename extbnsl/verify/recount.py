@@ -133,6 +133,7 @@ class _Proof:
         workers.check()  # when the time is over already, nothing is counted
         tell(0, 1)
         counted = source.below(asked, tell)
+        tell(1, 1)
         found = workers.map(below_threshold, ((*own, workers.halt) for own in zip(asked, counted, strict=True)))
         for name, mu, own in zip(least, least.values(), found, strict=True):
             if own.least < mu:
