@@ -162,6 +162,11 @@ class _Data:
             bool(self.codes[variable].any()) if self.kind == set_search.MISFIT else self.dataset.arities[variable] > 1
         )
 
+    def is_settled(self, child: int) -> bool:
+        """Whether more parents only cost more, or nothing: there is one state, and no misfit, whatever they are."""
+        constant = self.dataset.arities[child] == 1 or (self.kind < set_search.FIXED and not self.codes[child].any())
+        return constant and not self.every
+
     def records_of(self, variable: int) -> NDArray[np.float64]:
         """How many records have each state that occurs."""
         return np.bincount(self.codes[variable], self.weights).astype(np.float64)
@@ -284,7 +289,7 @@ def _searched(data: _Data, asked: Sequence[Asked], by: _Numbering) -> Searched:
         must_before[x, place[must] + 1] = 1
         alone[x], threshold[x] = math.inf if must else data.alone(child), own_threshold
         reach[x] = min(alone[x] + lead[x], reach_of(own_threshold, taken.multipliers, margin[x]))
-        most[x] = data.demands.most[child]
+        most[x] = len(must) if data.is_settled(child) else data.demands.most[child]
     may &= every < by.parents
     arities = data.dataset.arities[by.order].astype(np.float64)
     sizes, classes = np.unique(arities, return_inverse=True)

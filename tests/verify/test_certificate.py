@@ -408,6 +408,19 @@ def test_constant_columns_and_one_record():
         assert optimality.complete
 
 
+@pytest.mark.parametrize("score", ["mdl", "bdeu", "fnml", "qnml"])
+def test_constant_columns_beside_many_others_take_no_time(score):
+    """Every parent set of theirs costs the same: there are 2^30 of them."""
+    codes = np.random.default_rng(5).integers(0, 2, (200, 32))
+    codes[:, 3] = codes[:, 17] = 0
+    dataset = dataset_of(codes, [1 + (v != 3) for v in range(32)])
+    demands = demands_of(dataset.names, None, NOTHING)
+    with Workers(1) as workers:
+        source = families_of_data(dataset, score, 1.0, demands, workers)
+        for child in (3, 17) if score != "bdeu" else (3,):
+            assert below(source, child, MOST_UNITS, nothing_taken(32)).costs.size == 1
+
+
 def test_local_scores_within_the_limit():
     scores = proved().local_scores
     source = families_of_scores(scores, demands_of(scores.names, 1, NOTHING))
