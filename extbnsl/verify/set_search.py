@@ -324,9 +324,9 @@ def _divide(node, added, lanes, scratch, next_node):
     """Divide the cells of a node by a variable: how many parts have more than one record, and how many have one.
 
     node: rows, ends of cells, their number, lanes and records of each; added: states of the variable by row, and the
-    last of them. Of that a cell has what the others leave. scratch: for rows, for lanes, and which lanes
-    are to be summed, that with the records among them. next_node: lanes, their
-    counters and records of the parts with more than one record, to be written.
+    last of them. Of that a cell has what the others leave. scratch: for rows, for lanes, and which lanes are to be
+    summed, that with the records among them. next_node: lanes, their counters and records of the parts with more than
+    one record, to be written.
     """
     rows, ends, cells, cell_lanes, cell_records = node
     codes, last = added
