@@ -418,7 +418,8 @@ def _tables(data: _Data, sizes: NDArray[np.float64]) -> NDArray[np.float64]:
 def _state_regrets(data: _Data, sizes: NDArray[np.float64], reach: float) -> NDArray[np.float64]:
     """ln C(N, K) for K = 0, 1, ... up to where the penalty alone is more than so many nats, or there are no more states
     of parents and child."""
-    records, (least, largest) = data.dataset.records, (int(sizes[0]), int(sizes[-1]))
+    records, largest = data.dataset.records, int(sizes[-1])
+    least = int(sizes[sizes > 1.0].min(initial=largest))  # one state has no regret
     most, states = math.prod(data.dataset.arities.tolist()), 256
     while states < min(MOST_STATES, most):
         regrets = log_regrets_by_states(records, states * largest)

@@ -12,12 +12,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.kernels.bits import u64
-from extbnsl.kernels.compiler import inlined, inner, njit
+from extbnsl.kernels.compiler import inlined, njit
+from extbnsl.verify.set_cells import (
+    dearest,
+    divide,
+    find_alike,
+    keep_parts,
+    states_of_both,
+    sum_of,
+    sum_of_both,
+)
 from extbnsl.verify.units import UNITS_PER_NAT
 
 MISFIT, CELL_REGRET, STATE_REGRET, FIXED, SPREAD, OCCURRING = range(6)  # MDL and AIC, fNML, qNML, K2, BDeu, BDs
 UNIT = 1.0 / UNITS_PER_NAT  # nats
-LARGEST = 64  # rows of a cell that are told apart for that
+LARGEST = 64  # rows of a cell that are held against each other to look ahead
 PLAIN = 0  # the table of m ln m, where there is one
 
 
@@ -48,9 +57,7 @@ class Searched(NamedTuple):
     bits: NDArray[np.uint64]  # (d, w) all states of a row
     marks: NDArray[np.uint64]  # (n, w) which of the bits are those of a variable
     lanes: NDArray[np.uint64]  # (words of counters, d)
-    first: NDArray[
-        np.int64
-    ]  # first counter of each variable, and of none (n + 1,); who is neither child nor told apart has none
+    first: NDArray[np.int64]  # first counter of each variable, and of none (n + 1,); who is not counted has none
     tables: NDArray[np.float64]  # of the kinds that need no prior: see `Space`
     regrets: NDArray[np.float64]  # STATE_REGRET: by the number of states, for as many as may matter
     may: NDArray[np.bool_]  # (n, n) whether a child may have a parent
@@ -319,94 +326,6 @@ def _choose_tables(top, y, problem, frames, space):
         space.joint[a] = _table(prior / problem.sizes[a], upto, space)
 
 
-@inner
-def _divide(node, added, lanes, scratch, next_node):
-    """Divide the cells of a node by a variable: how many parts have more than one record, and how many have one.
-
-    node: rows, ends of cells, their number, lanes and records of each; added: states of the variable by row, and the
-    last of them. Of that a cell has what the others leave. scratch: for rows, for lanes, and which lanes are to be
-    summed, that with the records among them. next_node: lanes, their counters and records of the parts with more than
-    one record, to be written.
-    """
-    rows, ends, cells, cell_lanes, cell_records = node
-    codes, last = added
-    picked, rest, used = scratch
-    next_lanes, counters, next_records = next_node
-    start, parts, ones = u64(0), u64(0), 0
-    for cell in range(cells):
-        stop, left = u64(ends[cell]), cell_records[cell]
-        for w in used:
-            rest[w] = cell_lanes[cell, w]
-        for s in range(last):
-            count = u64(0)
-            for i in range(start, stop):
-                picked[count] = rows[i]
-                count += u64(codes[rows[i]] == s)
-            for w in used:
-                total = u64(0)
-                for i in range(count):
-                    total += lanes[w, picked[i]]
-                next_lanes[parts, w] = total
-                rest[w] -= total
-            records = np.int64(counters[parts, 0])
-            left -= records
-            if records > 1:
-                next_records[parts] = records
-                parts += u64(1)
-            else:
-                ones += records
-        if left > 1:
-            next_records[parts] = left
-            for w in used:
-                next_lanes[parts, w] = rest[w]
-            parts += u64(1)
-        else:
-            ones += left
-        start = stop
-    return np.int64(parts), ones
-
-
-@inner
-def _sum_of(records, parts, table):
-    """What the records of some parts add by a table."""
-    total = 0.0
-    for part in range(parts):
-        total += table[records[part]]
-    return total
-
-
-@inner
-def _sum_of_both(counters, records, parts, begin, end, table):
-    """What the records of some parts add by a table, divided by a variable with counters from begin to end."""
-    total = 0.0
-    if end == begin + 1:
-        for part in range(parts):
-            m = np.int64(counters[part, begin])
-            total += table[m] + table[records[part] - m]
-        return total
-    for part in range(parts):
-        rest, own = records[part], 0.0
-        for q in range(begin, end):
-            m = np.int64(counters[part, q])
-            own += table[m]
-            rest -= m
-        total += own + table[rest]
-    return total
-
-
-@inner
-def _states_of_both(counters, records, parts, begin, end):
-    """How many states occur in some parts of a variable with counters from begin to end."""
-    occurs = 0
-    for part in range(parts):
-        rest = records[part]
-        for q in range(begin, end):
-            rest -= np.int64(counters[part, q])
-            occurs += counters[part, q] > 0
-        occurs += rest > 0
-    return occurs
-
-
 @inlined
 def _want(top, at, problem, frames, space):
     """List what is counted of the node with one of its choices added: each child that is alive there, and after these,
@@ -442,7 +361,7 @@ def _count(top, at, problem, frames, space):
     added = problem.codes[y], problem.occurring[y] - 1
     counters, records = frames.counters[up], frames.records[up]
     scratch, next_node = (space.picked, space.rest, space.used_lanes[:lanes]), (frames.lanes[up], counters, records)
-    parts, ones = _divide(node, added, problem.lanes, scratch, next_node)
+    parts, ones = divide(node, added, problem.lanes, scratch, next_node)
     ones += frames.ones[top]
     space.ones[0] = ones
     for a in range(space.parents.size):
@@ -450,13 +369,13 @@ def _count(top, at, problem, frames, space):
             space.parents[a] = space.parents[a - 1]
         else:
             table = space.tables[space.own[a]]
-            space.parents[a] = ones * table[1] + _sum_of(records, parts, table)
+            space.parents[a] = ones * table[1] + sum_of(records, parts, table)
     for a in range(number):
         x = space.wanted[a]
         begin, end, table = problem.first[x], problem.first[x + 1], space.tables[space.joint[problem.classes[x]]]
-        space.both[a] = ones * table[1] + _sum_of_both(counters, records, parts, begin, end, table)
+        space.both[a] = ones * table[1] + sum_of_both(counters, records, parts, begin, end, table)
         if problem.kind >= FIXED:
-            space.occurs[a] = ones + _states_of_both(counters, records, parts, begin, end)
+            space.occurs[a] = ones + states_of_both(counters, records, parts, begin, end)
     return lanes
 
 
@@ -490,6 +409,8 @@ def _cost_and_least(a, x, states, problem, space):
         return cost, max(problem.floor[x], space.dear[x])
     if problem.kind == CELL_REGRET:
         return cost, problem.floor[x] + space.parents[at] - space.parents[problem.sizes.size]
+    if problem.sizes[at] == 1.0:  # one state has no regret, with however many of the parents
+        return cost, problem.floor[x]
     if states * problem.sizes[at] >= problem.regrets.size:
         return np.inf, np.inf
     product = np.int64(states)
@@ -500,7 +421,7 @@ def _cost_and_least(a, x, states, problem, space):
 @inlined
 def _judge(up, y, problem, frames, space, found, written):
     """Hand over the families of a node that matter, and keep the children that what is below it may matter to. How many
-    families are handed over by now; `found` is None for none."""
+    families are handed over by now."""
     children, varsets, costs = found
     kept = 0
     for a in range(frames.living[up]):
@@ -521,51 +442,6 @@ def _judge(up, y, problem, frames, space, found, written):
     return written
 
 
-@inner
-def _keep_parts(node, added, weights, plain, scratch, kept_node):
-    """Make the parts of a node's cells, that `_divide` has counted, the cells of the next node: the number of those
-    that are kept, and the most records of one.
-
-    plain: whether a part of one row adds nothing, and so is not kept. scratch: records, place of each part of a cell.
-    kept_node: rows, ends, lanes and records of the cells, and which lanes are used; the lanes have all parts, and the
-    others are to be written.
-    """
-    rows, ends, cells, _, _ = node
-    codes, last = added
-    records, place = scratch
-    kept_rows, kept_ends, lanes, kept_records, used = kept_node
-    start, filled, kept, part, largest = u64(0), 0, u64(0), u64(0), 1
-    for cell in range(cells):
-        stop = u64(ends[cell])
-        for s in range(last + 1):
-            place[s], records[s] = 0, 0
-        for i in range(start, stop):
-            s = codes[rows[i]]
-            place[s] += 1
-            records[s] += weights[rows[i]]
-        for s in range(last + 1):
-            size = place[s]
-            place[s] = -1
-            if records[s] <= 1:
-                continue
-            if size > 1 or not plain:
-                place[s] = filled
-                filled += size
-                for w in used:
-                    lanes[kept, w] = lanes[part, w]
-                kept_ends[kept], kept_records[kept] = filled, records[s]
-                largest = max(largest, records[s])
-                kept += u64(1)
-            part += u64(1)
-        for i in range(start, stop):
-            s = codes[rows[i]]
-            if place[s] >= 0:
-                kept_rows[place[s]] = rows[i]
-                place[s] += 1
-        start = stop
-    return np.int64(kept), largest
-
-
 @inlined
 def _split(top, y, lanes, problem, frames, space):
     """The cells of the node with variable y added, without those that tell nothing of any child."""
@@ -574,82 +450,8 @@ def _split(top, y, lanes, problem, frames, space):
     added = problem.codes[y], problem.occurring[y] - 1
     kept_node = frames.rows[up], frames.ends[up], frames.lanes[up], frames.records[up], space.used_lanes[:lanes]
     scratch = space.parts, space.place
-    frames.cells[up], frames.largest[up] = _keep_parts(node, added, problem.weights, plain, scratch, kept_node)
+    frames.cells[up], frames.largest[up] = keep_parts(node, added, problem.weights, plain, scratch, kept_node)
     frames.ones[up] = space.ones[0]
-
-
-@inner
-def _find_alike(node, bits, mask, place, members, ends):
-    """The rows of each cell of a node that agree in the bits of a mask, two or more, and no more than there is room for
-    in a cell: into members, up to each of ends; how many groups there are.
-
-    node: rows, ends of cells, their number. place: scratch, for the rows of a cell. The last of ends (2, d): the cell.
-    """
-    rows, cell_ends, cells = node
-    groups, filled, start = 0, u64(0), u64(0)
-    for cell in range(cells):
-        stop = u64(cell_ends[cell])
-        size = np.int64(stop - start)
-        if size <= place.size:
-            for i in range(size):
-                place[i] = 0
-            for i in range(size):
-                if place[i]:
-                    continue
-                begin = filled
-                row = rows[start + u64(i)]
-                for j in range(i + 1, size):
-                    other = rows[start + u64(j)]
-                    differ = u64(0)
-                    for w in range(mask.size):
-                        differ |= (bits[row, w] ^ bits[other, w]) & mask[w]
-                    if differ == 0:
-                        if filled == begin:
-                            members[filled] = row
-                            filled += u64(1)
-                        members[filled] = other
-                        filled += u64(1)
-                        place[j] = 1
-                if filled > begin:
-                    ends[0, groups], ends[1, groups] = filled, cell
-                    groups += 1
-        start = stop
-    return groups
-
-
-@inner
-def _dearest(groups, members, ends, prior, logs, codes, weights, counts):
-    """By how much more than ln r for each state that occurs some cells cost at least, of whose rows nobody tells those
-    of a group apart: the sum over cells of the most that one group costs, see `data_families`.
-
-    prior: the largest of a parents' state; logs: ln r and 1 / r; codes: states of the child. counts: of records by
-    these, scratch.
-    """
-    log_arity, part = logs
-    total, most, start = 0.0, 0.0, np.int64(0)
-    for group in range(groups):
-        if group > 0 and ends[1, group] != ends[1, group - 1]:
-            total += most
-            most = 0.0
-        stop = ends[0, group]
-        records, states = 0, 0
-        for i in range(start, stop):
-            row = members[i]
-            records += weights[row]
-            states += counts[codes[row]] == 0
-            counts[codes[row]] += weights[row]
-        start = stop
-        if states > 1 and states - 1 >= prior * (1.0 + math.log(records)):
-            cost = -states * log_arity
-            for m in range(records):
-                cost += math.log(prior + m)
-            for s in range(counts.size):
-                for m in range(counts[s]):
-                    cost -= math.log(prior * part + m)
-            most = max(most, cost)
-        for s in range(counts.size):
-            counts[s] = 0
-    return total + most
 
 
 @inlined
@@ -678,16 +480,16 @@ def _look_ahead(up, problem, frames, space):
     node, kept = (frames.rows[up], frames.ends[up], frames.cells[up]), 0
     members, ends = space.members, space.groups
     _mask_choices(up, -1, problem, frames, space)
-    shared = _find_alike(node, problem.bits, space.mask, space.place_of_row, members[0], ends[0])
+    shared = find_alike(node, problem.bits, space.mask, space.place_of_row, members[0], ends[0])
     for a in range(frames.living[up]):
         x, groups, which = frames.alive[up, a], shared, 0
         if x < frames.low[up]:  # it may be a choice itself
             _mask_choices(up, x, problem, frames, space)
-            groups, which = _find_alike(node, problem.bits, space.mask, space.place_of_row, members[1], ends[1]), 1
+            groups, which = find_alike(node, problem.bits, space.mask, space.place_of_row, members[1], ends[1]), 1
         if groups > 0:
             prior, size = _largest_prior(up, x, problem, frames), problem.sizes[problem.classes[x]]
             logs = math.log(size), 1.0 / size
-            more = _dearest(
+            more = dearest(
                 groups, members[which], ends[which], prior, logs, problem.codes[x], problem.weights, space.often
             )
             frames.least[up, x] = max(frames.least[up, x], space.dear[x] + more)

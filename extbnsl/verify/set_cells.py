@@ -1,0 +1,219 @@
+"""Kernels over the cells of a parent set, for `set_search`: dividing them by one more parent, what their records add up
+to, and records that no further parent can tell apart.
+
+Cells are rows of the data one after the other, each cell up to its end. Costs in nats.
+"""
+
+import math
+
+import numpy as np
+
+from extbnsl.kernels.bits import u64
+from extbnsl.kernels.compiler import inner
+
+
+@inner
+def divide(node, added, lanes, scratch, next_node):
+    """Divide the cells of a node by a variable: how many parts have more than one record, and how many have one.
+
+    node: rows, ends of cells, their number, lanes and records of each; added: states of the variable by row, and the
+    last of them. Of that a cell has what the others leave. scratch: for rows, for lanes, and which lanes are to be
+    summed, that with the records among them. next_node: lanes, their counters and records of the parts with more than
+    one record, to be written.
+    """
+    rows, ends, cells, cell_lanes, cell_records = node
+    codes, last = added
+    picked, rest, used = scratch
+    next_lanes, counters, next_records = next_node
+    start, parts, ones = u64(0), u64(0), 0
+    for cell in range(cells):
+        stop, left = u64(ends[cell]), cell_records[cell]
+        for w in used:
+            rest[w] = cell_lanes[cell, w]
+        for s in range(last):
+            count = u64(0)
+            for i in range(start, stop):
+                picked[count] = rows[i]
+                count += u64(codes[rows[i]] == s)
+            for w in used:
+                total = u64(0)
+                for i in range(count):
+                    total += lanes[w, picked[i]]
+                next_lanes[parts, w] = total
+                rest[w] -= total
+            records = np.int64(counters[parts, 0])
+            left -= records
+            if records > 1:
+                next_records[parts] = records
+                parts += u64(1)
+            else:
+                ones += records
+        if left > 1:
+            next_records[parts] = left
+            for w in used:
+                next_lanes[parts, w] = rest[w]
+            parts += u64(1)
+        else:
+            ones += left
+        start = stop
+    return np.int64(parts), ones
+
+
+@inner
+def sum_of(records, parts, table):
+    """What the records of some parts add by a table."""
+    total = 0.0
+    for part in range(parts):
+        total += table[records[part]]
+    return total
+
+
+@inner
+def sum_of_both(counters, records, parts, begin, end, table):
+    """What the records of some parts add by a table, divided by a variable with counters from begin to end."""
+    total = 0.0
+    if end == begin + 1:
+        for part in range(parts):
+            m = np.int64(counters[part, begin])
+            total += table[m] + table[records[part] - m]
+        return total
+    for part in range(parts):
+        rest, own = records[part], 0.0
+        for q in range(begin, end):
+            m = np.int64(counters[part, q])
+            own += table[m]
+            rest -= m
+        total += own + table[rest]
+    return total
+
+
+@inner
+def states_of_both(counters, records, parts, begin, end):
+    """How many states occur in some parts of a variable with counters from begin to end."""
+    occurs = 0
+    for part in range(parts):
+        rest = records[part]
+        for q in range(begin, end):
+            rest -= np.int64(counters[part, q])
+            occurs += counters[part, q] > 0
+        occurs += rest > 0
+    return occurs
+
+
+@inner
+def keep_parts(node, added, weights, plain, scratch, kept_node):
+    """Make the parts of a node's cells, that `divide` has counted, the cells of the next node: the number of those
+    that are kept, and the most records of one.
+
+    plain: whether a part of one row adds nothing, and so is not kept. scratch: records, place of each part of a cell.
+    kept_node: rows, ends, lanes and records of the cells, and which lanes are used; the lanes have all parts, and the
+    others are to be written.
+    """
+    rows, ends, cells, _, _ = node
+    codes, last = added
+    records, place = scratch
+    kept_rows, kept_ends, lanes, kept_records, used = kept_node
+    start, filled, kept, part, largest = u64(0), 0, u64(0), u64(0), 1
+    for cell in range(cells):
+        stop = u64(ends[cell])
+        for s in range(last + 1):
+            place[s], records[s] = 0, 0
+        for i in range(start, stop):
+            s = codes[rows[i]]
+            place[s] += 1
+            records[s] += weights[rows[i]]
+        for s in range(last + 1):
+            size = place[s]
+            place[s] = -1
+            if records[s] <= 1:
+                continue
+            if size > 1 or not plain:
+                place[s] = filled
+                filled += size
+                for w in used:
+                    lanes[kept, w] = lanes[part, w]
+                kept_ends[kept], kept_records[kept] = filled, records[s]
+                largest = max(largest, records[s])
+                kept += u64(1)
+            part += u64(1)
+        for i in range(start, stop):
+            s = codes[rows[i]]
+            if place[s] >= 0:
+                kept_rows[place[s]] = rows[i]
+                place[s] += 1
+        start = stop
+    return np.int64(kept), largest
+
+
+@inner
+def find_alike(node, bits, mask, place, members, ends):
+    """The rows of each cell of a node that agree in the bits of a mask, two or more, and no more than there is room for
+    in a cell: into members, up to each of ends; how many groups there are.
+
+    node: rows, ends of cells, their number. place: scratch, for the rows of a cell. The last of ends (2, d): the cell.
+    """
+    rows, cell_ends, cells = node
+    groups, filled, start = 0, u64(0), u64(0)
+    for cell in range(cells):
+        stop = u64(cell_ends[cell])
+        size = np.int64(stop - start)
+        if size <= place.size:
+            for i in range(size):
+                place[i] = 0
+            for i in range(size):
+                if place[i]:
+                    continue
+                begin = filled
+                row = rows[start + u64(i)]
+                for j in range(i + 1, size):
+                    other = rows[start + u64(j)]
+                    differ = u64(0)
+                    for w in range(mask.size):
+                        differ |= (bits[row, w] ^ bits[other, w]) & mask[w]
+                    if differ == 0:
+                        if filled == begin:
+                            members[filled] = row
+                            filled += u64(1)
+                        members[filled] = other
+                        filled += u64(1)
+                        place[j] = 1
+                if filled > begin:
+                    ends[0, groups], ends[1, groups] = filled, cell
+                    groups += 1
+        start = stop
+    return groups
+
+
+@inner
+def dearest(groups, members, ends, prior, logs, codes, weights, counts):
+    """By how much more than ln r for each state that occurs some cells cost at least, of whose rows nobody tells those
+    of a group apart: the sum over cells of the most that one group costs, see `data_families`.
+
+    prior: the largest of a parents' state; logs: ln r and 1 / r; codes: states of the child. counts: of records by
+    these, scratch.
+    """
+    log_arity, part = logs
+    total, most, start = 0.0, 0.0, np.int64(0)
+    for group in range(groups):
+        if group > 0 and ends[1, group] != ends[1, group - 1]:
+            total += most
+            most = 0.0
+        stop = ends[0, group]
+        records, states = 0, 0
+        for i in range(start, stop):
+            row = members[i]
+            records += weights[row]
+            states += counts[codes[row]] == 0
+            counts[codes[row]] += weights[row]
+        start = stop
+        if states > 1 and states - 1 >= prior * (1.0 + math.log(records)):
+            cost = -states * log_arity
+            for m in range(records):
+                cost += math.log(prior + m)
+            for s in range(counts.size):
+                for m in range(counts[s]):
+                    cost -= math.log(prior * part + m)
+            most = max(most, cost)
+        for s in range(counts.size):
+            counts[s] = 0
+    return total + most
