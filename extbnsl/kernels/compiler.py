@@ -18,6 +18,8 @@ from typing import Any
 
 import numba
 import numba.core.event
+from numba.core import cgutils
+from numba.extending import intrinsic
 
 from extbnsl import compiling
 from extbnsl.kernels.kept import is_kept, keep_checked
@@ -189,3 +191,30 @@ def njit(kernel: Callable[..., Any]) -> Any:
         return _compiled(**_OPTIONS)(kernel)
     keep_checked(compiled)
     return compiled
+
+
+@intrinsic
+def borrowed(typingctx, x):
+    """An array, or a tuple of what may be arrays, that the kernel's caller keeps: nothing counts references to it.
+
+    Without this a kernel counts one each time that it takes an array out of a tuple, which took most of the time of
+    some. What is borrowed must not be returned.
+    """
+
+    def codegen(context, builder, signature, args):
+        return _without_owner(context, builder, signature.args[0], args[0])
+
+    return x(x), codegen
+
+
+def _without_owner(context: Any, builder: Any, kind: Any, value: Any) -> Any:
+    """The value with no owner of any array in it."""
+    if isinstance(kind, numba.types.Array):
+        array = context.make_array(kind)(context, builder, value)
+        array.meminfo = cgutils.get_null_value(array.meminfo.type)
+        return array._getvalue()
+    if isinstance(kind, numba.types.BaseTuple):
+        for place, own in enumerate(kind):
+            part = _without_owner(context, builder, own, builder.extract_value(value, place))
+            value = builder.insert_value(value, part, place)
+    return value

@@ -13,20 +13,21 @@ from extbnsl.kernels.compiler import inner
 
 
 @inner
-def divide(node, added, lanes, scratch, next_node):
-    """Divide the cells of a node by a variable: how many parts have more than one record, and how many have one.
+def divide(node, some, added, lanes, scratch, next_node, parts):
+    """Divide some cells of a node by a variable, after so many parts of the cells before: how many parts have more than
+    one record by now, and how many of these cells' have one.
 
-    node: rows, ends of cells, their number, lanes and records of each; added: states of the variable by row, and the
-    last of them. Of that a cell has what the others leave. scratch: for rows, for lanes, and which lanes are to be
-    summed, that with the records among them. next_node: lanes, their counters and records of the parts with more than
-    one record, to be written.
+    node: rows, ends of cells, lanes and records of each; some: from which cell to which; added: states of the variable
+    by row, and the last of them. Of that a cell has what the others leave. scratch: for rows, for lanes, and which
+    lanes are to be summed, that with the records among them. next_node: lanes, their counters and records of the parts
+    with more than one record, to be written.
     """
-    rows, ends, cells, cell_lanes, cell_records = node
+    rows, ends, cell_lanes, cell_records = node
     codes, last = added
     picked, rest, used = scratch
     next_lanes, counters, next_records = next_node
-    start, parts, ones = u64(0), u64(0), 0
-    for cell in range(cells):
+    start, parts, ones = u64(ends[some[0] - 1]) if some[0] > 0 else u64(0), u64(parts), 0
+    for cell in range(some[0], some[1]):
         stop, left = u64(ends[cell]), cell_records[cell]
         for w in used:
             rest[w] = cell_lanes[cell, w]
@@ -60,24 +61,28 @@ def divide(node, added, lanes, scratch, next_node):
 
 
 @inner
-def sum_of(records, parts, table):
-    """What the records of some parts add by a table."""
+def sum_of(parts, table):
+    """What the records of some parts add by a table; parts: counters and records of all, and from which to which."""
+    _, records, some = parts
     total = 0.0
-    for part in range(parts):
+    for part in range(some[0], some[1]):
         total += table[records[part]]
     return total
 
 
 @inner
-def sum_of_both(counters, records, parts, begin, end, table):
-    """What the records of some parts add by a table, divided by a variable with counters from begin to end."""
+def sum_of_both(parts, own_counters, table):
+    """What the records of some parts, as of `sum_of`, add by a table, divided by a variable with counters from one to
+    another."""
+    counters, records, some = parts
+    begin, end = own_counters
     total = 0.0
     if end == begin + 1:
-        for part in range(parts):
+        for part in range(some[0], some[1]):
             m = np.int64(counters[part, begin])
             total += table[m] + table[records[part] - m]
         return total
-    for part in range(parts):
+    for part in range(some[0], some[1]):
         rest, own = records[part], 0.0
         for q in range(begin, end):
             m = np.int64(counters[part, q])
@@ -88,10 +93,12 @@ def sum_of_both(counters, records, parts, begin, end, table):
 
 
 @inner
-def states_of_both(counters, records, parts, begin, end):
-    """How many states occur in some parts of a variable with counters from begin to end."""
+def states_of_both(parts, own_counters):
+    """How many states occur in some parts, as of `sum_of`, of a variable with counters from one to another."""
+    counters, records, some = parts
+    begin, end = own_counters
     occurs = 0
-    for part in range(parts):
+    for part in range(some[0], some[1]):
         rest = records[part]
         for q in range(begin, end):
             rest -= np.int64(counters[part, q])

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.kernels.bits import u64
-from extbnsl.kernels.compiler import inlined, njit
+from extbnsl.kernels.compiler import borrowed, inlined, njit
 from extbnsl.verify.set_cells import (
     dearest,
     divide,
@@ -27,6 +27,7 @@ from extbnsl.verify.units import UNITS_PER_NAT
 MISFIT, CELL_REGRET, STATE_REGRET, FIXED, SPREAD, OCCURRING = range(6)  # MDL and AIC, fNML, qNML, K2, BDeu, BDs
 UNIT = 1.0 / UNITS_PER_NAT  # nats
 LARGEST = 64  # rows of a cell that are held against each other to look ahead
+AT_ONCE = 4  # cells that are counted between two looks at who is above the limit
 PLAIN = 0  # the table of m ln m, where there is one
 
 
@@ -104,8 +105,8 @@ class Frames(NamedTuple):
 
 
 class Space(NamedTuple):
-    """What one set is counted in: which variables are wanted, and the lanes with their counters; scratch; by place of a
-    variable, the sum over the cells of both it and the parents, and, by the kinds with priors, how many of these occur;
+    """What one set is counted in: which variables are wanted, what the misfit of each must be below, and the places of
+    those that are; the lanes with their counters; scratch; by place of a variable, the sum over the cells of both it and the parents, and, by the kinds with priors, how many of these occur;
     the sums over the cells of the parents, one for each of `own`; and how many of these have one record.
 
     Tables have what m records add, from 0 on: of one prior each, `filled` so far, last `used` then. own (c + 1,): the
@@ -113,6 +114,8 @@ class Space(NamedTuple):
     """
 
     wanted: NDArray[np.int64]
+    limit: NDArray[np.float64]
+    counted: NDArray[np.int64]
     seen: NDArray[np.int64]
     used_lanes: NDArray[np.uint64]
     dear: NDArray[np.float64]
@@ -181,6 +184,8 @@ def new_space(problem: Searched, slots: int) -> Space:
     tables = problem.tables if problem.kind < FIXED else np.empty((slots, records + 1))
     return Space(
         wanted=np.zeros(2 * n, np.int64),
+        limit=np.zeros(2 * n),
+        counted=np.zeros(2 * n, np.int64),
         seen=np.zeros(len(problem.lanes) + 1, np.int64),
         used_lanes=np.zeros(len(problem.lanes), np.uint64),
         dear=np.zeros(n),
@@ -194,7 +199,7 @@ def new_space(problem: Searched, slots: int) -> Space:
         parts=np.zeros(parts, np.int64),
         place=np.zeros(parts, np.int64),
         both=np.zeros(2 * n),
-        occurs=np.zeros(n, np.int64),
+        occurs=np.zeros(2 * n, np.int64),
         parents=np.zeros(c + 1),
         ones=np.zeros(1, np.int64),
         tables=tables,
@@ -327,55 +332,112 @@ def _choose_tables(top, y, problem, frames, space):
 
 
 @inlined
+def _limit(x, up, problem, frames):
+    """What the misfit of a child at a node must be below for its family to matter, if nothing below the node does;
+    else infinity."""
+    reach = _reach(x, up, problem, frames)
+    penalty = problem.price[x] * frames.states[up]
+    if up == problem.most[x] or (problem.kind == MISFIT and problem.floor[x] + penalty * problem.growth >= reach):
+        return reach - penalty
+    return np.inf
+
+
+@inlined
 def _want(top, at, problem, frames, space):
     """List what is counted of the node with one of its choices added: each child that is alive there, and after these,
-    if parents may tell too little, what may be added next; and the lanes with their counters. How many of both."""
-    up, wanted, seen, used = top + 1, space.wanted, space.seen, space.used_lanes
+    if parents may tell too little, what may be added next. How many of both."""
+    up, wanted = top + 1, space.wanted
     number = frames.living[up]
     for a in range(number):
         wanted[a] = frames.alive[up, a]
+        space.limit[a] = _limit(wanted[a], up, problem, frames)
     if problem.sparing and up < problem.depth:
         for a in range(at):
             wanted[number + a] = frames.choice[top, a]
+            space.limit[number + a] = np.inf
         number += at
+    for a in range(number):
+        space.counted[a], space.both[a], space.occurs[a] = a, 0.0, 0
+    for a in range(space.parents.size):
+        space.parents[a] = 0.0
+    return number
+
+
+@inlined
+def _list_lanes(left, problem, frames, space):
+    """List the lanes with the counters of what is still counted; how many."""
+    wanted, seen, used = space.wanted, space.seen, space.used_lanes
     per = frames.counters.shape[2] // frames.lanes.shape[2]
     seen[seen.size - 1] += 1
     stamp = seen[seen.size - 1]
-    seen[0], lanes = stamp, 1  # the first one has the records
-    for a in range(number):
-        x = wanted[a]
+    seen[0], used[0], lanes = stamp, 0, 1  # the first one has the records
+    for i in range(left):
+        x = wanted[space.counted[i]]
         for w in range(problem.first[x] // per, (problem.first[x + 1] + per - 1) // per):
             if seen[w] != stamp:
                 seen[w], used[lanes] = stamp, w
                 lanes += 1
-    return number, lanes
+    return lanes
+
+
+@inlined
+def _add_up(left, some, up, problem, frames, space):
+    """Add to the sums what some parts add, from one number to another, and count no more what is above its limit; how
+    much is left."""
+    parts = frames.counters[up], frames.records[up], some
+    for a in range(space.parents.size):
+        if a > 0 and space.own[a] == space.own[a - 1]:
+            space.parents[a] = space.parents[a - 1]
+        else:
+            space.parents[a] += sum_of(parts, space.tables[space.own[a]])
+    kept = 0
+    for i in range(left):
+        a = space.counted[i]
+        x = space.wanted[a]
+        at, counters = problem.classes[x], (problem.first[x], problem.first[x + 1])
+        space.both[a] += sum_of_both(parts, counters, space.tables[space.joint[at]])
+        if problem.kind >= FIXED:
+            space.occurs[a] += states_of_both(parts, counters)
+        if space.parents[at] - space.both[a] < space.limit[a]:
+            space.counted[kept] = a
+            kept += 1
+        else:
+            space.both[a] = -np.inf
+    return kept
 
 
 @inlined
 def _count(top, at, problem, frames, space):
     """The sums over the cells of the node with one of its choices added, for what is wanted of it; how many lanes have
-    that."""
+    that.
+
+    Each cell adds to a misfit. So where a child is above its limit after some cells, it costs infinity, and where all
+    are the other cells are not looked at: most sets have nothing below them that matters.
+    """
     up, y = top + 1, frames.choice[top, at]
-    number, lanes = _want(top, at, problem, frames, space)
-    node = frames.rows[top], frames.ends[top], frames.cells[top], frames.lanes[top], frames.records[top]
+    left = _want(top, at, problem, frames, space)
+    lanes = _list_lanes(left, problem, frames, space)
+    node = frames.rows[top], frames.ends[top], frames.lanes[top], frames.records[top]
     added = problem.codes[y], problem.occurring[y] - 1
-    counters, records = frames.counters[up], frames.records[up]
-    scratch, next_node = (space.picked, space.rest, space.used_lanes[:lanes]), (frames.lanes[up], counters, records)
-    parts, ones = divide(node, added, problem.lanes, scratch, next_node)
-    ones += frames.ones[top]
+    next_node = frames.lanes[up], frames.counters[up], frames.records[up]
+    parts, ones, cell = 0, frames.ones[top], 0
+    while cell < frames.cells[top] and left > 0:
+        some, begin = (cell, min(cell + AT_ONCE, frames.cells[top])), parts
+        scratch = space.picked, space.rest, space.used_lanes[:lanes]
+        parts, single = divide(node, some, added, problem.lanes, scratch, next_node, parts)
+        ones += single
+        kept = _add_up(left, (begin, parts), up, problem, frames, space)
+        if kept < left:
+            left = kept
+            lanes = _list_lanes(left, problem, frames, space)
+        cell += AT_ONCE
     space.ones[0] = ones
     for a in range(space.parents.size):
-        if a > 0 and space.own[a] == space.own[a - 1]:
-            space.parents[a] = space.parents[a - 1]
-        else:
-            table = space.tables[space.own[a]]
-            space.parents[a] = ones * table[1] + sum_of(records, parts, table)
-    for a in range(number):
-        x = space.wanted[a]
-        begin, end, table = problem.first[x], problem.first[x + 1], space.tables[space.joint[problem.classes[x]]]
-        space.both[a] = ones * table[1] + sum_of_both(counters, records, parts, begin, end, table)
-        if problem.kind >= FIXED:
-            space.occurs[a] = ones + states_of_both(counters, records, parts, begin, end)
+        space.parents[a] += ones * space.tables[space.own[a], 1]
+    for i in range(left):
+        a = space.counted[i]
+        space.both[a] += ones * space.tables[space.joint[problem.classes[space.wanted[a]]], 1]
+        space.occurs[a] += ones
     return lanes
 
 
@@ -518,6 +580,7 @@ def search_sets(top, problem, frames, space, path, deep, halt, found):
     It goes down the path (variables, descending), and looks at the sets that have one more variable, and, if it is
     deep, at all below these; `found`: children, varsets and costs, with room for more than the children.
     """
+    problem, frames, space, found = borrowed(problem), borrowed(frames), borrowed(space), borrowed(found)
     written = 0
     if top < 0:
         top = 0
