@@ -33,7 +33,7 @@ from extbnsl.baselines.priority_queue import ENTRY_BYTES, PriorityQueue, grow_qu
 from extbnsl.claims import MEMORY_LIMIT, OPTIMAL, tolerance
 from extbnsl.events import StageAdvanced
 from extbnsl.kernels.bits import lowest, popcount, u64
-from extbnsl.kernels.compiler import inlined, njit
+from extbnsl.kernels.compiler import borrowed, inlined, njit
 from extbnsl.proof.context import Context
 from extbnsl.scores.local import LocalScores
 
@@ -129,6 +129,7 @@ def _number(item):
 def _expand(graph, nodes, queue, unit, counts, edges):
     """Expand the nodes that come first until about so many edges were generated, the set of all variables comes first,
     or nodes or queue lack room; FOUND, PAUSED or CRAMPED. What comes first stays in the queue."""
+    graph, nodes, queue, counts, edges = borrowed((graph, nodes, queue, counts, edges))
     varsets, costs, variables = nodes.varsets, nodes.costs, graph.order.size
     tables, groups, clusters = graph.tables, graph.groups, graph.clusters
     everyone = ~u64(0) >> u64(64 - variables)

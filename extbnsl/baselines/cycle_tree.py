@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.baselines.cycle_graph import find_arcs, find_cycle, has_cycle, put
-from extbnsl.kernels.compiler import inlined, inner, njit
+from extbnsl.kernels.compiler import borrowed, inlined, inner, njit
 
 NODE_BYTES = 8 + 4 + 2 + 2 + 8 + 8  # of `Tree` and `OpenList`
 
@@ -51,6 +51,9 @@ def expand(steps, limit, halt, families, having, tree, open_list, counts, graph)
     the limit is open; FULL, when the tree has no room for the children of another node. Otherwise, or when halt[0] is
     set, MORE. The last graph is in `graph`.
     """
+    halt, families, having, tree, open_list, counts, graph = borrowed(
+        (halt, families, having, tree, open_list, counts, graph)
+    )
     for _ in range(steps):
         if halt[0]:
             break

@@ -37,7 +37,7 @@ from extbnsl.baselines.outcome import STAGE, Outcome
 from extbnsl.claims import OPTIMAL, tolerance
 from extbnsl.events import IncumbentFound, StageAdvanced
 from extbnsl.kernels.bits import lowest, u64
-from extbnsl.kernels.compiler import inlined, njit
+from extbnsl.kernels.compiler import borrowed, inlined, njit
 from extbnsl.proof.context import Context
 from extbnsl.scores.local import LocalScores
 
@@ -154,6 +154,7 @@ def _new_dive(variables: int) -> Dive:
 def _search(graph, dive, nodes, limit, counts, effort):
     """Go on until there is a network that costs less than the limit, all is done, or about so many edges were
     generated, or the table is full and may grow: FOUND, DONE, PAUSED or CRAMPED."""
+    graph, dive, nodes, counts, effort = borrowed((graph, dive, nodes, counts, effort))
     edges, growing = effort
     last = counts[GENERATED] + edges
     while counts[GENERATED] < last:
@@ -215,6 +216,7 @@ def _keep(dive, nodes):
 @njit
 def _expand(graph, dive, nodes, counts):
     """Give the last node its arcs, the cheapest first, of equal ones the least label."""
+    graph, dive, nodes, counts = borrowed((graph, dive, nodes, counts))
     tables, groups, clusters = graph.tables, graph.groups, graph.clusters
     depth, count = dive.depth[0], 0
     leaf, cost, through = dive.leaf[depth], dive.cost[depth], dive.through[depth]

@@ -20,7 +20,7 @@ from extbnsl.errors import BudgetError
 from extbnsl.events import StageAdvanced
 from extbnsl.files.shelf import Column, Shelf
 from extbnsl.kernels.bits import u64
-from extbnsl.kernels.compiler import njit
+from extbnsl.kernels.compiler import borrowed, njit
 from extbnsl.kernels.ranks import binomial_table, go_to, rank_without, start_walk
 from extbnsl.machine.workers import chunks
 from extbnsl.parents.best_score import ByteTables, byte_tables, byte_tables_bytes
@@ -85,6 +85,7 @@ def _fill_chunk(
 @njit
 def _expand_chunk(lo, size, below, costs, leaves, tables, binomials):
     """Costs (m,) and leaves (m,) of the m varsets of this size from rank lo on; below: the costs of the layer below."""
+    below, costs, leaves, tables, binomials = borrowed((below, costs, leaves, tables, binomials))
     walk = start_walk(size, binomials)
     for at in range(costs.size):
         go_to(lo + at, walk, binomials)

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from extbnsl.bounds.cuts import MEMBERS, count_times, has, holds, is_cluster
 from extbnsl.bounds.multipliers import UNIT, FamilyArrays, Multipliers, multipliers_of, reduce, whole_units
 from extbnsl.kernels.bits import assign, lowest, u64
-from extbnsl.kernels.compiler import inlined, inner, njit
+from extbnsl.kernels.compiler import borrowed, inlined, inner, njit
 from extbnsl.kernels.random import new_state, random_below, random_share
 from extbnsl.kernels.varsets import words
 from extbnsl.machine.workers import Workers, halted_after
@@ -270,6 +270,7 @@ def improve(families, cuts, weights, count, rounds, seed, halt):
     cuts, weights: room for the multipliers, the first `count` given. Ends early when halt[0] is set. Returns the
     number of cuts and the root bound, which says nothing if it ended so.
     """
+    families, cuts, weights, halt = borrowed((families, cuts, weights, halt))
     state = new_state(seed)
     reduced, least = np.empty(families.costs.size), np.empty(families.first.size - 1)
     reduce(families, cuts, weights, count, reduced, least, halt)
@@ -329,6 +330,7 @@ def ascend_nodes(varsets, g, limit, families, clusters, keep, halt):
     bound is never below h1; parents inside the node are given. keep (m,) uint8. Some passes over the families each.
     Ends early when halt[0] is set, with the rest kept.
     """
+    varsets, g, families, clusters, keep, halt = borrowed((varsets, g, families, clusters, keep, halt))
     costs, first = families.costs, families.first
     cuts, weights = clusters.cuts, clusters.multipliers
     own = FamilyArrays(np.empty_like(families.parents), np.empty_like(costs), first)

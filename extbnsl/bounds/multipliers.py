@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.bounds.cuts import MEMBERS, count_times, holds, no_cuts, requirements, weighted_unions
-from extbnsl.kernels.compiler import njit
+from extbnsl.kernels.compiler import borrowed, njit
 from extbnsl.kernels.varsets import WORD_BITS, pack, renumber, words
 from extbnsl.machine.workers import unhalted
 
@@ -168,6 +168,7 @@ def whole_units(weights: NDArray[np.float64]) -> NDArray[np.int64]:
 @njit
 def reduce(families, cuts, weights, count, reduced, least, halt):
     """The reduced cost of every family above the least of its child, and these least; of no use once halt[0] is set."""
+    families, cuts, weights, reduced, least, halt = borrowed((families, cuts, weights, reduced, least, halt))
     parents, costs, first = families.parents, families.costs, families.first
     times = np.empty(costs.size, np.uint8)
     for x in range(first.size - 1):

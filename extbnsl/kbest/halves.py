@@ -19,7 +19,7 @@ from extbnsl.kbest.ledger import Arrays, as_kept
 from extbnsl.kbest.rest import Rest, rest_cost
 from extbnsl.kbest.walk import Families, Walk, have_children, new_walk, next_child, walk_from
 from extbnsl.kernels.bits import u64
-from extbnsl.kernels.compiler import inner, njit
+from extbnsl.kernels.compiler import borrowed, inner, njit
 from extbnsl.machine.workers import Stopped, Workers
 
 MOST_MEETINGS = 1 << 19  # of beginnings, each with what is outside
@@ -157,6 +157,7 @@ def _beginnings(asked: Asked, halt: NDArray[np.uint8]) -> tuple[Beginnings, list
 def _further(level, families, rest, limit, found, came, halt):
     """The beginnings with one more variable gone; how many there are, or one more than fit. Ends early when halt[0] is
     set."""
+    families, rest, found, came, halt = borrowed((families, rest, found, came, halt))
     written = 0
     for i in range(level.left.size):
         free = level.left[i] & ~level.bound[i]
@@ -203,6 +204,7 @@ def _meetings(level: Beginnings, asked: Asked) -> Meetings:
 
 @njit
 def _rest_costs(varsets, rest):
+    varsets, rest = borrowed((varsets, rest))
     costs = np.empty(varsets.size)
     for i in range(varsets.size):
         costs[i] = rest_cost(varsets[i], rest)
@@ -212,6 +214,7 @@ def _rest_costs(varsets, rest):
 @njit
 def _added_up(costs, first, bases):
     """The sums of exp(base - cost) from the first of each state on."""
+    costs, bases = borrowed((costs, bases))
     sums = np.empty(costs.size)
     for state in range(first.size - 1):
         total = 0.0
@@ -286,6 +289,7 @@ def _block_from(begun: Arrays, new: Block, weights: NDArray[np.float64], met: Me
 @njit
 def _end_on(walk, own, met, asked, steps, halt):
     """Find the next endings of a block, until it is over, so many steps have been made or halt[0] is set."""
+    walk, own, met, asked, halt = borrowed((walk, own, met, asked, halt))
     end = walk.steps[0] + steps
     while walk.steps[0] < end and not halt[0]:
         state = own.states[0]

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.kernels.bits import u64
-from extbnsl.kernels.compiler import inlined, njit
+from extbnsl.kernels.compiler import borrowed, inlined, njit
 
 ENTRY_BYTES = 16
 LOAD = 0.6  # of the slots, at most, that are taken
@@ -52,6 +52,7 @@ def _slot(varset, mask):
 
 @njit
 def _insert(varsets, costs, rest):
+    varsets, costs, rest = borrowed((varsets, costs, rest))
     mask = u64(rest.keys.size - 1)
     for i in range(varsets.size):
         at = _slot(varsets[i], mask)

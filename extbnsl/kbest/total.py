@@ -12,7 +12,7 @@ import math
 import numpy as np
 
 from extbnsl.kernels.bits import lowest, u64
-from extbnsl.kernels.compiler import inner, njit
+from extbnsl.kernels.compiler import borrowed, inner, njit
 from extbnsl.scores.local import LocalScores
 
 MOST_VARIABLES = 14  # for which families and steps take some tenths of a second
@@ -65,6 +65,7 @@ def _least(tables, best):
 def _weigh(tables, best, weights, errors, logs):
     """weights: of the networks over each varset, over exp(-best); errors: of them, at most, as far as first order goes.
     logs: room for the weights of the families of each set of sinks."""
+    tables, best, weights, errors, logs = borrowed((tables, best, weights, errors, logs))
     n = tables.shape[0]
     weights[0] = 1.0
     for rest in range(best.size - 1):

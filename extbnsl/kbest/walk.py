@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from extbnsl.kbest.rest import rest_cost
 from extbnsl.kernels.bits import lowest, u64
-from extbnsl.kernels.compiler import inlined, njit
+from extbnsl.kernels.compiler import borrowed, inlined, njit
 
 
 class Families(NamedTuple):
@@ -140,6 +140,7 @@ def walk_on(walk, families, rest, limit, steps, found, costs, halt):
 
     The limit may fall from one call to the next, and never rise.
     """
+    walk, families, rest, found, costs, halt = borrowed((walk, families, rest, found, costs, halt))
     n = families.first.size - 1
     written = 0
     end = walk.steps[0] + steps

@@ -213,8 +213,8 @@ def _without_owner(context: Any, builder: Any, kind: Any, value: Any) -> Any:
         array = context.make_array(kind)(context, builder, value)
         array.meminfo = cgutils.get_null_value(array.meminfo.type)
         return array._getvalue()
-    if isinstance(kind, numba.types.BaseTuple):
-        for place, own in enumerate(kind):
-            part = _without_owner(context, builder, own, builder.extract_value(value, place))
-            value = builder.insert_value(value, part, place)
+    kinds: Any = kind if isinstance(kind, numba.types.BaseTuple) else ()
+    for place, own in enumerate(kinds):
+        part = _without_owner(context, builder, own, builder.extract_value(value, place))
+        value = builder.insert_value(value, part, place)
     return value

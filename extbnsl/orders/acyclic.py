@@ -7,7 +7,7 @@ the graph so far. A network along the order is among what they can choose, so th
 import numpy as np
 
 from extbnsl.kernels.bits import u64
-from extbnsl.kernels.compiler import inlined, inner, njit
+from extbnsl.kernels.compiler import borrowed, inlined, inner, njit
 from extbnsl.orders.line import new_line, set_line, total_cost
 
 UNDECIDED = -1
@@ -56,6 +56,7 @@ def acyclic_choices(order, halt, lists):
     halt: uint8 (1,); once it is 1, from another thread, the others stay UNDECIDED.
     O(C k + k n^2) for C families of at most k parents, where most of n^2 is done 64 at a time. Memory: n^2 / 8 bytes.
     """
+    order, halt, lists = borrowed((order, halt, lists))
     n = order.size
     choice = np.full(n, UNDECIDED, np.int32)
     descendants = np.zeros((n, (n + 63) >> 6), np.uint64)
@@ -76,6 +77,7 @@ def acyclic_choices(order, halt, lists):
 def topological_order(order, choice, lists):
     """A topological order, int32 (n,), of the acyclic network of these choices, near to `order`: each variable as it
     comes there, after those of its ancestors that are missing. O(n + arcs)."""
+    order, choice, lists = borrowed((order, choice, lists))
     n = order.size
     sorted_order, count = np.empty(n, np.int32), 0
     placed = np.zeros(n, np.bool_)
@@ -106,6 +108,7 @@ def settle(order, halt, lists):
     """Acyclic selection along `order`, then along a topological order of its network, until that gains nothing or
     halt[0] is 1; `order` (n,) int32 becomes the last. Returns the cost of the best network along it, in nats: never
     higher than before."""
+    order, halt, lists = borrowed((order, halt, lists))
     line = new_line(order, lists)
     cost = total_cost(line.choice, lists)
     while True:

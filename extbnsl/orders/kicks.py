@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.kernels.bits import assign
-from extbnsl.kernels.compiler import inlined, inner, njit
+from extbnsl.kernels.compiler import borrowed, inlined, inner, njit
 from extbnsl.kernels.random import random_below, random_share
 from extbnsl.orders.line import Line, cost_of, first_fitting, new_line, total_cost
 from extbnsl.orders.moves import best_move, forget, move, new_sweep, passes
@@ -211,6 +211,7 @@ def improve_by_kicks(order, state, kicks, elsewhere, halt, lists):
     numbers' state, carried on. Equally good orders replace each other, so that the search drifts over plateaus. halt:
     uint8 (1,); once it is 1, from another thread, the search ends with what it has.
     """
+    order, state, kicks, elsewhere, halt, lists = borrowed((order, state, kicks, elsewhere, halt, lists))
     n = order.size
     line = new_line(order, lists)
     sweep, agenda, region, around = new_sweep(n), _new_agenda(n), new_region(n), neighbours(lists)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from extbnsl.kernels.compiler import inlined, inner, njit
+from extbnsl.kernels.compiler import borrowed, inlined, inner, njit
 
 
 class Line(NamedTuple):
@@ -78,10 +78,12 @@ def total_cost(choice, lists):
 @njit
 def choices_along(order, lists):
     """The best network along an order (n,) int32: choices (n,) int32. O(families * parents)."""
+    order, lists = borrowed((order, lists))
     return new_line(order, lists).choice
 
 
 @njit
 def cost_along(order, lists):
     """What the best network along an order (n,) int32 costs, in nats. O(families * parents)."""
+    order, lists = borrowed((order, lists))
     return total_cost(new_line(order, lists).choice, lists)

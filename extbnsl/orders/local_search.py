@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.kernels.bits import assign, flip
-from extbnsl.kernels.compiler import inlined, inner, njit
+from extbnsl.kernels.compiler import borrowed, inlined, inner, njit
 from extbnsl.kernels.random import random_below, random_words
 from extbnsl.machine.workers import Stopped, Workers, halted_after
 from extbnsl.parents.best_score import ByteTables, first_inside, scratch
@@ -243,6 +243,7 @@ def improve_order(order, state, kicks, halt, tables):
     state: uint64 (1,), the random numbers' state, carried on. Equally good orders replace each other, so that the
     search drifts over plateaus. halt: uint8 (1,); once it is 1, from another thread, the search ends with what it has.
     """
+    order, state, kicks, halt, tables = borrowed((order, state, kicks, halt, tables))
     n = order.size
     places = np.empty(n, np.int64)
     prefix = np.zeros((n + 1, tables.members.shape[1]), np.uint8)

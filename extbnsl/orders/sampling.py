@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from extbnsl.kernels.compiler import njit
+from extbnsl.kernels.compiler import borrowed, njit
 from extbnsl.kernels.random import random_below
 
 
@@ -14,6 +14,7 @@ def random_order(state, lists):
     equally likely. A child that is not in the order can be in none (see `feasible_order`). state: uint64 (1,).
     O(n + parents of the families of children that need one).
     """
+    state, lists = borrowed((state, lists))
     n = lists.first.size - 1
     left = np.zeros(lists.costs.size, np.uint16)  # how many parents of a family are not in the order
     ready, count = np.empty(n, np.int32), 0

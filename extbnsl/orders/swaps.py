@@ -3,7 +3,7 @@
 import numpy as np
 
 from extbnsl.kernels.bits import assign
-from extbnsl.kernels.compiler import inner, njit
+from extbnsl.kernels.compiler import borrowed, inner, njit
 from extbnsl.orders.line import cost_of, first_fitting, new_line, total_cost
 
 
@@ -43,6 +43,7 @@ def climb_by_swaps(order, halt, lists):
     Only the gains of a swap and of its two neighbours change with it. O(n) and three evaluations per swap. halt: uint8
     (1,); once it is 1, the climb ends where it is.
     """
+    order, halt, lists = borrowed((order, halt, lists))
     n = order.size
     line = new_line(order, lists)
     gains = np.zeros(n)  # of the swap at each place; the last has none

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.kernels.bits import lowest, u64
-from extbnsl.kernels.compiler import inlined, inner, njit
+from extbnsl.kernels.compiler import borrowed, inlined, inner, njit
 from extbnsl.kernels.varsets import words
 
 NONE_INSIDE = np.int64(-1)
@@ -161,6 +161,7 @@ def first_inside(child, varset, begin, end, tables, rows):
 @njit
 def first_inside_each(child, varsets, tables):
     """Position of the cheapest parent set inside each row of `varsets` (m, bytes) uint8, or -1: int64 (m,)."""
+    varsets, tables = borrowed((varsets, tables))
     found = np.empty(varsets.shape[0], np.int64)
     rows = scratch(tables)
     for i in range(varsets.shape[0]):
@@ -172,6 +173,7 @@ def first_inside_each(child, varsets, tables):
 def first_inside_from(varsets, begin, tables, halt):
     """Of the families of child 0 the position of the first inside each row of `varsets` (m, bytes) uint8, none before
     word begin[i] of the bitsets, (m,) int64, being looked at: int64 (m,). Ends early when halt[0] is set."""
+    varsets, tables, halt = borrowed((varsets, tables, halt))
     found = np.zeros(varsets.shape[0], np.int64)
     rows = scratch(tables)
     for i in range(varsets.shape[0]):
@@ -184,6 +186,7 @@ def first_inside_from(varsets, begin, tables, halt):
 @njit
 def first_subsets(parents):
     """Of each of these parent sets (m, words) the number of the first that is inside it: int64 (m,). O(m^2 words)."""
+    parents = borrowed(parents)
     found = np.empty(parents.shape[0], np.int64)
     for i in range(parents.shape[0]):
         j = 0

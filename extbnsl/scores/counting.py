@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.kernels.bits import u64
-from extbnsl.kernels.compiler import inlined, inner, njit
+from extbnsl.kernels.compiler import borrowed, inlined, inner, njit
 from extbnsl.kernels.ranks import find_place, go_to, last_present, start_walk
 from extbnsl.scores.mlogm import mlogm_table
 
@@ -397,6 +397,7 @@ def count(size, first, last, places, binomials, table, out):
     places: which varsets are present (ranks.py). Work per prefix: a few ns per entry and lane word, one look-up per
     cell and state.
     """
+    places, binomials, table, out = borrowed((places, binomials, table, out))
     n, d = table.states.shape
     nodes = root(max(1, size - 1), table)
     width = d * table.arities[-1] + 1  # arities ascend

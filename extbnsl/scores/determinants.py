@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.kernels.bits import lowest, u64
-from extbnsl.kernels.compiler import inlined, inner, njit
+from extbnsl.kernels.compiler import borrowed, inlined, inner, njit
 from extbnsl.kernels.ranks import find_place, go_to, last_present, start_walk
 
 LEAST = 1e-300  # no pivot is smaller, whatever rounding does
@@ -95,6 +95,7 @@ def determine(size, first, last, places, binomials, moments, out):
     places: which varsets are present (ranks.py). Work: about n^2 / 6 multiplications for each prefix of all but two
     members, and one logarithm for each varset.
     """
+    places, binomials, moments, out = borrowed((places, binomials, moments, out))
     matrix, least, half = moments.matrix, moments.least, moments.half
     n, depth = least.size, max(1, size - 1)
     lefts, logs = np.empty((depth, n, n)), np.zeros(depth)
@@ -138,6 +139,7 @@ def unexplained(child, varsets, factor, halt, out):
     factor (n, n) float64: row v is column v of a triangular factor F of the correlations, F^T F = C. By modified
     Gram-Schmidt, whose relative error is that of the columns' condition, not of its square. O(n k^2) for k parents.
     """
+    varsets, halt, out = borrowed((varsets, halt, out))
     n = factor.shape[0]
     basis, residual = np.empty((n, n)), np.empty(n)
     for i in range(varsets.shape[0]):

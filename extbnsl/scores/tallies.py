@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.kernels.bits import u64
-from extbnsl.kernels.compiler import inlined, inner, njit
+from extbnsl.kernels.compiler import borrowed, inlined, inner, njit
 from extbnsl.kernels.ranks import find_place, go_to, is_present, last_present, place_of, rank_without, start_walk
 from extbnsl.scores.counting import merge_needed, number, refined, root, split
 from extbnsl.scores.formula import (
@@ -172,6 +172,7 @@ def fill(size, first, last, places, below, binomials, table, form, out):
     places: which varsets are present (ranks.py); below: places and figures of those of one member less. Scores with a
     prior over what occurs have a figure for each subset of V that is among them: V less a child is its parent set.
     """
+    places, below, binomials, table, form, out = borrowed((places, below, binomials, table, form, out))
     n, d = table.states.shape
     depth = max(1, size - 1)
     nodes, light = root(depth, table), np.zeros((depth, LIGHT), np.int64)

@@ -16,7 +16,7 @@ What a family costs is read off sparse parent graphs, byte tables, or off the ro
 import numpy as np
 
 from extbnsl.kernels.bits import highest, lowest, popcount, u64
-from extbnsl.kernels.compiler import inlined, njit
+from extbnsl.kernels.compiler import borrowed, inlined, njit
 from extbnsl.parents.best_score import above_low_bytes, new_shared_words
 from extbnsl.search.node_bound import fill_coarse, fine_part
 from extbnsl.search.open_list import finish_target, new_scratch
@@ -106,6 +106,7 @@ def expand(targets, sources, tables, rules, kept, halt):
     enough, and a count for each target. When halt[0] is set, the rest of the targets is left alone. Returns edges
     generated, nodes kept, and the least f among them.
     """
+    targets, sources, tables, rules, kept, halt = borrowed((targets, sources, tables, rules, kept, halt))
     scratch = new_scratch(rules)
     shared = new_shared_words(tables, rules.low_bits)
     edges = 0

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from extbnsl.bounds.multipliers import UNIT, ClusterBound
 from extbnsl.bounds.patterns import GroupBound
 from extbnsl.kernels.bits import assign, u64
-from extbnsl.kernels.compiler import inner, njit
+from extbnsl.kernels.compiler import borrowed, inner, njit
 from extbnsl.search.ancestral import Ancestry, closed_set
 
 VECTOR = 8  # clusters that are looked at together
@@ -131,6 +131,7 @@ def bound_of_waiting(varset, waiting):
 def closed_sets_of(varsets, g, variables, clusters, ancestry, limit, halt):
     """The set of each node, see `ancestral.closed_set`: uint64, as the search takes it where it extends no path. Ends
     early when halt[0] is set."""
+    varsets, g, variables, clusters, ancestry, halt = borrowed((varsets, g, variables, clusters, ancestry, halt))
     closed = np.empty(varsets.size, np.uint64)
     everything = ~u64(0) >> u64(64 - variables)
     near = new_near(clusters)

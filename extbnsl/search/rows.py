@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.kernels.bits import lowest, popcount, u64
-from extbnsl.kernels.compiler import inner, njit
+from extbnsl.kernels.compiler import borrowed, inner, njit
 
 
 class NewRows(NamedTuple):
@@ -43,6 +43,7 @@ def inherit(targets, sources, low_bits, kept_lows, counts, new):
     counts (k,): nodes of each target, whose low parts `kept_lows` (m,) follow each other; sources: the current layer.
     Of each node, new.best gets the least of its predecessors' rows, whether they generated it or not.
     """
+    targets, sources, kept_lows, counts, new = borrowed((targets, sources, kept_lows, counts, new))
     starts, lows, rows = sources.starts, sources.lows, sources.rows
     best, covered = new.best, new.covered
     inside = (u64(1) << u64(low_bits)) - u64(1)
@@ -88,6 +89,7 @@ def improve(partitions, low_bits, new, families, halt):
 
     new: as from `inherit`; families: FamilyRows. Ends early when halt[0] is set.
     """
+    partitions, new, families, halt = borrowed((partitions, new, families, halt))
     highs, starts, lows = partitions.highs, partitions.starts, partitions.lows
     best, covered = new.best, new.covered
     parents, costs, first = families.parents, families.costs, families.first

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.kernels.bits import popcount, u64
-from extbnsl.kernels.compiler import inner, njit
+from extbnsl.kernels.compiler import borrowed, inner, njit
 
 
 class Sources(NamedTuple):
@@ -103,6 +103,7 @@ def next_targets(streams, sources, low_bits, size, room, found):
     Fills `found`, and stops when it is full, or the targets can get `room` nodes together: the streams begin where to
     go on. Returns the number of targets and how many nodes they can get at most.
     """
+    streams, sources, found = borrowed((streams, sources, found))
     at, ends, bits, leaf = streams.at, streams.ends, streams.bits, streams.leaves
     highs, starts = sources.highs, sources.starts
     targets, first, partition, leaves = found.highs, found.first, found.partitions, found.leaves

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.kernels.bits import lowest, popcount, u64
-from extbnsl.kernels.compiler import inlined, njit
+from extbnsl.kernels.compiler import borrowed, inlined, njit
 
 BLOCK = 256  # families that are looked at together
 
@@ -56,6 +56,7 @@ def _first_inside(blocks, begin, end, outside):
 def first_inside_each(parents, blocks, everyone, halt):
     """For each of some families of a child the number of the first in these blocks with no parent beside its own, -1 if
     there is none: int64 (n,). Ends early when halt[0] is set."""
+    parents, blocks, everyone, halt = borrowed((parents, blocks, everyone, halt))
     found = np.full(parents.size, -1, np.int64)
     for j in range(parents.size):
         if halt[0]:
@@ -135,6 +136,7 @@ def expand(piece, varsets, g, gap, halt):
 
     gap: the limit above the cheapest of each child. O(m b m) per node with b blocks of families to a child, at worst.
     """
+    piece, varsets, g, gap, halt = borrowed((piece, varsets, g, gap, halt))
     m = piece.least.size
     everyone = ~u64(0) >> u64(64 - m)
     found, costs = np.empty(varsets.size * m, np.uint64), np.empty(varsets.size * m, np.int64)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.kernels.bits import u64
-from extbnsl.kernels.compiler import inlined, njit
+from extbnsl.kernels.compiler import borrowed, inlined, njit
 from extbnsl.verify.units import UNITS_PER_NAT
 
 TINY = 1e-290  # of a column whose largest number is about 1: nothing
@@ -186,6 +186,7 @@ def _room(at, cheapest, child, frames):
 def search_regressions(top, child, frames, halt, varsets, costs):
     """Go on with the search until it is over, halted or there is no room for families; the top of the stack, -1 when
     it is over, and how many families there are."""
+    frames, halt, varsets, costs = borrowed((frames, halt, varsets, costs))
     m = child.candidates.size
     row = np.empty(child.depth + 1)
     written = 0

@@ -106,8 +106,9 @@ class Frames(NamedTuple):
 
 class Space(NamedTuple):
     """What one set is counted in: which variables are wanted, what the misfit of each must be below, and the places of
-    those that are; the lanes with their counters; scratch; by place of a variable, the sum over the cells of both it and the parents, and, by the kinds with priors, how many of these occur;
-    the sums over the cells of the parents, one for each of `own`; and how many of these have one record.
+    those that are; the lanes with their counters; scratch; by place, the sum over the cells of both it and the parents,
+    and, by the kinds with priors, how many of these occur; the sums over the cells of the parents, one for each of
+    `own`; and how many of these have one record.
 
     Tables have what m records add, from 0 on: of one prior each, `filled` so far, last `used` then. own (c + 1,): the
     tables for the parents' cells of a child of each arity, and of m ln m; joint (c,): for the child's.

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.kernels.bits import u64
-from extbnsl.kernels.compiler import inlined, njit
+from extbnsl.kernels.compiler import borrowed, inlined, njit
 
 
 class Walkable(NamedTuple):
@@ -91,6 +91,7 @@ def walk_on(walkable, limit, walk, most, rows, costs, halt):
     """Go on to the next networks that cost less than the limit, until it is over, halted, `most` steps have been made,
     or rows (n, m) and costs (n,) are full, which get the rows of their families and what they cost. How many there are.
     """
+    walkable, walk, rows, costs, halt = borrowed((walkable, walk, rows, costs, halt))
     m = walk.chosen.size
     written, depth, end = 0, walk.depth[0], walk.steps[0] + most
     while depth >= 0 and written < costs.size and walk.steps[0] < end and not halt[0]:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from extbnsl.bounds.cuts import count_times, holds
 from extbnsl.kernels.bits import assign, u64
-from extbnsl.kernels.compiler import inner, njit
+from extbnsl.kernels.compiler import borrowed, inner, njit
 from extbnsl.kernels.random import new_state, random_below
 
 ROUNDING = 1e-9  # of the sums
@@ -63,6 +63,7 @@ def solution_of(support: Support, n: int) -> Solution:
 def counting_families(parents, child, cuts):
     """The families that count for each of the cuts (k, 3, words): where those of each begin, int32 (k + 1,), and all of
     them, int32, by their position in parents (words, m) and child (m,) ascending, and how much, float64."""
+    parents, cuts = borrowed((parents, cuts))
     begins = np.zeros(cuts.shape[0] + 1, np.int32)
     times = np.empty(child.size, np.uint8)
     found, counts = np.empty(0, np.int32), np.empty(0)
@@ -109,6 +110,7 @@ def grow_clusters(solution, share, starts, clusters, violations, halt):
     share a family with a member: nobody else could make the cluster more violated. O(n^2) for each start at worst.
     Ends early when halt[0] is set.
     """
+    solution, starts, clusters, violations, halt = borrowed((solution, starts, clusters, violations, halt))
     n, m = solution.own_first.size - 1, solution.x.size
     growing = _Growing(
         np.empty(n, np.uint8),
@@ -211,6 +213,7 @@ def shrink_clusters(solution, seed, clusters, halt):
 
     O(n) trials for each, each of at most the families' parents. Ends early when halt[0] is set.
     """
+    solution, clusters, halt = borrowed((solution, clusters, halt))
     n, m = solution.own_first.size - 1, solution.x.size
     members, hits = np.ones(n, np.uint8), np.empty(m, np.int64)
     queue, count = np.empty(n, np.int64), np.int64(0)

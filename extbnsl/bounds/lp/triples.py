@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from extbnsl.bounds.cuts import MEMBERS, single_cuts
 from extbnsl.bounds.lp.separation import ROUNDING, Support, counting_families
 from extbnsl.kernels.bits import assign, u64
-from extbnsl.kernels.compiler import inlined, inner, njit
+from extbnsl.kernels.compiler import borrowed, inlined, inner, njit
 from extbnsl.kernels.varsets import WORD_BITS, words
 
 MOVES = 30  # from a beginning, at most
@@ -48,6 +48,7 @@ def grow_triples(solution, threes, cuts, violations, halt):
     Returns how many families it has looked at, some nanoseconds each: O(families' parents) for each move. Ends early
     when halt[0] is set.
     """
+    solution, threes, cuts, violations, halt = borrowed((solution, threes, cuts, violations, halt))
     n, m = solution.own_first.size - 1, solution.x.size
     three = _Three(
         np.empty((MEMBERS, n), np.uint8),
@@ -224,6 +225,7 @@ def find_triples(patterns, sums, x, steps, found, violations, halt):
     left. O(k^3) at worst, but a first member is done with as soon as no third one could do better, and so is a pair
     that is apart by too much, or too little, for any third one. Ends early when halt[0] is set.
     """
+    patterns, sums, found, violations, halt = borrowed((patterns, sums, found, violations, halt))
     size, words = patterns.shape
     tables = weight_tables(x, words)
     pair = np.empty(words, np.uint64)

@@ -40,7 +40,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.kernels.bits import flip, u64
-from extbnsl.kernels.compiler import inlined, inner, njit
+from extbnsl.kernels.compiler import borrowed, inlined, inner, njit
 from extbnsl.parents.best_score import first_inside, scratch
 from extbnsl.scores.formula import OCCURRING, TABLES
 
@@ -321,6 +321,7 @@ def _least(at, found, task, frames, space):
 def open_root(groups, states, task, frames):
     """Put the parents that must be on the stack, with so many joint states, the rows divided into groups (d,) by those
     that occur; returns what they cost."""
+    groups, states, task, frames = borrowed((groups, states, task, frames))
     space = _space(task)
     for i in range(groups.size):
         frames.row[0, i], frames.cell[0, i] = i, groups[i]
@@ -370,6 +371,7 @@ def search_between(first, task, frames, halt, found):
     uint8 and costs (f,) of families that cost less than the cheapest known inside and the slack. Returns whether it is
     over, how many families were found, and how many were judged.
     """
+    task, frames, halt, found = borrowed((task, frames, halt, found))
     varsets, costs = found
     space, rows = _space(task), scratch(task.tables)
     width, written, judged = task.tables.width[0], 0, 0

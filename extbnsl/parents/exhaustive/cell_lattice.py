@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.kernels.bits import lowest, u64
-from extbnsl.kernels.compiler import inlined, njit
+from extbnsl.kernels.compiler import borrowed, inlined, njit
 from extbnsl.kernels.ranks import (
     find_place,
     go_to,
@@ -68,6 +68,7 @@ def judge_cells(first, last, size, alive, tables, rules, extend, found):
     extend[place - first] (w,) gets the children for which a superset of P may still be wanted, as far as its own cost
     tells. Returns how many families were found.
     """
+    alive, tables, rules, found = borrowed((alive, tables, rules, found))
     (places_below, below), (places, here), (places_above, above) = tables
     form, arities, binomials, slack = rules.form, rules.arities, rules.binomials, rules.slack
     some_required, must = rules.required.some, rules.required.of
@@ -119,6 +120,7 @@ def judge_cells(first, last, size, alive, tables, rules, extend, found):
 def judge_last_cells(first, last, size, alive, tables, rules, found):
     """Cost the alive families (X, Q - X) of the varsets Q of `size` members, first <= place < last; see
     `last_level.judge_last`. Returns how many were found."""
+    alive, tables, rules, found = borrowed((alive, tables, rules, found))
     (places_below, below), (places_here, here), (places, above) = tables
     form, arities, binomials, slack = rules.form, rules.arities, rules.binomials, rules.slack
     some_required, must = rules.required.some, rules.required.of
@@ -165,6 +167,7 @@ def judge_last_cells(first, last, size, alive, tables, rules, found):
 def next_cells(first, last, size, extend, below, level, rules, alive):
     """alive[place - first] (w,) of the varsets Q of `size` members, places first..last: X is alive at Q if Q is within
     its limit, and X is extended at every Q - Y. extend and the counts `below` belong to level size - 1."""
+    below, rules, alive = borrowed((below, rules, alive))
     (places_here, _), (places, _) = below, level
     limits, binomials = rules.limits, rules.binomials
     words = extend.shape[1]
@@ -192,6 +195,7 @@ def drop_cells(first, last, size, children, level, above, rules, tables, extend)
     level, above: the counts of this size and of the next; `tables` (byte tables of these children) hold all wanted
     families of parent sets up to this size.
     """
+    children, above, rules, tables = borrowed((children, above, rules, tables))
     (places, here), (places_above, figures) = level, above
     form, arities, binomials, floors, slack = rules.form, rules.arities, rules.binomials, rules.floors, rules.slack
     words = extend.shape[1]
@@ -232,6 +236,7 @@ def drop_cells(first, last, size, children, level, above, rules, tables, extend)
 def least_cells(size, counts, alive, rules, least):
     """least[X] float64 becomes what a family of X costs at least whose parents are a varset of `size` at which X is
     alive, and perhaps more. A few ns per varset and child."""
+    counts, alive, rules, least = borrowed((counts, alive, rules, least))
     places, here = counts
     walk = start_walk(size, rules.binomials)
     block, bits = np.int64(0), places[0, 0]

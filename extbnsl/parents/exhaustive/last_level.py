@@ -7,7 +7,7 @@ all that is counted: each range of these varsets is counted, judged and forgotte
 import numpy as np
 
 from extbnsl.kernels.bits import u64
-from extbnsl.kernels.compiler import inlined, njit
+from extbnsl.kernels.compiler import borrowed, inlined, njit
 from extbnsl.kernels.ranks import find_place, go_to, is_present, next_present, place_of, rank_without, start_walk
 from extbnsl.parents.exhaustive.lattice import ABSENT, has_child
 from extbnsl.scores.penalty import family_penalty, shrunk
@@ -22,6 +22,7 @@ def judge_last(first, last, size, alive, tables, rules, found):
     to found = (varset (m, w), child, cost) arrays; there is room for (last - first) size of them. Returns how many were
     found.
     """
+    alive, tables, rules, found = borrowed((alive, tables, rules, found))
     (places_below, below), (places_here, here), (places, above) = tables
     parameter, arities, binomials, slack = rules.parameter, rules.arities, rules.binomials, rules.slack
     factors, step = rules.factors, rules.step

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.kernels.bits import lowest, u64
-from extbnsl.kernels.compiler import inlined, inner, njit
+from extbnsl.kernels.compiler import borrowed, inlined, inner, njit
 from extbnsl.kernels.ranks import (
     find_place,
     go_to,
@@ -144,6 +144,7 @@ def judge_families(first, last, size, alive, tables, rules, extend, found):
     outside (de Campos et al. 2018, the bound of the gain by H(X | P)). Each superset gains N H(X | P) on P at most, and
     adds so much to its penalty at least. Returns how many were found.
     """
+    alive, tables, rules, found = borrowed((alive, tables, rules, found))
     (places_below, below), (places, here), (places_above, above) = tables
     parameter, arities, binomials, slack = rules.parameter, rules.arities, rules.binomials, rules.slack
     factors, step = rules.factors, rules.step
@@ -288,6 +289,7 @@ def next_alive(first, last, size, extend, below, level, rules, alive):
     must have: Q - Y is no parent set of X. extend and the counts `below` belong to level size - 1, those of `level` to
     level size.
     """
+    below, rules, alive = borrowed((below, rules, alive))
     (places_here, here), (places, above) = below, level
     arities, limits, binomials, slack = rules.arities, rules.limits, rules.binomials, rules.slack
     some_required, must = rules.required.some, rules.required.of
@@ -359,6 +361,7 @@ def drop_hopeless(first, last, size, children, places, rules, tables, alive):
     stay in cache; neighbouring varsets differ in their low byte alone most of the time, so the AND over the other bytes
     is kept.
     """
+    children, places, rules, tables, alive = borrowed((children, places, rules, tables, alive))
     costs, bits, width, byte, block_first = tables.costs, tables.bits, tables.width, tables.byte, tables.block_first
     parameter, arities, floors, slack = rules.parameter, rules.arities, rules.floors, rules.slack
     kept = np.empty(max(1, width.max()), np.uint64)
@@ -461,6 +464,7 @@ def _inside_high_bytes(c, varset, word, low_block, tables):
 @njit
 def collect_parents(size, places, alive, binomials, possible):
     """possible[X] (w,) gets the members of all varsets of `size` at which X is alive. A few ns per varset and child."""
+    places, alive, binomials, possible = borrowed((places, alive, binomials, possible))
     walk = start_walk(size, binomials)
     varset = np.empty((1, alive.shape[1]), np.uint64)
     block, bits = np.int64(0), places[0, 0]

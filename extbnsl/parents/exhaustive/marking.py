@@ -7,7 +7,7 @@ which they are alive, see `lattice`.
 import numpy as np
 
 from extbnsl.kernels.bits import lowest, popcount, u64
-from extbnsl.kernels.compiler import inlined, njit
+from extbnsl.kernels.compiler import borrowed, inlined, njit
 from extbnsl.kernels.ranks import (
     find_place,
     go_to,
@@ -30,6 +30,7 @@ def mark_needed(lo, hi, size, alive, places, within, binomials, marked):
     size - 1. Where varsets without their last member are not present, 64 ranks are passed at once. lo is a multiple of
     64; marked (b, 2) uint64 begins with its block, and the counts in it with 0.
     """
+    alive, places, within, binomials, marked = borrowed((alive, places, within, binomials, marked))
     walk = start_walk(size, binomials)
     common = np.empty(alive.shape[1], np.uint64)
     marked[:] = 0
@@ -87,6 +88,7 @@ def needed_by_required(first, last, size, alive, places, extended, rules):
     As in `mark_needed`, of the children alive at the varsets P of level size - 1, first <= place < last. A varset that
     may be a parent set of X is told by the P that lacks the largest member which X may do without.
     """
+    alive, places, extended, rules = borrowed((alive, places, extended, rules))
     binomials, may, required, limits = rules.binomials, rules.may, rules.required, rules.limits
     n, words = limits.size, alive.shape[1]
     walk, larger = start_walk(size - 1, binomials), start_walk(size, binomials)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from extbnsl.claims import Claim
 from extbnsl.data import Dataset, distinct_rows
 from extbnsl.kernels.bits import u64
-from extbnsl.kernels.compiler import inlined, njit
+from extbnsl.kernels.compiler import borrowed, inlined, njit
 from extbnsl.machine.workers import Workers, chunks
 from extbnsl.parents.constraints import Constraints
 from extbnsl.parents.pruning import ROUNDING, with_rounding
@@ -340,6 +340,7 @@ def _unexplained(lo, hi, rows, weights, hashes, mlogm):
 
     It is the sum of m ln m over the groups of rows that agree on all others, less that over the rows.
     """
+    rows, weights, hashes, mlogm = borrowed((rows, weights, hashes, mlogm))
     d = weights.size
     bits = 1
     while (1 << bits) < 2 * d:

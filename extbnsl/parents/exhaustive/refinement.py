@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.kernels.bits import flip
-from extbnsl.kernels.compiler import inlined, inner, njit
+from extbnsl.kernels.compiler import borrowed, inlined, inner, njit
 from extbnsl.parents.best_score import first_inside, scratch
 from extbnsl.scores.penalty import added, grown
 
@@ -86,6 +86,7 @@ class Space(NamedTuple):
 @njit
 def fill_columns(codes, weights, first, columns):
     """columns[i, first[v] + s - 1] = weight of row i where variable v has state s > 0."""
+    codes, weights, columns = borrowed((codes, weights, columns))
     for v in range(codes.shape[0]):
         for i in range(codes.shape[1]):
             if codes[v, i]:
@@ -223,6 +224,7 @@ def _set_order(node, length, stack, bound):
 @njit
 def open_root(stack):
     """List all candidates at the root, in their own order."""
+    stack = borrowed(stack)
     m = stack.listed.shape[1]
     for v in range(m):
         stack.listed[0, v] = v
@@ -235,6 +237,7 @@ def open_root(stack):
 def pair(size, rows, stack, slack, halt, pairs):
     """Clear pairs[Y, Z] that no wanted parent set of `size` variables has; returns 1 for the variables left. Ends early
     when halt[0] is set."""
+    rows, stack, slack, halt, pairs = borrowed((rows, stack, slack, halt, pairs))
     arities = rows.arities
     m = arities.size
     space = _space(rows, np.int64(0))
@@ -405,6 +408,7 @@ def search(task, rows, stack, halt, found, alive):
     alive (m, m) uint8 gets the pairs of variables of which a parent set was alive. Returns whether the search is over,
     how many families are `found` and how many were counted.
     """
+    task, rows, stack, halt, found, alive = borrowed((task, rows, stack, halt, found, alive))
     m = rows.codes.shape[0]
     space = _space(rows, scratch(task.tables).size)
     written = np.int64(0)

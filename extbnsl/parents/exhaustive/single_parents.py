@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from extbnsl.files.shelf import Shelf
 from extbnsl.kernels.bits import u64
-from extbnsl.kernels.compiler import inner, njit
+from extbnsl.kernels.compiler import borrowed, inner, njit
 from extbnsl.kernels.varsets import WORD_BITS, as_varsets, words
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.parents.exhaustive.problem import CountingProblem, of_child
@@ -94,6 +94,7 @@ def _spread(counts, mlogm):
 def _single_costs(x, allowed, table, parameter, halt):
     """The cost of child X with each single parent, float64 (n,), and at X that of the empty set; infinity where the
     penalty alone is as much as that, or a parent is not allowed. Ends early when halt[0] is set."""
+    allowed, table, parameter, halt = borrowed((allowed, table, parameter, halt))
     states, weights, arities, mlogm = table.states, table.weights, table.arities, table.mlogm
     n, d = states.shape
     costs = np.full(n, np.inf)
@@ -143,6 +144,7 @@ def _costs_by_moments(
 def _costs_by_cells(x, allowed, table, form, base, halt):
     """The same by a formula, `base` being the joint states of what divides the table; infinity where a parent is not
     allowed."""
+    allowed, table, form, base, halt = borrowed((allowed, table, form, base, halt))
     n = table.states.shape[0]
     costs = np.full(n, np.inf)
     parents, families = new_tally(table.mlogm.size), new_tally(table.mlogm.size)

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.kernels.bits import lowest, u64
-from extbnsl.kernels.compiler import inlined, inner, njit
+from extbnsl.kernels.compiler import borrowed, inlined, inner, njit
 from extbnsl.scores.penalty import grown
 
 MISSING = np.int64(-1)
@@ -147,6 +147,7 @@ def undominated(closed, halt):
     O(2^size) look-ups for each set that costs less than those with one member less. Once halt[0] is set these are the
     only subsets that are looked at, as they are known.
     """
+    closed, halt = borrowed((closed, halt))
     found = np.empty(closed.used[0], np.int64)
     kept = 0
     for number in range(closed.used[0]):

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.kernels.bits import lowest, popcount, u64
-from extbnsl.kernels.compiler import inlined, inner, njit
+from extbnsl.kernels.compiler import borrowed, inlined, inner, njit
 from extbnsl.kernels.varsets import WORD_BITS
 from extbnsl.parents.explored.columns import Columns
 from extbnsl.scores.determinants import LEAST
@@ -353,6 +353,7 @@ def _single_cost(child, v, data):
 def single_misfits(child, data, halt):
     """N H(child | v) for each variable v, in nats: float64 (n,); not a number for the child and, when halt[0] is set,
     for the rest."""
+    data, halt = borrowed((data, halt))
     n = data.arities.size
     found = np.full(n, np.nan)
     for v in range(n):
@@ -370,6 +371,7 @@ def single_misfits(child, data, halt):
 @njit
 def misfits(child, sets, data, splits):
     """N H(child | sets[i]) of each row of `sets` (m, k) int32: float64 (m,), in nats."""
+    sets, data, splits = borrowed((sets, data, splits))
     found = np.empty(sets.shape[0], np.float64)
     for i in range(sets.shape[0]):
         found[i] = misfit(child, sets[i], sets.shape[1], data, splits)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from extbnsl.kernels.compiler import inlined, njit
+from extbnsl.kernels.compiler import borrowed, inlined, njit
 from extbnsl.parents.explored.candidates import configurations_of, find_candidates
 from extbnsl.parents.explored.closed import joined
 from extbnsl.parents.explored.explore import Exploration, most_parents, with_base
@@ -79,6 +79,7 @@ def neighbour_costs(family, tried, child, candidates, data, splits, halt):
     Infinity: v is not among the places `tried`, or it is no other set, or too large, or costs no less than without v
     for certain; or halt[0] was set.
     """
+    family, tried, candidates, data, splits, halt = borrowed((family, tried, candidates, data, splits, halt))
     size, m = family.size, candidates.variables.size
     costs = np.full((size + 1, m + 1), np.inf)
     base, more, members = (

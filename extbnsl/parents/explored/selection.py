@@ -37,7 +37,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.kernels.bits import u64
-from extbnsl.kernels.compiler import inlined, inner, njit
+from extbnsl.kernels.compiler import borrowed, inlined, inner, njit
 from extbnsl.parents.explored.closed import MISSING, NOBODY, find, insert, joined, place_hash
 from extbnsl.parents.explored.misfit import misfit
 from extbnsl.scores.penalty import family_penalty
@@ -225,6 +225,7 @@ def begin(candidates, closed, streams, rule):
 @njit
 def select(candidates, closed, streams, rule):
     """Order the streams as a rule does that is another than the one they were opened by. O(streams)."""
+    candidates, closed, streams, rule = borrowed((candidates, closed, streams, rule))
     for at in range(streams.used[0] - 1, -1, -1):
         number, place = np.int64(streams.numbers[at]), np.int64(streams.places[at])
         _sink(_key(number, place, False, candidates, closed, rule), number, place, at, streams)
@@ -268,6 +269,9 @@ def _bounds(hash_, members, size, number, closed, rule):
 def explore(sets, candidates, closed, streams, rule, data, splits, halt):
     """Score and close the next parent sets: so many, or until none is left, there is no more room or halt[0] is set.
     Returns how many it has scored. A set that its subsets prune is not scored."""
+    sets, candidates, closed, streams, rule, data, splits, halt = borrowed(
+        (sets, candidates, closed, streams, rule, data, splits, halt)
+    )
     members = np.empty(closed.members.shape[1] + 1, np.int32)
     base = candidates.base
     parents = np.empty(closed.members.shape[1] + 1 + base.size, np.int32)

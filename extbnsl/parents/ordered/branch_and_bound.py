@@ -12,7 +12,7 @@ computes two entropy terms for each state that has something below, whether they
 
 import numpy as np
 
-from extbnsl.kernels.compiler import inlined, njit
+from extbnsl.kernels.compiler import borrowed, inlined, njit
 from extbnsl.parents.ordered.incumbent import may_win, new_incumbent, offer
 from extbnsl.parents.ordered.levels import join, new_levels, push, refine, smallest_after, split
 from extbnsl.scores.penalty import family_penalty, grown
@@ -41,6 +41,7 @@ def branch_and_bound(cost, parents, tree, limit, own, halt, table):
     most parents. own: whether each state gets a bound of its own, or that of the root. halt: uint8 (1,); once it is 1,
     from another thread, the search ends with what it has. Time: O(entries of the level above) for each state.
     """
+    cost, parents, tree, own, halt, table = borrowed((cost, parents, tree, own, halt, table))
     m = tree.size
     levels = new_levels(limit + 1, table)
     labels, numbers = _labels(tree, own, levels, table)

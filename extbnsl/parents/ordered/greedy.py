@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from extbnsl.kernels.compiler import njit
+from extbnsl.kernels.compiler import borrowed, njit
 from extbnsl.parents.ordered.levels import misfit_alone, new_levels, push, split
 from extbnsl.parents.ordered.table import TIE
 from extbnsl.scores.penalty import family_penalty, grown
@@ -30,6 +30,7 @@ def find_greedily(limit, halt, table):
     Of candidates that help alike the first is added. halt: uint8 (1,); once it is 1, from another thread, the search
     ends with what it has. Time: O(rows) for each candidate and parent.
     """
+    halt, table = borrowed((halt, table))
     m = table.arities.size
     levels = new_levels(limit + 1, table)
     added, size = np.empty(limit, np.int64), 0

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from extbnsl.kernels.compiler import njit
+from extbnsl.kernels.compiler import borrowed, njit
 from extbnsl.parents.ordered.incumbent import may_win, new_incumbent, offer
 from extbnsl.parents.ordered.levels import misfit_alone, new_levels, push, smallest_after, split
 from extbnsl.scores.penalty import added, family_penalty, grown
@@ -19,6 +19,7 @@ def find_by_suzuki(limit, most, halt, table):
     A state is visited without counting where it can neither win, for its penalty, nor have a state below, for its
     misfit is at most that of T. halt: uint8 (1,); once it is 1, from another thread, the search ends with what it has.
     """
+    halt, table = borrowed((halt, table))
     m, depth = table.arities.size, min(limit + 1, most)
     levels, following = new_levels(depth + 1, table), np.zeros(depth + 1, np.int64)
     misfits, penalties, path = np.empty(depth + 1), np.empty(depth + 1), np.empty(depth + 1, np.int64)
