@@ -315,6 +315,7 @@ def _searched(data: _Data, asked: Sequence[Asked], by: _Numbering) -> Searched:
         arities=arities,
         classes=classes,
         sizes=sizes,
+        logs=np.log(sizes),
         codes=data.codes[by.order],
         occurring=occurring,
         weights=data.weights,

@@ -11,6 +11,8 @@ import numpy as np
 from extbnsl.kernels.bits import u64
 from extbnsl.kernels.compiler import inner
 
+ODD = u64(0x9E3779B97F4A7C15)
+
 
 @inner
 def divide(node, some, added, lanes, scratch, next_node, parts):
@@ -73,38 +75,27 @@ def sum_of(parts, table):
 @inner
 def sum_of_both(parts, own_counters, table):
     """What the records of some parts, as of `sum_of`, add by a table, divided by a variable with counters from one to
-    another."""
+    another; and how many of its states occur in them."""
     counters, records, some = parts
     begin, end = own_counters
-    total = 0.0
+    total, occurs = 0.0, 0
     if end == begin + 1:
         for part in range(some[0], some[1]):
             m = np.int64(counters[part, begin])
-            total += table[m] + table[records[part] - m]
-        return total
+            rest = records[part] - m
+            total += table[m] + table[rest]
+            occurs += np.int64(m > 0) + np.int64(rest > 0)
+        return total, occurs
     for part in range(some[0], some[1]):
         rest, own = records[part], 0.0
         for q in range(begin, end):
             m = np.int64(counters[part, q])
             own += table[m]
             rest -= m
+            occurs += m > 0
         total += own + table[rest]
-    return total
-
-
-@inner
-def states_of_both(parts, own_counters):
-    """How many states occur in some parts, as of `sum_of`, of a variable with counters from one to another."""
-    counters, records, some = parts
-    begin, end = own_counters
-    occurs = 0
-    for part in range(some[0], some[1]):
-        rest = records[part]
-        for q in range(begin, end):
-            rest -= np.int64(counters[part, q])
-            occurs += counters[part, q] > 0
         occurs += rest > 0
-    return occurs
+    return total, occurs
 
 
 @inner
@@ -153,58 +144,72 @@ def keep_parts(node, added, weights, plain, scratch, kept_node):
 
 
 @inner
-def find_alike(node, bits, mask, place, members, ends):
+def find_alike(node, bits, mask, keys, members, ends):
     """The rows of each cell of a node that agree in the bits of a mask, two or more, and no more than there is room for
     in a cell: into members, up to each of ends; how many groups there are.
 
-    node: rows, ends of cells, their number. place: scratch, for the rows of a cell. The last of ends (2, d): the cell.
+    node: rows, ends of cells, their number. keys: scratch, for up to 64 rows of a cell. The last of ends (2, d): the
+    cell.
     """
     rows, cell_ends, cells = node
     groups, filled, start = 0, u64(0), u64(0)
     for cell in range(cells):
         stop = u64(cell_ends[cell])
         size = np.int64(stop - start)
-        if size <= place.size:
-            for i in range(size):
-                place[i] = 0
-            for i in range(size):
-                if place[i]:
+        if size > keys.size:
+            start = stop
+            continue
+        for i in range(size):
+            key = u64(0)
+            for w in range(mask.size):
+                key = key * ODD + (bits[rows[start + u64(i)], w] & mask[w])
+            keys[i] = key
+        grouped = u64(0)
+        for i in range(size):
+            if grouped >> u64(i) & u64(1):
+                continue
+            begin, row = filled, rows[start + u64(i)]
+            for j in range(i + 1, size):
+                if keys[j] != keys[i]:
                     continue
-                begin = filled
-                row = rows[start + u64(i)]
-                for j in range(i + 1, size):
-                    other = rows[start + u64(j)]
-                    differ = u64(0)
-                    for w in range(mask.size):
-                        differ |= (bits[row, w] ^ bits[other, w]) & mask[w]
-                    if differ == 0:
-                        if filled == begin:
-                            members[filled] = row
-                            filled += u64(1)
-                        members[filled] = other
+                other = rows[start + u64(j)]
+                differ = u64(0)
+                for w in range(mask.size):
+                    differ |= (bits[row, w] ^ bits[other, w]) & mask[w]
+                if differ == 0:
+                    if filled == begin:
+                        members[filled] = row
                         filled += u64(1)
-                        place[j] = 1
-                if filled > begin:
-                    ends[0, groups], ends[1, groups] = filled, cell
-                    groups += 1
+                    members[filled] = other
+                    filled += u64(1)
+                    grouped |= u64(1) << u64(j)
+            if filled > begin:
+                ends[0, groups], ends[1, groups] = filled, cell
+                groups += 1
         start = stop
     return groups
 
 
 @inner
-def dearest(groups, members, ends, prior, logs, codes, weights, counts):
+def dearest(alike, tables, prior, log_arity, child, counts, enough):
     """By how much more than ln r for each state that occurs some cells cost at least, of whose rows nobody tells those
-    of a group apart: the sum over cells of the most that one group costs, see `data_families`.
+    of a group apart: the sum over cells of the most that one group costs, see `data_families`; or some of it, if that
+    is enough.
 
-    prior: the largest of a parents' state; logs: ln r and 1 / r; codes: states of the child. counts: of records by
+    alike: how many groups there are, members and ends, as of `find_alike`. tables: what m records add by the prior, the
+    largest of a parents' state, and by a state of the child's; child: its state by row, weights. counts: of records by
     these, scratch.
     """
-    log_arity, part = logs
+    groups, members, ends = alike
+    own, joint = tables
+    codes, weights = child
     total, most, start = 0.0, 0.0, np.int64(0)
     for group in range(groups):
         if group > 0 and ends[1, group] != ends[1, group - 1]:
             total += most
             most = 0.0
+            if total >= enough:
+                break
         stop = ends[0, group]
         records, states = 0, 0
         for i in range(start, stop):
@@ -214,12 +219,9 @@ def dearest(groups, members, ends, prior, logs, codes, weights, counts):
             counts[codes[row]] += weights[row]
         start = stop
         if states > 1 and states - 1 >= prior * (1.0 + math.log(records)):
-            cost = -states * log_arity
-            for m in range(records):
-                cost += math.log(prior + m)
+            cost = own[records] - states * log_arity
             for s in range(counts.size):
-                for m in range(counts[s]):
-                    cost -= math.log(prior * part + m)
+                cost -= joint[counts[s]]
             most = max(most, cost)
         for s in range(counts.size):
             counts[s] = 0

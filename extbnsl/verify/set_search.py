@@ -18,7 +18,6 @@ from extbnsl.verify.set_cells import (
     divide,
     find_alike,
     keep_parts,
-    states_of_both,
     sum_of,
     sum_of_both,
 )
@@ -26,7 +25,7 @@ from extbnsl.verify.units import UNITS_PER_NAT
 
 MISFIT, CELL_REGRET, STATE_REGRET, FIXED, SPREAD, OCCURRING = range(6)  # MDL and AIC, fNML, qNML, K2, BDeu, BDs
 UNIT = 1.0 / UNITS_PER_NAT  # nats
-LARGEST = 64  # rows of a cell that are held against each other to look ahead
+LARGEST = 64  # bits of a word, and rows of a cell that are held against each other to look ahead
 AT_ONCE = 4  # cells that are counted between two looks at who is above the limit
 PLAIN = 0  # the table of m ln m, where there is one
 
@@ -52,6 +51,7 @@ class Searched(NamedTuple):
     arities: NDArray[np.float64]  # declared (n,)
     classes: NDArray[np.int64]  # the place of each in `sizes` (n,)
     sizes: NDArray[np.float64]  # the arities that differ (c,)
+    logs: NDArray[np.float64]  # their logarithms (c,)
     codes: NDArray[np.uint32]  # (n, d), those that occur, the most frequent one last
     occurring: NDArray[np.int64]  # how many occur (n,)
     weights: NDArray[np.int64]  # (d,)
@@ -123,7 +123,7 @@ class Space(NamedTuple):
     mask: NDArray[np.uint64]
     members: NDArray[np.uint32]
     groups: NDArray[np.int64]
-    place_of_row: NDArray[np.int64]
+    keys: NDArray[np.uint64]
     often: NDArray[np.int64]
     picked: NDArray[np.uint32]
     rest: NDArray[np.uint64]
@@ -193,7 +193,7 @@ def new_space(problem: Searched, slots: int) -> Space:
         mask=np.zeros(problem.bits.shape[1], np.uint64),
         members=np.zeros((2, problem.weights.size), np.uint32),
         groups=np.zeros((2, 2, problem.weights.size), np.int64),
-        place_of_row=np.zeros(LARGEST, np.int64),
+        keys=np.zeros(LARGEST, np.uint64),
         often=np.zeros(int(problem.occurring.max(initial=1)), np.int64),
         picked=np.empty(problem.weights.size + 1, np.uint32),
         rest=np.zeros(len(problem.lanes), np.uint64),
@@ -334,9 +334,10 @@ def _choose_tables(top, y, problem, frames, space):
 
 @inlined
 def _limit(x, up, problem, frames):
-    """What the misfit of a child at a node must be below for its family to matter, if nothing below the node does;
-    else infinity."""
+    """What is counted of a child at a node, as `_add_up` has it, must be below this for anything to matter."""
     reach = _reach(x, up, problem, frames)
+    if problem.kind >= FIXED:
+        return reach
     penalty = problem.price[x] * frames.states[up]
     if up == problem.most[x] or (problem.kind == MISFIT and problem.floor[x] + penalty * problem.growth >= reach):
         return reach - penalty
@@ -358,7 +359,7 @@ def _want(top, at, problem, frames, space):
             space.limit[number + a] = np.inf
         number += at
     for a in range(number):
-        space.counted[a], space.both[a], space.occurs[a] = a, 0.0, 0
+        space.counted[a], space.both[a], space.occurs[a] = a, 0.0, frames.ones[top]
     for a in range(space.parents.size):
         space.parents[a] = 0.0
     return number
@@ -382,9 +383,10 @@ def _list_lanes(left, problem, frames, space):
 
 
 @inlined
-def _add_up(left, some, up, problem, frames, space):
-    """Add to the sums what some parts add, from one number to another, and count no more what is above its limit; how
-    much is left."""
+def _add_up(left, some, single, up, problem, frames, space):
+    """Add to the sums what some parts add, from one number to another, and so many of a single record; how many are
+    left to count: those whose misfit is below the limit, or, by the kinds with priors and where a node has nodes below
+    it, ln r for each state that occurs."""
     parts = frames.counters[up], frames.records[up], some
     for a in range(space.parents.size):
         if a > 0 and space.own[a] == space.own[a - 1]:
@@ -395,11 +397,14 @@ def _add_up(left, some, up, problem, frames, space):
     for i in range(left):
         a = space.counted[i]
         x = space.wanted[a]
-        at, counters = problem.classes[x], (problem.first[x], problem.first[x + 1])
-        space.both[a] += sum_of_both(parts, counters, space.tables[space.joint[at]])
-        if problem.kind >= FIXED:
-            space.occurs[a] += states_of_both(parts, counters)
-        if space.parents[at] - space.both[a] < space.limit[a]:
+        at = problem.classes[x]
+        total, occurs = sum_of_both(parts, (problem.first[x], problem.first[x + 1]), space.tables[space.joint[at]])
+        space.both[a] += total
+        space.occurs[a] += occurs + single
+        least = space.parents[at] - space.both[a]
+        if problem.kind >= FIXED and up < problem.most[x]:
+            least = space.occurs[a] * problem.logs[at]
+        if least < space.limit[a]:
             space.counted[kept] = a
             kept += 1
         else:
@@ -412,8 +417,8 @@ def _count(top, at, problem, frames, space):
     """The sums over the cells of the node with one of its choices added, for what is wanted of it; how many lanes have
     that.
 
-    Each cell adds to a misfit. So where a child is above its limit after some cells, it costs infinity, and where all
-    are the other cells are not looked at: most sets have nothing below them that matters.
+    Each cell adds to what is counted. So where a child is above its limit after some cells, it costs infinity, and
+    where all are the other cells are not looked at: most sets matter to nobody.
     """
     up, y = top + 1, frames.choice[top, at]
     left = _want(top, at, problem, frames, space)
@@ -422,12 +427,12 @@ def _count(top, at, problem, frames, space):
     added = problem.codes[y], problem.occurring[y] - 1
     next_node = frames.lanes[up], frames.counters[up], frames.records[up]
     parts, ones, cell = 0, frames.ones[top], 0
-    while cell < frames.cells[top] and left > 0:
+    while cell < frames.cells[top] and left > 0 and space.counted[0] < frames.living[up]:
         some, begin = (cell, min(cell + AT_ONCE, frames.cells[top])), parts
         scratch = space.picked, space.rest, space.used_lanes[:lanes]
         parts, single = divide(node, some, added, problem.lanes, scratch, next_node, parts)
         ones += single
-        kept = _add_up(left, (begin, parts), up, problem, frames, space)
+        kept = _add_up(left, (begin, parts), single, up, problem, frames, space)
         if kept < left:
             left = kept
             lanes = _list_lanes(left, problem, frames, space)
@@ -438,7 +443,6 @@ def _count(top, at, problem, frames, space):
     for i in range(left):
         a = space.counted[i]
         space.both[a] += ones * space.tables[space.joint[problem.classes[space.wanted[a]]], 1]
-        space.occurs[a] += ones
     return lanes
 
 
@@ -468,7 +472,7 @@ def _cost_and_least(a, x, states, problem, space):
         penalty = problem.price[x] * states
         return cost + penalty, problem.floor[x] + penalty * problem.growth
     if problem.kind >= FIXED:
-        space.dear[x] = space.occurs[a] * math.log(problem.sizes[at])
+        space.dear[x] = space.occurs[a] * problem.logs[at]
         return cost, max(problem.floor[x], space.dear[x])
     if problem.kind == CELL_REGRET:
         return cost, problem.floor[x] + space.parents[at] - space.parents[problem.sizes.size]
@@ -541,20 +545,21 @@ def _mask_choices(up, without, problem, frames, space):
 def _look_ahead(up, problem, frames, space):
     """Drop the children of a node, whose cells are known, that nothing below it matters to."""
     node, kept = (frames.rows[up], frames.ends[up], frames.cells[up]), 0
-    members, ends = space.members, space.groups
+    members, ends, sizes = space.members, space.groups, problem.sizes
     _mask_choices(up, -1, problem, frames, space)
-    shared = find_alike(node, problem.bits, space.mask, space.place_of_row, members[0], ends[0])
+    shared = find_alike(node, problem.bits, space.mask, space.keys, members[0], ends[0])
     for a in range(frames.living[up]):
         x, groups, which = frames.alive[up, a], shared, 0
         if x < frames.low[up]:  # it may be a choice itself
             _mask_choices(up, x, problem, frames, space)
-            groups, which = find_alike(node, problem.bits, space.mask, space.place_of_row, members[1], ends[1]), 1
+            groups, which = find_alike(node, problem.bits, space.mask, space.keys, members[1], ends[1]), 1
+        enough = _reach(x, up, problem, frames) - space.dear[x]
         if groups > 0:
-            prior, size = _largest_prior(up, x, problem, frames), problem.sizes[problem.classes[x]]
-            logs = math.log(size), 1.0 / size
-            more = dearest(
-                groups, members[which], ends[which], prior, logs, problem.codes[x], problem.weights, space.often
-            )
+            at, prior = problem.classes[x], _largest_prior(up, x, problem, frames)
+            own = _table(prior, frames.largest[up], space)
+            tables = space.tables[own], space.tables[_table(prior / sizes[at], frames.largest[up], space)]
+            alike, child = (groups, members[which], ends[which]), (problem.codes[x], problem.weights)
+            more = dearest(alike, tables, prior, problem.logs[at], child, space.often, enough)
             frames.least[up, x] = max(frames.least[up, x], space.dear[x] + more)
         if frames.least[up, x] < _reach(x, up, problem, frames):
             frames.alive[up, kept] = x

@@ -1,13 +1,16 @@
 """Compiling: what is counted, which clocks it stops, what people are told, and which kernels Python may call."""
 
+import sys
 import threading
 import time
+import weakref
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 
 from extbnsl import compiling
-from extbnsl.kernels.compiler import inner, njit
+from extbnsl.kernels.compiler import borrowed, inner, njit
 from extbnsl.machine.budgets import Deadline
 from extbnsl.machine.workers import Patience
 from extbnsl.proof.stages import COMPILING, Stages
@@ -116,3 +119,34 @@ def test_a_kernel_and_what_it_needs_are_counted_once():
     assert compiling.so_far().done - before.done == 2
     with pytest.raises(TypeError, match="half is for kernels"):
         half(1.0)
+
+
+class Given(NamedTuple):
+    """Arrays as kernels get them: one, and a tuple of some."""
+
+    factors: np.ndarray
+    terms: tuple[np.ndarray, Any]
+
+
+@njit
+def add_products(given, step, out):
+    given, step, out = borrowed((given, step, out))
+    for i in range(out.size):
+        a, (b, _) = given.factors, given.terms
+        own = out[i:]
+        own[0] = a[i] * b[0, i] + step
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_borrowed_arrays_are_read_and_written_and_stay_their_callers(order):
+    given = Given(np.arange(5.0), (np.asarray(np.arange(10).reshape(2, 5), order=order), np.zeros(1)))
+    out = np.zeros(5)
+    owners = [given.factors, *given.terms, out]
+    before = [sys.getrefcount(own) for own in owners]
+    for _ in range(100):
+        add_products(given, 3, out)
+    assert out.tolist() == [k * k + 3 for k in range(5)]
+    assert [sys.getrefcount(own) for own in owners] == before
+    gone = [weakref.ref(own) for own in owners]
+    del given, out, owners
+    assert [own() for own in gone] == [None] * 4
