@@ -8,7 +8,7 @@ from pathlib import Path
 
 from bench.ratios import COMMITTED, FACTOR, read_ratios, save_ratios, slower
 from bench.rooms import BENCHMARKS
-from bench.timing import Timing, timed
+from bench.timing import REPEATS, Timing, timed
 from bench.work import Benchmark
 
 AGAIN = 2  # times that what seems slower is measured again: other processes disturb
@@ -44,11 +44,11 @@ def named(name: str) -> list[Benchmark]:
     return beginning or [benchmark for benchmark in BENCHMARKS if name in benchmark.name]
 
 
-def measured(chosen: Sequence[Benchmark], known: Mapping[str, float]) -> dict[str, Timing]:
+def measured(chosen: Sequence[Benchmark], known: Mapping[str, float], repeats: int = REPEATS) -> dict[str, Timing]:
     """The timings of benchmarks by their names; each is printed when there is one, beside the known ratio."""
     timings = dict[str, Timing]()
     for benchmark in chosen:
-        timings[benchmark.name] = timed(benchmark.prepare(False))
+        timings[benchmark.name] = timed(benchmark.prepare(False), repeats)
         print(_row(benchmark, timings[benchmark.name], known.get(benchmark.name)), flush=True)
     return timings
 
