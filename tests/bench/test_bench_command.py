@@ -27,7 +27,7 @@ def table(monkeypatch):
     def prepare(name):
         return lambda tiny: Work(name, [], 1)
 
-    def pretended(work):
+    def pretended(work, repeats):
         left = ratios[work.kernel]
         return Timing(2.0 * left[0], 2.0) if len(left) == 1 else Timing(2.0 * left.pop(0), 2.0)
 
