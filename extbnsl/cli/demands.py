@@ -74,14 +74,14 @@ def _demand(key: str, value: Any, folder: Path) -> tuple[str, Any]:
 
     own = key.strip().replace("_", "-")
     if own not in KEYS:
-        raise InputError(f"--require: {_unknown(key.strip(), KEYS)}.")
+        raise InputError(f"--require: {_unknown(key.strip(), KEYS)}")
     if value is None or value == NONE or (own, value) == DEFAULT:
         return own, None
     if own == "knowledge":
         return own, _knowledge(value, folder)
     if own in CHOICES:
         if value not in CHOICES[own]:
-            raise InputError(f"--require: {own}: {_unknown(str(value), CHOICES[own])}.")
+            raise InputError(f"--require: {own}: {_unknown(str(value), CHOICES[own])}")
         return own, value
     wanted, read = KINDS.get(own, ("a text", _text))
     try:
@@ -91,7 +91,8 @@ def _demand(key: str, value: Any, folder: Path) -> tuple[str, Any]:
 
 
 def _unknown(word: str, known: Sequence[str]) -> str:
-    return f"{word!r} is not known{did_you_mean(word, known) or '; there are ' + ', '.join(known)}"
+    """What to say of a word that is none of those that are known, to the end of the sentence."""
+    return f"{word!r} is not known{did_you_mean(word, known) or '; there are ' + ', '.join(known) + '.'}"
 
 
 def _knowledge(value: Any, folder: Path) -> Any:
