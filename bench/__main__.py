@@ -45,7 +45,8 @@ def named(name: str) -> list[Benchmark]:
 
 
 def measured(chosen: Sequence[Benchmark], known: Mapping[str, float], repeats: int = REPEATS) -> dict[str, Timing]:
-    """The timings of benchmarks by their names; each is printed when there is one, beside the known ratio."""
+    """The timings of benchmarks, each the least of so many repeats, by their names; each is printed when there is one,
+    beside the known ratio."""
     timings = dict[str, Timing]()
     for benchmark in chosen:
         timings[benchmark.name] = timed(benchmark.prepare(False), repeats)

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.kernels.bits import lowest, u64
-from extbnsl.kernels.compiler import borrowed, inlined, inner, njit
+from extbnsl.kernels.compiler import inlined, inner, njit
 
 
 class GroupBound(NamedTuple):
@@ -65,7 +65,6 @@ def static_table(best: NDArray[np.float64]) -> NDArray[np.float64]:
 @njit
 def _cut_to_group(parents, group, own):
     """Parent sets (m,) as masks over the positions in `group` but `own`, positions above it shifted down: int64."""
-    parents, group, own = borrowed((parents, group, own))
     masks = np.zeros(parents.size, np.int64)
     for k in range(group.size):
         if k != own:
@@ -100,7 +99,6 @@ def pattern_table(masks, costs, first):
 
     Families as from `group_families`. O(k^2 2^k) minima, k 2^(k - 1) doubles of working memory.
     """
-    masks, costs = borrowed((masks, costs))
     k = first.size - 1
     best = _best_scores(masks, costs, first)
     table = np.empty(1 << k)
@@ -122,7 +120,6 @@ def backward_table(masks, costs, first):
     entry A the least cost of A, with no more of the group before it; infinity if A has no order. Otherwise as
     `pattern_table`.
     """
-    masks, costs = borrowed((masks, costs))
     k = first.size - 1
     best = _best_scores(masks, costs, first)
     table = np.empty(1 << k)

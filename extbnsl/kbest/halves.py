@@ -214,7 +214,6 @@ def _rest_costs(varsets, rest):
 @njit
 def _added_up(costs, first, bases):
     """The sums of exp(base - cost) from the first of each state on."""
-    costs, bases = borrowed((costs, bases))
     sums = np.empty(costs.size)
     for state in range(first.size - 1):
         total = 0.0

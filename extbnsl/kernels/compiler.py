@@ -195,10 +195,10 @@ def njit(kernel: Callable[..., Any]) -> Any:
 
 @intrinsic
 def borrowed(typingctx, x):
-    """An array, or a tuple of what may be arrays, that the kernel's caller keeps: nothing counts references to it.
+    """x, an array or a tuple of what may be arrays, that the kernel's caller owns: nothing counts references to it.
 
-    Without this a kernel counts one each time that it takes an array out of a tuple, which took most of the time of
-    some. What is borrowed must not be returned.
+    Without this a kernel counts one each time that it takes an array out of a tuple, slices it or hands it on, which
+    took most of the time of some. It must not return what is borrowed, nor a part of it: nobody would keep the memory.
     """
 
     def codegen(context, builder, signature, args):

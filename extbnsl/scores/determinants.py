@@ -139,7 +139,7 @@ def unexplained(child, varsets, factor, halt, out):
     factor (n, n) float64: row v is column v of a triangular factor F of the correlations, F^T F = C. By modified
     Gram-Schmidt, whose relative error is that of the columns' condition, not of its square. O(n k^2) for k parents.
     """
-    varsets, halt, out = borrowed((varsets, halt, out))
+    varsets, factor, halt, out = borrowed((varsets, factor, halt, out))
     n = factor.shape[0]
     basis, residual = np.empty((n, n)), np.empty(n)
     for i in range(varsets.shape[0]):

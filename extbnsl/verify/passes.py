@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.kernels.bits import u64
-from extbnsl.kernels.compiler import borrowed, njit
+from extbnsl.kernels.compiler import njit
 from extbnsl.kernels.varsets import WORD_BITS, as_varsets, pack, words
 from extbnsl.machine.workers import Workers
 from extbnsl.verify.certificate import Cut
@@ -124,9 +124,6 @@ def weighted(cuts: NDArray[np.uint64], multipliers: Sequence[int]) -> WeightedCu
 @njit
 def _reduce(children, first, varsets, costs, cuts, multipliers, reduced, least, halt):
     """c' of each family, and the least of each child. O(cuts, for each family). Ends early when halt[0] is set."""
-    children, varsets, costs, cuts, multipliers, reduced, least, halt = borrowed(
-        (children, varsets, costs, cuts, multipliers, reduced, least, halt)
-    )
     for k in range(children.size):
         lo, hi, word, bit = first[k], first[k + 1], children[k] >> 6, u64(children[k] & 63)
         for j in range(lo, hi):

@@ -11,7 +11,7 @@ import numpy as np
 from extbnsl.kernels.bits import u64
 from extbnsl.kernels.compiler import inner
 
-ODD = u64(0x9E3779B97F4A7C15)
+ODD = u64(0x9E3779B97F4A7C15)  # mixes the words of a key; where keys are equal the words are compared
 
 
 @inner

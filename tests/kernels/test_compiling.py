@@ -1,14 +1,17 @@
 """Compiling: what is counted, which clocks it stops, what people are told, and which kernels Python may call."""
 
+import ast
 import sys
 import threading
 import time
 import weakref
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 
+import extbnsl
 from extbnsl import compiling
 from extbnsl.kernels.compiler import borrowed, inner, njit
 from extbnsl.machine.budgets import Deadline
@@ -150,3 +153,61 @@ def test_borrowed_arrays_are_read_and_written_and_stay_their_callers(order):
     gone = [weakref.ref(own) for own in owners]
     del given, out, owners
     assert [own() for own in gone] == [None] * 4
+
+
+def borrowed_names(function):
+    """What a kernel borrows, and all names that it gives to what it takes out of that."""
+    names = set()
+    for node in ast.walk(function):  # in the order of the lines, on each level
+        for target, value in assigned(node):
+            called = isinstance(value, ast.Call) and getattr(value.func, "id", None) == "borrowed"
+            if called or root_of(value) in names:
+                names |= {own.id for own in ast.walk(target) if isinstance(own, ast.Name)}
+    return names
+
+
+def assigned(node):
+    """What a statement assigns, each with its value."""
+    if isinstance(node, ast.Assign):
+        target, value = node.targets[0], node.value
+        both = isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple)
+        yield from zip(target.elts, value.elts, strict=True) if both else [(target, value)]
+
+
+def root_of(value):
+    """The name of which a value is a part: an array or a slice, not an element."""
+    while isinstance(value, ast.Attribute) or (isinstance(value, ast.Subscript) and isinstance(value.slice, ast.Slice)):
+        if isinstance(value, ast.Attribute) and value.attr in ("size", "shape"):
+            return None
+        value = value.value
+    return value.id if isinstance(value, ast.Name) else None
+
+
+def returned_loans(source):
+    """Each kernel that returns something that it has borrowed, and what."""
+    for function in ast.parse(source).body:
+        if isinstance(function, ast.FunctionDef):
+            names = borrowed_names(function)
+            for node in ast.walk(function):
+                if isinstance(node, ast.Return):
+                    parts = node.value.elts if isinstance(node.value, ast.Tuple) else [node.value]
+                    yield from ((function.name, root_of(part)) for part in parts if root_of(part) in names)
+
+
+def test_no_kernel_returns_what_it_has_borrowed():
+    files = [path.read_text() for path in Path(extbnsl.__file__).parent.rglob("*.py")]
+    files = [text for text in files if "= borrowed(" in text]
+    assert len(files) > 20
+    assert [loan for text in files for loan in returned_loans(text)] == []
+
+
+@pytest.mark.parametrize("returned", ["a", "b.c", "a[1:]", "1, b.c[:2]", "d", "d[2:]", "g"])
+def test_a_returned_loan_is_seen(returned):
+    source = f"def f(a, b):\n    a, b = borrowed((a, b))\n    d, (g, _) = b.d, b.g\n    return {returned}\n"
+    assert [function for function, _ in returned_loans(source)] == ["f"]
+
+
+@pytest.mark.parametrize("returned", ["a[0]", "a.size", "b.c[1] == 0", "e", "a[1:].copy()"])
+def test_what_is_no_loan_is_returned(returned):
+    source = f"def f(a, b):\n    a, b = borrowed((a, b))\n    e = a.copy()\n    return {returned}\n"
+    assert list(returned_loans(source)) == []

@@ -86,7 +86,6 @@ class Space(NamedTuple):
 @njit
 def fill_columns(codes, weights, first, columns):
     """columns[i, first[v] + s - 1] = weight of row i where variable v has state s > 0."""
-    codes, weights, columns = borrowed((codes, weights, columns))
     for v in range(codes.shape[0]):
         for i in range(codes.shape[1]):
             if codes[v, i]:
