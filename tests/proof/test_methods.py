@@ -184,7 +184,7 @@ def as_they_stand_in_lists(lists, *_, **__):
 def test_certificates_of_probing_hold(probings, monkeypatch):
     monkeypatch.setattr(extbnsl.bounds.lp.program, "TRIPLES", 0)  # by clusters alone, which leave more to do
     checked = 0
-    for seed in range(16):
+    for seed in (1, 10, 29):  # of 40, those in which a round of probing sets something aside
         dataset = random_dataset(np.random.default_rng(seed), 7, 200)
         probings.clear()
         result = solve(dataset, threads=1)
