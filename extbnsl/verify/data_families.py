@@ -396,7 +396,7 @@ def _clusters(
     members = np.unpackbits(varsets.view(np.uint8), axis=1, count=by.order.size, bitorder="little").astype(np.bool_)
     holders = list(children.values())
     return (
-        members[:, by.order],
+        np.ascontiguousarray(members[:, by.order]),
         np.array([multiplier for _, multiplier in children], np.int64),
         np.array([x for own in holders for x in own], np.int64),
         np.cumsum([0, *map(len, holders)], dtype=np.int64),

@@ -62,7 +62,7 @@ def test_clusters_are_grown_by_what_makes_the_sum_least(seed, n, share):
     pairs = [(a, b) for a in range(n) for b in range(-1, n) if a != b]
     starts = np.array(pairs)
     clusters, violations = np.zeros((len(starts), 1), np.uint64), np.empty(len(starts))
-    grow_clusters(solution_of(support, n), share, starts, clusters, violations, unhalted())
+    grow_clusters(solution_of(support, n), share, starts, (0, 1), clusters, violations, unhalted())
     for k, (start, cluster) in enumerate(zip(pairs, clusters[:, 0].tolist(), strict=True)):
         if math.isinf(violations[k]):
             assert start[1] < 0
@@ -104,7 +104,7 @@ def test_clusters_of_many_variables_are_found_without_looking_at_all_of_them():
         parents[a] = pack((b,), n)
     support = np.ascontiguousarray(parents.T), child, np.ones(n)
     clusters, violations = np.zeros((2, 4), np.uint64), np.empty(2)
-    grow_clusters(solution_of(support, n), 1.0, np.array([(70, -1), (5, -1)]), clusters, violations, unhalted())
+    grow_clusters(solution_of(support, n), 1.0, np.array([(70, -1), (5, -1)]), (0, 1), clusters, violations, unhalted())
     assert (clusters[0] == pack(cycle, n)).all()
     assert violations.tolist() == [1.0, -math.inf]
     shrunk = np.zeros((2, 4), np.uint64)
@@ -151,7 +151,7 @@ def test_three_clusters_are_grown_by_what_makes_the_left_side_least(seed, n):
     support = random_solution(seed, n)
     threes = np.array(list(itertools.permutations(range(n), 3)))
     cuts, violations = np.zeros((len(threes), 3, 1), np.uint64), np.empty(len(threes))
-    looks = grow_triples(solution_of(support, n), threes, cuts, violations, unhalted())
+    looks = grow_triples(solution_of(support, n), threes, (0, 1), cuts, violations, unhalted())
     assert looks >= 0
     for three, cut, violation in zip(threes.tolist(), cuts, violations.tolist(), strict=True):
         assert cut.all()

@@ -100,7 +100,9 @@ def test_between_two_parent_sets_nothing_costs_less_than_the_bound(score, seed):
         }
         for path in (p for size in range(n - 1) for p in itertools.combinations(range(variables.size), size)):
             frames = cells_by_child._frames(task, np.zeros(8, np.uint8))
-            cost, after, least = bounds_along(np.array(path, np.int64), problem.table.base, task, frames)
+            cost, after, least = bounds_along(
+                np.array(path, np.int64), problem.table.base.astype(np.int64), task, frames
+            )
             inside = frozenset(variables[list(path)].tolist())
             assert cost == pytest.approx(costs[inside], rel=1e-9, abs=1e-9)
             for k in range(after, variables.size):
@@ -116,7 +118,10 @@ def test_records_that_nothing_can_tell_apart_any_more_are_dear():
     tables = byte_tables([np.zeros((1, 1), np.uint64)], [np.zeros(1)])
     task = cells_by_child._task(2, problem, np.array([0, 1]), tables)
     _, _, least = bounds_along(
-        np.zeros(1, np.int64), problem.table.base, task, cells_by_child._frames(task, np.zeros(8, np.uint8))
+        np.zeros(1, np.int64),
+        problem.table.base.astype(np.int64),
+        task,
+        cells_by_child._frames(task, np.zeros(8, np.uint8)),
     )
     cost = naive.family_cost("bdeu", codes, [2, 2, 2], 2, (0, 1))
     assert 4 * math.log(2.0) < 30 / 4 < 0.7 * cost < least[1] <= cost

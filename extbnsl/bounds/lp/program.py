@@ -230,9 +230,10 @@ class Program:
     ) -> tuple[NDArray[np.uint64], NDArray[np.float64]]:
         """From each of the starts the cluster that is violated most, and by how much."""
         clusters, violations = np.zeros((len(starts), self.cuts.shape[2]), np.uint64), np.empty(len(starts))
-        parts = [slice(i, None, STREAMS) for i in range(STREAMS)]
-        tasks = [(solution, self._share, starts[p], clusters[p], violations[p], workers.halt) for p in parts]
-        workers.map(grow_clusters, tasks)
+        parts = [(i, STREAMS) for i in range(STREAMS)]
+        workers.map(
+            grow_clusters, [(solution, self._share, starts, p, clusters, violations, workers.halt) for p in parts]
+        )
         return clusters, violations
 
     def _triples(
@@ -244,8 +245,8 @@ class Program:
         threes = threes[np.random.default_rng(self._turn).permutation(len(threes))[: BEGINNINGS * self._n]]
         cuts = np.zeros((len(threes), MEMBERS, self.cuts.shape[2]), np.uint64)
         violations = np.empty(len(threes))
-        parts = [slice(i, None, STREAMS) for i in range(STREAMS)]
-        looks = workers.map(grow_triples, [(solution, threes[p], cuts[p], violations[p], workers.halt) for p in parts])
+        parts = [(i, STREAMS) for i in range(STREAMS)]
+        looks = workers.map(grow_triples, [(solution, threes, p, cuts, violations, workers.halt) for p in parts])
         return ordered(cuts), violations, sum(looks)
 
     def support(self) -> Support:

@@ -50,7 +50,7 @@ def solution_of(support: Support, n: int) -> Solution:
     return Solution(
         child,
         x,
-        parents,
+        np.ascontiguousarray(parents),  # which numpy gives as a column of a table
         np.searchsorted(family, each),
         own,
         np.searchsorted(child[own], everyone),
@@ -101,14 +101,14 @@ class _Growing(NamedTuple):
 
 
 @njit
-def grow_clusters(solution, share, starts, clusters, violations, halt):
-    """From each of the starts, one or two variables, a cluster is grown; the one on its way that is violated most goes
-    into clusters (k, words), and by how much, which may be negative, into violations (k,): minus infinity if nobody
-    shares a family with the start.
+def grow_clusters(solution, share, starts, part, clusters, violations, halt):
+    """From some of the starts, one or two variables each, a cluster is grown; the one on its way that is violated most
+    goes into clusters (k, words), and by how much, which may be negative, into violations (k,): minus infinity if
+    nobody shares a family with the start.
 
-    starts (k, 2) int64, the second -1 if there is none. What is added is always what makes the sum least, of those that
-    share a family with a member: nobody else could make the cluster more violated. O(n^2) for each start at worst.
-    Ends early when halt[0] is set.
+    starts (k, 2) int64, the second -1 if there is none; part: the first that is taken, and how far on the next ones
+    are. What is added is always what makes the sum least, of those that share a family with a member: nobody else could
+    make the cluster more violated. O(n^2) for each start at worst. Ends early when halt[0] is set.
     """
     solution, starts, clusters, violations, halt = borrowed((solution, starts, clusters, violations, halt))
     n, m = solution.own_first.size - 1, solution.x.size
@@ -121,7 +121,7 @@ def grow_clusters(solution, share, starts, clusters, violations, halt):
         np.empty(1, np.int64),
     )
     order = np.empty(n, np.int64)
-    for k in range(starts.shape[0]):
+    for k in range(part[0], starts.shape[0], part[1]):
         if halt[0]:
             break
         _begin(solution, growing)

@@ -41,9 +41,10 @@ class _Three(NamedTuple):
 
 
 @njit
-def grow_triples(solution, threes, cuts, violations, halt):
-    """From the pairs of each of `threes` (k, 3) int64, distinct variables, three clusters are grown; those on their way
+def grow_triples(solution, threes, part, cuts, violations, halt):
+    """From the pairs of some of `threes` (k, 3) int64, distinct variables, three clusters are grown; those on their way
     that are violated most go into cuts (k, 3, words), and by how much, which may be negative, into violations (k,).
+    part: the first of the threes that is taken, and how far on the next ones are.
 
     Returns how many families it has looked at, some nanoseconds each: O(families' parents) for each move. Ends early
     when halt[0] is set.
@@ -61,7 +62,7 @@ def grow_triples(solution, threes, cuts, violations, halt):
         np.empty(MEMBERS, np.int64),
     )
     best, looks = np.empty((MEMBERS, n), np.uint8), np.int64(0)
-    for k in range(threes.shape[0]):
+    for k in range(part[0], threes.shape[0], part[1]):
         if halt[0]:
             break
         violations[k], own = _grow_three(solution, three, threes[k], best)
