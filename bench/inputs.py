@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.bounds.multipliers import FamilyArrays, families_of
-from extbnsl.claims import Claim
+from extbnsl.core.claims import Claim
+from extbnsl.core.events import ignore
 from extbnsl.data import Dataset, Numbers
-from extbnsl.events import ignore
 from extbnsl.files.shelf import Shelf
 from extbnsl.files.store import Store
 from extbnsl.kernels.varsets import pack

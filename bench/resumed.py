@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from extbnsl.errors import InputError
+from extbnsl.core.errors import InputError
 from extbnsl.machine.budgets import parse_duration
 
 LIMIT, TERM, KILL = "limit", "term", "kill"  # what ends a session

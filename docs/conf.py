@@ -8,7 +8,7 @@ from numpydoc.xref import DEFAULT_LINKS
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE / "_sphinx")]  # the package of this source, and our two extensions
 
-from extbnsl.version import __version__  # noqa: E402
+from extbnsl.core.version import __version__  # noqa: E402
 
 project = "extbnsl"
 author = "the authors of extbnsl"
@@ -38,10 +38,10 @@ numpydoc_xref_aliases = {name: name for name in DEFAULT_LINKS} | {
         "extbnsl.BayesianNetworkLearner",
         "extbnsl.Result",
         "extbnsl.data.Dataset",
-        "extbnsl.errors.BudgetError",
-        "extbnsl.errors.InputError",
-        "extbnsl.errors.VerificationError",
-        "extbnsl.knowledge.knowledge.Knowledge",
+        "extbnsl.core.errors.BudgetError",
+        "extbnsl.core.errors.InputError",
+        "extbnsl.core.errors.VerificationError",
+        "extbnsl.core.knowledge.Knowledge",
         "extbnsl.networks.arc_strengths.ArcStrength",
         "extbnsl.networks.network.Network",
         "extbnsl.results.bootstrap.Bootstrap",

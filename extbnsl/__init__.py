@@ -10,15 +10,15 @@ dictionary.
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from extbnsl.api import approximate, best_first, k_best, learn, order
-from extbnsl.version import __version__
+from extbnsl.core.version import __version__
+from extbnsl.python.api import approximate, best_first, k_best, learn, order
 
 if TYPE_CHECKING:
     from extbnsl.data import read_csv, read_data
-    from extbnsl.estimator import BayesianNetworkLearner
     from extbnsl.formats.score_reader import read_scores
+    from extbnsl.python.estimator import BayesianNetworkLearner
     from extbnsl.results.result import Result
-    from extbnsl.scores.named import named_scores as local_scores
+    from extbnsl.scores.local import named_scores as local_scores
 
 __all__ = [
     "BayesianNetworkLearner",
@@ -36,9 +36,9 @@ __all__ = [
 ]
 
 _HOMES = {
-    "BayesianNetworkLearner": ("extbnsl.estimator", "BayesianNetworkLearner"),
+    "BayesianNetworkLearner": ("extbnsl.python.estimator", "BayesianNetworkLearner"),
     "Result": ("extbnsl.results.result", "Result"),
-    "local_scores": ("extbnsl.scores.named", "named_scores"),
+    "local_scores": ("extbnsl.scores.local", "named_scores"),
     "read_csv": ("extbnsl.data", "read_csv"),
     "read_data": ("extbnsl.data", "read_data"),
     "read_scores": ("extbnsl.formats.score_reader", "read_scores"),

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import numpy as np
 
-from extbnsl.claims import Claim
+from extbnsl.core.claims import Claim
+from extbnsl.core.knowledge import NOTHING
 from extbnsl.data import Dataset, Numbers
 from extbnsl.files.shelf import Shelf
 from extbnsl.files.store import Store
-from extbnsl.knowledge.knowledge import NOTHING
 from extbnsl.scores.local import local_scores
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from cases import shelf_of
 
-from extbnsl.events import ignore
+from extbnsl.core.events import ignore
 from extbnsl.files.store import Store
 from extbnsl.machine.workers import Workers, never
 from extbnsl.proof.context import Context

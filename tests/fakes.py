@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from extbnsl.claims import OPTIMAL
+from extbnsl.core.claims import OPTIMAL
 from extbnsl.kernels.varsets import pack
 from extbnsl.results.networks import RankedNetworks
 from extbnsl.results.ranked import KBestResult

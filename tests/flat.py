@@ -3,10 +3,9 @@
 from dataclasses import fields
 
 import extbnsl.solver.estimate
-import extbnsl.solver.score
 import extbnsl.solver.solve
-from extbnsl.claims import Claim
-from extbnsl.events import ignore
+from extbnsl.core.claims import Claim
+from extbnsl.core.events import ignore
 from extbnsl.machine.budgets import Budgets
 from extbnsl.machine.workers import never
 from extbnsl.proof.methods import Methods
@@ -33,7 +32,7 @@ def estimate(problem, *, effort=60.0, observer=ignore, stop=never, **options):
 
 def compute_scores(dataset, *, observer=ignore, stop=never, **options):
     asked = values((Claim, Budgets), options)
-    return extbnsl.solver.score.compute_scores(dataset, *asked, observer=observer, stop=stop)
+    return extbnsl.solver.solve.compute_scores(dataset, *asked, observer=observer, stop=stop)
 
 
 def flattened(asked):

@@ -3,7 +3,7 @@
 import naive
 import numpy as np
 
-from extbnsl.knowledge.knowledge import Knowledge
+from extbnsl.core.knowledge import Knowledge
 
 
 def random_knowledge(rng, names, most=None):

@@ -4,8 +4,7 @@ from extbnsl.files import manifest as checkpoint
 from extbnsl.files.arrays import StoredFile
 from extbnsl.files.atomic import checksum
 from extbnsl.files.manifest import Manifest
-from extbnsl.files.scratch import Scratch, make_scratch
-from extbnsl.files.store import Store
+from extbnsl.files.store import Scratch, Store, make_scratch
 from extbnsl.run import directory as directory_module
 
 CLAIM = {"score": "mdl", "max_parents": 3}

@@ -14,7 +14,7 @@ import extbnsl.proof.commits
 import extbnsl.proof.effort
 import extbnsl.proof.incumbents
 import extbnsl.search.layers
-import extbnsl.solver.score
+import extbnsl.solver.solve
 from extbnsl.files.names import MANIFEST
 from extbnsl.solver.states import read_state
 

@@ -16,46 +16,28 @@ EXAMPLE = Path(__file__).resolve().parents[1] / "examples" / "asia.csv"
 
 # A room may import from its own floor and from lower ones: the ground comes first. Folders in a room belong to it.
 FLOORS = (
-    ("version", "errors", "arguments", "events", "claims", "figures", "compiling", "knowledge"),
-    ("kernels",),
-    ("machine",),
+    ("core",),
+    ("kernels", "machine"),
     ("files",),
     ("data",),
     ("scores",),
     ("parents", "networks"),
     ("orders", "formats"),
-    ("bounds",),
-    ("search",),
-    ("verify",),
-    ("results",),
+    ("bounds", "verify"),
+    ("search", "results"),
     ("proof",),
     ("kbest",),
     ("solver",),
-    ("baselines",),
     ("run",),
-    ("campaign",),
     ("report",),
-    ("notebook", "inputs"),
-    ("api",),
-    ("estimator",),
-    ("cli",),
+    ("lab",),
+    ("python", "cli"),
     ("__main__",),
 )
 FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
 LIGHT = (
-    *(
-        "errors",
-        "arguments",
-        "events",
-        "claims",
-        "figures",
-        "compiling",
-        "version",
-        "data",
-        "networks.network",
-        "formats.bif",
-        "machine.budgets",
-    ),
+    *("core.errors", "core.events", "core.claims", "core.knowledge", "core.compiling"),
+    *("data", "networks.network", "formats.bif", "machine.budgets"),
     *("files.atomic", "files.store", "files.manifest", "run.directory", "run.progress", "cli"),
 )
 HEAVY = ("numba", "h5py")
@@ -183,7 +165,7 @@ def test_who_embeds_the_package_keeps_scipy(tmp_path):
         f"assert main(['solve', {str(EXAMPLE)!r}, '--run-dir', {str(tmp_path / 'run')!r}, '--quiet']) == 0\n"
         "assert sys.modules.get('scipy', extbnsl) is not None"
     )
-    assert "extbnsl.api" in loaded_by(code)
+    assert "extbnsl.python.api" in loaded_by(code)
 
 
 @pytest.mark.parametrize(

@@ -16,10 +16,9 @@ from extbnsl.machine.workers import Workers
 from extbnsl.parents.pruning import prune
 from extbnsl.proof.steps import Branched, cuts_over
 from extbnsl.solver.outcome import _named_step
-from extbnsl.verify.certificate import Branching
+from extbnsl.verify.certificate import Branching, floors_of
 from extbnsl.verify.passes import Families
 from extbnsl.verify.tree import fault_of_tree
-from extbnsl.verify.units import floors_of
 
 ROOM = 1 << 28
 

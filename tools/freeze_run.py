@@ -18,15 +18,15 @@ import numpy as np
 import extbnsl.proof.incumbents
 import extbnsl.search.layers
 import extbnsl.search.runs
+from extbnsl.core.events import Event, LayerEnded
+from extbnsl.core.version import __version__
 from extbnsl.data import read_csv
-from extbnsl.events import Event, LayerEnded
 from extbnsl.files.manifest import read_manifest
 from extbnsl.machine.budgets import Budgets
 from extbnsl.orders.local_search import Incumbent, improve_order
 from extbnsl.proof.methods import Methods
 from extbnsl.solver.place import Place
 from extbnsl.solver.solve import solve
-from extbnsl.version import __version__
 
 VARIABLES = 18
 RECORDS = 60

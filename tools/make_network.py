@@ -15,9 +15,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from extbnsl.cli.console import fail
+from extbnsl.cli.head import fail
 from extbnsl.cli.options import Parser, whole
-from extbnsl.errors import ExtbnslError, InputError
+from extbnsl.core.errors import ExtbnslError, InputError
 from extbnsl.files.atomic import write_atomically
 from extbnsl.formats.bif import bif_text
 from extbnsl.formats.bif_reader import BifNetwork

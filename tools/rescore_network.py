@@ -19,11 +19,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from extbnsl.cli.console import fail, say
-from extbnsl.cli.options import Parser
-from extbnsl.cli.reading import read_problem
+from extbnsl.cli.head import fail, say
+from extbnsl.cli.options import Parser, read_problem
+from extbnsl.core.errors import ExtbnslError, InputError
 from extbnsl.data import Dataset
-from extbnsl.errors import ExtbnslError, InputError
 from extbnsl.machine.budgets import Budgets
 from extbnsl.results.reading import read_result
 

@@ -15,9 +15,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from extbnsl.cli.console import fail, say
+from extbnsl.cli.head import fail, say
 from extbnsl.cli.options import Parser, whole
-from extbnsl.errors import ExtbnslError
+from extbnsl.core.errors import ExtbnslError
 from extbnsl.files.atomic import write_atomically
 from extbnsl.formats.bif_reader import BifNetwork, read_bif
 

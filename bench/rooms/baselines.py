@@ -7,10 +7,13 @@ from numpy.typing import NDArray
 
 from bench import inputs
 from bench.work import Benchmark, Rise, Work, of_run, recorded
-from extbnsl.baselines import a_star, cycle_graph, cycles, depth_first, dynamic, layered, node_table
-from extbnsl.baselines.completions import _best_scores, _last_variables
-from extbnsl.baselines.methods import BaselineMethods
-from extbnsl.baselines.node_table import (
+from extbnsl.core.claims import Claim
+from extbnsl.kernels.bits import lowest, u64
+from extbnsl.kernels.compiler import njit
+from extbnsl.lab.baselines import a_star, cycle_graph, cycles, depth_first, dynamic, layered, node_table
+from extbnsl.lab.baselines.completions import _best_scores, _last_variables
+from extbnsl.lab.baselines.methods import BaselineMethods
+from extbnsl.lab.baselines.node_table import (
     NodeTable,
     grow_nodes,
     has_room,
@@ -19,12 +22,9 @@ from extbnsl.baselines.node_table import (
     new_node_table,
     wanted_capacity,
 )
-from extbnsl.baselines.order_graph import OrderGraph, best_score, bound_backward, bound_onward, order_graph
-from extbnsl.baselines.priority_queue import new_queue, pop, push
-from extbnsl.baselines.solving import solve_by
-from extbnsl.claims import Claim
-from extbnsl.kernels.bits import lowest, u64
-from extbnsl.kernels.compiler import njit
+from extbnsl.lab.baselines.order_graph import OrderGraph, best_score, bound_backward, bound_onward, order_graph
+from extbnsl.lab.baselines.priority_queue import new_queue, pop, push
+from extbnsl.lab.baselines.solving import solve_by
 
 
 @njit
@@ -157,20 +157,21 @@ def _having(tiny: bool) -> None:
 
 
 BENCHMARKS = (
-    of_run("baselines.dynamic._spread", dynamic, "entry", lambda a, _: a[0].size, _BY_TABLES),
-    of_run("baselines.dynamic._sinks_of_block", dynamic, "varset", lambda a, _: 1 << a[1], _BY_TABLES),
-    of_run("baselines.layered._expand_chunk", layered, "varset", lambda a, _: a[3].size, _BY_LAYERS),
-    Benchmark("baselines.order_graph/best_score", "member and varset", _best_scored),
-    Benchmark("baselines.order_graph/onward", "varset", partial(_bounded, False)),
-    Benchmark("baselines.order_graph/backward", "varset", partial(_bounded, True)),
-    Benchmark("baselines.node_table", "varset", _tabled),
-    Benchmark("baselines.node_table._split", "place", _split),
-    Benchmark("baselines.priority_queue", "entry", _queued),
-    of_run("baselines.a_star._expand", a_star, "edge", Rise(lambda a: a[4][a_star.GENERATED]), _BEST_FIRST),
+    of_run("lab.baselines.dynamic._spread", dynamic, "entry", lambda a, _: a[0].size, _BY_TABLES),
+    of_run("lab.baselines.dynamic._sinks_of_block", dynamic, "varset", lambda a, _: 1 << a[1], _BY_TABLES),
+    of_run("lab.baselines.layered._expand_chunk", layered, "varset", lambda a, _: a[3].size, _BY_LAYERS),
+    Benchmark("lab.baselines.order_graph/best_score", "member and varset", _best_scored),
+    Benchmark("lab.baselines.order_graph/onward", "varset", partial(_bounded, False)),
+    Benchmark("lab.baselines.order_graph/backward", "varset", partial(_bounded, True)),
+    Benchmark("lab.baselines.node_table", "varset", _tabled),
+    Benchmark("lab.baselines.node_table._split", "place", _split),
+    Benchmark("lab.baselines.priority_queue", "entry", _queued),
+    of_run("lab.baselines.a_star._expand", a_star, "edge", Rise(lambda a: a[4][a_star.GENERATED]), _BEST_FIRST),
     of_run(
-        "baselines.depth_first._search", depth_first, "edge", Rise(lambda a: a[4][depth_first.GENERATED]), _DEPTH_FIRST
+        *("lab.baselines.depth_first._search", depth_first, "edge"),
+        *(Rise(lambda a: a[4][depth_first.GENERATED]), _DEPTH_FIRST),
     ),
-    of_run("baselines.cycle_tree.expand", cycles, "node", Rise(lambda a: a[7].expanded[0]), _BY_CYCLES),
-    of_run("baselines.cycle_graph._fill", cycle_graph, "family", lambda a, _: a[2].costs.size, _having),
-    Benchmark("baselines.completions._last_variables", "variable and varset", _last),
+    of_run("lab.baselines.cycle_tree.expand", cycles, "node", Rise(lambda a: a[7].expanded[0]), _BY_CYCLES),
+    of_run("lab.baselines.cycle_graph._fill", cycle_graph, "family", lambda a, _: a[2].costs.size, _having),
+    Benchmark("lab.baselines.completions._last_variables", "variable and varset", _last),
 )

@@ -6,11 +6,13 @@ import numpy as np
 
 from bench import inputs
 from bench.work import Benchmark, Rise, Work, of_run
-from extbnsl.kbest import below, classes, halves, needed, rest, total
-from extbnsl.kbest.needed import needed_scores
-from extbnsl.kbest.rest import rest_of
+from extbnsl.kbest import below, classes, halves, total
+from extbnsl.kbest import walk as rest
 from extbnsl.kbest.scope import Scope
 from extbnsl.kbest.total import log_weight_of_all
+from extbnsl.kbest.walk import rest_of
+from extbnsl.lab.parent_limits import needed
+from extbnsl.lab.parent_limits.needed import needed_scores
 from extbnsl.solver.k_best import k_best_networks
 
 
@@ -51,7 +53,7 @@ BENCHMARKS = (
     of_run("kbest.halves._added_up", halves, "beginning", lambda a, _: a[0].size, _WITHIN),
     Benchmark("kbest.halves._rest_costs", "varset", _costs),
     of_run("kbest.rest._insert", rest, "varset", lambda a, _: a[0].size, _put),
-    of_run("kbest.needed._with_few_subsets", needed, "family", lambda a, _: a[0].shape[0], _needed),
+    of_run("lab.parent_limits.needed._with_few_subsets", needed, "family", lambda a, _: a[0].shape[0], _needed),
     of_run("kbest.classes._fill_keys", classes, "network", lambda a, _: a[0].shape[0], _CLASSES),
     of_run("kbest.total._sum_over_subsets", total, "family", lambda a, _: a[0].size, _weighed),
     of_run("kbest.total._least", total, "varset", lambda a, _: a[1].size, _weighed),

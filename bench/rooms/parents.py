@@ -8,11 +8,11 @@ import numpy as np
 
 from bench import inputs
 from bench.work import Benchmark, Work, of_run, recorded
-from extbnsl.claims import INTERRUPTED, Claim
+from extbnsl.core.claims import INTERRUPTED, Claim
+from extbnsl.core.events import Event, ignore
+from extbnsl.core.knowledge import Knowledge
 from extbnsl.data import Dataset, Numbers
-from extbnsl.events import Event, ignore
 from extbnsl.kernels.varsets import pack
-from extbnsl.knowledge.knowledge import Knowledge
 from extbnsl.machine.workers import Workers
 from extbnsl.parents import best_score
 from extbnsl.parents.best_score import as_bytes, byte_tables, first_inside_each, first_inside_from

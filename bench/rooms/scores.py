@@ -4,8 +4,8 @@ import numpy as np
 
 from bench import inputs
 from bench.work import Benchmark, Work, recorded
-from extbnsl.claims import Claim
-from extbnsl.events import ignore
+from extbnsl.core.claims import Claim
+from extbnsl.core.events import ignore
 from extbnsl.kernels.ranks import binomial_table
 from extbnsl.kernels.varsets import pack
 from extbnsl.machine.workers import Workers

@@ -11,7 +11,7 @@ from bench import inputs
 from bench.work import Benchmark, Work, of_run
 from extbnsl.bounds.ascent import find_multipliers
 from extbnsl.bounds.multipliers import families_of
-from extbnsl.claims import Claim
+from extbnsl.core.claims import Claim
 from extbnsl.files.arrays import write_arrays
 from extbnsl.parents.components import Component
 from extbnsl.proof import effort

@@ -4,16 +4,16 @@ import numpy as np
 
 from bench import inputs
 from bench.work import Benchmark, Work, of_run
-from extbnsl.knowledge.knowledge import NOTHING
+from extbnsl.core.knowledge import NOTHING
 from extbnsl.machine.workers import Workers
 from extbnsl.verify import complete, data_families, order_search, passes, regression_families
+from extbnsl.verify.certificate import MOST_UNITS
 from extbnsl.verify.data_families import families_of_data
 from extbnsl.verify.demands import demands_of
 from extbnsl.verify.families import Asked, Taken, families_of_scores, untold
 from extbnsl.verify.recount import disjoint_sum
 from extbnsl.verify.regression_search import triangulate
 from extbnsl.verify.structures import Family, scored_family
-from extbnsl.verify.units import MOST_UNITS
 
 
 def _searched(tiny: bool) -> None:

@@ -9,9 +9,9 @@ import sys
 import traceback
 from collections.abc import Sequence
 
-from extbnsl.cli.console import OUT_OF_MEMORY, fail, fault
+from extbnsl.cli.head import OUT_OF_MEMORY, fail, fault
 from extbnsl.cli.parser import command_parser
-from extbnsl.errors import BudgetError, ExtbnslError, VerificationError
+from extbnsl.core.errors import BudgetError, ExtbnslError, VerificationError
 from extbnsl.machine.budgets import check_address_space
 from extbnsl.machine.interrupts import KILLED, NOTHING_WRITTEN
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from extbnsl.cli import options, session
-from extbnsl.cli.reading import read_problem
+from extbnsl.cli.options import read_problem
 from extbnsl.machine.budgets import parse_duration
 from extbnsl.machine.interrupts import Interrupts
 from extbnsl.solver.methods import SEARCHES, SELECTIONS, ApproximateMethods
@@ -66,7 +66,7 @@ def add(commands: Any) -> None:
 
 def run(given: argparse.Namespace) -> int:
     """Find the network, write and print it; the exit code."""
-    from extbnsl.cli.reading import is_standard_input
+    from extbnsl.cli.options import is_standard_input
     from extbnsl.run import directory as directory_module
 
     source = "stdin" if is_standard_input(given.data) else given.data

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from extbnsl.cli.ranked import HELD
-from extbnsl.figures import in_full
+from extbnsl.core.figures import in_full
 from extbnsl.files.names import ARC_FREQUENCIES
 
 SHOWN = 15  # arcs
@@ -28,7 +28,7 @@ def table(document: Mapping[str, Any]) -> Iterator[str]:
     resamples, or before one is done."""
     if not has_resamples(document) or not document["bootstrap"]["arcs"]:
         return
-    from extbnsl.run.wording import wrapped
+    from extbnsl.run.progress import wrapped
 
     likelier = document["bootstrap"]["arcs"][::2]
     parents = document["parents"]

@@ -10,19 +10,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from extbnsl.cli import options
-from extbnsl.cli.console import fitted, remark, say
-from extbnsl.errors import InputError
-from extbnsl.figures import in_full
+from extbnsl.cli.head import fitted, remark, say
+from extbnsl.core.errors import InputError
+from extbnsl.core.figures import in_full
 from extbnsl.machine.interrupts import Interrupts
 
 if TYPE_CHECKING:
-    from extbnsl.campaign.folder import CampaignFolder
-    from extbnsl.campaign.one_run import Place
-    from extbnsl.campaign.plan import Run
-    from extbnsl.campaign.reading import Asked
-    from extbnsl.campaign.record import Record
-    from extbnsl.campaign.rows import Row
-    from extbnsl.campaign.schedule import Hands, OnOver
+    from extbnsl.lab.campaign.folder import CampaignFolder
+    from extbnsl.lab.campaign.one_run import Place
+    from extbnsl.lab.campaign.plan import Run
+    from extbnsl.lab.campaign.reading import Asked
+    from extbnsl.lab.campaign.record import Record
+    from extbnsl.lab.campaign.rows import Row
+    from extbnsl.lab.campaign.schedule import Hands, OnOver
 
 EPILOG = """\
 Runs every data set by every method, variant, budget and seed of the file, each
@@ -67,8 +67,8 @@ def add(commands: Any) -> None:
 
 def run(given: argparse.Namespace) -> int:
     """Run the campaign; the exit code."""
-    from extbnsl.campaign.reading import read_campaign, schema
     from extbnsl.files.problems import FileError
+    from extbnsl.lab.campaign.reading import read_campaign, schema
 
     if given.schema:
         say(schema())
@@ -96,7 +96,7 @@ def _jobs(text: str) -> int:
 
 
 def _address(text: str) -> str:
-    from extbnsl.campaign.schedule import LOCAL
+    from extbnsl.lab.campaign.schedule import LOCAL
 
     if text.startswith(LOCAL):
         _jobs(text.removeprefix(LOCAL))
@@ -110,12 +110,12 @@ def _listed(runs: "Sequence[Run]") -> str:
 
 
 def _run_in(given: argparse.Namespace, asked: "Asked") -> int:
-    from extbnsl.campaign.folder import holds_campaign, opened
-    from extbnsl.campaign.one_run import Place
-    from extbnsl.campaign.record import forget
-    from extbnsl.campaign.rows import WAITING, rows_of
+    from extbnsl.lab.campaign.folder import holds_campaign, opened
+    from extbnsl.lab.campaign.one_run import Place
+    from extbnsl.lab.campaign.record import forget
+    from extbnsl.lab.campaign.rows import WAITING, rows_of
+    from extbnsl.lab.report.campaign import PAGE, report_on, text_of, write_report
     from extbnsl.machine.process import kill_all
-    from extbnsl.report.campaign import PAGE, report_on, text_of, write_report
 
     path = given.output_dir or Path(f"{given.file.stem}.campaign")
     if given.report and not holds_campaign(path):
@@ -145,8 +145,8 @@ def _do_all(
     given: argparse.Namespace, asked: "Asked", place: "Place", folder: "CampaignFolder", interrupts: Interrupts
 ) -> None:
     """Do all runs that are left, unless a signal comes."""
-    from extbnsl.campaign.one_run import known
-    from extbnsl.campaign.schedule import do_all, here, on_cluster
+    from extbnsl.lab.campaign.one_run import known
+    from extbnsl.lab.campaign.schedule import do_all, here, on_cluster
 
     left = [run for run in asked.runs if (record := known(run, place)) is None or not record.over]
     if given.cluster:
@@ -162,7 +162,7 @@ def _do_all(
 
 def _clearing(given: argparse.Namespace) -> str:
     """What deletes the text that is shown in place, if one may be."""
-    from extbnsl.run.screen import ERASE, is_screen
+    from extbnsl.run.progress import ERASE, is_screen
 
     return "" if given.quiet or not is_screen(sys.stderr) else ERASE
 
@@ -174,10 +174,9 @@ def _silent(run: "Run", record: "Record") -> None:
 @contextlib.contextmanager
 def _telling(runs: int, left: "Sequence[Run]", hands: "Hands") -> "Iterator[OnOver]":
     """What tells of each run that is over, on standard error; on a terminal, what goes on is shown in place."""
-    from extbnsl.campaign.progress import Progress
-    from extbnsl.campaign.rows import row_of
-    from extbnsl.run.progress import beating
-    from extbnsl.run.screen import Screen, is_screen
+    from extbnsl.lab.campaign.progress import Progress
+    from extbnsl.lab.campaign.rows import row_of
+    from extbnsl.run.progress import Screen, beating, is_screen
 
     progress, began = Progress(runs, left, hands.jobs), time.monotonic()
     screen = Screen(sys.stderr) if is_screen(sys.stderr) else None
@@ -207,7 +206,7 @@ def _telling(runs: int, left: "Sequence[Run]", hands: "Hands") -> "Iterator[OnOv
 
 def _outcome(rows: "Sequence[Row]") -> str:
     """What became of a campaign, in a sentence without its end."""
-    from extbnsl.campaign.rows import WAITING
+    from extbnsl.lab.campaign.rows import WAITING
 
     waiting, failed = sum(row.status == WAITING for row in rows), sum(row.failed for row in rows)
     told = [in_full(len(rows), "run"), *([f"{failed:,} failed"] if failed else [])]

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from extbnsl.cli import options
-from extbnsl.cli.console import remark, say, say_sentence
-from extbnsl.errors import ExtbnslError
+from extbnsl.cli.head import remark, say, say_sentence
+from extbnsl.core.errors import ExtbnslError
 from extbnsl.files.names import MANIFEST, RESULT
 
 EPILOG = """\

@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Iterator
 from typing import Any
 
-from extbnsl.cli.console import say
+from extbnsl.cli.head import say
 
 SHELLS = ("bash", "zsh", "fish")
 FOLDERS = ("DIR", "RUN")  # metavars

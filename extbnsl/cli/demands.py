@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from extbnsl.claims import STATUSES
 from extbnsl.cli.options import did_you_mean
-from extbnsl.cli.training import data_options_of
+from extbnsl.cli.score_network import data_options_of
+from extbnsl.core.claims import STATUSES
+from extbnsl.core.errors import InputError
 from extbnsl.data.treatment import DEFAULT
-from extbnsl.errors import InputError
 from extbnsl.scores.known import NAMES
 
 NONE = "none"

@@ -5,10 +5,10 @@ import shlex
 from pathlib import Path
 
 from extbnsl.cli import options
-from extbnsl.cli.console import say_sentence
-from extbnsl.errors import ExtbnslError, InputError, RunDirectoryError
+from extbnsl.cli.head import say_sentence
+from extbnsl.core.errors import ExtbnslError, InputError, RunDirectoryError
+from extbnsl.files.atomic import open_regular
 from extbnsl.files.names import DRAWN
-from extbnsl.files.regular import open_regular
 
 
 def check_drawing(output: Path, overwrite: bool, option: str) -> None:

@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from extbnsl.cli import options
-from extbnsl.cli.console import say
-from extbnsl.cli.head import say_head
-from extbnsl.cli.reading import read_problem
+from extbnsl.cli.head import say, say_head
+from extbnsl.cli.options import read_problem
 from extbnsl.cli.session import arming
 from extbnsl.machine.budgets import parse_duration
 from extbnsl.machine.interrupts import Interrupts
@@ -69,7 +68,7 @@ def run(given: argparse.Namespace) -> int:
     from extbnsl.cli.outlook import document, lines
 
     if given.json:
-        from extbnsl.files.documents import json_text
+        from extbnsl.files.shapes import json_text
 
         say(json_text(document(estimate), indent=1))
     else:
@@ -82,8 +81,7 @@ def _estimate(given: argparse.Namespace, interrupts: Interrupts) -> "Estimate":
     problem, _ = read_problem(
         given.data, options.data_options(given), replace(budgets, time_limit=None), given.quiet, given.score
     )
-    from extbnsl.run.progress import combine
-    from extbnsl.run.screen import told_on
+    from extbnsl.run.progress import combine, told_on
     from extbnsl.solver.estimate import estimate
     from extbnsl.solver.place import Place
 

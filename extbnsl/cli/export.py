@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from extbnsl.cli import options
-from extbnsl.cli.console import remark, say_sentence
-from extbnsl.cli.training import training_problem
-from extbnsl.errors import InputError
+from extbnsl.cli.head import remark, say_sentence
+from extbnsl.cli.score_network import training_problem
+from extbnsl.core.errors import InputError
 from extbnsl.formats.kinds import FORMATS, LARGEST_SMOOTHING, MADE_OF_PARAMETERS, WITH_PARAMETERS, WITH_STRENGTHS
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ def _from_data(given: argparse.Namespace, document: Mapping[str, Any], known: "D
 
 def _told(made: "Written", output: Path) -> str:
     """A sentence about what is spelled in another way; empty if nothing is."""
-    from extbnsl.figures import counted
+    from extbnsl.core.figures import counted
     from extbnsl.results.exporting import names_file
 
     number = len(made.spelled) or made.told

@@ -1,19 +1,21 @@
-"""The first lines of a command that works: the version, the input, options that are not the default, and budgets."""
+"""What a command says on standard output and standard error, and the first lines of one that works: the version, the
+input, options that are not the default, and budgets.
+"""
 
 import sys
 from collections.abc import Iterator
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
-from extbnsl.version import __version__
+from extbnsl.core.version import __version__
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from extbnsl.baselines.methods import BaselineMethods
-    from extbnsl.claims import Claim
+    from extbnsl.core.claims import Claim
     from extbnsl.data import Data
     from extbnsl.kbest.scope import Scope
+    from extbnsl.lab.baselines.methods import BaselineMethods
     from extbnsl.machine.budgets import Budgets, Granted
     from extbnsl.parents.ordered.methods import OrderMethods
     from extbnsl.proof.methods import Methods
@@ -21,6 +23,15 @@ if TYPE_CHECKING:
     from extbnsl.solver.methods import ApproximateMethods
     from extbnsl.solver.place import Place
     from extbnsl.solver.resamples import Resamples
+import contextlib
+import errno
+import os
+import stat
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TextIO
+
+from extbnsl.run.progress import wrapped
 
 
 def head(
@@ -51,8 +62,7 @@ def say_head(
     problem: "Data | LocalScores", claim: "Claim", methods: "Methods", budgets: "Budgets", place: "Place"
 ) -> None:
     """Say these lines on standard error, for a command without a run directory."""
-    from extbnsl.run.progress import line_writer
-    from extbnsl.run.wording import wrapped
+    from extbnsl.run.progress import line_writer, wrapped
 
     write = line_writer(sys.stderr)
     for line in head(problem, claim, methods, budgets, place):
@@ -79,9 +89,9 @@ def _input(problem: "Data | LocalScores", path: str) -> str:
     """What was read, such as 'wdbc.csv: 569 records, 31 variables, 2 states each, comma, header'."""
     import os
 
+    from extbnsl.core.figures import counted
     from extbnsl.data import Numbers
     from extbnsl.data.text import source_name
-    from extbnsl.figures import counted
     from extbnsl.scores.local import LocalScores
 
     name = os.path.basename(source_name(path))
@@ -111,7 +121,7 @@ def _option(name: str, value: Any) -> str:
 
 
 def _budgets(granted: "Granted", place: "Place") -> str:
-    from extbnsl.figures import counted, format_time
+    from extbnsl.core.figures import counted, format_time
     from extbnsl.machine.budgets import format_size
 
     memory = f"{format_size(granted.memory)} of memory{beyond_machine(granted.memory)}"
@@ -120,3 +130,56 @@ def _budgets(granted: "Granted", place: "Place") -> str:
         disk = f"{format_size(granted.disk)} of disk{beyond_disk(granted.disk, place.folder, place.held)}"
     limit = "no time limit" if granted.time_limit is None else f"time limit {format_time(granted.time_limit)}"
     return f"{counted(granted.threads, 'thread')}, {memory}, {disk}, {limit}"
+
+
+OUT_OF_MEMORY = "Out of memory; give a smaller --memory or --max-parents, or use a larger machine."
+
+
+def say(text: str) -> None:
+    """Print to standard output, as `say_all`, and end the line."""
+    say_all((f"{text}\n",))
+
+
+def say_all(texts: Iterable[str]) -> None:
+    """Print texts to standard output; if nobody reads it any more, or the terminal is gone, that is no failure."""
+    try:
+        coding = sys.stdout.encoding or "utf-8"
+        for text in texts:
+            sys.stdout.write(text.encode(coding, "backslashreplace").decode(coding))  # file names need not be Unicode
+        sys.stdout.flush()
+    except OSError as error:
+        from extbnsl.files.atomic import write_failure
+
+        output = sys.stdout.fileno()
+        gone = error.errno == errno.EPIPE or (error.errno == errno.EIO and stat.S_ISCHR(os.fstat(output).st_mode))
+        os.dup2(os.open(os.devnull, os.O_WRONLY), output)  # nothing is left to fail at exit
+        if not gone:
+            raise write_failure(Path("standard output"), error) from error
+
+
+def say_sentence(sentence: str) -> None:
+    """Print a sentence, or a few, to standard output, as `fitted` to that."""
+    say(fitted(sentence, sys.stdout))
+
+
+def remark(sentence: str) -> None:
+    """Print a sentence to standard error, as far as that can be written and as `fitted` to that."""
+    with contextlib.suppress(OSError):
+        print(fitted(f"extbnsl: {sentence}", sys.stderr), file=sys.stderr, flush=True)
+
+
+def fitted(sentence: str, stream: TextIO, indent: int = 2) -> str:
+    """The sentence in lines, all but the first indented, if people see it on a terminal; in one line where a program
+    may look for it."""
+    return wrapped(sentence, indent) if stream.isatty() else sentence
+
+
+def fail(sentence: str, code: int) -> int:
+    """Say why a command fails, and return its exit code."""
+    remark(sentence)
+    return code
+
+
+def fault(error: Exception) -> str:
+    """The sentence for an error that is a fault of extbnsl itself."""
+    return f"Internal error: {type(error).__name__}: {' '.join(str(error).split()) or 'no message'}."

@@ -4,11 +4,11 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from extbnsl.baselines.methods import BFBNB, RANKING_METHODS, methods_named
 from extbnsl.cli import options, session
-from extbnsl.cli.reading import is_standard_input, read_problem
-from extbnsl.errors import InputError
+from extbnsl.cli.options import is_standard_input, read_problem
+from extbnsl.core.errors import InputError
 from extbnsl.kbest.scope import MOST_LISTED, Scope
+from extbnsl.lab.baselines.methods import BFBNB, RANKING_METHODS, methods_named
 from extbnsl.machine.interrupts import Interrupts
 from extbnsl.proof.methods import Methods
 

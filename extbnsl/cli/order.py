@@ -6,8 +6,8 @@ from typing import Any
 
 from extbnsl.cli import options, session
 from extbnsl.cli.head import head
-from extbnsl.cli.reading import is_standard_input, read_problem
-from extbnsl.errors import InputError
+from extbnsl.cli.options import is_standard_input, read_problem
+from extbnsl.core.errors import InputError
 from extbnsl.machine.interrupts import Interrupts
 from extbnsl.parents.ordered.methods import BOUNDS, METHODS, OrderMethods
 
@@ -114,7 +114,7 @@ def _run_in(directory: Any, given: argparse.Namespace, interrupts: Interrupts) -
 def _names(file: str, source: str) -> list[tuple[str, str]]:
     """The names in a file of an order or of a network, in order, each with where it stands."""
     from extbnsl.data.text import open_source, read_text
-    from extbnsl.files.regular import open_given
+    from extbnsl.files.atomic import open_given
     from extbnsl.formats.bif_reader import read_bif
     from extbnsl.orders.given import places_in
 

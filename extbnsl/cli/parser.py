@@ -25,8 +25,8 @@ from extbnsl.cli import (
 )
 from extbnsl.cli.completion import SHELLS, Completion
 from extbnsl.cli.options import Parser
-from extbnsl.errors import ExtbnslError
-from extbnsl.version import __version__
+from extbnsl.core.errors import ExtbnslError
+from extbnsl.core.version import __version__
 
 COMMANDS = (
     *(solve, kbest, resume, status, clean, verify, estimate, score, order, approximate),

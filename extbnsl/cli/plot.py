@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from extbnsl.cli import drawing, options
-from extbnsl.cli.console import say_sentence
+from extbnsl.cli.head import say_sentence
 
 EPILOG = """\
 Draws the log of a run as Figure 3 of Malone et al. 2011 does: for each layer

@@ -4,8 +4,8 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from extbnsl.claims import FINISHED
-from extbnsl.figures import format_cost, format_share, held_of_all, in_full
+from extbnsl.core.claims import FINISHED
+from extbnsl.core.figures import format_cost, format_share, held_of_all, in_full
 
 SHOWN = 10  # networks, and arcs that are undecided
 MOST_NATS = 690.0  # of which the factor is told
@@ -107,6 +107,6 @@ def _listed(arcs: Iterable[str]) -> str:
 
 def _wrapped(text: str) -> str:
     """A text in lines that fit behind their subject."""
-    from extbnsl.run.wording import wrapped
+    from extbnsl.run.progress import wrapped
 
     return wrapped(HELD * INDENT + text, indent=INDENT).replace(HELD, " ")[INDENT:]

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from extbnsl.cli import options
-from extbnsl.cli.console import say_sentence
+from extbnsl.cli.head import say_sentence
 
 EPILOG = """\
 Writes one HTML file that needs no other and no network connection: the network

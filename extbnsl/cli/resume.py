@@ -8,12 +8,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from extbnsl.claims import claim_from
 from extbnsl.cli import drawing, options, session
-from extbnsl.cli.console import remark
-from extbnsl.cli.reading import absolute, is_standard_input, read_problem
+from extbnsl.cli.head import remark
+from extbnsl.cli.options import absolute, is_standard_input, read_problem
 from extbnsl.cli.summary import damage_told, exit_code
-from extbnsl.errors import InputError, RunDirectoryError
+from extbnsl.core.claims import claim_from
+from extbnsl.core.errors import InputError, RunDirectoryError
 from extbnsl.files.names import MANIFEST, TEXT_LOG
 from extbnsl.machine.budgets import Budgets
 from extbnsl.machine.interrupts import Interrupts
@@ -192,7 +192,7 @@ def _scope(manifest: "Manifest") -> "Scope | Resamples | None":
 
 def _check_scratch(path: Path, manifest: "Manifest") -> None:
     """Say before any work that the folder of the run's files cannot be used."""
-    from extbnsl.files.scratch import check_scratch
+    from extbnsl.files.store import check_scratch
 
     if manifest.scratch is None or not manifest.files:
         return
@@ -219,7 +219,7 @@ def _data(path: Path, given: Path | None, before: str) -> str:
 
 
 def _say_where(run: "RunDirectory", manifest: "Manifest", quiet: bool) -> None:
-    from extbnsl.figures import format_time
+    from extbnsl.core.figures import format_time
 
     line = f"resuming {run.path}: {manifest.state['phase']}, after {format_time(manifest.state['seconds'])}"
     run.append(TEXT_LOG, line)

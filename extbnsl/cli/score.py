@@ -6,12 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from extbnsl.cli import options
-from extbnsl.cli.console import say_sentence
-from extbnsl.cli.head import say_head
-from extbnsl.cli.reading import read_problem
+from extbnsl.cli.head import say_head, say_sentence
+from extbnsl.cli.options import read_problem
 from extbnsl.cli.session import arming
-from extbnsl.errors import InputError
-from extbnsl.figures import in_full
+from extbnsl.core.errors import InputError
+from extbnsl.core.figures import in_full
 from extbnsl.machine.interrupts import Interrupts
 
 EPILOG = """\
@@ -71,10 +70,9 @@ def _scores(given: argparse.Namespace, interrupts: Interrupts) -> Any:
     )
     from extbnsl.machine.workers import Stopped
     from extbnsl.proof.methods import Methods
-    from extbnsl.run.progress import combine
-    from extbnsl.run.screen import told_on
+    from extbnsl.run.progress import combine, told_on
     from extbnsl.solver.place import Place
-    from extbnsl.solver.score import compute_scores
+    from extbnsl.solver.solve import compute_scores
 
     claim = options.claim_of(given)
     place = Place(scratch=given.scratch_dir, remember=options.input_of(given))

@@ -10,22 +10,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from extbnsl.claims import INTERRUPTED
-from extbnsl.cli.console import OUT_OF_MEMORY, fault, fitted, say, say_all
-from extbnsl.cli.head import head
+from extbnsl.cli.head import OUT_OF_MEMORY, fault, fitted, head, say, say_all
 from extbnsl.cli.summary import exit_code, final_line, status_line, summary
-from extbnsl.errors import BudgetError, ExtbnslError, VerificationError
+from extbnsl.core.claims import INTERRUPTED
+from extbnsl.core.errors import BudgetError, ExtbnslError, VerificationError
 from extbnsl.files.names import EVENTS_LOG, TEXT_LOG
 from extbnsl.machine.budgets import give_memory_back
 from extbnsl.machine.interrupts import Interrupts
 from extbnsl.solver.resamples import Resamples
 
 if TYPE_CHECKING:
-    from extbnsl.baselines.methods import BaselineMethods
-    from extbnsl.claims import Claim
+    from extbnsl.core.claims import Claim
+    from extbnsl.core.events import Event, Observer
     from extbnsl.data import Data
-    from extbnsl.events import Event, Observer
     from extbnsl.kbest.scope import Scope
+    from extbnsl.lab.baselines.methods import BaselineMethods
     from extbnsl.machine.budgets import Budgets
     from extbnsl.proof.methods import Methods
     from extbnsl.results.result import Result
@@ -97,7 +96,7 @@ def solve_in(
 
 def _solver(asked: Asked) -> "Callable[..., Result]":
     """What does what is asked."""
-    from extbnsl.baselines.methods import BaselineMethods
+    from extbnsl.lab.baselines.methods import BaselineMethods
     from extbnsl.solver.methods import ApproximateMethods
 
     if (scope := asked.scope) is not None:
@@ -108,7 +107,7 @@ def _solver(asked: Asked) -> "Callable[..., Result]":
 
         return approximate_network
     if isinstance(asked.methods, BaselineMethods):
-        from extbnsl.baselines.solving import solve_by
+        from extbnsl.lab.baselines.solving import solve_by
 
         return solve_by
     from extbnsl.solver.solve import solve
@@ -125,10 +124,10 @@ def _bootstrapper() -> "Callable[..., Result]":
 
 def _ranker(asked: Asked) -> "Callable[..., Result]":
     """What finds the k best networks as asked."""
-    from extbnsl.baselines.methods import BaselineMethods
+    from extbnsl.lab.baselines.methods import BaselineMethods
 
     if isinstance(asked.methods, BaselineMethods):
-        from extbnsl.baselines.ranking import rank_by_bn_graph
+        from extbnsl.lab.baselines.ranking import rank_by_bn_graph
 
         return rank_by_bn_graph
     from extbnsl.solver.k_best import k_best_networks
@@ -157,7 +156,7 @@ def work_in(run: "RunDirectory", work: Work, interrupts: Interrupts, telling: Te
 
 def tell(document: Mapping[str, Any], folder: Path, telling: Telling) -> None:
     """Print a result, which is in the folder, as it was asked for; RunDirectoryError if the document is none."""
-    from extbnsl.run.screen import is_coloured, status_coloured
+    from extbnsl.run.progress import is_coloured, status_coloured
 
     if telling.json:
         from extbnsl.results.reading import read_text
@@ -172,7 +171,7 @@ def tell(document: Mapping[str, Any], folder: Path, telling: Telling) -> None:
 
 def stopped_before(path: Path, source: str) -> tuple[str, ...]:
     """A sentence if an earlier run of this input can be resumed: one whose name differs from `path` by its number."""
-    from extbnsl.errors import ExtbnslError
+    from extbnsl.core.errors import ExtbnslError
     from extbnsl.run.status import read_status
     from extbnsl.solver.states import read_state
 
@@ -202,10 +201,9 @@ def _observed(
     Both begin with the first lines of the work. The run begins with the first event: before that there is nothing to
     write.
     """
-    from extbnsl.events import Warned
+    from extbnsl.core.events import Warned
     from extbnsl.run import progress
-    from extbnsl.run.screen import ERASE, is_screen, told_on
-    from extbnsl.run.wording import wrapped
+    from extbnsl.run.progress import ERASE, is_screen, told_on, wrapped
 
     def log(line: str) -> None:
         run.append(TEXT_LOG, line)
@@ -249,7 +247,7 @@ def _layers(folder: Path) -> list[dict[str, int]]:
 
 def _stopping(run: "RunDirectory", asked: Asked) -> str:
     """What the first signal says."""
-    from extbnsl.baselines.methods import BaselineMethods
+    from extbnsl.lab.baselines.methods import BaselineMethods
     from extbnsl.run.directory import resume_command
 
     if isinstance(asked.methods, BaselineMethods):

@@ -4,9 +4,9 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from extbnsl.baselines.methods import BFBNB, METHODS, methods_named
 from extbnsl.cli import drawing, options, session
-from extbnsl.cli.reading import is_standard_input, read_problem
+from extbnsl.cli.options import is_standard_input, read_problem
+from extbnsl.lab.baselines.methods import BFBNB, METHODS, methods_named
 from extbnsl.machine.interrupts import Interrupts
 from extbnsl.solver.resamples import Resamples
 

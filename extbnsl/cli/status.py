@@ -4,7 +4,7 @@ import argparse
 from typing import Any
 
 from extbnsl.cli import options
-from extbnsl.cli.console import say
+from extbnsl.cli.head import say
 
 EPILOG = """\
 Tells at once, and without disturbing the run, what it is doing or how it
@@ -26,7 +26,7 @@ def add(commands: Any) -> None:
 
 def run(given: argparse.Namespace) -> int:
     """Print the status; the exit code."""
-    from extbnsl.files.documents import json_text
+    from extbnsl.files.shapes import json_text
     from extbnsl.run.status import read_status
 
     status = read_status(given.run)

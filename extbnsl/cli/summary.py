@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from extbnsl.claims import FINISHED, tolerance
 from extbnsl.cli import bootstrap, ranked
 from extbnsl.cli.ranked import HELD
-from extbnsl.errors import RunDirectoryError
+from extbnsl.core.claims import FINISHED, tolerance
+from extbnsl.core.errors import RunDirectoryError
+from extbnsl.core.knowledge import knowledge_from
 from extbnsl.files.names import RESULT
-from extbnsl.knowledge.knowledge import knowledge_from
 from extbnsl.scores.known import NAMES, score_named
 from extbnsl.scores.score import titled
 
@@ -31,7 +31,7 @@ def exit_code(document: Mapping[str, Any]) -> int:
 
 def final_line(document: Mapping[str, Any], folder: Path) -> str:
     """The result in one line; RunDirectoryError if the document is not one."""
-    from extbnsl.figures import counted, format_cost
+    from extbnsl.core.figures import counted, format_cost
 
     with damage_told(folder):
         return (
@@ -74,7 +74,7 @@ def _status(document: Mapping[str, Any]) -> str:
 
 def _claim_rows(document: Mapping[str, Any], listed: bool, here: bool) -> Iterator[tuple[str, str]]:
     """What was found: status, cost, score, bounds, and the network; its parents are listed, perhaps `here`."""
-    from extbnsl.figures import counted, format_cost, format_gap
+    from extbnsl.core.figures import counted, format_cost, format_gap
 
     cost, lower, upper = document["cost"], document["lower_bound"], document["upper_bound"]
     score = score_named(document["score"], document.get("ess")) if document["score"] in NAMES else None
@@ -103,7 +103,7 @@ def _claim_rows(document: Mapping[str, Any], listed: bool, here: bool) -> Iterat
 def _left_by(document: Mapping[str, Any]) -> str:
     """Which of bound and network has moved last, so that more time may be worth it; empty if that is not known, or they
     have met."""
-    from extbnsl.figures import format_cost
+    from extbnsl.core.figures import format_cost
 
     stats, cost = document["stats"], document["cost"]
     if (improved := stats.get("improved")) is None or cost - document["lower_bound"] <= 2.0 * tolerance(cost):
@@ -117,9 +117,9 @@ def _left_by(document: Mapping[str, Any]) -> str:
 
 def _effort_rows(stats: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """What it took, as far as that is known."""
-    from extbnsl.figures import counted, in_full
+    from extbnsl.core.figures import counted, in_full
     from extbnsl.machine.budgets import format_size
-    from extbnsl.run.wording import title
+    from extbnsl.run.progress import title
 
     if {"seconds", "stages"} <= stats.keys():
         spent = [(title(stage), each["seconds"]) for stage, each in stats["stages"].items()]
@@ -139,7 +139,7 @@ def _effort_rows(stats: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 def _trapped(stats: Mapping[str, Any]) -> str:
     """At how many of the variables of which that is known K3 was trapped; empty if it is of none, as after K3 alone."""
-    from extbnsl.figures import in_full
+    from extbnsl.core.figures import in_full
 
     if stats["trapped"] is None:
         return ""
@@ -149,7 +149,7 @@ def _trapped(stats: Mapping[str, Any]) -> str:
 
 def _ordered_lines(document: Mapping[str, Any], stats: Mapping[str, Any]) -> Iterator[str]:
     """The table of what was found under an order: a line for each variable, or more if it has many parents."""
-    from extbnsl.run.wording import wrapped
+    from extbnsl.run.progress import wrapped
 
     trapped, unfinished, states = stats["trapped"] or [], stats["unfinished"], stats["states"]
     width = min(WIDEST_NAME, max(map(len, [*states, "child"])))

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from extbnsl.claims import TIME_LIMIT
 from extbnsl.cli import options
-from extbnsl.cli.console import fitted, remark, say, say_sentence
-from extbnsl.cli.reading import read_problem
-from extbnsl.cli.training import data_options_of
+from extbnsl.cli.head import fitted, remark, say, say_sentence
+from extbnsl.cli.options import read_problem
+from extbnsl.cli.score_network import data_options_of
+from extbnsl.core.claims import TIME_LIMIT
 
 if TYPE_CHECKING:
     from extbnsl.machine.budgets import Deadline
@@ -57,13 +57,13 @@ def add(commands: Any) -> None:
 def run(given: argparse.Namespace) -> int:
     """Print what the result claims and what became of it; the exit code."""
     from extbnsl.cli.demands import demanded
+    from extbnsl.core.events import StageStarted
     from extbnsl.data.text import source_name
-    from extbnsl.events import StageStarted
     from extbnsl.kernels.compiler import cache_warning
     from extbnsl.machine.budgets import Budgets, Deadline, default_threads
     from extbnsl.machine.workers import Workers
     from extbnsl.results.reading import read_networks, read_result
-    from extbnsl.run.screen import told_on
+    from extbnsl.run.progress import told_on
     from extbnsl.verify.document import check_format
     from extbnsl.verify.statement import Given, check_result
     from extbnsl.verify.wording import lines_of

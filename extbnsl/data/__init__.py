@@ -1,15 +1,13 @@
 """Data: read, check, discretise, encode and fingerprint records of discrete variables.
 
-A source (`csv_file`, `other_files`, `array`, `dataframe`) gives columns of distinct texts and codes; `encode.prepare`
-takes them through `missing`, `arities` and `discretise` to a `Dataset`; `numbers.measured` makes `Numbers` of them.
+A source (`file`, `other_files`, `array`, `dataframe`) gives columns of distinct texts and codes; `encode.prepare`
+takes them through `missing`, `treatment` and `discretise` to a `Dataset`; `numbers.measured` makes `Numbers` of them.
 """
 
 from extbnsl.data.array import from_array, numbers_from_array
-from extbnsl.data.csv_file import read_csv
 from extbnsl.data.dataframe import from_dataframe, numbers_from_dataframe
-from extbnsl.data.dataset import Dataset
-from extbnsl.data.distinct import distinct_rows
-from extbnsl.data.file import read_data, read_numbers
+from extbnsl.data.dataset import Dataset, distinct_rows
+from extbnsl.data.file import read_csv, read_data, read_numbers
 from extbnsl.data.numbers import Numbers
 from extbnsl.data.reading import Reading
 

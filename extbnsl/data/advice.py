@@ -9,8 +9,8 @@ import re
 import shlex
 from collections.abc import Iterator
 
+from extbnsl.core.errors import InputError
 from extbnsl.data.column import NAMES_SHOWN
-from extbnsl.errors import InputError
 
 RULE_WORDS = r"(?:refuse|drop|state|mean|paper|(?:quantile|width):\w+)\b"  # values that need no quotes
 _QUOTED = r"""'[^']*'(?:"'"'[^']*')*"""  # as `option` does it

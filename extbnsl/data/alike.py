@@ -10,8 +10,8 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
+from extbnsl.core.errors import InputError
 from extbnsl.data.dataset import Dataset
-from extbnsl.errors import InputError
 
 _INTERVAL = re.compile(r"^(?:<=(?P<most>.+)|>(?P<least>.+)|\((?P<low>[^,]+),(?P<high>[^,]+)\])$")
 STATES_SHOWN = 8

@@ -6,13 +6,13 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from extbnsl.core.errors import InputError
+from extbnsl.core.figures import counted
 from extbnsl.data.column import Column, clean_name, narrowest
 from extbnsl.data.dataset import Dataset
 from extbnsl.data.encode import prepare
 from extbnsl.data.numbers import Numbers, measured
 from extbnsl.data.treatment import Options, Treatment, treatment
-from extbnsl.errors import InputError
-from extbnsl.figures import counted
 
 SOURCE = "<array>"
 

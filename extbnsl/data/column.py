@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from extbnsl.errors import InputError
+from extbnsl.core.errors import InputError
 
 # Above this, sums of values could overflow; no data has such numbers, so they count as text.
 LARGEST_NUMBER = 1e150

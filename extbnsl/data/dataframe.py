@@ -5,13 +5,13 @@ from typing import Any, Unpack
 
 import numpy as np
 
+from extbnsl.core.errors import InputError
 from extbnsl.data.array import column_of_numbers
 from extbnsl.data.column import Column, check_names, clean_name, narrowest
 from extbnsl.data.dataset import Dataset
 from extbnsl.data.encode import prepare
 from extbnsl.data.numbers import Numbers, measured
 from extbnsl.data.treatment import Options, treatment
-from extbnsl.errors import InputError
 
 SOURCE = "<dataframe>"
 

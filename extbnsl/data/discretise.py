@@ -7,10 +7,10 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from extbnsl.arguments import written_number
+from extbnsl.core.arguments import written_number
+from extbnsl.core.errors import InputError
 from extbnsl.data.advice import option
 from extbnsl.data.column import Column, mean, recoded, weights
-from extbnsl.errors import InputError
 
 MAX_PARTS = 64  # intervals
 OTHER_FORMS = "quantile:k, width:k, paper"  # than mean

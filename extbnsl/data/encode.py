@@ -5,16 +5,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from extbnsl.data.arities import declare
+from extbnsl.core.errors import InputError
 from extbnsl.data.column import Column, check_names, listed, ordered, recoded
 from extbnsl.data.dataset import Dataset
-from extbnsl.data.hints import hints
-from extbnsl.data.missing import mark_missing, missing_label, settle_missing
+from extbnsl.data.missing import hints, mark_missing, missing_label, settle_missing
 from extbnsl.data.reading import Reading
 from extbnsl.data.states import settle_states
-from extbnsl.data.treatment import Treatment, selected
+from extbnsl.data.treatment import Treatment, declare, selected
 from extbnsl.data.weights import repeated, without_weights
-from extbnsl.errors import InputError
 
 
 def prepare(columns: Sequence[Column], source: str, wanted: Treatment, reading: Reading | None = None) -> Dataset:

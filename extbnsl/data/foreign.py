@@ -6,8 +6,8 @@ from os import PathLike
 from pathlib import Path
 from typing import NamedTuple
 
-from extbnsl.arguments import written_number
-from extbnsl.errors import InputError
+from extbnsl.core.arguments import written_number
+from extbnsl.core.errors import InputError
 
 ZIP = b"PK\x03\x04"
 PACKED = (b"BZh", b"\xfd7zXZ\0", b"\x28\xb5\x2f\xfd")

@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from extbnsl.data.arities import LARGEST_ARITY
+from extbnsl.core.errors import InputError
+from extbnsl.core.figures import counted
 from extbnsl.data.array import from_array, numbers_from_array
 from extbnsl.data.column import clean_name, listed
 from extbnsl.data.dataframe import from_dataframe, numbers_from_dataframe
 from extbnsl.data.dataset import Dataset
 from extbnsl.data.numbers import Numbers
-from extbnsl.errors import InputError
-from extbnsl.figures import counted
+from extbnsl.data.treatment import LARGEST_ARITY
 
 PART = LARGEST_ARITY  # records that are read at a time as they stand: no column of them has too many states
 

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from extbnsl.core.errors import InputError
 from extbnsl.data.advice import option
 from extbnsl.data.column import LARGEST_NUMBER, Column, listed
 from extbnsl.data.dataset import HASHED_RECORDS
 from extbnsl.data.encode import chosen_columns
 from extbnsl.data.reading import Reading
 from extbnsl.data.treatment import Treatment
-from extbnsl.errors import InputError
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,12 +19,12 @@ from typing import Any
 
 import numpy as np
 
+from extbnsl.core.errors import BudgetError, InputError
 from extbnsl.data.array import column_of_numbers
 from extbnsl.data.column import Column, check_names, clean_name, narrowest
 from extbnsl.data.reading import Reading
-from extbnsl.data.rows import LONGEST_FIELD
-from extbnsl.errors import BudgetError, InputError
-from extbnsl.files.regular import check_given
+from extbnsl.data.table import LONGEST_FIELD
+from extbnsl.files.atomic import check_given
 
 FIELD_BYTES = 16  # of a value while a file is read, at least
 TEXTS = ("string", "large_string")  # types of pyarrow

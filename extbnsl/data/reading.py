@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from os import PathLike
 from typing import TypeVar
 
-from extbnsl.errors import BudgetError
-from extbnsl.events import Observer, StageAdvanced, ignore
+from extbnsl.core.errors import BudgetError
+from extbnsl.core.events import Observer, StageAdvanced, ignore
 from extbnsl.machine.budgets import Deadline, default_memory, format_size
 
 STAGE = "reading"

@@ -3,12 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from extbnsl.core.errors import InputError
 from extbnsl.data.advice import option
-from extbnsl.data.arities import LARGEST_ARITY
 from extbnsl.data.column import Column, has_fractions, listed
 from extbnsl.data.discretise import OTHER_FORMS, Rule, cut
-from extbnsl.data.treatment import Treatment
-from extbnsl.errors import InputError
+from extbnsl.data.treatment import LARGEST_ARITY, Treatment
 
 # The published networks have variables of at most 100 states; texts of more than this are seldom states.
 MAX_STATES = 256

@@ -1,13 +1,254 @@
-"""Delimited text to columns: rows, and each distinct text of a column once."""
+"""Delimited text to columns, by the chunk: rows, fields, and each distinct text of a column once."""
 
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain, islice
+from typing import Any, NamedTuple
 
-from extbnsl.data.codes import ColumnCodes
-from extbnsl.data.column import Column
+import numpy as np
+from numpy.typing import NDArray
+
+from extbnsl.core.errors import InputError
+from extbnsl.data.column import Column, narrowest
 from extbnsl.data.reading import Reading
-from extbnsl.data.rows import row_chunks
-from extbnsl.errors import InputError
+from extbnsl.data.text import LONGEST_LINE, NumberedRow, numbered_rows
+
+KEY_BYTES = 8  # a text of so many bytes fits a 64-bit key
+MANY_RECORDS = 64  # from here on keys pay: array operations take longer to begin than texts to be looked up
+FEW_TEXTS = 256  # up to here all keys are looked up at once
+TEXT_BYTES = 200  # about what a distinct text takes besides its characters: two objects, an entry, its number
+_MASKS = np.array([(1 << 8 * length) - 1 for length in range(KEY_BYTES + 1)], dtype=np.uint64)
+
+
+class Fields(NamedTuple):
+    """The fields of one column in some records: field i is text[starts[i] : starts[i] + lengths[i]], in UTF-8.
+
+    starts, lengths: (records,) int64; longest: no field has more bytes. `text` goes on for KEY_BYTES or more after the
+    last field.
+    """
+
+    text: bytes
+    starts: NDArray[np.int64]
+    lengths: NDArray[np.int64]
+    longest: int
+
+    def texts(self) -> list[bytes]:
+        """The fields as they are."""
+        ends = self.starts + self.lengths
+        return [self.text[start:end] for start, end in zip(self.starts.tolist(), ends.tolist(), strict=True)]
+
+    def keys(self) -> NDArray[np.uint64]:
+        """Fields of at most KEY_BYTES bytes as numbers, (records,): the first byte lowest, zeros after the last.
+
+        Different fields have different keys, since no text has a byte that is zero.
+        """
+        at_each_byte = np.ndarray((len(self.text) - KEY_BYTES + 1,), "<u8", self.text, strides=(1,))
+        keys: NDArray[np.uint64] = at_each_byte[self.starts] & _MASKS[self.lengths]
+        return keys
+
+
+class ColumnCodes:
+    """The codes of a column, in the narrowest dtype that does, and its texts, both as they come."""
+
+    def __init__(self) -> None:
+        self._code_of: defaultdict[bytes, int] = defaultdict()
+        self._code_of.default_factory = self._code_of.__len__
+        self._codes = bytearray()  # which grows in place
+        self._dtype = narrowest(1)
+        self._text_bytes = 0
+        self._keys = np.zeros(0, dtype=np.uint64)  # those that were seen, sorted
+        self._code_of_key = np.zeros(0, dtype=np.int32)
+
+    @property
+    def nbytes(self) -> int:
+        """About the bytes that it takes."""
+        return len(self._codes) + self._text_bytes
+
+    def extend(self, fields: Fields) -> None:
+        """Add the fields of further records, at least one; amortised O(records log texts)."""
+        texts = len(self._code_of)
+        few_and_short = texts <= FEW_TEXTS and fields.longest <= KEY_BYTES
+        if few_and_short and len(fields.starts) >= MANY_RECORDS:
+            codes = self._looked_up(fields.keys())
+        else:
+            found = map(self._code_of.__getitem__, fields.texts())
+            codes = np.fromiter(found, dtype=np.int32, count=len(fields.starts))
+        new = len(self._code_of) - texts
+        if new:
+            self._text_bytes += new * (TEXT_BYTES + fields.longest)
+            self._widen(narrowest(len(self._code_of)))
+        self._codes += codes.astype(self._dtype).data
+
+    def column(self) -> Column:
+        """The column, without a name; the texts are stripped of white space."""
+        values = tuple(text.decode().strip() for text in self._code_of)
+        return Column("", values, self._as_array())
+
+    def _looked_up(self, keys: NDArray[np.uint64]) -> NDArray[np.int32]:
+        """The codes of fields with these keys."""
+        at = self._places(keys)
+        if not self._keys.size or (self._keys[at] != keys).any():
+            self._keys = np.union1d(self._keys, keys)
+            texts = (key.to_bytes(KEY_BYTES, "little").rstrip(b"\0") for key in self._keys.tolist())
+            self._code_of_key = np.array([self._code_of[text] for text in texts], dtype=np.int32)
+            at = self._places(keys)
+        return self._code_of_key[at]
+
+    def _places(self, keys: NDArray[np.uint64]) -> NDArray[np.intp]:
+        """Where each key is among those that were seen, if it is."""
+        return np.minimum(np.searchsorted(self._keys, keys), max(0, self._keys.size - 1))
+
+    def _widen(self, dtype: np.dtype[Any]) -> None:
+        """Let the codes have this dtype from now on."""
+        if dtype != self._dtype:
+            self._codes = bytearray(self._as_array().astype(dtype).data)
+            self._dtype = dtype
+
+    def _as_array(self) -> NDArray[Any]:
+        return np.frombuffer(self._codes, dtype=self._dtype)
+
+
+LONGEST_FIELD = 1 << 12  # bytes of a name or a state
+CHUNK_FIELDS = 1 << 16  # fields of quoted rows held at a time: enough to spread the cost per column
+BLANKS = b" \r\n"
+_NEWLINE = ord("\n")
+
+
+class Chunk(NamedTuple):
+    """Some rows: field (i, j) is text[starts[i, j] : starts[i, j] + lengths[i, j]], as in `Fields`.
+
+    starts, lengths: (rows, columns) int64. Row i ends in line lines[i].
+    """
+
+    text: bytes
+    starts: NDArray[np.int64]
+    lengths: NDArray[np.int64]
+    lines: Sequence[int]
+
+    @property
+    def width(self) -> int:
+        """The number of columns."""
+        return self.starts.shape[1]
+
+    def columns(self) -> Iterator[Fields]:
+        """The fields of each column."""
+        for j, longest in enumerate(self.lengths.max(axis=0).tolist()):
+            yield Fields(self.text, self.starts[:, j], self.lengths[:, j], longest)
+
+
+def row_chunks(blocks: Iterable[bytes], delimiter: str, source: str) -> Iterator[Chunk]:
+    """The rows of a text that comes in blocks of whole lines, all with as many fields as the first.
+
+    Blank lines before the first row and at the end are left out; one in between is a row of one empty field. Raises
+    InputError with the number of the line for a row of another width, a quote that does not end, a field of more than
+    LONGEST_FIELD bytes and a row of more than LONGEST_LINE. O(bytes); a few times one block is in memory.
+    """
+    line, width = 1, None
+    inner = _without_blank_ends(blocks, source)
+    for skipped, block in inner:
+        line += skipped
+        if b'"' in block or delimiter == " " or not delimiter.isascii():
+            rest = chain([block], (further for _, further in inner))
+            yield from _quoted_chunks(numbered_rows(rest, delimiter, source, line), width, source)
+            return
+        chunk = _plain_chunk(block, delimiter, source, line, width)
+        line, width = line + len(chunk.lines), chunk.width
+        yield chunk
+
+
+def _without_blank_ends(blocks: Iterable[bytes], source: str) -> Iterator[tuple[int, bytes]]:
+    """The blocks without the blank lines before the first row and after the last, and how many lines were left out
+    before each."""
+    held, begun = b"", False
+    for block in blocks:
+        held += block
+        if len(held) > LONGEST_LINE + len(block):
+            raise InputError(f"{source} has too many blank lines, one after the other: remove them.")
+        body = held.rstrip(BLANKS)
+        if not body:
+            continue
+        skipped = 0
+        if not begun:
+            blank = held[: len(held) - len(held.lstrip(BLANKS))]
+            start = max(blank.rfind(b"\n"), blank.rfind(b"\r")) + 1
+            skipped = len(blank[:start].splitlines())
+            held, body, begun = held[start:], body[start:], True
+        end = _end_of_line(held, len(body))
+        yield skipped, held[:end]
+        held = held[end:]
+
+
+def _end_of_line(text: bytes, at: int) -> int:
+    """Where the line ends, line end and all, of which only blanks are left at `at`."""
+    ends = [found for found in (text.find(b"\n", at), text.find(b"\r", at)) if found >= 0]
+    if not ends:
+        return len(text)
+    end = min(ends)
+    return end + (2 if text[end : end + 2] == b"\r\n" else 1)
+
+
+def _plain_chunk(block: bytes, delimiter: str, source: str, line: int, width: int | None) -> Chunk:
+    """The rows of a block without quotes; `line` is its first, and the rows are to have `width` fields if that is
+    known."""
+    text = block.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    text = text if text.endswith(b"\n") else text + b"\n"
+    data = np.frombuffer(text, dtype=np.uint8)
+    ends = np.flatnonzero((data == _NEWLINE) | (data == ord(delimiter)))
+    widths = np.diff(np.flatnonzero(data[ends] == _NEWLINE), prepend=-1)
+    begins = width is None
+    width = width or int(widths[0])
+    wrong = np.flatnonzero(widths != width)
+    if wrong.size:
+        lacking = begins and bool((widths[1:] == width + 1).all())
+        raise _ragged(source, line + int(wrong[0]), int(widths[wrong[0]]), width, lacking)
+    starts = np.append(0, ends[:-1] + 1)
+    shape = (len(widths), width)
+    lines = range(line, line + len(widths))
+    chunk = Chunk(text + bytes(KEY_BYTES), starts.reshape(shape), (ends - starts).reshape(shape), lines)
+    return _with_short_fields(chunk, source)
+
+
+def _quoted_chunks(rows: Iterator[NumberedRow], width: int | None, source: str) -> Iterator[Chunk]:
+    """The rows by the chunk; the first alone if their width is not known."""
+    chunks = 0 if width is None else 2  # before this one; the second begins with the second row
+    while numbered := list(islice(rows, max(1, CHUNK_FIELDS // width) if width else 1)):
+        width = width or len(numbered[0][0])
+        for row, line in numbered:
+            if len(row) != width:
+                lacking = chunks == 1 and {len(other) for other, _ in numbered} == {width + 1}
+                raise _ragged(source, line, len(row), width, lacking)
+        chunks += 1
+        fields = [field.encode() for row, _ in numbered for field in row]
+        lengths = np.fromiter(map(len, fields), dtype=np.int64, count=len(fields))
+        starts = np.cumsum(lengths) - lengths
+        shape = (len(numbered), width)
+        text = b"".join(fields) + bytes(KEY_BYTES)
+        chunk = Chunk(text, starts.reshape(shape), lengths.reshape(shape), [line for _, line in numbered])
+        yield _with_short_fields(chunk, source)
+
+
+def _with_short_fields(chunk: Chunk, source: str) -> Chunk:
+    """The chunk; InputError if a field is too long for a name or a state."""
+    if chunk.lengths.max() > LONGEST_FIELD:
+        row, column = (int(at[0]) for at in np.nonzero(chunk.lengths > LONGEST_FIELD))
+        raise InputError(
+            f"{source}, line {chunk.lines[row]}: field {column + 1} has {chunk.lengths[row, column]:,} bytes, but "
+            f"names and states have at most {LONGEST_FIELD:,}: shorten it, or give the right --delimiter."
+        )
+    return chunk
+
+
+def _ragged(source: str, line: int, found: int, width: int, lacking: bool) -> InputError:
+    """The refusal of a row that has not as many fields as the first; `lacking`: all have one more than that."""
+    fields = f"{source}, line {line}: {found} field{'s' if found != 1 else ''} where the first row has {width}"
+    if lacking:
+        return InputError(
+            f"{fields}: if R's write.table wrote it, which leaves the row names without a name, write it again with "
+            "row.names = FALSE; else correct the first row."
+        )
+    return InputError(f"{fields}: correct the line, or give the right --delimiter.")
+
 
 COLUMN_BYTES = 1 << 10  # about what a column takes without any record
 LATER_BYTES = 3  # that each field takes later, at least, besides its code: the code in order and the one in the Dataset

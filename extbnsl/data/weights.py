@@ -6,9 +6,9 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from extbnsl.core.errors import InputError
 from extbnsl.data.column import Column, listed
 from extbnsl.data.reading import Reading
-from extbnsl.errors import InputError
 
 MOST_RECORDS = (1 << 32) - 1  # that counting takes
 COLUMN_BYTES = 2  # of a record, in each column of the data set

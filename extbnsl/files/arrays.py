@@ -18,14 +18,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from extbnsl.errors import BudgetError, InputError, RunDirectoryError
+from extbnsl.core.errors import BudgetError, InputError, RunDirectoryError
 
 if TYPE_CHECKING:
     from types import EllipsisType
 
     from numpy.typing import NDArray
-from extbnsl.files.atomic import checksum, write_failure
-from extbnsl.files.regular import open_regular
+from extbnsl.files.atomic import checksum, open_regular, write_failure
 
 CHUNK = 16384  # rows that share a checksum, at most
 HEADER_BYTES = 20_000  # of a file, at most: names, types, the index of its chunks

@@ -4,9 +4,8 @@ counts."""
 import os
 from pathlib import Path
 
-from extbnsl.errors import InputError
-from extbnsl.files.atomic import write_failure
-from extbnsl.files.regular import open_regular, read_regular
+from extbnsl.core.errors import InputError
+from extbnsl.files.atomic import open_regular, read_regular, write_failure
 
 MOST_BYTES = 1 << 31  # of a journal
 

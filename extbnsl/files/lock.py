@@ -8,10 +8,9 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from extbnsl.errors import RunDirectoryError
-from extbnsl.files.atomic import write_failure
+from extbnsl.core.errors import RunDirectoryError
+from extbnsl.files.atomic import open_regular, write_failure
 from extbnsl.files.names import LOCK
-from extbnsl.files.regular import open_regular
 
 PROGRAM = "extbnsl"  # what a lock begins with, before the process id
 LOOK_SECONDS = 0.2  # by then whoever only looked at the lock has let go of it

@@ -6,26 +6,29 @@ whenever the process or the machine dies, the manifest that is found is a whole 
 
 The manifest is JSON rendered in one way only, with a format version, the version of the program, and last its own
 checksum: the SHA-256 of the same document without it. That much holds for every format version.
+
+Whoever goes on with a run checks what its manifest names, and removes what it does not name.
 """
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from extbnsl.errors import InputError, RunDirectoryError
+from extbnsl.core.errors import InputError, RunDirectoryError
+from extbnsl.core.version import __version__
 from extbnsl.files import names
-from extbnsl.files.arrays import StoredFile
-from extbnsl.files.atomic import checksum, write_atomically
-from extbnsl.files.documents import json_text, json_value
+from extbnsl.files.arrays import StoredFile, check_file
+from extbnsl.files.atomic import check_folder, checksum, is_folder, read_regular, synchronise, write_atomically
 from extbnsl.files.names import MANIFEST
-from extbnsl.files.regular import read_regular
-from extbnsl.files.scratch import Scratch, make_scratch
-from extbnsl.files.shapes import by_name, every, maybe, misfit, record, such, text, whole
-from extbnsl.files.store import Store
-from extbnsl.version import __version__
+from extbnsl.files.shapes import by_name, every, json_text, json_value, maybe, misfit, record, such, text, whole
+from extbnsl.files.store import Scratch, Store, check_scratch, is_marked, make_scratch
+
+if TYPE_CHECKING:
+    from extbnsl.machine.workers import Workers
+
 
 FORMAT_VERSION = 3
 MOST_BYTES = 1 << 30  # of a manifest
@@ -177,3 +180,71 @@ def _read(path: Path) -> bytes:
         ) from None
     except OSError as error:
         raise InputError(f"{path} cannot be read ({error.strerror}); make it a file that you may read.") from error
+
+
+def recover(folder: Path, manifest: Manifest, disk: int, workers: "Workers") -> Store:
+    """The store of a run that goes on from `manifest`, the one that is in `folder`; it may take `disk` bytes.
+
+    Reads every file that the manifest names, each a task of the workers, and removes the `debris`. The caller holds the
+    lock of the run directory. Raises RunDirectoryError, with nothing removed, if the store's folder or a file is
+    missing or damaged, or is not the run's own; InputError if the folder cannot be written; Stopped.
+    """
+    place = manifest.place(folder)
+    if manifest.scratch is not None:
+        if not manifest.files:  # the process may have been killed before it made the folder
+            make_scratch(manifest.scratch)
+        check_scratch(manifest.scratch)
+    for name in names.FOLDERS:
+        check_folder(place / name)
+    files = workers.map(check_file, [(place, file) for file in manifest.files])
+    # The process may have been killed when it had renamed the manifest but not made sure of it. Until that is made
+    # up for, a power loss can bring back the manifest before, whose files are about to go.
+    synchronise([folder / names.MANIFEST])
+    remove_debris(folder, manifest)
+    store = Store(place, disk, scratch=manifest.scratch)
+    store.add(files, synchronised=True)
+    return store
+
+
+def remove_debris(folder: Path, manifest: Manifest) -> None:
+    """Delete what a killed process has left; InputError if that is not allowed."""
+    for path in debris(folder, manifest):
+        try:
+            path.unlink(missing_ok=True)
+        except OSError as error:
+            raise InputError(
+                f"{path} is left from a process that was killed and cannot be removed ({error.strerror}); "
+                "make its folder writable and resume again."
+            ) from error
+
+
+def debris(folder: Path, manifest: Manifest) -> Iterator[Path]:
+    """What a killed process has left in its run directory `folder` and in its store's folder: files with names that a
+    run gives to temporary files, and to files of arrays that the manifest does not name. A scratch folder that does not
+    carry the run's mark has none."""
+    place = manifest.place(folder)
+    places = [folder, place] if manifest.scratch is None or is_marked(manifest.scratch) else [folder]
+    named = {file.name for file in manifest.files}
+    for here in dict.fromkeys(places):
+        for name in entries(here):
+            if names.is_temporary(name) or (here == place and names.is_arrays(name) and name not in named):
+                yield here / name
+
+
+def entries(folder: Path) -> list[str]:
+    """The names of what is in a folder, and in its folders for arrays, but no other folders; none if it is missing.
+
+    InputError if it cannot be read.
+    """
+    found: list[str] = []
+    try:
+        for path in folder.iterdir():
+            if path.name in names.FOLDERS and is_folder(path):
+                found += (f"{path.name}/{below.name}" for below in path.iterdir() if not is_folder(below))
+            elif not is_folder(path):
+                found.append(path.name)
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise InputError(f"{folder} cannot be read ({error.strerror}); make it a folder that you may read.") from error
+    return sorted(found)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from extbnsl.errors import InputError
+from extbnsl.core.errors import InputError
 
 Key = tuple[str | int, ...]  # the way to a value: keys of mappings and places in lists, from 0
 

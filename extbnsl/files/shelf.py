@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from extbnsl.errors import BudgetError
+from extbnsl.core.errors import BudgetError
 from extbnsl.files.atomic import write_failure
 from extbnsl.files.store import Store
 

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from os import PathLike
 from typing import Any
 
-from extbnsl.arguments import path_of
-from extbnsl.errors import InputError
-from extbnsl.knowledge.knowledge import NOTHING, Knowledge
+from extbnsl.core.arguments import path_of
+from extbnsl.core.errors import InputError
+from extbnsl.core.knowledge import NOTHING, Knowledge
 
 _ATTRIBUTES = {
     "required": "required_edges",

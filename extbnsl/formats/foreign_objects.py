@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from extbnsl.errors import InputError
+from extbnsl.core.errors import InputError
 from extbnsl.formats.described import Described
 from extbnsl.networks.equivalence import cpdag
 

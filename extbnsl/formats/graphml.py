@@ -7,8 +7,7 @@ import json
 import xml.etree.ElementTree as ET
 
 from extbnsl.formats.described import Described, Written
-from extbnsl.formats.spelling import Spelling, words
-from extbnsl.formats.xml_text import fits_xml, xml_text
+from extbnsl.formats.spelling import Spelling, fits_xml, words, xml_text
 from extbnsl.networks.equivalence import cpdag
 
 NAMESPACE = "http://graphml.graphdrawing.org/xmlns"

@@ -5,7 +5,7 @@ Light: the command line imports this for the names.
 
 from pathlib import Path
 
-from extbnsl.errors import InputError
+from extbnsl.core.errors import InputError
 
 SUFFIXES = {
     "bif": ".bif",

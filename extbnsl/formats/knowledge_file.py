@@ -17,13 +17,12 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictInt, StrictStr, ValidationError
 
-from extbnsl.arguments import written_number
-from extbnsl.errors import InputError
+from extbnsl.core.arguments import written_number
+from extbnsl.core.errors import InputError
+from extbnsl.core.knowledge import Knowledge
+from extbnsl.files.atomic import read_given
 from extbnsl.files.problems import FileError, spelled, told
-from extbnsl.files.regular import read_given
-from extbnsl.files.validation import error_of, problems_of
-from extbnsl.files.yaml_file import MOST_BYTES, read_yaml
-from extbnsl.knowledge.knowledge import Knowledge
+from extbnsl.files.yaml_file import MOST_BYTES, error_of, problems_of, read_yaml
 
 NO_SUCH_KEY = "There is no such key; use required, forbidden, allowed, tiers, roots, leaves or max_parents."
 ARCS = ("required", "forbidden", "allowed")

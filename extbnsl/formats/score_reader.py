@@ -22,12 +22,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from extbnsl.data.codes import TEXT_BYTES
+from extbnsl.core.errors import InputError
+from extbnsl.core.figures import counted
 from extbnsl.data.reading import Reading
-from extbnsl.data.rows import LONGEST_FIELD
+from extbnsl.data.table import LONGEST_FIELD, TEXT_BYTES
 from extbnsl.data.text import BLOCK, text_blocks
-from extbnsl.errors import InputError
-from extbnsl.figures import counted
 from extbnsl.kernels.varsets import WORD_BITS, sizes, words
 from extbnsl.scores.local import GIVEN, LocalScores, has_duplicates, local_scores
 

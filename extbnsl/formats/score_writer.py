@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from extbnsl.errors import InputError
+from extbnsl.core.errors import InputError
 from extbnsl.files.atomic import write_atomically
 from extbnsl.kernels.varsets import sizes
 from extbnsl.scores.local import LocalScores

@@ -10,8 +10,7 @@ import re
 import xml.etree.ElementTree as ET
 
 from extbnsl.formats.described import Described, Written
-from extbnsl.formats.spelling import Spelling, words
-from extbnsl.formats.xml_text import fits_xml, xml_text
+from extbnsl.formats.spelling import Spelling, fits_xml, words, xml_text
 
 IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 

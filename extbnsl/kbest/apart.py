@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 
 from extbnsl.kbest.ledger import Ledger
 from extbnsl.kbest.networks import numbers_in
-from extbnsl.kbest.rest import Rest, rest_of
-from extbnsl.kbest.walk import Families, walk_families
+from extbnsl.kbest.walk import Families, Rest, rest_of, walk_families
 from extbnsl.kernels.varsets import WORD_BITS, unpack
 from extbnsl.parents.components import Component, split
 from extbnsl.proof.bounding import Bounding, find_guide

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from extbnsl.core.errors import BudgetError
 from extbnsl.data import Dataset
-from extbnsl.errors import BudgetError
 from extbnsl.kernels.varsets import WORD_BITS, pack, sizes
 from extbnsl.parents.constraints import Constraints, constraints_of
 from extbnsl.parents.exhaustive.problem import varying

@@ -16,8 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.kbest.ledger import Arrays, as_kept
-from extbnsl.kbest.rest import Rest, rest_cost
-from extbnsl.kbest.walk import Families, Walk, have_children, new_walk, next_child, walk_from
+from extbnsl.kbest.walk import Families, Rest, Walk, have_children, new_walk, next_child, rest_cost, walk_from
 from extbnsl.kernels.bits import u64
 from extbnsl.kernels.compiler import borrowed, inner, njit
 from extbnsl.machine.workers import Stopped, Workers

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from extbnsl.errors import RunDirectoryError
+from extbnsl.core.errors import RunDirectoryError
 from extbnsl.files.arrays import StoredFile
 
 Arrays = Mapping[str, NDArray[Any]]

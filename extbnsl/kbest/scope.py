@@ -4,8 +4,8 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from extbnsl.arguments import check_switch, check_whole
-from extbnsl.errors import InputError
+from extbnsl.core.arguments import check_switch, check_whole
+from extbnsl.core.errors import InputError
 
 LARGEST_FACTOR = 1e300
 MOST_LISTED = 100_000  # networks within a factor, unless another number is asked for

@@ -21,7 +21,7 @@ import numba.core.event
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from extbnsl import compiling
+from extbnsl.core import compiling
 from extbnsl.kernels.kept import is_kept, keep_checked
 
 _TOP = Path(__file__).parents[2]  # where the package lies

@@ -16,9 +16,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from extbnsl.arguments import check_whole
-from extbnsl.compiling import clock
-from extbnsl.errors import BudgetError, InputError
+from extbnsl.core.arguments import check_whole
+from extbnsl.core.compiling import clock
+from extbnsl.core.errors import BudgetError, InputError
 
 CGROUPS = Path("/sys/fs/cgroup")
 MEMBERSHIP = Path("/proc/self/cgroup")

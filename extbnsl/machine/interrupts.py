@@ -8,7 +8,7 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
-from extbnsl.claims import INTERRUPTED
+from extbnsl.core.claims import INTERRUPTED
 
 KILLED = 130  # the exit code of what was ended by Ctrl-C
 NOTHING_WRITTEN = "Interrupted before there was a result; nothing was written."

@@ -13,8 +13,8 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from extbnsl.compiling import clock
-from extbnsl.errors import BudgetError
+from extbnsl.core.compiling import clock
+from extbnsl.core.errors import BudgetError
 
 T = TypeVar("T")
 StopSignal = Callable[[], str | None]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from extbnsl.claims import Claim
+from extbnsl.core.claims import Claim
 from extbnsl.networks.network import Network
 from extbnsl.scores.cells import cells_of
 from extbnsl.scores.gaussian import GAUSSIAN_BIC

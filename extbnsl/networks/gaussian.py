@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from extbnsl.core.errors import InputError
 from extbnsl.data import Numbers
-from extbnsl.errors import InputError
 from extbnsl.networks.network import Network
 from extbnsl.scores.gaussian import OWN_PARAMETERS, GaussianBIC
 

@@ -4,7 +4,7 @@ import heapq
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from extbnsl.errors import InputError, VerificationError
+from extbnsl.core.errors import InputError, VerificationError
 
 Arc = tuple[int, int]
 

@@ -5,8 +5,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from extbnsl.core.errors import InputError
 from extbnsl.data import Data, Dataset, Numbers
-from extbnsl.errors import InputError
 from extbnsl.networks.network import Network
 
 MOST_ENTRIES = 1 << 27  # of all tables together: 1 GiB

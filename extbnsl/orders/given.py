@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from extbnsl.errors import InputError
+from extbnsl.core.errors import InputError
 
 
 def places_in(text: str, source: str) -> list[tuple[str, str]]:

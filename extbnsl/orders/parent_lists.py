@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from extbnsl.errors import InputError
+from extbnsl.core.errors import InputError
 from extbnsl.kernels.compiler import njit
 from extbnsl.kernels.varsets import unpacked
 from extbnsl.scores.local import LocalScores

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from extbnsl.errors import InputError
+from extbnsl.core.errors import InputError
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.orders.acyclic import settle
 from extbnsl.orders.growing import GrowingLists

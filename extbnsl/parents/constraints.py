@@ -7,8 +7,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from extbnsl.claims import Claim
-from extbnsl.errors import InputError
+from extbnsl.core.claims import Claim
+from extbnsl.core.errors import InputError
 from extbnsl.kernels.varsets import pack, sizes
 
 

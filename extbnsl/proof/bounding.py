@@ -22,9 +22,9 @@ from extbnsl.bounds.lp.probing import STREAMS, Probed, choices_of, probe
 from extbnsl.bounds.lp.program import Program
 from extbnsl.bounds.lp.separation import Support
 from extbnsl.bounds.multipliers import FamilyArrays, Multipliers, families_of, multipliers_of
-from extbnsl.claims import MEMORY_LIMIT
-from extbnsl.events import StageAdvanced, Warned
-from extbnsl.figures import in_full
+from extbnsl.core.claims import MEMORY_LIMIT
+from extbnsl.core.events import StageAdvanced, Warned
+from extbnsl.core.figures import in_full
 from extbnsl.kernels.varsets import WORD_BITS
 from extbnsl.machine.budgets import too_little_memory
 from extbnsl.machine.workers import Stopped

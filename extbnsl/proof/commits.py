@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
-from extbnsl.claims import DISK_LIMIT
-from extbnsl.errors import BudgetError, ExtbnslError
-from extbnsl.events import Committed, Observer, Warned, ignore
+from extbnsl.core.claims import DISK_LIMIT
+from extbnsl.core.errors import BudgetError, ExtbnslError
+from extbnsl.core.events import Committed, Observer, Warned, ignore
 from extbnsl.files.arrays import StoredFile, load_hdf5
 from extbnsl.files.manifest import Manifest, commit
 from extbnsl.files.store import Store

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from extbnsl.events import Observer
+from extbnsl.core.events import Observer
 from extbnsl.files.shelf import Shelf
 from extbnsl.files.store import Store
 from extbnsl.machine.workers import Workers

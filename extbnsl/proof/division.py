@@ -10,7 +10,7 @@ import numpy as np
 from extbnsl.bounds.ascent import find_multipliers, multipliers_bytes
 from extbnsl.bounds.lp.branching import Tree
 from extbnsl.bounds.multipliers import Multipliers, families_of, multipliers_of, no_multipliers, renamed
-from extbnsl.claims import tolerance
+from extbnsl.core.claims import tolerance
 from extbnsl.kernels.varsets import pack
 from extbnsl.machine.workers import Stopped
 from extbnsl.parents.components import Component

@@ -4,7 +4,7 @@ any of it is believed. The values are those of `standing`, `stored` and `search.
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from extbnsl.claims import STATUSES, STOP_REASONS
+from extbnsl.core.claims import STATUSES, STOP_REASONS
 from extbnsl.files.manifest import Manifest
 from extbnsl.files.names import is_drawing_path
 from extbnsl.files.shapes import (

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from extbnsl.bounds.groups import WIDEST
 from extbnsl.bounds.lp.separation import Support
-from extbnsl.claims import tolerance
-from extbnsl.events import IncumbentFound, StageAdvanced
-from extbnsl.figures import counted, format_cost
+from extbnsl.core.claims import tolerance
+from extbnsl.core.events import IncumbentFound, StageAdvanced
+from extbnsl.core.figures import counted, format_cost
 from extbnsl.orders.local_search import (
     BRIEF,
     FIRST,

@@ -3,8 +3,8 @@
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from extbnsl.arguments import check_switch, check_whole
-from extbnsl.errors import InputError
+from extbnsl.core.arguments import check_switch, check_whole
+from extbnsl.core.errors import InputError
 
 LOWER_BOUNDS = ("static", "pattern", "clusters", "auto")
 PARENT_GRAPHS = ("sparse", "layered")

@@ -11,9 +11,9 @@ from typing import Protocol
 
 from extbnsl.bounds.lp.separation import Support
 from extbnsl.bounds.multipliers import Multipliers
-from extbnsl.claims import NOT_PROVED
-from extbnsl.events import IncumbentFound, Warned
-from extbnsl.figures import in_full
+from extbnsl.core.claims import NOT_PROVED
+from extbnsl.core.events import IncumbentFound, Warned
+from extbnsl.core.figures import in_full
 from extbnsl.orders.local_search import LONG
 from extbnsl.parents.components import Component
 from extbnsl.proof.bounding import Bounding, find_guide

@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass, replace
 
-from extbnsl.claims import DISK_LIMIT, MEMORY_LIMIT
-from extbnsl.errors import BudgetError
-from extbnsl.events import LayerAdvanced, LayerEnded, Warned
-from extbnsl.figures import counted
+from extbnsl.core.claims import DISK_LIMIT, MEMORY_LIMIT
+from extbnsl.core.errors import BudgetError
+from extbnsl.core.events import LayerAdvanced, LayerEnded, Warned
+from extbnsl.core.figures import counted
 from extbnsl.files import names
 from extbnsl.machine.budgets import too_little_memory
 from extbnsl.machine.workers import Stopped
@@ -20,10 +20,9 @@ from extbnsl.proof.pieces import Piece, Search
 from extbnsl.proof.standing import Standing
 from extbnsl.search.layers import LEAST_TASK_BYTES, Room, search_layers
 from extbnsl.search.problem import SearchProblem
-from extbnsl.search.reconstruct import optimal_order
 from extbnsl.search.runs import goal_cost
 from extbnsl.search.score_cache import READING_BYTES, ScoreCache, open_score_cache, score_cache_bytes, write_score_cache
-from extbnsl.search.state import SearchState
+from extbnsl.search.state import SearchState, optimal_order
 
 KERNEL_BYTES = 3 << 19  # of one thread: the table of a partition, and what a chunk of targets needs
 

@@ -7,8 +7,8 @@ import contextlib
 import time
 from collections.abc import Iterator
 
-from extbnsl import compiling
-from extbnsl.events import Event, IncumbentFound, Observer, StageEnded, StageStarted, Warned
+from extbnsl.core import compiling
+from extbnsl.core.events import Event, IncumbentFound, Observer, StageEnded, StageStarted, Warned
 
 COMPILING = "kernels"  # the stage that compiling counts for
 

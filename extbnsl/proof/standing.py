@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from extbnsl.claims import claim_from
-from extbnsl.figures import format_cost, format_gap
+from extbnsl.core.claims import claim_from
+from extbnsl.core.figures import format_cost, format_gap
 from extbnsl.files import names
 from extbnsl.files.arrays import StoredFile
 from extbnsl.files.lists import Put, read_lists, write_lists

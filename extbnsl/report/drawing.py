@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from extbnsl.figures import in_full
+from extbnsl.core.figures import in_full
 from extbnsl.networks.equivalence import cpdag
 from extbnsl.networks.network import Arc, Network
 from extbnsl.report.layout import Box, Layout, Point, Spacing, lay_out

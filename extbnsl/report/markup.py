@@ -4,7 +4,7 @@ import html
 import unicodedata
 from collections.abc import Sequence
 
-from extbnsl.version import __version__
+from extbnsl.core.version import __version__
 
 STYLE = """
 :root { color-scheme: light dark; --ink: #1b1f24; --soft: #5b6672; --line: #d5dbe1; --back: #ffffff; --band: #f4f6f8;

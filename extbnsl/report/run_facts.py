@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from extbnsl.errors import InputError, RunDirectoryError, VerificationError
-from extbnsl.files.documents import json_value
+from extbnsl.core.errors import InputError, RunDirectoryError, VerificationError
+from extbnsl.files.atomic import read_regular
 from extbnsl.files.names import DOCUMENT, RESULT
-from extbnsl.files.regular import read_regular
+from extbnsl.files.shapes import json_value
 from extbnsl.networks.network import Arc, Network
 from extbnsl.results.outputs import MOST_BYTES, has_networks
 from extbnsl.results.reading import read_result
-from extbnsl.run.history import Moment, read_bounds
+from extbnsl.run.directory import Moment, read_bounds
 from extbnsl.run.plot import read_layers
 from extbnsl.run.remains import check_run
 from extbnsl.run.status import read_status

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from extbnsl.claims import HEURISTIC, OPTIMAL
-from extbnsl.figures import format_cost, format_gap, held_of_all, in_full
+from extbnsl.core.claims import HEURISTIC, OPTIMAL
+from extbnsl.core.figures import format_cost, format_gap, held_of_all, in_full
 from extbnsl.report import charts, markup, run_tables
 from extbnsl.report.charts import Axis, Line, line_chart
 from extbnsl.report.drawing import OF_FOUND, OF_RESAMPLES, network_svg

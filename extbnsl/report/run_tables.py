@@ -5,14 +5,14 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from extbnsl.figures import format_cost, format_count, format_gap, held_of_all, in_full
+from extbnsl.core.figures import format_cost, format_count, format_gap, held_of_all, in_full
+from extbnsl.core.knowledge import knowledge_from
 from extbnsl.files.names import BIF
-from extbnsl.knowledge.knowledge import knowledge_from
 from extbnsl.machine.budgets import format_size
 from extbnsl.networks.equivalence import cpdag
 from extbnsl.report.grid import Grid
 from extbnsl.report.run_facts import Facts
-from extbnsl.run.wording import title
+from extbnsl.run.progress import title
 from extbnsl.scores.known import NAMES, score_named
 from extbnsl.scores.score import titled
 

@@ -9,15 +9,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from extbnsl.errors import RunDirectoryError
+from extbnsl.core.errors import RunDirectoryError
 from extbnsl.files.atomic import Content
 from extbnsl.kernels.varsets import pack
 from extbnsl.networks.network import Network
 from extbnsl.results.bootstrap import frequency_files
-from extbnsl.results.listing import Arcs
 from extbnsl.results.networks import RankedNetworks
 from extbnsl.results.outputs import claim_in, networks
-from extbnsl.results.ranked import ranked_files
+from extbnsl.results.ranked import Arcs, ranked_files
 from extbnsl.results.reading import read_networks
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from extbnsl.arguments import check_share
-from extbnsl.claims import OPTIMAL
+from extbnsl.core.arguments import check_share
+from extbnsl.core.claims import OPTIMAL
 from extbnsl.files.names import ARC_FREQUENCIES
 from extbnsl.formats.csv_text import csv_text
 from extbnsl.networks.arc_frequencies import ArcFrequency, Counts, arc_frequencies, consensus, count_arcs

@@ -6,13 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from extbnsl.core.errors import InputError, RunDirectoryError
 from extbnsl.data.summary import Spread
-from extbnsl.errors import InputError, RunDirectoryError
-from extbnsl.files.atomic import write_atomically
-from extbnsl.files.documents import json_value
+from extbnsl.files.atomic import read_regular, write_atomically
 from extbnsl.files.names import DOCUMENT
-from extbnsl.files.regular import read_regular
-from extbnsl.files.shapes import by_name, every, maybe, misfit, number, record, text, whole
+from extbnsl.files.shapes import by_name, every, json_value, maybe, misfit, number, record, text, whole
 from extbnsl.formats.described import Described, Written
 from extbnsl.formats.export import names_text
 from extbnsl.networks.arc_strengths import ArcStrength

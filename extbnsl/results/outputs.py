@@ -4,11 +4,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from extbnsl.claims import Claim, claim_from, tolerance
-from extbnsl.errors import RunDirectoryError
-from extbnsl.files.documents import json_text, json_value
+from extbnsl.core.claims import Claim, claim_from, tolerance
+from extbnsl.core.errors import RunDirectoryError
+from extbnsl.files.atomic import read_regular
 from extbnsl.files.names import BIF, DOCUMENT, RESULT, of_network
-from extbnsl.files.regular import read_regular
+from extbnsl.files.shapes import json_text, json_value
 
 if TYPE_CHECKING:
     from extbnsl.data import Data
@@ -45,7 +45,7 @@ def networks(
     """The files that tell the network at this place among the best, as (name, content); the last one tells that the
     others have been written. With data it says what arcs count by the score of the claim."""
     from extbnsl.formats.bif import bif_text
-    from extbnsl.formats.dot import dot_text
+    from extbnsl.formats.export import dot_text
     from extbnsl.formats.network_json import network_document
 
     bif, document, dot = of_network(place)
@@ -81,8 +81,8 @@ def warnings_of_outputs(network: "Network", dataset: "Data | None") -> tuple[str
 
     O(states of all variables).
     """
+    from extbnsl.core.figures import counted
     from extbnsl.data import Dataset
-    from extbnsl.figures import counted
     from extbnsl.formats.bif import other_words
     from extbnsl.networks.parameters import entries_of_tables
 

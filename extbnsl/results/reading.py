@@ -12,11 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from extbnsl.errors import InputError, RunDirectoryError
-from extbnsl.files.documents import json_value
+from extbnsl.core.errors import InputError, RunDirectoryError
+from extbnsl.files.atomic import open_given, open_regular
 from extbnsl.files.names import RESULT
-from extbnsl.files.regular import open_given, open_regular
-from extbnsl.files.shapes import by_name, every, misfit, number, record, text, whole
+from extbnsl.files.shapes import by_name, every, json_value, misfit, number, record, text, whole
 
 MOST_BYTES = 1 << 31  # of a file in a run directory that is read as a whole
 MOST_OF_PART = 1 << 28  # of the head or a network in a larger one

@@ -7,20 +7,20 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from extbnsl.claims import OPTIMAL, Claim
+from extbnsl.core.claims import OPTIMAL, Claim
+from extbnsl.core.errors import InputError
+from extbnsl.core.figures import counted, format_cost
+from extbnsl.core.knowledge import NOTHING, Knowledge
+from extbnsl.core.version import __version__
 from extbnsl.data import Data, Dataset, Numbers
 from extbnsl.data.summary import spreads, state_counts
-from extbnsl.errors import InputError
-from extbnsl.figures import counted, format_cost
 from extbnsl.files.atomic import Content, write_atomically, write_failure
 from extbnsl.files.names import ARC_FREQUENCIES, OUTPUTS, is_of_some
 from extbnsl.formats.bif import bif_text
 from extbnsl.formats.described import Described
-from extbnsl.formats.dot import dot_text
-from extbnsl.formats.export import written
+from extbnsl.formats.export import dot_text, written
 from extbnsl.formats.foreign_objects import networkx_graph, pgmpy_model, pyagrum_network
 from extbnsl.formats.kinds import WITH_PARAMETERS, WITH_STRENGTHS, check_choices, format_of
-from extbnsl.knowledge.knowledge import NOTHING, Knowledge
 from extbnsl.networks.arc_strengths import ArcStrength, arc_strengths, costs_from, costs_in
 from extbnsl.networks.equivalence import cpdag
 from extbnsl.networks.gaussian import regressions
@@ -33,7 +33,6 @@ from extbnsl.results.shown import as_html
 from extbnsl.scores.local import LocalScores
 from extbnsl.verify.certificate import Certificate
 from extbnsl.verify.document import FORMAT_VERSION, LOG_BASE, SIGN
-from extbnsl.version import __version__
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from extbnsl.claims import OPTIMAL
-from extbnsl.errors import InputError, RunDirectoryError
+from extbnsl.core.claims import OPTIMAL
+from extbnsl.core.errors import InputError, RunDirectoryError
 from extbnsl.files.names import EVENTS_LOG
 from extbnsl.results.reading import read_networks, read_result
-from extbnsl.run.history import read_log
+from extbnsl.run.directory import read_log
 from extbnsl.run.status import finished_result
 
 FORMATS = ("png", "svg", "pdf")

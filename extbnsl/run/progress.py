@@ -1,20 +1,26 @@
-"""Observers of a solve: a table of lines for people, JSON lines for programs.
+"""Observers of a solve: a table of lines for people, JSON lines for programs, and what events are called before people.
 
-An observer is called with the events of `extbnsl.events`. Lines are the same on a terminal and in a file; what is shown
-in place, on a terminal alone, is never the only place where something is said.
+An observer is called with the events of `extbnsl.core.events`. Lines are the same on a terminal and in a file; what is
+shown in place, on a terminal alone, is never the only place where something is said.
 """
 
 import contextlib
 import dataclasses
 import math
+import os
+import re
+import shutil
+import textwrap
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import TextIO
 
-from extbnsl import compiling
-from extbnsl.events import (
+from extbnsl.core import compiling
+from extbnsl.core.claims import FINISHED, OPTIMAL
+from extbnsl.core.events import (
     Committed,
     Event,
     IncumbentFound,
@@ -26,10 +32,89 @@ from extbnsl.events import (
     StageStarted,
     Warned,
 )
-from extbnsl.figures import format_cost, format_count, format_gap, format_time
-from extbnsl.files.documents import json_text
+from extbnsl.core.figures import counted, format_cost, format_count, format_gap, format_time
+from extbnsl.files.shapes import json_text
 from extbnsl.machine.budgets import current_rss, format_size, peak_rss
-from extbnsl.run.wording import activity, compiling_told, share, title, utc_now, wrapped
+
+WIDTH = 80  # of a terminal, at least
+_BEFORE_UNIT = re.compile(r"(?<=\d) (?=(?:s|min|h|days|years|nats)\b)")
+_HELD = "\0"  # a blank that a line is not to end at
+_TITLES = {"kernels": "code", "incumbent": "network"}  # of stages whose names are no words for people
+
+
+def title(stage: str) -> str:
+    """What a stage is called."""
+    return _TITLES.get(stage, stage)
+
+
+def activity(event: Event) -> str | None:
+    """What goes on once `event` has been told, such as 'search: layer 13 of 31, 42%'; None if that is as before."""
+    match event:
+        case StageStarted():
+            return f"{title(event.stage)}: {event.detail}" if event.detail else title(event.stage)
+        case StageAdvanced():
+            return _stage_advance(event)
+        case StageEnded():
+            return f"{title(event.stage)}: done"
+        case IncumbentFound():
+            gap = "" if event.lower_bound is None else f", gap {format_gap(event.lower_bound, event.cost)}"
+            return f"network: best so far {format_cost(event.cost)}{gap}"
+        case LayerAdvanced():
+            counts = f"{format_count(event.generated)} edges, {counted(event.kept, 'node')} so far"
+            return f"search: {layer_name(event.layer, event)}, {event.done:.0%}, {counts}"
+        case LayerEnded():
+            return f"search: {layer_name(min(event.layer + 1, event.layers), event)}"
+    return None
+
+
+def compiling_told() -> str | None:
+    """How far compiling is, such as 'code: compiling function 12 of at most 40 (first run only)'; None if it rests."""
+    state = compiling.so_far()
+    if state.since is None:
+        return None
+    return f"code: compiling function {state.done + 1} of at most {state.known} (first run only)"
+
+
+def share(event: Event) -> float | None:
+    """How much of what `activity` tells is done, from 0 to 1; None where nobody knows."""
+    match event:
+        case StageAdvanced() if event.total > 0:
+            return event.done / event.total
+        case LayerAdvanced():
+            return event.done
+    return None
+
+
+def layer_name(layer: int, event: LayerAdvanced | LayerEnded) -> str:
+    """Which layer it is, such as 'layer 12 of 31', or 'component 2 of 3, layer 12 of 31'."""
+    component = f"component {event.component} of {event.components}, " if event.components > 1 else ""
+    return f"{component}layer {layer} of {event.layers}"
+
+
+def utc_now() -> str:
+    """The time of day in UTC, ISO 8601 with milliseconds."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+def wrapped(line: str, indent: int = 2) -> str:
+    """A line of at most WIDTH columns, or several, all but the first indented; a figure and its unit stay together."""
+    held = _BEFORE_UNIT.sub(_HELD, line)
+    filled = textwrap.fill(held, WIDTH, subsequent_indent=" " * indent, break_long_words=False, break_on_hyphens=False)
+    return filled.replace(_HELD, " ")
+
+
+def _stage_advance(event: StageAdvanced) -> str:
+    said = f"{title(event.stage)}: {event.detail}".removesuffix(": ")
+    if event.unit == "bytes":
+        count = f"{format_size(event.done)} of {format_size(event.total)}" if event.total else format_size(event.done)
+    else:
+        total = f" of {format_count(event.total)}" if event.total > 0 else ""
+        count = f"{format_count(event.done)}{total} {event.unit}"
+    known = [count] if event.unit else []
+    if event.total > 0:
+        known.append(f"{event.done / event.total:.0%}")
+    return f"{said}: {', '.join(known)}"
+
 
 ADVANCE_SECONDS = 2.0  # lines on the advance of one stage keep at least this distance
 SILENCE_SECONDS = 5.0  # a stage or a layer that says nothing for this long gets a line all the same
@@ -340,3 +425,111 @@ def _bound(bound: float) -> str:
     """A bound in ten columns, with as many decimals as there is room for."""
     texts = [format_cost(bound, decimals) for decimals in (3, 2, 1, 0)]
     return next((text for text in texts if len(text) <= 10), f"{bound:.4g}")
+
+
+ERASE = "\r\x1b[K"  # back to the beginning of the line, and delete it
+_DIM, _GREEN, _YELLOW, _END = "\x1b[2m", "\x1b[32m", "\x1b[33m", "\x1b[0m"
+ROOM = 3  # columns that a text in place leaves free: for the cursor, and for the ^C that a terminal writes there
+
+
+def is_screen(stream: TextIO | None) -> bool:
+    """Whether a stream is a terminal that can overwrite a line."""
+    try:
+        return stream is not None and stream.isatty() and os.environ.get("TERM") != "dumb"
+    except (OSError, ValueError):
+        return False
+
+
+def is_coloured(stream: TextIO | None) -> bool:
+    """Whether a stream is a terminal that shows colours, unless NO_COLOR is set (no-color.org)."""
+    return is_screen(stream) and not os.environ.get("NO_COLOR")
+
+
+def status_coloured(text: str, line: str, status: str) -> str:
+    """The text with the status, which ends this line of it, in green if it is proved, in yellow if a limit ended it."""
+    style = _GREEN if status == OPTIMAL else _YELLOW
+    if status in FINISHED and status != OPTIMAL:
+        return text
+    told = status.replace("_", " ")
+    painted = f"{line.removesuffix(told)}{style}{told}{_END}"
+    return re.sub(rf"^{re.escape(line)}$", lambda _: painted, text, count=1, flags=re.MULTILINE)
+
+
+def fitting(text: str, width: int) -> str:
+    """A text of at most so many columns: of the remarks in brackets at its end the first go first, then its last parts,
+    then its last words."""
+    before, bracket, rest = text.rpartition(" (")
+    remarks = rest.removesuffix(")").split(", ") if bracket and text.endswith(")") else []
+    while len(text) > width and remarks:
+        remarks = remarks[1:]
+        text = f"{before} ({', '.join(remarks)})" if remarks else before
+    while len(text) > width and ", " in text:
+        text = text.rpartition(", ")[0]
+    if len(text) <= width:
+        return text
+    return text[: width + 1].rpartition(" ")[0].rstrip(",:") or text[:width]
+
+
+@contextlib.contextmanager
+def told_on(stream: TextIO, quiet: bool = False, seconds_before: float = 0.0) -> Iterator[Observer]:
+    """An observer that tells on `stream` what goes on: in place if that is a terminal, warnings alone if `quiet`."""
+    if quiet:
+        yield only_warnings(line_writer(stream))
+        return
+    screen = Screen(stream) if is_screen(stream) else None
+    write, show = (line_writer(stream), None) if screen is None else (screen.write, screen.show)
+    table = Table(write, seconds_before=seconds_before, show=show)
+    try:
+        with beating(table.beat):
+            yield table
+    finally:
+        table.end()
+        if screen is not None:
+            screen.show("")
+
+
+class Screen:
+    """Lines that stay, and below them one that is overwritten; colour unless NO_COLOR is set (no-color.org).
+
+    A terminal that has gone gets nothing more. Safe to call from several threads.
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream: TextIO | None = stream
+        self._lock = threading.Lock()
+        self._coloured = not os.environ.get("NO_COLOR")
+        self._shown = 0  # columns of the text in place
+
+    def write(self, line: str) -> None:
+        """Write a line that stays."""
+        warns = line.startswith("warning:")
+        self._put(f"{self._styled(line, _YELLOW) if warns else line}\n", 0)
+
+    def show(self, text: str) -> None:
+        """Show a text in place of the one before, as `fitting` the terminal; an empty one deletes it."""
+        told = fitting(text, self._width() - ROOM)
+        self._put(self._styled(told, _DIM) if told else "", len(told))
+
+    def _width(self) -> int:
+        """Columns of the terminal, which may have changed."""
+        try:
+            assert self._stream is not None
+            return os.get_terminal_size(self._stream.fileno()).columns or 80
+        except (AssertionError, AttributeError, OSError, ValueError):
+            return shutil.get_terminal_size().columns
+
+    def _styled(self, text: str, style: str) -> str:
+        return f"{style}{text}{_END}" if self._coloured else text
+
+    def _put(self, text: str, shown: int) -> None:
+        """Write a text, of which so many columns are to be overwritten, over what is shown in place."""
+        with self._lock:
+            if self._stream is None:
+                return
+            above = max(0, self._shown - 1) // self._width()  # rows of what a narrower terminal has folded
+            self._shown = shown
+            try:
+                self._stream.write(f"\r\x1b[{above}A\x1b[J{text}" if above else f"{ERASE}{text}")
+                self._stream.flush()
+            except (OSError, ValueError):
+                self._stream = None

@@ -9,14 +9,14 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from extbnsl.errors import InputError, RunDirectoryError
+from extbnsl.core.errors import InputError, RunDirectoryError
 from extbnsl.files import manifest as manifests
 from extbnsl.files import names
+from extbnsl.files.atomic import is_folder
 from extbnsl.files.lock import left_by_a_run
-from extbnsl.files.recovery import entries, remove_debris
-from extbnsl.files.regular import is_folder
-from extbnsl.files.scratch import Scratch, is_marked, remove_folders
-from extbnsl.files.scratch import remove_scratch as remove_scratch_folder
+from extbnsl.files.manifest import entries, remove_debris
+from extbnsl.files.store import Scratch, is_marked, remove_folders
+from extbnsl.files.store import remove_scratch as remove_scratch_folder
 
 
 def is_run(path: Path) -> bool:

@@ -15,23 +15,22 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from extbnsl.claims import FINISHED, tolerance
-from extbnsl.errors import InputError, RunDirectoryError
-from extbnsl.events import Committed, Event, IncumbentFound, LayerAdvanced, LayerEnded, StageEnded, StageStarted
-from extbnsl.figures import format_cost, format_count, format_gap, format_time
-from extbnsl.files.documents import json_text, json_value
+from extbnsl.core.claims import FINISHED, tolerance
+from extbnsl.core.errors import InputError, RunDirectoryError
+from extbnsl.core.events import Committed, Event, IncumbentFound, LayerAdvanced, LayerEnded, StageEnded, StageStarted
+from extbnsl.core.figures import format_cost, format_count, format_gap, format_time
+from extbnsl.files.atomic import read_regular
 from extbnsl.files.journal import read_lines
 from extbnsl.files.lock import holder
 from extbnsl.files.manifest import Manifest, read_manifest
 from extbnsl.files.names import MANIFEST, RESAMPLES, RESULT, STATUS
-from extbnsl.files.regular import read_regular
+from extbnsl.files.shapes import json_text, json_value
 from extbnsl.machine.budgets import current_rss, format_size, peak_rss
 from extbnsl.results.outputs import has_networks
 from extbnsl.results.reading import read_result
 from extbnsl.run.directory import resume_command
-from extbnsl.run.progress import Clock, Writer
+from extbnsl.run.progress import Clock, Writer, activity, compiling_told, utc_now
 from extbnsl.run.remains import check_run
-from extbnsl.run.wording import activity, compiling_told, utc_now
 from extbnsl.solver.approximate_document import has_more_to_find
 from extbnsl.solver.states import APPROXIMATE, BOOTSTRAP, kind_of, read_state
 

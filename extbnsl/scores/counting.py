@@ -24,7 +24,14 @@ from numpy.typing import NDArray
 from extbnsl.kernels.bits import u64
 from extbnsl.kernels.compiler import borrowed, inlined, inner, njit
 from extbnsl.kernels.ranks import find_place, go_to, last_present, start_walk
-from extbnsl.scores.mlogm import mlogm_table
+
+
+def mlogm_table(records: int) -> NDArray[np.float64]:
+    """m ln m for m = 0 to `records`, in nats."""
+    counts = np.arange(records + 1, dtype=np.float64)
+    counts[1:] *= np.log(counts[1:])
+    return counts
+
 
 PACKED_ARITY = 3  # variables of more states are counted one by one: their lanes would be mostly empty
 

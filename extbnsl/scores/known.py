@@ -2,16 +2,14 @@
 
 from collections.abc import Callable
 
-from extbnsl.claims import ALIASES, Claim
-from extbnsl.errors import InputError
-from extbnsl.scores.aic import AIC
+from extbnsl.core.claims import ALIASES, Claim
+from extbnsl.core.errors import InputError
 from extbnsl.scores.bdeu import BDeu
 from extbnsl.scores.bds import BDs
-from extbnsl.scores.fnml import FNML
 from extbnsl.scores.gaussian import GAUSSIAN_BIC, GaussianBIC
 from extbnsl.scores.k2 import K2
-from extbnsl.scores.mdl import MDL
-from extbnsl.scores.qnml import QNML
+from extbnsl.scores.mdl import AIC, MDL
+from extbnsl.scores.qnml import FNML, QNML
 from extbnsl.scores.score import CellScore, ParameterScore
 
 Known = ParameterScore | CellScore

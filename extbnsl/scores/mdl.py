@@ -1,6 +1,7 @@
-"""MDL, the minimum description length: minus BIC.
+"""MDL, the minimum description length, which is minus BIC; and AIC, Akaike's information criterion, halved.
 
-cost(X | P) = N H(X | P) + (ln N / 2) (r_X - 1) prod of r_Y over Y in P     (Tian 2000, eq. 2-4; nats)
+MDL: cost(X | P) = N H(X | P) + (ln N / 2) (r_X - 1) prod of r_Y over Y in P     (Tian 2000, eq. 2-4; nats)
+AIC: cost(X | P) = N H(X | P) + (r_X - 1) prod of r_Y over Y in P     (Akaike 1974; nats)
 """
 
 import math
@@ -14,3 +15,11 @@ def half_log(records: int) -> float:
 
 
 MDL = ParameterScore("mdl", "MDL", "BIC", half_log)
+
+
+def one_nat(records: int) -> float:
+    """Cost of one free parameter in nats, whatever the number of records."""
+    return 1.0
+
+
+AIC = ParameterScore("aic", "AIC", "AIC", one_nat)

@@ -15,18 +15,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from extbnsl.claims import DISK_LIMIT, MEMORY_LIMIT
-from extbnsl.errors import BudgetError
+from extbnsl.core.claims import DISK_LIMIT, MEMORY_LIMIT
+from extbnsl.core.errors import BudgetError
 from extbnsl.files import names
 from extbnsl.files.store import Store
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.search.blocks import Block, plan
 from extbnsl.search.problem import SearchProblem
 from extbnsl.search.runs import Run, discard, file_bytes, joined, node_bytes, run_in_memory
-from extbnsl.search.sink import Sink
-from extbnsl.search.state import SearchState, start_state
-from extbnsl.search.storing import stored, with_closed_stored
-from extbnsl.search.tasks import Expansion, Layer, expand_block, ready_sources, source_weights, sources_bytes
+from extbnsl.search.state import SearchState, start_state, stored, with_closed_stored
+from extbnsl.search.tasks import Expansion, Layer, Sink, expand_block, ready_sources, source_weights, sources_bytes
 
 TASKS_PER_THREAD = 4  # in one layer, at least, if it is large enough; twice as many cost a tenth more CPU time
 LEAST_SOURCES = 1 << 16  # nodes that a task expands, if there are so many

@@ -1,4 +1,7 @@
-"""The state of a search: immutable, complete, and ready to be committed."""
+"""The state of a search: immutable, complete, and ready to be committed once the runs in memory are written to files.
+
+From the end of a search its order is found by walking back over the closed layers (Malone et al. 2011, Section 5.5).
+"""
 
 import itertools
 from collections.abc import Iterator, Mapping
@@ -8,10 +11,24 @@ from typing import Any
 
 import numpy as np
 
+from extbnsl.files import names
 from extbnsl.files.arrays import StoredFile
+from extbnsl.files.store import Store
 from extbnsl.search.ancestral import ALL_SUCCESSORS
 from extbnsl.search.problem import SearchProblem
-from extbnsl.search.runs import NO_LEAF, Nodes, Run, find_run, in_files_only, joined, run_in_memory, without_costs
+from extbnsl.search.runs import (
+    NO_LEAF,
+    Nodes,
+    Run,
+    find_run,
+    in_files_only,
+    joined,
+    leaf_of,
+    run_in_memory,
+    sliced,
+    without_costs,
+    write_run,
+)
 from extbnsl.search.tasks import Expansion, Layer, improve_rows
 
 NOT_KNOWN = -1e300  # nats, in place of minus infinity, which JSON does not have
@@ -192,3 +209,47 @@ def read_state(document: Mapping[str, Any], files: Mapping[str, StoredFile], fol
 def whole_layer(state: SearchState) -> Nodes:
     """The nodes of a layer that is in memory, as one."""
     return joined([run.nodes for run in state.layer.runs if run.nodes is not None])
+
+
+def optimal_order(state: SearchState, low_bits: int, folder: Path | None = None) -> list[int]:
+    """The order of the variables (labels of the search) that leads to the goal, which `state.layer` must hold.
+
+    Reads one run of each closed layer. Raises KeyError if a layer lacks a node of the path, RunDirectoryError if a
+    file of `folder` cannot be read.
+    """
+    varset = (1 << state.layer.size) - 1
+    order: list[int] = []
+    for runs in (state.layer.runs, *reversed(state.closed[1:])):
+        order.append(leaf_of(runs, varset, low_bits, folder))
+        varset ^= 1 << order[-1]
+    return order[::-1]
+
+
+def stored(state: SearchState, store: Store, name: str, run_nodes: int) -> SearchState:
+    """The state with every run in files, also those that stay in memory, and the closed layers in files only.
+
+    name: of the search; a run in memory alone becomes runs of about `run_nodes` nodes. Raises BudgetError or InputError
+    if a file cannot be written.
+    """
+    layer = replace(state.layer, runs=_written(state.layer.runs, state.layer.size, store, name, run_nodes))
+    following = _written(state.following, state.layer.size + 1, store, name, run_nodes)
+    return replace(with_closed_stored(state, store, name, run_nodes), layer=layer, following=following)
+
+
+def with_closed_stored(state: SearchState, store: Store, name: str, run_nodes: int) -> SearchState:
+    """The state with its closed layers in files only; otherwise as `stored`."""
+    closed = (_written(runs, size, store, name, run_nodes) for size, runs in enumerate(state.closed))
+    return replace(state, closed=tuple(tuple(in_files_only(run) for run in runs) for runs in closed))
+
+
+def _written(runs: tuple[Run, ...], size: int, store: Store, name: str, run_nodes: int) -> tuple[Run, ...]:
+    """The runs of layer `size` in files too.
+
+    A run is written once and keeps its files: its first partition is name enough.
+    """
+    found: list[Run] = []
+    for run in runs:
+        for piece in [run] if run.files else sliced(run, run_nodes):
+            stem = names.nodes(names.layer(name, size), piece.first)
+            found.append(write_run(piece, stem, store.write, store.compress))
+    return tuple(found)

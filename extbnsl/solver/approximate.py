@@ -4,11 +4,11 @@ import contextlib
 from dataclasses import replace
 from typing import Any
 
-from extbnsl.claims import HEURISTIC, Claim
-from extbnsl.compiling import clock
+from extbnsl.core.claims import HEURISTIC, Claim
+from extbnsl.core.compiling import clock
+from extbnsl.core.events import Begun, IncumbentFound, Observer, Warned, ignore
+from extbnsl.core.figures import format_cost, format_gap, in_full
 from extbnsl.data import Data
-from extbnsl.events import Begun, IncumbentFound, Observer, Warned, ignore
-from extbnsl.figures import format_cost, format_gap, in_full
 from extbnsl.files.shelf import Shelf
 from extbnsl.files.store import Store
 from extbnsl.kernels.compiler import cache_warning
@@ -20,14 +20,13 @@ from extbnsl.proof.commits import Record
 from extbnsl.proof.stages import Stages
 from extbnsl.results.result import Result
 from extbnsl.scores.local import LocalScores
-from extbnsl.solver.approximation import ApproximateCommits, Approximation, Times, read_approximation
+from extbnsl.solver.approximation import ApproximateCommits, Approximation, Session, Times, read_approximation
+from extbnsl.solver.components import raised_bound
 from extbnsl.solver.families import given_scores, warnings_of
 from extbnsl.solver.found import FoundNetwork, result_of_found
 from extbnsl.solver.gathered import Gathered, gathered_families
-from extbnsl.solver.lower_bound import raised_bound
 from extbnsl.solver.methods import ApproximateMethods
 from extbnsl.solver.place import Place, check_same, store_at
-from extbnsl.solver.session import Session
 from extbnsl.solver.states import APPROXIMATE
 
 TIME = 60.0  # seconds, unless others are given

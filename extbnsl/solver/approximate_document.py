@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from extbnsl.claims import tolerance
+from extbnsl.core.claims import tolerance
 from extbnsl.files.manifest import Manifest
 from extbnsl.files.shapes import Shape, by_name, every, maybe, misfit, number, one_of, record, text, truth, whole
 from extbnsl.proof.document import COUNTING, OF_EVERY_RUN, is_order

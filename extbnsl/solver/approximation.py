@@ -1,4 +1,7 @@
-"""What an approximation has so far, and when its time is over: what a commit holds and a resume starts from."""
+"""What an approximation has so far, when its time is over, and what the steps of one process share.
+
+A commit holds an `Approximation`, and a resume starts from it.
+"""
 
 import contextlib
 import math
@@ -10,23 +13,26 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from extbnsl.claims import tolerance
-from extbnsl.compiling import clock
-from extbnsl.errors import ExtbnslError, RunDirectoryError
-from extbnsl.events import Observer, Warned
+from extbnsl.core.claims import TIME_LIMIT, Claim, tolerance
+from extbnsl.core.compiling import clock
+from extbnsl.core.errors import ExtbnslError, RunDirectoryError
+from extbnsl.core.events import IncumbentFound, Observer, Warned
 from extbnsl.files import names
 from extbnsl.files.arrays import StoredFile, read_arrays
 from extbnsl.files.manifest import Manifest
 from extbnsl.files.shelf import Shelf
 from extbnsl.files.store import Store
-from extbnsl.machine.workers import StopSignal
+from extbnsl.machine.budgets import Deadline, Granted
+from extbnsl.machine.workers import StopSignal, Workers
 from extbnsl.orders.population import OrderedNetwork, Population
 from extbnsl.parents.exhaustive.state import Enumeration
 from extbnsl.parents.exhaustive.stored import StoredEnumeration, read_enumeration, stored_from
 from extbnsl.parents.explored.explore import ALL, MEMORY, SECONDS, SETS, STOPPED, Explored
 from extbnsl.parents.explored.families import FamilyList
 from extbnsl.proof.commits import CountingCheckpoints, Record, sentence
+from extbnsl.proof.stages import Stages
 from extbnsl.solver.approximate_document import DONE, EXPLORING, SEARCHING, START
+from extbnsl.solver.methods import ApproximateMethods
 
 EXPLORED = 0.2  # of the time after reading, after which the exploration is to end
 LATEST = 0.5  # of the same, after which it ends even if some children have had no turn
@@ -349,3 +355,35 @@ def read_population(folder: Path, file: StoredFile, best: OrderedNetwork) -> Pop
 
 def _foreign(path: Path) -> RunDirectoryError:
     return RunDirectoryError(f"{path} does not hold what a run of extbnsl writes; start the run again.")
+
+
+@dataclass(frozen=True)
+class Session:
+    """What the steps of one process share. shelf: for what is counted. stop: the caller's signal, beside which each
+    step has its own deadline."""
+
+    claim: Claim
+    methods: ApproximateMethods
+    granted: Granted
+    stages: Stages
+    commits: ApproximateCommits
+    shelf: Shelf
+    stop: StopSignal
+
+    @property
+    def standing(self) -> Approximation:
+        """What is known so far."""
+        return self.commits.standing
+
+    def tell(self, cost: float) -> None:
+        """Tell the observer what a network costs, if it is better than the best of the standing."""
+        best = self.standing.best
+        if best is None or cost < best.cost:
+            self.stages.observer(IncumbentFound(cost, self.standing.lower_bound))
+
+    def workers(self, end: float, over: Callable[[], bool] = lambda: False) -> Workers:
+        """Threads until the caller's signal, or the moment `end` of `compiling.clock`, or until it is `over`."""
+        deadline = Deadline(end)
+        return Workers(
+            self.granted.threads, lambda: self.stop() or (TIME_LIMIT if deadline.passed() or over() else None)
+        )

@@ -1,7 +1,7 @@
 """What the state of a solve with resamples in a manifest looks like, and a line of their journal. The values are those
 of a solve, and of `resamples` and `taken`."""
 
-from extbnsl.claims import STATUSES
+from extbnsl.core.claims import STATUSES
 from extbnsl.files.manifest import Manifest
 from extbnsl.files.shapes import by_name, every, maybe, number, one_of, record, text, whole
 from extbnsl.proof import document as solve

@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.bounds.patterns import pattern_bytes
-from extbnsl.claims import Claim
-from extbnsl.compiling import clock
+from extbnsl.core.claims import Claim
+from extbnsl.core.compiling import clock
+from extbnsl.core.errors import InputError
+from extbnsl.core.events import Event, Observer, StageAdvanced, ignore
 from extbnsl.data import Data
-from extbnsl.errors import InputError
-from extbnsl.events import Event, Observer, StageAdvanced, ignore
 from extbnsl.files.shelf import Shelf
 from extbnsl.kernels.varsets import WORD_BITS
 from extbnsl.machine.budgets import Budgets, Deadline, Granted

@@ -7,11 +7,11 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from extbnsl.claims import Claim
+from extbnsl.core.claims import Claim
+from extbnsl.core.errors import InputError
+from extbnsl.core.events import Warned
+from extbnsl.core.figures import in_full
 from extbnsl.data import Data, Numbers
-from extbnsl.errors import InputError
-from extbnsl.events import Warned
-from extbnsl.figures import in_full
 from extbnsl.kernels.compiler import cache_warning
 from extbnsl.machine.budgets import trim_memory
 from extbnsl.machine.workers import Stopped, Workers, unhalted

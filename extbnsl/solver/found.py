@@ -3,9 +3,9 @@
 import time
 from dataclasses import dataclass
 
-from extbnsl.claims import HEURISTIC, Claim
+from extbnsl.core.claims import HEURISTIC, Claim
+from extbnsl.core.events import Warned
 from extbnsl.data import Data, Dataset, Numbers
-from extbnsl.events import Warned
 from extbnsl.machine.budgets import cpu_seconds, peak_rss
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.networks.network import Network

@@ -1,17 +1,19 @@
 """The families that a search over orders is given: all of local scores, and those of data that can be found in time.
 
-Of few variables all parent sets are counted, size by size. Of many, each child is explored on its own, the more
-promising parent sets first. Where others could win, the lists grow while they are searched.
+Of few variables all parent sets are counted, size by size, if that can come to its end in the time that is left. Of
+many, each child is explored on its own, the more promising parent sets first. Where others could win, the lists grow
+while they are searched.
 """
 
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from extbnsl.compiling import clock
+from extbnsl.core.compiling import clock
+from extbnsl.core.errors import BudgetError
+from extbnsl.core.events import Event, Observer, StageAdvanced
+from extbnsl.core.figures import in_full
 from extbnsl.data import Data, Numbers
-from extbnsl.errors import BudgetError
-from extbnsl.figures import in_full
 from extbnsl.kernels.varsets import WORD_BITS
 from extbnsl.machine.budgets import Deadline, Granted, too_little_memory
 from extbnsl.machine.workers import Workers
@@ -35,10 +37,43 @@ from extbnsl.parents.explored.families import FamilyList, as_local_scores, cheap
 from extbnsl.scores.formula import MISFIT
 from extbnsl.scores.local import LocalScores
 from extbnsl.scores.score import penalty_of
-from extbnsl.solver.counting_time import CountingTime
+from extbnsl.solver.approximation import Session
 from extbnsl.solver.found import bounds_of_children
 from extbnsl.solver.methods import AUTO, INDEPENDENCE
-from extbnsl.solver.session import Session
+
+SURE = 0.15  # of a size that is done before its time is extrapolated: its first steps are shorter than the others
+LEAST = 0.05  # of the time, that it takes until then at least
+DOUBT = 1.2  # times as long as is left may be expected
+
+
+class CountingTime:
+    """Hears how counting advances, and passes it on; `over` once the moment `end` of `compiling.clock` has come, or the
+    size of parent sets that is being judged cannot be completed until then."""
+
+    def __init__(self, end: float, observer: Observer) -> None:
+        self._end, self._observer = end, observer
+        self._seconds = end - clock()
+        self._size, self._began = "", clock()
+        self._hopeless = False
+
+    def observe(self, event: Event) -> None:
+        """Hear of an event."""
+        self._observer(event)
+        if isinstance(event, StageAdvanced) and event.total:
+            self._extrapolate(event.detail, event.done / event.total)
+
+    def _extrapolate(self, size: str, share: float) -> None:
+        now = clock()
+        if size != self._size:
+            self._size, self._began = size, now
+        taken = now - self._began
+        if share >= SURE and taken >= LEAST * self._seconds:
+            self._hopeless = self._hopeless or taken * (1.0 / share - 1.0) > DOUBT * (self._end - now)
+
+    def over(self) -> bool:
+        """Whether to stop counting."""
+        return self._hopeless or clock() >= self._end
+
 
 FIRST = 0.5  # of a child's exploration, for small sets
 PAIRS = 0.25  # of the exploration, to count all pairs of parents, where that does

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from extbnsl.claims import MEMORY_LIMIT, OPTIMAL, TIME_LIMIT, Claim, tolerance
+from extbnsl.core.claims import MEMORY_LIMIT, OPTIMAL, TIME_LIMIT, Claim, tolerance
+from extbnsl.core.errors import BudgetError, InputError
+from extbnsl.core.events import Begun, Observer, Warned, ignore
 from extbnsl.data import Data
-from extbnsl.errors import BudgetError, InputError
-from extbnsl.events import Begun, Observer, Warned, ignore
 from extbnsl.files.shelf import Shelf
 from extbnsl.files.store import Store
 from extbnsl.kbest.scope import Scope

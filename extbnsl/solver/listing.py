@@ -10,19 +10,18 @@ import numpy as np
 
 from extbnsl.bounds.ascent import find_multipliers, multipliers_bytes
 from extbnsl.bounds.multipliers import families_of
-from extbnsl.claims import Claim, tolerance
+from extbnsl.core.claims import Claim, tolerance
+from extbnsl.core.errors import BudgetError
+from extbnsl.core.events import StageAdvanced, Warned
+from extbnsl.core.figures import in_full
 from extbnsl.data import Data, Dataset
-from extbnsl.errors import BudgetError
-from extbnsl.events import StageAdvanced, Warned
-from extbnsl.figures import in_full
 from extbnsl.kbest.apart import Work
 from extbnsl.kbest.below import networks_below
 from extbnsl.kbest.classes import class_keys, numbered
 from extbnsl.kbest.constants import with_constants
 from extbnsl.kbest.networks import Networks
-from extbnsl.kbest.ranking import arc_shares, parents_of
+from extbnsl.kbest.ranking import FIRST, arc_shares, next_slack, parents_of
 from extbnsl.kbest.scope import MOST_LISTED, Scope
-from extbnsl.kbest.slack import FIRST, next_slack
 from extbnsl.kbest.tally import Below, tally_below
 from extbnsl.kbest.total import MOST_VARIABLES, log_weight_of_all
 from extbnsl.machine.workers import Stopped, Workers

@@ -6,10 +6,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from extbnsl.claims import HEURISTIC, TIME_LIMIT, Claim
+from extbnsl.core.claims import HEURISTIC, TIME_LIMIT, Claim
+from extbnsl.core.events import Begun, Observer, Warned, ignore
+from extbnsl.core.figures import in_full
 from extbnsl.data import Data
-from extbnsl.events import Begun, Observer, Warned, ignore
-from extbnsl.figures import in_full
 from extbnsl.kernels.compiler import cache_warning
 from extbnsl.machine.budgets import Budgets
 from extbnsl.machine.workers import StopSignal, Workers, never

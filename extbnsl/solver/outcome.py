@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from extbnsl.claims import OPTIMAL, Claim, tolerance
+from extbnsl.core.claims import OPTIMAL, Claim, tolerance
+from extbnsl.core.errors import VerificationError
+from extbnsl.core.events import Warned
 from extbnsl.data import Data
-from extbnsl.errors import VerificationError
-from extbnsl.events import Warned
 from extbnsl.kernels.varsets import add, pack, unpack
 from extbnsl.networks.network import Network
 from extbnsl.networks.parameters import number_of_parameters
@@ -25,6 +25,7 @@ from extbnsl.results.result import Result
 from extbnsl.scores.local import LocalScores
 from extbnsl.solver.families import warnings_of
 from extbnsl.verify.certificate import (
+    MOST_UNITS,
     Answer,
     Branching,
     Certificate,
@@ -32,9 +33,9 @@ from extbnsl.verify.certificate import (
     Pass,
     Search,
     TreeNode,
+    floor_units,
 )
 from extbnsl.verify.rescoring import score_network
-from extbnsl.verify.units import MOST_UNITS, floor_units
 
 
 @dataclass(frozen=True)

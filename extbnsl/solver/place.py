@@ -8,12 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from extbnsl.arguments import check_switch
-from extbnsl.errors import InputError, RunDirectoryError
-from extbnsl.files.manifest import Manifest
-from extbnsl.files.recovery import recover
-from extbnsl.files.scratch import new_scratch
-from extbnsl.files.store import Store
+from extbnsl.core.arguments import check_switch
+from extbnsl.core.errors import InputError, RunDirectoryError
+from extbnsl.files.manifest import Manifest, recover
+from extbnsl.files.store import Store, new_scratch
 from extbnsl.machine.budgets import Granted, default_disk
 from extbnsl.machine.workers import Workers
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from extbnsl.claims import claim_from
+from extbnsl.core.claims import claim_from
 from extbnsl.files import names
 from extbnsl.files.arrays import StoredFile, read_arrays
 from extbnsl.files.lists import FamilyLists, Put, read_lists, write_lists

@@ -3,7 +3,7 @@
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from extbnsl.arguments import check_whole
+from extbnsl.core.arguments import check_whole
 
 MOST_RESAMPLES = 10_000  # which tell a share to half a percent
 

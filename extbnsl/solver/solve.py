@@ -1,19 +1,22 @@
-"""The one composition of everything: from a data set or local scores to a network with its proof."""
+"""The one composition of everything: from a data set or local scores to a network with its proof, or to the surviving
+local scores alone.
+"""
 
 import contextlib
 from collections.abc import Iterator, Mapping
 from functools import partial
+from pathlib import Path
 from typing import Any
 
-from extbnsl.claims import TIME_LIMIT, Claim
-from extbnsl.data import Data
-from extbnsl.events import Begun, Observer, ignore
+from extbnsl.core.claims import TIME_LIMIT, Claim
+from extbnsl.core.events import Begun, Observer, ignore
+from extbnsl.data import Data, Dataset
 from extbnsl.files.arrays import load_compression
 from extbnsl.files.manifest import Manifest
 from extbnsl.files.shelf import Shelf
 from extbnsl.files.store import Store
 from extbnsl.machine.budgets import Budgets, Granted
-from extbnsl.machine.workers import StopSignal, Workers, never
+from extbnsl.machine.workers import Stopped, StopSignal, Workers, never
 from extbnsl.parents.components import Component, components
 from extbnsl.parents.exhaustive.surviving import Survivors
 from extbnsl.proof.commits import Commits, Record
@@ -25,7 +28,7 @@ from extbnsl.results.result import Result
 from extbnsl.scores.local import LocalScores
 from extbnsl.solver.families import before_a_stop, find_survivors
 from extbnsl.solver.outcome import Solution, result_of, stats_of
-from extbnsl.solver.place import Place, check_same, store_at
+from extbnsl.solver.place import Place, check_same, store_at, temporary_store
 
 
 def solve(
@@ -131,3 +134,32 @@ def _standing(resume: Manifest | None, store: Store, shelf: Shelf) -> Standing:
     if resume is None:
         return Standing()
     return read_standing(resume.state, {file.name: file for file in resume.files}, store.folder, shelf)
+
+
+def compute_scores(
+    dataset: Dataset,
+    claim: Claim = Claim(),
+    budgets: Budgets = Budgets(),
+    scratch: Path | None = None,
+    *,
+    observer: Observer = ignore,
+    stop: StopSignal = never,
+) -> LocalScores:
+    """The surviving local scores of `dataset`: every family that can be in an optimal network.
+
+    What exceeds the memory goes to files below `scratch`, or else where temporary files go. Raises Stopped if `stop` or
+    the time limit says so or the memory does not do, InputError for unusable arguments.
+    """
+    place = Place(scratch=scratch)
+    for value in (claim, budgets, place):
+        value.check()
+    granted = budgets.granted(place.folder)
+    with temporary_store(scratch, granted.disk) as store:
+        stages, deadline = Stages(observer, {}), granted.deadline()
+        with Workers(granted.threads, lambda: stop() or (TIME_LIMIT if deadline.passed() else None)) as workers:
+            shelf = Shelf(granted.memory // 2, store)
+            context = Context(workers, stages, granted.memory, Methods(), store, shelf)
+            survivors = find_survivors(dataset, claim, context, Commits(Standing(), store))
+    if survivors.stopped is not None:
+        raise Stopped(survivors.stopped)
+    return survivors.scores

@@ -13,8 +13,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from extbnsl.core.errors import VerificationError
 from extbnsl.data import Data
-from extbnsl.errors import VerificationError
 from extbnsl.machine.workers import Workers
 from extbnsl.scores.local import LocalScores
 from extbnsl.verify.demands import Demands

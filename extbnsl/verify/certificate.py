@@ -20,16 +20,55 @@ guided by cuts. *Branching* settles S by a tree: below each inner node X has the
 passes over the families that its answers leave, which hold for all nodes below it; and a node without children has no
 network below the bound.
 
-Multipliers are whole units of 2^-36 nats, and the file says so: their sums are exact, see `units`.
+Multipliers are whole units of 2^-36 nats, and the file says so: no sum is rounded. Costs are rounded down to
+units, once. Arrays hold units as int64: with the multipliers of a pass at most MOST_UNITS together, of which a family
+may be taken twice as much, and costs within MOST_UNITS, no sum leaves the range. Sums over children are Python
+integers.
 """
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, NamedTuple
 
-from extbnsl.errors import RunDirectoryError
-from extbnsl.verify.units import MOST_UNITS, UNITS_PER_NAT
-from extbnsl.verify.values import is_list, is_names, is_number, is_object, is_whole
+import numpy as np
+from numpy.typing import NDArray
+
+from extbnsl.core.errors import RunDirectoryError
+from extbnsl.verify.document import is_list, is_names, is_number, is_object, is_whole
+
+UNITS_PER_NAT = 1 << 36
+MOST_UNITS = 1 << 61
+BEYOND = f"it has figures beyond {MOST_UNITS // UNITS_PER_NAT:,} nats"
+
+
+class TooMuch(Exception):
+    """There are larger figures, or more families, than a check has room for; a clause that says so."""
+
+
+def floor_units(nats: float) -> int:
+    """The whole units in a finite number of nats."""
+    return math.floor(Fraction(nats) * UNITS_PER_NAT)
+
+
+def ceil_units(nats: float) -> int:
+    """The least whole units that make up a finite number of nats."""
+    return math.ceil(Fraction(nats) * UNITS_PER_NAT)
+
+
+def nats_of(units: int) -> float:
+    """Units in nats, rounded once."""
+    return units / UNITS_PER_NAT
+
+
+def floors_of(costs: NDArray[np.float64]) -> NDArray[np.int64]:
+    """The whole units in each of some costs in nats, at most MOST_UNITS; raises TooMuch below -MOST_UNITS."""
+    most = nats_of(MOST_UNITS)
+    if costs.min(initial=0.0) < -most:
+        raise TooMuch(BEYOND)
+    return np.floor(np.minimum(costs, most) * UNITS_PER_NAT).astype(np.int64)  # the product is exact: a power of two
+
 
 Cut = tuple[tuple[str, ...], ...]  # the names of the clusters of a cut, one cluster or three
 

@@ -21,13 +21,12 @@ from numpy.typing import NDArray
 
 from extbnsl.kernels.varsets import pack, unpack
 from extbnsl.machine.workers import Workers
-from extbnsl.verify.certificate import Pass, bound_of
+from extbnsl.verify.certificate import BEYOND, MOST_UNITS, Pass, TooMuch, bound_of, ceil_units, floor_units
 from extbnsl.verify.families import Asked, FamilySource, RecountedFamilies, untold
 from extbnsl.verify.order_search import FIRST, Bound, PieceFamilies, next_layer, piece_of, root_of
 from extbnsl.verify.recount import Reduced, below_threshold, disjoint_sum, piece_over, taken_by
 from extbnsl.verify.sink_walk import Walkable, new_walk, walk_on
 from extbnsl.verify.structures import Family
-from extbnsl.verify.units import BEYOND, MOST_UNITS, TooMuch, ceil_units, floor_units
 
 NO_CUTS = Pass((), ())
 Tell = Callable[[int, int, int], None]

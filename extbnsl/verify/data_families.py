@@ -41,11 +41,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from extbnsl.claims import INTERRUPTED
+from extbnsl.core.claims import INTERRUPTED
 from extbnsl.data import Dataset
 from extbnsl.kernels.varsets import words
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.verify import set_search
+from extbnsl.verify.certificate import UNITS_PER_NAT, TooMuch
 from extbnsl.verify.demands import Demands
 from extbnsl.verify.families import (
     FLOAT_ERROR,
@@ -60,7 +61,6 @@ from extbnsl.verify.families import (
 from extbnsl.verify.least import misfits_given_others
 from extbnsl.verify.rescoring import MOST_STATES, PARAMETER_COSTS, family_cost, log_regret, log_regrets_by_states
 from extbnsl.verify.set_search import Searched, counter_of, new_frames, new_space, search_sets
-from extbnsl.verify.units import UNITS_PER_NAT, TooMuch
 
 KINDS = {
     **dict.fromkeys(PARAMETER_COSTS, set_search.MISFIT),

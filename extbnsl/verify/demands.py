@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from extbnsl.errors import InputError
-from extbnsl.knowledge.knowledge import Knowledge
+from extbnsl.core.errors import InputError
+from extbnsl.core.knowledge import Knowledge
 
 
 @dataclass(frozen=True)

@@ -1,14 +1,50 @@
-"""What a result document claims, its types and its format checked."""
+"""What a result document claims: its types and its format are checked."""
 
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from extbnsl.errors import InputError
+from extbnsl.core.errors import InputError
+from extbnsl.core.knowledge import NOTHING, Knowledge, knowledge_from
 from extbnsl.files.shapes import misfit
 from extbnsl.formats.knowledge_json import SHAPE
-from extbnsl.knowledge.knowledge import NOTHING, Knowledge, knowledge_from
-from extbnsl.verify.values import is_names, is_number, is_object, is_truth, is_whole, is_word
+
+
+def is_list(value: Any) -> bool:
+    """Whether a JSON value is a list."""
+    return isinstance(value, list)
+
+
+def is_object(value: Any) -> bool:
+    """Whether a JSON value is an object."""
+    return isinstance(value, dict)
+
+
+def is_truth(value: Any) -> bool:
+    """Whether a JSON value is true or false."""
+    return isinstance(value, bool)
+
+
+def is_word(value: Any) -> bool:
+    """Whether a JSON value is a string."""
+    return isinstance(value, str)
+
+
+def is_names(value: Any) -> bool:
+    """Whether a JSON value is a list of names."""
+    return isinstance(value, list) and all(isinstance(name, str) for name in value)
+
+
+def is_number(value: Any) -> bool:
+    """Whether a JSON value is a number that a float can hold; nan, infinity, true and 10^400 are none."""
+    return type(value) in (int, float) and abs(value) <= sys.float_info.max
+
+
+def is_whole(value: Any) -> bool:
+    """Whether a JSON value is a whole number, written without a point; true is none."""
+    return type(value) is int
+
 
 # Of result.json. 1 had multipliers that were not whole units, 2 no steps of branching in the certificate, and called
 # the shares of networks probabilities.

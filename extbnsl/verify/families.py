@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.scores.local import LocalScores
+from extbnsl.verify.certificate import UNITS_PER_NAT
 from extbnsl.verify.demands import Demands
-from extbnsl.verify.units import UNITS_PER_NAT
 
 MOST_FAMILIES = 20_000_000  # that a source hands over at once
 FLOAT_ERROR = 2.0**-53  # of one operation, relative

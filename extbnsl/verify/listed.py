@@ -9,16 +9,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from extbnsl.claims import tolerance
+from extbnsl.core.claims import tolerance
+from extbnsl.core.errors import VerificationError
 from extbnsl.data import Data
-from extbnsl.errors import VerificationError
 from extbnsl.networks.network import Network
 from extbnsl.scores.local import LocalScores
 from extbnsl.verify.demands import demands_of
-from extbnsl.verify.document import ClaimedResult
+from extbnsl.verify.document import ClaimedResult, is_names, is_number, is_object, is_whole
 from extbnsl.verify.structures import Family, class_key, is_acyclic, network_key, scored_family
 from extbnsl.verify.summary import LARGEST, is_share
-from extbnsl.verify.values import is_names, is_number, is_object, is_whole
 
 MOST_SAID = 10  # findings about networks, and about arcs
 FIRST = 10  # networks of which the number of arcs is kept

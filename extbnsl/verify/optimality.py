@@ -4,20 +4,19 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from extbnsl.claims import OPTIMAL, tolerance
+from extbnsl.core.claims import OPTIMAL, tolerance
+from extbnsl.core.events import Observer, ignore
 from extbnsl.data import Data
-from extbnsl.events import Observer, ignore
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.networks.network import Network
 from extbnsl.scores.local import LocalScores
-from extbnsl.verify.certificate import CertifiedComponent, read_certificate
+from extbnsl.verify.certificate import CertifiedComponent, TooMuch, read_certificate
 from extbnsl.verify.demands import demands_of
 from extbnsl.verify.document import ClaimedResult, read_claims
 from extbnsl.verify.families import FamilySource
 from extbnsl.verify.recount import check_component, reason_of, rounding
 from extbnsl.verify.rescoring import family_costs
 from extbnsl.verify.sources import family_source
-from extbnsl.verify.units import TooMuch
 
 
 @dataclass(frozen=True)

@@ -33,8 +33,8 @@ from numpy.typing import NDArray
 
 from extbnsl.machine.budgets import format_size
 from extbnsl.machine.workers import Workers, chunks
+from extbnsl.verify.certificate import BEYOND, MOST_UNITS, TooMuch
 from extbnsl.verify.order_nodes import BLOCK, Piece, expand, first_inside_each
-from extbnsl.verify.units import BEYOND, MOST_UNITS, TooMuch
 
 CHUNK = 2048  # nodes that are expanded together
 CHEAPEST = 1024  # families that are held against each other, and then against the others

@@ -6,19 +6,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from extbnsl.claims import tolerance
+from extbnsl.core.claims import tolerance
 from extbnsl.data import Data
 from extbnsl.kernels.varsets import words
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.networks.network import Network
 from extbnsl.scores.local import LocalScores
+from extbnsl.verify.certificate import TooMuch, ceil_units, floors_of, nats_of
 from extbnsl.verify.demands import demands_of
 from extbnsl.verify.document import ClaimedResult
 from extbnsl.verify.families import Asked, Taken
 from extbnsl.verify.recount import reason_of
 from extbnsl.verify.rescoring import family_costs
 from extbnsl.verify.sources import family_source
-from extbnsl.verify.units import TooMuch, ceil_units, floors_of, nats_of
 
 
 @dataclass(frozen=True)

@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from extbnsl.claims import OPTIMAL, tolerance
-from extbnsl.events import Observer, StageAdvanced, ignore
-from extbnsl.figures import in_full
+from extbnsl.core.claims import OPTIMAL, tolerance
+from extbnsl.core.events import Observer, StageAdvanced, ignore
+from extbnsl.core.figures import in_full
 from extbnsl.machine.budgets import default_memory
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.scores.local import LocalScores
 from extbnsl.verify.all_networks import MOST_VARIABLES, cost_table, log_weight
-from extbnsl.verify.certificate import Certificate, Pass, read_certificate
+from extbnsl.verify.certificate import Certificate, Pass, TooMuch, ceil_units, read_certificate
 from extbnsl.verify.complete import NO_CUTS, Question, networks_below
 from extbnsl.verify.families import FamilySource
 from extbnsl.verify.listed import Listed, Sentences
@@ -30,7 +30,6 @@ from extbnsl.verify.sources import family_source
 from extbnsl.verify.structures import Family, class_key, scored_family
 from extbnsl.verify.summary import Summary
 from extbnsl.verify.unchecked import COUNT, MISSING, OF_ALL, SHARES, Unchecked
-from extbnsl.verify.units import TooMuch, ceil_units
 
 ROUNDED = 2e-3  # what the share of the weight of all networks may be off, relatively: the solver's may be half of it
 ADDED = 1e-6  # what a share may be off that was added up without a list

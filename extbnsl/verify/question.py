@@ -6,11 +6,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from extbnsl.claims import ALIASES
-from extbnsl.knowledge.knowledge import Knowledge
-from extbnsl.verify.document import ClaimedResult, value_of
+from extbnsl.core.claims import ALIASES
+from extbnsl.core.knowledge import Knowledge
+from extbnsl.verify.document import ClaimedResult, is_object, value_of
 from extbnsl.verify.summary import Asked, is_count, read_asked
-from extbnsl.verify.values import is_object
 
 SHORT = 12  # characters of a digest that tells two values apart for people
 # Parts of a question, as people demand them; those of DATA_PARTS are options of reading the data.

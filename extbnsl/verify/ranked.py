@@ -5,8 +5,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from extbnsl.core.errors import InputError
 from extbnsl.data import Data
-from extbnsl.errors import InputError
 from extbnsl.scores.local import LocalScores
 from extbnsl.verify.document import read_claims
 from extbnsl.verify.listed import Listed, Sentences

@@ -19,19 +19,31 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from extbnsl.events import Observer, StageAdvanced, ignore
-from extbnsl.figures import in_full
+from extbnsl.core.events import Observer, StageAdvanced, ignore
+from extbnsl.core.figures import in_full
 from extbnsl.kernels.bits import u64
 from extbnsl.kernels.compiler import njit
 from extbnsl.kernels.varsets import WORD_BITS, pack, words
 from extbnsl.machine.budgets import default_memory
 from extbnsl.machine.workers import Stopped, Workers
-from extbnsl.verify.certificate import Branching, CertifiedComponent, Pass, Search, bound_of
+from extbnsl.verify.certificate import (
+    BEYOND,
+    MOST_UNITS,
+    Branching,
+    CertifiedComponent,
+    Pass,
+    Search,
+    TooMuch,
+    bound_of,
+    ceil_units,
+    floor_units,
+    floors_of,
+    nats_of,
+)
 from extbnsl.verify.families import Asked, FamilySource, RecountedFamilies, Taken
 from extbnsl.verify.order_search import Bound, PieceFamilies, least_cost
 from extbnsl.verify.passes import Families, packed_cuts, weighted
 from extbnsl.verify.tree import fault_of_tree
-from extbnsl.verify.units import BEYOND, MOST_UNITS, TooMuch, ceil_units, floor_units, floors_of, nats_of
 
 CUTS, BRANCHING, SEARCH = "multipliers", "the answers of branching", "a search, repeated"
 WAYS = (CUTS, BRANCHING, SEARCH)  # what a proof is by

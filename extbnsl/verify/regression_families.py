@@ -42,10 +42,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from extbnsl.claims import INTERRUPTED
+from extbnsl.core.claims import INTERRUPTED
 from extbnsl.data import Numbers
 from extbnsl.kernels.varsets import pack, words
 from extbnsl.machine.workers import Stopped, Workers
+from extbnsl.verify.certificate import UNITS_PER_NAT, TooMuch
 from extbnsl.verify.demands import Demands
 from extbnsl.verify.families import (
     FLOAT_ERROR,
@@ -63,7 +64,6 @@ from extbnsl.verify.regression_search import (
     search_regressions,
     triangulate,
 )
-from extbnsl.verify.units import UNITS_PER_NAT, TooMuch
 
 ROOM = 4096  # families that a search hands over at a time
 OWN_PARAMETERS = 2  # the intercept and the variance

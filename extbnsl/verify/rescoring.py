@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from extbnsl.core.errors import InputError, VerificationError
 from extbnsl.data import Data, Dataset, Numbers
-from extbnsl.errors import InputError, VerificationError
 from extbnsl.kernels.varsets import pack
 from extbnsl.networks.network import Network
 from extbnsl.scores.local import LocalScores

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from extbnsl.kernels.bits import u64
 from extbnsl.kernels.compiler import borrowed, inlined, njit
+from extbnsl.verify.certificate import UNITS_PER_NAT
 from extbnsl.verify.set_cells import (
     dearest,
     divide,
@@ -21,7 +22,6 @@ from extbnsl.verify.set_cells import (
     sum_of,
     sum_of_both,
 )
-from extbnsl.verify.units import UNITS_PER_NAT
 
 MISFIT, CELL_REGRET, STATE_REGRET, FIXED, SPREAD, OCCURRING = range(6)  # MDL and AIC, fNML, qNML, K2, BDeu, BDs
 UNIT = 1.0 / UNITS_PER_NAT  # nats

@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from extbnsl.claims import OPTIMAL, tolerance
+from extbnsl.core.claims import OPTIMAL, tolerance
+from extbnsl.core.events import Observer, StageAdvanced, ignore
 from extbnsl.data import Data
-from extbnsl.events import Observer, StageAdvanced, ignore
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.scores.local import LocalScores
 from extbnsl.verify.document import ClaimedResult, read_claims

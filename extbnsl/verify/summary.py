@@ -4,9 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from extbnsl.errors import InputError
-from extbnsl.verify.document import value_of
-from extbnsl.verify.values import is_list, is_names, is_number, is_object, is_truth, is_whole
+from extbnsl.core.errors import InputError
+from extbnsl.verify.document import is_list, is_names, is_number, is_object, is_truth, is_whole, value_of
 
 LARGEST_SHARE = 1.0 + 1e-9  # what a sum of shares may be for rounding
 LARGEST = 1 << 62  # a rank, or the number of a class

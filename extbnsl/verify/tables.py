@@ -5,9 +5,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from extbnsl.errors import RunDirectoryError
+from extbnsl.core.errors import RunDirectoryError
+from extbnsl.files.atomic import open_regular
 from extbnsl.files.names import ARCS, RANKED
-from extbnsl.files.regular import open_regular
 from extbnsl.formats.csv_text import as_text
 
 NETWORKS_HEAD = ["rank", "cost", "share_of_found", "equivalence_class", "arcs", "model"]

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterator
 
-from extbnsl.claims import OPTIMAL, tolerance
+from extbnsl.core.claims import OPTIMAL, tolerance
 from extbnsl.verify.listed import FIRST, Listed, Sentences
 from extbnsl.verify.summary import Summary
 

@@ -7,10 +7,10 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from extbnsl.claims import OPTIMAL, STATUSES, tolerance
+from extbnsl.core.claims import OPTIMAL, STATUSES, tolerance
+from extbnsl.core.errors import InputError, VerificationError
+from extbnsl.core.figures import in_full
 from extbnsl.data import Data, Numbers
-from extbnsl.errors import InputError, VerificationError
-from extbnsl.figures import in_full
 from extbnsl.networks.network import Network
 from extbnsl.scores.local import LocalScores
 from extbnsl.verify.demands import demands_of

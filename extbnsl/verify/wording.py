@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from extbnsl.claims import DISK_LIMIT, HEURISTIC, INTERRUPTED, MEMORY_LIMIT, NOT_PROVED, OPTIMAL, TIME_LIMIT
-from extbnsl.figures import format_share, in_full
+from extbnsl.core.claims import DISK_LIMIT, HEURISTIC, INTERRUPTED, MEMORY_LIMIT, NOT_PROVED, OPTIMAL, TIME_LIMIT
+from extbnsl.core.figures import format_share, in_full
 from extbnsl.verify.optimality import Optimality
 from extbnsl.verify.question import Question, digest_of, knowledge_digest, shown
 from extbnsl.verify.recount import WAYS

@@ -17,9 +17,9 @@ from extbnsl.kernels.compiler import inner
 PACKAGE = Path(extbnsl.__file__).parent
 GENEROUS = 3.0  # times the committed ratio: other machines are other machines
 UNMEASURED = {
-    "baselines.a_star._insert_root": "once a search, one insertion",
-    "baselines.a_star._order_of_first": "once a search, one path",
-    "baselines.depth_first._expand": "once from Python; all other calls are within _search, which is measured",
+    "lab.baselines.a_star._insert_root": "once a search, one insertion",
+    "lab.baselines.a_star._order_of_first": "once a search, one path",
+    "lab.baselines.depth_first._expand": "once from Python; all other calls are within _search, which is measured",
     "scores.tallies._fill_one": "once an enumeration, one row",
     "parents.exhaustive.between.open_root": "once a task, one node",
     "parents.exhaustive.refinement.open_root": "sets one row of a stack to its beginning",

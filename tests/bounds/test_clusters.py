@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from extbnsl.bounds.ascent import ascend_nodes, find_multipliers
 from extbnsl.bounds.cuts import MEMBERS, requirements
 from extbnsl.bounds.multipliers import UNIT, cluster_bound, families_of, multipliers_of
-from extbnsl.claims import Claim
-from extbnsl.events import ignore
+from extbnsl.core.claims import Claim
+from extbnsl.core.events import ignore
 from extbnsl.machine.workers import Workers
 from extbnsl.parents.exhaustive.surviving import surviving_families
 from extbnsl.parents.pruning import prune

@@ -16,9 +16,9 @@ import extbnsl.bounds.lp.program
 from extbnsl.bounds.ascent import ascend_nodes, find_multipliers
 from extbnsl.bounds.multipliers import UNIT, cluster_bound, families_of, multipliers_of
 from extbnsl.bounds.patterns import group_bound, group_families, pattern_table
-from extbnsl.claims import Claim
+from extbnsl.core.claims import Claim
+from extbnsl.core.events import ignore
 from extbnsl.data import read_csv
-from extbnsl.events import ignore
 from extbnsl.machine.workers import Workers
 from extbnsl.parents.exhaustive.surviving import surviving_families
 from extbnsl.search.node_bound import VECTOR, near_clusters, new_near

@@ -21,13 +21,13 @@ from flat import flattened
 from runs import commit, remembered, stopped
 
 import extbnsl
-from extbnsl import events
 from extbnsl.cli import main
 from extbnsl.cli.parser import COMMANDS, command_parser
+from extbnsl.core import events
+from extbnsl.core.errors import BudgetError, InputError, VerificationError
+from extbnsl.core.knowledge import NOTHING
 from extbnsl.data import read_csv
-from extbnsl.errors import BudgetError, InputError, VerificationError
 from extbnsl.formats.score_reader import read_scores
-from extbnsl.knowledge.knowledge import NOTHING
 from extbnsl.machine.workers import Stopped
 from extbnsl.networks.network import Network
 from extbnsl.networks.parameters import fit
@@ -387,7 +387,7 @@ def test_interrupted_scores_are_not_written(capsys, monkeypatch):
     def stop(*_, **__):
         raise Stopped("interrupted")
 
-    monkeypatch.setattr("extbnsl.solver.score.compute_scores", stop)
+    monkeypatch.setattr("extbnsl.solver.solve.compute_scores", stop)
     assert "nothing was written" in fails(capsys, "score", "data.csv", "-o", "data.jkl", "--quiet", code=130)
 
 
@@ -589,7 +589,7 @@ STUBBORN = """
 import dataclasses, signal, sys, time
 import extbnsl.solver.solve
 from extbnsl.cli import main
-from extbnsl.events import StageStarted
+from extbnsl.core.events import StageStarted
 real = extbnsl.solver.solve.solve
 def waiting(problem, *given, observer, stop):
     result = real(problem, *given)

@@ -10,8 +10,8 @@ import pytest
 from commands import a_table, fails, run
 
 import extbnsl
+from extbnsl.core.errors import InputError
 from extbnsl.data import read_csv
-from extbnsl.errors import InputError
 from extbnsl.verify.verdict import verify
 
 TIME = ("--time", "2s")

@@ -11,7 +11,7 @@ import pytest
 from commands import a_table, fails, run
 
 import extbnsl
-from extbnsl.errors import InputError
+from extbnsl.core.errors import InputError
 from extbnsl.formats.bif_reader import read_bif
 from extbnsl.networks.likelihood import log_likelihoods
 

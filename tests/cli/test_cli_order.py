@@ -11,9 +11,9 @@ import pytest
 from commands import a_table, fails, run
 
 import extbnsl
-from extbnsl import events
+from extbnsl.core import events
+from extbnsl.core.errors import InputError
 from extbnsl.data import read_csv
-from extbnsl.errors import InputError
 from extbnsl.verify.verdict import verify
 
 ORDER = "c\na\n\n d \nb\n"

@@ -8,10 +8,10 @@ import pytest
 from fakes import HOSTILE, fake_networks, fake_result
 from runs import stopped
 
-from extbnsl.claims import TIME_LIMIT
 from extbnsl.cli.summary import final_line, summary
-from extbnsl.errors import RunDirectoryError
-from extbnsl.figures import format_share
+from extbnsl.core.claims import TIME_LIMIT
+from extbnsl.core.errors import RunDirectoryError
+from extbnsl.core.figures import format_share
 from extbnsl.networks.network import Network
 from extbnsl.results.networks import RankedNetworks
 from extbnsl.results.reading import read_result

@@ -11,7 +11,7 @@ import pytest
 from patching import patch_everywhere
 
 from extbnsl.cli import main
-from extbnsl.cli.reading import read_problem
+from extbnsl.cli.options import read_problem
 from extbnsl.data.text import AMPLE, BLOCK
 from extbnsl.machine.budgets import Budgets
 

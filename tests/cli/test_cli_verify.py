@@ -13,13 +13,13 @@ from certified import by_clusters
 from commands import a_table, fails, run
 from flat import solve
 
-from extbnsl.claims import tolerance
+from extbnsl.core.claims import tolerance
 from extbnsl.data import from_array, read_csv
 from extbnsl.machine.workers import Stopped
 from extbnsl.networks.network import Network
+from extbnsl.verify.certificate import floor_units
 from extbnsl.verify.document import FORMAT_VERSION
 from extbnsl.verify.rescoring import family_costs
-from extbnsl.verify.units import floor_units
 from extbnsl.verify.wording import SECTIONS
 
 WDBC = Path(__file__).resolve().parents[2] / "examples" / "wdbc.csv"

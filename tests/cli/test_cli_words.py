@@ -12,11 +12,11 @@ import pytest
 from cases import random_dataset
 from commands import run
 
-from extbnsl.cli.console import remark, say_sentence
+from extbnsl.cli.head import remark, say_sentence
 from extbnsl.cli.parser import COMMANDS
-from extbnsl.figures import in_full
+from extbnsl.core.figures import in_full
 from extbnsl.formats.score_reader import SUFFIXES
-from extbnsl.run.wording import WIDTH, wrapped
+from extbnsl.run.progress import WIDTH, wrapped
 
 NAMES = [command.__name__.split(".")[-1].replace("_", "-") for command in COMMANDS]
 LONG = "The search needs 3.4GiB of memory, and --memory grants 1.0GiB, which is not enough for it; grant more."

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from extbnsl.core.errors import InputError
 from extbnsl.data import from_array, from_dataframe
-from extbnsl.errors import InputError
 
 
 class Frame:

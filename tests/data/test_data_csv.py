@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from extbnsl.core.errors import InputError
 from extbnsl.data import Dataset, read_csv
-from extbnsl.errors import InputError
 
 
 def _read(tmp_path: Path, text: str | bytes, **options) -> Dataset:

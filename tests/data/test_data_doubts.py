@@ -7,8 +7,8 @@ import os
 import numpy as np
 import pytest
 
+from extbnsl.core.errors import InputError
 from extbnsl.data import read_csv
-from extbnsl.errors import InputError
 
 BITS = ["0,1,0", "1,0,0", "1,1,1", "0,0,1"] * 5
 WORDS = ["smoke,no,a", "no,lung,b", "no,no,a", "smoke,lung,b"] * 5

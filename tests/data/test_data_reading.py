@@ -12,11 +12,10 @@ from hypothesis import strategies as st
 from large import MEBIBYTE, most_memory_of, packed
 from patching import patch_everywhere
 
+from extbnsl.core.errors import BudgetError, InputError
 from extbnsl.data import Reading, read_csv
-from extbnsl.data.codes import FEW_TEXTS, MANY_RECORDS
-from extbnsl.data.rows import LONGEST_FIELD
+from extbnsl.data.table import FEW_TEXTS, LONGEST_FIELD, MANY_RECORDS
 from extbnsl.data.text import AMPLE, BLOCK, LONGEST_LINE
-from extbnsl.errors import BudgetError, InputError
 from extbnsl.machine.budgets import Deadline
 
 PIECES = [

@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from extbnsl.core.errors import InputError
 from extbnsl.data import Dataset, read_csv
-from extbnsl.errors import InputError
 
 GAPS = "a,b,c\n0,x,1\n1,?,0\n,x,1\n1,NA,\n"
 

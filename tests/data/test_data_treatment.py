@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from extbnsl.core.errors import InputError
 from extbnsl.data import from_array, from_dataframe, read_csv
 from extbnsl.data.treatment import treatment
-from extbnsl.errors import InputError
 
 AGES = [20 + (i * 7) % 60 for i in range(300)]
 

@@ -9,9 +9,9 @@ import pandas
 import pytest
 
 import extbnsl
+from extbnsl.core.errors import BudgetError, InputError
 from extbnsl.data import other_files
 from extbnsl.data.reading import Reading
-from extbnsl.errors import BudgetError, InputError
 
 FRAME = pandas.DataFrame(
     {

@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import extbnsl
+from extbnsl.core.errors import BudgetError, InputError
 from extbnsl.data.array import from_array
 from extbnsl.data.dataframe import from_dataframe
-from extbnsl.errors import BudgetError, InputError
 
 TEXT = "a,w,b\nx,2,1\ny,0,2\nx,1,3\n"
 

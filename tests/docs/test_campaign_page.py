@@ -5,10 +5,10 @@ import re
 import pytest
 from pages import ROOT, prose
 
-from extbnsl.campaign.figures import FIGURES
-from extbnsl.campaign.spec import Campaign
 from extbnsl.cli import main
-from extbnsl.report.tables import MEANING
+from extbnsl.lab.campaign.figures import FIGURES
+from extbnsl.lab.campaign.spec import Campaign
+from extbnsl.lab.report.tables import MEANING
 
 PAGE = ROOT / "docs" / "campaigns.md"
 (EXAMPLE,) = re.findall(r"^```yaml\n(.*?)^```$", PAGE.read_text(), re.MULTILINE | re.DOTALL)

@@ -18,13 +18,12 @@ from runs import marked
 
 import extbnsl
 from extbnsl.cli import main
-from extbnsl.errors import InputError, RunDirectoryError
+from extbnsl.core.errors import InputError, RunDirectoryError
 from extbnsl.files import arrays as arrays_module
 from extbnsl.files import manifest as checkpoint
 from extbnsl.files.arrays import read_arrays, write_arrays
-from extbnsl.files.manifest import Manifest, commit, is_run, read_manifest
+from extbnsl.files.manifest import Manifest, commit, is_run, read_manifest, recover
 from extbnsl.files.names import MANIFEST
-from extbnsl.files.recovery import recover
 from extbnsl.files.store import Store
 from extbnsl.machine.workers import Stopped, Workers
 

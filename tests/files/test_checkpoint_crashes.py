@@ -18,11 +18,10 @@ import pytest
 from disk import Disk, Killed, contents, restore
 from runs import marked
 
-from extbnsl.errors import BudgetError, InputError
+from extbnsl.core.errors import BudgetError, InputError
 from extbnsl.files.arrays import write_arrays
-from extbnsl.files.manifest import Manifest, commit, read_manifest
+from extbnsl.files.manifest import Manifest, commit, read_manifest, recover
 from extbnsl.files.names import MANIFEST, MARK
-from extbnsl.files.recovery import recover
 from extbnsl.files.store import Store
 from extbnsl.machine.workers import Workers
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from extbnsl.errors import BudgetError, RunDirectoryError
+from extbnsl.core.errors import BudgetError, RunDirectoryError
 from extbnsl.files import arrays as arrays_module
 from extbnsl.files import lists
 from extbnsl.files.shelf import Shelf

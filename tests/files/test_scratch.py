@@ -5,9 +5,9 @@ import stat
 
 import pytest
 
-from extbnsl.errors import InputError, RunDirectoryError
+from extbnsl.core.errors import InputError, RunDirectoryError
 from extbnsl.files import names
-from extbnsl.files.scratch import Scratch, check_scratch, is_marked, make_scratch, new_scratch, remove_scratch
+from extbnsl.files.store import Scratch, check_scratch, is_marked, make_scratch, new_scratch, remove_scratch
 
 
 @pytest.fixture

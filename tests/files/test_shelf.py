@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from extbnsl.errors import BudgetError
+from extbnsl.core.errors import BudgetError
 from extbnsl.files import shelf
 from extbnsl.files.shelf import Shelf
 from extbnsl.files.store import Store

@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 from disk import Disk
 
-from extbnsl.errors import BudgetError, InputError, RunDirectoryError
+from extbnsl.core.errors import BudgetError, InputError, RunDirectoryError
 from extbnsl.files import arrays as arrays_module
 from extbnsl.files import atomic as atomic_module
-from extbnsl.files import documents
+from extbnsl.files import shapes as documents
 from extbnsl.files import store as store_module
 from extbnsl.files.arrays import StoredFile
 from extbnsl.files.store import Store

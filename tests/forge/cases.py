@@ -4,7 +4,7 @@ import copy
 import random
 from dataclasses import dataclass
 
-from extbnsl.errors import ExtbnslError
+from extbnsl.core.errors import ExtbnslError
 from forge.edits import ADAPTING, EDITS, LIST_EDITS, TABLE_EDITS
 from forge.originals import Original
 

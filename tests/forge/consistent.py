@@ -3,10 +3,10 @@
 import copy
 import math
 
-from extbnsl.claims import tolerance
+from extbnsl.core.claims import tolerance
 from extbnsl.networks.network import Network
+from extbnsl.verify.certificate import floor_units
 from extbnsl.verify.rescoring import family_costs
-from extbnsl.verify.units import floor_units
 
 
 def adapted(document, problem):

@@ -3,7 +3,7 @@
 import numpy as np
 from knowing import random_knowledge
 
-from extbnsl.claims import STATUSES
+from extbnsl.core.claims import STATUSES
 from forge.consistent import adapted, renumbered, searched_component
 from forge.random_edits import mutate, other_number
 

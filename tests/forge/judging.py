@@ -4,7 +4,7 @@ import json
 import shutil
 from pathlib import Path
 
-from extbnsl.knowledge.knowledge import NOTHING, knowledge_from
+from extbnsl.core.knowledge import NOTHING, knowledge_from
 from extbnsl.verify.question import canonical
 from forge.originals import verified
 from forge.truths import lies

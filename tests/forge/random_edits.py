@@ -2,7 +2,7 @@
 
 import math
 
-from extbnsl.verify.units import UNITS_PER_NAT, floor_units
+from extbnsl.verify.certificate import UNITS_PER_NAT, floor_units
 
 FIGURES = (
     0,

@@ -7,8 +7,8 @@ import naive
 import numpy as np
 from knowing import admitted
 
-from extbnsl.claims import OPTIMAL
-from extbnsl.knowledge.knowledge import NOTHING, knowledge_from
+from extbnsl.core.claims import OPTIMAL
+from extbnsl.core.knowledge import NOTHING, knowledge_from
 from extbnsl.networks.equivalence import cpdag
 from extbnsl.networks.network import Network
 

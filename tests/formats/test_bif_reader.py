@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from extbnsl.errors import InputError
+from extbnsl.core.errors import InputError
 from extbnsl.formats import bif_reader
 from extbnsl.formats.bif import bif_text
 from extbnsl.formats.bif_reader import read_bif

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from extbnsl.errors import InputError
+from extbnsl.core.errors import InputError
 from extbnsl.formats.described import Described
 from extbnsl.formats.export import names_text, written
 from extbnsl.formats.foreign_objects import networkx_graph, pgmpy_model, pyagrum_network

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from extbnsl.formats.bif import bif_text
 from extbnsl.formats.described import Described
-from extbnsl.formats.dot import dot_text
+from extbnsl.formats.export import dot_text
 from extbnsl.formats.network_json import network_document
 from extbnsl.networks.network import Network
 

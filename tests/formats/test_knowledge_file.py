@@ -2,9 +2,9 @@
 
 import pytest
 
-from extbnsl.errors import InputError
+from extbnsl.core.errors import InputError
+from extbnsl.core.knowledge import Knowledge
 from extbnsl.formats.knowledge_file import read_knowledge
-from extbnsl.knowledge.knowledge import Knowledge
 
 WHOLE = Knowledge(
     required=(("a", "b"),),

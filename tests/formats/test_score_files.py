@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from extbnsl.claims import Claim
-from extbnsl.errors import InputError
+from extbnsl.core.claims import Claim
+from extbnsl.core.errors import InputError
 from extbnsl.formats import score_reader, score_writer
 from extbnsl.formats.score_reader import is_score_file, read_scores
 from extbnsl.formats.score_writer import file_names, write_scores

@@ -4,9 +4,9 @@ import pytest
 from large import MEBIBYTE, most_memory_of, packed
 from patching import patch_everywhere
 
+from extbnsl.core.errors import BudgetError, InputError
 from extbnsl.data import Reading
 from extbnsl.data.text import AMPLE
-from extbnsl.errors import BudgetError, InputError
 from extbnsl.formats.score_reader import read_scores
 from extbnsl.machine.budgets import Deadline
 

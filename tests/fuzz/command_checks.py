@@ -8,8 +8,8 @@ import re
 import tempfile
 from pathlib import Path
 
-from extbnsl.claims import HEURISTIC, OPTIMAL
 from extbnsl.cli import main
+from extbnsl.core.claims import HEURISTIC, OPTIMAL
 from extbnsl.formats.score_writer import write_scores
 from extbnsl.proof.methods import LOWER_BOUNDS, PARENT_GRAPHS
 from extbnsl.solver.methods import SEARCHES

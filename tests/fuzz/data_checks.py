@@ -6,14 +6,14 @@ import numpy as np
 from cases import EVERY_SCORE, PRICED, claim_by
 from knowing import admitted, random_knowledge
 
-from extbnsl.baselines.methods import BASELINES, BN_GRAPH, BaselineMethods
-from extbnsl.baselines.ranking import rank_by_bn_graph
-from extbnsl.baselines.solving import solve_by
-from extbnsl.claims import HEURISTIC, OPTIMAL, Claim
+from extbnsl.core.claims import HEURISTIC, OPTIMAL, Claim
+from extbnsl.core.errors import InputError
+from extbnsl.core.knowledge import NOTHING, knowledge_from
 from extbnsl.data.resampling import resampling_of
-from extbnsl.errors import InputError
 from extbnsl.kbest.scope import Scope
-from extbnsl.knowledge.knowledge import NOTHING, knowledge_from
+from extbnsl.lab.baselines.methods import BASELINES, BN_GRAPH, BaselineMethods
+from extbnsl.lab.baselines.ranking import rank_by_bn_graph
+from extbnsl.lab.baselines.solving import solve_by
 from extbnsl.orders.given import positions
 from extbnsl.parents.ordered.methods import SEARCHES as ORDER_METHODS
 from extbnsl.parents.ordered.methods import OrderMethods
@@ -24,8 +24,7 @@ from extbnsl.solver.k_best import k_best_networks
 from extbnsl.solver.methods import SELECTIONS, ApproximateMethods
 from extbnsl.solver.ordered import order_network
 from extbnsl.solver.resamples import Resamples
-from extbnsl.solver.score import compute_scores
-from extbnsl.solver.solve import solve
+from extbnsl.solver.solve import compute_scores, solve
 from fuzz import truth
 from fuzz.rules import check_bounds, check_network, check_verified, hold, proof
 from fuzz.score_checks import SECONDS, budgets_of, check_ranked, method_options, methods_of, pick, pressed, some, within

@@ -3,8 +3,8 @@
 import json
 import math
 
-from extbnsl.claims import OPTIMAL, STATUSES
-from extbnsl.errors import VerificationError
+from extbnsl.core.claims import OPTIMAL, STATUSES
+from extbnsl.core.errors import VerificationError
 from extbnsl.machine.workers import Workers, never
 from extbnsl.verify.optimality import verify_optimality
 from extbnsl.verify.verdict import verify

@@ -12,15 +12,15 @@ from knowing import admitted, random_knowledge
 from patching import make_incumbents_poor, make_thorough, shrink
 from survival import spill_and_commit
 
-from extbnsl.baselines.methods import BASELINES, BN_GRAPH, BaselineMethods
-from extbnsl.baselines.ranking import rank_by_bn_graph
-from extbnsl.baselines.solving import solve_by
-from extbnsl.claims import DISK_LIMIT, HEURISTIC, INTERRUPTED, MEMORY_LIMIT, OPTIMAL, TIME_LIMIT, Claim
-from extbnsl.compiling import so_far
-from extbnsl.errors import BudgetError, InputError
+from extbnsl.core.claims import DISK_LIMIT, HEURISTIC, INTERRUPTED, MEMORY_LIMIT, OPTIMAL, TIME_LIMIT, Claim
+from extbnsl.core.compiling import so_far
+from extbnsl.core.errors import BudgetError, InputError
+from extbnsl.core.knowledge import knowledge_from
 from extbnsl.files.names import MANIFEST
 from extbnsl.kbest.scope import Scope
-from extbnsl.knowledge.knowledge import knowledge_from
+from extbnsl.lab.baselines.methods import BASELINES, BN_GRAPH, BaselineMethods
+from extbnsl.lab.baselines.ranking import rank_by_bn_graph
+from extbnsl.lab.baselines.solving import solve_by
 from extbnsl.machine.budgets import Budgets, cpu_seconds
 from extbnsl.machine.workers import never
 from extbnsl.proof.methods import LOWER_BOUNDS, PARENT_GRAPHS, Methods

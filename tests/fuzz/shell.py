@@ -2,7 +2,7 @@
 
 import shlex
 
-from extbnsl.baselines.methods import BN_GRAPH
+from extbnsl.lab.baselines.methods import BN_GRAPH
 from extbnsl.machine.budgets import MINIMUM_MEMORY
 from fuzz.command_checks import arguments_of
 

@@ -139,7 +139,7 @@ def _serve(pipe, notes):
 
 def _note(notes):
     """Tell what is compiled: the process cannot answer while it computes."""
-    from extbnsl import compiling
+    from extbnsl.core import compiling
 
     while True:
         state = compiling.so_far()
@@ -149,7 +149,7 @@ def _note(notes):
 
 
 def _compiled():
-    from extbnsl import compiling
+    from extbnsl.core import compiling
 
     return compiling.so_far().cpu_seconds
 

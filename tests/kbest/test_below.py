@@ -14,9 +14,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from twins import all_networks, component_within, cost_of, parents_of
 
-from extbnsl.claims import INTERRUPTED
-from extbnsl.errors import RunDirectoryError
-from extbnsl.events import ignore
+from extbnsl.core.claims import INTERRUPTED
+from extbnsl.core.errors import RunDirectoryError
+from extbnsl.core.events import ignore
 from extbnsl.files.arrays import StoredFile
 from extbnsl.files.store import Store
 from extbnsl.kbest import apart, below

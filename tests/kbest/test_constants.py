@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from twins import component_within
 
-from extbnsl.claims import Claim
-from extbnsl.errors import BudgetError
+from extbnsl.core.claims import Claim
+from extbnsl.core.errors import BudgetError
 from extbnsl.kbest import constants
 from extbnsl.kbest.constants import with_constants
 from extbnsl.scores.local import LocalScores

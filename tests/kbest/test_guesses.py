@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from extbnsl.errors import InputError
+from extbnsl.core.errors import InputError
+from extbnsl.kbest.ranking import next_slack
 from extbnsl.kbest.scope import Scope
-from extbnsl.kbest.slack import next_slack
 
 
 @given(st.floats(1e-3, 100.0), st.lists(st.floats(0.0, 1.0), max_size=30), st.integers(1, 10**6))

@@ -2,19 +2,15 @@
 
 import numpy as np
 import pytest
-from kbest_twins import small_dataset
 from test_classes import all_parents
 from test_constants import scores_within, with_still
 from test_networks import random_list
-from test_permutations import found_of
 
-from extbnsl.claims import INTERRUPTED
+from extbnsl.core.claims import INTERRUPTED
 from extbnsl.kbest import constants, networks
 from extbnsl.kbest.classes import class_keys
 from extbnsl.kbest.constants import with_constants
-from extbnsl.kbest.needed import needed_families
 from extbnsl.kbest.networks import joined
-from extbnsl.kbest.permutations import limit_under_all_orders
 from extbnsl.machine.workers import Stopped
 
 STOP = np.ones(1, np.uint8)
@@ -22,17 +18,6 @@ STOP = np.ones(1, np.uint8)
 
 def stopped():
     raise Stopped(INTERRUPTED)
-
-
-def test_limits_by_permutation_trees():
-    for seed in range(30):
-        problem, best, _ = found_of(small_dataset(seed, 4))
-        looked = [limit_under_all_orders(problem, best, child, 12).nodes > 0 for child in range(4)]
-        if any(looked):
-            with pytest.raises(Stopped):
-                limit_under_all_orders(problem, best, looked.index(True), 12, check=stopped)
-            return
-    pytest.fail("no tree was looked at")
 
 
 def test_families_with_constants():
@@ -57,6 +42,3 @@ def test_kernels():
     parents = all_parents(4)
     assert class_keys(parents).any()
     assert not class_keys(parents, STOP).any()
-    varsets, costs = np.arange(8, dtype=np.uint64)[:, None], np.arange(8.0)
-    assert needed_families(varsets, costs, 9).all()
-    assert not needed_families(varsets, costs, 9, STOP).any()

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_below import SETTINGS, all_networks, component_within, context_of, table_of
 
-from extbnsl.claims import INTERRUPTED
-from extbnsl.errors import RunDirectoryError
+from extbnsl.core.claims import INTERRUPTED
+from extbnsl.core.errors import RunDirectoryError
 from extbnsl.kbest import apart, halves
 from extbnsl.kbest.apart import Work
 from extbnsl.kbest.ledger import Entry, Ledger

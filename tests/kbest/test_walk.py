@@ -8,8 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from twins import all_networks, component_within, parents_of, rest_table
 
-from extbnsl.kbest.rest import rest_bytes, rest_of
-from extbnsl.kbest.walk import new_walk, walk_families, walk_on
+from extbnsl.kbest.walk import new_walk, rest_bytes, rest_of, walk_families, walk_on
 
 SETTINGS = settings(deadline=None, max_examples=25, suppress_health_check=list(HealthCheck))
 GO_ON = np.zeros(1, np.uint8)

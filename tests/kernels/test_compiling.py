@@ -12,13 +12,12 @@ import numpy as np
 import pytest
 
 import extbnsl
-from extbnsl import compiling
+from extbnsl.core import compiling
 from extbnsl.kernels.compiler import borrowed, inner, njit
 from extbnsl.machine.budgets import Deadline
 from extbnsl.machine.workers import Patience
 from extbnsl.proof.stages import COMPILING, Stages
-from extbnsl.run.progress import Table
-from extbnsl.run.wording import compiling_told
+from extbnsl.run.progress import Table, compiling_told
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ import extbnsl.proof.commits
 import extbnsl.search.layers
 import extbnsl.solver.approximation
 from extbnsl.cli import main
-from extbnsl.events import Event, LayerEnded, StageAdvanced, StageStarted
+from extbnsl.core.events import Event, LayerEnded, StageAdvanced, StageStarted
 from extbnsl.run import progress
 
 COMMIT_SECONDS = 0.05

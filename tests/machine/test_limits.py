@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from extbnsl.errors import InputError
+from extbnsl.core.errors import InputError
 from extbnsl.machine import budgets
 
 EXAMPLE = str(Path(__file__).parents[2] / "examples" / "asia.csv")

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 from cases import dataset_of, random_dataset, random_numbers
 
-from extbnsl.claims import Claim
-from extbnsl.errors import VerificationError
-from extbnsl.knowledge.knowledge import Knowledge
+from extbnsl.core.claims import Claim
+from extbnsl.core.errors import VerificationError
+from extbnsl.core.knowledge import Knowledge
 from extbnsl.networks.arc_strengths import ArcStrength, arc_strengths, costs_from, costs_in
 from extbnsl.networks.network import Network
 from extbnsl.networks.parameters import fit
-from extbnsl.scores.named import named_scores
+from extbnsl.scores.local import named_scores
 
 SCORES = ("mdl", "aic", "bdeu", "bdeu:10", "bds", "k2", "fnml", "qnml")
 

@@ -5,7 +5,7 @@ import pytest
 from cases import numbers_of, random_numbers
 from joint import check_moments, conditional_mean, joint_gaussian, log_density
 
-from extbnsl.errors import InputError
+from extbnsl.core.errors import InputError
 from extbnsl.networks.gaussian import Regression, conditional_means, log_densities, regressions, sampled
 from extbnsl.networks.network import Network
 

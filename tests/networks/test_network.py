@@ -7,8 +7,8 @@ import naive
 import numpy as np
 import pytest
 
+from extbnsl.core.errors import InputError, VerificationError
 from extbnsl.data import Dataset
-from extbnsl.errors import InputError, VerificationError
 from extbnsl.networks.equivalence import cpdag
 from extbnsl.networks.network import Network
 from extbnsl.networks.parameters import fit

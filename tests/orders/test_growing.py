@@ -7,7 +7,7 @@ import pytest
 from cases import dataset_of, random_dataset
 from naive import network_cost, optimal_cost
 
-from extbnsl.claims import Claim
+from extbnsl.core.claims import Claim
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.orders.growing import GrowingLists, descendants, lists_of_families
 from extbnsl.orders.population import Population, search_lists

@@ -14,7 +14,7 @@ from lists import cost_along, cost_of_network, random_lists
 from lists import given as as_given
 from patching import patch_everywhere
 
-from extbnsl.errors import InputError
+from extbnsl.core.errors import InputError
 from extbnsl.machine.workers import Workers
 from extbnsl.orders import population
 from extbnsl.orders.kicks import Kicks, improve_by_kicks

@@ -12,8 +12,8 @@ from cases import EVERY_SCORE, claim_by, dataset_of, random_dataset, shelf_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from extbnsl.claims import Claim
-from extbnsl.events import ignore
+from extbnsl.core.claims import Claim
+from extbnsl.core.events import ignore
 from extbnsl.machine.workers import Workers
 from extbnsl.parents.exhaustive import problem as problem_module
 from extbnsl.parents.exhaustive.problem import counting_problem, varying, with_floors

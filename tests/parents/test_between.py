@@ -10,11 +10,11 @@ import pytest
 from cases import claim_by, dataset_of, random_dataset, shelf_of
 from numba import njit
 
-from extbnsl.claims import DISK_LIMIT, MEMORY_LIMIT
-from extbnsl.events import Warned, ignore
-from extbnsl.files.documents import json_text
+from extbnsl.core.claims import DISK_LIMIT, MEMORY_LIMIT
+from extbnsl.core.events import Warned, ignore
+from extbnsl.core.knowledge import Knowledge
+from extbnsl.files.shapes import json_text
 from extbnsl.files.store import Store
-from extbnsl.knowledge.knowledge import Knowledge
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.parents.best_score import byte_tables
 from extbnsl.parents.exhaustive import between, by_level, cells_by_child

@@ -12,10 +12,10 @@ import pytest
 from cases import shelf_of
 from portions import first
 
-from extbnsl.claims import Claim
+from extbnsl.core.claims import Claim
+from extbnsl.core.events import Warned, ignore
 from extbnsl.data import from_array
-from extbnsl.events import Warned, ignore
-from extbnsl.files.documents import json_text
+from extbnsl.files.shapes import json_text
 from extbnsl.files.store import Store
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.parents.exhaustive import by_child, by_level, tasks

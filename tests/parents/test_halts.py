@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from cases import random_dataset
 
-from extbnsl.claims import Claim
+from extbnsl.core.claims import Claim
 from extbnsl.machine.workers import Workers
 from extbnsl.parents.exhaustive.by_child import pair_variables
 from extbnsl.parents.exhaustive.problem import counting_problem, varying, with_floors

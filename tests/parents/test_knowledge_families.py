@@ -11,12 +11,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from knowing import admitted, random_knowledge
 
-from extbnsl.claims import Claim
-from extbnsl.errors import InputError
-from extbnsl.events import ignore
-from extbnsl.files.documents import json_text
+from extbnsl.core.claims import Claim
+from extbnsl.core.errors import InputError
+from extbnsl.core.events import ignore
+from extbnsl.core.knowledge import Knowledge, knowledge_from
+from extbnsl.files.shapes import json_text
 from extbnsl.files.store import Store
-from extbnsl.knowledge.knowledge import Knowledge, knowledge_from
 from extbnsl.machine.workers import Workers
 from extbnsl.parents.constraints import constraints_of, under_order
 from extbnsl.parents.exhaustive import by_level

@@ -21,8 +21,8 @@ from cases import (
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from extbnsl.core.events import ignore
 from extbnsl.data import distinct_rows
-from extbnsl.events import ignore
 from extbnsl.files import shelf
 from extbnsl.kernels.ranks import BLOCK, binomial_table
 from extbnsl.kernels.varsets import pack

@@ -8,16 +8,16 @@ from cases import dataset_of, full_xor_rows, random_dataset
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from extbnsl.claims import Claim
+from extbnsl.core.claims import Claim
+from extbnsl.core.errors import BudgetError, InputError
+from extbnsl.core.events import StageAdvanced, ignore
 from extbnsl.data import from_array, read_csv
-from extbnsl.errors import BudgetError, InputError
-from extbnsl.events import StageAdvanced, ignore
 from extbnsl.machine.workers import Workers
 from extbnsl.parents.ordered.choosing import choose_parents, order_problem
 from extbnsl.parents.ordered.methods import BOUNDS, DFBNB, METHODS, OrderMethods
 from extbnsl.parents.ordered.table import child_table
+from extbnsl.scores.counting import mlogm_table
 from extbnsl.scores.mdl import MDL
-from extbnsl.scores.mlogm import mlogm_table
 
 EXACT = [OrderMethods("suzuki"), OrderMethods("dfbnb-k3", "own"), OrderMethods("dfbnb-k3", "fixed")]
 PLENTY = 1 << 40

@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from knowing import random_knowledge
 from test_lattice import level, rank_of, ranks_in
 
-from extbnsl.claims import MEMORY_LIMIT, Claim
-from extbnsl.errors import RunDirectoryError
-from extbnsl.events import ignore
+from extbnsl.core.claims import MEMORY_LIMIT, Claim
+from extbnsl.core.errors import RunDirectoryError
+from extbnsl.core.events import ignore
+from extbnsl.core.knowledge import Knowledge
 from extbnsl.kernels.ranks import binomial_table
 from extbnsl.kernels.ranks import rank_of as rank_of_members
 from extbnsl.kernels.varsets import as_varsets, pack
-from extbnsl.knowledge.knowledge import Knowledge
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.parents.constraints import constraints_of
 from extbnsl.parents.exhaustive import problem as problem_module

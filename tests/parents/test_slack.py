@@ -9,8 +9,8 @@ from cases import EVERY_SCORE, claim_by, dataset_of, full_xor_rows, random_datas
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from extbnsl.claims import Claim
-from extbnsl.events import ignore
+from extbnsl.core.claims import Claim
+from extbnsl.core.events import ignore
 from extbnsl.machine.workers import Workers
 from extbnsl.parents.exhaustive import by_level
 from extbnsl.parents.exhaustive.problem import counting_problem, varying

@@ -17,7 +17,7 @@ import extbnsl.proof.searching
 import extbnsl.search.layers
 from extbnsl.bounds.lp.polish import LACKING, ROOT, polished
 from extbnsl.bounds.lp.probing import probe
-from extbnsl.events import StageEnded
+from extbnsl.core.events import StageEnded
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.networks.network import Network
 from extbnsl.orders.line import cost_along

@@ -11,7 +11,7 @@ from cases import random_dataset, random_families, scores_of, side_by_side, wish
 from flat import solve
 from patching import make_incumbents_poor, make_thorough, make_unsearchable
 
-from extbnsl.events import StageAdvanced
+from extbnsl.core.events import StageAdvanced
 from extbnsl.files.manifest import read_manifest
 from extbnsl.machine.workers import Workers
 from extbnsl.orders.local_search import BRIEF

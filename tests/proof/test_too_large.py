@@ -9,7 +9,7 @@ from cases import wishful
 from flat import solve
 from patching import make_incumbents_poor
 
-from extbnsl.events import StageAdvanced, Warned
+from extbnsl.core.events import StageAdvanced, Warned
 from extbnsl.files.manifest import read_manifest
 from extbnsl.kernels.varsets import pack
 from extbnsl.machine.workers import Workers

@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from extbnsl.errors import VerificationError
+from extbnsl.core.errors import VerificationError
 from extbnsl.networks.network import Network
 from extbnsl.report.layout import NARROWEST, Spacing, lay_out
 

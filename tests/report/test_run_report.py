@@ -15,7 +15,7 @@ from fakes import HOSTILE, fake_networks, fake_result
 from runs import stopped
 
 from extbnsl.cli import main
-from extbnsl.errors import InputError, RunDirectoryError
+from extbnsl.core.errors import InputError, RunDirectoryError
 from extbnsl.report.markup import shown
 from extbnsl.report.run_facts import read_facts
 from extbnsl.report.run_page import claim, run_page

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from extbnsl.cli import main
+from extbnsl.core.errors import InputError
 from extbnsl.data import from_array
-from extbnsl.errors import InputError
 from extbnsl.networks import parameters
 from extbnsl.networks.network import Network
 from extbnsl.networks.parameters import entries_of_tables, fit, number_of_parameters

@@ -15,18 +15,18 @@ from hypothesis import strategies as st
 from runs import stopped
 
 from extbnsl.cli import main
+from extbnsl.core.errors import InputError, VerificationError
 from extbnsl.data import from_array
-from extbnsl.errors import InputError, VerificationError
 from extbnsl.files import names
 from extbnsl.files.atomic import pieces, write_atomically
-from extbnsl.files.documents import json_text
+from extbnsl.files.shapes import json_text
 from extbnsl.formats.bif_reader import read_bif
 from extbnsl.kernels.varsets import pack
 from extbnsl.networks.equivalence import cpdag
 from extbnsl.networks.network import Network
-from extbnsl.results import listing
+from extbnsl.results import ranked as listing
 from extbnsl.results.again import other_files
-from extbnsl.results.listing import orders
+from extbnsl.results.ranked import orders
 from extbnsl.results.reading import read_result
 from extbnsl.run.remains import foreign_files, remove_run
 

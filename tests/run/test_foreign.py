@@ -8,8 +8,8 @@ import pytest
 from runs import commit, remembered, state, stopped
 
 from extbnsl.cli import main
+from extbnsl.core.errors import RunDirectoryError
 from extbnsl.data import read_csv
-from extbnsl.errors import RunDirectoryError
 from extbnsl.files import manifest as manifests
 from extbnsl.files.atomic import checksum
 from extbnsl.files.names import LOGS, MANIFEST, MARK, STATUS

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from runs import stopped
 
 from extbnsl.cli import main
-from extbnsl.errors import InputError
+from extbnsl.core.errors import InputError
 from extbnsl.run.plot import draw, draw_ranks, file_format, read_layers
 
 LAYER = {"event": "LayerEnded", "component": 1, "layer": 0, "generated": 0, "kept": 1, "memory": 5, "disk": 0}

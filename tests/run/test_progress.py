@@ -8,8 +8,8 @@ import threading
 
 import pytest
 
-from extbnsl import figures
-from extbnsl.events import (
+from extbnsl.core import figures
+from extbnsl.core.events import (
     Committed,
     IncumbentFound,
     LayerAdvanced,
@@ -19,7 +19,8 @@ from extbnsl.events import (
     StageStarted,
     Warned,
 )
-from extbnsl.run import progress, screen
+from extbnsl.run import progress
+from extbnsl.run import progress as screen
 
 
 class Clock:

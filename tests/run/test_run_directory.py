@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from runs import commit, stopped
 
+from extbnsl.core.errors import BudgetError, InputError, RunDirectoryError
 from extbnsl.data import from_array
-from extbnsl.errors import BudgetError, InputError, RunDirectoryError
 from extbnsl.files import lock
 from extbnsl.files.names import OUTPUTS
 from extbnsl.networks.network import Network
@@ -269,7 +269,7 @@ def test_a_second_process_is_told_who_holds_the_directory(here):
     path = finished(here / "r")
     code = (
         "import sys; from pathlib import Path; from extbnsl.run import directory\n"
-        "from extbnsl.errors import RunDirectoryError\n"
+        "from extbnsl.core.errors import RunDirectoryError\n"
         "try: directory.create(Path(sys.argv[1]), 'x', True)\n"
         "except RunDirectoryError as error: print(error)"
     )

@@ -15,8 +15,16 @@ from hypothesis import strategies as st
 from runs import commit, stopped
 
 from extbnsl.cli import main
-from extbnsl.errors import InputError
-from extbnsl.events import Committed, IncumbentFound, LayerAdvanced, LayerEnded, StageAdvanced, StageEnded, StageStarted
+from extbnsl.core.errors import InputError
+from extbnsl.core.events import (
+    Committed,
+    IncumbentFound,
+    LayerAdvanced,
+    LayerEnded,
+    StageAdvanced,
+    StageEnded,
+    StageStarted,
+)
 from extbnsl.files.manifest import read_manifest
 from extbnsl.run import directory as directory_module
 from extbnsl.run.status import StatusFile, finished_result, read_status
@@ -212,7 +220,7 @@ def test_a_run_that_was_killed(path):
 WORKING = """
 import sys, time
 from pathlib import Path
-from extbnsl.events import StageStarted
+from extbnsl.core.events import StageStarted
 from extbnsl.run import directory
 from extbnsl.run.status import StatusFile
 with directory.reopen(Path(sys.argv[1])) as run:

@@ -8,7 +8,7 @@ from cases import EVERY_SCORE, claim_by, random_dataset
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from extbnsl.errors import InputError
+from extbnsl.core.errors import InputError
 from extbnsl.scores.cells import Cells
 from extbnsl.scores.known import score_named, score_of
 from extbnsl.scores.penalty import added, family_penalty, grown, shrunk

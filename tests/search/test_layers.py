@@ -19,14 +19,13 @@ from portions import first
 
 from extbnsl.bounds.patterns import group_bound, group_families, pattern_table, static_table
 from extbnsl.files.arrays import read_arrays, write_arrays
-from extbnsl.files.documents import json_text
+from extbnsl.files.shapes import json_text
 from extbnsl.files.store import Store
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.parents.pruning import prune
 from extbnsl.search.forecast import predicted_layers
 from extbnsl.search.layers import Room, search_layers
 from extbnsl.search.problem import search_problem
-from extbnsl.search.reconstruct import optimal_order
 from extbnsl.search.runs import (
     SUCCESSORS,
     Nodes,
@@ -37,7 +36,7 @@ from extbnsl.search.runs import (
     run_in_memory,
     write_run,
 )
-from extbnsl.search.state import read_state, whole_layer
+from extbnsl.search.state import optimal_order, read_state, whole_layer
 
 SETTINGS = settings(deadline=None, max_examples=25, suppress_health_check=list(HealthCheck))
 

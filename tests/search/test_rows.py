@@ -16,22 +16,21 @@ from portions import first
 from real import EXAMPLES, assert_proved, optima
 from test_layers import IN_MEMORY, SETTINGS, Problem, counters, nodes_of, searched
 
-from extbnsl import events
 from extbnsl.cli import main
+from extbnsl.core import events
+from extbnsl.core.errors import RunDirectoryError
 from extbnsl.data import read_csv
-from extbnsl.errors import RunDirectoryError
 from extbnsl.files.arrays import write_arrays
-from extbnsl.files.documents import json_text
 from extbnsl.files.manifest import read_manifest
+from extbnsl.files.shapes import json_text
 from extbnsl.files.store import Store
 from extbnsl.machine.workers import Workers
 from extbnsl.search import score_cache
 from extbnsl.search.layers import Room, search_layers
 from extbnsl.search.problem import search_problem
-from extbnsl.search.reconstruct import optimal_order
 from extbnsl.search.runs import file_bytes, load_sources, write_run
 from extbnsl.search.score_cache import open_score_cache, score_cache_bytes, write_score_cache
-from extbnsl.search.state import read_state
+from extbnsl.search.state import optimal_order, read_state
 
 
 class Layered(Problem):

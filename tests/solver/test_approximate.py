@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from cases import dataset_of, random_dataset, random_families, scores_of
 
-from extbnsl import compiling, events
-from extbnsl.claims import Claim
-from extbnsl.errors import BudgetError, InputError
+from extbnsl.core import compiling, events
+from extbnsl.core.claims import Claim
+from extbnsl.core.errors import BudgetError, InputError
 from extbnsl.machine.budgets import Budgets
 from extbnsl.orders.population import DEFAULT, METHODS
 from extbnsl.parents.explored import explore

@@ -16,10 +16,10 @@ from patching import patch_everywhere
 from survival import SharedDisk, arrays
 
 import extbnsl.proof.commits
-from extbnsl.claims import Claim
+from extbnsl.core.claims import Claim
+from extbnsl.core.errors import BudgetError, RunDirectoryError
+from extbnsl.core.events import Committed, IncumbentFound, StageAdvanced, StageStarted, Warned
 from extbnsl.data import Numbers
-from extbnsl.errors import BudgetError, RunDirectoryError
-from extbnsl.events import Committed, IncumbentFound, StageAdvanced, StageStarted, Warned
 from extbnsl.files import manifest as manifests
 from extbnsl.files.names import MANIFEST
 from extbnsl.machine.budgets import Budgets
@@ -27,7 +27,7 @@ from extbnsl.orders import population
 from extbnsl.solver import approximate, approximation
 from extbnsl.solver.approximate import approximate_network
 from extbnsl.solver.approximation import reopened
-from extbnsl.solver.counting_time import CountingTime
+from extbnsl.solver.gathered import CountingTime
 from extbnsl.solver.methods import ApproximateMethods
 from extbnsl.solver.place import Place
 from extbnsl.solver.states import read_state

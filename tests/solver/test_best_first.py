@@ -9,8 +9,8 @@ import pytest
 from cases import random_dataset, random_families, scores_of
 
 import extbnsl
-from extbnsl.claims import Claim
-from extbnsl.errors import BudgetError, InputError
+from extbnsl.core.claims import Claim
+from extbnsl.core.errors import BudgetError, InputError
 from extbnsl.machine.budgets import Budgets
 from extbnsl.proof.methods import Methods
 from extbnsl.solver import listing

@@ -15,10 +15,10 @@ from knowing import admitted, random_knowledge
 import extbnsl
 import extbnsl.proof.commits
 import extbnsl.solver.components
-from extbnsl.claims import INTERRUPTED, MEMORY_LIMIT, OPTIMAL, TIME_LIMIT, Claim
+from extbnsl.core.claims import INTERRUPTED, MEMORY_LIMIT, OPTIMAL, TIME_LIMIT, Claim
+from extbnsl.core.errors import BudgetError, InputError, RunDirectoryError
+from extbnsl.core.events import StageAdvanced, Warned
 from extbnsl.data.resampling import Resampling, resampling_of
-from extbnsl.errors import BudgetError, InputError, RunDirectoryError
-from extbnsl.events import StageAdvanced, Warned
 from extbnsl.files.journal import Journal
 from extbnsl.files.manifest import Manifest
 from extbnsl.files.names import ARC_FREQUENCIES, MANIFEST, RESAMPLES, RESULT
@@ -28,11 +28,10 @@ from extbnsl.networks.network import Network
 from extbnsl.proof.methods import Methods
 from extbnsl.results.bootstrap import Resample
 from extbnsl.solver import bootstrap
-from extbnsl.solver.bootstrap import bootstrap_network
+from extbnsl.solver.bootstrap import bootstrap_network, taken_at
 from extbnsl.solver.place import Place
 from extbnsl.solver.resamples import Resamples
 from extbnsl.solver.states import read_state
-from extbnsl.solver.taken import taken_at
 
 
 class Killed(BaseException):

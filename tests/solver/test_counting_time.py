@@ -2,9 +2,9 @@
 
 import pytest
 
-from extbnsl.events import StageAdvanced, StageStarted
-from extbnsl.solver import counting_time
-from extbnsl.solver.counting_time import CountingTime
+from extbnsl.core.events import StageAdvanced, StageStarted
+from extbnsl.solver import gathered as counting_time
+from extbnsl.solver.gathered import CountingTime
 
 
 @pytest.fixture

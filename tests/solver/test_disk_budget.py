@@ -14,7 +14,7 @@ import pytest
 from survival import outcome, problem, session, spill_and_commit
 
 import extbnsl.search.layers
-from extbnsl.errors import BudgetError
+from extbnsl.core.errors import BudgetError
 from extbnsl.files import arrays as arrays_module
 from extbnsl.files import names
 from extbnsl.files.manifest import read_manifest

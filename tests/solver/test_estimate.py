@@ -16,16 +16,16 @@ from portions import first
 from extbnsl.bounds.lp.polish import polished
 from extbnsl.cli import main, outlook
 from extbnsl.cli.outlook import advice, document, format_span, lines, warnings
+from extbnsl.core.errors import InputError
+from extbnsl.core.events import LayerEnded, StageAdvanced, StageStarted
+from extbnsl.core.version import __version__
 from extbnsl.data import read_csv
-from extbnsl.errors import InputError
-from extbnsl.events import LayerEnded, StageAdvanced, StageStarted
 from extbnsl.machine import budgets
 from extbnsl.machine.budgets import Granted
-from extbnsl.run.wording import WIDTH
+from extbnsl.run.progress import WIDTH
 from extbnsl.scores.local import local_scores
 from extbnsl.search.forecast import forecast
 from extbnsl.solver.needs import Counting, Estimate, Trial
-from extbnsl.version import __version__
 
 STATIC = ("--lower-bound", "static", "--no-path-extension")
 FULL = {"lower_bound": "static", "path_extension": False}

@@ -23,8 +23,8 @@ from portions import first
 from survival import SharedDisk, arrays, outcome, problem, session, spill_and_commit
 
 from extbnsl.cli import main
-from extbnsl.errors import BudgetError
-from extbnsl.events import Warned
+from extbnsl.core.errors import BudgetError
+from extbnsl.core.events import Warned
 from extbnsl.files import arrays as arrays_module
 from extbnsl.files import atomic as atomic_module
 from extbnsl.files import lists

@@ -16,15 +16,15 @@ from hypothesis import strategies as st
 from knowing import admitted, random_knowledge
 
 import extbnsl
-from extbnsl.claims import DISK_LIMIT, HEURISTIC, INTERRUPTED, MEMORY_LIMIT, TIME_LIMIT, Claim
 from extbnsl.cli import main
+from extbnsl.core.claims import DISK_LIMIT, HEURISTIC, INTERRUPTED, MEMORY_LIMIT, TIME_LIMIT, Claim
+from extbnsl.core.errors import InputError
+from extbnsl.core.events import Warned, ignore
+from extbnsl.core.knowledge import Knowledge
 from extbnsl.data import from_array
 from extbnsl.data.resampling import resampling_of
-from extbnsl.errors import InputError
-from extbnsl.events import Warned, ignore
 from extbnsl.files.atomic import write_atomically
 from extbnsl.kernels.varsets import pack, sizes, unpack
-from extbnsl.knowledge.knowledge import Knowledge
 from extbnsl.machine.budgets import Budgets
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.networks.gaussian import log_densities, regressions

@@ -10,9 +10,9 @@ from cases import dataset_of, random_dataset, random_families, scores_of
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from extbnsl.claims import INTERRUPTED, OPTIMAL, TIME_LIMIT, Claim
+from extbnsl.core.claims import INTERRUPTED, OPTIMAL, TIME_LIMIT, Claim
+from extbnsl.core.errors import BudgetError, InputError
 from extbnsl.data import read_csv
-from extbnsl.errors import BudgetError, InputError
 from extbnsl.kbest import apart, constants
 from extbnsl.kbest import scope as scopes
 from extbnsl.kbest.scope import Scope

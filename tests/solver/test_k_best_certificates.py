@@ -8,8 +8,8 @@ from cases import EVERY_SCORE, claim_by, random_dataset, random_families, random
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from extbnsl.claims import OPTIMAL, TIME_LIMIT, Claim
-from extbnsl.files.documents import json_text
+from extbnsl.core.claims import OPTIMAL, TIME_LIMIT, Claim
+from extbnsl.files.shapes import json_text
 from extbnsl.kbest.scope import Scope
 from extbnsl.machine.budgets import Budgets
 from extbnsl.machine.workers import Stopped, Workers

@@ -14,8 +14,8 @@ from cases import dataset_of, scores_of
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from extbnsl.claims import OPTIMAL, Claim
-from extbnsl.errors import InputError
+from extbnsl.core.claims import OPTIMAL, Claim
+from extbnsl.core.errors import InputError
 from extbnsl.kbest.scope import Scope
 from extbnsl.machine.budgets import Budgets
 from extbnsl.solver.k_best import k_best_networks

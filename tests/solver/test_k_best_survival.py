@@ -13,9 +13,9 @@ from disk import Killed
 from survival import SharedDisk, arrays
 
 import extbnsl.proof.commits
-from extbnsl.claims import OPTIMAL
-from extbnsl.errors import BudgetError, RunDirectoryError
-from extbnsl.events import Committed, StageStarted, Warned
+from extbnsl.core.claims import OPTIMAL
+from extbnsl.core.errors import BudgetError, RunDirectoryError
+from extbnsl.core.events import Committed, StageStarted, Warned
 from extbnsl.files import manifest as manifests
 from extbnsl.files.names import MANIFEST
 from extbnsl.kbest import apart, below, halves

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from knowing import admitted, random_knowledge
 
 import extbnsl
-from extbnsl.errors import InputError
-from extbnsl.knowledge.knowledge import Knowledge
+from extbnsl.core.errors import InputError
+from extbnsl.core.knowledge import Knowledge
 from extbnsl.machine.budgets import Budgets
 from extbnsl.machine.workers import Workers
 from extbnsl.parents.ordered.methods import OrderMethods

@@ -9,8 +9,8 @@ from cases import random_families, scores_of
 
 from extbnsl.machine.workers import Workers
 from extbnsl.parents.components import Component
-from extbnsl.solver import lower_bound
-from extbnsl.solver.lower_bound import bound_of_listed, raised_bound
+from extbnsl.solver import components as lower_bound
+from extbnsl.solver.components import bound_of_listed, raised_bound
 
 ROOM = 1 << 30
 PLENTY = 1000.0  # seconds

@@ -7,8 +7,8 @@ from cases import dataset_of, random_dataset
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from extbnsl.claims import Claim
-from extbnsl.errors import BudgetError, InputError
+from extbnsl.core.claims import Claim
+from extbnsl.core.errors import BudgetError, InputError
 from extbnsl.machine.budgets import Budgets
 from extbnsl.parents.ordered.methods import OrderMethods
 from extbnsl.solver.ordered import order_network

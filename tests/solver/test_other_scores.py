@@ -9,7 +9,7 @@ from cases import random_dataset, random_families, scores_of
 
 import extbnsl
 from extbnsl.cli import main
-from extbnsl.errors import InputError
+from extbnsl.core.errors import InputError
 from extbnsl.verify.rescoring import score_network
 
 

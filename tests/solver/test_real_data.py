@@ -5,8 +5,8 @@ from flat import solve
 from real import EXAMPLES, assert_proved, optima
 
 import extbnsl
+from extbnsl.core.events import StageEnded
 from extbnsl.data import read_csv
-from extbnsl.events import StageEnded
 
 # the rows of optima.csv that take a second or two at most
 QUICK = (

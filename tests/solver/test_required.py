@@ -13,11 +13,11 @@ from cases import claim_by, dataset_of, random_dataset
 from knowing import admitted, random_knowledge
 
 import extbnsl
-from extbnsl.baselines.methods import BASELINES, BaselineMethods
-from extbnsl.baselines.solving import solve_by
-from extbnsl.claims import Claim
-from extbnsl.errors import InputError
-from extbnsl.knowledge.knowledge import Knowledge
+from extbnsl.core.claims import Claim
+from extbnsl.core.errors import InputError
+from extbnsl.core.knowledge import Knowledge
+from extbnsl.lab.baselines.methods import BASELINES, BaselineMethods
+from extbnsl.lab.baselines.solving import solve_by
 from extbnsl.machine.budgets import Budgets
 from extbnsl.parents.constraints import constraints_of
 from extbnsl.solver.solve import solve

@@ -11,11 +11,11 @@ import pytest
 from flat import flattened, solve
 from runs import BUDGETS, DATA_OPTIONS, OPTIONS, commit, remembered, stopped
 
-from extbnsl import events
 from extbnsl.cli import main
+from extbnsl.core import events
 from extbnsl.data import from_array, read_csv
 from extbnsl.files.manifest import read_manifest
-from extbnsl.files.scratch import make_scratch
+from extbnsl.files.store import make_scratch
 from extbnsl.report.drawing import BEGINNING
 from extbnsl.run import directory as directory_module
 

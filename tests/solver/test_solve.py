@@ -16,11 +16,11 @@ from portions import first
 
 import extbnsl.parents.exhaustive.by_level
 import extbnsl.proof.incumbents
-import extbnsl.solver.score
-from extbnsl.claims import tolerance
+import extbnsl.solver.solve
+from extbnsl.core.claims import tolerance
+from extbnsl.core.errors import InputError
+from extbnsl.core.events import IncumbentFound, LayerEnded, StageEnded, StageStarted, Warned
 from extbnsl.data import from_array
-from extbnsl.errors import InputError
-from extbnsl.events import IncumbentFound, LayerEnded, StageEnded, StageStarted, Warned
 from extbnsl.files.manifest import read_manifest
 from extbnsl.formats.score_reader import read_scores
 from extbnsl.formats.score_writer import write_scores

@@ -8,7 +8,7 @@ import pytest
 from cases import random_families, scores_of
 from contexts import context_of
 
-from extbnsl.claims import INTERRUPTED
+from extbnsl.core.claims import INTERRUPTED
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.parents.components import components
 from extbnsl.parents.exhaustive.surviving import Survivors

@@ -38,15 +38,14 @@ import extbnsl.proof.guide
 import extbnsl.proof.prove
 import extbnsl.proof.standing
 import extbnsl.search.score_cache
-import extbnsl.solver.score
+import extbnsl.solver.solve
 from extbnsl.bounds.lp.probing import probe
 from extbnsl.cli import main
+from extbnsl.core.errors import BudgetError, InputError, RunDirectoryError
+from extbnsl.core.events import Committed, LayerEnded, StageEnded, StageStarted
 from extbnsl.data import read_csv
-from extbnsl.errors import BudgetError, InputError, RunDirectoryError
-from extbnsl.events import Committed, LayerEnded, StageEnded, StageStarted
-from extbnsl.files.manifest import read_manifest
+from extbnsl.files.manifest import read_manifest, recover
 from extbnsl.files.names import MANIFEST
-from extbnsl.files.recovery import recover
 from extbnsl.files.shelf import Shelf
 from extbnsl.files.store import Store
 from extbnsl.formats.score_writer import write_scores

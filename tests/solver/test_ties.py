@@ -10,7 +10,7 @@ from cases import scores_of
 from flat import solve
 from watched import watched
 
-from extbnsl.claims import OPTIMAL
+from extbnsl.core.claims import OPTIMAL
 from extbnsl.scores.local import local_scores
 
 N, SIZE = 14, 5  # 1,287 parent sets

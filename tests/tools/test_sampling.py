@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from extbnsl.errors import InputError
+from extbnsl.core.errors import InputError
 from extbnsl.formats.bif_reader import read_bif
 
 TOOLS = Path(__file__).resolve().parents[2] / "tools"

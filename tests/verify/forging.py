@@ -21,9 +21,9 @@ from certified import (
 )
 from flat import solve
 
-from extbnsl.claims import tolerance
+from extbnsl.core.claims import tolerance
+from extbnsl.core.errors import ExtbnslError
 from extbnsl.data import Dataset, Numbers
-from extbnsl.errors import ExtbnslError
 from extbnsl.machine.workers import Workers
 from extbnsl.networks.network import Network
 from extbnsl.results.result import Result

@@ -8,7 +8,7 @@ import pytest
 from cases import EVERY_SCORE, claim_by, dataset_of, random_dataset, random_families, scores_of
 from knowing import admitted, random_knowledge
 
-from extbnsl.knowledge.knowledge import NOTHING
+from extbnsl.core.knowledge import NOTHING
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.verify.all_networks import cost_table, log_weight
 from extbnsl.verify.demands import demands_of

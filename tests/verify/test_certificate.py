@@ -15,18 +15,26 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from extbnsl.bounds.multipliers import UNIT
+from extbnsl.core.knowledge import NOTHING
 from extbnsl.data import read_csv
 from extbnsl.kernels.varsets import pack, unpack, words
-from extbnsl.knowledge.knowledge import NOTHING
 from extbnsl.machine.workers import Workers
 from extbnsl.verify import data_families
-from extbnsl.verify.certificate import Certificate, CertifiedComponent, Pass, read_certificate
+from extbnsl.verify.certificate import (
+    MOST_UNITS,
+    UNITS_PER_NAT,
+    Certificate,
+    CertifiedComponent,
+    Pass,
+    ceil_units,
+    floor_units,
+    read_certificate,
+)
 from extbnsl.verify.data_families import families_of_data
 from extbnsl.verify.demands import demands_of
 from extbnsl.verify.families import Taken, families_of_scores
 from extbnsl.verify.optimality import verify_optimality
 from extbnsl.verify.recount import CUTS, check_component, taken_by
-from extbnsl.verify.units import MOST_UNITS, UNITS_PER_NAT, ceil_units, floor_units
 from extbnsl.verify.verdict import verify
 
 SETTINGS = settings(deadline=None, max_examples=40, suppress_health_check=list(HealthCheck))

@@ -13,24 +13,23 @@ from knowing import random_knowledge
 from extbnsl.bounds.ascent import find_multipliers
 from extbnsl.bounds.lp.polish import EFFORT, LACKING, Goal, Polished, polished
 from extbnsl.bounds.multipliers import families_of
-from extbnsl.claims import TIME_LIMIT, Claim, tolerance
+from extbnsl.core.claims import TIME_LIMIT, Claim, tolerance
+from extbnsl.core.errors import VerificationError
+from extbnsl.core.knowledge import NOTHING
 from extbnsl.data import read_csv
-from extbnsl.errors import VerificationError
 from extbnsl.kbest.scope import Scope
 from extbnsl.kernels.varsets import pack, unpack
-from extbnsl.knowledge.knowledge import NOTHING
 from extbnsl.machine.budgets import Budgets
 from extbnsl.machine.workers import Stopped, Workers, unhalted
 from extbnsl.scores.local import local_scores
 from extbnsl.solver.k_best import k_best_networks
 from extbnsl.verify import complete
-from extbnsl.verify.certificate import Pass
+from extbnsl.verify.certificate import Pass, TooMuch
 from extbnsl.verify.complete import NO_CUTS, Question, networks_below
 from extbnsl.verify.demands import demands_of
 from extbnsl.verify.sink_walk import Walkable, new_walk, walk_on
 from extbnsl.verify.sources import family_source
 from extbnsl.verify.structures import is_acyclic, scored_family
-from extbnsl.verify.units import TooMuch
 
 SETTINGS = settings(deadline=None, max_examples=15, suppress_health_check=list(HealthCheck))
 ROOM = 1 << 30

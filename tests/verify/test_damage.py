@@ -6,9 +6,17 @@ import math
 import pytest
 from certified import proved
 
-from extbnsl.errors import RunDirectoryError
-from extbnsl.verify.certificate import Answer, Branching, Pass, Search, TreeNode, read_certificate
-from extbnsl.verify.units import MOST_UNITS, UNITS_PER_NAT
+from extbnsl.core.errors import RunDirectoryError
+from extbnsl.verify.certificate import (
+    MOST_UNITS,
+    UNITS_PER_NAT,
+    Answer,
+    Branching,
+    Pass,
+    Search,
+    TreeNode,
+    read_certificate,
+)
 
 TAKEN_AWAY = object()
 

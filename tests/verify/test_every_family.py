@@ -10,15 +10,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from knowing import random_knowledge
 
-from extbnsl.knowledge.knowledge import NOTHING
+from extbnsl.core.knowledge import NOTHING
 from extbnsl.machine.workers import Workers
 from extbnsl.verify import data_families
+from extbnsl.verify.certificate import MOST_UNITS, UNITS_PER_NAT
 from extbnsl.verify.data_families import families_of_data
 from extbnsl.verify.demands import demands_of
 from extbnsl.verify.families import Asked, Taken, families_of_scores, untold
 from extbnsl.verify.regression_families import families_by_regressions
 from extbnsl.verify.rescoring import family_cost
-from extbnsl.verify.units import MOST_UNITS, UNITS_PER_NAT
 
 SETTINGS = settings(deadline=None, max_examples=25, suppress_health_check=list(HealthCheck))
 NOTHING_TAKEN = Taken(np.zeros((0, 1), np.uint64), np.zeros(0, np.int64))

@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 from forging import KINDS, believed, claimed, dearer_networks, true_document
 
+from extbnsl.core.errors import RunDirectoryError
 from extbnsl.data import read_csv
-from extbnsl.errors import RunDirectoryError
 from extbnsl.machine.workers import Workers
 from extbnsl.networks.network import Network
+from extbnsl.verify.certificate import MOST_UNITS, UNITS_PER_NAT, floor_units
 from extbnsl.verify.document import FORMAT_VERSION
 from extbnsl.verify.optimality import verify_optimality
 from extbnsl.verify.rescoring import family_costs
-from extbnsl.verify.units import MOST_UNITS, UNITS_PER_NAT, floor_units
 from extbnsl.verify.verdict import verify
 
 

@@ -9,7 +9,7 @@ import pytest
 from forge.random_edits import mutate, places
 from forging import KINDS, believed, claimed, dearer_networks, true_document
 
-from extbnsl.verify.units import floor_units
+from extbnsl.verify.certificate import floor_units
 
 
 def close_the_gap(document, rng):

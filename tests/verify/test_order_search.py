@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 from extbnsl.bounds.ascent import find_multipliers
 from extbnsl.bounds.multipliers import families_of
-from extbnsl.claims import TIME_LIMIT
+from extbnsl.core.claims import TIME_LIMIT
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.verify import order_search
+from extbnsl.verify.certificate import MOST_UNITS, TooMuch, floor_units
 from extbnsl.verify.order_nodes import _rest, expand
 from extbnsl.verify.order_search import FIRST, Bound, PieceFamilies, least_cost, piece_of
-from extbnsl.verify.units import MOST_UNITS, TooMuch, floor_units
 
 SETTINGS = settings(deadline=None, max_examples=40, suppress_health_check=list(HealthCheck))
 NO_CUTS = Bound((), ())

@@ -15,19 +15,27 @@ from hypothesis import strategies as st
 from knowing import admitted, random_knowledge
 
 from extbnsl import learn
-from extbnsl.claims import TIME_LIMIT
+from extbnsl.core.claims import TIME_LIMIT
+from extbnsl.core.knowledge import NOTHING, Knowledge
 from extbnsl.kernels.varsets import unpack, words
-from extbnsl.knowledge.knowledge import NOTHING, Knowledge
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.verify import regression_families
-from extbnsl.verify.certificate import Certificate, CertifiedComponent, Pass
+from extbnsl.verify.certificate import (
+    MOST_UNITS,
+    UNITS_PER_NAT,
+    Certificate,
+    CertifiedComponent,
+    Pass,
+    TooMuch,
+    ceil_units,
+    floor_units,
+)
 from extbnsl.verify.demands import demands_of
 from extbnsl.verify.families import Taken
 from extbnsl.verify.optimality import verify_optimality
 from extbnsl.verify.recount import check_component, taken_by
 from extbnsl.verify.regression_families import _measured, families_by_regressions
 from extbnsl.verify.rescoring import family_cost
-from extbnsl.verify.units import MOST_UNITS, UNITS_PER_NAT, TooMuch, ceil_units, floor_units
 from extbnsl.verify.verdict import verify
 
 SETTINGS = settings(deadline=None, max_examples=25, suppress_health_check=list(HealthCheck))

@@ -16,18 +16,17 @@ from hypothesis import strategies as st
 from knowing import admitted, random_knowledge
 
 from extbnsl import learn
-from extbnsl.claims import TIME_LIMIT
-from extbnsl.knowledge.knowledge import NOTHING
+from extbnsl.core.claims import TIME_LIMIT
+from extbnsl.core.knowledge import NOTHING
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.scores.local import local_scores
-from extbnsl.verify.certificate import CertifiedComponent, Pass, Search
+from extbnsl.verify.certificate import UNITS_PER_NAT, CertifiedComponent, Pass, Search, TooMuch, floor_units
 from extbnsl.verify.data_families import families_of_data
 from extbnsl.verify.demands import demands_of
 from extbnsl.verify.families import families_of_scores
 from extbnsl.verify.optimality import verify_optimality
 from extbnsl.verify.recount import SEARCH, check_component
 from extbnsl.verify.regression_families import families_by_regressions
-from extbnsl.verify.units import UNITS_PER_NAT, TooMuch, floor_units
 from extbnsl.verify.verdict import verify
 
 SETTINGS = settings(deadline=None, max_examples=15, suppress_health_check=list(HealthCheck))

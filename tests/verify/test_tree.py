@@ -13,12 +13,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from trees import grown
 
-from extbnsl.claims import TIME_LIMIT
+from extbnsl.core.claims import TIME_LIMIT
 from extbnsl.machine.workers import Stopped, Workers
-from extbnsl.verify.certificate import Answer, Branching, TreeNode
+from extbnsl.verify.certificate import MOST_UNITS, Answer, Branching, TreeNode, floor_units
 from extbnsl.verify.passes import Families, packed_cuts
 from extbnsl.verify.tree import _after_passes, _answered, _below, _has_order, _Left, fault_of_tree
-from extbnsl.verify.units import MOST_UNITS, floor_units
 
 SETTINGS = settings(deadline=None, max_examples=25, suppress_health_check=list(HealthCheck))
 SLACK = 3  # units a variable: what rounding the costs down may take from a bound

@@ -8,8 +8,8 @@ import naive
 import numpy as np
 import pytest
 
+from extbnsl.core.errors import InputError
 from extbnsl.data import Dataset
-from extbnsl.errors import InputError
 from extbnsl.networks.network import Network
 from extbnsl.scores.local import local_scores
 from extbnsl.verify.document import FORMAT_VERSION

@@ -8,7 +8,7 @@ import pytest
 from cases import EVERY_SCORE, claim_by, cost_of_order, random_dataset, random_numbers
 from knowing import admitted, random_knowledge
 
-from extbnsl.claims import Claim
+from extbnsl.core.claims import Claim
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.parents.ordered.methods import OrderMethods
 from extbnsl.solver.found import bounds_of_children

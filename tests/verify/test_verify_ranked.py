@@ -13,8 +13,8 @@ import pytest
 from cases import dataset_of, random_dataset, random_families, scores_of
 from forge.consistent import renumbered
 
-from extbnsl.claims import Claim
 from extbnsl.cli import main
+from extbnsl.core.claims import Claim
 from extbnsl.data import read_csv
 from extbnsl.files.atomic import pieces
 from extbnsl.kbest.scope import Scope

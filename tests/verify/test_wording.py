@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 
-from extbnsl.knowledge.knowledge import NOTHING, Knowledge
+from extbnsl.core.knowledge import NOTHING, Knowledge
 from extbnsl.verify.question import Question, knowledge_digest
 from extbnsl.verify.wording import _which, knowledge_told, printable
 

@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from extbnsl.claims import DISK_LIMIT, MEMORY_LIMIT
-from extbnsl.errors import BudgetError
-from extbnsl.events import Observer, StageAdvanced
+from extbnsl.core.claims import DISK_LIMIT, MEMORY_LIMIT
+from extbnsl.core.errors import BudgetError
+from extbnsl.core.events import Observer, StageAdvanced
 from extbnsl.files.shelf import Shelf
 from extbnsl.kernels.ranks import BLOCK, binomial_table, rank_of
 from extbnsl.kernels.varsets import as_varsets, pack

@@ -27,9 +27,9 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from extbnsl.claims import DISK_LIMIT, MEMORY_LIMIT
-from extbnsl.errors import BudgetError
-from extbnsl.events import Observer, StageAdvanced, Warned
+from extbnsl.core.claims import DISK_LIMIT, MEMORY_LIMIT
+from extbnsl.core.errors import BudgetError
+from extbnsl.core.events import Observer, StageAdvanced, Warned
 from extbnsl.files.shelf import Shelf
 from extbnsl.kernels.varsets import as_varsets
 from extbnsl.machine.budgets import too_little_memory

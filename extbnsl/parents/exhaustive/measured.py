@@ -13,12 +13,12 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from extbnsl.claims import Claim
+from extbnsl.core.claims import Claim
+from extbnsl.core.errors import InputError
+from extbnsl.core.figures import in_full
 from extbnsl.data import Numbers
 from extbnsl.data.advice import option
 from extbnsl.data.column import listed
-from extbnsl.errors import InputError
-from extbnsl.figures import in_full
 from extbnsl.kernels.varsets import pack
 from extbnsl.machine.workers import Workers, unhalted
 from extbnsl.parents.constraints import Constraints

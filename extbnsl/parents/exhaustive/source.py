@@ -7,9 +7,9 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from extbnsl.claims import Claim
+from extbnsl.core.claims import Claim
+from extbnsl.core.errors import InputError
 from extbnsl.data import Data, Dataset, Numbers
-from extbnsl.errors import InputError
 from extbnsl.machine.workers import Workers
 from extbnsl.parents.constraints import Constraints
 from extbnsl.parents.exhaustive.measured import Measured, standardised

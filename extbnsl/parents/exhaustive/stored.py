@@ -12,7 +12,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from extbnsl.errors import ExtbnslError, RunDirectoryError
+from extbnsl.core.errors import ExtbnslError, RunDirectoryError
 from extbnsl.files import names
 from extbnsl.files.arrays import HEADER_BYTES, StoredFile
 from extbnsl.files.lists import array_pieces, list_piece, list_pieces, read_lists, read_pieces

@@ -8,10 +8,10 @@ from functools import cached_property, partial
 import numpy as np
 from numpy.typing import NDArray
 
-from extbnsl.claims import DISK_LIMIT, MEMORY_LIMIT, Claim
+from extbnsl.core.claims import DISK_LIMIT, MEMORY_LIMIT, Claim
+from extbnsl.core.errors import BudgetError
+from extbnsl.core.events import Observer, Warned
 from extbnsl.data import Data
-from extbnsl.errors import BudgetError
-from extbnsl.events import Observer, Warned
 from extbnsl.files.shelf import Shelf
 from extbnsl.kernels.ranks import binomial_table
 from extbnsl.kernels.varsets import as_varsets, renumber, sizes, words

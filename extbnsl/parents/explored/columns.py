@@ -9,10 +9,10 @@ from extbnsl.data import Dataset
 from extbnsl.kernels.varsets import WORD_BITS
 from extbnsl.parents.exhaustive.measured import Standardised
 from extbnsl.parents.exhaustive.problem import alone
+from extbnsl.scores.counting import mlogm_table
 from extbnsl.scores.formula import MISFIT, Formula, formula
 from extbnsl.scores.known import Known
 from extbnsl.scores.mdl import MDL
-from extbnsl.scores.mlogm import mlogm_table
 from extbnsl.scores.score import ParameterScore
 
 COLUMNS_AT_A_TIME = 64  # variables of which bytes, one for each record, are in hand

@@ -8,11 +8,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from extbnsl.claims import Claim
-from extbnsl.compiling import clock
+from extbnsl.core.claims import Claim
+from extbnsl.core.compiling import clock
+from extbnsl.core.errors import BudgetError, InputError
+from extbnsl.core.events import Observer, StageAdvanced, ignore
 from extbnsl.data import Data, Numbers
-from extbnsl.errors import BudgetError, InputError
-from extbnsl.events import Observer, StageAdvanced, ignore
 from extbnsl.machine.budgets import too_little_memory
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.parents.constraints import Constraints, constraints_of

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from extbnsl.claims import Claim
+from extbnsl.core.claims import Claim
 from extbnsl.kernels.varsets import WORD_BITS, unpacked, words
 from extbnsl.scores.local import LocalScores, local_scores
 

@@ -7,10 +7,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from extbnsl.claims import Claim
+from extbnsl.core.claims import Claim
+from extbnsl.core.errors import BudgetError
+from extbnsl.core.events import Observer, StageAdvanced
 from extbnsl.data import Data, Dataset
-from extbnsl.errors import BudgetError
-from extbnsl.events import Observer, StageAdvanced
 from extbnsl.machine.budgets import too_little_memory
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.parents.constraints import Constraints, constraints_of, under_order
@@ -21,9 +21,9 @@ from extbnsl.parents.ordered.greedy import Greedy, find_greedily
 from extbnsl.parents.ordered.methods import K3, SUZUKI, OrderMethods
 from extbnsl.parents.ordered.suzuki import find_by_suzuki
 from extbnsl.parents.ordered.table import TIE, ChildTable, candidates, child_table, depth_limit
+from extbnsl.scores.counting import mlogm_table
 from extbnsl.scores.gaussian import GaussianBIC
 from extbnsl.scores.known import Known, score_named
-from extbnsl.scores.mlogm import mlogm_table
 from extbnsl.scores.score import ParameterScore
 
 STAGE = "parents"

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from extbnsl.claims import Claim
-from extbnsl.events import Observer
+from extbnsl.core.claims import Claim
+from extbnsl.core.events import Observer
 from extbnsl.files.shelf import Shelf
 from extbnsl.files.store import Store
 from extbnsl.kernels.varsets import unpack

@@ -3,8 +3,8 @@
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from extbnsl.claims import Claim
-from extbnsl.errors import InputError
+from extbnsl.core.claims import Claim
+from extbnsl.core.errors import InputError
 
 DFBNB, SUZUKI, K3, ENUMERATION = SEARCHES = ("dfbnb-k3", "suzuki", "k3", "enumeration")
 AUTO, OWN, FIXED = BOUNDS = ("auto", "own", "fixed")

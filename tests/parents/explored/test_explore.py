@@ -8,9 +8,9 @@ import pytest
 from cases import dataset_of, random_dataset
 from naive import mdl
 
-from extbnsl.claims import Claim
-from extbnsl.errors import BudgetError, InputError
-from extbnsl.events import StageAdvanced
+from extbnsl.core.claims import Claim
+from extbnsl.core.errors import BudgetError, InputError
+from extbnsl.core.events import StageAdvanced
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.parents.explored import explore
 from extbnsl.parents.explored.explore import (

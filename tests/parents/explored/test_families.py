@@ -5,8 +5,8 @@ import pytest
 from cases import random_families, scores_of
 from naive import members
 
-from extbnsl.claims import Claim
-from extbnsl.errors import InputError
+from extbnsl.core.claims import Claim
+from extbnsl.core.errors import InputError
 from extbnsl.kernels.varsets import unpack
 from extbnsl.parents.explored.families import NONE, as_local_scores, family_list
 

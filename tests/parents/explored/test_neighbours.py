@@ -7,7 +7,7 @@ import pytest
 from cases import dataset_of
 from naive import aic, mdl
 
-from extbnsl.claims import Claim
+from extbnsl.core.claims import Claim
 from extbnsl.parents.explored import neighbours
 from extbnsl.parents.explored.candidates import find_candidates
 from extbnsl.parents.explored.explore import Effort, exploration, explore_child

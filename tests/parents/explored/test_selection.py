@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from slow_selection import SLOW, SlowSelection
 
-from extbnsl.claims import Claim
+from extbnsl.core.claims import Claim
 from extbnsl.parents.explored import explore
 from extbnsl.parents.explored.candidates import find_candidates
 from extbnsl.parents.explored.closed import new_closed, undominated

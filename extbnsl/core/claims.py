@@ -1,0 +1,64 @@
+"""What 'optimal' means, said once: among which networks, by which score, how exact the proof is, and the words for what
+became of a solve."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from extbnsl.core.arguments import check_whole
+from extbnsl.core.knowledge import NOTHING, Knowledge, knowledge_from
+
+OPTIMAL = "optimal"  # no network is cheaper, but for the tolerance
+HEURISTIC = "heuristic"  # the method came to its end, and has no proof over all networks
+TIME_LIMIT = "time_limit"
+MEMORY_LIMIT = "memory_limit"
+DISK_LIMIT = "disk_limit"
+INTERRUPTED = "interrupted"  # by a signal
+NOT_PROVED = "not_proved"  # there is no method that goes on
+
+STOP_REASONS = (TIME_LIMIT, MEMORY_LIMIT, DISK_LIMIT, INTERRUPTED, NOT_PROVED)
+FINISHED = (OPTIMAL, HEURISTIC)  # there is nothing to go on with
+STATUSES = (*FINISHED, *STOP_REASONS)
+
+
+ALIASES = {"bic": "mdl"}  # other words for scores
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What is claimed of a network: that none costs less, by this score, among those that are allowed.
+
+    score: how families are scored from data; local scores that are given have their own. max_parents: the most parents
+    that a variable may have, None for any number. ess: the equivalent sample size of scores that take one. knowledge:
+    which networks are allowed. A run cannot be resumed under another claim.
+    """
+
+    score: str = "mdl"
+    max_parents: int | None = None
+    ess: float | None = None
+    knowledge: Knowledge = NOTHING
+
+    def __post_init__(self) -> None:
+        if isinstance(self.score, str):
+            object.__setattr__(self, "score", ALIASES.get(self.score, self.score))
+
+    def check(self) -> None:
+        """Raise InputError for values that cannot be; whether there is such a score, scores/known.py says."""
+        if self.max_parents is not None:
+            check_whole("max_parents", self.max_parents, 0)
+        self.knowledge.check()
+
+    def document(self) -> dict[str, Any]:
+        """The fields as JSON values; `claim_from` takes them back."""
+        own = {name: getattr(self, name) for name in ("score", "max_parents", "ess")}
+        return own | {"knowledge": self.knowledge.document() or None}
+
+
+def claim_from(document: Mapping[str, Any]) -> Claim:
+    """The claim of a document of `Claim.document`."""
+    return Claim(**{**document, "knowledge": knowledge_from(document.get("knowledge") or {})})
+
+
+def tolerance(upper_bound: float) -> float:
+    """How much cheaper than the incumbent a network must be to count, in nats: the proof holds within this."""
+    return 1e-9 * abs(upper_bound) + 1e-9

@@ -1,0 +1,223 @@
+"""What the user knows of a network: part of the claim, since it decides which networks there are to choose from.
+
+Light: the command line imports this for the value.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+from extbnsl.core.arguments import check_whole
+from extbnsl.core.errors import InputError
+
+Arc = tuple[str, str]  # parent, child
+SHOWN = 5  # names in a sentence
+
+
+@dataclass(frozen=True)
+class Knowledge:
+    """What is known of the network, by names of variables. Each part may be empty.
+
+    Attributes
+    ----------
+    required : tuple of (str, str)
+        Arcs (parent, child) that every network has.
+    forbidden : tuple of (str, str)
+        Arcs that none has.
+    allowed : tuple of (str, str)
+        If there are any, all pairs that an arc may join, in either direction (a super-structure).
+    tiers : tuple of tuple of str
+        Sets of variables in time; none has a parent of a later tier. Variables of no tier may be anywhere.
+    roots : tuple of str
+        Variables without parents.
+    leaves : tuple of str
+        Variables without children.
+    max_parents : tuple of (str, int)
+        The most parents of some variables, as (name, number).
+    """
+
+    required: tuple[Arc, ...] = ()
+    forbidden: tuple[Arc, ...] = ()
+    allowed: tuple[Arc, ...] = ()
+    tiers: tuple[tuple[str, ...], ...] = ()
+    roots: tuple[str, ...] = ()
+    leaves: tuple[str, ...] = ()
+    max_parents: tuple[tuple[str, int], ...] = ()
+
+    def __bool__(self) -> bool:
+        return any(getattr(self, one.name) for one in fields(self))
+
+    def __str__(self) -> str:
+        """What there is of it, for people."""
+        told = [
+            _counted(len(self.required), "required arc"),
+            _counted(len(self.forbidden), "forbidden arc"),
+            _counted(len(self.allowed), "allowed pair"),
+            _counted(len(self.tiers), "tier"),
+            _counted(len(self.roots), "root"),
+            _counted(len(self.leaves), "leaf", "leaves"),
+            _counted(len(self.max_parents), "limit", "limits"),
+        ]
+        return ", ".join(filter(None, told)) or "nothing"
+
+    def check(self) -> None:
+        """Raise InputError for what contradicts itself, whatever the data: a variable in two tiers, an arc that is
+        required and ruled out, a cycle of required arcs, more required parents than a variable may have."""
+        _check_tiers(self.tiers)
+        limits = _limits(self.max_parents)
+        parents: dict[str, list[str]] = {}
+        ruled_out = self.ruling_out()
+        for parent, child in dict.fromkeys(self.required):
+            why = ruled_out(parent, child)
+            if why is not None:
+                raise InputError(f"The arc from {parent!r} to {child!r} is required, but {why}: leave one of them out.")
+            parents.setdefault(child, []).append(parent)
+        for child, own in parents.items():
+            if len(own) > limits.get(child, len(own)):
+                raise InputError(
+                    f"{child!r} has {len(own)} required parents, but a limit of {limits[child]}: raise the limit."
+                )
+        _check_cycles(parents)
+
+    def ruling_out(self) -> Callable[[str, str], str | None]:
+        """What says why there can be no arc from a parent to a child, as a clause; None if there can. O(1) each."""
+        forbidden, allowed = set(self.forbidden), set(self.allowed)
+        roots, leaves = set(self.roots), set(self.leaves)
+        place = {name: tier for tier, names in enumerate(self.tiers) for name in names}
+
+        def why(parent: str, child: str) -> str | None:
+            if parent == child:
+                return "no variable is its own parent"
+            if (parent, child) in forbidden:
+                return "it is forbidden"
+            if allowed and (parent, child) not in allowed and (child, parent) not in allowed:
+                return "it is not among the allowed pairs"
+            if child in roots:
+                return f"{child!r} is a root"
+            if parent in leaves:
+                return f"{parent!r} is a leaf"
+            if parent in place and child in place and place[parent] > place[child]:
+                return f"{parent!r} is in a later tier than {child!r}"
+            return None
+
+        return why
+
+    def check_names(self, names: Sequence[str]) -> None:
+        """Raise InputError for a variable that there is not."""
+        known = set(names)
+        for key, name in self._named():
+            if name not in known:
+                raise InputError(f"{key}: there is no variable {name!r}{_did_you_mean(name, names)}")
+
+    def check_limit(self, max_parents: int | None) -> None:
+        """Raise InputError if a variable has more required parents than all may have."""
+        if max_parents is None:
+            return
+        for child, own in Counter(child for _, child in dict.fromkeys(self.required)).items():
+            if own > max_parents:
+                raise InputError(
+                    f"{child!r} has {own} required parents, but a limit of {max_parents}: raise the limit."
+                )
+
+    def _named(self) -> Iterator[tuple[str, str]]:
+        """Every name there is, with the key that it is at."""
+        for key in ("required", "forbidden", "allowed", "tiers"):
+            yield from ((key, name) for own in getattr(self, key) for name in own)
+        for key in ("roots", "leaves"):
+            yield from ((key, name) for name in getattr(self, key))
+        yield from (("max_parents", name) for name, _ in self.max_parents)
+
+    def document(self) -> dict[str, Any]:
+        """What there is of it, as JSON values; `knowledge_from` takes it back."""
+        found: dict[str, Any] = {}
+        for one in fields(self):
+            own = getattr(self, one.name)
+            if own:
+                found[one.name] = dict(own) if one.name == "max_parents" else [_listed(part) for part in own]
+        return found
+
+    def joined(self, other: "Knowledge") -> "Knowledge":
+        """What both say; InputError if both have tiers."""
+        if self.tiers and other.tiers:
+            raise InputError("There are two orders of tiers: give one.")
+        both = {
+            one.name: tuple(dict.fromkeys(getattr(self, one.name) + getattr(other, one.name))) for one in fields(self)
+        }
+        return Knowledge(**both)
+
+
+NOTHING = Knowledge()
+
+
+def knowledge_from(document: Mapping[str, Any]) -> Knowledge:
+    """The knowledge of a document of `Knowledge.document`."""
+    given = dict(document)
+    limits = tuple(given.pop("max_parents", {}).items())
+    return Knowledge(**{key: tuple(_unlisted(part) for part in own) for key, own in given.items()}, max_parents=limits)
+
+
+def _listed(part: Any) -> Any:
+    return list(part) if isinstance(part, tuple) else part
+
+
+def _unlisted(part: Any) -> Any:
+    return tuple(part) if isinstance(part, list) else part
+
+
+def _counted(number: int, one: str, several: str | None = None) -> str:
+    return "" if not number else f"{number:,} {one if number == 1 else several or one + 's'}"
+
+
+def _check_tiers(tiers: Iterable[Sequence[str]]) -> None:
+    seen: set[str] = set()
+    for name in (name for tier in tiers for name in tier):
+        if name in seen:
+            raise InputError(f"tiers: {name!r} is there twice; leave it out of one place.")
+        seen.add(name)
+
+
+def _limits(max_parents: Iterable[tuple[str, int]]) -> dict[str, int]:
+    """The least limit of each variable that has one."""
+    limits: dict[str, int] = {}
+    for name, most in max_parents:
+        check_whole(f"max_parents of {name!r}", most, 0)
+        limits[name] = min(most, limits.get(name, most))
+    return limits
+
+
+def _check_cycles(parents: Mapping[str, Sequence[str]]) -> None:
+    """Raise InputError, naming the arcs, if the required parents of some variables make a cycle."""
+    done: set[str] = set()
+    for start in parents:
+        path = {start: None}  # in order, and quick to look into
+        ways = [iter(parents.get(start, ()))]
+        while ways:
+            following = next(ways[-1], None)
+            if following is None:
+                done.add(path.popitem()[0])
+                ways.pop()
+            elif following in path:
+                walk = list(path)
+                cycle = [*walk[walk.index(following) :], following][::-1]
+                raise InputError(f"The required arcs make a cycle: {_arrows(cycle)}; leave one out.")
+            elif following not in done:
+                path[following] = None
+                ways.append(iter(parents.get(following, ())))
+
+
+def _arrows(cycle: Sequence[str]) -> str:
+    """The variables of a cycle, those in the middle of a long one left out."""
+    named = list(map(repr, cycle))
+    if len(named) > 2 * SHOWN:
+        named[SHOWN:-SHOWN] = [f"({len(named) - 2 * SHOWN:,} more)"]
+    return " -> ".join(named)
+
+
+def _did_you_mean(name: str, names: Sequence[str]) -> str:
+    import difflib
+
+    close = difflib.get_close_matches(name, list(names), 1)
+    if close:
+        return f"; did you mean {close[0]!r}?"
+    return f"; there are {', '.join(map(repr, names[:SHOWN]))}{' and others' if len(names) > SHOWN else ''}."

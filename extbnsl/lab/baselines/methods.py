@@ -1,0 +1,91 @@
+"""The published methods that solve the same problem as `extbnsl.solver.solve`, to compare with it, by name: ours, and
+other people's programs. Light: the command line imports this for the words."""
+
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any, NamedTuple
+
+from extbnsl.core.arguments import check_whole
+from extbnsl.core.errors import InputError
+from extbnsl.proof.methods import LARGEST_SEED, LOWER_BOUNDS, Methods
+
+WORD_BITS = 64  # of a varset that is one number
+BFBNB = "bfbnb"  # that of `solve` itself: external-memory frontier breadth-first branch and bound
+
+
+class Baseline(NamedTuple):
+    """The module whose `find` does it, whether it uses a bound of what is missing, and how many variables it takes at
+    most, if there is a limit."""
+
+    module: str
+    bounded: bool = False
+    most: int | None = WORD_BITS
+
+
+class External(NamedTuple):
+    """The module of somebody else's program, whether it takes our local scores (others take the data), and how many
+    variables it takes at most, if there is a limit."""
+
+    module: str
+    takes_scores: bool
+    most: int | None = None
+
+
+BASELINES = {
+    "dp": Baseline("extbnsl.lab.baselines.dynamic"),
+    "layered-dp": Baseline("extbnsl.lab.baselines.layered"),
+    "astar": Baseline("extbnsl.lab.baselines.a_star", bounded=True),
+    "dfbnb": Baseline("extbnsl.lab.baselines.depth_first", bounded=True),
+    "cycles": Baseline("extbnsl.lab.baselines.cycles", most=None),
+    "ilp": Baseline("extbnsl.lab.baselines.integer", most=None),
+}
+EXTERNAL = {
+    "gobnilp": External("extbnsl.lab.baselines.external.gobnilp", True),
+    "urlearning": External("extbnsl.lab.baselines.external.urlearning", True, 255),
+    "blip": External("extbnsl.lab.baselines.external.blip", True),
+    "bene": External("extbnsl.lab.baselines.external.bene", False, 31),
+    "pgmpy": External("extbnsl.lab.baselines.external.pgmpy", False),
+    "pomegranate": External("extbnsl.lab.baselines.external.pomegranate", False),
+}
+METHODS = (BFBNB, *BASELINES, *EXTERNAL)
+BN_GRAPH = "bn-graph"  # of the k best networks
+RANKING_METHODS = (BFBNB, BN_GRAPH)
+
+
+@dataclass(frozen=True)
+class BaselineMethods:
+    """Which baseline, its bound where it has one ('static', 'pattern', 'clusters' or 'auto', as for `solve`), and the
+    seed of randomised steps."""
+
+    method: str
+    lower_bound: str = "auto"
+    seed: int = 0
+
+    def check(self) -> None:
+        """Raise InputError for words that are not known, and for a seed that cannot be."""
+        for name, word, known in (
+            ("method", self.method, (*BASELINES, *EXTERNAL, BN_GRAPH)),
+            ("lower_bound", self.lower_bound, LOWER_BOUNDS),
+        ):
+            if word not in known:
+                raise InputError(f"{name}: {word!r} is not known; use one of {', '.join(known)}.")
+        check_whole("seed", self.seed, 0, LARGEST_SEED)
+
+    def document(self) -> dict[str, Any]:
+        """The fields as JSON values."""
+        return asdict(self)
+
+
+def methods_named(method: str, methods: Methods, plain: Methods = Methods()) -> Methods | BaselineMethods:
+    """How the method of this name goes about it, given what was asked for, where `plain` is what nobody asked for;
+    InputError for what it has no use for."""
+    if method == BFBNB:
+        return methods
+    baseline = BaselineMethods(method, methods.lower_bound, methods.seed)
+    baseline.check()
+    plain = replace(plain, seed=methods.seed)
+    if method in BASELINES and BASELINES[method].bounded:
+        plain = replace(plain, lower_bound=methods.lower_bound)
+    for field in fields(methods):
+        if getattr(methods, field.name) != getattr(plain, field.name):
+            raise InputError(f"{field.name}: the method {method!r} has no use for it; leave it out.")
+    return baseline

@@ -1,0 +1,171 @@
+"""The k best networks by A* over the BN graph, with the parent limits of the paper, as a result like that of
+`k_best_networks`: the method of Chen, Darwiche and Choi 2018."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from extbnsl.core.claims import OPTIMAL, TIME_LIMIT, Claim, tolerance
+from extbnsl.core.errors import InputError
+from extbnsl.core.events import Begun, Observer, Warned, ignore
+from extbnsl.data import Data, Dataset
+from extbnsl.files.shelf import Shelf
+from extbnsl.files.store import Store
+from extbnsl.kbest.scope import Scope
+from extbnsl.lab.baselines.bn_graph import (
+    BnGraphResult,
+    Limits,
+    best_by_bn_graph,
+    check_variables,
+    needed_families_within,
+)
+from extbnsl.lab.baselines.methods import BaselineMethods
+from extbnsl.lab.baselines.outcome import any_network, network_of
+from extbnsl.lab.parent_limits.limits import limit_problem
+from extbnsl.lab.parent_limits.permutations import choices
+from extbnsl.lab.parent_limits.tightest import parent_limits, score_list_bytes
+from extbnsl.machine.budgets import Budgets
+from extbnsl.machine.workers import Stopped, StopSignal, Workers, never
+from extbnsl.networks.network import Network
+from extbnsl.parents.exhaustive.source import source_of
+from extbnsl.parents.exhaustive.surviving import surviving_families
+from extbnsl.proof.stages import Stages
+from extbnsl.results.ranked import KBestResult
+from extbnsl.scores.local import LocalScores
+from extbnsl.solver.families import given_scores, warnings_of
+from extbnsl.solver.found import FoundNetwork, Spent, result_of_found
+from extbnsl.solver.place import Place
+from extbnsl.solver.ranked import ranked_result
+from extbnsl.solver.ranking import Ranking, found_of
+
+SLACK = 8.0  # nats within which the search gets all families at first
+NODE_BYTES = 500  # about what a network in the search takes
+
+
+def rank_by_bn_graph(
+    problem: Data | LocalScores,
+    scope: Scope,
+    claim: Claim,
+    methods: BaselineMethods,
+    budgets: Budgets = Budgets(),
+    place: Place = Place(),
+    *,
+    observer: Observer = ignore,
+    stop: StopSignal = never,
+) -> KBestResult:
+    """The k best networks; without checkpoints and without a certificate.
+
+    The families are those within some nats of the best of their subsets, and within more if the k best need that. The
+    statistics have what Tables 1 and 2 of the paper have: the parent limit p that its theorems give for k, what a list
+    of the scores of so many parents takes, the calls of the black box, and the seconds in it and beside it. `stop` is
+    polled; a reason other than None, or the end of a budget, leaves the first of the k best with that status.
+
+    Raises InputError for unusable arguments, and for a scope that the method does not have.
+    """
+    for value in (scope, claim, methods, budgets, place):
+        value.check()
+    if scope.k is None or scope.within_factor is not None or scope.classes:
+        raise InputError(f"method: {methods.method!r} finds the k best networks alone; give k, and nothing else.")
+    check_variables(problem.variables)
+    granted = replace(budgets, disk=0).granted(place.folder)
+    stages, deadline = Stages(observer, {}), granted.deadline()
+    observer(Begun())
+    for message in warnings_of(problem):
+        observer(Warned(message))
+    spent = Spent.from_now()
+    limits = Limits(nodes=max(1, granted.memory // NODE_BYTES))
+    with Workers(granted.threads, lambda: stop() or (TIME_LIMIT if deadline.passed() else None)) as workers:
+        asked = _Asked(problem, scope.k, claim, limits, granted.memory)
+        figures = _figures(asked, workers, stages)
+        with stages.stage("search", f"the {scope.k:,} best networks by A* over the BN graph") as summary:
+            found, status = _searched(asked, workers)
+            summary.append(f"{0 if found is None else found.networks.costs.size:,} found")
+    standing = Ranking()
+    if found is not None and found.networks.costs.size:
+        within = float(found.networks.costs[-1] - found.networks.costs[0])
+        standing.found = found_of(found.scores, found.networks, within)
+    own = result_of_found(problem, _best(problem, found, claim), claim, stages)
+    effort = {} if found is None else asdict(found.effort)
+    stats = {**own.stats, "method": methods.method, **figures, **effort, **spent.so_far()}
+    options = scope.document() | claim.document() | methods.document() | granted.document()
+    result = replace(own, status=status, stats=stats, options=options, seed=methods.seed)
+    return ranked_result(result, standing, scope)
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What is asked of the search; memory: bytes for the families."""
+
+    problem: Data | LocalScores
+    k: int
+    claim: Claim
+    limits: Limits
+    memory: int
+
+
+def _figures(asked: _Asked, workers: Workers, stages: Stages) -> Mapping[str, Any]:
+    """What Table 1 has: p, the theorems that give it, and what the list of all scores and that of at most p parents
+    take; nothing without data, or where the time is up before."""
+    dataset = asked.problem
+    if not isinstance(dataset, Dataset):
+        return {}
+    with stages.stage("limits", f"parent limits that keep the {asked.k:,} best networks") as summary:
+        try:
+            problem = limit_problem(dataset, asked.claim, workers)
+            shelf = Shelf(asked.memory, Store(Path(), 0))
+            found = surviving_families(dataset, asked.claim, workers, shelf, ignore)
+            if found.stopped is not None:
+                return {}
+            best = choices(problem, found.scores)
+            limits = parent_limits(problem, best, asked.k, check=workers.check)
+        except Stopped:
+            return {}
+        summary.append(f"at most {limits.most} parents")
+    largest = {by for by, limit in zip(limits.by, limits.limits.tolist(), strict=True) if limit == limits.most}
+    return {
+        "parent_limit": limits.most,
+        "limited_by": " / ".join(sorted(largest)),
+        "score_list_bytes": score_list_bytes(dataset.variables),
+        "limited_list_bytes": score_list_bytes(dataset.variables, limits.most),
+    }
+
+
+def _searched(asked: _Asked, workers: Workers) -> tuple[BnGraphResult | None, str]:
+    """The networks that are found, None if it did not come to that, and the status."""
+    slack = SLACK
+    while True:
+        try:
+            workers.check()
+            scores = _families(asked, slack, workers)
+        except Stopped as stopped:
+            return None, stopped.reason
+        found = best_by_bn_graph(scores, asked.k, asked.limits, stop=workers.stop)
+        costs = found.networks.costs
+        enough = costs.size and costs[-1] - costs[0] <= slack and costs.size == asked.k
+        if found.status != OPTIMAL or enough or isinstance(asked.problem, LocalScores):
+            return found, found.status
+        spread = float(costs[-1] - costs[0]) if costs.size == asked.k else math.inf
+        if slack == math.inf:
+            return found, found.status
+        slack = spread
+
+
+def _families(asked: _Asked, slack: float, workers: Workers) -> LocalScores:
+    if isinstance(asked.problem, LocalScores):
+        return given_scores(asked.problem, asked.claim)
+    return needed_families_within(asked.problem, asked.k, slack, asked.claim, workers.stop)
+
+
+def _best(problem: Data | LocalScores, found: BnGraphResult | None, claim: Claim) -> FoundNetwork:
+    """The best network that is found, or any, with what every network costs at least."""
+    if found is not None and found.networks.costs.size:
+        best = network_of(found.scores, found.networks.rows[0].tolist())
+        return replace(best, lower_bound=best.cost - tolerance(best.cost))
+    if isinstance(problem, LocalScores):
+        return network_of(problem, any_network(problem))
+    source = source_of(problem, claim)
+    costs = [source.cost(child, ()) for child in range(problem.variables)]
+    network = Network(problem.names, ((),) * problem.variables)
+    return FoundNetwork(network, network.order(), math.fsum(costs), -math.inf)

@@ -1,0 +1,76 @@
+"""From a file to a campaign and its runs: everything that is wrong with it is told at once."""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from extbnsl.files.problems import FileError, Problem, told
+from extbnsl.files.yaml_file import error_of, problems_of, read_yaml
+from extbnsl.lab.campaign.mentions import unknown
+from extbnsl.lab.campaign.plan import Check, Run, planned
+from extbnsl.lab.campaign.spec import Campaign
+
+NO_SUCH_KEY = "There is no such key; leave it out, or look at 'extbnsl campaign --schema'."
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A campaign, its runs, the folder of its file, and what was read there."""
+
+    campaign: Campaign
+    runs: tuple[Run, ...]
+    folder: Path
+    content: bytes
+
+
+def read_campaign(path: Path, check: Check) -> Asked:
+    """The campaign in a YAML file; FileError with all that is wrong with it."""
+    located = read_yaml(path)
+    if not isinstance(located.value, dict):
+        raise FileError([told(path, None, (), "It holds no campaign: a mapping with title, data and methods.")])
+    folder = path.absolute().parent
+    try:
+        campaign = Campaign.model_validate(located.value)
+    except ValidationError as error:
+        wrong = error.errors(include_url=False)
+        others = _others(located.value, wrong, folder, check)
+        raise error_of(path, located, [*located.problems, *problems_of(wrong, NO_SUCH_KEY), *others]) from None
+    plan = planned(campaign, folder, check)
+    if problems := [*located.problems, *plan.problems, *unknown(campaign, plan.names)]:
+        raise error_of(path, located, problems)
+    return Asked(campaign, plan.runs, folder, located.content)
+
+
+def schema() -> str:
+    """The JSON schema of the file."""
+    return json.dumps(Campaign.model_json_schema(by_alias=True), indent=1)
+
+
+def _others(value: Any, errors: Sequence[Any], folder: Path, check: Check) -> Iterator[Problem]:
+    """What is wrong with the rest of the campaign, without what has been found to be wrong; if there are no data left,
+    with data that nobody asks for."""
+    spoilt = {tuple(error["loc"][:2]) for error in errors}
+    kept: dict[str, list[int]] = {}
+    rest: dict[str, Any] = {}
+    for key, own in value.items():
+        if isinstance(own, list):
+            kept[key] = [place for place in range(len(own)) if not {(key,), (key, place)} & spoilt]
+            rest[key] = [own[place] for place in kept[key]]
+        elif not any(place[:1] == (key,) for place in spoilt):
+            rest[key] = own
+    rest = {"title": "", "data": ["data.csv"]} | {key: own for key, own in rest.items() if own}
+    try:
+        campaign = Campaign.model_validate(rest)
+    except ValidationError:
+        return
+    for problem in planned(campaign, folder, check).problems:
+        key = problem.key
+        if len(key) > 1 and isinstance(key[1], int) and key[0] in value:
+            if not kept.get(str(key[0])):
+                continue
+            key = (key[0], kept[str(key[0])][key[1]], *key[2:])
+        yield replace(problem, key=key)

@@ -1,0 +1,105 @@
+"""All runs of a campaign, some at a time, here or on a cluster: whatever becomes of one, the others go on."""
+
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from extbnsl.core.claims import INTERRUPTED
+from extbnsl.core.errors import ExtbnslError, InputError
+from extbnsl.lab.campaign.one_run import Place, carry_out
+from extbnsl.lab.campaign.plan import Run
+from extbnsl.lab.campaign.record import FAILED, Record, write_record
+from extbnsl.machine.workers import StopSignal
+
+WAIT_SECONDS = 0.5
+LOCAL = "local:"
+RETRIES = 3  # of a run whose worker is lost
+
+OnOver = Callable[[Run, Record], None]
+
+
+class Hands(NamedTuple):
+    """Who does the runs, and where: an executor, and what it is to do with a run; how many it does at a time; `halt`
+    makes what has begun stop."""
+
+    place: Place
+    jobs: int
+    executor: Executor
+    task: Callable[[Run], Record]
+    halt: Callable[[], None]
+
+
+def do_all(runs: Sequence[Run], hands: Hands, on_over: OnOver, stop: StopSignal) -> None:
+    """Do all runs, or those that are over when `stop` has a reason; `on_over` hears of each that is over."""
+    futures: dict[Future[Record], Run] = {hands.executor.submit(hands.task, run): run for run in runs}
+    left, halted = set(futures), False
+    while left:
+        done, left = wait(left, WAIT_SECONDS, FIRST_COMPLETED)
+        for future in done:
+            if not future.cancelled():
+                on_over(futures[future], _record(future, futures[future], hands.place))
+        if stop() is not None and not halted:
+            halted = True
+            hands.halt()
+            for future in left:
+                future.cancel()
+
+
+def _record(future: "Future[Record]", run: Run, place: Place) -> Record:
+    """The record of a run; of one that nobody could do, why, which is kept."""
+    error = future.exception()
+    if error is None:
+        return future.result()
+    record = Record(FAILED, f"Nobody could do it: {type(error).__name__}: {' '.join(str(error).split())}")
+    with contextlib.suppress(ExtbnslError):
+        write_record(place.record(run), record, run.arguments)
+    return record
+
+
+@contextlib.contextmanager
+def here(jobs: int, place: Place, stop: StopSignal) -> Iterator[Hands]:
+    """Threads of this process, each of which waits for the process of a run."""
+    with ThreadPoolExecutor(jobs) as executor:
+        yield Hands(place, jobs, executor, lambda run: carry_out(run, place, stop), lambda: None)
+
+
+@contextlib.contextmanager
+def on_cluster(address: str, place: Place, stop_file: Path) -> Iterator[Hands]:
+    """The workers of a Dask cluster, one run at a time each: at an address, or `local:N`, N processes of this machine.
+
+    The folder of the campaign must be where they see it under the same name. Raises InputError if there is no cluster,
+    or dask.distributed is not installed.
+    """
+    try:
+        from distributed import Client, LocalCluster
+    except ImportError as error:
+        raise InputError("--cluster needs dask.distributed: pip install 'extbnsl[cluster]'.") from error
+    with contextlib.ExitStack() as stack:
+        if address.startswith(LOCAL):
+            cluster = LocalCluster(
+                n_workers=int(address.removeprefix(LOCAL)), threads_per_worker=1, processes=True, dashboard_address=None
+            )
+            client = Client(stack.enter_context(cluster))
+        else:
+            try:
+                client = Client(address, timeout="10s")
+            except (OSError, ValueError) as error:
+                raise InputError(f"--cluster: there is no scheduler at {address} ({error}).") from error
+        stack.enter_context(client)
+        executor = client.get_executor(pure=False, retries=RETRIES)
+        jobs = max(1, sum(client.nthreads().values()))
+        yield Hands(place, jobs, executor, OnWorker(place, stop_file), stop_file.touch)
+
+
+@dataclass(frozen=True)
+class OnWorker:
+    """What a worker does with a run: as here, but it hears of a stop by a file."""
+
+    place: Place
+    stop_file: Path
+
+    def __call__(self, run: Run) -> Record:
+        return carry_out(run, self.place, lambda: INTERRUPTED if self.stop_file.exists() else None)

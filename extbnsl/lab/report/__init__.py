@@ -1,0 +1,1 @@
+"""What is said of a campaign: tables, comparisons, plots, a page; from its results alone."""

@@ -1,0 +1,441 @@
+"""The estimator: it learns a network, and asks for answers about records what that has."""
+
+import inspect
+from dataclasses import replace
+from os import PathLike
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from extbnsl.core.arguments import check_whole, plain
+from extbnsl.core.errors import InputError
+from extbnsl.data import Data
+from extbnsl.data.given import Given, given
+from extbnsl.data.treatment import Texts
+from extbnsl.networks.gaussian import regressions
+from extbnsl.networks.network import Network
+from extbnsl.python.api import learn
+from extbnsl.python.estimator.failures import StatesOnlyError, UnusableError, not_fitted, of_states, told
+from extbnsl.python.estimator.numbers import NumberAnswers
+from extbnsl.python.estimator.records import Reader, pandas_frame
+from extbnsl.python.estimator.states import StateAnswers, states_read, values_read
+from extbnsl.scores.known import is_of_numbers
+
+if TYPE_CHECKING:
+    from extbnsl.core.events import Observer
+    from extbnsl.results.result import Result
+
+
+Answers = StateAnswers | NumberAnswers
+
+
+class BayesianNetworkLearner:
+    """Learns the Bayesian network of least cost, and says how likely records and states are by it.
+
+    X is a data frame, or an array (N, n) of whole numbers or texts; measurements need `discretise`, or the
+    `scoring_method` "gaussian-bic", by which all columns are numbers and the network is linear and Gaussian. All
+    columns of X are variables. All methods raise UnusableError (an InputError and a ValueError) for what cannot be
+    used, and NotFittedError before `fit`; `fit` also BudgetError if memory, disk or time ran out before there was a
+    network.
+
+    Parameters
+    ----------
+    scoring_method : str, default "mdl"
+        The `score` of `learn`; `score` is a method here.
+    ess, max_parents, knowledge : as for `learn`
+        What a network costs, and which networks there are to choose from.
+    method, bootstrap : as for `learn`
+        How the best network is found, and how many resamples are solved after the data.
+    memory, disk, scratch_dir, threads, time_limit : as for `learn`
+        How much of the machine `fit` may use, and for how long.
+    seed : as for `learn`
+        The seed of the randomised steps.
+    missing, na, discrete, discretise : as for `learn`
+        What to make of the columns of X; numbers have no use for the last two.
+    smoothing : float, default 1.0
+        The equivalent sample size of the prior of the parameters, 0 for the largest likelihood. Only what is asked of
+        the network depends on it, and of a network of numbers nothing.
+    target : str or int, optional
+        The column that is predicted where a call names none.
+    progress : as for `learn`
+        What is told while `fit` works.
+
+    Attributes
+    ----------
+    result_ : Result
+        What `learn` returns, with the bounds. This and all that follows is there after `fit`.
+    network_ : Network
+        The network.
+    parents_ : dict of list of str
+        The names of each variable's parents.
+    cost_ : float
+        What the network costs, in nats.
+    optimal_ : bool
+        Whether the network is proved to be a best one.
+    status_ : str
+        The status of the result.
+    causal_graph_ : networkx.DiGraph or dict
+        A graph of the names; without networkx the same as `parents_`.
+    adjacency_matrix_ : ndarray of int64, (n, n), or pandas.DataFrame
+        1 for an arc from the row to the column; a data frame if X was one.
+    states_ : dict of ndarray
+        The values of each variable, by its name, in the order of `predict_proba`. A network of numbers has neither.
+    n_features_in_ : int
+        How many columns X had.
+    feature_names_in_ : ndarray of object
+        The names of the columns; only there if X was a data frame whose columns have names.
+    """
+
+    def __init__(
+        self,
+        *,
+        scoring_method: str = "mdl",
+        ess: float | None = None,
+        max_parents: int | None = None,
+        knowledge: Any = None,
+        method: str = "bfbnb",
+        bootstrap: int | None = None,
+        memory: int | str | None = None,
+        disk: int | str | None = None,
+        scratch_dir: str | PathLike[str] | None = None,
+        threads: int | None = None,
+        time_limit: float | str | None = None,
+        seed: int = 0,
+        missing: str = "refuse",
+        na: Texts = None,
+        discrete: Texts = None,
+        discretise: Texts = None,
+        smoothing: float = 1.0,
+        target: Any = None,
+        progress: "bool | Observer" = False,
+    ) -> None:
+        self.scoring_method = scoring_method
+        self.ess = ess
+        self.max_parents = max_parents
+        self.knowledge = knowledge
+        self.method = method
+        self.bootstrap = bootstrap
+        self.memory = memory
+        self.disk = disk
+        self.scratch_dir = scratch_dir
+        self.threads = threads
+        self.time_limit = time_limit
+        self.seed = seed
+        self.missing = missing
+        self.na = na
+        self.discrete = discrete
+        self.discretise = discretise
+        self.smoothing = smoothing
+        self.target = target
+        self.progress = progress
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn the network of the records in X.
+
+        Parameters
+        ----------
+        X : data frame or ndarray
+            The records.
+        y : object, optional
+            Ignored.
+
+        Returns
+        -------
+        BayesianNetworkLearner
+            The estimator itself.
+        """
+        with told():
+            data = given(X)
+            self._smoothing()
+            self.result_, self._answers = self._learned(data)
+        self.n_features_in_ = len(data.names)
+        self._name_features(data)
+        return self
+
+    @property
+    def network_(self) -> Network:
+        return self._fitted("network_").network
+
+    @property
+    def parents_(self) -> dict[str, list[str]]:
+        return self._fitted("parents_").parents
+
+    @property
+    def cost_(self) -> float:
+        return self._fitted("cost_").cost
+
+    @property
+    def optimal_(self) -> bool:
+        return self._fitted("optimal_").optimal
+
+    @property
+    def status_(self) -> str:
+        return self._fitted("status_").status
+
+    @property
+    def states_(self) -> dict[str, NDArray[Any]]:
+        self._fitted("states_")
+        self._need_states("states_")
+        assert isinstance(self._answers, StateAnswers)
+        return dict(self._answers.values)
+
+    @property
+    def causal_graph_(self) -> Any:
+        result = self._fitted("causal_graph_")
+        try:
+            return result.to_networkx()
+        except InputError:  # networkx is not there
+            return result.parents
+
+    @property
+    def adjacency_matrix_(self) -> Any:
+        network = self._fitted("adjacency_matrix_").network
+        matrix = np.zeros((len(network.names),) * 2, np.int64)
+        for parent, child in network.arcs():
+            matrix[parent, child] = 1
+        if not self._answers.reader.framed:
+            return matrix
+        with told():
+            return pandas_frame(matrix, network.names, network.names)
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """The mean log-likelihood of the records in X.
+
+        Parameters
+        ----------
+        X : data frame or ndarray
+            Records with the columns that `fit` had.
+        y : object, optional
+            Ignored.
+
+        Returns
+        -------
+        float
+            The mean of `score_samples`, in nats: larger is better.
+        """
+        return float(self.score_samples(X).mean())
+
+    def score_samples(self, X: Any) -> NDArray[np.float64]:
+        """The log-likelihood of each record in X.
+
+        Parameters
+        ----------
+        X : data frame or ndarray
+            Records with the columns that `fit` had.
+
+        Returns
+        -------
+        ndarray of float64, (N,)
+            In nats; with a smoothing of 0 it may be minus infinity. Of numbers it is the logarithm of a density, in
+            the units of the data.
+        """
+        with told():
+            return self._ask("score_samples").score_samples(X)
+
+    @of_states
+    def predict_proba(self, X: Any, target: Any = None) -> NDArray[np.float64]:
+        """The probability of each state of a column given all others in each record of X.
+
+        Exact: only the Markov blanket of the column matters. A network of numbers has no such method.
+
+        Parameters
+        ----------
+        X : data frame or ndarray
+            Records with the columns that `fit` had. A data frame may lack the column `target`, and what X has there is
+            not looked at.
+        target : str or int, optional
+            The name of the column, or its number in an array; None for the parameter `target`.
+
+        Returns
+        -------
+        ndarray of float64, (N, states)
+            The states are in the order of `states_`.
+        """
+        with told():
+            answers = self._ask("predict_proba")
+            assert isinstance(answers, StateAnswers)
+            return answers.predict_proba(X, self._position(target))
+
+    def predict(self, X: Any, target: Any = None) -> NDArray[Any]:
+        """The most probable state of a column given all others in each record of X; of numbers, the mean.
+
+        Exact, as `predict_proba`.
+
+        Parameters
+        ----------
+        X : data frame or ndarray
+            As for `predict_proba`.
+        target : str or int, optional
+            As for `predict_proba`.
+
+        Returns
+        -------
+        ndarray, (N,)
+            The states; of equally probable ones the first. The means are float64.
+        """
+        with told():
+            answers = self._ask("predict")
+            return answers.predict(X, self._position(target))
+
+    def sample(self, n: int = 1, random_state: Any = None) -> Any:
+        """Records drawn from the network.
+
+        Parameters
+        ----------
+        n : int, default 1
+            How many records.
+        random_state : int, numpy.random.Generator or numpy.random.RandomState, optional
+            A seed, or what draws; None for other records in each call.
+
+        Returns
+        -------
+        pandas.DataFrame or ndarray
+            What X was. A column that was cut has the names of the intervals.
+        """
+        with told():
+            answers = self._ask("sample")
+            check_whole("n", plain(n), 1)
+            return answers.sample(plain(n), _random(random_state))
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The parameters of the estimator.
+
+        Parameters
+        ----------
+        deep : bool, default True
+            Ignored: no parameter is an estimator.
+
+        Returns
+        -------
+        dict
+            The values by name.
+        """
+        return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters of the estimator.
+
+        Parameters
+        ----------
+        **params : object
+            The values by name.
+
+        Returns
+        -------
+        BayesianNetworkLearner
+            The estimator itself.
+
+        Raises
+        ------
+        UnusableError
+            For a parameter that there is not.
+        """
+        known = self.get_params()
+        for name, value in params.items():
+            if name not in known:
+                raise UnusableError(f"{name!r} is no parameter of {type(self).__name__}; it has {', '.join(known)}.")
+            setattr(self, name, value)
+        return self
+
+    def __repr__(self) -> str:
+        usual = inspect.signature(type(self)).parameters
+        changed = ((name, value) for name, value in self.get_params().items() if value is not usual[name].default)
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in changed)})"
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "result_")
+
+    def __sklearn_tags__(self) -> Any:
+        """What scikit-learn should know: a set of records without a target, of categories or of numbers."""
+        from sklearn.utils import InputTags, Tags, TargetTags
+
+        categorical = not is_of_numbers(self.scoring_method)
+        return Tags(
+            estimator_type=None,
+            target_tags=TargetTags(required=False),
+            input_tags=InputTags(categorical=categorical, string=True, allow_nan=self.missing != "refuse"),
+        )
+
+    def _learned(self, data: Given) -> tuple["Result", Answers]:
+        """The best network of these records, and what answers for it."""
+        options = {
+            "missing": self.missing,
+            "na": self.na,
+            "discrete": self.discrete,
+            "discretise": self.discretise,
+        }
+        reader = Reader(data.keys, data.names, data.framed, self.missing, self.na, type(self).__name__)
+        if is_of_numbers(self.scoring_method):
+            numbers = data.numbers(**options)
+            result = self._learn(numbers)
+            return result, NumberAnswers(result.network, regressions(result.network, numbers), reader)
+        dataset, raw = states_read(data, options)
+        result = self._learn(dataset)
+        values = values_read(data, dataset)
+        return result, StateAnswers(result.network, dataset, raw, values, reader, self._smoothing())
+
+    def _learn(self, data: Data) -> "Result":
+        return learn(
+            data,
+            score=self.scoring_method,
+            ess=self.ess,
+            max_parents=self.max_parents,
+            knowledge=self.knowledge,
+            method=self.method,
+            bootstrap=self.bootstrap,
+            memory=self.memory,
+            disk=self.disk,
+            scratch_dir=self.scratch_dir,
+            threads=self.threads,
+            time_limit=self.time_limit,
+            seed=self.seed,
+            progress=self.progress,
+        )
+
+    def _fitted(self, wanted: str) -> "Result":
+        """The result; an error unless there is one."""
+        if not hasattr(self, "result_"):
+            raise not_fitted(f"{type(self).__name__} has no {wanted} yet: call fit first.")
+        return self.result_
+
+    def _ask(self, wanted: str) -> Answers:
+        """What answers, with the smoothing of now."""
+        self._fitted(wanted)
+        answers, smoothing = self._answers, self._smoothing()
+        return replace(answers, smoothing=smoothing) if isinstance(answers, StateAnswers) else answers
+
+    def _need_states(self, wanted: str) -> None:
+        """Raise StatesOnlyError if the network is one of numbers, or would be."""
+        answers = getattr(self, "_answers", None)
+        if isinstance(answers, NumberAnswers) or (answers is None and is_of_numbers(self.scoring_method)):
+            raise StatesOnlyError(
+                f"{wanted}: the variables of a Gaussian network are numbers and have no states; predict gives the mean "
+                "of a column."
+            )
+
+    def _position(self, target: Any) -> int:
+        """The place of the column that is called so, or as the parameter says."""
+        return self._answers.reader.position(self.target if target is None else target)
+
+    def _name_features(self, data: Given) -> None:
+        """Have `feature_names_in_`, if the columns have names."""
+        if data.framed and all(isinstance(key, str) for key in data.keys):
+            self.feature_names_in_ = np.array(data.keys, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+
+    def _smoothing(self) -> float:
+        size = plain(self.smoothing)
+        if isinstance(size, bool) or not isinstance(size, int | float) or not 0.0 <= size < np.inf:
+            raise InputError(f"smoothing: {self.smoothing!r} is not a number of at least 0.")
+        return float(size)
+
+
+def _random(state: Any) -> np.random.Generator:
+    if isinstance(state, np.random.RandomState):  # as scikit-learn's tools give
+        return np.random.default_rng(state.randint(1 << 31))
+    try:
+        return np.random.default_rng(state)
+    except (TypeError, ValueError):
+        raise InputError(f"random_state: {state!r} is neither None, a seed nor a numpy.random.Generator.") from None
