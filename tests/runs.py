@@ -1,9 +1,11 @@
 """Run directories for the tests, as a run leaves them, made without solving anything."""
 
+from extbnsl.core.codec import decode
 from extbnsl.files import manifest as checkpoint
 from extbnsl.files.arrays import StoredFile
 from extbnsl.files.atomic import checksum
 from extbnsl.files.manifest import Manifest
+from extbnsl.files.run_state import RunState
 from extbnsl.files.store import Scratch, Store, make_scratch
 from extbnsl.run import directory as directory_module
 
@@ -30,33 +32,42 @@ def remembered(source="data.csv", **changes):
         "budgets": BUDGETS,
         "command": f"extbnsl solve {source}",
         "version": "0.1.0",
+        "plot": None,
     }
     return run | changes
 
 
+STANDING = {
+    "counting": None,
+    "scores": None,
+    "parts": [],
+    "search": None,
+    "version": 0,
+    "counters": {},
+}
+
+
 def state(**changes):
-    """The state of a run that stopped in its search after 100 seconds."""
-    return {
-        "phase": "search",
+    """The state of a run that stopped in its search after 100 seconds, as a manifest has it; what is no part of it
+    changes its standing."""
+    spent = {"stages": {}, "seconds": 100.0, "cpu_seconds": 100.0, "peak_rss": 1 << 20, "peak_disk": 1 << 20}
+    whole = {
+        "kind": "solve",
         "digest": "0" * 64,
         "claim": CLAIM,
         "methods": METHODS,
+        "scope": {},
         "run": remembered(),
         "status": "time_limit",
+        "phase": "search",
         "upper_bound": 20.0,
         "lower_bound": 10.0,
-        "counting": None,
-        "scores": None,
-        "parts": [],
-        "search": None,
-        "version": 0,
-        "counters": {},
-        "stages": {},
-        "seconds": 100.0,
-        "cpu_seconds": 100.0,
-        "peak_rss": 1 << 20,
-        "peak_disk": 1 << 20,
-    } | changes
+        "seconds_left": None,
+        "spent": spent | {key: changes[key] for key in changes if key in spent},
+        "standing": STANDING | {key: changes[key] for key in changes if key in STANDING},
+    }
+    assert changes.keys() <= {*whole, *spent, *STANDING}, "names of a state"
+    return whole | {key: changes[key] for key in changes if key in whole}
 
 
 def commit(
@@ -72,7 +83,7 @@ def commit(
         files.append(StoredFile(name, len(name), checksum(name.encode())))
     store = Store(place, 1 << 20)
     store.add(files)
-    manifest = Manifest(state(**changes), tuple(files), own)
+    manifest = Manifest(decode(RunState, state(**changes)), tuple(files), own)
     checkpoint.commit(path, store, manifest)
     return manifest
 

@@ -15,8 +15,8 @@ import extbnsl.proof.effort
 import extbnsl.proof.incumbents
 import extbnsl.search.layers
 import extbnsl.solver.solve
+from extbnsl.files.manifest import read_manifest
 from extbnsl.files.names import MANIFEST
-from extbnsl.solver.states import read_state
 
 OPTIONS = {"threads": 1, "memory": 16 << 20, "lower_bound": "pattern", "path_extension": False}
 COUNTERS = ("nodes_expanded", "nodes_generated", "nodes_kept", "peak_layer", "varsets_counted", "parent_sets")
@@ -47,7 +47,7 @@ def spill_and_commit(patch):
 
 def session(folder, dataset, **options):
     """Solve from the checkpoint in `folder`, or from the start if there is none."""
-    resume = read_state(folder) if (folder / MANIFEST).exists() else None
+    resume = read_manifest(folder) if (folder / MANIFEST).exists() else None
     return solve(dataset, run_folder=folder, resume=resume, **(OPTIONS | options))
 
 

@@ -3,8 +3,9 @@
     python tools/freeze_run.py tests/frozen/run-1
 
 Writes data.csv and, in run/, what a resume needs. To be done once for each format version, by a program of that
-version; tests/test_frozen.py reads what came out. The run is stopped in the middle of a layer; the table of its bound
-covers more variables than the search has low bits; its incumbent is poor, so that the optimum is in later layers.
+version; tests/run/test_frozen.py reads what came out. The run is stopped in the middle of a layer; the table of its
+bound covers more variables than the search has low bits; its incumbent is poor, so that the optimum is in later
+layers.
 """
 
 import csv
@@ -22,6 +23,7 @@ from extbnsl.core.events import Event, LayerEnded
 from extbnsl.core.version import __version__
 from extbnsl.data import read_csv
 from extbnsl.files.manifest import read_manifest
+from extbnsl.files.run_state import Remembered
 from extbnsl.machine.budgets import Budgets
 from extbnsl.orders.local_search import Incumbent, improve_order
 from extbnsl.proof.methods import Methods
@@ -45,13 +47,13 @@ def main(arguments: Sequence[str]) -> int:
     extbnsl.search.layers.LEAST_SOURCES = 1  # many tasks
     extbnsl.search.runs.FENCE_NODES = 1
     stop = _StopInALayer()
-    remember = {
-        "input": "/nowhere/data.csv",
-        "data_options": DATA_OPTIONS,
-        "budgets": {"memory": None, "disk": None, "threads": None, "compress": False},
-        "command": "extbnsl solve data.csv --lower-bound static",
-        "version": __version__,
-    }
+    remember = Remembered(
+        input="/nowhere/data.csv",
+        data_options=DATA_OPTIONS,
+        budgets={"memory": None, "disk": None, "threads": None, "compress": False},
+        command="extbnsl solve data.csv --lower-bound static",
+        version=__version__,
+    )
     result = solve(
         read_csv(folder / "data.csv"),
         methods=Methods("static"),
@@ -60,7 +62,7 @@ def main(arguments: Sequence[str]) -> int:
         observer=stop.observe,
         stop=stop,
     )
-    position = read_manifest(run).state["search"]["state"]["position"]
+    position = read_manifest(run).state.standing["search"]["state"]["position"]
     print(f"{result.status} after {result.stats['nodes_kept']} nodes, at position {position} of a layer")
     return int(position == 0)
 
@@ -73,7 +75,7 @@ class _StopInALayer:
 
     def observe(self, event: Event) -> None:
         if isinstance(event, LayerEnded) and event.layer == LAYERS:
-            self._tasks = 3
+            self._tasks = 5
 
     def __call__(self) -> str | None:
         self._tasks -= self._tasks > 1

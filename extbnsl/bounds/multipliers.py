@@ -17,13 +17,14 @@ Katsirelos 2021.
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, field
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.bounds.cuts import MEMBERS, count_times, holds, no_cuts, requirements, weighted_unions
+from extbnsl.core.codec import IN_FILE, UNKEPT
 from extbnsl.kernels.compiler import borrowed, njit
 from extbnsl.kernels.varsets import WORD_BITS, pack, renumber, words
 from extbnsl.machine.workers import unhalted
@@ -65,10 +66,12 @@ class Multipliers:
     """Cuts (k, 3, words) uint64 with multipliers weights (k,) int64 > 0, in UNITs; least (n,) float64: mu of each
     child, in nats. root: the bound of every network that the families allow."""
 
-    cuts: NDArray[np.uint64]
-    weights: NDArray[np.int64]
-    least: NDArray[np.float64]
-    reduced: NDArray[np.float64]
+    cuts: Annotated[NDArray[np.uint64], IN_FILE]
+    weights: Annotated[NDArray[np.int64], IN_FILE]
+    least: Annotated[NDArray[np.float64], UNKEPT] = field(
+        default_factory=lambda: np.zeros(0)
+    )  # these follow from the families
+    reduced: Annotated[NDArray[np.float64], UNKEPT] = field(default_factory=lambda: np.zeros(0))
 
     @property
     def root(self) -> float:

@@ -68,7 +68,7 @@ def run(given: argparse.Namespace) -> int:
     from extbnsl.cli.outlook import document, lines
 
     if given.json:
-        from extbnsl.files.shapes import json_text
+        from extbnsl.core.codec import json_text
 
         say(json_text(document(estimate), indent=1))
     else:

@@ -2,12 +2,19 @@
 input, options that are not the default, and budgets.
 """
 
+import contextlib
+import errno
+import os
+import stat
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO
 
 from extbnsl.core.version import __version__
+from extbnsl.files.run_state import Remembered
+from extbnsl.run.progress import wrapped
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,15 +30,6 @@ if TYPE_CHECKING:
     from extbnsl.solver.methods import ApproximateMethods
     from extbnsl.solver.place import Place
     from extbnsl.solver.resamples import Resamples
-import contextlib
-import errno
-import os
-import stat
-from collections.abc import Iterable
-from pathlib import Path
-from typing import TextIO
-
-from extbnsl.run.progress import wrapped
 
 
 def head(
@@ -45,10 +43,10 @@ def head(
     """At most four lines; O(variables)."""
     from extbnsl.data.treatment import chosen
 
-    remembered = dict(place.remember or {})
+    remembered = place.remember or Remembered("", {})
     yield f"extbnsl {__version__}"
-    yield f"input: {_input(problem, str(remembered.get('input', '')))}"
-    reading = chosen(remembered.get("data_options") or {})
+    yield f"input: {_input(problem, remembered.input)}"
+    reading = chosen(remembered.data_options)
     asked = () if scope is None else _changed(scope)
     options = [_option(*each) for each in (*asked, *_changed(claim), *_changed(methods), *reading.items())]
     if place.compress:

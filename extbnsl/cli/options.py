@@ -17,6 +17,7 @@ from extbnsl.core.claims import Claim
 from extbnsl.core.errors import InputError
 from extbnsl.core.knowledge import Knowledge
 from extbnsl.core.version import __version__
+from extbnsl.files.run_state import Remembered
 from extbnsl.machine.budgets import (
     MAXIMUM_THREADS,
     MINIMUM_MEMORY,
@@ -385,24 +386,24 @@ def data_options(options: argparse.Namespace) -> dict[str, Any]:
     return {key: ",".join(value) if isinstance(value, list) else value for key, value in given.items()}
 
 
-def remembered(given: argparse.Namespace) -> dict[str, Any]:
-    """What `resume` needs to read the input again, to have the same budgets and to draw the network, as JSON values."""
+def remembered(given: argparse.Namespace) -> Remembered:
+    """What `resume` needs to read the input again, to have the same budgets and to draw the network."""
     data, plot = data_options(given), getattr(given, "plot", None)
     if data["arities"] is not None:
         data["arities"] = os.path.abspath(data["arities"])
-    return {
-        "input": absolute(given.data),
-        "data_options": data,
-        "budgets": {name: getattr(given, name, None) for name in ("memory", "disk", "threads", "compress")},
-        "command": given.shell_line,
-        "version": __version__,
-        **({} if plot is None else {"plot": os.path.abspath(plot)}),
-    }
+    return Remembered(
+        input=absolute(given.data),
+        data_options=data,
+        budgets={name: getattr(given, name, None) for name in ("memory", "disk", "threads", "compress")},
+        command=given.shell_line,
+        version=__version__,
+        plot=None if plot is None else os.path.abspath(plot),
+    )
 
 
-def input_of(given: argparse.Namespace) -> dict[str, Any]:
-    """The input of a command and the data options that were given, by the names that a run remembers them by."""
-    return {"input": given.data, "data_options": data_options(given)}
+def input_of(given: argparse.Namespace) -> Remembered:
+    """The input of a command and the data options that were given, as a run remembers them."""
+    return Remembered(given.data, data_options(given))
 
 
 def check_output(output: Path, overwrite: bool, option: str = "--output") -> None:

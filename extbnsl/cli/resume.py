@@ -12,9 +12,11 @@ from extbnsl.cli import drawing, options, session
 from extbnsl.cli.head import remark
 from extbnsl.cli.options import absolute, is_standard_input, read_problem
 from extbnsl.cli.summary import damage_told, exit_code
-from extbnsl.core.claims import claim_from
+from extbnsl.core.codec import decode
 from extbnsl.core.errors import InputError, RunDirectoryError
+from extbnsl.files.manifest import believed, read_manifest
 from extbnsl.files.names import MANIFEST, TEXT_LOG
+from extbnsl.files.run_state import APPROXIMATE, BOOTSTRAP, DONE, K_BEST, Remembered, RunState
 from extbnsl.machine.budgets import Budgets
 from extbnsl.machine.interrupts import Interrupts
 from extbnsl.proof.methods import Methods
@@ -59,7 +61,6 @@ def run(given: argparse.Namespace) -> int:
     """Go on with a run and write what comes of it; the exit code."""
     from extbnsl.run import directory as directory_module
     from extbnsl.run.status import can_go_on, finished_result
-    from extbnsl.solver.states import read_state
 
     with Interrupts() as interrupts, directory_module.reopen(given.run) as run:
         document = finished_result(run.path)
@@ -72,7 +73,7 @@ def run(given: argparse.Namespace) -> int:
             session.tell(document, run.path, session.Telling(given.quiet, given.json, network=given.print))
             _draw_finished(run.path, given.quiet or given.json)
             return exit_code(document)
-        manifest = read_state(run.path)
+        manifest = read_manifest(run.path)
         return _go_on(run, manifest, given, interrupts)
 
 
@@ -80,10 +81,9 @@ def _finish(run: "RunDirectory", document: Mapping[str, Any], given: argparse.Na
     """Do what a process that was killed at the very end of a run has left to do."""
     from extbnsl.results.outputs import has_networks
     from extbnsl.run.remains import tidy
-    from extbnsl.solver.states import read_state
 
     if (run.path / MANIFEST).exists() and not has_networks(run.path, document):
-        remembered = read_state(run.path).state["run"]
+        remembered = read_manifest(run.path).state.run
         if remembered is not None:
             _write_networks(run, document, remembered, given)
     tidy(run.path)
@@ -91,28 +91,27 @@ def _finish(run: "RunDirectory", document: Mapping[str, Any], given: argparse.Na
 
 def _draw_finished(path: Path, silent: bool) -> None:
     """Draw the network of a finished run, whose process may have been killed before it had drawn it."""
-    from extbnsl.solver.states import read_state
 
     remembered = None
     with contextlib.suppress(RunDirectoryError):  # a finished run needs no manifest
-        remembered = read_state(path).state["run"]
-    plot = (remembered or {}).get("plot")
+        remembered = read_manifest(path).state.run
+    plot = None if remembered is None else remembered.plot
     if plot is not None and drawing.is_replaceable(Path(plot)):
         drawing.draw_after(path, Path(plot), silent)
 
 
 def _write_networks(
-    run: "RunDirectory", document: Mapping[str, Any], remembered: Mapping[str, Any], given: argparse.Namespace
+    run: "RunDirectory", document: Mapping[str, Any], remembered: Remembered, given: argparse.Namespace
 ) -> None:
     """Write the files of the networks of a result; RunDirectoryError if the data are others."""
     from extbnsl.data import Data
     from extbnsl.data.text import source_name
     from extbnsl.results.again import other_files
 
-    data = _data(run.path, given.data, remembered["input"])
+    data = _data(run.path, given.data, remembered.input)
     with damage_told(run.path):
         score = str(document["score"])
-    problem, _ = read_problem(data, remembered["data_options"], Budgets(), given.quiet, score)
+    problem, _ = read_problem(data, remembered.data_options, Budgets(), given.quiet, score)
     with damage_told(run.path):
         if problem.fingerprint != document["provenance"]["data_digest"]:
             raise RunDirectoryError(
@@ -124,70 +123,65 @@ def _write_networks(
 def _go_on(run: "RunDirectory", manifest: "Manifest", given: argparse.Namespace, interrupts: Interrupts) -> int:
     from extbnsl.solver.place import Place
 
-    remembered = manifest.state["run"]
+    state = manifest.state
+    remembered = state.run
     if remembered is None:
         raise RunDirectoryError(
             f"The run in {run.path} was not begun by extbnsl's commands; resume it as it was begun."
         )
     _check_scratch(run.path, manifest)
     manifest = _with_more_time(manifest, given)
-    data = _data(run.path, given.data, remembered["input"])
-    before = remembered["budgets"]
-    claim, asked_for = claim_from(manifest.state["claim"]), options.budgets_of(given, before)
-    problem, budgets = read_problem(data, remembered["data_options"], asked_for, given.quiet, claim.score)
-    methods, budgets = _methods(manifest, budgets)
-    compress = bool(before["compress"] if given.compress is None else given.compress)
+    data = _data(run.path, given.data, remembered.input)
+    before = remembered.budgets
+    claim, asked_for = state.claim, options.budgets_of(given, before)
+    problem, budgets = read_problem(data, remembered.data_options, asked_for, given.quiet, claim.score)
+    methods, budgets = _methods(run.path, state, budgets)
+    compress = bool(before.get("compress") if given.compress is None else given.compress)
     kept = {"memory": budgets.memory, "disk": budgets.disk, "threads": budgets.threads, "compress": compress}
-    remember = remembered | {"input": absolute(data), "budgets": kept}
+    remember = replace(remembered, input=absolute(data), budgets=kept)
     asked = session.Asked(
         claim,
         methods,
         budgets,
         Place(run.path, None, compress, manifest, remember),
-        _scope(manifest),
+        _scope(run.path, state),
     )
     _say_where(run, manifest, given.quiet)
-    telling = session.Telling(given.quiet, given.json, manifest.state["seconds"] + budgets.spent, given.print)
+    telling = session.Telling(given.quiet, given.json, state.spent.seconds + budgets.spent, given.print)
     code = session.solve_in(run, problem, asked, interrupts, telling)
-    if "plot" in remembered:
-        drawing.draw_again(run.path, Path(remembered["plot"]), given.quiet or given.json)
+    if remembered.plot is not None:
+        drawing.draw_again(run.path, Path(remembered.plot), given.quiet or given.json)
     return code
 
 
 def _with_more_time(manifest: "Manifest", given: argparse.Namespace) -> "Manifest":
     """The state of an approximation that is over but has more time now, as one to go on with; any other as it is."""
-    from extbnsl.solver.approximate_document import DONE
+    if not given.time_limit or manifest.state.kind != APPROXIMATE or manifest.state.phase != DONE:
+        return manifest
     from extbnsl.solver.approximation import reopened
-    from extbnsl.solver.states import APPROXIMATE, kind_of
 
-    over = kind_of(manifest) == APPROXIMATE and manifest.state["phase"] == DONE
-    return reopened(manifest) if over and given.time_limit else manifest
+    return reopened(manifest)
 
 
-def _methods(manifest: "Manifest", budgets: Budgets) -> "tuple[Methods | ApproximateMethods, Budgets]":
+def _methods(path: Path, state: RunState, budgets: Budgets) -> "tuple[Methods | ApproximateMethods, Budgets]":
     """How the run goes on, and its budgets: an approximation has the time that it has left unless another is given."""
     from extbnsl.solver.methods import ApproximateMethods
-    from extbnsl.solver.states import APPROXIMATE, kind_of
 
-    state = manifest.state
-    if kind_of(manifest) != APPROXIMATE:
-        return Methods(**state["methods"]), budgets
-    left = max(LEAST_SECONDS, state["time"] - state["used"])
-    return ApproximateMethods(**state["methods"]), replace(budgets, time_limit=budgets.time_limit or left)
+    if state.kind != APPROXIMATE:
+        return believed(path, "state.methods", lambda: decode(Methods, state.methods)), budgets
+    left = max(LEAST_SECONDS, state.seconds_left or 0.0)
+    methods = believed(path, "state.methods", lambda: decode(ApproximateMethods, state.methods))
+    return methods, replace(budgets, time_limit=budgets.time_limit or left)
 
 
-def _scope(manifest: "Manifest") -> "Scope | Resamples | None":
+def _scope(path: Path, state: RunState) -> "Scope | Resamples | None":
     """Which networks a run of kbest looks for, or how many resamples a solve takes; None of another run."""
     from extbnsl.kbest.scope import Scope
-    from extbnsl.solver import states
     from extbnsl.solver.resamples import Resamples
 
-    match states.kind_of(manifest):
-        case states.K_BEST:
-            return Scope(**manifest.state["scope"])
-        case states.BOOTSTRAP:
-            return Resamples(**manifest.state["scope"])
-    return None
+    kinds = {K_BEST: Scope, BOOTSTRAP: Resamples}
+    kind = kinds.get(state.kind)
+    return None if kind is None else believed(path, "state.scope", lambda: decode(kind, state.scope))
 
 
 def _check_scratch(path: Path, manifest: "Manifest") -> None:
@@ -221,7 +215,7 @@ def _data(path: Path, given: Path | None, before: str) -> str:
 def _say_where(run: "RunDirectory", manifest: "Manifest", quiet: bool) -> None:
     from extbnsl.core.figures import format_time
 
-    line = f"resuming {run.path}: {manifest.state['phase']}, after {format_time(manifest.state['seconds'])}"
+    line = f"resuming {run.path}: {manifest.state.phase}, after {format_time(manifest.state.spent.seconds)}"
     run.append(TEXT_LOG, line)
     if not quiet:
         remark(line)

@@ -6,12 +6,13 @@ import argparse
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from extbnsl.cli import options
 from extbnsl.cli.head import say, say_sentence
 from extbnsl.cli.options import read_problem
-from extbnsl.core.errors import InputError
+from extbnsl.core.codec import Misfit, Within, decode_some
+from extbnsl.core.errors import InputError, RunDirectoryError
 from extbnsl.core.figures import counted
 
 if TYPE_CHECKING:
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from extbnsl.data import Dataset
-from extbnsl.core.errors import RunDirectoryError
 
 
 def remembered_input(result: Path) -> str | None:
@@ -29,22 +29,22 @@ def remembered_input(result: Path) -> str | None:
 
     folder = result if result.is_dir() else result.parent
     try:
-        remembered = read_manifest(folder).state["run"]
-    except (ExtbnslError, KeyError, TypeError):
+        remembered = read_manifest(folder).state.run
+    except ExtbnslError:
         return None
-    return None if remembered is None else str(remembered["input"])
+    return None if remembered is None else remembered.input
 
 
 def data_options_of(document: Mapping[str, Any], result: Path) -> dict[str, Any]:
     """The data options of the run; RunDirectoryError if they are none that a run writes."""
-    from extbnsl.files.shapes import misfit, some_of, text, truth, whole
-
     provenance = document.get("provenance")
     kept = provenance.get("data_options", {}) if isinstance(provenance, dict) else {}
-    shapes = dict.fromkeys(options.DATA_OPTIONS, text) | {"header": truth, "records": whole(least=1)}
-    if misfit(kept, some_of(shapes)):
-        raise RunDirectoryError(f"The 'data_options' of {result} are none of extbnsl's; give a solve's result.")
-    return dict(kept)
+    kinds = dict.fromkeys(options.DATA_OPTIONS, str) | {"header": bool, "records": Annotated[int, Within(1)]}
+    try:
+        return decode_some(kinds, kept)
+    except Misfit:
+        sentence = f"The 'data_options' of {result} are none of extbnsl's; give a solve's result."
+        raise RunDirectoryError(sentence) from None
 
 
 def score_told(document: Mapping[str, Any], result: Path) -> str:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from extbnsl.core.claims import Claim
     from extbnsl.core.events import Event, Observer
     from extbnsl.data import Data
+    from extbnsl.files.run_state import Remembered
     from extbnsl.kbest.scope import Scope
     from extbnsl.lab.baselines.methods import BaselineMethods
     from extbnsl.machine.budgets import Budgets
@@ -67,7 +68,7 @@ class Work(NamedTuple):
     head: Iterable[str]
     result: "Callable[[Observer], Result]"
     stopping: str
-    remember: Mapping[str, Any]
+    remember: "Remembered"
 
 
 def solve_in(
@@ -90,7 +91,9 @@ def solve_in(
         given = asked.claim, asked.methods, asked.budgets, asked.place
         return _solver(asked)(problem, *given, observer=observer, stop=interrupts.stop)
 
-    work = Work(head(problem, *asked), solved, _stopping(run, asked), asked.place.remember or {})
+    remember = asked.place.remember
+    assert remember is not None, "a command has something to remember"
+    work = Work(head(problem, *asked), solved, _stopping(run, asked), remember)
     return work_in(run, work, interrupts, telling)
 
 
@@ -142,7 +145,7 @@ def work_in(run: "RunDirectory", work: Work, interrupts: Interrupts, telling: Te
 
     give_memory_back()
     status = StatusFile(run.show, seconds_before=telling.seconds_before)
-    made = {"command": work.remember["command"], "data_options": chosen(work.remember["data_options"])}
+    made = {"command": work.remember.command, "data_options": chosen(work.remember.data_options)}
     with _failures_kept(run, status):
         with _observed(run, status, interrupts, telling, work) as observer:
             result = work.result(observer)
@@ -172,8 +175,8 @@ def tell(document: Mapping[str, Any], folder: Path, telling: Telling) -> None:
 def stopped_before(path: Path, source: str) -> tuple[str, ...]:
     """A sentence if an earlier run of this input can be resumed: one whose name differs from `path` by its number."""
     from extbnsl.core.errors import ExtbnslError
+    from extbnsl.files.manifest import read_manifest
     from extbnsl.run.status import read_status
-    from extbnsl.solver.states import read_state
 
     numbered = re.fullmatch(r"(.+)-(\d+)\.run", path.name)
     if numbered is None:
@@ -181,8 +184,8 @@ def stopped_before(path: Path, source: str) -> tuple[str, ...]:
     stem, numbers = numbered[1], range(int(numbered[2]) - 1, 0, -1)
     for before in (path.with_name(f"{stem}.run" if number == 1 else f"{stem}-{number}.run") for number in numbers):
         with contextlib.suppress(ExtbnslError):
-            status, remembered = read_status(before), read_state(before).state["run"]
-            if status.resume and remembered and remembered["input"] == os.path.abspath(source):
+            status, remembered = read_status(before), read_manifest(before).state.run
+            if status.resume and remembered is not None and remembered.input == os.path.abspath(source):
                 return (f"{before} holds a stopped run of {source}: '{status.resume}' resumes it; this one is new.",)
     return ()
 

@@ -26,7 +26,7 @@ def add(commands: Any) -> None:
 
 def run(given: argparse.Namespace) -> int:
     """Print the status; the exit code."""
-    from extbnsl.files.shapes import json_text
+    from extbnsl.core.codec import json_text
     from extbnsl.run.status import read_status
 
     status = read_status(given.run)

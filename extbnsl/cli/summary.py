@@ -10,7 +10,7 @@ from extbnsl.cli import bootstrap, ranked
 from extbnsl.cli.ranked import HELD
 from extbnsl.core.claims import FINISHED, tolerance
 from extbnsl.core.errors import RunDirectoryError
-from extbnsl.core.knowledge import knowledge_from
+from extbnsl.core.knowledge import Knowledge
 from extbnsl.files.names import RESULT
 from extbnsl.scores.known import NAMES, score_named
 from extbnsl.scores.score import titled
@@ -93,7 +93,7 @@ def _claim_rows(document: Mapping[str, Any], listed: bool, here: bool) -> Iterat
     if (most := document["max_parents"]) is not None:
         yield "limit", f"at most {counted(most, 'parent')} for each variable"
     if document.get("knowledge"):
-        yield "knowledge", str(knowledge_from(document["knowledge"]))
+        yield "knowledge", str(Knowledge.from_document(document["knowledge"]))
     yield "network", ", ".join(sizes) + ("" if listed else " (--print lists them)")
     for name in document["variables"] if here else ():
         parents = document["parents"][name]

@@ -1,12 +1,12 @@
 """What 'optimal' means, said once: among which networks, by which score, how exact the proof is, and the words for what
 became of a solve."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_type_hints
 
 from extbnsl.core.arguments import check_whole
-from extbnsl.core.knowledge import NOTHING, Knowledge, knowledge_from
+from extbnsl.core.codec import decode_some
+from extbnsl.core.knowledge import NOTHING, Knowledge
 
 OPTIMAL = "optimal"  # no network is cheaper, but for the tolerance
 HEURISTIC = "heuristic"  # the method came to its end, and has no proof over all networks
@@ -49,14 +49,15 @@ class Claim:
         self.knowledge.check()
 
     def document(self) -> dict[str, Any]:
-        """The fields as JSON values; `claim_from` takes them back."""
+        """The fields as JSON values; `from_document` takes them back."""
         own = {name: getattr(self, name) for name in ("score", "max_parents", "ess")}
         return own | {"knowledge": self.knowledge.document() or None}
 
-
-def claim_from(document: Mapping[str, Any]) -> Claim:
-    """The claim of a document of `Claim.document`."""
-    return Claim(**{**document, "knowledge": knowledge_from(document.get("knowledge") or {})})
+    @classmethod
+    def from_document(cls, document: Any) -> "Claim":
+        """The claim of a `document`, of which parts may be missing; Misfit if it is none."""
+        found = decode_some(get_type_hints(cls) | {"knowledge": Knowledge | None}, document)
+        return cls(**found | {"knowledge": found.get("knowledge") or NOTHING})
 
 
 def tolerance(upper_bound: float) -> float:

@@ -6,9 +6,10 @@ Light: the command line imports this for the value.
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, get_type_hints
 
 from extbnsl.core.arguments import check_whole
+from extbnsl.core.codec import Whole, decode_some
 from extbnsl.core.errors import InputError
 
 Arc = tuple[str, str]  # parent, child
@@ -129,13 +130,19 @@ class Knowledge:
         yield from (("max_parents", name) for name, _ in self.max_parents)
 
     def document(self) -> dict[str, Any]:
-        """What there is of it, as JSON values; `knowledge_from` takes it back."""
+        """What there is of it, as JSON values; `from_document` takes it back."""
         found: dict[str, Any] = {}
         for one in fields(self):
             own = getattr(self, one.name)
             if own:
                 found[one.name] = dict(own) if one.name == "max_parents" else [_listed(part) for part in own]
         return found
+
+    @classmethod
+    def from_document(cls, document: Any) -> "Knowledge":
+        """The knowledge of a `document`; Misfit if that is none."""
+        found = decode_some(get_type_hints(cls) | {"max_parents": dict[str, Whole]}, document)
+        return cls(**found | {"max_parents": tuple(found.get("max_parents", {}).items())})
 
     def joined(self, other: "Knowledge") -> "Knowledge":
         """What both say; InputError if both have tiers."""
@@ -150,19 +157,8 @@ class Knowledge:
 NOTHING = Knowledge()
 
 
-def knowledge_from(document: Mapping[str, Any]) -> Knowledge:
-    """The knowledge of a document of `Knowledge.document`."""
-    given = dict(document)
-    limits = tuple(given.pop("max_parents", {}).items())
-    return Knowledge(**{key: tuple(_unlisted(part) for part in own) for key, own in given.items()}, max_parents=limits)
-
-
 def _listed(part: Any) -> Any:
     return list(part) if isinstance(part, tuple) else part
-
-
-def _unlisted(part: Any) -> Any:
-    return tuple(part) if isinstance(part, list) else part
 
 
 def _counted(number: int, one: str, several: str | None = None) -> str:

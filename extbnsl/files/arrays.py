@@ -13,18 +13,21 @@ import hashlib
 import itertools
 import mmap
 import os
-from collections.abc import Callable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
+from extbnsl.core.codec import UNKEPT, Misfit, Whole
 from extbnsl.core.errors import BudgetError, InputError, RunDirectoryError
+from extbnsl.files.atomic import checksum, open_regular, write_failure
+from extbnsl.files.names import is_arrays
 
 if TYPE_CHECKING:
     from types import EllipsisType
 
     from numpy.typing import NDArray
-from extbnsl.files.atomic import checksum, open_regular, write_failure
 
 CHUNK = 16384  # rows that share a checksum, at most
 HEADER_BYTES = 20_000  # of a file, at most: names, types, the index of its chunks
@@ -45,10 +48,25 @@ class StoredFile:
     stamp: what the system said of the file when its content was known to be right; None if that is not known.
     """
 
-    name: str
-    bytes: int
-    checksum: str
-    stamp: Stamp | None = field(default=None, compare=False)
+    name: Annotated[str, is_arrays]
+    bytes: Whole
+    checksum: Annotated[str, re.compile("[0-9a-f]{64}").fullmatch]
+    stamp: Annotated[Stamp | None, UNKEPT] = field(default=None, compare=False)
+
+
+NAMES: Mapping[type, Callable[[Any], Any]] = {StoredFile: lambda file: file.name}  # how a standing writes its files
+
+
+def named(files: Iterable[StoredFile]) -> Mapping[type, Callable[[Any], Any]]:
+    """What reads the names that a standing has for its files, for `codec.decode`."""
+    known = {file.name: file for file in files}
+
+    def find(name: Any) -> StoredFile:
+        if not isinstance(name, str) or name not in known:
+            raise Misfit
+        return known[name]
+
+    return {StoredFile: find}
 
 
 @functools.cache

@@ -11,51 +11,52 @@ Whoever goes on with a run checks what its manifest names, and removes what it d
 """
 
 import os
-import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from extbnsl.core.codec import Misfit, Whole, decode, encode, json_text, json_value
 from extbnsl.core.errors import InputError, RunDirectoryError
 from extbnsl.core.version import __version__
 from extbnsl.files import names
 from extbnsl.files.arrays import StoredFile, check_file
 from extbnsl.files.atomic import check_folder, checksum, is_folder, read_regular, synchronise, write_atomically
 from extbnsl.files.names import MANIFEST
-from extbnsl.files.shapes import by_name, every, json_text, json_value, maybe, misfit, record, such, text, whole
+from extbnsl.files.run_state import RunState
 from extbnsl.files.store import Scratch, Store, check_scratch, is_marked, make_scratch
 
 if TYPE_CHECKING:
     from extbnsl.machine.workers import Workers
 
 
-FORMAT_VERSION = 3
+T = TypeVar("T")
+FORMAT_VERSION = 4
 MOST_BYTES = 1 << 30  # of a manifest
-_DIGEST = re.compile("[0-9a-f]{64}")
-_MARK = re.compile("[0-9a-f]{32}")
-_SEAL = {"format_version": whole(), "extbnsl": text, "checksum": such(_DIGEST.fullmatch)}  # in every version
-_SHAPE = record(
-    {
-        "format_version": whole(),
-        "extbnsl": text,
-        "state": by_name(lambda value: None),  # whoever knows what it says looks at it
-        "scratch": maybe(record({"path": such(names.is_scratch_path), "mark": such(_MARK.fullmatch)})),
-        "files": every(record({"name": such(names.is_arrays), "bytes": whole(), "checksum": such(_DIGEST.fullmatch)})),
-        "checksum": text,
-    }
-)
+
+
+@dataclass(frozen=True)
+class _Seal:
+    """What a manifest of every version says of itself."""
+
+    format_version: Whole
+    extbnsl: str
+    checksum: str
+
+
+_SEAL = tuple(field.name for field in fields(_Seal))
 
 
 @dataclass(frozen=True)
 class Manifest:
     """A state to go on from.
 
-    state: JSON values, what the driver of the run needs (NaN and infinity are read back as None); files: the arrays
-    that go with it, in the folder of the run's store; scratch: that folder, or None if it is the run directory.
+    state: of the run.
+    files: the arrays that go with it, in the folder of the run's store.
+    scratch: that folder, or None if it is the run directory.
     """
 
-    state: Mapping[str, Any]
+    state: RunState
     files: tuple[StoredFile, ...]
     scratch: Scratch | None
 
@@ -82,7 +83,8 @@ def commit(folder: Path, store: Store, manifest: Manifest) -> None:
     """
     manifest.check()
     store.synchronise(manifest.files)
-    write_atomically(folder / MANIFEST, _sealed(_document(manifest)))
+    document = {"format_version": FORMAT_VERSION, "extbnsl": __version__, **encode(manifest)}
+    write_atomically(folder / MANIFEST, _sealed(document))
     if manifest.scratch is not None and not manifest.files:
         make_scratch(manifest.scratch)
     store.keep_only(manifest.files)
@@ -91,21 +93,30 @@ def commit(folder: Path, store: Store, manifest: Manifest) -> None:
 def read_manifest(folder: Path) -> Manifest:
     """The checkpoint of the run directory `folder`, whose files have not been looked at.
 
-    The manifest may come from anyone: its shape and the names in it are looked at, those in the state apart. Raises
-    InputError if the folder is not there or the manifest cannot be read, RunDirectoryError if there is no manifest, or
-    it is no file, damaged, malformed or of another format version.
+    The manifest may come from anyone: all of it is looked at, but for the standing in its state. Raises InputError if
+    the folder is not there or the manifest cannot be read, RunDirectoryError if there is no manifest, or it is no file,
+    damaged, malformed or of another format version.
     """
     path = folder / MANIFEST
     document = _unsealed(path, _read(path))
     if document["format_version"] != FORMAT_VERSION:
         raise RunDirectoryError(_other_version(path, document))
-    if place := misfit(document, _SHAPE):
-        raise malformed(folder, place)
-    files = tuple(StoredFile(**file) for file in document["files"])
-    if len({file.name for file in files}) < len(files):
+    try:
+        manifest: Manifest = decode(Manifest, {key: document[key] for key in document if key not in _SEAL})
+    except Misfit as found:
+        raise malformed(folder, found.place) from found
+    if len({file.name for file in manifest.files}) < len(manifest.files):
         raise malformed(folder, "files")
-    scratch = document["scratch"]
-    return Manifest(document["state"], files, None if scratch is None else Scratch(**scratch))
+    return manifest
+
+
+def believed(folder: Path, place: str, read: Callable[[], T]) -> T:
+    """What `read` makes of a part of the manifest in `folder`, at this place of it; the failure `malformed` if that is
+    none."""
+    try:
+        return read()
+    except Misfit as found:
+        raise malformed(folder, place if found.place == "it" else f"{place}.{found.place}") from found
 
 
 def malformed(folder: Path, place: str) -> RunDirectoryError:
@@ -125,16 +136,6 @@ def is_run(folder: Path) -> bool:
     return True
 
 
-def _document(manifest: Manifest) -> dict[str, Any]:
-    return {
-        "format_version": FORMAT_VERSION,
-        "extbnsl": __version__,
-        "state": manifest.state,
-        "scratch": manifest.scratch and {"path": manifest.scratch.path, "mark": manifest.scratch.mark},
-        "files": [{"name": file.name, "bytes": file.bytes, "checksum": file.checksum} for file in manifest.files],
-    }
-
-
 def _sealed(document: Mapping[str, Any]) -> bytes:
     """The bytes of a manifest: a document and its checksum."""
     return _rendered({**document, "checksum": checksum(_rendered(document))})
@@ -149,10 +150,10 @@ def _unsealed(path: Path, data: bytes) -> dict[str, Any]:
     """The document in the bytes of a manifest; RunDirectoryError unless they are just what `_sealed` makes of it."""
     try:
         document = json_value(data.decode("utf-8", "surrogatepass"))
-        sealed = isinstance(document, dict) and misfit({key: document.get(key) for key in _SEAL}, record(_SEAL)) is None
-        if sealed and _sealed({key: document[key] for key in document if key != "checksum"}) == data:
-            return document
-    except (ValueError, RecursionError):  # the last where it is rendered again
+        decode(_Seal, {key: document[key] for key in _SEAL})
+        if _sealed({key: document[key] for key in document if key != "checksum"}) == data:
+            return dict(document)
+    except (ValueError, TypeError, KeyError, RecursionError):  # the last where it is rendered again
         pass
     raise RunDirectoryError(
         f"{path} is damaged or no checkpoint of extbnsl; bring back a good copy or start the run again."

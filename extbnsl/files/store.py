@@ -5,24 +5,32 @@ the manifest repeats: without the right mark nothing there is touched. The manif
 and for as long as it is there, so that it is found whenever the process is killed.
 """
 
-import threading
-from collections.abc import Iterable, Mapping
-from pathlib import Path
-from typing import TYPE_CHECKING
-
-from extbnsl.files.arrays import StoredFile, over_budget, write_arrays
-from extbnsl.files.atomic import synchronise, synchronise_folder
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 import contextlib
 import os
+import re
 import secrets
+import threading
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 from extbnsl.core.errors import InputError, RunDirectoryError
 from extbnsl.files import names
-from extbnsl.files.atomic import check_folder, is_folder, read_regular, write_atomically, write_failure
+from extbnsl.files.arrays import StoredFile, over_budget, write_arrays
+from extbnsl.files.atomic import (
+    check_folder,
+    is_folder,
+    read_regular,
+    synchronise,
+    synchronise_folder,
+    write_atomically,
+    write_failure,
+)
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
 
 MARK_BYTES = 64  # in the file, at most
 
@@ -31,8 +39,8 @@ MARK_BYTES = 64  # in the file, at most
 class Scratch:
     """The absolute path of a folder that one run has to itself, and the mark in it, 32 hexadecimal digits."""
 
-    path: str
-    mark: str
+    path: Annotated[str, names.is_scratch_path]
+    mark: Annotated[str, re.compile("[0-9a-f]{32}").fullmatch]
 
     @property
     def folder(self) -> Path:

@@ -17,11 +17,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from extbnsl.core.codec import json_value
 from extbnsl.core.errors import InputError, VerificationError
 from extbnsl.data.reading import Reading
 from extbnsl.data.text import text_blocks
 from extbnsl.files.atomic import open_given
-from extbnsl.files.shapes import json_value
 from extbnsl.networks.network import Network
 
 ROUNDING = 0.015  # by which probabilities of two digits miss a sum of 1, as three times 0.33 do

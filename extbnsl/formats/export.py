@@ -6,8 +6,8 @@ import json
 import re
 from collections.abc import Callable, Mapping
 
+from extbnsl.core.codec import json_text
 from extbnsl.core.errors import InputError
-from extbnsl.files.shapes import json_text
 from extbnsl.formats.bif import bif_text, other_words
 from extbnsl.formats.csv_text import csv_text
 from extbnsl.formats.described import Described, Written

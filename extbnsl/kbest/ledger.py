@@ -7,6 +7,7 @@ whoever asks anything else finds nothing. So nothing needs to be the same in two
 
 import contextlib
 import hashlib
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -31,6 +32,11 @@ def key_of(how: str, limit: float, most: int | None, *lists: Sequence[NDArray[An
             digest.update(np.int64(own.size).tobytes())
             digest.update(np.ascontiguousarray(own).data)
     return digest.hexdigest()[:32]
+
+
+def is_key(text: str) -> bool:
+    """Whether a text may be a key."""
+    return re.fullmatch("[0-9a-f]{32}", text) is not None
 
 
 @contextlib.contextmanager

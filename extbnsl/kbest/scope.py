@@ -2,9 +2,10 @@
 
 import math
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Annotated, Any
 
 from extbnsl.core.arguments import check_switch, check_whole
+from extbnsl.core.codec import Whole, Within
 from extbnsl.core.errors import InputError
 
 LARGEST_FACTOR = 1e300
@@ -20,10 +21,10 @@ class Scope:
     files of their own, and the best one in any case.
     """
 
-    k: int | None = None
+    k: Annotated[int, Within(1)] | None = None
     within_factor: float | None = None
     classes: bool = False
-    top: int = 10
+    top: Whole = 10
 
     @property
     def slack(self) -> float | None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from extbnsl.core.codec import Whole
 from extbnsl.core.errors import InputError
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.orders.acyclic import settle
@@ -36,8 +37,16 @@ class OrderedNetwork:
     """An order of the variables, int32 (n,), the best network along it, and what that costs in nats."""
 
     order: Order
-    parents: tuple[tuple[int, ...], ...]
+    parents: tuple[tuple[Whole, ...], ...]
     cost: float
+
+    def is_sound(self) -> bool:
+        """Whether the order is one of all variables, in which the parents of each stand before it."""
+        order = self.order.tolist()
+        if sorted(order) != list(range(len(self.parents))):
+            return False
+        place = {variable: k for k, variable in enumerate(order)}
+        return all(place.get(p, place[x]) < place[x] for x, own in enumerate(self.parents) for p in own)
 
 
 @dataclass(frozen=True, eq=False)

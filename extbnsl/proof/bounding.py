@@ -9,7 +9,8 @@ and goes on from there.
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +24,7 @@ from extbnsl.bounds.lp.program import Program
 from extbnsl.bounds.lp.separation import Support
 from extbnsl.bounds.multipliers import FamilyArrays, Multipliers, families_of, multipliers_of
 from extbnsl.core.claims import MEMORY_LIMIT
+from extbnsl.core.codec import IN_FILE, UNKEPT, Highest, Lowest, Whole
 from extbnsl.core.events import StageAdvanced, Warned
 from extbnsl.core.figures import in_full
 from extbnsl.kernels.varsets import WORD_BITS
@@ -54,6 +56,10 @@ FAMILY_NS = 3e3  # that a linear program takes for each family before its first 
 FEWEST_ITERATIONS = 100  # that pay before there is a linear program: a search of some tenths of a second
 
 
+def _nothing_left() -> Component:
+    return Component((), (), ())
+
+
 @dataclass(frozen=True)
 class Bounding:
     """How far the bounds of a piece have come, and how they go on.
@@ -69,24 +75,24 @@ class Bounding:
     branching, if that has begun. guide: what a search would have by now.
     """
 
-    left: Component
-    multipliers: Multipliers | None = None
+    left: Annotated[Component, UNKEPT] = field(default_factory=_nothing_left)  # these two are the piece's
+    multipliers: Annotated[Multipliers | None, UNKEPT] = None
     spread: Multipliers | None = None
-    root: float = -math.inf
-    passes: tuple[Multipliers, ...] = ()
-    step: str = ASCEND
-    rounds: int = 0
-    spent: int = 0
-    effort: int = 0
-    gap: float = math.inf
+    root: Lowest = -math.inf
+    passes: Annotated[tuple[Multipliers, ...], UNKEPT] = ()
+    step: Annotated[str, STEPS.__contains__] = ASCEND
+    rounds: Whole = 0
+    spent: Whole = 0
+    effort: Whole = 0
+    gap: Highest = math.inf
     optimal: bool = False
     probing: bool = True
-    tried: frozenset[int] = frozenset()
-    before: int = 0
-    cuts: NDArray[np.uint64] | None = None
-    spread_cuts: NDArray[np.uint64] | None = None
+    tried: frozenset[Whole] = frozenset()
+    before: Whole = 0
+    cuts: Annotated[NDArray[np.uint64] | None, IN_FILE] = None
+    spread_cuts: Annotated[NDArray[np.uint64] | None, IN_FILE] = None
     tree: Tree | None = None
-    guide: Guide | None = None
+    guide: Annotated[Guide | None, UNKEPT] = None
 
     @property
     def families(self) -> FamilyArrays:
@@ -106,8 +112,11 @@ class Bounding:
         assert min(self.rounds, self.spent, self.effort, self.before) >= 0, "nothing is negative"
         assert self.multipliers is None or self.multipliers.root <= self.root, "the bound is the best so far"
         assert all(costs.size for costs in self.left.costs), "otherwise it is proved"
-        if self.tree is not None:
-            self.tree.check(self.left.size)
+        assert self.fits(self.left.size), "a tree over its variables"
+
+    def fits(self, variables: int) -> bool:
+        """Whether its tree, if it has one, is over so many variables."""
+        return self.tree is None or self.tree.fits(variables)
 
 
 OnStep = Callable[[Bounding], float]

@@ -3,22 +3,25 @@
 import contextlib
 import math
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
 from extbnsl.core.claims import DISK_LIMIT
+from extbnsl.core.codec import encode
 from extbnsl.core.errors import BudgetError, ExtbnslError
 from extbnsl.core.events import Committed, Observer, Warned, ignore
-from extbnsl.files.arrays import StoredFile, load_hdf5
+from extbnsl.files import names
+from extbnsl.files.arrays import NAMES, StoredFile, load_hdf5
 from extbnsl.files.manifest import Manifest, commit
+from extbnsl.files.run_state import RunState, Spent
 from extbnsl.files.store import Store
 from extbnsl.machine.budgets import cpu_seconds, peak_rss
 from extbnsl.machine.workers import Patience, Stopped, StopSignal, never
 from extbnsl.parents.exhaustive.state import Enumeration
 from extbnsl.parents.exhaustive.stored import StoredEnumeration, files_begun, write_enumeration
-from extbnsl.proof.standing import Standing, write_survivors
+from extbnsl.proof.standing import Standing, stored_scores
 from extbnsl.proof.stored import write_search
 from extbnsl.search.state import SearchState
 
@@ -31,27 +34,34 @@ UNSAVED_BYTES = 128 << 20  # half a second to write
 
 @dataclass(frozen=True)
 class Record:
-    """Where commits go, a run directory; what every manifest says besides the standing: digest, claim, methods, and
-    what the caller wants remembered; and the files of the commit that the run goes on from."""
+    """Where commits go.
+
+    folder: a run directory.
+    about: the state of the run before it begins, which says what is asked.
+    files: those of the commit that the run goes on from.
+    """
 
     folder: Path
-    about: Mapping[str, Any]
+    about: RunState
     files: tuple[StoredFile, ...] = ()
 
 
 class Kept(Protocol):
-    """A standing: what a run has so far, and what it has taken in all its sessions."""
+    """A standing: a dataclass of what a run has so far, and of what it has taken in all its sessions."""
 
-    seconds: float
-    cpu_seconds: float
-    peak_rss: int
-    peak_disk: int
+    spent: Spent
 
-    def document(self) -> dict[str, Any]:
-        """The JSON values that a manifest keeps."""
+    @property
+    def phase(self) -> str: ...
 
-    def ended(self) -> dict[str, Any]:
-        """Those of a run that is over, which needs no files."""
+    @property
+    def upper_bound(self) -> float: ...
+
+    @property
+    def lower_bound(self) -> float: ...
+
+    def ended(self) -> "Kept":
+        """That of a run that is over, which needs no files."""
 
 
 K = TypeVar("K", bound=Kept)
@@ -71,7 +81,7 @@ class Checkpoints(Generic[K]):
         self._possible = record is not None and store.disk > 0
         self._spent = 0.0  # seconds that the last commit took
         self._committed = store.files if record is None else record.files  # those of others stay
-        self._before = standing.seconds, standing.cpu_seconds, standing.peak_rss
+        self._before = standing.spent
 
     @property
     def possible(self) -> bool:
@@ -105,9 +115,9 @@ class Checkpoints(Generic[K]):
         if self._record is None:
             return
         began = time.monotonic()
-        names = {file.name for file in self.stored()}
-        files = tuple(file for file in self.store.files if file.name in names)
-        self._write(self.standing.document(), files, status)
+        needed = {file.name for file in self.stored()}
+        files = tuple(file for file in self.store.files if file.name in needed)
+        self._write(self.standing, files, status)
         self._last = time.monotonic()
         self._spent = self._last - began
         self.observer(Committed(self._spent, self.store.used))
@@ -132,24 +142,33 @@ class Checkpoints(Generic[K]):
 
     def elapsed(self) -> float:
         """Seconds of all processes of the run so far."""
-        return self._before[0] + time.monotonic() - self._started
+        return self._before.seconds + time.monotonic() - self._started
 
     def add_up(self) -> None:
         """Bring the standing's times and peaks up to date."""
-        _, cpu, rss = self._before
-        self.standing.seconds = self.elapsed()
-        self.standing.cpu_seconds = cpu + cpu_seconds()
-        self.standing.peak_rss = max(rss, peak_rss())
-        self.standing.peak_disk = max(self.standing.peak_disk, self.store.peak)
+        self.standing.spent = Spent(
+            stages=self.standing.spent.stages,
+            seconds=self.elapsed(),
+            cpu_seconds=self._before.cpu_seconds + cpu_seconds(),
+            peak_rss=max(self._before.peak_rss, peak_rss()),
+            peak_disk=max(self.standing.spent.peak_disk, self.store.peak),
+        )
 
-    def _write(self, standing: dict[str, Any], files: tuple[StoredFile, ...], status: str | None) -> None:
+    def _write(self, standing: Kept, files: tuple[StoredFile, ...], status: str | None) -> None:
         assert self._record is not None, "there is a run directory"
         self.add_up()
-        folder, about = self._record.folder, self._record.about
-        times = {name: getattr(self.standing, name) for name in ("seconds", "cpu_seconds", "peak_rss", "peak_disk")}
-        manifest = Manifest({**about, "status": status, **standing, **times}, files, self.store.scratch)
+        state = replace(
+            self._record.about,
+            status=status,
+            phase=standing.phase,
+            upper_bound=standing.upper_bound,
+            lower_bound=standing.lower_bound,
+            seconds_left=getattr(standing, "seconds_left", None),
+            spent=self.standing.spent,
+            standing=encode(standing, NAMES),
+        )
         self._committed = (*self._committed, *files)  # if this fails, either may be the checkpoint
-        commit(folder, self.store, manifest)
+        commit(self._record.folder, self.store, Manifest(state, files, self.store.scratch))
         self._committed = files
 
 
@@ -210,14 +229,14 @@ class Commits(CountingCheckpoints[Standing]):
     def stored(self) -> tuple[StoredFile, ...]:
         """The files of scores, counting and the search."""
         standing = self.standing
-        if standing.survivors is not None and not standing.scores:
-            standing.scores = write_survivors(standing.survivors, self.store)
+        if standing.survivors is not None and standing.scores is None:
+            standing.scores = stored_scores(standing.survivors, self.store, names.SCORES)
         counting = self.stored_counting() if standing.survivors is None else ()
         if standing.search is not None and standing.search.file is None:
             standing.version += 1
             standing.search = write_search(standing.search, standing.version, self.store)
         search = () if standing.search is None else standing.search.files
-        return (*standing.scores, *counting, *search)
+        return (*(() if standing.scores is None else standing.scores.files), *counting, *search)
 
     def look(self) -> None:
         """Notice a better network in the standing."""

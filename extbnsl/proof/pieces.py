@@ -2,14 +2,18 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Annotated
 
 from extbnsl.bounds.multipliers import Multipliers
+from extbnsl.core.codec import UNKEPT, Lowest, Within
 from extbnsl.files import names
 from extbnsl.files.arrays import StoredFile
 from extbnsl.parents.components import Component
 from extbnsl.proof.bounding import Bounding
-from extbnsl.proof.steps import Step
+from extbnsl.proof.steps import Position, Step, are_steps, is_order
 from extbnsl.search.state import SearchState
+
+Varset = Annotated[int, Within(0, 2**64 - 1)]
 
 
 @dataclass(frozen=True)
@@ -21,12 +25,16 @@ class Piece:
     best bound at the root so far. given_up: whether nothing more can be done about it.
     """
 
-    variables: tuple[int, ...]
-    lower_bound: float
-    order: tuple[int, ...] | None = None
-    families: Component | None = None
+    variables: tuple[Position, ...]
+    lower_bound: Lowest
+    order: tuple[Position, ...] | None = None
+    families: Annotated[Component | None, UNKEPT] = None
     multipliers: Multipliers | None = None
     given_up: bool = False
+
+    def is_sound(self) -> bool:
+        """Whether its order is one of its variables."""
+        return self.order is None or is_order(self.order, self.variables)
 
     @property
     def left(self) -> Component:
@@ -48,19 +56,33 @@ class Search:
     files of its families.
     """
 
-    component: int
+    component: Position
     pieces: tuple[Piece, ...]
-    at: int = 0
+    at: Position = 0
     limit: float = 0.0
     tried: bool = False
     steps: tuple[Step, ...] = ()
     bounding: Bounding | None = None
-    groups: tuple[tuple[int, ...], ...] = ()
+    groups: tuple[tuple[Position, ...], ...] = ()
     multipliers: Multipliers | None = None
-    sets: tuple[int, ...] | None = None
+    sets: tuple[Varset, ...] | None = None
     state: SearchState | None = None
     file: StoredFile | None = None
     lists: tuple[tuple[StoredFile, ...], ...] = ()
+
+    def is_sound(self) -> bool:
+        """Whether its steps, and the tree of what is being bounded, are over its variables."""
+        if self.file is None or not self.at < len(self.pieces) == len(self.lists):
+            return False
+        piece, bounding = self.pieces[self.at], self.bounding
+        if bounding is not None and not (piece.order is None and bounding.fits(len(piece.variables))):
+            return False
+        return are_steps(self.steps, len(self.variables)) and is_order(self.variables, range(len(self.variables)))
+
+    @property
+    def variables(self) -> tuple[int, ...]:
+        """Those of all pieces."""
+        return tuple(variable for piece in self.pieces for variable in piece.variables)
 
     @property
     def name(self) -> str:

@@ -1,26 +1,27 @@
 """How far a solve has come: what a commit holds and a resume starts from."""
 
 import math
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated
 
 import numpy as np
 
-from extbnsl.core.claims import claim_from
+from extbnsl.core.claims import STOP_REASONS, Claim
+from extbnsl.core.codec import UNKEPT, Whole, decode
 from extbnsl.core.figures import format_cost, format_gap
-from extbnsl.files import names
-from extbnsl.files.arrays import StoredFile
+from extbnsl.files.arrays import StoredFile, named
 from extbnsl.files.lists import Put, read_lists, write_lists
+from extbnsl.files.manifest import Manifest
+from extbnsl.files.run_state import DONE, Spent
 from extbnsl.files.shelf import Shelf
 from extbnsl.files.store import Store
 from extbnsl.parents.exhaustive.state import Enumeration
-from extbnsl.parents.exhaustive.stored import StoredEnumeration, read_enumeration, stored_from
+from extbnsl.parents.exhaustive.stored import StoredEnumeration, read_enumeration
 from extbnsl.parents.exhaustive.surviving import Survivors
 from extbnsl.proof.pieces import Search
-from extbnsl.proof.steps import Step, read_step, step_document
-from extbnsl.proof.stored import read_search, search_document
+from extbnsl.proof.steps import Position, Step, are_steps, is_order
+from extbnsl.proof.stored import read_search
 from extbnsl.scores.local import LocalScores
 from extbnsl.search.state import SearchState
 
@@ -34,12 +35,54 @@ class Part:
     proved: nothing is left to do; steps: of the proof. stopped: why it was given up, if it was.
     """
 
-    order: tuple[int, ...]
+    order: tuple[Position, ...]
     upper_bound: float
     lower_bound: float
     proved: bool = False
     steps: tuple[Step, ...] = ()
-    stopped: str | None = None
+    stopped: Annotated[str | None, UNKEPT] = None  # who goes on has not given it up
+
+    def is_sound(self) -> bool:
+        """Whether its order and its steps go together; what is proved has steps."""
+        size = len(self.order)
+        return (
+            is_order(self.order, range(size))
+            and are_steps(self.steps, size)
+            and (len(self.steps) > 0 or not self.proved)
+        )
+
+
+@dataclass(frozen=True)
+class StoredScores:
+    """Local scores in files.
+
+    names: of the variables.
+    score, max_parents: of their claim.
+    stopped, varsets, least: as of Survivors, the last in nats.
+    files: of the lists of families.
+    """
+
+    names: tuple[str, ...]
+    score: str
+    max_parents: Whole | None
+    stopped: Annotated[str, STOP_REASONS.__contains__] | None
+    varsets: Whole
+    least: tuple[float, ...]
+    files: tuple[StoredFile, ...]
+
+    def read(self, claim: Claim, folder: Path, put: Put) -> LocalScores:
+        """The scores, each list as `put` holds it; RunDirectoryError if a file is damaged."""
+        parents, costs = read_lists(folder, self.files, put)
+        return LocalScores(self.names, parents, costs, replace(claim, score=self.score, max_parents=self.max_parents))
+
+
+def stored_scores(survivors: Survivors, store: Store, stem: str) -> StoredScores:
+    """The scores, written to files of the store that are named by `stem`; raises as `Store.write` does."""
+    scores = survivors.scores
+    files, least = write_lists(store, stem, scores.parents, scores.costs), tuple(survivors.least.tolist())
+    return StoredScores(
+        scores.names, scores.score, scores.max_parents, survivors.stopped, survivors.varsets, least, files
+    )
 
 
 @dataclass(frozen=True)
@@ -56,33 +99,46 @@ class Improvement:
 class Standing:
     """What is known so far: local scores, a part per component, and the search that is going on.
 
-    enumeration: how far the families are enumerated, while that goes on; it may be ahead of `counting`, the one in
-    files. scores: the files of the survivors, once they are written. version: of the files of `search`. latest: the
-    search's state, which may be ahead of the one in `search` and is not committed; nor is `improved`, when there was a
-    better network. counters: nodes of the searches that are over, and the most bytes that one had in memory; stages:
-    seconds per stage; cpu_seconds, seconds: of all processes of the run; peak_rss, peak_disk: the most bytes that one
-    of them had in memory and in files.
+    enumeration: how far the families are enumerated, while that goes on; it may be ahead of the one in files.
+    counting: the enumeration in files.
+    survivors: the families, once they are known.
+    scores: the survivors in files, once they are written.
+    parts: of each component, once they are known.
+    search: that of the component that is being solved.
+    version: of the files of `search`.
+    latest: the search's state, which may be ahead of the one in `search`.
+    improved: when there was a better network.
+    counters: nodes of the searches that are over, and the most bytes that one had in memory.
+    spent: what the run has taken.
+    resampling: whether the data are solved, and resamples are to be.
+    done: whether nothing is left to do.
     """
 
-    enumeration: Enumeration | None = None
+    enumeration: Annotated[Enumeration | None, UNKEPT] = None
     counting: StoredEnumeration | None = None
-    survivors: Survivors | None = None
-    scores: tuple[StoredFile, ...] = ()
+    survivors: Annotated[Survivors | None, UNKEPT] = None
+    scores: StoredScores | None = None
     parts: list[Part] = field(default_factory=list)
     search: Search | None = None
-    version: int = 0
-    latest: SearchState | None = None
-    improved: Improvement | None = None
-    counters: dict[str, int] = field(default_factory=dict)
-    stages: dict[str, dict[str, float]] = field(default_factory=dict)
-    seconds: float = 0.0
-    cpu_seconds: float = 0.0
-    peak_rss: int = 0
-    peak_disk: int = 0
-    resampling: bool = False
+    version: Whole = 0
+    latest: Annotated[SearchState | None, UNKEPT] = None
+    improved: Annotated[Improvement | None, UNKEPT] = None
+    counters: dict[str, Whole] = field(default_factory=dict)
+    spent: Annotated[Spent, UNKEPT] = field(default_factory=Spent)
+    resampling: Annotated[bool, UNKEPT] = False
+    done: Annotated[bool, UNKEPT] = False
+
+    def is_sound(self) -> bool:
+        """Whether the search, if there is one, is of one of the parts."""
+        search, parts = self.search, self.parts
+        return search is None or (
+            search.component < len(parts) and len(parts[search.component].order) == len(search.variables)
+        )
 
     @property
     def phase(self) -> str:
+        if self.done:
+            return DONE
         if self.resampling:
             return "bootstrap"
         if self.survivors is None:
@@ -125,79 +181,26 @@ class Standing:
             total["peak_layer"] = max(total["peak_layer"], self.latest.peak)
         return total
 
-    def document(self) -> dict[str, Any]:
-        """The JSON values that a manifest keeps."""
-        survivors = self.survivors
-        return {
-            "phase": self.phase,
-            "upper_bound": self.upper_bound,
-            "lower_bound": self.lower_bound,
-            "counting": self.counting and self.counting.document(),
-            "scores": survivors and {
-                "names": survivors.scores.names,
-                "score": survivors.scores.score,
-                "max_parents": survivors.scores.max_parents,
-                "stopped": survivors.stopped,
-                "varsets": survivors.varsets,
-                "least": survivors.least,
-                "files": [file.name for file in self.scores],
-            },
-            "parts": [{**asdict(part), "steps": list(map(step_document, part.steps))} for part in self.parts],
-            "search": self.search and search_document(self.search),
-            "version": self.version,
-            "counters": self.counters,
-            "stages": self.stages,
-            "seconds": self.seconds,
-            "cpu_seconds": self.cpu_seconds,
-            "peak_rss": self.peak_rss,
-            "peak_disk": self.peak_disk,
-        }  # fmt: skip
-
-    def ended(self) -> dict[str, Any]:
-        """Those of a run that is over, which needs no files."""
-        return {**self.document(), "phase": "done", "search": None, "scores": None, "counting": None}
+    def ended(self) -> "Standing":
+        """The standing of a run that is over, which needs no files."""
+        return replace(self, counting=None, scores=None, search=None, done=True)
 
 
-def read_standing(document: Mapping[str, Any], files: Mapping[str, StoredFile], folder: Path, shelf: Shelf) -> Standing:
-    """The standing that a manifest keeps, long arrays on the shelf; RunDirectoryError if a file is damaged."""
-    search = None if document["search"] is None else read_search(document["search"], files, folder, shelf.put)
-    counting = None if document["counting"] is None else stored_from(document["counting"], files)
-    scores = () if document["scores"] is None else tuple(files[name] for name in document["scores"]["files"])
-    return Standing(
-        enumeration=None if counting is None else read_enumeration(counting, folder, shelf),
-        counting=counting,
-        survivors=document["scores"] and _read_survivors(document, scores, folder, shelf.put),
-        scores=scores,
-        # whatever stopped the process before, this one has not given anything up
-        parts=[replace(_read_part(part), stopped=None) for part in document["parts"]],
-        search=search,
-        version=document["version"],
-        latest=None if search is None else search.state,
-        counters=dict(document["counters"]),
-        stages={name: dict(seconds) for name, seconds in document["stages"].items()},
-        seconds=document["seconds"],
-        cpu_seconds=document["cpu_seconds"],
-        peak_rss=document["peak_rss"],
-        peak_disk=document["peak_disk"],
-    )
-
-
-def _read_part(document: Mapping[str, Any]) -> Part:
-    return Part(**{**document, "order": tuple(document["order"]), "steps": tuple(map(read_step, document["steps"]))})
-
-
-def write_survivors(survivors: Survivors, store: Store) -> tuple[StoredFile, ...]:
-    """Write the local scores to the store."""
-    return write_lists(store, names.SCORES, survivors.scores.parents, survivors.scores.costs)
-
-
-def _read_survivors(document: Mapping[str, Any], files: Iterable[StoredFile], folder: Path, put: Put) -> Survivors:
-    parents, costs = read_lists(folder, files, put)
-    claim, document = claim_from(document["claim"]), document["scores"]
-    names, score, max_parents = tuple(document["names"]), document["score"], document["max_parents"]
-    scores = LocalScores(names, parents, costs, replace(claim, score=score, max_parents=max_parents))
-    nothing_left = np.full(len(names), np.inf)  # a commit has the families when all are known
-    return Survivors(scores, nothing_left, document["stopped"], document["varsets"])
+def read_standing(manifest: Manifest, folder: Path, shelf: Shelf) -> Standing:
+    """The standing that the manifest keeps, long arrays on the shelf; Misfit if it keeps none, RunDirectoryError if a
+    file in `folder` is damaged."""
+    files = named(manifest.files)
+    readers = {**files, Search: lambda search: read_search(search, files, folder, shelf.put)}
+    standing: Standing = decode(Standing, manifest.state.standing, readers)
+    standing.spent = manifest.state.spent
+    if standing.counting is not None:
+        standing.enumeration = read_enumeration(standing.counting, folder, shelf)
+    if (own := standing.scores) is not None:
+        scores = own.read(manifest.state.claim, folder, shelf.put)
+        nothing_left = np.full(len(own.names), np.inf)  # a commit has the families when all are known
+        standing.survivors = Survivors(scores, nothing_left, own.stopped, own.varsets)
+    standing.latest = None if standing.search is None else standing.search.state
+    return standing
 
 
 def give_up(parts: list[Part], reason: str) -> list[Part]:

@@ -5,19 +5,20 @@ tree of branching, settles some of the variables: whatever is in a network of in
 much. The passes after it are over the others. At last what is settled and the last pass together reach the bound.
 """
 
-import math
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
-from extbnsl.bounds.cuts import MEMBERS
-from extbnsl.bounds.lp.branching import Closed, Duals, Node, Tree
-from extbnsl.kernels.varsets import WORD_BITS, pack, unpack, words
+from extbnsl.bounds.lp.branching import Closed, are_closed
+from extbnsl.core.codec import Within
+from extbnsl.kernels.varsets import unpack
 
-Cut = tuple[tuple[int, ...], ...]  # the clusters of a cut, one or three
+Position = Annotated[int, Within(0, 1 << 32)]  # of a variable in its component
+Cut = tuple[tuple[Position, ...], ...]  # the clusters of a cut, one or three
+Weight = Annotated[int, Within(1, 1 << 61)]
 
 
 @dataclass(frozen=True)
@@ -26,8 +27,12 @@ class RootPass:
     each variable of the component in nats (0 of those that are settled)."""
 
     cuts: tuple[Cut, ...]
-    weights: tuple[int, ...]
+    weights: tuple[Weight, ...]
     least: tuple[float, ...]
+
+    def fits(self, variables: int) -> bool:
+        """Whether its parts go together, and with a component of so many variables."""
+        return _are_weighted(self.cuts, self.weights, variables) and len(self.least) == variables > 0
 
 
 @dataclass(frozen=True)
@@ -35,10 +40,14 @@ class Searched:
     """Some variables of a component (positions) whose families cost at least `bound` nats, by a search: cuts and their
     weights, in UNITs, are those of the multipliers that guided it."""
 
-    variables: tuple[int, ...]
+    variables: tuple[Position, ...]
     bound: float
     cuts: tuple[Cut, ...]
-    weights: tuple[int, ...]
+    weights: tuple[Weight, ...]
+
+    def fits(self, variables: int) -> bool:
+        """As of a RootPass."""
+        return _are_weighted(self.cuts, self.weights, variables) and _are_some(self.variables, variables)
 
 
 @dataclass(frozen=True)
@@ -49,88 +58,50 @@ class Branched:
     numbered by their places in `variables`.
     """
 
-    variables: tuple[int, ...]
+    variables: tuple[Position, ...]
     bound: float
     cuts: tuple[Cut, ...]
     nodes: tuple[Closed, ...]
+
+    def fits(self, variables: int) -> bool:
+        """As of a RootPass."""
+        return (
+            _are_cuts(self.cuts, variables)
+            and _are_some(self.variables, variables)
+            and len(self.nodes) > 0
+            and are_closed(self.nodes, len(self.cuts), len(self.variables))
+        )
 
 
 Step = RootPass | Searched | Branched
 
 
-def step_document(step: Step) -> dict[str, Any]:
-    """A step as a value that `json.dumps` takes; `proof.document` has its shape."""
-    if isinstance(step, Branched):
-        return {**asdict(replace(step, nodes=())), "nodes": [_node_document(node) for node in step.nodes]}
-    return asdict(step)
+def are_steps(steps: Sequence[Step], variables: int) -> bool:
+    """Whether these may be the steps of a proof over so many variables: the first, if any, is about all of them."""
+    return all(isinstance(step, RootPass) for step in steps[:1]) and all(step.fits(variables) for step in steps)
 
 
-def read_step(document: Mapping[str, Any]) -> Step:
-    """The step that `step_document` wrote."""
-    cuts = tuple(tuple(map(tuple, cut)) for cut in document["cuts"])
-    if "least" in document:
-        return RootPass(cuts, tuple(document["weights"]), tuple(document["least"]))
-    variables, bound = tuple(document["variables"]), document["bound"]
-    if "weights" in document:
-        return Searched(variables, bound, cuts, tuple(document["weights"]))
-    return Branched(variables, bound, cuts, tuple(map(_read_closed, document["nodes"])))
+def is_order(order: Sequence[int], variables: Iterable[int]) -> bool:
+    """Whether each of the variables is in the order once, and nothing else."""
+    return sorted(order) == sorted(variables)
 
 
-def tree_document(tree: Tree) -> dict[str, Any]:
-    """A tree as a value that `json.dumps` takes; `proof.document` has its shape. Infinity comes back as None."""
-    return {
-        "open": [_node_document(node) for node in tree.open],
-        "closed": [_node_document(node) for node in tree.closed],
-        "looked": tree.looked,
-        "order": tree.order,
-        "cost": tree.cost,
-        "cuts": cuts_over(tree.cuts, range(WORD_BITS * tree.cuts.shape[2])),
-    }
+def _are_some(own: Sequence[int], variables: int) -> bool:
+    """Whether these are some of so many variables, each once."""
+    return len(own) > 0 and max(own) < variables and len(set(own)) == len(own)
 
 
-def read_tree(document: Mapping[str, Any], variables: int) -> Tree:
-    """The tree of so many variables that `tree_document` wrote."""
-    return Tree(
-        open=tuple(
-            Node(
-                -math.inf if node["bound"] is None else node["bound"],
-                tuple(node["choices"]),
-                node["above"],
-                _read_duals(node["duals"]),
-            )
-            for node in document["open"]
-        ),
-        looked=document["looked"],
-        order=None if document["order"] is None else tuple(document["order"]),
-        cost=math.inf if document["cost"] is None else document["cost"],
-        closed=tuple(map(_read_closed, document["closed"])),
-        cuts=_packed(document["cuts"], variables),
-    )
+def _are_weighted(cuts: Sequence[Cut], weights: Sequence[int], variables: int) -> bool:
+    return _are_cuts(cuts, variables) and len(cuts) == len(weights)
+
+
+def _are_cuts(cuts: Sequence[Cut], variables: int) -> bool:
+    """Whether cuts have one cluster or three, each with a member, of so many variables."""
+    clusters = [cluster for cut in cuts for cluster in cut]
+    return all(len(cut) in (1, 3) for cut in cuts) and all(own and max(own) < variables for own in clusters)
 
 
 def cuts_over(cuts: NDArray[np.uint64], variables: Iterable[int]) -> tuple[Cut, ...]:
     """Cuts (k, 3, words) over these variables of a component."""
     names = tuple(variables)
     return tuple(tuple(tuple(names[i] for i in unpack(cluster)) for cluster in cut if cluster.any()) for cut in cuts)
-
-
-def _packed(cuts: Iterable[Iterable[Iterable[int]]], variables: int) -> NDArray[np.uint64]:
-    """Cuts over so many variables as (k, 3, words)."""
-    rows = [[pack(cluster, variables) for cluster in cut] for cut in cuts]
-    packed = np.zeros((len(rows), MEMBERS, words(variables)), np.uint64)
-    for cut, row in zip(packed, rows, strict=True):
-        cut[: len(row)] = row
-    return packed
-
-
-def _node_document(node: Node | Closed) -> dict[str, Any]:
-    duals = [{"cuts": duals.cuts.tolist(), "weights": duals.weights.tolist()} for duals in node.duals]
-    return {**node._asdict(), "duals": duals}
-
-
-def _read_closed(document: Mapping[str, Any]) -> Closed:
-    return Closed(document["above"], document["choice"], _read_duals(document["duals"]))
-
-
-def _read_duals(documents: Iterable[Mapping[str, Any]]) -> tuple[Duals, ...]:
-    return tuple(Duals(np.array(one["cuts"], np.int32), np.array(one["weights"], np.int64)) for one in documents)

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from extbnsl.core.codec import json_value
 from extbnsl.core.errors import InputError, RunDirectoryError, VerificationError
 from extbnsl.files.atomic import read_regular
 from extbnsl.files.names import DOCUMENT, RESULT
-from extbnsl.files.shapes import json_value
 from extbnsl.networks.network import Arc, Network
 from extbnsl.results.outputs import MOST_BYTES, has_networks
 from extbnsl.results.reading import read_result

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from extbnsl.core.figures import format_cost, format_count, format_gap, held_of_all, in_full
-from extbnsl.core.knowledge import knowledge_from
+from extbnsl.core.knowledge import Knowledge
 from extbnsl.files.names import BIF
 from extbnsl.machine.budgets import format_size
 from extbnsl.networks.equivalence import cpdag
@@ -48,7 +48,7 @@ def figures(facts: Facts) -> Iterator[Row]:
     if document.get("max_parents") is not None:
         yield "limit", f"at most {in_full(document['max_parents'], 'parent')} for each variable"
     if document.get("knowledge"):
-        yield "knowledge", str(knowledge_from(document["knowledge"]))
+        yield "knowledge", str(Knowledge.from_document(document["knowledge"]))
     if "count" in document:
         yield "networks", _networks(document)
     if "bootstrap" in document:

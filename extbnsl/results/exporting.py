@@ -2,15 +2,15 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict, get_type_hints
 
 import numpy as np
 
+from extbnsl.core.codec import Whole, decode, json_value, misfit
 from extbnsl.core.errors import InputError, RunDirectoryError
 from extbnsl.data.summary import Spread
 from extbnsl.files.atomic import read_regular, write_atomically
 from extbnsl.files.names import DOCUMENT
-from extbnsl.files.shapes import by_name, every, json_value, maybe, misfit, number, record, text, whole
 from extbnsl.formats.described import Described, Written
 from extbnsl.formats.export import names_text
 from extbnsl.networks.arc_strengths import ArcStrength
@@ -18,18 +18,33 @@ from extbnsl.networks.gaussian import Regression
 from extbnsl.networks.network import Network
 from extbnsl.results.outputs import MOST_BYTES, encoded, has_networks
 
-STRENGTH = record({"from": text, "to": text, "cost_of_removal": maybe(number), "cost_of_reversal": maybe(number)})
+_Strength = TypedDict(
+    "_Strength", {"from": str, "to": str, "cost_of_removal": float | None, "cost_of_reversal": float | None}
+)
 
 
-REGRESSION = record({"intercept": number, "coefficients": by_name(number), "variance": number})
-SPREAD_KEYS = ("mean", "standard_deviation", "smallest", "largest")
-SPREAD = record(dict.fromkeys(SPREAD_KEYS, number))
+class _Regression(TypedDict):
+    intercept: float
+    coefficients: dict[str, float]
+    variance: float
+
+
+class _Spread(TypedDict):
+    mean: float
+    standard_deviation: float
+    smallest: float
+    largest: float
+
+
+class _Solved(TypedDict):
+    variables: list[str]
+    parents: dict[str, list[str]]
+    cost: float
 
 
 def network_in(document: Mapping[str, Any], path: Path) -> Network:
     """The network of the result in `path` with this document, checked; RunDirectoryError if there is none."""
-    shapes = {"variables": every(text), "parents": by_name(every(text)), "cost": number}
-    if misfit({key: document.get(key) for key in shapes}, record(shapes)) is not None or not document["variables"]:
+    if misfit(_Solved, {key: document.get(key) for key in get_type_hints(_Solved)}) or not document["variables"]:
         raise RunDirectoryError(f"{path} is damaged or no result of a solve.")
     network = Network.from_names(document["variables"], document["parents"])
     network.order()
@@ -53,18 +68,15 @@ def _described(bare: Described, told: Mapping[str, Any]) -> Described:
     """The network with what this document of it says besides; ValueError and the like if it says what cannot be."""
     network, states, tables, strengths = bare.network, None, None, None
     if told["states"] is not None:
-        if misfit(told["states"], by_name(every(text))) is not None:
-            raise ValueError
-        states = [told["states"][name] for name in network.names]
+        labels = decode(dict[str, list[str]], told["states"])
+        states = [labels[name] for name in network.names]
     if states is not None and told["tables"] is not None:
         tables = [np.array(told["tables"][name], np.float64) for name in network.names]
         sizes = [tuple(len(states[v]) for v in (*own, x)) for x, own in enumerate(network.parents)]
         if [table.shape for table in tables] != sizes:
             raise ValueError
     if told.get("arc_strengths") is not None:  # those of earlier versions have none
-        if misfit(told["arc_strengths"], every(STRENGTH)) is not None:
-            raise ValueError
-        strengths = tuple(ArcStrength(*each.values()) for each in told["arc_strengths"])
+        strengths = tuple(ArcStrength(*each.values()) for each in decode(list[_Strength], told["arc_strengths"]))
         arcs = [(network.names[p], network.names[x]) for p, x in network.arcs()]
         if [(each.parent, each.child) for each in strengths] != arcs:
             raise ValueError
@@ -76,11 +88,9 @@ def _regressions(network: Network, told: Any) -> list[Regression] | None:
     """The regressions that a document tells, if it does; ValueError and the like if they cannot be."""
     if told is None:
         return None
-    if misfit(told, by_name(REGRESSION)) is not None:
-        raise ValueError
-    found = []
+    found, regressions = [], decode(dict[str, _Regression], told)
     for name, parents in zip(network.names, network.parents, strict=True):
-        own = told[name]
+        own = regressions[name]
         slopes = [own["coefficients"][network.names[p]] for p in parents]
         found.append(Regression(own["intercept"], np.array(slopes, np.float64), own["variance"]))
     return found
@@ -90,20 +100,18 @@ def _counts(told: Mapping[str, Any], names: Sequence[str]) -> list[list[int]] | 
     """How many records have each state, if a document tells it; ValueError and the like if it cannot be."""
     if told["states"] is None or told.get("counts") is None:  # those of earlier versions have none
         return None
-    if misfit(told["counts"], by_name(every(whole()))) is not None:
+    counts = decode(dict[str, list[Whole]], told["counts"])
+    if any(len(counts[name]) != len(told["states"][name]) for name in names):
         raise ValueError
-    if any(len(told["counts"][name]) != len(told["states"][name]) for name in names):
-        raise ValueError
-    return [told["counts"][name] for name in names]
+    return [counts[name] for name in names]
 
 
 def _spreads(told: Mapping[str, Any], names: Sequence[str]) -> list[Spread] | None:
     """Where the numbers of each variable lie, if a document tells it; ValueError and the like if they cannot be."""
     if told.get("spreads") is None:  # those of earlier versions have none
         return None
-    if misfit(told["spreads"], by_name(SPREAD)) is not None:
-        raise ValueError
-    return [Spread(*(told["spreads"][name][key] for key in SPREAD_KEYS)) for name in names]
+    spreads = decode(dict[str, _Spread], told["spreads"])
+    return [Spread(*spreads[name].values()) for name in names]
 
 
 def names_file(path: Path) -> Path:

@@ -4,11 +4,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from extbnsl.core.claims import Claim, claim_from, tolerance
+from extbnsl.core.claims import Claim, tolerance
+from extbnsl.core.codec import json_text, json_value
 from extbnsl.core.errors import RunDirectoryError
 from extbnsl.files.atomic import read_regular
 from extbnsl.files.names import BIF, DOCUMENT, RESULT, of_network
-from extbnsl.files.shapes import json_text, json_value
 
 if TYPE_CHECKING:
     from extbnsl.data import Data
@@ -36,7 +36,7 @@ def outputs(
 
 def claim_in(document: Mapping[str, Any]) -> Claim:
     """The claim of the result with this document."""
-    return claim_from({key: document.get(key) for key in ("score", "max_parents", "ess", "knowledge")})
+    return Claim.from_document({key: document.get(key) for key in ("score", "max_parents", "ess", "knowledge")})
 
 
 def networks(

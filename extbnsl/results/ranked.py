@@ -4,17 +4,21 @@ The list is written as text in pieces, into result.json and into tables: no more
 a family is made once; that of a network is put together from those of its families.
 """
 
-from collections.abc import Iterator, Mapping
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.core.claims import Claim
+from extbnsl.core.codec import json_text
+from extbnsl.core.errors import VerificationError
 from extbnsl.files.atomic import Content
 from extbnsl.files.names import ARCS, RANKED, RESULT, TABLES, of_network
-from extbnsl.files.shapes import json_text
+from extbnsl.formats.csv_text import csv_text
+from extbnsl.kernels.varsets import sizes, unpack, words
 from extbnsl.results.networks import RankedNetworks
 from extbnsl.results.outputs import encoded, networks
 from extbnsl.results.reading import CLOSING, OPENING
@@ -22,13 +26,7 @@ from extbnsl.results.result import Result
 
 if TYPE_CHECKING:
     from extbnsl.data import Data
-import json
-from collections.abc import Callable, Sequence
-from typing import NamedTuple
 
-from extbnsl.core.errors import VerificationError
-from extbnsl.formats.csv_text import csv_text
-from extbnsl.kernels.varsets import sizes, unpack, words
 
 FAMILIES = 1 << 17  # of networks that are written together
 NETWORKS_HEADER = "rank,cost,share_of_found,equivalence_class,arcs,model"

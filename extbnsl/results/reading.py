@@ -10,12 +10,12 @@ import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Annotated, Any, BinaryIO, TypedDict
 
+from extbnsl.core.codec import Misfit, Within, decode, json_value
 from extbnsl.core.errors import InputError, RunDirectoryError
 from extbnsl.files.atomic import open_given, open_regular
 from extbnsl.files.names import RESULT
-from extbnsl.files.shapes import by_name, every, json_value, misfit, number, record, text, whole
 
 MOST_BYTES = 1 << 31  # of a file in a run directory that is read as a whole
 MOST_OF_PART = 1 << 28  # of the head or a network in a larger one
@@ -23,15 +23,19 @@ KEY = "networks"
 OPENING = f',\n "{KEY}": [\n'.encode()  # between the head and the networks
 CLOSING = b"\n ]\n}\n"  # behind the networks, which have commas and line ends between them
 
-NETWORK = record(
-    {
-        "cost": number,
-        "share": number,
-        "rank": whole(1),
-        "equivalence_class": whole(1),
-        "parents": by_name(every(text)),
-    }
-)
+Place = Annotated[int, Within(1)]
+
+
+class ListedNetwork(TypedDict):
+    """One of a list: its cost in nats, its share, its rank and that of its class, and the parents of each variable."""
+
+    cost: float
+    share: float
+    rank: Place
+    equivalence_class: Place
+    parents: dict[str, list[str]]
+
+
 _MARK = OPENING.split(b"\n")[1]
 _END = CLOSING.split()
 
@@ -69,8 +73,8 @@ def read_result(path: Path) -> dict[str, Any]:
     return document
 
 
-def read_networks(path: Path) -> Iterator[dict[str, Any]]:
-    """The networks in result.json, given that file or its run directory, one by one, each with the keys of NETWORK.
+def read_networks(path: Path) -> Iterator[ListedNetwork]:
+    """The networks in result.json, given that file or its run directory, one by one.
 
     Raises as `read_result`, InputError if there is no list of networks, and RunDirectoryError, with its number, for a
     network that is damaged or missing.
@@ -138,11 +142,13 @@ def _in_lines(source: _Source, line: bytes) -> Iterator[Any]:
         raise RunDirectoryError(f"{source.path}: network {at} is missing or damaged, or something stands behind it.")
 
 
-def _checked(networks: Iterable[Any], path: Path) -> Iterator[dict[str, Any]]:
+def _checked(networks: Iterable[Any], path: Path) -> Iterator[ListedNetwork]:
     for at, network in enumerate(networks, start=1):
-        if where := misfit(network, NETWORK):
-            raise RunDirectoryError(f"{path}: network {at} is damaged: {where} is not what a run writes there.")
-        yield network
+        try:
+            yield decode(ListedNetwork, network)
+        except Misfit as found:
+            where = f"network {at} is damaged: {found.place} is not what a run writes there"
+            raise RunDirectoryError(f"{path}: {where}.") from None
 
 
 def _parsed(content: bytes, path: Path) -> dict[str, Any]:

@@ -33,12 +33,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from extbnsl.core.codec import json_value
 from extbnsl.core.errors import InputError, RunDirectoryError
 from extbnsl.files import names
 from extbnsl.files.atomic import Content, lines_of, open_regular, synchronise_folder, write_atomically, write_failure
 from extbnsl.files.lock import hold
 from extbnsl.files.names import EVENTS_LOG, LOCK, LOGS, MANIFEST, STATUS
-from extbnsl.files.shapes import json_value
 from extbnsl.results.outputs import encoded
 from extbnsl.run.remains import check_run, foreign_files, is_run, remove_run
 

@@ -20,6 +20,7 @@ from typing import TextIO
 
 from extbnsl.core import compiling
 from extbnsl.core.claims import FINISHED, OPTIMAL
+from extbnsl.core.codec import json_text
 from extbnsl.core.events import (
     Committed,
     Event,
@@ -33,7 +34,6 @@ from extbnsl.core.events import (
     Warned,
 )
 from extbnsl.core.figures import counted, format_cost, format_count, format_gap, format_time
-from extbnsl.files.shapes import json_text
 from extbnsl.machine.budgets import current_rss, format_size, peak_rss
 
 WIDTH = 80  # of a terminal, at least

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from extbnsl.core.claims import FINISHED, tolerance
+from extbnsl.core.codec import json_text, json_value
 from extbnsl.core.errors import InputError, RunDirectoryError
 from extbnsl.core.events import Committed, Event, IncumbentFound, LayerAdvanced, LayerEnded, StageEnded, StageStarted
 from extbnsl.core.figures import format_cost, format_count, format_gap, format_time
@@ -24,15 +25,13 @@ from extbnsl.files.journal import read_lines
 from extbnsl.files.lock import holder
 from extbnsl.files.manifest import Manifest, read_manifest
 from extbnsl.files.names import MANIFEST, RESAMPLES, RESULT, STATUS
-from extbnsl.files.shapes import json_text, json_value
+from extbnsl.files.run_state import APPROXIMATE, DONE, RunState, has_more_to_find
 from extbnsl.machine.budgets import current_rss, format_size, peak_rss
 from extbnsl.results.outputs import has_networks
 from extbnsl.results.reading import read_result
 from extbnsl.run.directory import resume_command
 from extbnsl.run.progress import Clock, Writer, activity, compiling_told, utc_now
 from extbnsl.run.remains import check_run
-from extbnsl.solver.approximate_document import has_more_to_find
-from extbnsl.solver.states import APPROXIMATE, BOOTSTRAP, kind_of, read_state
 
 WRITE_SECONDS = 1.0  # advances and the like are written at this distance
 END_SECONDS = 0.1  # what starts or ends is written at this one: small components have many layers
@@ -150,7 +149,7 @@ def read_status(path: Path, now: Callable[[], float] = time.time) -> Status:
     check_run(path)
     notes: list[str] = []
     lock = holder(path)
-    manifest = _noted(notes, lambda: read_state(path)) if (path / MANIFEST).exists() else None
+    manifest = _noted(notes, lambda: read_manifest(path)) if (path / MANIFEST).exists() else None
     result = _noted(notes, lambda: read_result(path)) if (path / RESULT).exists() else None
     told = _noted(notes, lambda: _read_told(path / STATUS)) if (path / STATUS).exists() else None
     if told is not None and lock.holds and told["process"] != lock.process:
@@ -172,9 +171,9 @@ def read_status(path: Path, now: Callable[[], float] = time.time) -> Status:
         process=lock.process if lock.holds else None,
         ended=ended if state in ("done", "stopped") else None,
         resume=resume_command(path) if manifest is not None and state not in ("running", "done") else None,
-        phase=None if manifest is None else manifest.state.get("phase"),
+        phase=None if manifest is None else manifest.state.phase,
         age=age,
-        left=None if done else _left(manifest),
+        left=None if done or manifest is None else manifest.state.seconds_left,
         resamples_done=None if resamples is None else _noted(notes, lambda: len(read_lines(path / RESAMPLES))),
         resamples=resamples,
         told=known,
@@ -182,15 +181,10 @@ def read_status(path: Path, now: Callable[[], float] = time.time) -> Status:
     )
 
 
-def _left(manifest: Manifest | None) -> float | None:
-    if manifest is None or kind_of(manifest) != APPROXIMATE:
-        return None
-    return float(max(0.0, manifest.state["time"] - manifest.state["used"]))
-
-
 def _resamples(manifest: Manifest) -> int | None:
     """How many resamples a run takes; None of one without."""
-    return int(manifest.state["scope"]["bootstrap"]) if kind_of(manifest) == BOOTSTRAP else None
+    resamples = manifest.state.scope.get("bootstrap")
+    return resamples if isinstance(resamples, int) else None
 
 
 def finished(result: Mapping[str, Any] | None, manifest: Manifest | None) -> bool:
@@ -199,15 +193,15 @@ def finished(result: Mapping[str, Any] | None, manifest: Manifest | None) -> boo
         return False
     if manifest is None:
         return result.get("status") in FINISHED
-    if manifest.state.get("phase") != "done":  # an approximation may have been given more time
-        return kind_of(manifest) != APPROXIMATE and result.get("status") in FINISHED
-    return bool(result.get("status") == manifest.state.get("status")) and not _found_better(result, manifest)
+    if manifest.state.phase != DONE:  # an approximation may have been given more time
+        return manifest.state.kind != APPROXIMATE and result.get("status") in FINISHED
+    return bool(result.get("status") == manifest.state.status) and not _found_better(result, manifest.state)
 
 
-def _found_better(result: Mapping[str, Any], manifest: Manifest) -> bool:
+def _found_better(result: Mapping[str, Any], state: RunState) -> bool:
     """Whether an approximation has gone on since this result, to a better network, and was killed before its own."""
-    cost, best = result.get("cost"), manifest.state.get("upper_bound")
-    if kind_of(manifest) != APPROXIMATE or not isinstance(cost, int | float) or not isinstance(best, int | float):
+    cost, best = result.get("cost"), state.upper_bound
+    if state.kind != APPROXIMATE or not isinstance(cost, int | float) or math.isinf(best):
         return False
     return cost > best + 2.0 * tolerance(best)
 
@@ -226,8 +220,8 @@ def finished_result(path: Path) -> dict[str, Any] | None:
 def can_go_on(path: Path) -> bool:
     """Whether the run in `path`, which is finished, may find a better network in more time."""
     with contextlib.suppress(InputError, RunDirectoryError):  # a finished run needs no manifest
-        manifest = read_state(path)
-        return kind_of(manifest) == APPROXIMATE and has_more_to_find(manifest)
+        state = read_manifest(path).state
+        return state.kind == APPROXIMATE and has_more_to_find(state)
     return False
 
 
@@ -264,7 +258,7 @@ def _how_it_ended(
     """What the last session said when it ended; None if it did not, or nothing is known."""
     if told is not None:
         return told["ended"]
-    how = (None if manifest is None else manifest.state.get("status")) or (result or {}).get("status")
+    how = (None if manifest is None else manifest.state.status) or (result or {}).get("status")
     return None if how is None else str(how)
 
 
@@ -295,8 +289,10 @@ def _merged(
 
     A result that is the last word has the best bounds; that of an earlier stop may have the only ones.
     """
-    state = {} if manifest is None else manifest.state
-    known = {"elapsed": state.get("seconds")} | {key: state.get(key) for key in _BOUNDS}
+    known: dict[str, Any] = {}
+    if manifest is not None:
+        state = manifest.state
+        known = {"elapsed": state.spent.seconds, "lower_bound": state.lower_bound, "upper_bound": state.upper_bound}
     of_result = {key: (result or {}).get(key) for key in _BOUNDS}
     merged: dict[str, Any] = dict.fromkeys((*_TEXTS, *_NUMBERS))
     for source in (of_result, known, told or {}, of_result if done else {}):

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from extbnsl.scores.cells import Cells
     from extbnsl.scores.formula import Formula
+
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:

@@ -10,13 +10,14 @@ import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from extbnsl.core.codec import UNKEPT, Readers, Whole, Within, decode
 from extbnsl.files import names
 from extbnsl.files.arrays import HEADER_BYTES, StoredArrays, StoredFile, open_arrays
 
@@ -126,14 +127,14 @@ class Run:
     those of the whole run (its high part is last + 1).
     """
 
-    first: int
-    last: int
-    size: int
-    partitions: int
-    fence_highs: NDArray[np.uint64]
-    fence_nodes: NDArray[np.int64]
-    fence_partitions: NDArray[np.int64]
-    nodes: Nodes | None = None
+    first: Annotated[int, Within(0, 2**64 - 1)]
+    last: Annotated[int, Within(0, 2**64 - 1)]
+    size: Whole
+    partitions: Whole
+    fence_highs: Annotated[NDArray[np.uint64], UNKEPT] = field(default_factory=lambda: np.zeros(0, np.uint64))
+    fence_nodes: Annotated[NDArray[np.int64], UNKEPT] = field(default_factory=lambda: np.zeros(0, np.int64))
+    fence_partitions: Annotated[NDArray[np.int64], UNKEPT] = field(default_factory=lambda: np.zeros(0, np.int64))
+    nodes: Annotated[Nodes | None, UNKEPT] = None
     varsets: StoredFile | None = None
     costs: StoredFile | None = None
 
@@ -161,17 +162,9 @@ class Run:
             assert (self.fence_highs[0], self.fence_highs[-1]) == (self.first, self.last + 1), "from end to end"
             assert (self.fence_nodes[-1], self.fence_partitions[-1]) == (self.size, self.partitions), "all of them"
 
-    def document(self) -> dict[str, Any]:
-        """What a manifest says of a run that is in files."""
-        assert self.varsets is not None, "only what is in files can be committed"
-        return {
-            "first": self.first,
-            "last": self.last,
-            "nodes": self.size,
-            "partitions": self.partitions,
-            "varsets": self.varsets.name,
-            "costs": None if self.costs is None else self.costs.name,
-        }
+    def is_sound(self) -> bool:
+        """Whether it may be committed: it is in files."""
+        return self.varsets is not None and self.first <= self.last and self.size >= self.partitions > 0
 
 
 def run_in_memory(nodes: Nodes) -> Run:
@@ -238,17 +231,15 @@ def without_costs(run: Run) -> Run:
     return replace(run, nodes=nodes, costs=None)
 
 
-def find_run(document: Mapping[str, Any], files: Mapping[str, StoredFile], folder: Path) -> Run:
-    """The run that a manifest speaks of; its partitions are read again where the search needs them."""
-    varsets = files[document["varsets"]]
-    costs = None if document["costs"] is None else files[document["costs"]]
-    fences = np.zeros(0, np.uint64), np.zeros(0, np.int64), np.zeros(0, np.int64)
-    if costs is not None:
-        with open_arrays(folder, varsets) as arrays:
-            fences = _fences(*_partitions(arrays))
-    return Run(
-        document["first"], document["last"], document["nodes"], document["partitions"], *fences, None, varsets, costs
-    )
+def find_run(document: Any, readers: Readers, folder: Path) -> Run:
+    """The run that a manifest speaks of; its partitions are read again where the search needs them. Misfit if it speaks
+    of none."""
+    run: Run = decode(Run, document, readers)
+    if run.costs is None:
+        return run
+    with _opened(run.varsets, folder) as arrays:
+        highs, nodes, partitions = _fences(*_partitions(arrays))
+    return replace(run, fence_highs=highs, fence_nodes=nodes, fence_partitions=partitions)
 
 
 def load_sources(run: Run, lo: int, hi: int, folder: Path | None) -> Nodes:

@@ -4,13 +4,15 @@ From the end of a search its order is found by walking back over the closed laye
 """
 
 import itertools
-from collections.abc import Iterator, Mapping
+import math
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated
 
 import numpy as np
 
+from extbnsl.core.codec import UNKEPT, Highest, Whole, Within
 from extbnsl.files import names
 from extbnsl.files.arrays import StoredFile
 from extbnsl.files.store import Store
@@ -20,7 +22,6 @@ from extbnsl.search.runs import (
     NO_LEAF,
     Nodes,
     Run,
-    find_run,
     in_files_only,
     joined,
     leaf_of,
@@ -48,18 +49,18 @@ class SearchState:
 
     layer: Layer
     following: tuple[Run, ...] = ()
-    position: int = 0
+    position: Annotated[int, Within(0, 2**64)] = 0
     closed: tuple[tuple[Run, ...], ...] = ()
-    expanded: int = 0
-    generated: int = 0
-    edges_in: int = 0
-    edges_out: int = 0
-    kept: int = 1
-    peak: int = 1
-    least_f: float = NOT_KNOWN
-    least_following: float = float("inf")
+    expanded: Whole = 0
+    generated: Whole = 0
+    edges_in: Whole = 0
+    edges_out: Whole = 0
+    kept: Whole = 1
+    peak: Whole = 1
+    least_f: Highest = NOT_KNOWN
+    least_following: Highest = math.inf
     cache: tuple[StoredFile, ...] = ()
-    to_commit: bool = False
+    to_commit: Annotated[bool, UNKEPT] = False
 
     @property
     def runs(self) -> Iterator[Run]:
@@ -147,17 +148,6 @@ class SearchState:
             closed=tuple(_filed(runs) for runs in self.closed),
         )
 
-    def document(self) -> dict[str, Any]:
-        """What a manifest says of the state; all its runs must be in files."""
-        return {
-            "size": self.layer.size,
-            "layer": [run.document() for run in self.layer.runs],
-            "following": [run.document() for run in self.following],
-            "closed": [[run.document() for run in runs] for runs in self.closed],
-            "position": self.position,
-            "cache": [file.name for file in self.cache],
-        } | {name: getattr(self, name) for name in _COUNTERS}
-
 
 def _has_costs(run: Run) -> bool:
     return run.costs is not None if run.nodes is None else run.nodes.g.size > 0
@@ -165,9 +155,6 @@ def _has_costs(run: Run) -> bool:
 
 def _filed(runs: tuple[Run, ...]) -> tuple[Run, ...]:
     return tuple(in_files_only(run) for run in runs)
-
-
-_COUNTERS = ("expanded", "generated", "edges_in", "edges_out", "kept", "peak", "least_f", "least_following")
 
 
 def start_state(problem: SearchProblem) -> SearchState:
@@ -185,25 +172,6 @@ def start_state(problem: SearchProblem) -> SearchState:
     if cache is not None:
         improve_rows(cache, problem.low_bits, 0, nothing, np.zeros(1, np.uint64), np.zeros(1, np.uint8))
     return SearchState(Layer(0, (run_in_memory(nothing),)), cache=() if cache is None else cache.files)
-
-
-def read_state(document: Mapping[str, Any], files: Mapping[str, StoredFile], folder: Path) -> SearchState:
-    """The state that a manifest speaks of; its files must have been checked."""
-
-    def runs(documents: list[dict[str, Any]]) -> tuple[Run, ...]:
-        return tuple(find_run(one, files, folder) for one in documents)
-
-    counters = {name: document[name] for name in _COUNTERS}
-    for name in ("least_f", "least_following"):  # JSON has no infinity
-        counters[name] = float("inf") if counters[name] is None else counters[name]
-    return SearchState(
-        layer=Layer(document["size"], runs(document["layer"])),
-        following=runs(document["following"]),
-        closed=tuple(runs(layer) for layer in document["closed"]),
-        position=document["position"],
-        cache=tuple(files[name] for name in document["cache"]),
-        **counters,
-    )
 
 
 def whole_layer(state: SearchState) -> Nodes:

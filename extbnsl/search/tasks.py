@@ -9,11 +9,13 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.bounds.ascent import ascend_nodes
+from extbnsl.core.codec import UNKEPT, Within
 from extbnsl.files import names
 from extbnsl.files.arrays import StoredFile, over_budget, write_arrays
 from extbnsl.search.blocks import Block
@@ -114,9 +116,9 @@ CHUNK_TARGETS = 1024  # that one call expands, at most
 class Layer:
     """The kept nodes of one size as runs that follow each other; `sources` if they are one run in memory."""
 
-    size: int
+    size: Annotated[int, Within(0, 64)]
     runs: tuple[Run, ...]
-    sources: Sources | None = None
+    sources: Annotated[Sources | None, UNKEPT] = None
 
     @property
     def nodes(self) -> int:

@@ -2,13 +2,13 @@
 
 import contextlib
 from dataclasses import replace
-from typing import Any
 
 from extbnsl.core.claims import HEURISTIC, Claim
 from extbnsl.core.compiling import clock
 from extbnsl.core.events import Begun, IncumbentFound, Observer, Warned, ignore
 from extbnsl.core.figures import format_cost, format_gap, in_full
 from extbnsl.data import Data
+from extbnsl.files.run_state import APPROXIMATE, RunState
 from extbnsl.files.shelf import Shelf
 from extbnsl.files.store import Store
 from extbnsl.kernels.compiler import cache_warning
@@ -26,8 +26,7 @@ from extbnsl.solver.families import given_scores, warnings_of
 from extbnsl.solver.found import FoundNetwork, result_of_found
 from extbnsl.solver.gathered import Gathered, gathered_families
 from extbnsl.solver.methods import ApproximateMethods
-from extbnsl.solver.place import Place, check_same, store_at
-from extbnsl.solver.states import APPROXIMATE
+from extbnsl.solver.place import Place, check_same, resumed, store_at
 
 TIME = 60.0  # seconds, unless others are given
 BOUNDING = 0.2  # of the time that is left, for the lower bound, where all families are known
@@ -59,14 +58,15 @@ def approximate_network(
     for value in (claim, methods, budgets, place):
         value.check()
     given = problem if isinstance(problem, Data) else given_scores(problem, claim)
-    about = _about(problem, claim, methods, place)
+    # the fingerprint is not that of what --max-parents leaves of local scores
+    about = RunState(APPROXIMATE, problem.fingerprint, claim, methods.document(), {}, place.remember)
     check_same(about, place.resume)
     granted = replace(budgets, time_limit=budgets.time_limit or TIME).granted(place.folder, place.held)
     with contextlib.ExitStack() as stack:
         store = stack.enter_context(store_at(place, granted))
         shelf = Shelf(granted.memory // 2, store)
         standing = _standing(place, store, shelf, given, granted)
-        stages = Stages(observer, standing.stages)
+        stages = Stages(observer, standing.spent.stages)
         held = () if place.resume is None else place.resume.files
         record = None if place.run_folder is None else Record(place.run_folder, about, held)
         commits = ApproximateCommits(standing, store, record, observer, stop, shelf.touched)
@@ -83,17 +83,6 @@ def approximate_network(
     return replace(result, digest=problem.fingerprint)
 
 
-def _about(problem: Data | LocalScores, claim: Claim, methods: ApproximateMethods, place: Place) -> dict[str, Any]:
-    """What every manifest of the run says besides what is known."""
-    return {
-        "kind": APPROXIMATE,
-        "digest": problem.fingerprint,  # not that of what --max-parents leaves of local scores
-        "claim": claim.document(),
-        "methods": methods.document(),
-        "run": place.remember,
-    }
-
-
 def _concluded(problem: Data | LocalScores, session: Session) -> Result:
     """The result, and the last commit: of a run that the caller has stopped before that of the result."""
     interrupted, commits = session.stop(), session.commits
@@ -108,14 +97,14 @@ def _concluded(problem: Data | LocalScores, session: Session) -> Result:
 def _standing(place: Place, store: Store, shelf: Shelf, problem: Data | LocalScores, granted: Granted) -> Approximation:
     """What is known at the beginning, and the times of the run."""
     assert granted.time_limit is not None, "there is one by default"
-    used = 0.0 if place.resume is None else float(place.resume.state["used"])
-    whole = used + max(0.0, granted.time_limit - granted.spent)  # its shares are of what reading has left
+    standing, n = Approximation(), problem.variables
+    if place.resume is not None:
+        standing = resumed(place, lambda manifest: read_approximation(manifest, store.folder, shelf, n))
+    whole = standing.used + max(0.0, granted.time_limit - granted.spent)  # its shares are of what reading has left
     records = problem.records if isinstance(problem, Data) else 0
     reserve = problem.variables * (records * CELL_SECONDS + VARIABLE_SECONDS)
-    times = Times(whole, granted.deadline().at, min(reserve, RESERVE * whole))
-    if place.resume is None:
-        return Approximation(times)
-    return read_approximation(place.resume, times, shelf, store.folder, problem.variables)
+    standing.times = Times(whole, granted.deadline().at, min(reserve, RESERVE * whole))
+    return standing
 
 
 def _result(problem: Data | LocalScores, status: str, session: Session) -> Result:
@@ -127,10 +116,10 @@ def _result(problem: Data | LocalScores, status: str, session: Session) -> Resul
     result = result_of_found(problem, found, session.claim, session.stages)
     session.commits.add_up()
     spent = {
-        "seconds": standing.seconds,
-        "cpu_seconds": standing.cpu_seconds,
-        "peak_rss_bytes": standing.peak_rss,
-        "peak_disk_bytes": standing.peak_disk,
+        "seconds": standing.spent.seconds,
+        "cpu_seconds": standing.spent.cpu_seconds,
+        "peak_rss_bytes": standing.spent.peak_rss,
+        "peak_disk_bytes": standing.spent.peak_disk,
     }
     return replace(
         result,

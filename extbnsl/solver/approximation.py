@@ -8,32 +8,34 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.core.claims import TIME_LIMIT, Claim, tolerance
+from extbnsl.core.codec import UNKEPT, Misfit, Whole, Within, decode
 from extbnsl.core.compiling import clock
 from extbnsl.core.errors import ExtbnslError, RunDirectoryError
 from extbnsl.core.events import IncumbentFound, Observer, Warned
 from extbnsl.files import names
-from extbnsl.files.arrays import StoredFile, read_arrays
+from extbnsl.files.arrays import StoredFile, named, read_arrays
 from extbnsl.files.manifest import Manifest
+from extbnsl.files.run_state import DONE, START, Spent
 from extbnsl.files.shelf import Shelf
 from extbnsl.files.store import Store
 from extbnsl.machine.budgets import Deadline, Granted
 from extbnsl.machine.workers import StopSignal, Workers
 from extbnsl.orders.population import OrderedNetwork, Population
 from extbnsl.parents.exhaustive.state import Enumeration
-from extbnsl.parents.exhaustive.stored import StoredEnumeration, read_enumeration, stored_from
+from extbnsl.parents.exhaustive.stored import StoredEnumeration, read_enumeration
 from extbnsl.parents.explored.explore import ALL, MEMORY, SECONDS, SETS, STOPPED, Explored
 from extbnsl.parents.explored.families import FamilyList
 from extbnsl.proof.commits import CountingCheckpoints, Record, sentence
 from extbnsl.proof.stages import Stages
-from extbnsl.solver.approximate_document import DONE, EXPLORING, SEARCHING, START
 from extbnsl.solver.methods import ApproximateMethods
 
+EXPLORING, SEARCHING = "parents", "orders"  # phases
 EXPLORED = 0.2  # of the time after reading, after which the exploration is to end
 LATEST = 0.5  # of the same, after which it ends even if some children have had no turn
 COMMIT_SECONDS = 5.0
@@ -77,36 +79,46 @@ class Times:
 class Approximation:
     """What is known so far.
 
-    enumeration: how far the families are counted, while that goes on; it may be ahead of `counting`, the one in files.
-    floors: what a family of each child costs at least, in nats, once that is known. known: the children whose
-    exploration has ended, as long as they are needed; fresh: what is known of children and in none of the files yet;
-    files: where each child is, those in earlier files first. searching: whether the exploration is over; a child that
-    is not known then has the empty set alone. population: where the search stands; orders: the file that has one. best:
-    the best network. bounded: whether the lower bound is as good as it gets. counted: for the statistics. version: of
-    the file that was written last. done: whether the network is final. The others as in a Standing.
+    times: of the run.
+    used: how many seconds it had used when this was written.
+    enumeration: how far the families are counted, while that goes on; it may be ahead of the one in files.
+    counting: the enumeration in files.
+    floors: what a family of each child costs at least, in nats, once that is known.
+    known: the children whose exploration has ended, as long as they are needed.
+    fresh: what is known of children and in none of the files yet.
+    held: where each child is, those in earlier files first.
+    explored: the files of children, without those of which all children are in later ones.
+    searching: whether the exploration is over; a child that is not known then has the empty set alone.
+    population: where the search stands.
+    orders: the file that has a population.
+    best: the best network.
+    lower_bound: what every network costs at least, in nats.
+    bounded: whether the lower bound is as good as it gets.
+    counted: for the statistics.
+    version: of the file that was written last.
+    spent: what the run has taken.
+    done: whether the network is final.
     """
 
-    times: Times
-    enumeration: Enumeration | None = None
+    times: Annotated[Times, UNKEPT] = Times(0.0, 0.0)
+    used: Annotated[float, Within()] = 0.0
+    enumeration: Annotated[Enumeration | None, UNKEPT] = None
     counting: StoredEnumeration | None = None
     floors: tuple[float, ...] | None = None
-    known: dict[int, Explored] = field(default_factory=dict)
-    fresh: dict[int, Explored] = field(default_factory=dict)
-    files: dict[int, StoredFile] = field(default_factory=dict)
+    known: Annotated[dict[int, Explored], UNKEPT] = field(default_factory=dict)
+    fresh: Annotated[dict[int, Explored], UNKEPT] = field(default_factory=dict)
+    held: Annotated[dict[int, StoredFile], UNKEPT] = field(default_factory=dict)
+    explored: tuple[StoredFile, ...] = ()
     searching: bool = False
-    population: Population | None = None
+    population: Annotated[Population | None, UNKEPT] = None
     orders: StoredFile | None = None
     best: OrderedNetwork | None = None
-    lower_bound: float = -math.inf
+    lower_bound: Annotated[float, UNKEPT] = -math.inf
     bounded: bool = False
-    counted: dict[str, int] = field(default_factory=dict)
-    version: int = 0
-    done: bool = False
-    stages: dict[str, dict[str, float]] = field(default_factory=dict)
-    seconds: float = 0.0
-    cpu_seconds: float = 0.0
-    peak_rss: int = 0
-    peak_disk: int = 0
+    counted: dict[str, Whole] = field(default_factory=dict)
+    version: Whole = 0
+    spent: Annotated[Spent, UNKEPT] = field(default_factory=Spent)
+    done: Annotated[bool, UNKEPT] = False
 
     @property
     def phase(self) -> str:
@@ -120,9 +132,14 @@ class Approximation:
         return self.best is not None and self.best.cost <= self.lower_bound + tolerance(self.best.cost)
 
     @property
-    def explored(self) -> tuple[StoredFile, ...]:
-        """The files of children, without those of which all children are in later ones."""
-        return tuple({file.name: file for file in self.files.values()}.values())
+    def upper_bound(self) -> float:
+        """The cost of the best network, in nats; infinity before there is one."""
+        return math.inf if self.best is None else self.best.cost
+
+    @property
+    def seconds_left(self) -> float:
+        """Of the time of the run, when this was written."""
+        return max(0.0, self.times.whole - self.used)
 
     def keep(self, own: Explored) -> None:
         """Know a child."""
@@ -133,33 +150,9 @@ class Approximation:
         if self.best is None or network.cost < self.best.cost:
             self.best = network
 
-    def document(self) -> dict[str, Any]:
-        """The JSON values that a manifest keeps."""
-        best = self.best
-        return {
-            "phase": self.phase,
-            "time": self.times.whole,
-            "used": self.times.used,
-            "upper_bound": math.inf if best is None else best.cost,
-            "lower_bound": self.lower_bound,
-            "bounded": self.bounded,
-            "counting": self.counting and self.counting.document(),
-            "floors": self.floors,
-            "explored": [file.name for file in self.explored],
-            "orders": self.orders and self.orders.name,
-            "network": best and {"order": best.order, "parents": best.parents, "cost": best.cost},
-            "counted": self.counted,
-            "version": self.version,
-            "stages": self.stages,
-            "seconds": self.seconds,
-            "cpu_seconds": self.cpu_seconds,
-            "peak_rss": self.peak_rss,
-            "peak_disk": self.peak_disk,
-        }
-
-    def ended(self) -> dict[str, Any]:
-        """Those of a run that is over and keeps no files: the network is among them."""
-        return {**self.document(), "phase": DONE, "counting": None, "explored": [], "orders": None}
+    def ended(self) -> "Approximation":
+        """The standing of a run that is over and keeps no files: the network is among what it keeps."""
+        return replace(self, used=self.times.used, counting=None, explored=(), orders=None, done=True)
 
 
 class ApproximateCommits(CountingCheckpoints[Approximation]):
@@ -180,18 +173,20 @@ class ApproximateCommits(CountingCheckpoints[Approximation]):
     def pause(self) -> float:
         """The longer the run, the less a few minutes are: else it would have thousands of files."""
         self.add_up()
-        return max(COMMIT_SECONDS, COMMIT_PART * self.standing.seconds)
+        return max(COMMIT_SECONDS, COMMIT_PART * self.standing.spent.seconds)
 
     def stored(self) -> tuple[StoredFile, ...]:
         """The files of counting, of the children that are known, and of the orders."""
         standing = self.standing
+        standing.used = standing.times.used
         counting = self.stored_counting() if standing.floors is None else ()
         if standing.fresh:
             standing.version += 1
             fresh = list(standing.fresh.values())
             file = self.store.write(names.explored(standing.version), explored_arrays(fresh))
-            before = {child: held for child, held in standing.files.items() if child not in standing.fresh}
-            standing.files, standing.fresh = before | dict.fromkeys(standing.fresh, file), {}
+            before = {child: held for child, held in standing.held.items() if child not in standing.fresh}
+            standing.held, standing.fresh = before | dict.fromkeys(standing.fresh, file), {}
+            standing.explored = tuple({file.name: file for file in standing.held.values()}.values())
         population = standing.population
         if population is not None and population is not self._written:
             standing.version += 1
@@ -226,54 +221,32 @@ class ApproximateCommits(CountingCheckpoints[Approximation]):
 
 def reopened(manifest: Manifest) -> Manifest:
     """The state of a run that is over, to go on with: from its orders, or without them from its network alone."""
-    state = dict(manifest.state)
-    if state["orders"] is None:
-        state |= {"phase": START, "floors": None, "used": 0.0}  # the exploration has its share of the new time
-    else:
-        state["phase"] = SEARCHING
-    return replace(manifest, state=state)
+    state, standing = manifest.state, manifest.state.standing
+    if isinstance(standing, dict) and standing.get("orders") is None:
+        again = {"floors": None, "used": 0.0, "searching": False}  # the exploration has its share of the new time
+        return replace(manifest, state=replace(state, phase=START, standing=standing | again))
+    return replace(manifest, state=replace(state, phase=SEARCHING))
 
 
-def read_approximation(resume: Manifest, times: Times, shelf: Shelf, folder: Path, variables: int) -> Approximation:
-    """What the checkpoint of a run with so many variables keeps; RunDirectoryError if a file is damaged or holds what
-    no run writes."""
-    state, files = resume.state, {file.name: file for file in resume.files}
-    network, floors = state["network"], state["floors"]
-    explored = tuple(files[name] for name in state["explored"])
-    best = None
-    if network is not None:
-        parents = tuple(map(tuple, network["parents"]))
-        best = OrderedNetwork(np.array(network["order"], np.int32), parents, float(network["cost"]))
-    if any(own is not None and len(own) != variables for own in (floors, network and network["order"])):
-        raise _foreign(folder / names.MANIFEST)
-    orders = None if state["orders"] is None else files[state["orders"]]
-    population = None if orders is None or best is None else read_population(folder, orders, best)
-    known: dict[int, Explored] = {}
-    held: dict[int, StoredFile] = {}
-    for file in explored:
+def read_approximation(manifest: Manifest, folder: Path, shelf: Shelf, variables: int) -> Approximation:
+    """What the checkpoint of a run with so many variables keeps; Misfit if it keeps nothing of that kind,
+    RunDirectoryError if a file is damaged or holds what no run writes."""
+    state = manifest.state
+    found: Approximation = decode(Approximation, state.standing, named(manifest.files))
+    found.lower_bound, found.spent, found.done = state.lower_bound, state.spent, state.phase == DONE
+    if found.floors is not None and len(found.floors) != variables:
+        raise Misfit("floors")
+    if found.best is not None and len(found.best.parents) != variables:
+        raise Misfit("best")
+    if found.orders is not None and found.best is not None:
+        found.population = read_population(folder, found.orders, found.best)
+    for file in found.explored:
         for own in read_explored(folder, file, variables):
-            held.pop(own.child, None)
-            known[own.child], held[own.child] = own, file
-    counting = None if state["counting"] is None else stored_from(state["counting"], files)
-    return Approximation(
-        times=times,
-        enumeration=None if counting is None else read_enumeration(counting, folder, shelf),
-        counting=counting,
-        floors=None if floors is None else tuple(map(float, floors)),
-        known=known,
-        files=held,
-        searching=state["phase"] in (SEARCHING, DONE),
-        population=population,
-        orders=orders,
-        best=best,
-        lower_bound=-math.inf if state["lower_bound"] is None else float(state["lower_bound"]),
-        bounded=state["bounded"],
-        counted=dict(state["counted"]),
-        version=state["version"],
-        done=state["phase"] == DONE,
-        stages={name: dict(seconds) for name, seconds in state["stages"].items()},
-        **{name: state[name] for name in ("seconds", "cpu_seconds", "peak_rss", "peak_disk")},
-    )
+            found.held.pop(own.child, None)
+            found.known[own.child], found.held[own.child] = own, file
+    if found.counting is not None:
+        found.enumeration = read_enumeration(found.counting, folder, shelf)
+    return found
 
 
 def explored_arrays(some: list[Explored]) -> dict[str, NDArray[Any]]:

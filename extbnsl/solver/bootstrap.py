@@ -5,14 +5,14 @@ A run directory keeps the resamples that are solved, a line each, so that a resu
 """
 
 import contextlib
-import math
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import Annotated, Any, cast
 
-from extbnsl.core.claims import DISK_LIMIT, INTERRUPTED, MEMORY_LIMIT, OPTIMAL, TIME_LIMIT, Claim
+from extbnsl.core.claims import DISK_LIMIT, INTERRUPTED, MEMORY_LIMIT, OPTIMAL, STATUSES, TIME_LIMIT, Claim
+from extbnsl.core.codec import Lowest, Misfit, Within, decode, encode, json_text, json_value
 from extbnsl.core.errors import BudgetError, ExtbnslError, InputError, RunDirectoryError
 from extbnsl.core.events import Observer, StageAdvanced, Warned, ignore
 from extbnsl.core.figures import in_full
@@ -20,7 +20,7 @@ from extbnsl.data import Data, Numbers
 from extbnsl.data.resampling import Resampling, resampling_of
 from extbnsl.files.journal import Journal, read_lines
 from extbnsl.files.names import RESAMPLES
-from extbnsl.files.shapes import Misfit, json_text, json_value
+from extbnsl.files.run_state import BOOTSTRAP
 from extbnsl.files.shelf import Shelf
 from extbnsl.machine.budgets import MINIMUM_MEMORY, Budgets, format_size
 from extbnsl.machine.workers import Stopped, StopSignal, never
@@ -34,12 +34,10 @@ from extbnsl.proof.standing import Standing
 from extbnsl.results.bootstrap import Bootstrap, Resample, required_arcs
 from extbnsl.results.result import Result
 from extbnsl.scores.local import LocalScores
-from extbnsl.solver.bootstrap_document import RESAMPLE
 from extbnsl.solver.outcome import network_of, result_of, stats_of, verified
 from extbnsl.solver.place import Place
-from extbnsl.solver.resamples import Resamples
+from extbnsl.solver.resamples import MOST_RESAMPLES, Resamples
 from extbnsl.solver.solve import opened, solved
-from extbnsl.solver.states import BOOTSTRAP
 
 
 class Taken:
@@ -82,32 +80,34 @@ def taken_at(place: Place, names: tuple[str, ...], asked: int) -> Iterator[Taken
         journal.close()
 
 
+@dataclass(frozen=True)
+class _Line:
+    """A line of the journal: the number of a resample, from 1 on, and what came of it; costs in nats."""
+
+    resample: Annotated[int, Within(1, MOST_RESAMPLES)]
+    status: Annotated[str, STATUSES.__contains__]
+    cost: float
+    lower_bound: Lowest
+    parents: dict[str, tuple[str, ...]]
+
+
 def line_of(resample: Resample) -> str:
     """A resample as a line of the journal."""
-    return json_text(
-        {
-            "resample": resample.number,
-            "status": resample.status,
-            "cost": resample.cost,
-            "lower_bound": resample.lower_bound,
-            "parents": resample.network.parents_by_name(),
-        }
-    )
+    parents = {name: tuple(own) for name, own in resample.network.parents_by_name().items()}
+    return json_text(encode(_Line(resample.number, resample.status, resample.cost, resample.lower_bound, parents)))
 
 
 def _read(path: Path, number: int, line: bytes, names: tuple[str, ...]) -> Resample:
     """The resample of this number from its line; RunDirectoryError if it is not what a run writes there."""
     try:
-        told = json_value(line)
-        RESAMPLE(told)
-        if told["resample"] != number:
+        told: _Line = decode(_Line, json_value(line))
+        if told.resample != number:
             raise _damaged(path, number)
-        network = Network.from_names(names, told["parents"])
+        network = Network.from_names(names, told.parents)
         network.order()
     except (ValueError, RecursionError, Misfit, ExtbnslError) as error:
         raise _damaged(path, number) from error
-    lower_bound = -math.inf if told["lower_bound"] is None else told["lower_bound"]
-    return Resample(number, told["status"], told["cost"], lower_bound, network)
+    return Resample(number, told.status, told.cost, told.lower_bound, network)
 
 
 def _damaged(path: Path, line: int) -> RunDirectoryError:
@@ -142,9 +142,8 @@ def bootstrap_network(
     """
     scope.check()
     dataset = records_of(problem, methods)
-    asked = {"kind": BOOTSTRAP, "scope": scope.document()}
     with (
-        opened(dataset, claim, methods, budgets, place, asked, observer=observer, stop=stop) as (
+        opened(dataset, claim, methods, budgets, place, BOOTSTRAP, scope.document(), observer=observer, stop=stop) as (
             context,
             commits,
             granted,

@@ -5,7 +5,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -13,8 +13,8 @@ from extbnsl.core.claims import MEMORY_LIMIT, OPTIMAL, TIME_LIMIT, Claim, tolera
 from extbnsl.core.errors import BudgetError, InputError
 from extbnsl.core.events import Begun, Observer, Warned, ignore
 from extbnsl.data import Data
+from extbnsl.files.run_state import K_BEST, RunState
 from extbnsl.files.shelf import Shelf
-from extbnsl.files.store import Store
 from extbnsl.kbest.scope import Scope
 from extbnsl.kernels.compiler import cache_warning
 from extbnsl.kernels.varsets import unpack
@@ -45,10 +45,9 @@ from extbnsl.solver.listing import (
     weigh_all,
 )
 from extbnsl.solver.outcome import Solution, result_of, spent_on
-from extbnsl.solver.place import Place, check_same, store_at
+from extbnsl.solver.place import Place, check_same, resumed, store_at
 from extbnsl.solver.ranked import costed_networks, ranked_result
 from extbnsl.solver.ranking import Found, Ranking, RankingCommits, read_ranking
-from extbnsl.solver.states import K_BEST
 
 ALL = Methods(path_extension=False, ancestral=False)  # that keep every network
 AT_ONCE, MORE = 16, 4  # networks that are found together, and how many times as many the next time
@@ -73,16 +72,10 @@ class _Asked(NamedTuple):
         check_methods(self.methods)
         check_same(self.about(), self.place.resume)
 
-    def about(self) -> dict[str, Any]:
+    def about(self) -> RunState:
         """What every manifest says besides the standing."""
-        return {
-            "kind": K_BEST,
-            "digest": self.problem.fingerprint,
-            "claim": self.claim.document(),
-            "methods": self.methods.document(),
-            "scope": self.scope.document(),
-            "run": self.place.remember,
-        }
+        methods, scope = self.methods.document(), self.scope.document()
+        return RunState(K_BEST, self.problem.fingerprint, self.claim, methods, scope, self.place.remember)
 
 
 def k_best_networks(
@@ -185,8 +178,11 @@ def _opened(asked: _Asked, observer: Observer, stop: StopSignal) -> Iterator[tup
     with contextlib.ExitStack() as stack:
         store = stack.enter_context(store_at(place, granted))
         shelf = Shelf(granted.memory // 2, store)
-        standing = _standing(place, store, shelf, problem.variables)
-        stages, deadline = Stages(observer, standing.stages), granted.deadline()
+        standing = Ranking()
+        if place.resume is not None:
+            n = problem.variables
+            standing = resumed(place, lambda manifest: read_ranking(manifest, store.folder, shelf, n))
+        stages, deadline = Stages(observer, standing.spent.stages), granted.deadline()
         workers = Workers(granted.threads, lambda: stop() or (TIME_LIMIT if deadline.passed() else None))
         context = Context(stack.enter_context(workers), stages, granted.memory, asked.methods, store, shelf)
         held = () if place.resume is None else place.resume.files
@@ -197,10 +193,6 @@ def _opened(asked: _Asked, observer: Observer, stop: StopSignal) -> Iterator[tup
         for message in (*warnings_of(problem), *filter(None, [cache_warning()])):
             observer(Warned(message))
         yield Search(problem, asked.scope, asked.claim, context, commits), granted
-
-
-def _standing(place: Place, store: Store, shelf: Shelf, variables: int) -> Ranking:
-    return Ranking() if place.resume is None else read_ranking(place.resume, store.folder, shelf, variables)
 
 
 def _solved(search: Search) -> tuple[Solution, str]:

@@ -35,8 +35,17 @@ from extbnsl.proof.commits import commit_if_due, commit_or_stop
 from extbnsl.proof.context import Context
 from extbnsl.scores.local import LocalScores
 from extbnsl.solver.families import VARSETS, given_scores
-from extbnsl.solver.ranking import Counted, Found, Ranking, RankingCommits, Tallied, found_arrays, found_of
-from extbnsl.solver.ranking_document import FOUND, TALLIED
+from extbnsl.solver.ranking import (
+    FOUND,
+    TALLIED,
+    Counted,
+    Found,
+    Ranking,
+    RankingCommits,
+    Tallied,
+    found_arrays,
+    found_of,
+)
 
 LISTING, TALLYING, WEIGHING = "networks", "tally", "weight"  # stages
 COUNTED = 12.0  # nats of slack of the families that are counted at first: little more work than those without
@@ -265,7 +274,7 @@ def _families_in_all(search: Search) -> int:
 
 def _counted_further(search: Search, slack: float) -> Counted:
     """The families within more slack than those that the standing has, which it gives up for them."""
-    search.standing.counted, search.standing.scores = None, ()
+    search.standing.counted, search.standing.scores = None, None
     counted = _counted(search, slack)
     if counted.stopped is not None:
         raise Stopped(counted.stopped)

@@ -1,9 +1,10 @@
 """How networks of thousands of variables are looked for. Light: the command line imports this for the words."""
 
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Annotated, Any
 
 from extbnsl.core.arguments import check_whole
+from extbnsl.core.codec import Whole
 from extbnsl.core.errors import InputError
 
 AUTO = "auto"  # counting where that comes to its end, or else independence
@@ -16,9 +17,9 @@ SEARCHES = ("obs", "asobs", "insertion", "windows", "regions", "memetic")
 class ApproximateMethods:
     """Which parent sets are scored first, what searches for an order (`extbnsl.orders.population`), and the seed."""
 
-    selection: str = AUTO
-    search: str = "memetic"
-    seed: int = 0
+    selection: Annotated[str, SELECTIONS.__contains__] = AUTO
+    search: Annotated[str, SEARCHES.__contains__] = "memetic"
+    seed: Whole = 0
 
     def check(self) -> None:
         """Raise InputError for words that are not known, and for a seed that cannot be."""

@@ -139,12 +139,12 @@ def spent_on(solution: Solution, commits: Checkpoints[Any]) -> dict[str, Any]:
     return {
         "varsets_counted": solution.survivors.varsets,
         "parent_sets": solution.survivors.scores.families,
-        "stages": standing.stages,
+        "stages": standing.spent.stages,
         "components": [component.size for component in solution.components],
-        "seconds": standing.seconds,
-        "cpu_seconds": standing.cpu_seconds,
-        "peak_rss_bytes": standing.peak_rss,
-        "peak_disk_bytes": standing.peak_disk,
+        "seconds": standing.spent.seconds,
+        "cpu_seconds": standing.spent.cpu_seconds,
+        "peak_rss_bytes": standing.spent.peak_rss,
+        "peak_disk_bytes": standing.spent.peak_disk,
     }
 
 

@@ -3,17 +3,20 @@
 import contextlib
 import os
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
 from extbnsl.core.arguments import check_switch
 from extbnsl.core.errors import InputError, RunDirectoryError
-from extbnsl.files.manifest import Manifest, recover
+from extbnsl.files.manifest import Manifest, believed, recover
+from extbnsl.files.run_state import Remembered, RunState
 from extbnsl.files.store import Store, new_scratch
 from extbnsl.machine.budgets import Granted, default_disk
 from extbnsl.machine.workers import Workers
+
+S = TypeVar("S")
 
 
 @dataclass(frozen=True)
@@ -23,15 +26,15 @@ class Place:
     run_folder: the run directory, which the caller holds; without one nothing is committed. scratch: an existing folder
     in which the run makes one of its own for large files; None is the run directory, or else where temporary files go.
     compress: whether what reconstruction
-    needs is compressed (hdf5plugin). resume: the state in the run directory to go on from. remember: JSON values that
-    are kept with every state.
+    needs is compressed (hdf5plugin). resume: the state in the run directory to go on from. remember: what is kept with
+    every state.
     """
 
     run_folder: Path | None = None
     scratch: Path | None = None
     compress: bool = False
     resume: Manifest | None = None
-    remember: Mapping[str, Any] | None = None
+    remember: Remembered | None = None
 
     def check(self) -> None:
         """Raise InputError for values that cannot be, and for a scratch folder that cannot be used."""
@@ -53,20 +56,29 @@ class Place:
         return 0 if self.resume is None else sum(file.bytes for file in self.resume.files)
 
 
-def check_same(about: Mapping[str, Any], resume: Manifest | None) -> None:
+def check_same(about: RunState, resume: Manifest | None) -> None:
     """Raise RunDirectoryError unless the state that is resumed is of the same problem."""
     if resume is None:
         return
-    if resume.state["digest"] != about["digest"]:
+    if resume.state.digest != about.digest:
         raise RunDirectoryError("The data are not those that the run was begun with; restore them, or start a new run.")
-    for kind in ("claim", "methods", "scope"):
-        begun = resume.state.get(kind, {})
-        for name, value in about.get(kind, {}).items():
-            if begun.get(name) != value:
-                raise RunDirectoryError(
-                    f"The run was begun with {name} = {begun.get(name)}, not {value}; "
-                    "resume it with the options that it was begun with, or start a new run."
-                )
+    begun, asked = (
+        {"kind": own.kind} | own.claim.document() | own.methods | own.scope for own in (resume.state, about)
+    )
+    for name, value in asked.items():
+        if begun.get(name) != value:
+            raise RunDirectoryError(
+                f"The run was begun with {name} = {begun.get(name)}, not {value}; "
+                "resume it with the options that it was begun with, or start a new run."
+            )
+
+
+def resumed(place: Place, read: Callable[[Manifest], S]) -> S:
+    """The standing that a run goes on from, as `read` takes it from its manifest; RunDirectoryError if it has none."""
+    manifest, folder = place.resume, place.run_folder
+    assert manifest is not None, "there is something to go on from"
+    assert folder is not None, "in a run directory"
+    return believed(folder, "state.standing", lambda: read(manifest))
 
 
 @contextlib.contextmanager

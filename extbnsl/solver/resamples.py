@@ -1,9 +1,10 @@
 """How many resamples are asked for. Light: the command line imports this for the value."""
 
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Annotated, Any
 
 from extbnsl.core.arguments import check_whole
+from extbnsl.core.codec import Within
 
 MOST_RESAMPLES = 10_000  # which tell a share to half a percent
 
@@ -12,7 +13,7 @@ MOST_RESAMPLES = 10_000  # which tell a share to half a percent
 class Resamples:
     """So many resamples of the data are solved after the data themselves."""
 
-    bootstrap: int
+    bootstrap: Annotated[int, Within(1, MOST_RESAMPLES)]
 
     def check(self) -> None:
         """Raise InputError for a value that cannot be."""

@@ -12,9 +12,8 @@ from extbnsl.core.claims import TIME_LIMIT, Claim
 from extbnsl.core.events import Begun, Observer, ignore
 from extbnsl.data import Data, Dataset
 from extbnsl.files.arrays import load_compression
-from extbnsl.files.manifest import Manifest
+from extbnsl.files.run_state import SOLVE, RunState
 from extbnsl.files.shelf import Shelf
-from extbnsl.files.store import Store
 from extbnsl.machine.budgets import Budgets, Granted
 from extbnsl.machine.workers import Stopped, StopSignal, Workers, never
 from extbnsl.parents.components import Component, components
@@ -28,7 +27,7 @@ from extbnsl.results.result import Result
 from extbnsl.scores.local import LocalScores
 from extbnsl.solver.families import before_a_stop, find_survivors
 from extbnsl.solver.outcome import Solution, result_of, stats_of
-from extbnsl.solver.place import Place, check_same, store_at, temporary_store
+from extbnsl.solver.place import Place, check_same, resumed, store_at, temporary_store
 
 
 def solve(
@@ -51,7 +50,7 @@ def solve(
     Raises InputError for unusable arguments, BudgetError if the disk is full before there is a network,
     RunDirectoryError if the state does not belong to the problem or is damaged.
     """
-    with opened(problem, claim, methods, budgets, place, {}, observer=observer, stop=stop) as (
+    with opened(problem, claim, methods, budgets, place, observer=observer, stop=stop) as (
         context,
         commits,
         granted,
@@ -73,22 +72,17 @@ def opened(
     methods: Methods,
     budgets: Budgets,
     place: Place,
-    asked: Mapping[str, Any],
+    kind: str = SOLVE,
+    scope: Mapping[str, Any] = {},
     *,
     observer: Observer,
     stop: StopSignal,
 ) -> Iterator[tuple[Context, Commits, Granted]]:
-    """What a solve works with, once it has begun and the first commit is written; `asked`: what every manifest says
-    besides. Raises as `solve` does."""
+    """What a run of this kind and scope works with that solves, once it has begun and the first commit is written.
+    Raises as `solve` does."""
     for value in (claim, methods, budgets, place):
         value.check()
-    about = {
-        "digest": problem.fingerprint,
-        "claim": claim.document(),
-        "methods": methods.document(),
-        "run": place.remember,
-        **asked,
-    }
+    about = RunState(kind, problem.fingerprint, claim, methods.document(), dict(scope), place.remember)
     check_same(about, place.resume)
     granted = budgets.granted(place.folder, place.held)
     with contextlib.ExitStack() as stack:
@@ -97,8 +91,10 @@ def opened(
         if store.compress:
             load_compression()
         shelf = Shelf(granted.memory // 2, store)
-        standing = _standing(place.resume, store, shelf)
-        stages, deadline = Stages(observer, standing.stages), granted.deadline()
+        standing = Standing()
+        if place.resume is not None:
+            standing = resumed(place, lambda manifest: read_standing(manifest, store.folder, shelf))
+        stages, deadline = Stages(observer, standing.spent.stages), granted.deadline()
         workers = Workers(granted.threads, lambda: stop() or (TIME_LIMIT if deadline.passed() else None))
         context = Context(stack.enter_context(workers), stages, granted.memory, methods, store, shelf)
         held = () if place.resume is None else place.resume.files
@@ -128,12 +124,6 @@ def _split_up(survivors: Survivors, context: Context, standing: Standing) -> tup
     if standing.parts:
         return survivors, components(survivors.scores, put)
     return before_a_stop(lambda scores, halt: components(scores, put, halt), survivors, context.workers)
-
-
-def _standing(resume: Manifest | None, store: Store, shelf: Shelf) -> Standing:
-    if resume is None:
-        return Standing()
-    return read_standing(resume.state, {file.name: file for file in resume.files}, store.folder, shelf)
 
 
 def compute_scores(

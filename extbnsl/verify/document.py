@@ -5,10 +5,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from extbnsl.core.codec import Misfit
 from extbnsl.core.errors import InputError
-from extbnsl.core.knowledge import NOTHING, Knowledge, knowledge_from
-from extbnsl.files.shapes import misfit
-from extbnsl.formats.knowledge_json import SHAPE
+from extbnsl.core.knowledge import NOTHING, Knowledge
 
 
 def is_list(value: Any) -> bool:
@@ -137,9 +136,11 @@ def _knowledge(value: Any) -> Knowledge:
     """The knowledge that a JSON value says, none for null; InputError if it is no knowledge, or contradicts itself."""
     if value is None:
         return NOTHING
-    if (place := misfit(value, SHAPE)) is not None:
-        raise InputError(f"The 'knowledge' of the result is none at {place}: give the result.json of a run.")
-    knowledge = knowledge_from(value)
+    try:
+        knowledge = Knowledge.from_document(value)
+    except Misfit as found:
+        place = found.place
+        raise InputError(f"The 'knowledge' of the result is none at {place}: give the result.json of a run.") from None
     knowledge.check()
     return knowledge
 

@@ -8,6 +8,7 @@ import hashlib
 import json
 import os
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -18,26 +19,33 @@ from runs import marked
 
 import extbnsl
 from extbnsl.cli import main
+from extbnsl.core.claims import Claim
 from extbnsl.core.errors import InputError, RunDirectoryError
+from extbnsl.core.knowledge import Knowledge
 from extbnsl.files import arrays as arrays_module
 from extbnsl.files import manifest as checkpoint
 from extbnsl.files.arrays import read_arrays, write_arrays
 from extbnsl.files.manifest import Manifest, commit, is_run, read_manifest, recover
 from extbnsl.files.names import MANIFEST
+from extbnsl.files.run_state import Remembered, RunState, Spent
 from extbnsl.files.store import Store
 from extbnsl.machine.workers import Stopped, Workers
 
-FROZEN = Path(__file__).parents[1] / "frozen" / "checkpoint-3"
-EARLIER = Path(__file__).parents[1] / "frozen" / "checkpoint-2"
-STATE = {
-    "phase": "search",
-    "options": {"max_parents": None, "seed": 0, "path_extension": True},
-    "run": {"input": '/data/ünïcode\n".csv', "budgets": {"memory": 2**40}},
-    "status": None,
-    "upper_bound": 6602.118072,
-    "lower_bound": -1.5e-300,
-    "order": [2, 0, 1],
-}
+FROZEN = Path(__file__).parents[1] / "frozen" / "checkpoint-4"
+EARLIER = Path(__file__).parents[1] / "frozen" / "checkpoint-3"
+STATE = RunState(
+    kind="solve",
+    digest="ab" * 32,
+    claim=Claim("bdeu", 3, 1.0, Knowledge(required=(("a", "b"),), max_parents=(("b", 1),))),
+    methods={"seed": 0, "path_extension": True, "polish": None},
+    scope={},
+    run=Remembered('/data/ünïcode\n".csv', {"header": None}, {"memory": 2**40}),
+    upper_bound=6602.118072,
+    lower_bound=-1.5e-300,
+    spent=Spent({"scores": {"seconds": 0.5}}, 1.5, 2.5, 1 << 20, 1 << 10),
+    standing={"order": [2, 0, 1]},
+)
+NOTHING = RunState("solve", "0" * 64, Claim(), {}, {}, None)
 LAYER = {"varset": np.arange(5, dtype=np.uint64) << np.uint64(59), "leaf": np.arange(5, dtype=np.uint8)}
 COSTS = {"cost": np.array([0.1, -0.0, np.inf])}
 
@@ -99,21 +107,23 @@ def test_a_commit_replaces_the_one_before_and_its_files(tmp_path, workers):
     store = recover(tmp_path, write_example(tmp_path), 1 << 30, workers)
     layer = write_arrays(tmp_path, LAYERS[1], LAYER)
     store.add([layer])
-    commit(tmp_path, store, Manifest({}, (layer,), None))
-    assert read_manifest(tmp_path) == Manifest({}, (layer,), None)
+    commit(tmp_path, store, Manifest(NOTHING, (layer,), None))
+    assert read_manifest(tmp_path) == Manifest(NOTHING, (layer,), None)
     assert sorted(path.name for path in tmp_path.rglob("*.h5")) == [Path(LAYERS[1]).name]
     assert store.used == layer.bytes
 
 
 def test_a_path_that_is_not_unicode_survives(tmp_path):
     name = os.fsdecode(b"/data/\xff.csv")
-    commit(tmp_path, Store(tmp_path, 1), Manifest({"input": name}, (), None))
-    assert read_manifest(tmp_path).state["input"] == name
+    state = replace(NOTHING, run=Remembered(name, {}))
+    commit(tmp_path, Store(tmp_path, 1), Manifest(state, (), None))
+    assert read_manifest(tmp_path).state == state
 
 
-def test_a_state_may_be_any_json_and_infinity_becomes_none(tmp_path):
-    commit(tmp_path, Store(tmp_path, 1), Manifest({"bound": float("-inf"), "seconds": np.float64(0.1)}, (), None))
-    assert read_manifest(tmp_path).state == {"bound": None, "seconds": 0.1}
+def test_a_standing_may_be_any_json_and_infinity_becomes_none(tmp_path):
+    standing = {"bound": float("-inf"), "seconds": np.float64(0.1)}
+    commit(tmp_path, Store(tmp_path, 1), Manifest(replace(NOTHING, standing=standing), (), None))
+    assert read_manifest(tmp_path).state == replace(NOTHING, standing={"bound": None, "seconds": 0.1})
 
 
 def test_the_frozen_checkpoint_is_still_readable(tmp_path, workers):
@@ -232,7 +242,7 @@ def test_an_earlier_frozen_checkpoint_is_refused_for_its_version(tmp_path, capsy
 
 
 def test_a_newer_format_asks_for_an_upgrade(tmp_path):
-    newer = {"format_version": 4, "extbnsl": "7.1", "what": "nobody knows"}
+    newer = {"format_version": 5, "extbnsl": "7.1", "what": "nobody knows"}
     (tmp_path / MANIFEST).write_bytes(sealed(newer))
     said = refusal(tmp_path)
     assert "extbnsl 7.1" in said

@@ -18,10 +18,12 @@ import pytest
 from disk import Disk, Killed, contents, restore
 from runs import marked
 
+from extbnsl.core.claims import Claim
 from extbnsl.core.errors import BudgetError, InputError
 from extbnsl.files.arrays import write_arrays
 from extbnsl.files.manifest import Manifest, commit, read_manifest, recover
 from extbnsl.files.names import MANIFEST, MARK
+from extbnsl.files.run_state import RunState
 from extbnsl.files.store import Store
 from extbnsl.machine.workers import Workers
 
@@ -71,8 +73,8 @@ def found(places, workers, written):
             return NOTHING
         manifest = read_manifest(folder)
         store = recover(folder, manifest, 1 << 30, workers)  # which checks the files against the manifest
-        generation = manifest.state["generation"]
-        assert manifest == Manifest({"generation": generation}, manifest.files, scratch)
+        generation = manifest.state.standing
+        assert manifest == Manifest(state_of(generation), manifest.files, scratch)
         assert set(manifest.files) == {written[name] for name in names(generation)}
         left = {str(path.relative_to(place)) for path in place.rglob("*") if path.is_file()} - {*OTHERS, MANIFEST, MARK}
         assert left == set(names(generation))
@@ -98,7 +100,7 @@ class ToyRun:
             manifest = read_manifest(self.folder)
             self.store = recover(self.folder, manifest, 1 << 30, workers)
             self.files = manifest.files
-            self.committed = self.begun = manifest.state["generation"]
+            self.committed = self.begun = manifest.state.standing
 
     def finish(self):
         """Go on to the last generation; after a failure, what failed is done again."""
@@ -116,7 +118,11 @@ class ToyRun:
         new = sorted(set(names(generation)) - {file.name for file in kept})
         files = [write_arrays(self.store.folder, name, arrays(name)) for name in new]
         self.store.add(files)
-        return Manifest({"generation": generation}, (*kept, *files), self.scratch)
+        return Manifest(state_of(generation), (*kept, *files), self.scratch)
+
+
+def state_of(generation):
+    return RunState("solve", "0" * 64, Claim(), {}, {}, None, standing=generation)
 
 
 def names(generation):
@@ -161,7 +167,7 @@ def crashed_run(places, call, after):
 
 def manifest_of(places):
     """The generation in the manifest."""
-    return read_manifest(places[0]).state["generation"] if (places[0] / MANIFEST).exists() else NOTHING
+    return read_manifest(places[0]).state.standing if (places[0] / MANIFEST).exists() else NOTHING
 
 
 def test_a_run_that_is_never_disturbed(places, found):
@@ -284,7 +290,7 @@ def test_a_commit_synchronises_what_is_new_and_nothing_else(tmp_path, workers):
 
 def calls_of_a_commit(disk, store, files):
     with disk.watch():
-        commit(disk.root, store, Manifest({}, files, None))
+        commit(disk.root, store, Manifest(state_of(0), files, None))
     return disk.calls
 
 
@@ -294,11 +300,11 @@ def test_a_folder_that_cannot_be_written_is_one_sentence(places, number):
     store = Store(places[0], 1 << 30)
     disk = Disk(places[0].parent)
     with disk.watch():
-        commit(places[0], store, Manifest({}, (), None))
+        commit(places[0], store, Manifest(state_of(0), (), None))
     for call in range(1, disk.calls):  # the last removes the temporary file, which is gone
         before = contents(disk.root)
         with Disk(disk.root).fail_write(call, number), pytest.raises(InputError, match=r"manifest\.json.*choose"):
-            commit(places[0], store, Manifest({}, (), None))
+            commit(places[0], store, Manifest(state_of(0), (), None))
         assert contents(disk.root).keys() == before.keys()
 
 

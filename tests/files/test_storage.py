@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 from disk import Disk
 
+from extbnsl.core.codec import json_text
 from extbnsl.core.errors import BudgetError, InputError, RunDirectoryError
 from extbnsl.files import arrays as arrays_module
 from extbnsl.files import atomic as atomic_module
-from extbnsl.files import shapes as documents
 from extbnsl.files import store as store_module
 from extbnsl.files.arrays import StoredFile
 from extbnsl.files.store import Store
@@ -107,7 +107,7 @@ def test_json_is_strict_and_takes_numpy():
         "n": np.array([1.0, np.nan]),
         "é": [True, None],
     }
-    text = documents.json_text(value)
+    text = json_text(value)
     assert json.loads(text) == {"a": 0.1, "2": [3, None], "n": [1.0, None], "é": [True, None]}
     assert "é" in text
     assert "Infinity" not in text

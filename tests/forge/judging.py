@@ -4,7 +4,7 @@ import json
 import shutil
 from pathlib import Path
 
-from extbnsl.core.knowledge import NOTHING, knowledge_from
+from extbnsl.core.knowledge import NOTHING, Knowledge
 from extbnsl.verify.question import canonical
 from forge.originals import verified
 from forge.truths import lies
@@ -69,7 +69,7 @@ def parts_of(document):
         "score": document["score"],
         "ess": document.get("ess"),
         "max-parents": document["max_parents"],
-        "knowledge": canonical(NOTHING if known is None else knowledge_from(known)),
+        "knowledge": canonical(NOTHING if known is None else Knowledge.from_document(known)),
         "data-options": provenance.get("data_options") or {},
         "digest": provenance["data_digest"],
         "lower-bound": None if document["status"] == "optimal" else document["lower_bound"],

@@ -8,7 +8,7 @@ import numpy as np
 from knowing import admitted
 
 from extbnsl.core.claims import OPTIMAL
-from extbnsl.core.knowledge import NOTHING, knowledge_from
+from extbnsl.core.knowledge import NOTHING, Knowledge
 from extbnsl.networks.equivalence import cpdag
 from extbnsl.networks.network import Network
 
@@ -23,7 +23,9 @@ class All:
     def __init__(self, document, original):
         self.names = document["variables"]
         known = document.get("knowledge")
-        may = admitted(NOTHING if known is None else knowledge_from(known), self.names, document["max_parents"])
+        may = admitted(
+            NOTHING if known is None else Knowledge.from_document(known), self.names, document["max_parents"]
+        )
         costs = np.where(may, original.costs_by(document["score"], document.get("ess")), np.inf)
         dags = naive.all_dags(len(self.names))
         table = sum(costs[x, np.array([dag[x] for dag in dags])] for x in range(len(self.names)))

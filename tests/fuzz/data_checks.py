@@ -8,7 +8,7 @@ from knowing import admitted, random_knowledge
 
 from extbnsl.core.claims import HEURISTIC, OPTIMAL, Claim
 from extbnsl.core.errors import InputError
-from extbnsl.core.knowledge import NOTHING, knowledge_from
+from extbnsl.core.knowledge import NOTHING, Knowledge
 from extbnsl.data.resampling import resampling_of
 from extbnsl.kbest.scope import Scope
 from extbnsl.lab.baselines.methods import BASELINES, BN_GRAPH, BaselineMethods
@@ -64,7 +64,7 @@ class Asked:
     def __init__(self, table, options):
         self.table, self.options = table, options
         self.score = GAUSSIAN if table.measured else options.get("score", "mdl")
-        knowledge = knowledge_from(options.get("knowledge", {})) or NOTHING
+        knowledge = Knowledge.from_document(options.get("knowledge", {})) or NOTHING
         most = options.get("max_parents")
         self.claim = claim_by(self.score, most, knowledge)
         self.allowed = admitted(knowledge, table.names, most)

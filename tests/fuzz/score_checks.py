@@ -15,7 +15,8 @@ from survival import spill_and_commit
 from extbnsl.core.claims import DISK_LIMIT, HEURISTIC, INTERRUPTED, MEMORY_LIMIT, OPTIMAL, TIME_LIMIT, Claim
 from extbnsl.core.compiling import so_far
 from extbnsl.core.errors import BudgetError, InputError
-from extbnsl.core.knowledge import knowledge_from
+from extbnsl.core.knowledge import Knowledge
+from extbnsl.files.manifest import read_manifest
 from extbnsl.files.names import MANIFEST
 from extbnsl.kbest.scope import Scope
 from extbnsl.lab.baselines.methods import BASELINES, BN_GRAPH, BaselineMethods
@@ -29,7 +30,6 @@ from extbnsl.solver.k_best import k_best_networks, networks_best_first
 from extbnsl.solver.methods import SEARCHES, ApproximateMethods
 from extbnsl.solver.place import Place
 from extbnsl.solver.solve import solve
-from extbnsl.solver.states import read_state
 from fuzz import truth
 from fuzz.made_scores import random_score_file, tied_score_file
 from fuzz.rules import check_bounds, check_network, check_verified, hold, proof
@@ -147,7 +147,7 @@ def check_solve(file, options, rng):
     scores = scores_or_refusal(file)
     if scores is None:
         return
-    most, knowledge = options.get("max_parents"), knowledge_from(options.get("knowledge", {}))
+    most, knowledge = options.get("max_parents"), Knowledge.from_document(options.get("knowledge", {}))
     if most is not None:
         file = file.kept(lambda _, varset: varset.bit_count() <= most)
     if knowledge:
@@ -330,7 +330,7 @@ def sessions(session, stops):
     had been looked at so often, and at last never. Ends with the first that is proved."""
     with tempfile.TemporaryDirectory(prefix="fuzz-") as folder:
         for polls in (*stops, math.inf):
-            resume = read_state(Path(folder)) if (Path(folder) / MANIFEST).exists() else None
+            resume = read_manifest(Path(folder)) if (Path(folder) / MANIFEST).exists() else None
             seen = itertools.count()
             result = session(
                 Place(Path(folder), resume=resume),

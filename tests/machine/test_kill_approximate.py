@@ -30,7 +30,8 @@ def data(tmp_path_factory):
 
 
 def state(run):
-    return json.loads((run / MANIFEST).read_text())["state"]
+    state = json.loads((run / MANIFEST).read_text())["state"]
+    return {**state, **state["standing"]}
 
 
 def committed(run):

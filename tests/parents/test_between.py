@@ -1,26 +1,25 @@
 """Scores with a Dirichlet prior child by child: the bound between two parent sets, and the families that it leaves."""
 
 import itertools
-import json
 import math
 
 import naive
 import numpy as np
 import pytest
 from cases import claim_by, dataset_of, random_dataset, shelf_of
+from kept import enumeration
 from numba import njit
 
 from extbnsl.core.claims import DISK_LIMIT, MEMORY_LIMIT
 from extbnsl.core.events import Warned, ignore
 from extbnsl.core.knowledge import Knowledge
-from extbnsl.files.shapes import json_text
 from extbnsl.files.store import Store
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.parents.best_score import byte_tables
 from extbnsl.parents.exhaustive import between, by_level, cells_by_child
 from extbnsl.parents.exhaustive.problem import counting_problem, varying
 from extbnsl.parents.exhaustive.state import start_enumeration
-from extbnsl.parents.exhaustive.stored import read_enumeration, stored_from, write_enumeration
+from extbnsl.parents.exhaustive.stored import read_enumeration, write_enumeration
 from extbnsl.parents.exhaustive.surviving import surviving_families
 from extbnsl.scores.known import score_of
 
@@ -193,9 +192,7 @@ def test_goes_on_from_whatever_was_stored(tmp_path):
         folder = tmp_path / str(number)
         folder.mkdir()
         stored = write_enumeration(known, Store(folder, 1 << 30), lambda: False, lambda size: None)
-        document = json.loads(json_text(stored.document()))
-        again = stored_from(document, {file.name: file for file in stored.files})
-        begun = read_enumeration(again, folder, shelf_of())
+        begun = read_enumeration(enumeration(stored), folder, shelf_of())
         assert_same(whole.scores, families(dataset, "bdeu:10", begun=begun).scores)
 
 

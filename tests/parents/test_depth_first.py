@@ -1,6 +1,5 @@
 """The enumeration child by child against the one by levels, and where only the former can work."""
 
-import json
 import re
 import time
 from concurrent.futures import ProcessPoolExecutor
@@ -10,17 +9,17 @@ import naive
 import numpy as np
 import pytest
 from cases import shelf_of
+from kept import enumeration
 from portions import first
 
 from extbnsl.core.claims import Claim
 from extbnsl.core.events import Warned, ignore
 from extbnsl.data import from_array
-from extbnsl.files.shapes import json_text
 from extbnsl.files.store import Store
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.parents.exhaustive import by_child, by_level, tasks
 from extbnsl.parents.exhaustive.state import start_enumeration
-from extbnsl.parents.exhaustive.stored import read_enumeration, stored_from, write_enumeration
+from extbnsl.parents.exhaustive.stored import read_enumeration, write_enumeration
 from extbnsl.parents.exhaustive.surviving import surviving_families
 from extbnsl.parents.pruning import merged
 
@@ -153,8 +152,7 @@ def through_files(found, folder, memory=PLENTY):
     """The enumeration as whoever resumes the run gets it."""
     store = Store(folder, PLENTY)
     stored = write_enumeration(found, store, lambda: False, lambda size: None)
-    again = stored_from(json.loads(json_text(stored.document())), {file.name: file for file in store.files})
-    return read_enumeration(again, folder, shelf_of(memory, folder))
+    return read_enumeration(enumeration(stored), folder, shelf_of(memory, folder))
 
 
 def assert_identical(one, other):

@@ -1,6 +1,5 @@
 """Families under knowledge: what is left of all of them, by every score, against tables of all families."""
 
-import json
 from unittest import mock
 
 import naive
@@ -9,20 +8,20 @@ import pytest
 from cases import EVERY_SCORE, claim_by, dataset_of, random_dataset, shelf_of
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from kept import enumeration
 from knowing import admitted, random_knowledge
 
 from extbnsl.core.claims import Claim
 from extbnsl.core.errors import InputError
 from extbnsl.core.events import ignore
-from extbnsl.core.knowledge import Knowledge, knowledge_from
-from extbnsl.files.shapes import json_text
+from extbnsl.core.knowledge import Knowledge
 from extbnsl.files.store import Store
 from extbnsl.machine.workers import Workers
 from extbnsl.parents.constraints import constraints_of, under_order
 from extbnsl.parents.exhaustive import by_level
 from extbnsl.parents.exhaustive import problem as problem_module
 from extbnsl.parents.exhaustive.state import start_enumeration
-from extbnsl.parents.exhaustive.stored import read_enumeration, stored_from, write_enumeration
+from extbnsl.parents.exhaustive.stored import read_enumeration, write_enumeration
 from extbnsl.parents.exhaustive.surviving import surviving_families
 
 SETTINGS = settings(deadline=None, max_examples=40, suppress_health_check=list(HealthCheck))
@@ -113,7 +112,7 @@ def test_a_limit_for_all_is_for_required_parents_too():
 def test_knowledge_survives_its_document():
     for seed in range(50):
         knowledge = random_knowledge(np.random.default_rng(seed), tuple("abcde"))
-        assert knowledge_from(knowledge.document()) == knowledge
+        assert Knowledge.from_document(knowledge.document()) == knowledge
         assert bool(knowledge) == bool(knowledge.document())
 
 
@@ -156,8 +155,7 @@ def test_whoever_goes_on_from_any_commit_finds_the_same(passed, groups, score, t
         store.keep_only(stored.files)
         if number % 5:
             continue
-        again = stored_from(json.loads(json_text(stored.document())), {file.name: file for file in store.files})
-        begun = read_enumeration(again, tmp_path, shelf_of())
+        begun = read_enumeration(enumeration(stored), tmp_path, shelf_of())
         with Workers(1) as workers:
             rest = surviving_families(dataset, claim, workers, shelf_of(), ignore, begun)
         assert rest.varsets == whole.varsets

@@ -11,11 +11,14 @@ from cases import random_dataset, random_families, scores_of, side_by_side, wish
 from flat import solve
 from patching import make_incumbents_poor, make_thorough, make_unsearchable
 
+from extbnsl.bounds.lp.branching import Tree
+from extbnsl.core.codec import arrays_of, decode, encode
 from extbnsl.core.events import StageAdvanced
+from extbnsl.files.arrays import read_arrays
 from extbnsl.files.manifest import read_manifest
 from extbnsl.machine.workers import Workers
 from extbnsl.orders.local_search import BRIEF
-from extbnsl.proof.steps import Branched, RootPass, Searched, read_step, read_tree, step_document, tree_document
+from extbnsl.proof.steps import Branched, RootPass, Searched, Step, cuts_over
 from extbnsl.verify.certificate import Branching, Pass, Search
 from extbnsl.verify.optimality import verify_optimality
 from extbnsl.verify.recount import BRANCHING, CUTS, SEARCH
@@ -170,8 +173,13 @@ def session(scores, folder, watch, **options):
 
 
 def tree_in(folder):
-    """The tree that a checkpoint has."""
-    return read_manifest(folder).state["search"]["bounding"]["tree"]
+    """The closed nodes of the tree that a checkpoint has, and its cuts."""
+    manifest = read_manifest(folder)
+    search = manifest.state.standing["search"]
+    (file,) = [file for file in manifest.files if file.name == search["file"]]
+    cuts = read_arrays(folder, file)["bounding.tree.cuts"]
+    variables = search["pieces"][search["at"]]["variables"]
+    return search["bounding"]["tree"]["closed"], cuts_over(cuts, range(len(variables)))
 
 
 def test_a_tree_goes_on_at_every_node(tmp_path):
@@ -186,7 +194,7 @@ def test_a_tree_goes_on_at_every_node(tmp_path):
         stopped = session(scores, folder, Watch(nodes), fixing=False)
         assert stopped.status == "time_limit"
         assert stopped.certificate is None
-        closed, cuts = tree_in(folder)["closed"], tree_in(folder)["cuts"]
+        closed, cuts = tree_in(folder)
         assert len(closed) >= nodes
         result = session(scores, folder, Watch(), fixing=False)
         assert result.cost == pytest.approx(optimum, abs=1e-9)
@@ -230,7 +238,7 @@ def test_a_proof_of_several_steps_goes_on_wherever_it_is_stopped(tmp_path, times
         folder = tmp_path / str(asked)
         stopped = session(scores, folder, Watch(asked=asked))
         if stopped.status != "optimal":
-            search = read_manifest(folder).state["search"]
+            search = read_manifest(folder).state.standing["search"]
             lengths.add(len(search["steps"]) if search else 0)
         result = session(scores, folder, Watch())
         assert result.cost == pytest.approx(optimum, abs=1e-9)
@@ -246,27 +254,25 @@ def test_steps_and_trees_are_read_as_they_were_written():
         Searched((1, 2), 3.25, (((1, 2),),), (7,)),
         Branched((0, 2), -1.0, (((0, 2),),), ()),
     ):
-        document = json.loads(json.dumps(step_document(step)))
-        assert read_step(document) == step
+        document = json.loads(json.dumps(encode(step)))
+        assert decode(Step, document) == step
         kept.append(document)
     assert len({frozenset(document) for document in kept}) == 3
 
 
 def test_trees_are_read_as_they_were_written(monkeypatch):
-    """At every node, beyond one word of variables too."""
+    """At every node."""
     from extbnsl.proof import bounding
 
     seen = []
     monkeypatch.setattr(bounding, "branch", lambda *given, real=bounding.branch: seen.append(real(*given)) or seen[-1])
     solve(scores_of(wishful(7, 7)), threads=1, fixing=False)
     (tree,) = seen
-    tree.check(7)
-    for variables in (7, 70):
-        document = json.loads(json.dumps(tree_document(tree)))
-        again = read_tree(document, variables)
-        again.check(variables)
-        assert again.cuts.shape[2] == (variables + 63) // 64
-        assert json.loads(json.dumps(tree_document(again))) == document
+    assert tree.fits(7)
+    document, arrays = json.loads(json.dumps(encode(tree))), dict(arrays_of(tree))
+    again = decode(Tree, document, arrays=arrays)
+    assert again.fits(7)
+    assert (encode(again), again.cuts.tolist()) == (document, tree.cuts.tolist())
 
 
 def test_random_problems_are_proved(monkeypatch):

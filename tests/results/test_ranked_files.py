@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 from runs import stopped
 
 from extbnsl.cli import main
+from extbnsl.core.codec import json_text
 from extbnsl.core.errors import InputError, VerificationError
 from extbnsl.data import from_array
 from extbnsl.files import names
 from extbnsl.files.atomic import pieces, write_atomically
-from extbnsl.files.shapes import json_text
 from extbnsl.formats.bif_reader import read_bif
 from extbnsl.kernels.varsets import pack
 from extbnsl.networks.equivalence import cpdag

@@ -8,9 +8,9 @@ from fakes import HOSTILE, document_of, fake_networks, fake_result
 from runs import stopped
 
 from extbnsl.cli import main
+from extbnsl.core.codec import json_text
 from extbnsl.core.errors import InputError, RunDirectoryError
 from extbnsl.files.atomic import write_atomically
-from extbnsl.files.shapes import json_text
 from extbnsl.results import reading
 from extbnsl.results.again import read_ranked
 from extbnsl.results.reading import read_networks, read_result, read_text

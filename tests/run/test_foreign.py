@@ -4,17 +4,24 @@ import json
 import os
 from pathlib import Path
 
+import numpy as np
 import pytest
-from runs import commit, remembered, state, stopped
+from runs import CLAIM, remembered, state, stopped
 
 from extbnsl.cli import main
+from extbnsl.core.codec import decode
 from extbnsl.core.errors import RunDirectoryError
 from extbnsl.data import read_csv
 from extbnsl.files import manifest as manifests
+from extbnsl.files.arrays import write_arrays
 from extbnsl.files.atomic import checksum
+from extbnsl.files.manifest import read_manifest
 from extbnsl.files.names import LOGS, MANIFEST, MARK, STATUS
+from extbnsl.files.run_state import RunState
+from extbnsl.files.shelf import Shelf
+from extbnsl.files.store import Store
+from extbnsl.proof.standing import read_standing
 from extbnsl.run import directory
-from extbnsl.solver.states import read_state
 
 FOREIGN = ["mine.h5", "bounds-3.h5", ".notes.txt.123.tmp", "layers/mine.h5", "runs/9.h5", "scores.h5.bak"]
 
@@ -99,19 +106,18 @@ SECRET = {"name": "../secret.txt", "bytes": 6, "checksum": checksum(b"secret")}
         ({"scratch": {"path": "/photos-00000000", "mark": "mark"}}, "scratch.mark"),
         ({"state": []}, "state"),
         ({"state": state() | {"phase": "nowhere"}}, "state.phase"),
-        ({"state": state() | {"seconds": None}}, "state.seconds"),
-        ({"state": state() | {"seconds": 10**305}}, "state.seconds"),
-        ({"state": state() | {"peak_rss": 1.5}}, "state.peak_rss"),
+        ({"state": state(seconds=None)}, "state.spent.seconds"),
+        ({"state": state(seconds=10**305)}, "state.spent.seconds"),
+        ({"state": state(peak_rss=1.5)}, "state.spent.peak_rss"),
         ({"state": state() | {"more": 1}}, "state.more"),
-        ({"state": {"phase": "start"}}, "state.digest"),
+        ({"state": {"phase": "start"}}, "state.kind"),
+        ({"state": state(kind="dream")}, "state.kind"),
+        ({"state": state(claim=CLAIM | {"knowledge": {"roots": ["a", 1]}})}, "state.claim.knowledge.roots.1"),
         ({"state": state() | {"run": {}}}, "state.run.input"),
         ({"state": state(run=remembered(plot="/home/user/.bashrc"))}, "state.run.plot"),
         ({"state": state(run=remembered(plot="n.svg"))}, "state.run.plot"),
         ({"state": state(run=remembered(plot="/n\0.svg"))}, "state.run.plot"),
         ({"state": state(run=remembered(plots="/n.svg"))}, "state.run.plots"),
-        ({"state": state() | {"search": {"component": 0}}}, "state.search.at"),
-        ({"state": state(parts=[{"order": [0, 0]}])}, "state.parts.0.upper_bound"),
-        ({"state": state(scores={"files": ["../secret.txt"]})}, "state.scores.names"),
     ],
 )
 def test_a_manifest_that_no_run_writes_is_refused_at_the_place(path, tmp_path, capsys, changes, place):
@@ -124,10 +130,12 @@ def test_a_manifest_that_no_run_writes_is_refused_at_the_place(path, tmp_path, c
     assert f"(at '{place}')" in capsys.readouterr().out
 
 
-PART = {"order": [0, 1], "upper_bound": 1.0, "lower_bound": 0.0, "proved": False, "steps": [], "stopped": None}
-PIECE = {"variables": [0, 1], "lower_bound": 0.0, "order": None, "given_up": False}
+ARRAYS = "pieces-1-1-1.h5"
+CUTS = {"bounding.tree.cuts": np.array([[[3], [0], [0]]], np.uint64)}
+PART = {"order": [0, 1], "upper_bound": 1.0, "lower_bound": 0.0, "proved": False, "steps": []}
+PIECE = {"variables": [0, 1], "lower_bound": 0.0, "order": None, "given_up": False, "multipliers": None}
 SEARCH = {"component": 0, "at": 0, "pieces": [PIECE], "limit": 1.0, "groups": [], "sets": None, "state": None}
-SEARCH |= {"tried": False, "steps": [], "bounding": None, "file": "scores.h5", "lists": [[]]}
+SEARCH |= {"tried": False, "steps": [], "bounding": None, "file": ARRAYS, "lists": [[]], "multipliers": None}
 PASS = {"cuts": [[[0, 1]], [[0], [1], [0, 1]]], "weights": [1, 1 << 60], "least": [0.5, -1.0]}
 SEARCHED = {"variables": [1, 0], "bound": 0.5, "cuts": [[[0, 1]]], "weights": [3]}
 DUALS = [{"cuts": [0], "weights": [3]}, {"cuts": [], "weights": []}]
@@ -135,14 +143,27 @@ ROOT = {"above": -1, "choice": -1, "duals": DUALS}
 BELOW = {"above": 0, "choice": 2, "duals": []}
 BRANCHED = {"variables": [1, 0], "bound": 0.5, "cuts": [[[0, 1]]], "nodes": [ROOT, BELOW, BELOW | {"choice": 3}]}
 OPEN = {"above": 0, "bound": None, "choices": [2], "duals": DUALS}
-TREE = {"open": [OPEN], "closed": [ROOT], "looked": 1, "order": [1, 0], "cost": 2.5, "cuts": [[[0, 1]]]}
+TREE = {"open": [OPEN], "closed": [ROOT], "looked": 1, "order": [1, 0], "cost": 2.5}
 BOUNDING = dict.fromkeys(("rounds", "spent", "effort", "before"), 0) | {"step": "branch", "optimal": True}
-BOUNDING |= {"probing": False, "gap": None, "root": None, "tried": [], "tree": TREE}
+BOUNDING |= {"spread": None, "probing": False, "gap": None, "root": None, "tried": [], "tree": TREE}
+
+
+def digest_of(path):
+    """The fingerprint of the data beside a run directory."""
+    return read_csv(path.parent / "data.csv").fingerprint
 
 
 def with_step(step, **changes):
     """The parts of a state, one of which has this step, changed, in its proof."""
     return {"parts": [PART | {"steps": [PASS, step | changes] if step is not PASS else [PASS | changes]}]}
+
+
+def committed(path, arrays=CUTS, **changes):
+    """Put a checkpoint with a file of arrays into a run directory."""
+    file = write_arrays(path, ARRAYS, arrays)
+    store = Store(path, 1 << 20)
+    store.add([file])
+    manifests.commit(path, store, manifests.Manifest(decode(RunState, state(**changes)), (file,), None))
 
 
 def with_tree(**changes):
@@ -164,51 +185,54 @@ def with_tree(**changes):
 )
 def test_a_state_that_a_run_may_write_is_believed(path, changes):
     """Those that are refused below differ from these by what is named there."""
-    commit(path, **changes)
-    assert read_state(path).state["phase"] == "search"
+    committed(path, **changes)
+    assert read_standing(read_manifest(path), path, Shelf(1 << 20, Store(path, 0))).parts
 
 
 @pytest.mark.parametrize(
     ("changes", "place"),
     [
-        ({"parts": [PART | {"order": [1, 1]}]}, "parts"),
-        ({"search": SEARCH}, "search"),
+        ({"parts": [PART | {"order": [1, 1]}]}, "parts.0"),
+        ({"search": SEARCH}, ""),
         ({"parts": [PART], "search": SEARCH | {"at": 1}}, "search"),
         ({"parts": [PART], "search": SEARCH | {"lists": []}}, "search"),
         ({"parts": [PART], "search": SEARCH | {"pieces": [PIECE | {"variables": [0, 7]}]}}, "search"),
-        ({"parts": [PART], "search": SEARCH | {"pieces": [PIECE | {"order": [0, 0]}]}}, "search"),
-        ({"parts": [PART], "search": SEARCH | {"file": "bounds-1-1.h5"}}, "files"),
-        ({"parts": [PART], "search": SEARCH | {"lists": [["../scores.h5"]]}}, "files"),
-        ({"parts": [PART | {"proved": True}]}, "parts"),
-        ({"parts": [PART | {"steps": [SEARCHED]}]}, "parts"),
+        ({"parts": [PART], "search": SEARCH | {"pieces": [PIECE | {"order": [0, 0]}]}}, "search.pieces.0"),
+        ({"parts": [PART], "search": SEARCH | {"file": "bounds-1-1.h5"}}, "search"),
+        ({"parts": [PART], "search": SEARCH | {"lists": [["../scores.h5"]]}}, "search.lists.0.0"),
+        ({"parts": [PART | {"proved": True}]}, "parts.0"),
+        ({"parts": [PART | {"steps": [SEARCHED]}]}, "parts.0"),
         ({"parts": [PART], "search": SEARCH | {"steps": [BRANCHED]}}, "search"),
         ({"parts": [PART], "search": SEARCH | {"steps": [PASS, SEARCHED | {"variables": [2]}]}}, "search"),
-        (with_step(PASS, cuts=[[[0, 2]], [[1]]]), "parts"),
-        (with_step(PASS, cuts=[[[0, 1]], []]), "parts"),
-        (with_step(PASS, cuts=[[[0, 1]], [[0], [1]]]), "parts"),
-        (with_step(PASS, cuts=[[[0, 1]], [[0]] * 4]), "parts"),
-        (with_step(PASS, cuts=[[[0, 1]], [[]]]), "parts"),
-        (with_step(PASS, weights=[1]), "parts"),
-        (with_step(PASS, weights=[1, 0]), "parts.0.steps.0"),
-        (with_step(PASS, weights=[1, 1 << 62]), "parts.0.steps.0"),
-        (with_step(PASS, least=[0.5]), "parts"),
-        (with_step(SEARCHED, variables=[]), "parts"),
-        (with_step(SEARCHED, variables=[0, 0]), "parts"),
-        (with_step(SEARCHED, variables=[0, 2]), "parts"),
-        (with_step(SEARCHED, weights=[3, 3]), "parts"),
-        (with_step(SEARCHED, cuts=[[[5]]]), "parts"),
-        (with_step(BRANCHED, variables=[0, 2]), "parts"),
-        (with_step(BRANCHED, nodes=[]), "parts"),
-        (with_step(BRANCHED, nodes=[BELOW]), "parts"),
-        (with_step(BRANCHED, nodes=[ROOT, ROOT]), "parts"),
-        (with_step(BRANCHED, nodes=[ROOT, BELOW | {"above": 1}]), "parts"),
-        (with_step(BRANCHED, nodes=[ROOT, BELOW | {"above": 2}]), "parts"),
-        (with_step(BRANCHED, nodes=[ROOT, BELOW | {"choice": -1}]), "parts"),
-        (with_step(BRANCHED, nodes=[ROOT, BELOW | {"choice": 8}]), "parts"),
-        (with_step(BRANCHED, nodes=[ROOT | {"choice": 0}]), "parts"),
-        (with_step(BRANCHED, nodes=[ROOT | {"duals": [{"cuts": [1], "weights": [3]}]}]), "parts"),
-        (with_step(BRANCHED, nodes=[ROOT | {"duals": [{"cuts": [0], "weights": []}]}]), "parts"),
-        (with_step(BRANCHED, variables=[0], nodes=[ROOT, BELOW]), "parts"),
+        (with_step(PASS, cuts=[[[0, 2]], [[1]]]), "parts.0"),
+        (with_step(PASS, cuts=[[[0, 1]], []]), "parts.0"),
+        (with_step(PASS, cuts=[[[0, 1]], [[0], [1]]]), "parts.0"),
+        (with_step(PASS, cuts=[[[0, 1]], [[0]] * 4]), "parts.0"),
+        (with_step(PASS, cuts=[[[0, 1]], [[]]]), "parts.0"),
+        (with_step(PASS, weights=[1]), "parts.0"),
+        (with_step(PASS, weights=[1, 0]), "parts.0.steps.0.weights.1"),
+        (with_step(PASS, weights=[1, 1 << 62]), "parts.0.steps.0.weights.1"),
+        (with_step(PASS, least=[0.5]), "parts.0"),
+        (with_step(SEARCHED, variables=[]), "parts.0"),
+        (with_step(SEARCHED, variables=[0, 0]), "parts.0"),
+        (with_step(SEARCHED, variables=[0, 2]), "parts.0"),
+        (with_step(SEARCHED, weights=[3, 3]), "parts.0"),
+        (with_step(SEARCHED, cuts=[[[5]]]), "parts.0"),
+        (with_step(BRANCHED, variables=[0, 2]), "parts.0"),
+        (with_step(BRANCHED, nodes=[]), "parts.0"),
+        (with_step(BRANCHED, nodes=[BELOW]), "parts.0"),
+        (with_step(BRANCHED, nodes=[ROOT, ROOT]), "parts.0"),
+        (with_step(BRANCHED, nodes=[ROOT, BELOW | {"above": 1}]), "parts.0"),
+        (with_step(BRANCHED, nodes=[ROOT, BELOW | {"above": 2}]), "parts.0"),
+        (with_step(BRANCHED, nodes=[ROOT, BELOW | {"choice": -1}]), "parts.0"),
+        (with_step(BRANCHED, nodes=[ROOT, BELOW | {"choice": 8}]), "parts.0"),
+        (with_step(BRANCHED, nodes=[ROOT | {"choice": 0}]), "parts.0"),
+        (with_step(BRANCHED, nodes=[ROOT | {"duals": [{"cuts": [1], "weights": [3]}]}]), "parts.0"),
+        (
+            with_step(BRANCHED, nodes=[ROOT | {"duals": [{"cuts": [0], "weights": []}]}]),
+            "parts.0.steps.1.nodes.0.duals.0",
+        ),
+        (with_step(BRANCHED, variables=[0], nodes=[ROOT, BELOW]), "parts.0"),
         (with_tree(closed=[ROOT, BELOW | {"above": 1}]), "search"),
         (with_tree(closed=[ROOT, BELOW | {"choice": 8}]), "search"),
         (with_tree(closed=[BELOW]), "search"),
@@ -216,10 +240,14 @@ def test_a_state_that_a_run_may_write_is_believed(path, changes):
         (with_tree(open=[OPEN | {"above": 1}]), "search"),
         (with_tree(open=[OPEN | {"choices": [0, 8]}]), "search"),
         (with_tree(open=[OPEN | {"duals": [{"cuts": [1], "weights": [3]}]}]), "search"),
-        (with_tree(open=[OPEN | {"duals": [{"cuts": [0], "weights": [3, 3]}]}]), "search"),
-        (with_tree(cuts=[[[2]]]), "search"),
-        (with_tree(cuts=[[[0]] * 5]), "search"),
-        (with_tree(cuts=[]), "search"),
+        (with_tree(open=[OPEN | {"duals": [{"cuts": [0], "weights": [3, 3]}]}]), "search.bounding.tree.open.0.duals.0"),
+        (with_tree() | {"arrays": {}}, "search.bounding.tree.cuts"),
+        (with_tree() | {"arrays": {name: cuts[:0] for name, cuts in CUTS.items()}}, "search"),
+        (with_tree() | {"arrays": {name: cuts[:, :2] for name, cuts in CUTS.items()}}, "search"),
+        (
+            with_tree() | {"arrays": {name: cuts.astype(float) for name, cuts in CUTS.items()}},
+            "search.bounding.tree.cuts",
+        ),
         (with_tree(order=[0]), "search"),
         (with_tree(order=[0, 0]), "search"),
         (with_tree(order=None), "search"),
@@ -234,8 +262,9 @@ def test_a_state_that_a_run_may_write_is_believed(path, changes):
     ],
 )
 def test_a_state_that_contradicts_itself_is_refused(path, capsys, changes, place):
-    commit(path, **changes)
-    assert f"(at 'state.{place}')" in refused(capsys, "resume", path)
+    committed(path, **{"run": remembered(path.parent / "data.csv"), "digest": digest_of(path)} | changes)
+    said = refused(capsys, "resume", path, "--quiet")
+    assert f"(at '{'.'.join(['state.standing', *filter(None, [place])])}')" in said
 
 
 @pytest.mark.parametrize("make", [os.mkfifo, os.mkdir, lambda path: os.symlink("/dev/zero", path)])

@@ -2,7 +2,6 @@
 
 import functools
 import itertools
-import json
 import math
 import shutil
 from dataclasses import replace
@@ -14,12 +13,12 @@ import pytest
 from cases import cost_of_order, random_families, scores_of
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from kept import as_kept, search_state
 from patching import shrink
 from portions import first
 
 from extbnsl.bounds.patterns import group_bound, group_families, pattern_table, static_table
 from extbnsl.files.arrays import read_arrays, write_arrays
-from extbnsl.files.shapes import json_text
 from extbnsl.files.store import Store
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.parents.pruning import prune
@@ -36,7 +35,7 @@ from extbnsl.search.runs import (
     run_in_memory,
     write_run,
 )
-from extbnsl.search.state import optimal_order, read_state, whole_layer
+from extbnsl.search.state import optimal_order, whole_layer
 
 SETTINGS = settings(deadline=None, max_examples=25, suppress_health_check=list(HealthCheck))
 
@@ -246,17 +245,16 @@ def test_budgets_and_commits_change_nothing(seed, n, memory, threads, path_exten
                 state.check(n)
                 if state.to_commit:
                     assert all(run.files for run in state.runs)
-                    committed.append(json.loads(json_text(state.document())))
+                    committed.append(as_kept(state))
                 seen.setdefault(state.layer.size, (nodes_of(state, ready, store.folder), counters(state)))
         assert list(seen.values()) == [(nodes_of(s, ready), counters(s)) for s in expected]
-        files = {file.name: file for file in store.files}
         for number, document in enumerate(committed[:: max(1, len(committed) // 3)]):
             copy = Store(store.folder.with_name(f"{store.folder.name}-{number}"), 1 << 30)
             shutil.copytree(store.folder, copy.folder)
-            again = read_state(document, files, copy.folder)
+            again = search_state(document, store.files, copy.folder)
             room = Room(data.draw(st.sampled_from([0, 1e9])), copy, name="c")
             for state in searched(ready, 3 - threads, room, again):
-                if state.layer.size > document["size"]:
+                if state.layer.size > document["layer"]["size"]:
                     assert (nodes_of(state, ready, copy.folder), counters(state)) == seen[state.layer.size]
             if limit > problem.optimum:
                 order = optimal_order(state, ready.low_bits, copy.folder)
@@ -399,12 +397,10 @@ def test_a_stop_leaves_a_state_that_can_be_committed(tmp_path):
     assert last.to_commit
     assert last.memory > 0
     assert last.filed().memory == 0
-    assert last.filed().document() == last.document()
+    assert as_kept(last.filed()) == as_kept(last)
     assert all(run.files for run in last.runs)
     assert 0 < last.layer.size < 9
-    again = searched(
-        ready, state=read_state(last.document(), {f.name: f for f in store.files}, tmp_path), room=Room(0, store)
-    )
+    again = searched(ready, state=search_state(as_kept(last), store.files, tmp_path), room=Room(0, store))
     assert optimal_order(again[-1], ready.low_bits, tmp_path) == optimal_order(searched(ready)[-1], ready.low_bits)
 
 

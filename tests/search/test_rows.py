@@ -11,6 +11,7 @@ import pytest
 from flat import solve
 from hypothesis import given
 from hypothesis import strategies as st
+from kept import as_kept, search_state
 from patching import shrink
 from portions import first
 from real import EXAMPLES, assert_proved, optima
@@ -22,7 +23,6 @@ from extbnsl.core.errors import RunDirectoryError
 from extbnsl.data import read_csv
 from extbnsl.files.arrays import write_arrays
 from extbnsl.files.manifest import read_manifest
-from extbnsl.files.shapes import json_text
 from extbnsl.files.store import Store
 from extbnsl.machine.workers import Workers
 from extbnsl.search import score_cache
@@ -30,7 +30,7 @@ from extbnsl.search.layers import Room, search_layers
 from extbnsl.search.problem import search_problem
 from extbnsl.search.runs import file_bytes, load_sources, write_run
 from extbnsl.search.score_cache import open_score_cache, score_cache_bytes, write_score_cache
-from extbnsl.search.state import optimal_order, read_state
+from extbnsl.search.state import optimal_order
 
 
 class Layered(Problem):
@@ -142,23 +142,22 @@ def test_budgets_and_commits_change_nothing(seed, n, memory, threads, path_exten
             for state in search_layers(ready, workers, Room(memory, store, lambda: next(answers), name="c")):
                 if state.to_commit:
                     assert set(ready.score_cache.files) <= set(state.files)
-                    committed.append(json.loads(json_text(state.document())))
+                    committed.append(as_kept(state))
                 if state.layer.size not in seen:
                     seen[state.layer.size] = columns(state, ready, store.folder)
                     problem.assert_rows(state, ready, store.folder)
         assert seen == expected
-        files = {file.name: file for file in store.files}
         for number, document in enumerate(committed[:: max(1, len(committed) // 3)]):
             copy = Store(store.folder.with_name(f"{store.folder.name}-{number}"), 1 << 30)
             shutil.copytree(store.folder, copy.folder)
-            state = read_state(document, files, copy.folder)
+            state = search_state(document, store.files, copy.folder)
             cache = open_score_cache(copy.folder, state.cache, n)
             again = search_problem(
                 problem.scores.parents, problem.scores.costs, problem.bound, limit, path_extension, cache
             )
             room = Room(data.draw(st.sampled_from([0, 1e9])), copy, name="c")
             for following in searched(again, 3 - threads, room, state):
-                if following.layer.size > document["size"]:
+                if following.layer.size > document["layer"]["size"]:
                     assert columns(following, again, copy.folder) == expected[following.layer.size]
                     problem.assert_rows(following, again, copy.folder)
 
@@ -252,7 +251,7 @@ def test_a_run_that_is_stopped_goes_on_with_its_score_cache(tmp_path):
     stopped = solve(data, observer=observe, stop=lambda: "interrupted" if reached[-1:] == [4] else None, **options)
     assert stopped.status == "interrupted"
     manifest = read_manifest(tmp_path)
-    assert manifest.state["search"]["state"]["cache"] == ["families-1-1.h5"]
+    assert manifest.state.standing["search"]["state"]["cache"] == ["families-1-1.h5"]
     assert "families-1-1.h5" in [file.name for file in manifest.files]
     whole = solve(data, parent_graph="sparse", lower_bound="static")
     result = solve(data, resume=manifest, **options)

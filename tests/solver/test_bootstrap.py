@@ -20,8 +20,9 @@ from extbnsl.core.errors import BudgetError, InputError, RunDirectoryError
 from extbnsl.core.events import StageAdvanced, Warned
 from extbnsl.data.resampling import Resampling, resampling_of
 from extbnsl.files.journal import Journal
-from extbnsl.files.manifest import Manifest
+from extbnsl.files.manifest import Manifest, read_manifest
 from extbnsl.files.names import ARC_FREQUENCIES, MANIFEST, RESAMPLES, RESULT
+from extbnsl.files.run_state import RunState
 from extbnsl.machine.budgets import Budgets
 from extbnsl.networks.equivalence import cpdag
 from extbnsl.networks.network import Network
@@ -31,7 +32,6 @@ from extbnsl.solver import bootstrap
 from extbnsl.solver.bootstrap import bootstrap_network, taken_at
 from extbnsl.solver.place import Place
 from extbnsl.solver.resamples import Resamples
-from extbnsl.solver.states import read_state
 
 
 class Killed(BaseException):
@@ -46,7 +46,7 @@ def bootstrapped(dataset, resamples=5, claim=Claim(), seed=0, threads=1, **how):
 
 def session(folder, dataset, resamples=5, **how):
     """Go on from the checkpoint in `folder`, or begin if there is none."""
-    resume = read_state(folder) if (folder / MANIFEST).exists() else None
+    resume = read_manifest(folder) if (folder / MANIFEST).exists() else None
     return bootstrapped(dataset, resamples, place=Place(folder, resume=resume), **how)
 
 
@@ -186,13 +186,13 @@ def test_a_run_that_is_killed_goes_on_behind_its_last_line(tmp_path, monkeypatch
     assert result.stats["seconds"] > 0
     lines = (tmp_path / RESAMPLES).read_text().splitlines()
     assert [json.loads(one)["resample"] for one in lines] == [1, 2, 3, 4, 5]
-    assert read_state(tmp_path).state["phase"] == "done"
+    assert read_manifest(tmp_path).state.phase == "done"
     assert not list(tmp_path.rglob("*.h5"))
 
 
 def test_nothing_is_proved_twice_after_a_stop(tmp_path, monkeypatch, dataset, expected):
     ended = session(tmp_path, dataset, stop=stop_after(2))
-    assert read_state(tmp_path).state["phase"] == "bootstrap"
+    assert read_manifest(tmp_path).state.phase == "bootstrap"
     events = []
     monkeypatch.setattr(extbnsl.proof.commits, "COMMIT_SECONDS", -1.0)
     result = session(tmp_path, dataset, observer=events.append)
@@ -245,12 +245,15 @@ def test_however_often_a_run_is_stopped_it_says_the_same_in_the_end(tmp_path, da
     assert len(ends) > 2
 
 
+NOTHING = RunState("bootstrap", "0" * 64, Claim(), {}, {}, None)
+
+
 def test_a_bound_that_nobody_knows_is_kept(tmp_path):
     network = Network(("a",), ((),))
     for bound in (-math.inf, 1.5):
         with taken_at(Place(tmp_path), ("a",), 1) as taken:
             taken.add(Resample(1, MEMORY_LIMIT, 2.0, bound, network))
-        with taken_at(Place(tmp_path, resume=Manifest({}, (), None)), ("a",), 1) as again:
+        with taken_at(Place(tmp_path, resume=Manifest(NOTHING, (), None)), ("a",), 1) as again:
             assert again.done == taken.done
 
 

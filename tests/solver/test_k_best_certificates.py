@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from extbnsl.core.claims import OPTIMAL, TIME_LIMIT, Claim
-from extbnsl.files.shapes import json_text
+from extbnsl.core.codec import json_text
 from extbnsl.kbest.scope import Scope
 from extbnsl.machine.budgets import Budgets
 from extbnsl.machine.workers import Stopped, Workers

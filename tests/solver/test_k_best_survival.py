@@ -14,9 +14,11 @@ from survival import SharedDisk, arrays
 
 import extbnsl.proof.commits
 from extbnsl.core.claims import OPTIMAL
+from extbnsl.core.codec import encode
 from extbnsl.core.errors import BudgetError, RunDirectoryError
 from extbnsl.core.events import Committed, StageStarted, Warned
 from extbnsl.files import manifest as manifests
+from extbnsl.files.manifest import read_manifest
 from extbnsl.files.names import MANIFEST
 from extbnsl.kbest import apart, below, halves
 from extbnsl.kbest.scope import Scope
@@ -24,7 +26,6 @@ from extbnsl.machine.budgets import Budgets
 from extbnsl.solver import k_best, listing
 from extbnsl.solver.k_best import k_best_networks
 from extbnsl.solver.place import Place
-from extbnsl.solver.states import read_state
 
 BEST = Scope(k=60)
 WAYS = {
@@ -63,13 +64,14 @@ def dataset():
 
 def session(folder, problem, scope=BEST, **how):
     """Go on from the checkpoint in `folder`, or begin if there is none."""
-    resume = read_state(folder) if (folder / MANIFEST).exists() else None
+    resume = read_manifest(folder) if (folder / MANIFEST).exists() else None
     budgets = Budgets(threads=1, memory=1 << 30)
     return k_best_networks(problem, scope, budgets=budgets, place=Place(folder, resume=resume), **how)
 
 
 def state(folder):
-    return json.loads((folder / MANIFEST).read_text())["state"]
+    state = json.loads((folder / MANIFEST).read_text())["state"]
+    return {**state, **state["standing"]}
 
 
 def outcome(result):
@@ -317,10 +319,10 @@ def test_more_memory_goes_on_from_a_list_that_no_checkpoint_had(dataset, undistu
 
 
 def rewritten(folder, change):
-    """Let a forger who can seal a manifest change the state and the arrays of the ledger."""
-    manifest = read_state(folder)
+    """Let a forger who can seal a manifest change the state, as a manifest has it, and the arrays of the ledger."""
+    manifest = read_manifest(folder)
     (folder / MANIFEST).unlink()
-    known = {**manifest.state}
+    known = encode(manifest.state)
     change(known)
     store = extbnsl.files.store.Store(folder, 1 << 30)
     store.add(manifest.files, synchronised=True)
@@ -331,16 +333,15 @@ def rewritten(folder, change):
     ("key", "value", "place"),
     [
         ("kind", "kworst", "state.kind"),
-        ("scope", {"k": 0, "within_factor": None, "classes": False, "top": 3}, "state.scope.k"),
-        ("phase", "orders", "state.phase"),
-        ("found", {"within": 1.0}, "state.found"),
-        ("ledger", {"../../etc": "ranking-1.h5"}, "state.files"),
-        ("ledger", {"x": 3}, "state.ledger.x"),
-        ("slack", "much", "state.slack"),
+        ("found", {"within": 1.0}, "state.standing"),
+        ("entries", {"../../etc": "ranking-1.h5"}, "state.standing.entries.../../etc"),
+        ("entries", {"x": 3}, "state.standing.entries.x"),
+        ("slack", "much", "state.standing.slack"),
     ],
 )
 def test_a_state_that_no_run_writes_is_refused(dataset, tmp_path, key, value, place):
     session(tmp_path, dataset, stop=lambda: "interrupted")
-    rewritten(tmp_path, lambda known: known.update({key: value}))
-    with pytest.raises(RunDirectoryError, match=f"at {place!r}"):
-        read_state(tmp_path)
+    rewritten(tmp_path, lambda known: (known if key in known else known["standing"]).update({key: value}))
+    with pytest.raises(RunDirectoryError) as refused:
+        session(tmp_path, dataset)
+    assert f"(at {place!r})" in str(refused.value)

@@ -66,7 +66,7 @@ def test_it_asks_for_what_was_asked_before(path, asked, capsys):
     assert {key: asked[key] for key in BUDGETS} == BUDGETS
     assert asked["time_limit"] is None
     assert asked["resume"] == manifest
-    assert asked["remember"] == manifest.state["run"]
+    assert asked["remember"] == manifest.state.run
     assert (asked["run_folder"], asked["scratch"]) == (path, None)
 
 
@@ -75,7 +75,7 @@ def test_budgets_that_are_given_are_remembered(path, asked, capsys):
     assert (code, err) == (0, "")
     budgets = {"memory": 2 << 30, "disk": 10**12, "threads": 1, "compress": False}
     assert {key: asked[key] for key in budgets} == budgets
-    assert asked["remember"]["budgets"] == budgets
+    assert asked["remember"].budgets == budgets
     assert asked["time_limit"] == 7200
 
 
@@ -104,7 +104,7 @@ def test_data_that_were_moved_are_asked_for(path, asked, capsys):
     assert "--data FILE" in err
     assert Path("r/solve.log").read_bytes() == before
     assert run(capsys, "resume", path, "--data", "moved.csv")[0] == 0
-    assert asked["remember"]["input"] == os.path.abspath("moved.csv")
+    assert asked["remember"].input == os.path.abspath("moved.csv")
     assert asked["problem"].source == "moved.csv"
     assert "none.csv" in run(capsys, "resume", stopped(Path("s")), "--data", "none.csv")[2]
 
@@ -236,7 +236,7 @@ def test_a_stopped_run_is_drawn_again_by_each_session(path, asked, capsys):
     commit(path, run=remembered(os.path.abspath("data.csv"), plot=os.path.abspath(drawn)))
     drawn.write_text(f"{BEGINNING} of the session before")
     assert run(capsys, "resume", path)[1].endswith(f"The network is drawn in {os.path.abspath(drawn)}.\n")
-    assert asked["remember"]["plot"] == os.path.abspath(drawn)
+    assert asked["remember"].plot == os.path.abspath(drawn)
     assert main(["plot", str(path), "--network", "-o", "expected.svg"]) == 0
     assert drawn.read_bytes() == Path("expected.svg").read_bytes()
     capsys.readouterr()

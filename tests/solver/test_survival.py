@@ -87,7 +87,7 @@ def assert_ends_as(folder, dataset, expected, **options):
     result = session(folder, dataset, **options)
     assert outcome(result) == expected
     assert not arrays(folder)
-    assert read_manifest(folder).state["phase"] == "done"
+    assert read_manifest(folder).state.phase == "done"
 
 
 def assert_only_what_is_named(folder):
@@ -240,8 +240,8 @@ def kill_at_each_step(folder, problem, **options):
 
     def kill(event):
         now = counting(folder) if isinstance(event, Committed) else None
-        if now and now["enumeration"] not in said:
-            said.append(now["enumeration"])
+        if now and now["counters"] not in said:
+            said.append(now["counters"])
             raise Killed
 
     while True:
@@ -279,7 +279,7 @@ def test_killed_while_counting_more_variables_than_a_word_has_bits(tmp_path):
 
 def counting(folder):
     """What the checkpoint says of counting, if it says anything."""
-    return read_manifest(folder).state["counting"]
+    return read_manifest(folder).state.standing["counting"]
 
 
 def test_counting_that_finds_no_room_on_disk_keeps_what_it_has_there(dataset, undisturbed, tmp_path):
@@ -287,7 +287,7 @@ def test_counting_that_finds_no_room_on_disk_keeps_what_it_has_there(dataset, un
 
     def look(event):
         if isinstance(event, Committed) and (now := counting(tmp_path)):
-            found.append(now["enumeration"])
+            found.append(now["counters"])
 
     assert session(tmp_path, dataset, disk=41_000, observer=look).status == "disk_limit"
     assert len(found) >= 3
@@ -370,7 +370,7 @@ def test_sessions_that_end_before_all_of_counting_is_written_get_further(
         with monkeypatch.context() as patch:
             patch.setattr(extbnsl.proof.commits.Commits, "due", lambda commits, stop=stop: stop.due())
             result = session(tmp_path, dataset, stop=stop)
-        if read_manifest(tmp_path).state["phase"] not in ("start", "counting"):
+        if read_manifest(tmp_path).state.phase not in ("start", "counting"):
             break
         assert result.status == "interrupted"
         now = (arrays(tmp_path), counting(tmp_path))
@@ -472,7 +472,7 @@ def test_stopped_at_any_poll_and_resumed_with_other_budgets(dataset, undisturbed
         assert stopped.status == "interrupted"
         assert stopped.lower_bound <= expected[3] <= stopped.cost
         manifest = read_manifest(folder)
-        assert manifest.state["status"] == "interrupted"
+        assert manifest.state.status == "interrupted"
         assert arrays(manifest.place(folder)) == {file.name for file in manifest.files}
         assert stopped.stats["peak_disk_bytes"] >= sum(file.bytes for file in manifest.files)
         assert_ends_as(folder, dataset, expected, threads=1 + k % 3, memory=OPTIONS["memory"] << k % 2, disk=1 << 30)
@@ -658,7 +658,7 @@ def test_local_scores_are_resumed_by_the_command_line(tmp_path, capsys, monkeypa
         assert main(["solve", str(scores), "--run-dir", str(tmp_path / "polls"), *FLAGS]) == 0
         patch.setattr(Interrupts, "stop", StopAt(polls.polls // 2))
         assert main(["solve", str(scores), "--run-dir", str(run), *FLAGS]) == 10
-    assert read_manifest(run).state["phase"] == "search"
+    assert read_manifest(run).state.phase == "search"
     with gzip.open(moved, "wb") as file:
         file.write(scores.read_bytes())
     scores.write_text(scores.read_text().replace("-", "-1", 1))

@@ -15,7 +15,7 @@ branching) or as they have risen elsewhere (pseudo-costs; Achterberg, Koch and M
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,8 @@ from extbnsl.bounds.lp.probing import STREAMS
 from extbnsl.bounds.lp.program import Program
 from extbnsl.bounds.lp.separation import Support
 from extbnsl.bounds.multipliers import FamilyArrays, Multipliers, multipliers_of, no_multipliers
+from extbnsl.core.codec import IN_FILE, Highest, Lowest, Whole, Within
+from extbnsl.kernels.varsets import words
 from extbnsl.machine.workers import Workers
 from extbnsl.orders.sinks import order_of_solution
 
@@ -51,15 +53,19 @@ class Duals(NamedTuple):
     cuts: NDArray[np.int32]
     weights: NDArray[np.int64]
 
+    def is_sound(self) -> bool:
+        """Whether there is a weight for each cut."""
+        return self.cuts.size == self.weights.size and bool((self.cuts >= 0).all() and (self.weights > 0).all())
+
 
 class Node(NamedTuple):
     """An open node: what every network below it costs at least, in nats, and its choices, by their numbers. above: the
     number of the closed node that it is a child of, -1 for the root; duals: what bounds it beside those of the nodes
     above it."""
 
-    bound: float
-    choices: tuple[int, ...]
-    above: int = -1
+    bound: Lowest
+    choices: tuple[Whole, ...]
+    above: Annotated[int, Within(-1)] = -1
     duals: tuple[Duals, ...] = ()
 
 
@@ -68,8 +74,8 @@ class Closed(NamedTuple):
     root, for both), and its duals. Each drops families for those after it, and for the nodes below. A node without
     children has no network below the limit by these."""
 
-    above: int
-    choice: int
+    above: Annotated[int, Within(-1)]
+    choice: Annotated[int, Within(-1)]
     duals: tuple[Duals, ...]
 
 
@@ -83,31 +89,42 @@ class Tree:
     (k, 3, words): those of the duals."""
 
     open: tuple[Node, ...] = (ROOT_NODE,)
-    looked: int = 0
-    order: tuple[int, ...] | None = None
-    cost: float = math.inf
+    looked: Whole = 0
+    order: tuple[Whole, ...] | None = None
+    cost: Highest = math.inf
     closed: tuple[Closed, ...] = ()
-    cuts: NDArray[np.uint64] = field(default_factory=lambda: no_cuts(1))
+    cuts: Annotated[NDArray[np.uint64], IN_FILE] = field(default_factory=lambda: no_cuts(1))
 
     @property
     def bound(self) -> float:
         """What every network costs at least that the tree has not shown to be too dear."""
         return min((self.cost, *(node.bound for node in self.open)))
 
-    def check(self, variables: int) -> None:
-        """Assert every invariant."""
-        assert self.order is None or sorted(self.order) == list(range(variables)), "an order of all variables"
-        assert (self.order is None) == math.isinf(self.cost), "a network has a cost"
-        for node in self.open:
-            assert all(0 <= number < 2 * variables**2 for number in node.choices), "choices are numbered"
-            assert -1 <= node.above < len(self.closed), "below a closed node, or the root"
-        for number, closed in enumerate(self.closed):
-            assert -1 <= closed.above < number, "each after the one above it"
-            assert closed.choice < 2 * variables**2, "choices are numbered"
-        owners: tuple[Node | Closed, ...] = (*self.open, *self.closed)
-        for duals in (duals for node in owners for duals in node.duals):
-            assert duals.cuts.size == duals.weights.size, "a weight for each cut"
-            assert duals.cuts.max(initial=-1) < len(self.cuts), "cuts are the tree's"
+    def fits(self, variables: int) -> bool:
+        """Whether it is a tree over so many variables, and all its parts go together."""
+        return (
+            (self.order is None or sorted(self.order) == list(range(variables)))
+            and (self.order is None) == math.isinf(self.cost)
+            and self.cuts.shape[1:] == (MEMBERS, words(variables))
+            and are_closed(self.closed, len(self.cuts), variables)
+            and all(node.above < len(self.closed) and _are_duals(node.duals, len(self.cuts)) for node in self.open)
+            and all(choice < 2 * variables**2 for node in self.open for choice in node.choices)
+        )
+
+
+def are_closed(nodes: Sequence[Closed], cuts: int, variables: int) -> bool:
+    """Whether each of the closed nodes, but for the first, is below one before it, and has a choice, and its duals are
+    of so many cuts."""
+    return all(
+        (node.above == node.choice == -1 if number == 0 else 0 <= node.above < number and node.choice >= 0)
+        and node.choice < 2 * variables**2
+        and _are_duals(node.duals, cuts)
+        for number, node in enumerate(nodes)
+    )
+
+
+def _are_duals(duals: Sequence[Duals], cuts: int) -> bool:
+    return all(one.is_sound() and one.cuts.max(initial=-1) < cuts for one in duals)
 
 
 def branch(

@@ -15,12 +15,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from extbnsl.core.codec import json_text, json_value
 from extbnsl.core.errors import InputError, RunDirectoryError
 from extbnsl.core.version import __version__
 from extbnsl.files.atomic import read_regular, write_atomically, write_failure
 from extbnsl.files.lock import hold
 from extbnsl.files.names import LOCK
-from extbnsl.files.shapes import json_text, json_value
 
 FORMAT_VERSION = 1
 MARK, COPY, RUNS, STOP = "campaign.json", "campaign.yaml", "runs", "stop"

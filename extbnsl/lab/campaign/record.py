@@ -1,13 +1,13 @@
 """What became of a run, as the campaign saw it from outside: a small JSON file beside its run directory."""
 
 import contextlib
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, cast
 
+from extbnsl.core.codec import Whole, Within, decode, encode, json_text, json_value
 from extbnsl.core.errors import InputError, RunDirectoryError
 from extbnsl.files.atomic import read_regular, write_atomically
-from extbnsl.files.shapes import every, json_text, json_value, misfit, number, one_of, record, text, whole
 
 FORMAT_VERSION = 1
 MOST_BYTES = 1 << 20
@@ -15,31 +15,18 @@ ENDED, FAILED, STOPPED = "ended", "failed", "stopped"
 """It came to an end that its result tells; it failed, for the reason in `message`; the campaign stopped it, or was
 killed, and it goes on from where it was."""
 
-_SHAPE = record(
-    {
-        "format_version": one_of(FORMAT_VERSION),
-        "state": one_of(ENDED, FAILED, STOPPED),
-        "message": text,
-        "exit_codes": every(whole(-1000, 1000)),
-        "seconds": number,
-        "cpu_seconds": number,
-        "peak_rss_bytes": whole(),
-        "arguments": every(text),
-    }
-)
-
 
 @dataclass(frozen=True)
 class Record:
     """What became of a run. exit_codes: of its processes so far, minus the number of the signal that killed one.
     seconds, cpu_seconds: of all of them, by the system's clock and its count; peak_rss_bytes: of the largest."""
 
-    state: str
+    state: Annotated[str, (ENDED, FAILED, STOPPED).__contains__]
     message: str = ""
-    exit_codes: tuple[int, ...] = ()
+    exit_codes: tuple[Annotated[int, Within(-1000, 1000)], ...] = ()
     seconds: float = 0.0
     cpu_seconds: float = 0.0
-    peak_rss_bytes: int = 0
+    peak_rss_bytes: Whole = 0
 
     @property
     def over(self) -> bool:
@@ -61,17 +48,16 @@ class Record:
 
 def read_record(path: Path, arguments: tuple[str, ...]) -> Record | None:
     """The record in a file; None if there is none, or it is damaged, or of another command line."""
-    with contextlib.suppress(OSError, ValueError, RunDirectoryError):
-        document: dict[str, Any] = json_value(read_regular(path, MOST_BYTES))
-        if misfit(document, _SHAPE) is None and tuple(document.pop("arguments")) == arguments:
-            document.pop("format_version")
-            return Record(**(document | {"exit_codes": tuple(document["exit_codes"])}))
+    with contextlib.suppress(OSError, ValueError, AttributeError, RunDirectoryError):
+        document = json_value(read_regular(path, MOST_BYTES))
+        if [document.pop(key, None) for key in ("format_version", "arguments")] == [FORMAT_VERSION, list(arguments)]:
+            return cast(Record, decode(Record, document))
     return None
 
 
 def write_record(path: Path, record: Record, arguments: tuple[str, ...]) -> None:
     """Write a record; raises as `write_atomically` does."""
-    document = {"format_version": FORMAT_VERSION, **asdict(record), "arguments": arguments}
+    document = {"format_version": FORMAT_VERSION, **encode(record), "arguments": arguments}
     write_atomically(path, json_text(document, indent=1).encode("utf-8", "backslashreplace"))
 
 

@@ -13,7 +13,6 @@ from extbnsl.kernels.varsets import words
 from extbnsl.parents.exhaustive.lattice import Counts
 
 COUNTERS = ("complete_to", "singles", "varsets", "families", "paired", "parts", "group")  # of an enumeration, and
-FORM = 2  # of what is stored; 1 had all children that must have parents in groups of their own, and then a `group`
 CHILDREN = ("children", "candidates", "variables", "pairs", "alive")  # its arrays where it goes on child by child
 
 
@@ -214,7 +213,7 @@ class Enumeration:
     def document(self) -> dict[str, Any]:
         """The counters, as JSON values."""
         counters = {name: getattr(self, name) for name in COUNTERS}
-        return {"form": FORM} | counters | {"ahead": len(self.ahead), "filled": self._filled()}
+        return counters | {"ahead": len(self.ahead), "filled": self._filled()}
 
     def _filled(self) -> int:
         """How many rows of the columns of the next level are known."""
@@ -232,8 +231,7 @@ def stored_enumeration(
     document: Mapping[str, Any], parents: FamilyLists, costs: FamilyLists, arrays: Mapping[str, Filled]
 ) -> Enumeration:
     """The enumeration of which these are the document, the families and the arrays."""
-    counters = {"group": 0} | {name: document[name] for name in COUNTERS if name in document}
-    found = Enumeration(parents, costs, **counters)
+    found = Enumeration(parents, costs, **{name: document[name] for name in COUNTERS})
     size = found.complete_to + 1
     if f"{size:02}-children" in arrays:
         children, pairs = _children({name: arrays[f"{size:02}-{name}"].known for name in CHILDREN})

@@ -5,43 +5,35 @@ again. So a commit within a size writes what was counted since the last one, and
 """
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated
 
 from numpy.typing import NDArray
 
-from extbnsl.core.errors import ExtbnslError, RunDirectoryError
+from extbnsl.core.codec import Whole, Within
+from extbnsl.core.errors import ExtbnslError
 from extbnsl.files import names
 from extbnsl.files.arrays import HEADER_BYTES, StoredFile
 from extbnsl.files.lists import array_pieces, list_piece, list_pieces, read_lists, read_pieces
 from extbnsl.files.shelf import Shelf
 from extbnsl.files.store import Store
-from extbnsl.parents.exhaustive.state import FORM, Enumeration, Filled, stored_enumeration
+from extbnsl.parents.exhaustive.state import Enumeration, Filled, stored_enumeration
 
 
 @dataclass(frozen=True)
 class StoredEnumeration:
     """An enumeration in files: its counters, the files of its families, and of its arrays with their lengths."""
 
-    counters: Mapping[str, Any]
+    counters: dict[str, bool | Annotated[int, Within(-1)]]
     families: tuple[StoredFile, ...]
     arrays: tuple[StoredFile, ...]
-    lengths: Mapping[str, int]
+    lengths: dict[str, Whole]
 
     @property
     def files(self) -> tuple[StoredFile, ...]:
         return self.families + self.arrays
-
-    def document(self) -> dict[str, Any]:
-        """What a manifest says of it."""
-        return {
-            "enumeration": self.counters,
-            "families": [file.name for file in self.families],
-            "arrays": [file.name for file in self.arrays],
-            "lengths": self.lengths,
-        }
 
 
 @dataclass(frozen=True)
@@ -89,22 +81,11 @@ def files_begun(enumeration: Enumeration, store: Store) -> tuple[StoredFile, ...
 
 
 def read_enumeration(stored: StoredEnumeration, folder: Path, shelf: Shelf) -> Enumeration:
-    """The enumeration of these files, long arrays on the shelf; RunDirectoryError if a file is damaged, or has a form
-    that no version stores but one between two releases."""
-    if stored.counters.get("form", 1 if "group" in stored.counters else FORM) != FORM:
-        raise RunDirectoryError(
-            f"{folder} has counted parent sets in a form that this version of extbnsl does not know: start a new run."
-        )
+    """The enumeration of these files, long arrays on the shelf; RunDirectoryError if a file is damaged."""
     parents, costs = read_lists(folder, stored.families, shelf.put)
     columns = read_pieces(folder, stored.arrays, stored.lengths, shelf)
     arrays = {name: Filled(column, rows) for name, (column, rows) in columns.items()}
     return stored_enumeration(stored.counters, parents, costs, arrays)
-
-
-def stored_from(document: Mapping[str, Any], files: Mapping[str, StoredFile]) -> StoredEnumeration:
-    """What a manifest says of an enumeration, its files by name."""
-    families, arrays = (tuple(files[name] for name in document[kind]) for kind in ("families", "arrays"))
-    return StoredEnumeration(document["enumeration"], families, arrays, document["lengths"])
 
 
 def _disk_bytes(files: Sequence[_File]) -> int:
