@@ -5,7 +5,7 @@ Tables of costs have shape (n, 2^n): row is the child, column is the varset, inf
 """
 
 import math
-from fractions import Fraction
+from decimal import Decimal
 from functools import cache
 
 import numpy as np
@@ -94,17 +94,18 @@ def dirichlet_cost(prior, arity, counts):
 
 @cache
 def log_regret(records, states):
-    """The log of the sum of the largest likelihoods of all sequences, by the recurrence over the states."""
+    """The log of the sum of the largest likelihoods of all sequences, by the recurrence over the states; in decimals,
+    which have no largest exponent."""
     if records == 0:
         return 0.0
     shares = [(math.comb(records, h), h / records) for h in range(records + 1)]
-    one, two = (
-        1,
-        sum(ways * Fraction(share**h * (1 - share) ** (records - h)) for h, (ways, share) in enumerate(shares)),
+    one = Decimal(1)
+    two = sum(
+        Decimal(ways) * Decimal(share**h * (1 - share) ** (records - h)) for h, (ways, share) in enumerate(shares)
     )
     for k in range(1, states):
-        one, two = two, two + Fraction(records, k) * one
-    return math.log(one)
+        one, two = two, two + Decimal(records) / k * one
+    return float(one.ln())
 
 
 def network_cost(codes, arities, parents, score="mdl"):

@@ -26,5 +26,5 @@ def _distinct(tiny: bool) -> Work:
 BENCHMARKS = (
     Benchmark("data.table.parse", "cell", _parse),
     Benchmark("data.array.from_array", "cell", _array),
-    Benchmark("data.distinct.distinct_rows", "cell", _distinct),
+    Benchmark("data.dataset.distinct_rows", "cell", _distinct),
 )

@@ -52,7 +52,7 @@ BENCHMARKS = (
     of_run("kbest.halves._end_on", halves, "step", Rise(lambda a: a[0].steps[0]), _WITHIN),
     of_run("kbest.halves._added_up", halves, "beginning", lambda a, _: a[0].size, _WITHIN),
     Benchmark("kbest.halves._rest_costs", "varset", _costs),
-    of_run("kbest.rest._insert", rest, "varset", lambda a, _: a[0].size, _put),
+    of_run("kbest.walk._insert", rest, "varset", lambda a, _: a[0].size, _put),
     of_run("lab.parent_limits.needed._with_few_subsets", needed, "family", lambda a, _: a[0].shape[0], _needed),
     of_run("kbest.classes._fill_keys", classes, "network", lambda a, _: a[0].shape[0], _CLASSES),
     of_run("kbest.total._sum_over_subsets", total, "family", lambda a, _: a[0].size, _weighed),

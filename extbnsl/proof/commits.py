@@ -16,12 +16,13 @@ from extbnsl.files import names
 from extbnsl.files.arrays import NAMES, StoredFile, load_hdf5
 from extbnsl.files.manifest import Manifest, commit
 from extbnsl.files.run_state import RunState, Spent
+from extbnsl.files.shelf import Shelf
 from extbnsl.files.store import Store
 from extbnsl.machine.budgets import cpu_seconds, peak_rss
 from extbnsl.machine.workers import Patience, Stopped, StopSignal, never
 from extbnsl.parents.exhaustive.state import Enumeration
 from extbnsl.parents.exhaustive.stored import StoredEnumeration, files_begun, write_enumeration
-from extbnsl.proof.standing import Standing, stored_scores
+from extbnsl.proof.standing import Standing, read_standing, stored_scores
 from extbnsl.proof.stored import write_search
 from extbnsl.search.state import SearchState
 
@@ -144,6 +145,17 @@ class Checkpoints(Generic[K]):
         """Seconds of all processes of the run so far."""
         return self._before.seconds + time.monotonic() - self._started
 
+    def taken(self) -> dict[str, Any]:
+        """What the run has taken, for the statistics of a result."""
+        self.add_up()
+        spent = self.standing.spent
+        return {
+            "seconds": spent.seconds,
+            "cpu_seconds": spent.cpu_seconds,
+            "peak_rss_bytes": spent.peak_rss,
+            "peak_disk_bytes": spent.peak_disk,
+        }
+
     def add_up(self) -> None:
         """Bring the standing's times and peaks up to date."""
         self.standing.spent = Spent(
@@ -185,8 +197,13 @@ C = TypeVar("C", bound=Counting)
 class CountingCheckpoints(Checkpoints[C]):
     """Those of a run that counts.
 
+    start: makes the standing of a run that begins. read: takes that of a run which goes on from its manifest, the
+    arrays from files in a folder, long ones on a shelf; it is over so many variables.
     stop: when it gives a reason, commits get short. touched: of the shelf that holds what is committed.
     """
+
+    start: Callable[[], C]
+    read: Callable[[Manifest, Path, Shelf, int], C]
 
     def __init__(
         self,
@@ -208,7 +225,7 @@ class CountingCheckpoints(Checkpoints[C]):
         or else a process that is always stopped before such a commit ends would never get further.
         """
         enumeration, before = self.standing.enumeration, self.standing.counting
-        if enumeration is None or (before is not None and before.counters == enumeration.document()):
+        if enumeration is None or (before is not None and before.counters == enumeration.counters):
             return self._committed
         patience = Patience(self._stop, STOP_SECONDS)
         stored = write_enumeration(enumeration, self.store, patience.over, self._touched)
@@ -220,6 +237,9 @@ class CountingCheckpoints(Checkpoints[C]):
 
 class Commits(CountingCheckpoints[Standing]):
     """Those of a solve."""
+
+    start = Standing
+    read = staticmethod(read_standing)
 
     @property
     def unsaved(self) -> float:

@@ -8,7 +8,7 @@ from typing import Annotated
 import numpy as np
 
 from extbnsl.core.claims import STOP_REASONS, Claim
-from extbnsl.core.codec import UNKEPT, Whole, decode
+from extbnsl.core.codec import UNKEPT, Misfit, Whole, decode
 from extbnsl.core.figures import format_cost, format_gap
 from extbnsl.files.arrays import StoredFile, named
 from extbnsl.files.lists import Put, read_lists, write_lists
@@ -186,9 +186,9 @@ class Standing:
         return replace(self, counting=None, scores=None, search=None, done=True)
 
 
-def read_standing(manifest: Manifest, folder: Path, shelf: Shelf) -> Standing:
-    """The standing that the manifest keeps, long arrays on the shelf; Misfit if it keeps none, RunDirectoryError if a
-    file in `folder` is damaged."""
+def read_standing(manifest: Manifest, folder: Path, shelf: Shelf, variables: int) -> Standing:
+    """The standing over so many variables that the manifest keeps, long arrays on the shelf; Misfit if it keeps none,
+    RunDirectoryError if a file in `folder` is damaged."""
     files = named(manifest.files)
     readers = {**files, Search: lambda search: read_search(search, files, folder, shelf.put)}
     standing: Standing = decode(Standing, manifest.state.standing, readers)
@@ -196,6 +196,8 @@ def read_standing(manifest: Manifest, folder: Path, shelf: Shelf) -> Standing:
     if standing.counting is not None:
         standing.enumeration = read_enumeration(standing.counting, folder, shelf)
     if (own := standing.scores) is not None:
+        if len(own.names) != variables:
+            raise Misfit("names", "scores")
         scores = own.read(manifest.state.claim, folder, shelf.put)
         nothing_left = np.full(len(own.names), np.inf)  # a commit has the families when all are known
         standing.survivors = Survivors(scores, nothing_left, own.stopped, own.varsets)

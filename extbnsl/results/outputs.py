@@ -36,7 +36,8 @@ def outputs(
 
 def claim_in(document: Mapping[str, Any]) -> Claim:
     """The claim of the result with this document."""
-    return Claim.from_document({key: document.get(key) for key in ("score", "max_parents", "ess", "knowledge")})
+    keys = ("score", "max_parents", "ess", "knowledge")
+    return Claim.from_document({key: document[key] for key in keys if document.get(key) is not None})
 
 
 def networks(

@@ -52,7 +52,7 @@ class QuotientNML:
         from extbnsl.scores.formula import TABLES, formula
         from extbnsl.scores.regret import log_regrets_of
 
-        most = min(max_parents, _most_parents(records, int(arities.max(initial=2))))
+        most = _most_parents(records, int(arities.max(initial=2)), max_parents)
         sizes = _products(arities, most + 1)
         regrets = dict(zip(sizes, log_regrets_of(records, base * np.array(sizes, float)).tolist(), strict=True))
         _check_monotony(regrets, sorted(set(arities.tolist())))
@@ -71,12 +71,13 @@ def _penalty(records: int, arity: int, configurations: float) -> float:
     return float(both - one)
 
 
-def _most_parents(records: int, arity: int) -> int:
-    """How many parents of two states each make the penalty as large as the cost of no parents can be."""
+def _most_parents(records: int, arity: int, limit: int) -> int:
+    """How many parents of two states each make the penalty as large as the cost of no parents can be; `limit` at
+    most."""
     import math
 
-    most = 0
-    while _penalty(records, 2, 2.0**most) < records * math.log(arity) + _penalty(records, arity, 1.0):
+    alone, most = records * math.log(arity) + _penalty(records, arity, 1.0), 0
+    while most < limit and _penalty(records, 2, 2.0**most) < alone:
         most += 1
     return most
 

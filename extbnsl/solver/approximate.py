@@ -1,32 +1,27 @@
 """A network of low cost, of thousands of variables, within a time: parent sets are explored, then orders searched."""
 
-import contextlib
 from dataclasses import replace
 
 from extbnsl.core.claims import HEURISTIC, Claim
 from extbnsl.core.compiling import clock
-from extbnsl.core.events import Begun, IncumbentFound, Observer, Warned, ignore
+from extbnsl.core.events import IncumbentFound, Observer, ignore
 from extbnsl.core.figures import format_cost, format_gap, in_full
 from extbnsl.data import Data
-from extbnsl.files.run_state import APPROXIMATE, RunState
-from extbnsl.files.shelf import Shelf
-from extbnsl.files.store import Store
-from extbnsl.kernels.compiler import cache_warning
+from extbnsl.files.run_state import APPROXIMATE
 from extbnsl.machine.budgets import Budgets, Deadline, Granted
 from extbnsl.machine.workers import StopSignal, never
 from extbnsl.networks.network import Network
 from extbnsl.orders.population import Population, search_lists
-from extbnsl.proof.commits import Record
-from extbnsl.proof.stages import Stages
 from extbnsl.results.result import Result
 from extbnsl.scores.local import LocalScores
-from extbnsl.solver.approximation import ApproximateCommits, Approximation, Session, Times, read_approximation
+from extbnsl.solver.approximation import ApproximateCommits, Session, Times
 from extbnsl.solver.components import raised_bound
-from extbnsl.solver.families import given_scores, warnings_of
-from extbnsl.solver.found import FoundNetwork, result_of_found
+from extbnsl.solver.families import given_scores
+from extbnsl.solver.found import FoundNetwork, claim_on, result_of
 from extbnsl.solver.gathered import Gathered, gathered_families
 from extbnsl.solver.methods import ApproximateMethods
-from extbnsl.solver.place import Place, check_same, resumed, store_at
+from extbnsl.solver.opening import Asked, opened
+from extbnsl.solver.place import Place
 
 TIME = 60.0  # seconds, unless others are given
 BOUNDING = 0.2  # of the time that is left, for the lower bound, where all families are known
@@ -55,25 +50,15 @@ def approximate_network(
     child that is explored, and of each better network. Raises InputError for unusable arguments, BudgetError if the
     memory does not do, RunDirectoryError if the state does not belong to the problem or is damaged.
     """
-    for value in (claim, methods, budgets, place):
-        value.check()
     given = problem if isinstance(problem, Data) else given_scores(problem, claim)
+    budgets = replace(budgets, time_limit=budgets.time_limit or TIME)
     # the fingerprint is not that of what --max-parents leaves of local scores
-    about = RunState(APPROXIMATE, problem.fingerprint, claim, methods.document(), {}, place.remember)
-    check_same(about, place.resume)
-    granted = replace(budgets, time_limit=budgets.time_limit or TIME).granted(place.folder, place.held)
-    with contextlib.ExitStack() as stack:
-        store = stack.enter_context(store_at(place, granted))
-        shelf = Shelf(granted.memory // 2, store)
-        standing = _standing(place, store, shelf, given, granted)
-        stages = Stages(observer, standing.spent.stages)
-        held = () if place.resume is None else place.resume.files
-        record = None if place.run_folder is None else Record(place.run_folder, about, held)
-        commits = ApproximateCommits(standing, store, record, observer, stop, shelf.touched)
-        session = Session(claim, methods, granted, stages, commits, shelf, stop)
-        observer(Begun())
-        for message in (*warnings_of(given), *filter(None, [cache_warning()])):
-            observer(Warned(message))
+    asked = Asked(problem, claim, methods, budgets, place, APPROXIMATE)
+    with opened(asked, ApproximateCommits, observer=observer, stop=stop) as run:
+        commits, context = run.commits, run.context
+        standing = commits.standing
+        standing.times = _times(given, standing.used, run.granted)
+        session = Session(claim, methods, run.granted, context.stages, commits, context.shelf, stop)
         if standing.best is not None:
             observer(IncumbentFound(standing.best.cost, standing.lower_bound))
         commits.commit_or_warn()
@@ -94,17 +79,13 @@ def _concluded(problem: Data | LocalScores, session: Session) -> Result:
     return result
 
 
-def _standing(place: Place, store: Store, shelf: Shelf, problem: Data | LocalScores, granted: Granted) -> Approximation:
-    """What is known at the beginning, and the times of the run."""
+def _times(problem: Data | LocalScores, used: float, granted: Granted) -> Times:
+    """The times of a run that has used so many seconds."""
     assert granted.time_limit is not None, "there is one by default"
-    standing, n = Approximation(), problem.variables
-    if place.resume is not None:
-        standing = resumed(place, lambda manifest: read_approximation(manifest, store.folder, shelf, n))
-    whole = standing.used + max(0.0, granted.time_limit - granted.spent)  # its shares are of what reading has left
+    whole = used + max(0.0, granted.time_limit - granted.spent)  # its shares are of what reading has left
     records = problem.records if isinstance(problem, Data) else 0
     reserve = problem.variables * (records * CELL_SECONDS + VARIABLE_SECONDS)
-    standing.times = Times(whole, granted.deadline().at, min(reserve, RESERVE * whole))
-    return standing
+    return Times(whole, granted.deadline().at, min(reserve, RESERVE * whole))
 
 
 def _result(problem: Data | LocalScores, status: str, session: Session) -> Result:
@@ -113,19 +94,12 @@ def _result(problem: Data | LocalScores, status: str, session: Session) -> Resul
     assert best is not None, "a search has one"
     network, order = Network(problem.names, best.parents), tuple(best.order.tolist())
     found = FoundNetwork(network, order, best.cost, standing.lower_bound)
-    result = result_of_found(problem, found, session.claim, session.stages)
-    session.commits.add_up()
-    spent = {
-        "seconds": standing.spent.seconds,
-        "cpu_seconds": standing.spent.cpu_seconds,
-        "peak_rss_bytes": standing.spent.peak_rss,
-        "peak_disk_bytes": standing.spent.peak_disk,
-    }
+    result = result_of(problem, found, claim_on(problem, session.claim), session.stages)
     return replace(
         result,
         status=status,
         seed=session.methods.seed,
-        stats={**result.stats, **standing.counted, **spent},
+        stats={**result.stats, **standing.counted, **session.commits.taken()},
         options=session.claim.document() | session.methods.document() | session.granted.document(),
     )
 

@@ -155,8 +155,41 @@ class Approximation:
         return replace(self, used=self.times.used, counting=None, explored=(), orders=None, done=True)
 
 
+def reopened(manifest: Manifest) -> Manifest:
+    """The state of a run that is over, to go on with: from its orders, or without them from its network alone."""
+    state, standing = manifest.state, manifest.state.standing
+    if isinstance(standing, dict) and standing.get("orders") is None:
+        again = {"floors": None, "used": 0.0, "searching": False}  # the exploration has its share of the new time
+        return replace(manifest, state=replace(state, phase=START, standing=standing | again))
+    return replace(manifest, state=replace(state, phase=SEARCHING))
+
+
+def read_approximation(manifest: Manifest, folder: Path, shelf: Shelf, variables: int) -> Approximation:
+    """What the checkpoint of a run with so many variables keeps; Misfit if it keeps nothing of that kind,
+    RunDirectoryError if a file is damaged or holds what no run writes."""
+    state = manifest.state
+    found: Approximation = decode(Approximation, state.standing, named(manifest.files))
+    found.lower_bound, found.spent, found.done = state.lower_bound, state.spent, state.phase == DONE
+    if found.floors is not None and len(found.floors) != variables:
+        raise Misfit("floors")
+    if found.best is not None and len(found.best.parents) != variables:
+        raise Misfit("best")
+    if found.orders is not None and found.best is not None:
+        found.population = read_population(folder, found.orders, found.best)
+    for file in found.explored:
+        for own in read_explored(folder, file, variables):
+            found.held.pop(own.child, None)
+            found.known[own.child], found.held[own.child] = own, file
+    if found.counting is not None:
+        found.enumeration = read_enumeration(found.counting, folder, shelf)
+    return found
+
+
 class ApproximateCommits(CountingCheckpoints[Approximation]):
     """The commits of an approximation. One that fails costs the checkpoints, not the network."""
+
+    start = Approximation
+    read = staticmethod(read_approximation)
 
     def __init__(
         self,
@@ -217,36 +250,6 @@ class ApproximateCommits(CountingCheckpoints[Approximation]):
         except (ExtbnslError, MemoryError) as error:
             self._possible = False
             self.observer(Warned(f"{sentence(error)} The run goes on, but writes no more checkpoints."))
-
-
-def reopened(manifest: Manifest) -> Manifest:
-    """The state of a run that is over, to go on with: from its orders, or without them from its network alone."""
-    state, standing = manifest.state, manifest.state.standing
-    if isinstance(standing, dict) and standing.get("orders") is None:
-        again = {"floors": None, "used": 0.0, "searching": False}  # the exploration has its share of the new time
-        return replace(manifest, state=replace(state, phase=START, standing=standing | again))
-    return replace(manifest, state=replace(state, phase=SEARCHING))
-
-
-def read_approximation(manifest: Manifest, folder: Path, shelf: Shelf, variables: int) -> Approximation:
-    """What the checkpoint of a run with so many variables keeps; Misfit if it keeps nothing of that kind,
-    RunDirectoryError if a file is damaged or holds what no run writes."""
-    state = manifest.state
-    found: Approximation = decode(Approximation, state.standing, named(manifest.files))
-    found.lower_bound, found.spent, found.done = state.lower_bound, state.spent, state.phase == DONE
-    if found.floors is not None and len(found.floors) != variables:
-        raise Misfit("floors")
-    if found.best is not None and len(found.best.parents) != variables:
-        raise Misfit("best")
-    if found.orders is not None and found.best is not None:
-        found.population = read_population(folder, found.orders, found.best)
-    for file in found.explored:
-        for own in read_explored(folder, file, variables):
-            found.held.pop(own.child, None)
-            found.known[own.child], found.held[own.child] = own, file
-    if found.counting is not None:
-        found.enumeration = read_enumeration(found.counting, folder, shelf)
-    return found
 
 
 def explored_arrays(some: list[Explored]) -> dict[str, NDArray[Any]]:

@@ -7,7 +7,6 @@ A run directory keeps the resamples that are solved, a line each, so that a resu
 import contextlib
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, cast
 
@@ -34,10 +33,12 @@ from extbnsl.proof.standing import Standing
 from extbnsl.results.bootstrap import Bootstrap, Resample, required_arcs
 from extbnsl.results.result import Result
 from extbnsl.scores.local import LocalScores
-from extbnsl.solver.outcome import network_of, result_of, stats_of, verified
+from extbnsl.solver.found import verified
+from extbnsl.solver.opening import Asked, opened
+from extbnsl.solver.outcome import concluded, network_of, stats_of
 from extbnsl.solver.place import Place
 from extbnsl.solver.resamples import MOST_RESAMPLES, Resamples
-from extbnsl.solver.solve import opened, solved
+from extbnsl.solver.solve import solved
 
 
 class Taken:
@@ -142,26 +143,19 @@ def bootstrap_network(
     """
     scope.check()
     dataset = records_of(problem, methods)
+    asked = Asked(dataset, claim, methods, budgets, place, BOOTSTRAP, scope)
     with (
-        opened(dataset, claim, methods, budgets, place, BOOTSTRAP, scope.document(), observer=observer, stop=stop) as (
-            context,
-            commits,
-            granted,
-        ),
+        opened(asked, Commits, methods, observer=observer, stop=stop) as run,
         taken_at(place, dataset.names, scope.bootstrap) as taken,
     ):
+        run.commits.commit()
         if isinstance(dataset, Numbers):
-            _check_all(dataset, scope, context, len(taken.done))
-        solution, stopped = solved(dataset, claim, context, commits)
+            _check_all(dataset, scope, run.context, len(taken.done))
+        solution, stopped = solved(dataset, claim, run.context, run.commits)
         if stopped is None:
-            stopped = _take_all(dataset, scope, claim, context, commits, taken)
-        status = stopped or OPTIMAL
-        options = scope.document() | claim.document() | methods.document() | granted.document()
-        if stopped is not None:
-            commits.last_commit(status)  # what it takes on disk is part of the result
-        result = result_of(dataset, solution, options, context, partial(stats_of, solution, commits))
-        if stopped is None:
-            commits.finish(status)  # not before the network is verified
+            stopped = _take_all(dataset, scope, claim, run.context, run.commits, taken)
+        result = concluded(run, solution, stopped, stats_of)
+    status = stopped or OPTIMAL
     required = required_arcs(claim.knowledge.required, dataset.names)
     return replace(
         result, status=status, bootstrap=Bootstrap(dataset.names, scope.bootstrap, tuple(taken.done), required)

@@ -48,6 +48,7 @@ from extbnsl.search.state import SearchState
 from extbnsl.solver.components import find_parts
 from extbnsl.solver.families import find_survivors
 from extbnsl.solver.needs import NODE_BYTES, Counting, Estimate, Trial
+from extbnsl.solver.opening import tell
 from extbnsl.solver.place import Place, temporary_store
 
 EFFORT = 60.0  # seconds
@@ -86,6 +87,7 @@ def estimate(
 
     with temporary_store(scratch) as store, Workers(granted.threads, stop) as workers:
         stages, shelf = Stages(observe, {}), Shelf(granted.memory // 2, store)
+        tell(problem, observe)
         context = Context(workers, stages, granted.memory, methods, store, shelf)
         looking = _Looking(claim, granted, counted, Deadline.after(effort), context, Commits(Standing(), store))
         return _estimated(problem, looking)

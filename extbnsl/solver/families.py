@@ -9,10 +9,8 @@ from numpy.typing import NDArray
 
 from extbnsl.core.claims import Claim
 from extbnsl.core.errors import InputError
-from extbnsl.core.events import Warned
 from extbnsl.core.figures import in_full
 from extbnsl.data import Data, Numbers
-from extbnsl.kernels.compiler import cache_warning
 from extbnsl.machine.budgets import trim_memory
 from extbnsl.machine.workers import Stopped, Workers, unhalted
 from extbnsl.parents.constraints import constraints_of
@@ -31,12 +29,7 @@ VARSETS = "set of variables", "sets of variables"
 
 
 def find_survivors(problem: Data | LocalScores, claim: Claim, context: Context, commits: Commits) -> Survivors:
-    """The families that can win: those of the standing, or from the problem; the standing gets them if complete.
-
-    First tells the observer what the user should know of the problem, and if compiled code cannot be kept.
-    """
-    for message in (*warnings_of(problem), *filter(None, [cache_warning()])):
-        context.observer(Warned(message))
+    """The families that can win: those of the standing, or from the problem; the standing gets them if complete."""
     if commits.standing.survivors is not None:
         return commits.standing.survivors
     survivors = _found_survivors(problem, claim, context, commits)
@@ -63,11 +56,6 @@ def check_claim(problem: Data | LocalScores, claim: Claim) -> None:
         constraints_of(claim, problem.names)
         if isinstance(problem, Numbers):
             standardised(problem)
-
-
-def warnings_of(problem: Data | LocalScores) -> tuple[str, ...]:
-    """What the user should know of the input."""
-    return problem.warnings if isinstance(problem, Data) else ()
 
 
 def _found_survivors(problem: Data | LocalScores, claim: Claim, context: Context, commits: Commits) -> Survivors:

@@ -1,12 +1,11 @@
 """A network that was found without a proof: the bounds of all families, and the result."""
 
-import time
 from dataclasses import dataclass
 
 from extbnsl.core.claims import HEURISTIC, Claim
+from extbnsl.core.errors import VerificationError
 from extbnsl.core.events import Warned
 from extbnsl.data import Data, Dataset, Numbers
-from extbnsl.machine.budgets import cpu_seconds, peak_rss
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.networks.network import Network
 from extbnsl.networks.parameters import number_of_parameters
@@ -17,8 +16,8 @@ from extbnsl.results.outputs import warnings_of_outputs
 from extbnsl.results.result import Result
 from extbnsl.scores.known import score_named, score_of
 from extbnsl.scores.local import LocalScores
-from extbnsl.solver.families import warnings_of
-from extbnsl.solver.outcome import verified
+from extbnsl.solver.opening import warnings_of
+from extbnsl.verify.rescoring import score_network
 
 
 @dataclass(frozen=True)
@@ -29,23 +28,6 @@ class FoundNetwork:
     order: tuple[int, ...]
     cost: float
     lower_bound: float
-
-
-@dataclass(frozen=True)
-class Spent:
-    """The moment and the processor seconds at which work began; compiling counts."""
-
-    began: float
-    cpu: float
-
-    @classmethod
-    def from_now(cls) -> "Spent":
-        return cls(time.monotonic(), cpu_seconds())
-
-    def so_far(self) -> dict[str, float]:
-        """What the work has taken, for the statistics of a result; none of it disk."""
-        seconds, cpu = time.monotonic() - self.began, cpu_seconds() - self.cpu
-        return {"seconds": seconds, "cpu_seconds": cpu, "peak_rss_bytes": peak_rss(), "peak_disk_bytes": 0}
 
 
 def bounds_of_children(data: Data, claim: Claim, workers: Workers) -> list[float]:
@@ -70,11 +52,15 @@ def _of_states(dataset: Dataset, claim: Claim, workers: Workers) -> list[float]:
     return [score.least(alone(dataset, child), floor) for child, floor in floors.items()]
 
 
-def result_of_found(problem: Data | LocalScores, found: FoundNetwork, claim: Claim, stages: Stages) -> Result:
+def claim_on(problem: Data | LocalScores, claim: Claim) -> Claim:
+    """What a claim says of a problem: local scores have a claim of their own."""
+    return claim if isinstance(problem, Data) else problem.claim
+
+
+def result_of(problem: Data | LocalScores, found: FoundNetwork, claim: Claim, stages: Stages) -> Result:
     """The result of a network, 'heuristic', scored again if there are data. What it took, the options and what the
     method has to tell are yet to be added."""
     dataset, scores = (problem, None) if isinstance(problem, Data) else (None, problem)
-    claim = claim if scores is None else scores.claim
     with stages.stage("verify", "scoring the network again from the data" if dataset else "") as summary:
         cost = verified(found.network, found.cost, dataset, claim)
         summary.append(f"cost {cost:.6f}, acyclic")
@@ -100,3 +86,16 @@ def result_of_found(problem: Data | LocalScores, found: FoundNetwork, claim: Cla
         digest=problem.fingerprint,
         dataset=dataset,
     )
+
+
+def verified(network: Network, cost: float, dataset: Data | None, claim: Claim) -> float:
+    """The cost of the network, scored again from the data if there are any; VerificationError if it is another."""
+    network.order()
+    if dataset is None:
+        return cost
+    again = score_network(dataset, network, claim.score, claim.ess)
+    if abs(again - cost) > 1e-9 * abs(cost) + 1e-6:
+        raise VerificationError(
+            f"The network costs {again!r} nats when scored again, not {cost!r} as the search found."
+        )
+    return again

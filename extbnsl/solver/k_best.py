@@ -1,39 +1,34 @@
 """The k best networks, or all within a factor of the best: a good network, then all that cost little more."""
 
-import contextlib
 import math
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
-from typing import NamedTuple
 
 import numpy as np
 
-from extbnsl.core.claims import MEMORY_LIMIT, OPTIMAL, TIME_LIMIT, Claim, tolerance
+from extbnsl.core.claims import MEMORY_LIMIT, OPTIMAL, Claim, tolerance
 from extbnsl.core.errors import BudgetError, InputError
-from extbnsl.core.events import Begun, Observer, Warned, ignore
+from extbnsl.core.events import Observer, ignore
 from extbnsl.data import Data
-from extbnsl.files.run_state import K_BEST, RunState
-from extbnsl.files.shelf import Shelf
+from extbnsl.files.run_state import K_BEST
 from extbnsl.kbest.scope import Scope
-from extbnsl.kernels.compiler import cache_warning
 from extbnsl.kernels.varsets import unpack
-from extbnsl.machine.budgets import Budgets, Granted
-from extbnsl.machine.workers import Stopped, StopSignal, Workers, never
+from extbnsl.machine.budgets import Budgets
+from extbnsl.machine.workers import Stopped, StopSignal, never
 from extbnsl.networks.network import Network
 from extbnsl.parents.components import Component, components
 from extbnsl.parents.exhaustive.surviving import Survivors
-from extbnsl.proof.commits import Record, commit_if_due
+from extbnsl.proof.commits import commit_if_due
 from extbnsl.proof.context import Context
 from extbnsl.proof.division import guided_steps
 from extbnsl.proof.methods import Methods
-from extbnsl.proof.stages import Stages
 from extbnsl.proof.standing import Part, give_up
 from extbnsl.results.networks import CostedNetwork
 from extbnsl.results.ranked import KBestResult
 from extbnsl.scores.local import LocalScores
 from extbnsl.solver.components import find_parts
-from extbnsl.solver.families import before_a_stop, warnings_of, without_dominated
+from extbnsl.solver.families import before_a_stop, without_dominated
 from extbnsl.solver.listing import (
     Search,
     all_there_are,
@@ -44,38 +39,16 @@ from extbnsl.solver.listing import (
     tally_networks,
     weigh_all,
 )
-from extbnsl.solver.outcome import Solution, result_of, spent_on
-from extbnsl.solver.place import Place, check_same, resumed, store_at
+from extbnsl.solver.opening import Asked, Opened, opened
+from extbnsl.solver.outcome import Solution, concluded, spent_on
+from extbnsl.solver.place import Place
 from extbnsl.solver.ranked import costed_networks, ranked_result
-from extbnsl.solver.ranking import Found, Ranking, RankingCommits, read_ranking
+from extbnsl.solver.ranking import Found, RankingCommits
 
 ALL = Methods(path_extension=False, ancestral=False)  # that keep every network
 AT_ONCE, MORE = 16, 4  # networks that are found together, and how many times as many the next time
 KEEPS_ONE = ("path_extension", "ancestral")
 Parents = tuple[tuple[int, ...], ...]  # of a network
-
-
-class _Asked(NamedTuple):
-    """What is asked of which problem, within which budgets, and where."""
-
-    problem: Data | LocalScores
-    scope: Scope
-    claim: Claim
-    methods: Methods
-    budgets: Budgets
-    place: Place
-
-    def check(self) -> None:
-        """Raise InputError for values that cannot be, and RunDirectoryError for a state of another problem."""
-        for value in (self.scope, self.claim, self.methods, self.budgets, self.place):
-            value.check()
-        check_methods(self.methods)
-        check_same(self.about(), self.place.resume)
-
-    def about(self) -> RunState:
-        """What every manifest says besides the standing."""
-        methods, scope = self.methods.document(), self.scope.document()
-        return RunState(K_BEST, self.problem.fingerprint, self.claim, methods, scope, self.place.remember)
 
 
 def k_best_networks(
@@ -100,18 +73,13 @@ def k_best_networks(
     same cost or the disk is full before there is a network, RunDirectoryError if the state does not belong to the
     problem or is damaged.
     """
-    asked = _Asked(problem, scope, claim, methods, budgets, place)
-    asked.check()
-    with _opened(asked, observer, stop) as (search, granted):
-        commits, context = search.commits, search.context
-        commits.commit()
+    check_methods(methods)
+    asked = Asked(problem, claim, methods, budgets, place, K_BEST, scope)
+    with opened(asked, RankingCommits, methods, observer=observer, stop=stop) as run:
+        run.commits.commit()
+        search = _search_of(run, scope)
         solution, status = _solved(search)
-        options = scope.document() | claim.document() | methods.document() | granted.document()
-        if status != OPTIMAL:
-            commits.last_commit(status)  # what it takes on disk is part of the result
-        result = result_of(problem, solution, options, context, partial(spent_on, solution, commits))
-        if status == OPTIMAL:
-            commits.finish(status)
+        result = concluded(run, solution, None if status == OPTIMAL else status, spent_on)
     return ranked_result(replace(result, status=status), search.standing, scope)
 
 
@@ -130,13 +98,15 @@ def networks_best_first(
     these are used up. Networks that cost the same come one after the other; there may be millions. Raises as
     `k_best_networks`, and BudgetError when the time, or a budget, does not do for the next one.
     """
-    asked = _Asked(problem, Scope(AT_ONCE), claim, methods, budgets, Place())
+    check_methods(methods)
+    asked = Asked(problem, claim, methods, budgets, kind=K_BEST, scope=Scope(AT_ONCE))
     asked.check()
-    return _given(asked, observer, stop)
+    return _given(asked, methods, observer, stop)
 
 
-def _given(asked: _Asked, observer: Observer, stop: StopSignal) -> Iterator[CostedNetwork]:
-    with _opened(asked, observer, stop) as (search, _):
+def _given(asked: Asked, methods: Methods, observer: Observer, stop: StopSignal) -> Iterator[CostedNetwork]:
+    with opened(asked, RankingCommits, methods, observer=observer, stop=stop) as run:
+        search = _search_of(run, Scope(AT_ONCE))
         given, tied = 0, set[Parents]()  # how many have been given, and which of them cost as much as the last one
         try:
             _begin(search, *_survivors(search))
@@ -170,29 +140,10 @@ def check_methods(methods: Methods) -> None:
             raise InputError(f"{name}: it keeps one of several networks, and all are asked for; leave it off.")
 
 
-@contextlib.contextmanager
-def _opened(asked: _Asked, observer: Observer, stop: StopSignal) -> Iterator[tuple[Search, Granted]]:
-    """A search that has begun, and the budgets that it is granted."""
-    problem, place = asked.problem, asked.place
-    granted = asked.budgets.granted(place.folder, place.held)
-    with contextlib.ExitStack() as stack:
-        store = stack.enter_context(store_at(place, granted))
-        shelf = Shelf(granted.memory // 2, store)
-        standing = Ranking()
-        if place.resume is not None:
-            n = problem.variables
-            standing = resumed(place, lambda manifest: read_ranking(manifest, store.folder, shelf, n))
-        stages, deadline = Stages(observer, standing.spent.stages), granted.deadline()
-        workers = Workers(granted.threads, lambda: stop() or (TIME_LIMIT if deadline.passed() else None))
-        context = Context(stack.enter_context(workers), stages, granted.memory, asked.methods, store, shelf)
-        held = () if place.resume is None else place.resume.files
-        record = None if place.run_folder is None else Record(place.run_folder, asked.about(), held)
-        commits = RankingCommits(standing, store, record, observer, workers.stop, shelf.touched)
-        standing.ledger.look = partial(commit_if_due, commits)
-        observer(Begun())
-        for message in (*warnings_of(problem), *filter(None, [cache_warning()])):
-            observer(Warned(message))
-        yield Search(problem, asked.scope, asked.claim, context, commits), granted
+def _search_of(run: Opened[RankingCommits], scope: Scope) -> Search:
+    """The search of a run that has begun, which commits what it finds of components."""
+    run.commits.standing.ledger.look = partial(commit_if_due, run.commits)
+    return Search(run.asked.problem, scope, run.asked.claim, run.context, run.commits)
 
 
 def _solved(search: Search) -> tuple[Solution, str]:

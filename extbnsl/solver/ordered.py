@@ -3,23 +3,22 @@
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
-from extbnsl.core.claims import HEURISTIC, TIME_LIMIT, Claim
-from extbnsl.core.events import Begun, Observer, Warned, ignore
+from extbnsl.core.claims import HEURISTIC, Claim
+from extbnsl.core.events import Observer, ignore
 from extbnsl.core.figures import in_full
 from extbnsl.data import Data
-from extbnsl.kernels.compiler import cache_warning
 from extbnsl.machine.budgets import Budgets
-from extbnsl.machine.workers import StopSignal, Workers, never
+from extbnsl.machine.workers import StopSignal, never
 from extbnsl.networks.network import Network
 from extbnsl.parents.ordered.choosing import STAGE, Choice, OrderProblem, choose_parents, order_problem
 from extbnsl.parents.ordered.enumerated import enumerate_parents
 from extbnsl.parents.ordered.methods import DFBNB, ENUMERATION, FIXED, OWN, OrderMethods
-from extbnsl.proof.stages import Stages
+from extbnsl.proof.commits import Commits
 from extbnsl.results.result import Result
-from extbnsl.solver.found import FoundNetwork, Spent, bounds_of_children, result_of_found
+from extbnsl.solver.found import FoundNetwork, bounds_of_children, result_of
+from extbnsl.solver.opening import Asked, opened
 
 
 def order_network(
@@ -40,33 +39,28 @@ def order_network(
     found for each variable is in the statistics. Raises InputError for unusable arguments, BudgetError if the memory
     does not do.
     """
-    for value in (claim, methods, budgets):
-        value.check()
-    granted = replace(budgets, disk=0).granted(Path())
+    asked = Asked(data, claim, methods, replace(budgets, disk=0))
+    asked.check()
     problem = order_problem(data, order, claim, methods)
-    stages, deadline = Stages(observer, {}), granted.deadline()
-    observer(Begun())
-    for message in (*data.warnings, *filter(None, [cache_warning()])):
-        observer(Warned(message))
-    spent = Spent.from_now()
-    with Workers(granted.threads, lambda: stop() or (TIME_LIMIT if deadline.passed() else None)) as workers:
+    with opened(asked, Commits, observer=observer, stop=stop) as run:
+        workers, stages, memory = run.context.workers, run.context.stages, run.granted.memory
         lower_bound = math.fsum(bounds_of_children(data, claim, workers))
         with stages.stage(STAGE, f"{in_full(data.variables, 'variable')} under an order") as summary:
             if problem.methods.method == ENUMERATION:
-                choices, stopped = enumerate_parents(problem, claim, workers, granted.memory, observer)
+                choices, stopped = enumerate_parents(problem, claim, workers, memory, observer)
                 summary.append(f"{in_full(sum(choice.states for choice in choices), 'parent set')} kept")
             else:
-                choices, stopped = choose_parents(problem, workers, granted.memory, observer)
+                choices, stopped = choose_parents(problem, workers, memory, observer)
                 summary.append(f"{in_full(sum(choice.states for choice in choices), 'state')} visited")
-    result = result_of_found(data, _found(problem, choices, lower_bound), claim, stages)
-    exact = problem.methods.exact and all(choice.complete for choice in choices)
-    return replace(
-        result,
-        status=stopped or HEURISTIC,
-        stats={**result.stats, **_told(problem, choices), **spent.so_far()},
-        options=claim.document() | problem.methods.document() | granted.document(),
-        order_optimal=True if exact else None,
-    )
+        result = result_of(data, _found(problem, choices, lower_bound), claim, stages)
+        exact = problem.methods.exact and all(choice.complete for choice in choices)
+        return replace(
+            result,
+            status=stopped or HEURISTIC,
+            stats={**result.stats, **_told(problem, choices), **run.commits.taken()},
+            options=replace(asked, methods=problem.methods).options(run.granted),
+            order_optimal=True if exact else None,
+        )
 
 
 def _found(problem: OrderProblem, choices: Sequence[Choice], lower_bound: float) -> FoundNetwork:

@@ -2,28 +2,23 @@
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from extbnsl.core.claims import OPTIMAL, Claim, tolerance
+from extbnsl.core.claims import OPTIMAL, tolerance
 from extbnsl.core.errors import VerificationError
-from extbnsl.core.events import Warned
-from extbnsl.data import Data
 from extbnsl.kernels.varsets import add, pack, unpack
 from extbnsl.networks.network import Network
-from extbnsl.networks.parameters import number_of_parameters
 from extbnsl.parents.components import Component
 from extbnsl.parents.exhaustive.surviving import Survivors
 from extbnsl.proof.commits import Checkpoints, Commits
-from extbnsl.proof.context import Context
 from extbnsl.proof.standing import Part
 from extbnsl.proof.steps import RootPass, Searched, Step
-from extbnsl.results.outputs import warnings_of_outputs
 from extbnsl.results.result import Result
-from extbnsl.scores.local import LocalScores
-from extbnsl.solver.families import warnings_of
+from extbnsl.solver.found import FoundNetwork, result_of
+from extbnsl.solver.opening import Opened
 from extbnsl.verify.certificate import (
     MOST_UNITS,
     Answer,
@@ -35,7 +30,6 @@ from extbnsl.verify.certificate import (
     TreeNode,
     floor_units,
 )
-from extbnsl.verify.rescoring import score_network
 
 
 @dataclass(frozen=True)
@@ -63,44 +57,29 @@ def _proved_bound(part: Part) -> float:
     return min(part.lower_bound, part.upper_bound - tolerance(part.upper_bound))
 
 
-def result_of(
-    problem: Data | LocalScores,
-    solution: Solution,
-    options: dict[str, Any],
-    context: Context,
-    stats: Callable[[], dict[str, Any]],
+def concluded(
+    run: Opened[Any], solution: Solution, stopped: str | None, stats: Callable[[Solution, Any], dict[str, Any]]
 ) -> Result:
-    """The result of a solve, the network scored again; options: those of the provenance; stats: what gives the
-    statistics when all is done."""
-    survivors, status = solution.survivors, solution.status
+    """The result of a run, and its last commit; stopped: why there is more to do, None if there is not. `stats` gives
+    the statistics when all is done."""
+    commits, scores = run.commits, solution.survivors.scores
+    if stopped is not None:
+        commits.last_commit(stopped)  # what it takes on disk is part of the result
     network, order, cost = network_of(solution)
-    dataset = problem if isinstance(problem, Data) else None
-    with context.stages.stage("verify", "scoring the network again from the data" if dataset else "") as summary:
-        cost = verified(network, cost, dataset, survivors.scores.claim)
-        summary.append(f"cost {cost:.6f}, acyclic")
-    of_outputs = warnings_of_outputs(network, dataset)
-    for message in of_outputs:
-        context.observer(Warned(message))
-    return Result(
-        status=status,
-        network=network,
-        cost=cost,
-        lower_bound=min(cost, solution.lower_bound),
-        upper_bound=cost,
-        order=order,
-        score=survivors.scores.score,
-        ess=survivors.scores.claim.ess,
-        knowledge=survivors.scores.claim.knowledge,
-        max_parents=survivors.scores.max_parents,
-        seed=context.methods.seed,
-        stats=stats() | {"parameters": dataset and number_of_parameters(network, dataset)},
-        options=options,
-        warnings=(*warnings_of(problem), *of_outputs),
-        local_scores=survivors.scores,
-        digest=problem.fingerprint,
-        dataset=dataset,
+    found = FoundNetwork(network, order, cost, solution.lower_bound)
+    result = result_of(run.asked.problem, found, scores.claim, run.context.stages)
+    result = replace(
+        result,
+        status=solution.status,
+        seed=run.context.methods.seed,
+        stats=stats(solution, commits) | {"parameters": result.stats["parameters"]},
+        options=run.asked.options(run.granted),
+        local_scores=scores,
         certificate=_certificate(network.names, solution),
     )
+    if stopped is None:
+        commits.finish(solution.status)  # not before the network is verified
+    return result
 
 
 def network_of(solution: Solution) -> tuple[Network, tuple[int, ...], float]:
@@ -134,17 +113,12 @@ def stats_of(solution: Solution, commits: Commits) -> dict[str, Any]:
 
 def spent_on(solution: Solution, commits: Checkpoints[Any]) -> dict[str, Any]:
     """What a solution took, and its size."""
-    commits.add_up()
-    standing = commits.standing
     return {
         "varsets_counted": solution.survivors.varsets,
         "parent_sets": solution.survivors.scores.families,
-        "stages": standing.spent.stages,
+        "stages": commits.standing.spent.stages,
         "components": [component.size for component in solution.components],
-        "seconds": standing.spent.seconds,
-        "cpu_seconds": standing.spent.cpu_seconds,
-        "peak_rss_bytes": standing.spent.peak_rss,
-        "peak_disk_bytes": standing.spent.peak_disk,
+        **commits.taken(),
     }
 
 
@@ -189,16 +163,3 @@ def _named_step(step: Step, names: tuple[str, ...]) -> Pass | Search | Branching
         passes = tuple((tuple(duals.cuts.tolist()), tuple(duals.weights.tolist())) for duals in node.duals)
         nodes.append(TreeNode(node.above, answer, passes))
     return Branching(own, step.bound, cuts, tuple(nodes))
-
-
-def verified(network: Network, cost: float, dataset: Data | None, claim: Claim) -> float:
-    """The cost of the network, scored again from the data if there are any; VerificationError if it is another."""
-    network.order()
-    if dataset is None:
-        return cost
-    again = score_network(dataset, network, claim.score, claim.ess)
-    if abs(again - cost) > 1e-9 * abs(cost) + 1e-6:
-        raise VerificationError(
-            f"The network costs {again!r} nats when scored again, not {cost!r} as the search found."
-        )
-    return again

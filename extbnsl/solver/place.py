@@ -3,20 +3,17 @@
 import contextlib
 import os
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
 
 from extbnsl.core.arguments import check_switch
-from extbnsl.core.errors import InputError, RunDirectoryError
-from extbnsl.files.manifest import Manifest, believed, recover
-from extbnsl.files.run_state import Remembered, RunState
+from extbnsl.core.errors import InputError
+from extbnsl.files.manifest import Manifest, recover
+from extbnsl.files.run_state import Remembered
 from extbnsl.files.store import Store, new_scratch
 from extbnsl.machine.budgets import Granted, default_disk
 from extbnsl.machine.workers import Workers
-
-S = TypeVar("S")
 
 
 @dataclass(frozen=True)
@@ -54,31 +51,6 @@ class Place:
     def held(self) -> int:
         """Bytes of the run's files that are there already."""
         return 0 if self.resume is None else sum(file.bytes for file in self.resume.files)
-
-
-def check_same(about: RunState, resume: Manifest | None) -> None:
-    """Raise RunDirectoryError unless the state that is resumed is of the same problem."""
-    if resume is None:
-        return
-    if resume.state.digest != about.digest:
-        raise RunDirectoryError("The data are not those that the run was begun with; restore them, or start a new run.")
-    begun, asked = (
-        {"kind": own.kind} | own.claim.document() | own.methods | own.scope for own in (resume.state, about)
-    )
-    for name, value in asked.items():
-        if begun.get(name) != value:
-            raise RunDirectoryError(
-                f"The run was begun with {name} = {begun.get(name)}, not {value}; "
-                "resume it with the options that it was begun with, or start a new run."
-            )
-
-
-def resumed(place: Place, read: Callable[[Manifest], S]) -> S:
-    """The standing that a run goes on from, as `read` takes it from its manifest; RunDirectoryError if it has none."""
-    manifest, folder = place.resume, place.run_folder
-    assert manifest is not None, "there is something to go on from"
-    assert folder is not None, "in a run directory"
-    return believed(folder, "state.standing", lambda: read(manifest))
 
 
 @contextlib.contextmanager

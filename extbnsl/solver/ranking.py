@@ -120,27 +120,6 @@ class Ranking:
         return replace(self, found=None, tallied=None, counting=None, scores=None, entries={}, done=True)
 
 
-class RankingCommits(CountingCheckpoints[Ranking]):
-    """The commits of a search for the k best networks."""
-
-    def stored(self) -> tuple[StoredFile, ...]:
-        """The files of counting or of the families, and of the ledger."""
-        standing = self.standing
-        counted = standing.counted
-        if counted is not None and standing.scores is None:
-            standing.version += 1
-            standing.scores = stored_scores(counted, self.store, names.families_within(standing.version))
-        counting = self.stored_counting() if counted is None else ()
-        for entry in standing.ledger.entries.values():
-            if entry.fresh:
-                standing.version += 1
-                entry.file = self.store.write(names.ranking(standing.version), entry.arrays())
-                entry.fresh = False
-        entries = standing.ledger.entries.items()
-        standing.entries = {key: entry.file for key, entry in entries if entry.file is not None}
-        return (*(standing.scores.files if standing.scores else ()), *counting, *standing.entries.values())
-
-
 def found_of(scores: LocalScores, networks: Networks, within: float) -> Found:
     """What is found, with those families alone that the networks have."""
     parents, costs, rows = [], [], np.empty_like(networks.rows)
@@ -215,3 +194,27 @@ def _read_arcs(entry: Entry, variables: int) -> NDArray[np.float64]:
         assert arcs.shape == (variables, variables), "of each arc"
         assert ((arcs >= 0.0) & (arcs <= 1.0)).all(), "shares"
     return arcs
+
+
+class RankingCommits(CountingCheckpoints[Ranking]):
+    """The commits of a search for the k best networks."""
+
+    start = Ranking
+    read = staticmethod(read_ranking)
+
+    def stored(self) -> tuple[StoredFile, ...]:
+        """The files of counting or of the families, and of the ledger."""
+        standing = self.standing
+        counted = standing.counted
+        if counted is not None and standing.scores is None:
+            standing.version += 1
+            standing.scores = stored_scores(counted, self.store, names.families_within(standing.version))
+        counting = self.stored_counting() if counted is None else ()
+        for entry in standing.ledger.entries.values():
+            if entry.fresh:
+                standing.version += 1
+                entry.file = self.store.write(names.ranking(standing.version), entry.arrays())
+                entry.fresh = False
+        entries = standing.ledger.entries.items()
+        standing.entries = {key: entry.file for key, entry in entries if entry.file is not None}
+        return (*(standing.scores.files if standing.scores else ()), *counting, *standing.entries.values())

@@ -2,32 +2,25 @@
 local scores alone.
 """
 
-import contextlib
-from collections.abc import Iterator, Mapping
-from functools import partial
 from pathlib import Path
-from typing import Any
 
-from extbnsl.core.claims import TIME_LIMIT, Claim
-from extbnsl.core.events import Begun, Observer, ignore
+from extbnsl.core.claims import Claim
+from extbnsl.core.events import Observer, ignore
 from extbnsl.data import Data, Dataset
-from extbnsl.files.arrays import load_compression
-from extbnsl.files.run_state import SOLVE, RunState
-from extbnsl.files.shelf import Shelf
-from extbnsl.machine.budgets import Budgets, Granted
-from extbnsl.machine.workers import Stopped, StopSignal, Workers, never
+from extbnsl.machine.budgets import Budgets
+from extbnsl.machine.workers import Stopped, StopSignal, never
 from extbnsl.parents.components import Component, components
 from extbnsl.parents.exhaustive.surviving import Survivors
-from extbnsl.proof.commits import Commits, Record
+from extbnsl.proof.commits import Commits
 from extbnsl.proof.context import Context
 from extbnsl.proof.methods import Methods
-from extbnsl.proof.stages import Stages
-from extbnsl.proof.standing import Standing, read_standing
+from extbnsl.proof.standing import Standing
 from extbnsl.results.result import Result
 from extbnsl.scores.local import LocalScores
 from extbnsl.solver.families import before_a_stop, find_survivors
-from extbnsl.solver.outcome import Solution, result_of, stats_of
-from extbnsl.solver.place import Place, check_same, resumed, store_at, temporary_store
+from extbnsl.solver.opening import Asked, opened
+from extbnsl.solver.outcome import Solution, concluded, stats_of
+from extbnsl.solver.place import Place
 
 
 def solve(
@@ -50,59 +43,11 @@ def solve(
     Raises InputError for unusable arguments, BudgetError if the disk is full before there is a network,
     RunDirectoryError if the state does not belong to the problem or is damaged.
     """
-    with opened(problem, claim, methods, budgets, place, observer=observer, stop=stop) as (
-        context,
-        commits,
-        granted,
-    ):
-        solution, stopped = solved(problem, claim, context, commits)
-        options = claim.document() | methods.document() | granted.document()
-        if stopped is not None:
-            commits.last_commit(solution.status)  # what it takes on disk is part of the result
-        result = result_of(problem, solution, options, context, partial(stats_of, solution, commits))
-        if stopped is None:
-            commits.finish(result.status)  # not before the network is verified
-    return result
-
-
-@contextlib.contextmanager
-def opened(
-    problem: Data | LocalScores,
-    claim: Claim,
-    methods: Methods,
-    budgets: Budgets,
-    place: Place,
-    kind: str = SOLVE,
-    scope: Mapping[str, Any] = {},
-    *,
-    observer: Observer,
-    stop: StopSignal,
-) -> Iterator[tuple[Context, Commits, Granted]]:
-    """What a run of this kind and scope works with that solves, once it has begun and the first commit is written.
-    Raises as `solve` does."""
-    for value in (claim, methods, budgets, place):
-        value.check()
-    about = RunState(kind, problem.fingerprint, claim, methods.document(), dict(scope), place.remember)
-    check_same(about, place.resume)
-    granted = budgets.granted(place.folder, place.held)
-    with contextlib.ExitStack() as stack:
-        store = stack.enter_context(store_at(place, granted))
-        store.compress = place.compress
-        if store.compress:
-            load_compression()
-        shelf = Shelf(granted.memory // 2, store)
-        standing = Standing()
-        if place.resume is not None:
-            standing = resumed(place, lambda manifest: read_standing(manifest, store.folder, shelf))
-        stages, deadline = Stages(observer, standing.spent.stages), granted.deadline()
-        workers = Workers(granted.threads, lambda: stop() or (TIME_LIMIT if deadline.passed() else None))
-        context = Context(stack.enter_context(workers), stages, granted.memory, methods, store, shelf)
-        held = () if place.resume is None else place.resume.files
-        record = None if place.run_folder is None else Record(place.run_folder, about, held)
-        commits = Commits(standing, store, record, observer, workers.stop, shelf.touched)
-        observer(Begun())
-        commits.commit()
-        yield context, commits, granted
+    asked = Asked(problem, claim, methods, budgets, place)
+    with opened(asked, Commits, methods, observer=observer, stop=stop) as run:
+        run.commits.commit()
+        solution, stopped = solved(problem, claim, run.context, run.commits)
+        return concluded(run, solution, stopped, stats_of)
 
 
 def solved(
@@ -140,16 +85,9 @@ def compute_scores(
     What exceeds the memory goes to files below `scratch`, or else where temporary files go. Raises Stopped if `stop` or
     the time limit says so or the memory does not do, InputError for unusable arguments.
     """
-    place = Place(scratch=scratch)
-    for value in (claim, budgets, place):
-        value.check()
-    granted = budgets.granted(place.folder)
-    with temporary_store(scratch, granted.disk) as store:
-        stages, deadline = Stages(observer, {}), granted.deadline()
-        with Workers(granted.threads, lambda: stop() or (TIME_LIMIT if deadline.passed() else None)) as workers:
-            shelf = Shelf(granted.memory // 2, store)
-            context = Context(workers, stages, granted.memory, Methods(), store, shelf)
-            survivors = find_survivors(dataset, claim, context, Commits(Standing(), store))
+    asked = Asked(dataset, claim, Methods(), budgets, Place(scratch=scratch))
+    with opened(asked, Commits, observer=observer, stop=stop) as run:
+        survivors = find_survivors(dataset, claim, run.context, run.commits)
     if survivors.stopped is not None:
         raise Stopped(survivors.stopped)
     return survivors.scores

@@ -27,11 +27,12 @@ from extbnsl.core import events
 from extbnsl.core.errors import BudgetError, InputError, VerificationError
 from extbnsl.core.knowledge import NOTHING
 from extbnsl.data import read_csv
+from extbnsl.files.run_state import Remembered
 from extbnsl.formats.score_reader import read_scores
 from extbnsl.machine.workers import Stopped
 from extbnsl.networks.network import Network
 from extbnsl.networks.parameters import fit
-from extbnsl.solver import families
+from extbnsl.solver import opening
 
 
 def test_the_version_is_that_of_the_package(capsys):
@@ -135,9 +136,9 @@ def test_solve_gets_what_was_asked_for_and_what_to_remember(capsys, monkeypatch,
     assert run(capsys, "solve", "data.csv", *given.split())[0] == 0
     assert got.pop("problem").fingerprint == read_csv("data.csv").fingerprint
     assert 0 < got.pop("spent") < 60
-    assert got.pop("remember") == {
-        "input": os.path.abspath("data.csv"),
-        "data_options": {
+    assert got.pop("remember") == Remembered(
+        input=os.path.abspath("data.csv"),
+        data_options={
             "header": True,
             "delimiter": None,
             "missing": "refuse",
@@ -150,10 +151,10 @@ def test_solve_gets_what_was_asked_for_and_what_to_remember(capsys, monkeypatch,
             "records": 3000,
             "weights": None,
         },
-        "budgets": {"memory": 1 << 30, "disk": 5 * 10**9, "threads": 3, "compress": None},
-        "command": f"extbnsl solve data.csv {given}",
-        "version": extbnsl.__version__,
-    }
+        budgets={"memory": 1 << 30, "disk": 5 * 10**9, "threads": 3, "compress": None},
+        command=f"extbnsl solve data.csv {given}",
+        version=extbnsl.__version__,
+    )
     assert got.pop("scratch") == Path("large")
     assert got == {
         "max_parents": 2,
@@ -396,7 +397,7 @@ def test_interrupted_scores_are_not_written(capsys, monkeypatch):
 )
 def test_what_is_odd_about_data_or_machine_is_told_once(capsys, monkeypatch, command):
     Path("c.csv").write_text("a,b\n0,1\n0,2\n0,1\n")
-    monkeypatch.setattr(families, "cache_warning", lambda: "Compiled code cannot be kept.")
+    monkeypatch.setattr(opening, "cache_warning", lambda: "Compiled code cannot be kept.")
     said = run(capsys, *command)[2]
     assert said.count("warning: ") == 2
     assert said.count("Column 'a' is constant") == said.count("Compiled code cannot be kept.") == 1

@@ -85,7 +85,7 @@ def test_a_signal_while_reading_ends_at_once_and_leaves_nothing(number):
     assert os.listdir() == []
 
 
-@pytest.mark.parametrize(("command", "named"), [("estimate", "estimate.estimate"), ("score", "score.compute_scores")])
+@pytest.mark.parametrize(("command", "named"), [("estimate", "estimate.estimate"), ("score", "solve.compute_scores")])
 def test_scratch_files_go_where_they_are_to_go(monkeypatch, command, named):
     asked = []
 
@@ -123,5 +123,5 @@ def test_a_dash_is_standard_input_for_solve(monkeypatch):
         os.close(before)
     ((problem, given),) = asked
     assert (problem.source, problem.names) == ("standard input", ("a", "b"))
-    assert given.place.remember["input"] == "-"
+    assert given.place.remember.input == "-"
     assert given.place.run_folder == Path("stdin.run")

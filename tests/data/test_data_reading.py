@@ -174,7 +174,7 @@ def test_blocks_and_ways_of_looking_up_do_not_matter(tmp_path, monkeypatch, text
     assert (whole.records, whole.variables) == (len(lines), 3)
     for block, many in ((7, 1), (100, 1), (5000, 10**9)):
         patch_everywhere(monkeypatch, "data.text", "BLOCK", block)
-        patch_everywhere(monkeypatch, "data.codes", "MANY_RECORDS", many)
+        patch_everywhere(monkeypatch, "data.table", "MANY_RECORDS", many)
         assert read_csv(path, **options, reading=Reading(memory=AMPLE - 1)).fingerprint == whole.fingerprint
 
 

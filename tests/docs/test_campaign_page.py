@@ -25,6 +25,7 @@ def file(tmp_path):
     return path
 
 
+@pytest.mark.slow
 def test_the_example_runs(file, tmp_path, capsys):
     assert main(["campaign", str(file), "--output-dir", str(tmp_path / "out")]) == 0
     told = capsys.readouterr().out

@@ -58,7 +58,7 @@ def check(run, data, at_most):
     assert debris(run) == sorted([*state(run)["explored"], *filter(None, [state(run)["orders"]])])
 
 
-@pytest.mark.parametrize("kills", [3, pytest.param(20, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kills", [1, pytest.param(10, marks=pytest.mark.slow)])
 def test_killed_at_random_times_it_ends_no_worse_than_what_was_committed(data, tmp_path, kills):
     run, rng = tmp_path / "r", random.Random(kills)
     known = committed(run)
@@ -79,7 +79,12 @@ def test_killed_at_random_times_it_ends_no_worse_than_what_was_committed(data, t
 
 
 @pytest.mark.parametrize(
-    ("point", "selection"), [("scores", "auto"), ("parents", "independence"), ("incumbent", "independence")]
+    ("point", "selection"),
+    [
+        ("scores", "auto"),
+        pytest.param("parents", "independence", marks=pytest.mark.slow),
+        pytest.param("incumbent", "independence", marks=pytest.mark.slow),
+    ],
 )
 def test_a_signal_stops_it_in_good_order_and_resume_goes_on(data, tmp_path, point, selection):
     run = tmp_path / "r"

@@ -13,7 +13,6 @@ from knowing import random_knowledge
 from test_lattice import level, rank_of, ranks_in
 
 from extbnsl.core.claims import MEMORY_LIMIT, Claim
-from extbnsl.core.errors import RunDirectoryError
 from extbnsl.core.events import ignore
 from extbnsl.core.knowledge import Knowledge
 from extbnsl.kernels.ranks import binomial_table
@@ -27,7 +26,6 @@ from extbnsl.parents.exhaustive.by_level import enumerate_families
 from extbnsl.parents.exhaustive.lattice import Required, Rules
 from extbnsl.parents.exhaustive.marking import needed_by_required, set_ranks
 from extbnsl.parents.exhaustive.problem import counting_problem, groups_of, varying
-from extbnsl.parents.exhaustive.stored import StoredEnumeration, read_enumeration
 from extbnsl.parents.exhaustive.surviving import surviving_families
 
 SETTINGS = settings(deadline=None, max_examples=40, suppress_health_check=list(HealthCheck))
@@ -158,9 +156,3 @@ def test_a_required_parent_that_never_varies_but_could():
         found = surviving_families(dataset, Claim(knowledge=knowledge), workers, shelf_of(), ignore)
     assert found.scores.parents[0].tolist() == [[0b110]]
     assert found.scores.costs[0][0] == pytest.approx(costs[0, 0b110])
-
-
-@pytest.mark.parametrize("counters", [{"complete_to": 1, "group": 1}, {"complete_to": 1, "group": 0, "form": 3}])
-def test_counting_stored_in_another_form_is_refused(counters, tmp_path):
-    with pytest.raises(RunDirectoryError, match=r"has counted parent sets in a form that .* start a new run"):
-        read_enumeration(StoredEnumeration(counters, (), (), {}), tmp_path, shelf_of())

@@ -221,7 +221,7 @@ def test_a_tree_goes_on_node_by_node(tmp_path):
 
 @pytest.mark.usefixtures("_no_probing")
 @pytest.mark.parametrize("poor", [False, True])
-@pytest.mark.parametrize("times", [3, pytest.param(10, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("times", [2, pytest.param(5, marks=pytest.mark.slow)])
 def test_a_proof_of_several_steps_goes_on_wherever_it_is_stopped(tmp_path, times, poor, monkeypatch):
     """Whenever it is asked whether to stop, in all of its steps; every checkpoint has the steps so far."""
     monkeypatch.setattr("extbnsl.proof.commits.COMMIT_SECONDS", -1.0)

@@ -19,7 +19,7 @@ from extbnsl.data import from_array
 from extbnsl.verify.rescoring import score_network
 from extbnsl.verify.verdict import verify
 
-WDBC = Path(__file__).parents[1] / "examples" / "wdbc.csv"
+WDBC = Path(__file__).parents[2] / "examples" / "wdbc.csv"
 
 
 @pytest.fixture

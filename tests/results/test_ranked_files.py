@@ -251,7 +251,8 @@ def test_the_files_of_a_plain_result_can_be_made_again(tmp_path):
     assert json.loads(again["network.json"])["arcs"] == [["a", "b"]]
 
 
-def test_a_million_networks_need_no_memory_for_their_text():
+@pytest.mark.slow
+def test_hundreds_of_thousands_of_networks_need_no_memory_for_their_text():
     networks = fake_networks(300_000, [f"variable {i}" for i in range(20)])
     result = fake_result(networks, np.zeros((20, 20)))
     document = result.document()

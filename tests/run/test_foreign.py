@@ -186,7 +186,7 @@ def with_tree(**changes):
 def test_a_state_that_a_run_may_write_is_believed(path, changes):
     """Those that are refused below differ from these by what is named there."""
     committed(path, **changes)
-    assert read_standing(read_manifest(path), path, Shelf(1 << 20, Store(path, 0))).parts
+    assert read_standing(read_manifest(path), path, Shelf(1 << 20, Store(path, 0)), 2).parts
 
 
 @pytest.mark.parametrize(

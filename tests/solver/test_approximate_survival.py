@@ -114,7 +114,7 @@ def assert_ends_well(folder, dataset, methods, whole):
 
 
 @pytest.mark.parametrize("after", [False, True])
-@pytest.mark.parametrize("step", [11, pytest.param(5, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("step", [23, pytest.param(7, marks=pytest.mark.slow)])
 def test_killed_at_any_call(dataset, methods, undisturbed, tmp_path, after, step):
     whole, calls = undisturbed
     for call in range(1, calls + 1, step):
@@ -125,7 +125,7 @@ def test_killed_at_any_call(dataset, methods, undisturbed, tmp_path, after, step
         assert_ends_well(disk.root, dataset, methods, whole)
 
 
-@pytest.mark.parametrize("step", [11, pytest.param(5, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("step", [23, pytest.param(7, marks=pytest.mark.slow)])
 def test_power_lost_at_any_call(dataset, methods, undisturbed, tmp_path, step):
     whole, calls = undisturbed
     rng = random.Random(step)
@@ -229,7 +229,7 @@ def test_a_stop_commits_and_the_rest_of_the_time_is_used_later(dataset, methods,
     assert_ends_well(tmp_path, dataset, methods, undisturbed[0])
 
 
-@pytest.mark.parametrize("step", [13, pytest.param(6, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("step", [23, pytest.param(9, marks=pytest.mark.slow)])
 def test_numbers_that_are_killed_or_stopped_go_on_as_states_do(methods, tmp_path, monkeypatch, step):
     numbers = random_numbers(np.random.default_rng(12), 6, 80)
     disk = SharedDisk(tmp_path / "whole")
@@ -441,13 +441,20 @@ def rewritten(folder, **changes):
     (folder / MANIFEST).write_bytes(manifests._sealed(document))
 
 
+COUNTERS = dict.fromkeys(("complete_to", "varsets", "families", "parts", "group", "ahead", "filled"), 0)
+COUNTERS |= {"singles": True, "paired": False}
+STORED = {"counters": COUNTERS, "families": [], "arrays": [], "lengths": {}}
+
+
 @pytest.mark.parametrize(
     ("changes", "place"),
     [
         ({"explored": ["../secret.h5"]}, "explored.0"),
         ({"explored": ["explored-99.h5"]}, "explored.0"),
         ({"orders": "scores.h5"}, "orders"),
-        ({"counting": {"counters": {}, "families": ["../x.h5"], "arrays": [], "lengths": {}}}, "counting.families.0"),
+        ({"counting": STORED | {"families": ["../x.h5"]}}, "counting.families.0"),
+        ({"counting": STORED | {"counters": COUNTERS | {"paired": 1}}}, "counting.counters.paired"),
+        ({"counting": STORED | {"counters": {"complete_to": 1}}}, "counting.counters.singles"),
         ({"bounded": 1}, "bounded"),
         ({"used": "0"}, "used"),
         ({"used": -1.0}, "used"),

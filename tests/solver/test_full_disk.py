@@ -79,7 +79,7 @@ def test_without_disk_there_are_no_working_files_and_no_checkpoint_stops_the_run
     assert arrays(tmp_path) == set()
 
 
-@pytest.mark.parametrize("step", [3, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("step", [7, pytest.param(2, marks=pytest.mark.slow)])
 def test_full_from_any_write_of_a_solve_on(tmp_path, step):
     dataset, ends = problem(), []
     expected = undisturbed(tmp_path / "undisturbed", dataset)

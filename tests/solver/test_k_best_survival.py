@@ -111,7 +111,7 @@ def assert_ends_well(folder, dataset, whole):
 
 
 @pytest.mark.parametrize("after", [False, True])
-@pytest.mark.parametrize("kills", [2, pytest.param(8, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kills", [1, pytest.param(5, marks=pytest.mark.slow)])
 def test_killed_at_any_call(dataset, undisturbed, tmp_path, after, kills):
     whole, calls = undisturbed
     for call in range(1, calls + 1, max(1, calls // kills)):
@@ -122,7 +122,7 @@ def test_killed_at_any_call(dataset, undisturbed, tmp_path, after, kills):
         assert_ends_well(disk.root, dataset, whole)
 
 
-@pytest.mark.parametrize("losses", [2, pytest.param(8, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("losses", [1, pytest.param(5, marks=pytest.mark.slow)])
 def test_power_lost_at_any_call(dataset, undisturbed, tmp_path, losses):
     whole, calls = undisturbed
     rng = random.Random(losses)
@@ -212,7 +212,7 @@ def test_local_scores_and_other_scopes_survive_too(tmp_path, scope):
         assert not arrays(disk.root)
 
 
-@pytest.mark.parametrize("kills", [2, pytest.param(8, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kills", [1, pytest.param(5, marks=pytest.mark.slow)])
 def test_killed_while_all_networks_are_counted(dataset, tmp_path, kills):
     for name in ("compiled", "whole"):
         (tmp_path / name).mkdir()

@@ -105,16 +105,16 @@ def some_or_many(some, many):
 
 
 # at how many calls a run is killed
-few_or_many = pytest.mark.parametrize("kills", [3, pytest.param(10, marks=pytest.mark.slow)])
+few_or_many = pytest.mark.parametrize("kills", [2, pytest.param(6, marks=pytest.mark.slow)])
 
 
 @pytest.mark.parametrize("after", [False, True])
-@some_or_many(53, 9)
+@some_or_many(97, 17)
 def test_killed_at_any_call(dataset, undisturbed, tmp_path, after, step):
     kill_at_calls(tmp_path, dataset, undisturbed, range(1, undisturbed[1] + 1, step), after)
 
 
-@some_or_many(127, 29)
+@some_or_many(211, 53)
 def test_killed_at_any_call_with_everything_on_disk(dataset, undisturbed, tmp_path, monkeypatch, step):
     """No memory for counting and for families: levels, lists and rows of parent graphs lie in files."""
     patch_everywhere(monkeypatch, "files.shelf", "Shelf", lambda memory, store: Shelf(0, store))
@@ -407,7 +407,7 @@ def test_what_has_no_room_on_disk_is_left_out(dataset, undisturbed, tmp_path, ro
     assert_ends_as(tmp_path, dataset, undisturbed[0])
 
 
-@some_or_many(53, 17)
+@some_or_many(97, 31)
 def test_killed_with_files_in_a_scratch_folder(dataset, undisturbed, tmp_path, step):
     expected, calls = undisturbed
     for call in range(1, calls, step):
@@ -424,7 +424,7 @@ def test_killed_with_files_in_a_scratch_folder(dataset, undisturbed, tmp_path, s
         assert not any(path.is_file() for path in scratch.rglob("*"))
 
 
-@some_or_many(61, 17)
+@some_or_many(97, 31)
 def test_power_lost_at_any_call(dataset, undisturbed, tmp_path, step):
     expected, calls = undisturbed
     for call in range(1, calls + 1, step):  # what is half done may be found or not, as after the next call
@@ -456,7 +456,7 @@ def test_killed_again_and_again(dataset, undisturbed, tmp_path, seed):
     raise AssertionError("the run does not end")
 
 
-@some_or_many(13, 5)
+@some_or_many(29, 9)
 @pytest.mark.parametrize("scratch", [False, True])
 def test_stopped_at_any_poll_and_resumed_with_other_budgets(dataset, undisturbed, tmp_path, scratch, step):
     expected, _ = undisturbed

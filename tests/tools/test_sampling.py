@@ -179,6 +179,7 @@ def test_a_made_network_can_be_sampled(tmp_path):
         assert {record[name] for record in found} <= set(states)
 
 
+@pytest.mark.slow
 def test_every_published_network_is_sampled(shared_data, tmp_path):
     folder = shared_data / "networks"
     if not folder.is_dir():

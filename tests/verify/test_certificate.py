@@ -122,6 +122,7 @@ def test_families_with_many_parents(seed, beyond, max_parents):
     assert_counted(dataset_of(codes, [2] * 8), rng, max_parents, beyond)
 
 
+@pytest.mark.slow
 def test_more_records_than_small_counters_hold():
     """Both sides of the 65,535 records that are counted in two bytes each."""
     rng = np.random.default_rng(0)

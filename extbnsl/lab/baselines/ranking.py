@@ -7,10 +7,11 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from extbnsl.core.claims import OPTIMAL, TIME_LIMIT, Claim, tolerance
+from extbnsl.core.claims import OPTIMAL, Claim, tolerance
 from extbnsl.core.errors import InputError
-from extbnsl.core.events import Begun, Observer, Warned, ignore
+from extbnsl.core.events import Observer, ignore
 from extbnsl.data import Data, Dataset
+from extbnsl.files.run_state import K_BEST
 from extbnsl.files.shelf import Shelf
 from extbnsl.files.store import Store
 from extbnsl.kbest.scope import Scope
@@ -34,11 +35,12 @@ from extbnsl.parents.exhaustive.surviving import surviving_families
 from extbnsl.proof.stages import Stages
 from extbnsl.results.ranked import KBestResult
 from extbnsl.scores.local import LocalScores
-from extbnsl.solver.families import given_scores, warnings_of
-from extbnsl.solver.found import FoundNetwork, Spent, result_of_found
+from extbnsl.solver.families import given_scores
+from extbnsl.solver.found import FoundNetwork, claim_on, result_of
+from extbnsl.solver.opening import Asked, opened
 from extbnsl.solver.place import Place
 from extbnsl.solver.ranked import ranked_result
-from extbnsl.solver.ranking import Ranking, found_of
+from extbnsl.solver.ranking import Ranking, RankingCommits, found_of
 
 SLACK = 8.0  # nats within which the search gets all families at first
 NODE_BYTES = 500  # about what a network in the search takes
@@ -64,38 +66,31 @@ def rank_by_bn_graph(
 
     Raises InputError for unusable arguments, and for a scope that the method does not have.
     """
-    for value in (scope, claim, methods, budgets, place):
-        value.check()
+    asked = Asked(problem, claim, methods, replace(budgets, disk=0), place, K_BEST, scope)
+    asked.check()
     if scope.k is None or scope.within_factor is not None or scope.classes:
         raise InputError(f"method: {methods.method!r} finds the k best networks alone; give k, and nothing else.")
     check_variables(problem.variables)
-    granted = replace(budgets, disk=0).granted(place.folder)
-    stages, deadline = Stages(observer, {}), granted.deadline()
-    observer(Begun())
-    for message in warnings_of(problem):
-        observer(Warned(message))
-    spent = Spent.from_now()
-    limits = Limits(nodes=max(1, granted.memory // NODE_BYTES))
-    with Workers(granted.threads, lambda: stop() or (TIME_LIMIT if deadline.passed() else None)) as workers:
-        asked = _Asked(problem, scope.k, claim, limits, granted.memory)
-        figures = _figures(asked, workers, stages)
+    with opened(asked, RankingCommits, observer=observer, stop=stop, kept=False) as run:
+        workers, stages, memory = run.context.workers, run.context.stages, run.granted.memory
+        sought = _Sought(problem, scope.k, claim, Limits(nodes=max(1, memory // NODE_BYTES)), memory)
+        figures = _figures(sought, workers, stages)
         with stages.stage("search", f"the {scope.k:,} best networks by A* over the BN graph") as summary:
-            found, status = _searched(asked, workers)
+            found, status = _searched(sought, workers)
             summary.append(f"{0 if found is None else found.networks.costs.size:,} found")
-    standing = Ranking()
-    if found is not None and found.networks.costs.size:
-        within = float(found.networks.costs[-1] - found.networks.costs[0])
-        standing.found = found_of(found.scores, found.networks, within)
-    own = result_of_found(problem, _best(problem, found, claim), claim, stages)
-    effort = {} if found is None else asdict(found.effort)
-    stats = {**own.stats, "method": methods.method, **figures, **effort, **spent.so_far()}
-    options = scope.document() | claim.document() | methods.document() | granted.document()
-    result = replace(own, status=status, stats=stats, options=options, seed=methods.seed)
+        standing = Ranking()
+        if found is not None and found.networks.costs.size:
+            within = float(found.networks.costs[-1] - found.networks.costs[0])
+            standing.found = found_of(found.scores, found.networks, within)
+        own = result_of(problem, _best(problem, found, claim), claim_on(problem, claim), stages)
+        effort = {} if found is None else asdict(found.effort)
+        stats = {**own.stats, "method": methods.method, **figures, **effort, **run.commits.taken()}
+    result = replace(own, status=status, stats=stats, options=asked.options(run.granted), seed=methods.seed)
     return ranked_result(result, standing, scope)
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _Sought:
     """What is asked of the search; memory: bytes for the families."""
 
     problem: Data | LocalScores
@@ -105,21 +100,21 @@ class _Asked:
     memory: int
 
 
-def _figures(asked: _Asked, workers: Workers, stages: Stages) -> Mapping[str, Any]:
+def _figures(sought: _Sought, workers: Workers, stages: Stages) -> Mapping[str, Any]:
     """What Table 1 has: p, the theorems that give it, and what the list of all scores and that of at most p parents
     take; nothing without data, or where the time is up before."""
-    dataset = asked.problem
+    dataset = sought.problem
     if not isinstance(dataset, Dataset):
         return {}
-    with stages.stage("limits", f"parent limits that keep the {asked.k:,} best networks") as summary:
+    with stages.stage("limits", f"parent limits that keep the {sought.k:,} best networks") as summary:
         try:
-            problem = limit_problem(dataset, asked.claim, workers)
-            shelf = Shelf(asked.memory, Store(Path(), 0))
-            found = surviving_families(dataset, asked.claim, workers, shelf, ignore)
+            problem = limit_problem(dataset, sought.claim, workers)
+            shelf = Shelf(sought.memory, Store(Path(), 0))
+            found = surviving_families(dataset, sought.claim, workers, shelf, ignore)
             if found.stopped is not None:
                 return {}
             best = choices(problem, found.scores)
-            limits = parent_limits(problem, best, asked.k, check=workers.check)
+            limits = parent_limits(problem, best, sought.k, check=workers.check)
         except Stopped:
             return {}
         summary.append(f"at most {limits.most} parents")
@@ -132,30 +127,30 @@ def _figures(asked: _Asked, workers: Workers, stages: Stages) -> Mapping[str, An
     }
 
 
-def _searched(asked: _Asked, workers: Workers) -> tuple[BnGraphResult | None, str]:
+def _searched(sought: _Sought, workers: Workers) -> tuple[BnGraphResult | None, str]:
     """The networks that are found, None if it did not come to that, and the status."""
     slack = SLACK
     while True:
         try:
             workers.check()
-            scores = _families(asked, slack, workers)
+            scores = _families(sought, slack, workers)
         except Stopped as stopped:
             return None, stopped.reason
-        found = best_by_bn_graph(scores, asked.k, asked.limits, stop=workers.stop)
+        found = best_by_bn_graph(scores, sought.k, sought.limits, stop=workers.stop)
         costs = found.networks.costs
-        enough = costs.size and costs[-1] - costs[0] <= slack and costs.size == asked.k
-        if found.status != OPTIMAL or enough or isinstance(asked.problem, LocalScores):
+        enough = costs.size and costs[-1] - costs[0] <= slack and costs.size == sought.k
+        if found.status != OPTIMAL or enough or isinstance(sought.problem, LocalScores):
             return found, found.status
-        spread = float(costs[-1] - costs[0]) if costs.size == asked.k else math.inf
+        spread = float(costs[-1] - costs[0]) if costs.size == sought.k else math.inf
         if slack == math.inf:
             return found, found.status
         slack = spread
 
 
-def _families(asked: _Asked, slack: float, workers: Workers) -> LocalScores:
-    if isinstance(asked.problem, LocalScores):
-        return given_scores(asked.problem, asked.claim)
-    return needed_families_within(asked.problem, asked.k, slack, asked.claim, workers.stop)
+def _families(sought: _Sought, slack: float, workers: Workers) -> LocalScores:
+    if isinstance(sought.problem, LocalScores):
+        return given_scores(sought.problem, sought.claim)
+    return needed_families_within(sought.problem, sought.k, slack, sought.claim, workers.stop)
 
 
 def _best(problem: Data | LocalScores, found: BnGraphResult | None, claim: Claim) -> FoundNetwork:

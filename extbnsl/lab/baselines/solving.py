@@ -4,27 +4,25 @@ import importlib
 import math
 from dataclasses import replace
 
-from extbnsl.core.claims import DISK_LIMIT, MEMORY_LIMIT, OPTIMAL, TIME_LIMIT, Claim, tolerance
+from extbnsl.core.claims import DISK_LIMIT, MEMORY_LIMIT, OPTIMAL, Claim, tolerance
 from extbnsl.core.errors import BudgetError, InputError
-from extbnsl.core.events import Begun, Observer, ignore
+from extbnsl.core.events import Observer, ignore
 from extbnsl.data import Data
-from extbnsl.files.shelf import Shelf
 from extbnsl.lab.baselines.external.solving import solved_by_program
 from extbnsl.lab.baselines.methods import BASELINES, EXTERNAL, BaselineMethods
 from extbnsl.lab.baselines.outcome import STAGE, Find, Outcome, Solved, any_network, network_of
 from extbnsl.machine.budgets import Budgets
-from extbnsl.machine.workers import Stopped, StopSignal, Workers, never
+from extbnsl.machine.workers import Stopped, StopSignal, never
 from extbnsl.parents.exhaustive.surviving import Survivors
 from extbnsl.proof.commits import Commits
 from extbnsl.proof.context import Context
 from extbnsl.proof.methods import Methods
-from extbnsl.proof.stages import Stages
-from extbnsl.proof.standing import Standing
 from extbnsl.results.result import Result
 from extbnsl.scores.local import LocalScores
 from extbnsl.solver.families import find_survivors
-from extbnsl.solver.found import FoundNetwork, Spent, result_of_found
-from extbnsl.solver.place import Place, store_at
+from extbnsl.solver.found import FoundNetwork, claim_on, result_of
+from extbnsl.solver.opening import Asked, Opened, opened
+from extbnsl.solver.place import Place
 
 
 def solve_by(
@@ -43,36 +41,21 @@ def solve_by(
     reason other than None, or the end of a budget, leaves the best network so far with that status. Raises InputError
     for unusable arguments, and ProgramError if a program of somebody else fails.
     """
-    for value in (claim, methods, budgets, place):
-        value.check()
     _check_variables(problem, methods.method)
-    granted = budgets.granted(place.folder)
-    with store_at(place, granted) as store:
-        stages, deadline = Stages(observer, {}), granted.deadline()
-        with Workers(granted.threads, lambda: stop() or (TIME_LIMIT if deadline.passed() else None)) as workers:
-            proof = Methods(lower_bound=methods.lower_bound, seed=methods.seed)
-            context = Context(workers, stages, granted.memory, proof, store, Shelf(granted.memory // 2, store))
-            observer(Begun())
-            spent = Spent.from_now()
-            if methods.method in EXTERNAL:
-                solved = solved_by_program(problem, claim, methods, context, deadline)
-            else:
-                solved = _solved(problem, claim, methods.method, context)
-        result = result_of_found(problem, solved.found, claim, stages)
+    proof = Methods(lower_bound=methods.lower_bound, seed=methods.seed)
+    asked = Asked(problem, claim, methods, budgets, place)
+    with opened(asked, Commits, proof, observer=observer, stop=stop, kept=False) as run:
+        solved = solved_by_program(run, methods) if methods.method in EXTERNAL else _solved(run, methods.method)
+        result = result_of(problem, solved.found, claim_on(problem, claim), run.context.stages)
+        stats = {"method": methods.method, **solved.stats, **run.commits.taken()}
         return replace(
             result,
             status=solved.status,
             seed=methods.seed,
             local_scores=solved.scores,
-            stats={
-                **result.stats,
-                "method": methods.method,
-                **solved.stats,
-                **spent.so_far(),
-                "peak_disk_bytes": store.peak,
-            },
+            stats={**result.stats, **stats},
             warnings=(*result.warnings, *solved.warnings),
-            options=claim.document() | methods.document() | granted.document(),
+            options=asked.options(run.granted),
         )
 
 
@@ -84,9 +67,10 @@ def _check_variables(problem: Data | LocalScores, method: str) -> None:
         )
 
 
-def _solved(problem: Data | LocalScores, claim: Claim, method: str, context: Context) -> Solved:
+def _solved(run: Opened[Commits], method: str) -> Solved:
     """What a method of ours finds."""
-    survivors = find_survivors(problem, claim, context, Commits(Standing(), context.store))
+    context = run.context
+    survivors = find_survivors(run.asked.problem, run.asked.claim, context, run.commits)
     outcome = _outcome(survivors, method, context)
     stats = {"varsets_counted": survivors.varsets, "parent_sets": survivors.scores.families}
     return Solved(

@@ -3,7 +3,7 @@
 import contextlib
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, cast
+from typing import Annotated, Any, cast
 
 from extbnsl.core.codec import Whole, Within, decode, encode, json_text, json_value
 from extbnsl.core.errors import InputError, RunDirectoryError
@@ -48,8 +48,8 @@ class Record:
 
 def read_record(path: Path, arguments: tuple[str, ...]) -> Record | None:
     """The record in a file; None if there is none, or it is damaged, or of another command line."""
-    with contextlib.suppress(OSError, ValueError, AttributeError, RunDirectoryError):
-        document = json_value(read_regular(path, MOST_BYTES))
+    with contextlib.suppress(OSError, ValueError, RunDirectoryError):
+        document = decode(dict[str, Any], json_value(read_regular(path, MOST_BYTES)))
         if [document.pop(key, None) for key in ("format_version", "arguments")] == [FORMAT_VERSION, list(arguments)]:
             return cast(Record, decode(Record, document))
     return None

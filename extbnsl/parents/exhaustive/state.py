@@ -2,18 +2,38 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
+from extbnsl.core.codec import Whole, Within
 from extbnsl.files.lists import FamilyLists
 from extbnsl.files.shelf import Column
 from extbnsl.kernels.varsets import words
 from extbnsl.parents.exhaustive.lattice import Counts
 
-COUNTERS = ("complete_to", "singles", "varsets", "families", "paired", "parts", "group")  # of an enumeration, and
-CHILDREN = ("children", "candidates", "variables", "pairs", "alive")  # its arrays where it goes on child by child
+CHILDREN = ("children", "candidates", "variables", "pairs", "alive")  # arrays of those that go on child by child
+
+
+@dataclass(frozen=True)
+class Counters:
+    """How far an enumeration is, without its arrays.
+
+    complete_to, singles, varsets, families, paired, parts, group: as of an Enumeration.
+    ahead: how many of its children are.
+    filled: how many rows of the columns of the next level are known.
+    """
+
+    complete_to: Annotated[int, Within(-1)]
+    singles: bool
+    varsets: Whole
+    families: Whole
+    paired: bool
+    parts: Whole
+    group: Whole
+    ahead: Whole
+    filled: Whole
 
 
 @dataclass(frozen=True)
@@ -210,16 +230,14 @@ class Enumeration:
             return self.level.lengths()
         return {name: array.shape[0] for name, array in self.arrays().items()}
 
-    def document(self) -> dict[str, Any]:
-        """The counters, as JSON values."""
-        counters = {name: getattr(self, name) for name in COUNTERS}
-        return counters | {"ahead": len(self.ahead), "filled": self._filled()}
-
-    def _filled(self) -> int:
-        """How many rows of the columns of the next level are known."""
+    @property
+    def counters(self) -> Counters:
+        """How far it is."""
         begun = None if self.level is None else self.level.begun
         columns = () if begun is None else (begun.joint, begun.extend, begun.following)
-        return sum(column.rows for column in columns if column is not None)
+        filled = sum(column.rows for column in columns if column is not None)
+        known = self.complete_to, self.singles, self.varsets, self.families, self.paired, self.parts, self.group
+        return Counters(*known, len(self.ahead), filled)
 
 
 def start_enumeration(n: int) -> Enumeration:
@@ -228,14 +246,15 @@ def start_enumeration(n: int) -> Enumeration:
 
 
 def stored_enumeration(
-    document: Mapping[str, Any], parents: FamilyLists, costs: FamilyLists, arrays: Mapping[str, Filled]
+    counters: Counters, parents: FamilyLists, costs: FamilyLists, arrays: Mapping[str, Filled]
 ) -> Enumeration:
-    """The enumeration of which these are the document, the families and the arrays."""
-    found = Enumeration(parents, costs, **{name: document[name] for name in COUNTERS})
+    """The enumeration of which these are the counters, the families and the arrays."""
+    known = {name: own for name, own in vars(counters).items() if name not in ("ahead", "filled")}
+    found = Enumeration(parents, costs, **known)
     size = found.complete_to + 1
     if f"{size:02}-children" in arrays:
         children, pairs = _children({name: arrays[f"{size:02}-{name}"].known for name in CHILDREN})
-        first = len(children) - document["ahead"]
+        first = len(children) - counters.ahead
         return replace(found, children=children[:first], ahead=children[first:], pairs=pairs)
     return replace(found, level=_level(size, arrays)) if arrays else found
 

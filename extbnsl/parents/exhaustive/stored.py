@@ -8,25 +8,24 @@ import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
 
 from numpy.typing import NDArray
 
-from extbnsl.core.codec import Whole, Within
+from extbnsl.core.codec import Whole
 from extbnsl.core.errors import ExtbnslError
 from extbnsl.files import names
 from extbnsl.files.arrays import HEADER_BYTES, StoredFile
 from extbnsl.files.lists import array_pieces, list_piece, list_pieces, read_lists, read_pieces
 from extbnsl.files.shelf import Shelf
 from extbnsl.files.store import Store
-from extbnsl.parents.exhaustive.state import Enumeration, Filled, stored_enumeration
+from extbnsl.parents.exhaustive.state import Counters, Enumeration, Filled, stored_enumeration
 
 
 @dataclass(frozen=True)
 class StoredEnumeration:
     """An enumeration in files: its counters, the files of its families, and of its arrays with their lengths."""
 
-    counters: dict[str, bool | Annotated[int, Within(-1)]]
+    counters: Counters
     families: tuple[StoredFile, ...]
     arrays: tuple[StoredFile, ...]
     lengths: dict[str, Whole]
@@ -71,7 +70,7 @@ def write_enumeration(
         store.keep_only(before)
         raise
     in_families, in_arrays = (tuple(known[file.name] for file in files) for files in (families, arrays))
-    return StoredEnumeration(enumeration.document(), in_families, in_arrays, enumeration.lengths())
+    return StoredEnumeration(enumeration.counters, in_families, in_arrays, enumeration.lengths())
 
 
 def files_begun(enumeration: Enumeration, store: Store) -> tuple[StoredFile, ...]:

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).resolve()
-TESTS = HERE.parents[1]
+TESTS = HERE.parents[2]
 
 SCRIPT = """#!{python}
 import sys

@@ -47,7 +47,7 @@ def cost_of(scores, rows):
 @pytest.fixture
 def few_nodes(monkeypatch):
     """The table takes so many nodes at first, and no more if memory is a megabyte at most: its index takes as much."""
-    patch_everywhere(monkeypatch, "baselines.node_table", "FIRST_NODES", 16)
+    patch_everywhere(monkeypatch, "lab.baselines.node_table", "FIRST_NODES", 16)
     return 16
 
 

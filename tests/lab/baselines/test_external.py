@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from cases import dataset_of, random_dataset, random_families, scores_of
 from fake_programs import COMMANDS, install
+from portions import first
 
 import extbnsl
 from extbnsl.cli import main
@@ -29,7 +30,7 @@ from extbnsl.machine.budgets import Budgets
 from extbnsl.proof.methods import Methods
 from extbnsl.verify.verdict import verify
 
-EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "asia.csv"
+EXAMPLE = Path(__file__).resolve().parents[3] / "examples" / "asia.csv"
 PROGRAMS = list(COMMANDS)
 TAKE_SCORES = [name for name in PROGRAMS if EXTERNAL[name].takes_scores]
 PACKAGES = [name for name in EXTERNAL if name not in PROGRAMS]
@@ -192,11 +193,11 @@ def assert_own_network(result, data, status):
     assert result.lower_bound <= naive.optimal_cost(data.codes, data.arities) + 1e-6
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("name", first(1, PROGRAMS))
 def test_a_program_that_hangs_ends_with_the_time(there, tmp_path, name):
     there(name, "hang")
     data = random_dataset(np.random.default_rng(2), 4, 50)
-    assert_own_network(found(data, name, budgets=Budgets(1 << 29, 1 << 28, 1, time_limit=4.0)), data, TIME_LIMIT)
+    assert_own_network(found(data, name, budgets=Budgets(1 << 29, 1 << 28, 1, time_limit=2.0)), data, TIME_LIMIT)
     assert not any(map(is_alive, map(int, (tmp_path / "tells").read_text().split())))
 
 

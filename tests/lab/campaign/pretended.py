@@ -13,7 +13,7 @@ import sys
 import time
 from pathlib import Path
 
-EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
 DRIVER = """
 import sys
 from extbnsl.lab.campaign.one_run import Place

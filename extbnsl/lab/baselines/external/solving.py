@@ -15,14 +15,13 @@ from extbnsl.lab.baselines.external.checking import cost_of, network_of_parents
 from extbnsl.lab.baselines.external.task import Answer, Locate, Program, Solve, Task
 from extbnsl.lab.baselines.methods import EXTERNAL, BaselineMethods
 from extbnsl.lab.baselines.outcome import STAGE, Solved, any_network, network_of
-from extbnsl.machine.budgets import Deadline
 from extbnsl.networks.network import Network
 from extbnsl.proof.commits import Commits
 from extbnsl.proof.context import Context
-from extbnsl.proof.standing import Standing
 from extbnsl.scores.local import LocalScores
 from extbnsl.solver.families import find_survivors, given_scores
 from extbnsl.solver.found import FoundNetwork, bounds_of_children
+from extbnsl.solver.opening import Opened
 
 
 @dataclass(frozen=True)
@@ -37,10 +36,9 @@ class _Known:
     varsets: int = 0
 
 
-def solved_by_program(
-    problem: Data | LocalScores, claim: Claim, methods: BaselineMethods, context: Context, deadline: Deadline
-) -> Solved:
+def solved_by_program(run: Opened[Commits], methods: BaselineMethods) -> Solved:
     """What a program finds; InputError if it is not there or has no use for the problem, ProgramError if it fails."""
+    problem, claim, context = run.asked.problem, run.asked.claim, run.context
     external = EXTERNAL[methods.method]
     module = importlib.import_module(external.module)
     locate: Locate = module.locate
@@ -50,7 +48,7 @@ def solved_by_program(
         raise InputError(f"method: {methods.method!r} learns from states, and numbers are given; take another.")
     if not external.takes_scores and isinstance(problem, LocalScores):
         raise InputError(f"method: {methods.method!r} learns from data, and local scores are given; take another.")
-    known = _known(problem, claim, context, external.takes_scores)
+    known = _known(run, external.takes_scores)
     answer = Answer(known.stopped, None) if known.stopped is not None else None
     if answer is None:
         with (
@@ -59,19 +57,20 @@ def solved_by_program(
         ):
             dataset = problem if isinstance(problem, Dataset) else None
             path = Path(folder).absolute()
-            answer = solve(program, Task(dataset, known.scores, claim, methods.seed, context, deadline, path))
+            answer = solve(program, Task(dataset, known.scores, claim, methods.seed, context, run.deadline, path))
             summary.append(answer.status.replace("_", " "))
     return _solved(problem, claim, program, known, answer, context)
 
 
-def _known(problem: Data | LocalScores, claim: Claim, context: Context, families: bool) -> _Known:
+def _known(run: Opened[Commits], families: bool) -> _Known:
     """What there is to know before the program begins; `families` says that those that can win are needed."""
+    problem, claim, context = run.asked.problem, run.asked.claim, run.context
     if not families:
         assert isinstance(problem, Dataset), "programs that take no scores take data"
         empty = Network(problem.names, ((),) * problem.variables)
         bound = math.fsum(bounds_of_children(problem, claim, context.workers))
         return _Known(empty, None, bound, context.workers.stop())
-    survivors = find_survivors(problem, claim, context, Commits(Standing(), context.store))
+    survivors = find_survivors(problem, claim, context, run.commits)
     network, least = network_of(survivors.scores, any_network(survivors.scores)).network, survivors.least
     return _Known(network, survivors.scores, math.fsum(least.tolist()), survivors.stopped, survivors.varsets)
 

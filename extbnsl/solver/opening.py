@@ -1,0 +1,154 @@
+"""The opening of a run, the same for every question: what is asked is checked, its place is made or found again, and
+what a checkpoint keeps is read."""
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol, TypeVar
+
+from extbnsl.core.claims import TIME_LIMIT, Claim
+from extbnsl.core.errors import RunDirectoryError
+from extbnsl.core.events import Begun, Observer, Warned
+from extbnsl.data import Data
+from extbnsl.files.arrays import load_compression
+from extbnsl.files.manifest import believed
+from extbnsl.files.run_state import SOLVE, RunState
+from extbnsl.files.shelf import Shelf
+from extbnsl.kernels.compiler import cache_warning
+from extbnsl.machine.budgets import Budgets, Deadline, Granted
+from extbnsl.machine.workers import StopSignal, Workers
+from extbnsl.proof.commits import CountingCheckpoints, Record
+from extbnsl.proof.context import Context
+from extbnsl.proof.methods import Methods
+from extbnsl.proof.stages import Stages
+from extbnsl.scores.local import LocalScores
+from extbnsl.solver.place import Place, store_at
+
+C = TypeVar("C", bound=CountingCheckpoints[Any])
+
+
+class Question(Protocol):
+    """What a caller gives to say what is wanted: methods, a scope."""
+
+    def check(self) -> None:
+        """Raise InputError for values that cannot be."""
+
+    def document(self) -> dict[str, Any]:
+        """The fields as JSON values."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is asked of a run.
+
+    problem: data, or local scores of any kind.
+    claim, methods: among which networks, and how.
+    budgets, place: within which, and where.
+    kind: of run_state.KINDS.
+    scope: which networks or how many resamples, for the kinds that have one.
+    """
+
+    problem: Data | LocalScores
+    claim: Claim
+    methods: Question
+    budgets: Budgets
+    place: Place = Place()
+    kind: str = SOLVE
+    scope: Question | None = None
+
+    def check(self) -> None:
+        """Raise InputError for values that cannot be, and RunDirectoryError for a state of another problem."""
+        for value in (self.scope, self.claim, self.methods, self.budgets, self.place):
+            if value is not None:
+                value.check()
+        if self.place.resume is not None:
+            _check_same(self.about, self.place.resume.state)
+
+    @property
+    def about(self) -> RunState:
+        """What every manifest of the run says besides the standing."""
+        scope = {} if self.scope is None else self.scope.document()
+        methods, remember = self.methods.document(), self.place.remember
+        return RunState(self.kind, self.problem.fingerprint, self.claim, methods, scope, remember)
+
+    def options(self, granted: Granted) -> dict[str, Any]:
+        """What a result says of the options."""
+        return self.about.scope | self.claim.document() | self.methods.document() | granted.document()
+
+
+def _check_same(about: RunState, begun: RunState) -> None:
+    """Raise RunDirectoryError unless the state that is resumed is of the same problem."""
+    if begun.digest != about.digest:
+        raise RunDirectoryError("The data are not those that the run was begun with; restore them, or start a new run.")
+    before, now = ({"kind": one.kind} | one.claim.document() | one.methods | one.scope for one in (begun, about))
+    for name, value in now.items():
+        if before.get(name) != value:
+            raise RunDirectoryError(
+                f"The run was begun with {name} = {before.get(name)}, not {value}; "
+                "resume it with the options that it was begun with, or start a new run."
+            )
+
+
+@dataclass(frozen=True)
+class Opened(Generic[C]):
+    """A run that has begun: what was asked, what is granted and till when, what its stages share, and its commits."""
+
+    asked: Asked
+    granted: Granted
+    deadline: Deadline
+    context: Context
+    commits: C
+
+
+@contextlib.contextmanager
+def opened(
+    asked: Asked,
+    commits: type[C],
+    methods: Methods = Methods(),
+    *,
+    observer: Observer,
+    stop: StopSignal,
+    kept: bool = True,
+) -> Iterator[Opened[C]]:
+    """A run that has begun, for as long as the block lasts. Nothing is committed yet; without `kept` nothing will be.
+
+    commits: the kind of its commits. methods: what proofs that it needs go by. Its workers stop when `stop` says so,
+    and at the time limit, which does not count what compiling takes. First the observer hears what the user should know
+    of the problem, and if compiled code cannot be kept.
+
+    Raises InputError for unusable arguments, RunDirectoryError for a state that is of another problem, or damaged.
+    """
+    asked.check()
+    problem, place = asked.problem, asked.place
+    granted = asked.budgets.granted(place.folder, place.held)
+    with contextlib.ExitStack() as stack:
+        store = stack.enter_context(store_at(place, granted))
+        store.compress = place.compress
+        if store.compress:
+            load_compression()
+        shelf = Shelf(granted.memory // 2, store)
+        standing, record = commits.start(), None
+        if place.run_folder is not None and kept:
+            record = Record(place.run_folder, asked.about, () if place.resume is None else place.resume.files)
+        if place.run_folder is not None and (manifest := place.resume) is not None:
+            read = lambda: commits.read(manifest, store.folder, shelf, problem.variables)  # noqa: E731
+            standing = believed(place.run_folder, "state.standing", read)
+        deadline = granted.deadline()
+        workers = Workers(granted.threads, lambda: stop() or (TIME_LIMIT if deadline.passed() else None))
+        stages = Stages(observer, standing.spent.stages)
+        context = Context(stack.enter_context(workers), stages, granted.memory, methods, store, shelf)
+        made = commits(standing, store, record, observer, workers.stop, shelf.touched)
+        observer(Begun())
+        tell(problem, observer)
+        yield Opened(asked, granted, deadline, context, made)
+
+
+def tell(problem: Data | LocalScores, observer: Observer) -> None:
+    """Tell the observer what the user should know of the problem, and if compiled code cannot be kept."""
+    for message in (*warnings_of(problem), *filter(None, [cache_warning()])):
+        observer(Warned(message))
+
+
+def warnings_of(problem: Data | LocalScores) -> tuple[str, ...]:
+    """What the user should know of the input."""
+    return problem.warnings if isinstance(problem, Data) else ()
