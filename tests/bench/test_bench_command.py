@@ -214,6 +214,7 @@ def test_it_fails_where_the_ends_differ(monkeypatch, capsys):
     assert "At most 0.25 s from a signal to the end of the process." in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_a_real_run_ends_as_it_does_when_left_alone(capsys):
     assert resumed.main([str(ASIA), "--every", "60s", "--solving", "--threads 1"]) == 0
     lines = capsys.readouterr().out.splitlines()

@@ -20,7 +20,7 @@ from extbnsl.core.codec import encode
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.parents.pruning import prune
 
-SETTINGS = settings(deadline=None, max_examples=40, suppress_health_check=list(HealthCheck))
+SETTINGS = settings(deadline=None, max_examples=25, suppress_health_check=list(HealthCheck))
 
 
 @pytest.fixture(autouse=True)

@@ -20,7 +20,7 @@ from extbnsl.machine.workers import Workers
 from extbnsl.parents.exhaustive.surviving import surviving_families
 from extbnsl.parents.pruning import prune
 
-SETTINGS = settings(deadline=None, max_examples=40, suppress_health_check=list(HealthCheck))
+SETTINGS = settings(deadline=None, max_examples=25, suppress_health_check=list(HealthCheck))
 
 
 def families_in(scores):

@@ -12,7 +12,7 @@ from extbnsl.bounds.cuts import count_times, holds, no_cuts, requirements, singl
 
 count_times, holds = map(called, (count_times, holds))
 
-SETTINGS = settings(deadline=None, max_examples=60)
+SETTINGS = settings(deadline=None, max_examples=30)
 
 
 def cuts_of(members):

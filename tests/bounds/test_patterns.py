@@ -17,7 +17,7 @@ from extbnsl.bounds.patterns import (
 )
 from extbnsl.parents.pruning import prune
 
-SETTINGS = settings(deadline=None, max_examples=40, suppress_health_check=list(HealthCheck))
+SETTINGS = settings(deadline=None, max_examples=25, suppress_health_check=list(HealthCheck))
 
 
 def remaining_costs(n, best):

@@ -21,7 +21,7 @@ from extbnsl.bounds.multipliers import families_of, multipliers_of, no_multiplie
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.parents.pruning import prune
 
-SETTINGS = settings(deadline=None, max_examples=40, suppress_health_check=list(HealthCheck))
+SETTINGS = settings(deadline=None, max_examples=25, suppress_health_check=list(HealthCheck))
 
 
 def best_two(families, start, threads=1, room=ROOM, limit=np.inf):

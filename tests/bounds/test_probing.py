@@ -16,7 +16,7 @@ from extbnsl.bounds.multipliers import FamilyArrays, families_of, multipliers_of
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.parents.pruning import prune
 
-SETTINGS = settings(deadline=None, max_examples=40, suppress_health_check=list(HealthCheck))
+SETTINGS = settings(deadline=None, max_examples=25, suppress_health_check=list(HealthCheck))
 EFFORT = 100_000
 
 

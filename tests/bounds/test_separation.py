@@ -18,7 +18,7 @@ from extbnsl.kernels.varsets import pack
 from extbnsl.machine.workers import unhalted
 from extbnsl.parents.pruning import prune
 
-SETTINGS = settings(deadline=None, max_examples=40, suppress_health_check=list(HealthCheck))
+SETTINGS = settings(deadline=None, max_examples=25, suppress_health_check=list(HealthCheck))
 
 
 def random_solution(seed, n, most=12):

@@ -188,7 +188,7 @@ def test_a_text_that_comes_late_gets_wider_codes(tmp_path):
     assert (np.diff(data.codes[1000:1200, 0].astype(int)) >= 0).all()
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(
     st.one_of(st.binary(max_size=60), st.lists(st.sampled_from(PIECES), max_size=40).map(lambda p: "".join(p).encode()))
 )
@@ -196,7 +196,7 @@ def test_any_bytes_are_read_or_refused(tmp_path_factory, data):
     check_any(tmp_path_factory, data, {})
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(st.data())
 def test_a_damaged_table_is_read_or_refused(tmp_path_factory, data):
     text = data.draw(

@@ -20,7 +20,7 @@ def csv_of(folder, text=TEXT):
     return path
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=25)
 @given(st.integers(0, 2**32), st.sampled_from(["refuse", "drop", "state"]))
 def test_weights_are_repeated_records(seed, missing):
     rng = np.random.default_rng(seed)

@@ -40,7 +40,7 @@ def assert_is_the_example(read):
     assert_is(read, Network(("a", "b"), ((), (0,))), (("x", "y"), ("0", "1", "2")), TABLES)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.lists(st.text(max_size=8), min_size=1, max_size=6, unique=True), st.data())
 def test_what_is_written_comes_back(tmp_path_factory, names, data):
     states = [data.draw(st.lists(st.text(max_size=6), min_size=1, max_size=4, unique=True)) for _ in names]

@@ -233,7 +233,7 @@ def test_json_has_the_strengths():
     assert tuple(ArcStrength(*each.values()) for each in told) == known.strengths
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.lists(st.text(max_size=8), min_size=1, max_size=6, unique=True), st.data())
 def test_any_names_and_labels_come_back(names, data):
     states = [data.draw(st.lists(st.text(max_size=6), min_size=1, max_size=4, unique=True)) for _ in names]

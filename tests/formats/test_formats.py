@@ -122,7 +122,7 @@ def test_bif_names_are_words_that_both_readers_take(names, written):
     assert list(labels) == written
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(st.lists(st.text(max_size=8), min_size=1, max_size=6, unique=True), st.data())
 def test_bif_takes_any_names_and_labels(names, data):
     states = [data.draw(st.lists(st.text(max_size=6), min_size=1, max_size=4, unique=True)) for _ in names]

@@ -186,7 +186,7 @@ def test_round_trip_is_exact(tmp_path, monkeypatch, chunk, name, n):
     assert_same(read_scores(tmp_path / name), scores)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=3, max_size=3))
 def test_any_float_survives(tmp_path_factory, costs):
     path = tmp_path_factory.mktemp("scores") / "a.jkl"
@@ -196,7 +196,7 @@ def test_any_float_survives(tmp_path_factory, costs):
     assert_same(read_scores(path), scores)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.lists(st.text(min_size=1, max_size=5), min_size=2, max_size=4, unique=True))
 def test_any_name_gives_a_readable_file(tmp_path_factory, names):
     path = tmp_path_factory.mktemp("scores") / "a.jkl"
@@ -305,7 +305,7 @@ def test_unreadable_files_are_refused(tmp_path):
         write_scores(random_scores(0), tmp_path / "absent" / "a.jkl")
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(st.data())
 def test_a_damaged_file_is_refused_or_read_as_it_stands(tmp_path_factory, data):
     """Only InputError may come out, and if the file is read then no word of it was passed over."""

@@ -68,7 +68,7 @@ WAYS = ({}, {"MOST_EDGES": -1.0}, {"MOST_NODES": 3}, {"CHUNK": 5, "STEPS": 11})
     st.integers(0, 2**32),
     st.one_of(
         st.tuples(st.integers(1, 4), st.floats(1e-6, 6.0)),
-        st.tuples(st.just(5), st.floats(1e-6, 1.5)),  # within more there are thousands
+        st.tuples(st.just(5), st.floats(1e-6, 0.7)),  # within more there are thousands
     ),
     st.sampled_from(WAYS),
 )

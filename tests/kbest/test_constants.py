@@ -40,7 +40,7 @@ def scores_within(dataset, slack, max_parents=None):
     return every, LocalScores(dataset.names, part.parents, part.costs, Claim("mdl", max_parents))
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=30)
 @given(
     st.integers(0, 2**32), st.integers(1, 6), st.sampled_from([0.0, 0.5, 3.0, 1e9]), st.sampled_from([None, 0, 1, 2])
 )

@@ -14,7 +14,7 @@ from extbnsl.kbest import networks
 from extbnsl.kbest.networks import Cheapest, Networks, joined, no_networks, numbers_in
 from extbnsl.parents.components import split
 
-SETTINGS = settings(deadline=None, max_examples=80, suppress_health_check=list(HealthCheck))
+SETTINGS = settings(deadline=None, max_examples=25, suppress_health_check=list(HealthCheck))
 
 
 def random_list(rng, most, variables):

@@ -30,7 +30,7 @@ go_to, is_present, last_present, next_present, place_of, rank_swapped, rank_with
 )
 find_place = called(find_place)
 
-SETTINGS = settings(deadline=None, max_examples=60, suppress_health_check=list(HealthCheck))
+SETTINGS = settings(deadline=None, max_examples=30, suppress_health_check=list(HealthCheck))
 
 
 def rank_of(members):

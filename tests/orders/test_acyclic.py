@@ -11,7 +11,7 @@ from lists import given as as_given
 from extbnsl.orders.acyclic import acyclic_choices, settle, topological_order
 from extbnsl.orders.parent_lists import parent_lists
 
-SETTINGS = settings(deadline=None, max_examples=60, suppress_health_check=list(HealthCheck))
+SETTINGS = settings(deadline=None, max_examples=30, suppress_health_check=list(HealthCheck))
 GO_ON, STOP = np.zeros(1, np.uint8), np.ones(1, np.uint8)
 
 

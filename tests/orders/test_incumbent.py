@@ -30,7 +30,7 @@ from extbnsl.scores.local import feasible_order
 
 _best_insertion, _insert, _score_places, scratch = map(called, (_best_insertion, _insert, _score_places, scratch))
 
-SETTINGS = settings(deadline=None, max_examples=40, suppress_health_check=list(HealthCheck))
+SETTINGS = settings(deadline=None, max_examples=25, suppress_health_check=list(HealthCheck))
 GO_ON = np.zeros(1, dtype=np.uint8)
 
 

@@ -15,7 +15,7 @@ best_move, forget, move, new_sweep, new_line, swap_gain, total_cost = map(
     called, (best_move, forget, move, new_sweep, new_line, swap_gain, total_cost)
 )
 
-SETTINGS = settings(deadline=None, max_examples=60, suppress_health_check=list(HealthCheck))
+SETTINGS = settings(deadline=None, max_examples=30, suppress_health_check=list(HealthCheck))
 GO_ON = np.zeros(1, np.uint8)
 
 

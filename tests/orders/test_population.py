@@ -21,7 +21,7 @@ from extbnsl.orders.kicks import Kicks, improve_by_kicks
 from extbnsl.orders.parent_lists import parent_lists
 from extbnsl.orders.population import METHODS, improve_network, search_lists
 
-SETTINGS = settings(deadline=None, max_examples=40, suppress_health_check=list(HealthCheck))
+SETTINGS = settings(deadline=None, max_examples=25, suppress_health_check=list(HealthCheck))
 GO_ON = np.zeros(1, np.uint8)
 
 

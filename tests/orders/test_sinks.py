@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from extbnsl.kernels.varsets import pack
 from extbnsl.orders.sinks import order_of_solution
 
-SETTINGS = settings(deadline=None, max_examples=60)
+SETTINGS = settings(deadline=None, max_examples=30)
 
 
 def support_of(families, n):

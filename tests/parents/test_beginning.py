@@ -31,7 +31,7 @@ def counted(dataset, claim=Claim(), threads=1):
         return with_floors(counting_problem(dataset, order, claim), workers), order
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=30)
 @given(st.integers(0, 2**32), st.integers(1, 6), st.integers(1, 60), st.integers(1, 4), st.integers(1, 50))
 def test_floors_are_what_all_others_leave_unexplained(seed, n, records, threads, cells):
     dataset = random_dataset(np.random.default_rng(seed), n, records)
@@ -72,7 +72,7 @@ def test_rows_whose_hashes_meet_are_compared(monkeypatch):
 
 
 @pytest.mark.parametrize("score", EVERY_SCORE)
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=25)
 @given(st.integers(0, 2**32), st.integers(2, 6), st.integers(2, 60), st.sampled_from([None, 0, 1, 3]))
 def test_single_parents_are_the_cheapest(score, seed, n, records, limit):
     dataset = random_dataset(np.random.default_rng(seed), n, records)

@@ -22,7 +22,7 @@ from extbnsl.scores.local import canonical_order
 
 first_inside, scratch = map(called, (first_inside, scratch))
 
-SETTINGS = settings(deadline=None, max_examples=40, suppress_health_check=list(HealthCheck))
+SETTINGS = settings(deadline=None, max_examples=25, suppress_health_check=list(HealthCheck))
 
 
 def random_families(rng, n, child, most):

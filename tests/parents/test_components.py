@@ -10,7 +10,7 @@ from extbnsl.kernels.varsets import unpack
 from extbnsl.parents.components import components
 from extbnsl.parents.pruning import prune, undominated
 
-SETTINGS = settings(deadline=None, max_examples=60, suppress_health_check=list(HealthCheck))
+SETTINGS = settings(deadline=None, max_examples=30, suppress_health_check=list(HealthCheck))
 
 
 def sparse_families(seed, n):

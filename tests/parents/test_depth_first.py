@@ -223,7 +223,7 @@ def test_with_slack_a_stop_leaves_a_bound(find, polls):
 
 
 @pytest.mark.parametrize("find", [families, child_by_child])
-@pytest.mark.parametrize("steps", [1, 3, 10])
+@pytest.mark.parametrize("steps", first(1, [3, 10, 1]))
 def test_however_often_it_is_stopped_it_finds_exactly_the_same(find, steps, tmp_path, monkeypatch):
     """Stopped after every few tasks, and resumed from files."""
     monkeypatch.setattr(by_level, "CHUNK", 8)

@@ -42,7 +42,7 @@ from extbnsl.scores.known import SCORES, score_of
 from extbnsl.scores.mdl import MDL
 from extbnsl.scores.score import most_parents
 
-SETTINGS = settings(deadline=None, max_examples=40, suppress_health_check=list(HealthCheck))
+SETTINGS = settings(deadline=None, max_examples=25, suppress_health_check=list(HealthCheck))
 
 
 def level(n, size):

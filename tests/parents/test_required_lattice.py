@@ -28,7 +28,7 @@ from extbnsl.parents.exhaustive.marking import needed_by_required, set_ranks
 from extbnsl.parents.exhaustive.problem import counting_problem, groups_of, varying
 from extbnsl.parents.exhaustive.surviving import surviving_families
 
-SETTINGS = settings(deadline=None, max_examples=40, suppress_health_check=list(HealthCheck))
+SETTINGS = settings(deadline=None, max_examples=25, suppress_health_check=list(HealthCheck))
 APART = mock.patch.object(problem_module, "PASSED", -1)
 
 

@@ -310,7 +310,7 @@ def test_a_damaged_file_costs_only_what_it_says(told, name, content):
     json.dumps(status.document(), allow_nan=False)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=150)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=30)
 @given(data=st.data())
 def test_any_value_in_status_json_can_be_shown(told, data):
     document = json.loads((told / "status.json").read_text())

@@ -106,7 +106,7 @@ KINDS = {  # bytes of memory for nodes; every how many chances to commit are tak
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/fd"), reason="which files are open cannot be told")
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("step", [len(KINDS), pytest.param(3, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("step", [len(KINDS), pytest.param(4, marks=pytest.mark.slow)])
 def test_no_write_exceeds_the_budget_and_the_optimum_is_the_same(tmp_path, monkeypatch, kind, step):
     """The kinds share the budgets among them, or have half of them; each has the largest."""
     node_bytes, chances_taken, options = KINDS[kind]

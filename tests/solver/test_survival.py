@@ -560,7 +560,7 @@ def stopped(tmp_path_factory):
 
 
 FLAGS = ("--threads", "1", "--memory", "16MiB", "--lower-bound", "pattern", "--no-path-extension", "--quiet")
-DAMAGE = settings(deadline=None, max_examples=150, suppress_health_check=list(HealthCheck))
+DAMAGE = settings(deadline=None, max_examples=30, suppress_health_check=list(HealthCheck))
 
 
 @pytest.fixture(scope="module")

@@ -98,6 +98,6 @@ def check_network(folder, name):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["11hfinder_1", "11hfinder_2"])
+@pytest.mark.parametrize("name", ["11hfinder_1"])
 def test_gaussian_networks_of_56_variables(shared_data, name):
     watched(check_network, str(shared_data), name)

@@ -37,7 +37,7 @@ from extbnsl.verify.optimality import verify_optimality
 from extbnsl.verify.recount import CUTS, check_component, taken_by
 from extbnsl.verify.verdict import verify
 
-SETTINGS = settings(deadline=None, max_examples=40, suppress_health_check=list(HealthCheck))
+SETTINGS = settings(deadline=None, max_examples=25, suppress_health_check=list(HealthCheck))
 ROUNDING = 1e-8  # nats: far more than what costs of a hundred records are off
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 

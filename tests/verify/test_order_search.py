@@ -19,7 +19,7 @@ from extbnsl.verify.certificate import MOST_UNITS, TooMuch, floor_units
 from extbnsl.verify.order_nodes import _rest, expand
 from extbnsl.verify.order_search import FIRST, Bound, PieceFamilies, least_cost, piece_of
 
-SETTINGS = settings(deadline=None, max_examples=40, suppress_health_check=list(HealthCheck))
+SETTINGS = settings(deadline=None, max_examples=25, suppress_health_check=list(HealthCheck))
 NO_CUTS = Bound((), ())
 ROOM = 1 << 30
 rest = called(_rest)

@@ -19,7 +19,7 @@ from extbnsl.parents.explored.misfit import (
 )
 from extbnsl.scores.score import penalty_of
 
-SETTINGS = settings(deadline=None, max_examples=60, suppress_health_check=list(HealthCheck))
+SETTINGS = settings(deadline=None, max_examples=30, suppress_health_check=list(HealthCheck))
 BY_RECORDS = called(misfit._by_records)
 
 

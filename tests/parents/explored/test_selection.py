@@ -21,7 +21,7 @@ from extbnsl.parents.explored.misfit import new_splits
 from extbnsl.parents.explored.selection import Streams, approximate_cost, begin, new_streams, select
 from extbnsl.parents.explored.selection import explore as explore_sets
 
-SETTINGS = settings(deadline=None, max_examples=40, suppress_health_check=list(HealthCheck))
+SETTINGS = settings(deadline=None, max_examples=25, suppress_health_check=list(HealthCheck))
 GO_ON = np.zeros(1, np.uint8)
 PLENTY = 1 << 28
 APPROXIMATE = called(approximate_cost)
