@@ -22,7 +22,6 @@ CASES = [
     ("child_10000.csv.gz", 2),  # of 3 parents: 123042.513922 too, and twice the time
     ("insurance_1000.csv", 3),
     ("water_1000.csv", 2),
-    ("alarm_1000.csv", 2),
 ]
 
 
