@@ -119,12 +119,15 @@ def list_networks(search: Search) -> None:
             counted = _counted_further(search, max(slack, FURTHER * counted.slack))
         found = _within(search, counted, slack)
         costs = found.networks.costs
-        standing.found, standing.upper_bound = found, min(standing.upper_bound, float(costs[0]))
-        standing.lower_bound = standing.upper_bound - tolerance(standing.upper_bound)
-        if not _enough(scope, found, workers):
-            wanted = scope.k or MOST_LISTED
-            standing.next_slack = _no_more(scope, next_slack(slack, costs - costs[0], wanted))
-        standing.ledger.keep(FOUND, partial(found_arrays, found), whole=True)
+        try:
+            if not _enough(scope, found, workers):
+                wanted = scope.k or MOST_LISTED
+                slack = _no_more(scope, next_slack(slack, costs - costs[0], wanted))
+        finally:  # whoever stops meanwhile has the list, in the standing and in the ledger
+            standing.next_slack, standing.found = slack, found
+            standing.upper_bound = min(standing.upper_bound, float(costs[0]))
+            standing.lower_bound = standing.upper_bound - tolerance(standing.upper_bound)
+            standing.ledger.keep(FOUND, partial(found_arrays, found), whole=True)
 
 
 def weigh_all(search: Search) -> None:

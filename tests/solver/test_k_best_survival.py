@@ -23,6 +23,7 @@ from extbnsl.files.names import MANIFEST
 from extbnsl.kbest import apart, below, halves
 from extbnsl.kbest.scope import Scope
 from extbnsl.machine.budgets import Budgets
+from extbnsl.machine.workers import Stopped
 from extbnsl.solver import k_best, listing
 from extbnsl.solver.k_best import k_best_networks
 from extbnsl.solver.place import Place
@@ -166,6 +167,21 @@ def test_stopped_and_resumed(dataset, undisturbed, tmp_path, checks):
     assert state(tmp_path)["status"] == "interrupted"
     assert first.networks[0].cost == pytest.approx(first.cost)
     assert first.lower_bound <= undisturbed[0][1] <= first.cost + 1e-9
+    assert_ends_well(tmp_path, dataset, undisturbed[0])
+
+
+def test_a_stop_while_the_list_is_looked_at_keeps_it(dataset, undisturbed, tmp_path, monkeypatch):
+    """In the result, and in a checkpoint that can be gone on from."""
+
+    def stopped(*given):
+        raise Stopped("interrupted")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(listing, "_enough", stopped)
+        first = session(tmp_path, dataset)
+    assert first.status == "interrupted"
+    assert len(first.networks) > 1
+    assert state(tmp_path)["found"] is not None
     assert_ends_well(tmp_path, dataset, undisturbed[0])
 
 
