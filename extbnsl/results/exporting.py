@@ -24,12 +24,16 @@ _Strength = TypedDict(
 
 
 class _Regression(TypedDict):
+    """The regression of a variable in network.json; coefficients by the names of the parents."""
+
     intercept: float
     coefficients: dict[str, float]
     variance: float
 
 
 class _Spread(TypedDict):
+    """Where the numbers of a variable lie, in network.json, in the variable's own units."""
+
     mean: float
     standard_deviation: float
     smallest: float
@@ -37,6 +41,8 @@ class _Spread(TypedDict):
 
 
 class _Solved(TypedDict):
+    """What result.json says of the network; the cost in nats."""
+
     variables: list[str]
     parents: dict[str, list[str]]
     cost: float

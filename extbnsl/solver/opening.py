@@ -66,14 +66,16 @@ class Asked:
 
     @property
     def about(self) -> RunState:
-        """What every manifest of the run says besides the standing."""
-        scope = {} if self.scope is None else self.scope.document()
+        """What every manifest of the run says besides the standing; it takes the fingerprint of the problem."""
         methods, remember = self.methods.document(), self.place.remember
-        return RunState(self.kind, self.problem.fingerprint, self.claim, methods, scope, remember)
+        return RunState(self.kind, self.problem.fingerprint, self.claim, methods, self._scope(), remember)
 
     def options(self, granted: Granted) -> dict[str, Any]:
         """What a result says of the options."""
-        return self.about.scope | self.claim.document() | self.methods.document() | granted.document()
+        return self._scope() | self.claim.document() | self.methods.document() | granted.document()
+
+    def _scope(self) -> dict[str, Any]:
+        return {} if self.scope is None else self.scope.document()
 
 
 def _check_same(about: RunState, begun: RunState) -> None:
@@ -131,8 +133,11 @@ def opened(
         if place.run_folder is not None and kept:
             record = Record(place.run_folder, asked.about, () if place.resume is None else place.resume.files)
         if place.run_folder is not None and (manifest := place.resume) is not None:
-            read = lambda: commits.read(manifest, store.folder, shelf, problem.variables)  # noqa: E731
-            standing = believed(place.run_folder, "state.standing", read)
+            standing = believed(
+                place.run_folder,
+                "state.standing",
+                lambda: commits.read(manifest, store.folder, shelf, problem.variables),
+            )
         deadline = granted.deadline()
         workers = Workers(granted.threads, lambda: stop() or (TIME_LIMIT if deadline.passed() else None))
         stages = Stages(observer, standing.spent.stages)
