@@ -268,6 +268,8 @@ class _Turns:
         guide = state.guide
         assert guide is not None, "it has been made"
         self._on_step(state)
+        if guide.root >= self._limit:  # by its groups: multipliers would have proved it already
+            return Guided(guide, passes=state.passes)
         edges = self._edges(guide)
         gap = self._limit - guide.root
         polishing, worthwhile = state.effort > 0, worthwhile_ns(edges, self._context.methods)

@@ -81,21 +81,25 @@ def costed_networks(found: Found, names: tuple[str, ...]) -> list[CostedNetwork]
 
 
 def _alone(result: Result) -> Found:
-    n = len(result.network.names)
+    n, cost = len(result.network.names), np.array([result.cost])
     parents = tuple(pack(own, n)[None, :] for own in result.network.parents)
-    networks = Networks(np.zeros((1, n), np.int32), np.array([result.cost]))
-    return Found(parents, (np.zeros(1),) * n, networks, -math.inf)
+    costs = (cost, *(np.zeros(1),) * (n - 1))  # what each family costs is not known here
+    return Found(parents, costs, Networks(np.zeros((1, n), np.int32), cost), -math.inf)
 
 
 def _in_order(found: Found) -> Networks:
-    """The networks with their costs added up in the order of the variables, so that equal ones are equal; of those that
-    cost the same the ones with the fewest arcs first."""
+    """The networks with what each costs, whatever the order in which its families were found; of those that cost the
+    same the ones with the fewest arcs first."""
     networks = found.networks
-    if networks.costs.size == 1:
-        return networks
     costs, arcs = np.zeros(networks.costs.size), np.zeros(networks.costs.size, np.int64)
+    lost = np.zeros_like(costs)
     for x, (varsets, own) in enumerate(zip(found.parents, found.costs, strict=True)):
-        costs += own[networks.rows[:, x]]
+        more = own[networks.rows[:, x]]
+        total = costs + more
+        taken = total - costs
+        lost += (costs - (total - taken)) + (more - taken)  # what this rounds off (Knuth's sum of two)
+        costs = total
         arcs += sizes(varsets)[networks.rows[:, x]]
+    costs += lost
     order = np.lexsort((arcs, costs))
     return Networks(networks.rows[order], costs[order])

@@ -67,7 +67,8 @@ def networks(table):
         found = dags(n)
     else:
         return None
-    costs = sum(table[x][found[:, x]] for x in range(n))
+    exact = table.astype(np.longdouble)  # families may cost a trillion and cancel each other out
+    costs = sum(exact[x][found[:, x]] for x in range(n)).astype(np.float64)
     some = np.flatnonzero(np.isfinite(costs))
     order = some[np.argsort(costs[some], kind="stable")]
     return found[order], costs[order]

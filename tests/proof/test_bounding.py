@@ -11,6 +11,7 @@ from patching import make_incumbents_poor, patch_everywhere
 from extbnsl.bounds.ascent import find_multipliers
 from extbnsl.bounds.lp.polish import LACKING, ROOT, polished
 from extbnsl.core.events import StageAdvanced
+from extbnsl.proof.bounding import FEWEST_ROUNDS
 from extbnsl.scores.local import local_scores
 
 HARD = 7  # variables of a component that clusters alone do not prove
@@ -57,6 +58,24 @@ def test_the_gap_that_is_told_is_what_a_stop_leaves(turn, monkeypatch):
     assert result.status == "interrupted"
     assert len(told) == turn
     assert result.upper_bound - result.lower_bound <= told[-1] + 1e-3
+
+
+def test_multipliers_end_where_groups_prove_it(thorough, monkeypatch):
+    """The families that are cheap enough allow no order, which multipliers do not see: costs that are closer to each
+    other than they look at."""
+    rounds = []
+
+    def improve(families, start, some, *given):
+        rounds.append(some)
+        return find_multipliers(families, start, some, *given)
+
+    patch_everywhere(monkeypatch, "bounds.ascent", "find_multipliers", improve)
+    ring = [[(1 << 3, 0.0)], [(1 << 2, 0.0)], [(1 << 0, 0.0)], [(1 << 1, 8.99999997), (0, 8.99999999)]]
+    result = solve(scores_of(ring), threads=1, polish=False, time_limit=20.0)
+    assert result.status == "optimal"
+    assert result.cost == 8.99999999
+    assert rounds
+    assert max(rounds) <= FEWEST_ROUNDS
 
 
 def test_where_no_search_is_possible_bounds_go_on_at_the_root(monkeypatch):

@@ -147,6 +147,15 @@ def test_costs_may_be_below_zero(scope):
     assert found.networks.costs.tolist() == [-10.0, -9.0, -8.0][: scope.k]
 
 
+def test_what_is_said_to_be_the_cost_is_what_the_families_cost():
+    """Though they cancel each other out."""
+    families = [[(0, 1e12 + 22.3585)], [(0, 7.3)], [(0, -1e12 - 20.25)], [(0, 1.7), (1, 2.6)]]
+    costs = [math.fsum([1e12 + 22.3585, 7.3, -1e12 - 20.25, last]) for last in (1.7, 2.6)]
+    found = k_best_networks(scores_of(families), Scope(k=3), budgets=ONE)
+    assert found.networks.costs.tolist() == costs
+    assert found.cost == costs[0]
+
+
 def test_components_of_one_network_each_may_cost_less_than_nothing():
     found = k_best_networks(scores_of([[(0, -5.0)], [(0, -3.0)]]), Scope(k=10), budgets=ONE)
     assert found.networks.costs.tolist() == [-8.0]
