@@ -13,7 +13,7 @@ from extbnsl.scores.local import LocalScores
 from extbnsl.verify.certificate import CertifiedComponent, TooMuch, read_certificate
 from extbnsl.verify.demands import demands_of
 from extbnsl.verify.document import ClaimedResult, read_claims
-from extbnsl.verify.families import FamilySource
+from extbnsl.verify.families import SOLVER_ERROR, FamilySource
 from extbnsl.verify.recount import check_component, reason_of, rounding
 from extbnsl.verify.rescoring import family_costs
 from extbnsl.verify.sources import family_source
@@ -103,7 +103,8 @@ def _bound_findings(
     for component in components:
         own = [names.index(name) for name in component.variables]
         cost = math.fsum(costs[child] for child in own)
-        if not abs(cost - component.lower_bound) <= tolerance(cost) + math.fsum(map(source.rounding, own)):
+        rounded = math.fsum(source.rounding(child) + SOLVER_ERROR * abs(costs[child]) for child in own)
+        if not abs(cost - component.lower_bound) <= tolerance(cost) + rounded:
             findings.append(
                 f"The certificate says that the families of the component of {component.variables[0]!r} cost "
                 f"at least {component.lower_bound!r}, but those of the network cost {cost!r}."

@@ -196,6 +196,20 @@ def test_certificates_of_score_files_are_accepted(polish):
     assert proofs > 10
 
 
+def test_what_a_bound_may_be_off_follows_from_what_the_network_costs():
+    """A family of a child is far dearer than its cheapest one, and the proof stops at the very end of the tolerance."""
+    scores = scores_of([[(2, 0.0)], [(0, 308138116410.6471), (1, -5.20089840134678)]])
+    result = solve(scores, threads=1)
+    assert result.status == "optimal"
+    with Workers(1) as workers:
+        optimality = verify_optimality(result.document(), scores, workers)
+        assert optimality.ok, optimality.findings
+        wrong = result.document()
+        (component,) = wrong["certificate"]["components"]
+        component["lower_bound"] -= 1.0
+        assert not verify_optimality(wrong, scores, workers).ok
+
+
 @SETTINGS
 @given(st.data(), st.integers(0, 200), st.sampled_from([None, 1]))
 def test_nothing_false_is_proved(data, seed, max_parents):
