@@ -12,13 +12,23 @@ from knowing import admitted, random_knowledge
 from patching import make_incumbents_poor, make_thorough, shrink
 from survival import spill_and_commit
 
-from extbnsl.core.claims import DISK_LIMIT, HEURISTIC, INTERRUPTED, MEMORY_LIMIT, OPTIMAL, TIME_LIMIT, Claim
+from extbnsl.core.claims import (
+    DISK_LIMIT,
+    HEURISTIC,
+    INTERRUPTED,
+    MEMORY_LIMIT,
+    NOT_PROVED,
+    OPTIMAL,
+    TIME_LIMIT,
+    Claim,
+)
 from extbnsl.core.compiling import so_far
 from extbnsl.core.errors import BudgetError, InputError
 from extbnsl.core.knowledge import Knowledge
 from extbnsl.files.manifest import read_manifest
 from extbnsl.files.names import MANIFEST
 from extbnsl.kbest.scope import Scope
+from extbnsl.kernels.varsets import WORD_BITS
 from extbnsl.lab.baselines.methods import BASELINES, BN_GRAPH, BaselineMethods
 from extbnsl.lab.baselines.ranking import rank_by_bn_graph
 from extbnsl.lab.baselines.solving import solve_by
@@ -238,7 +248,9 @@ def _solved(file, options):
     found = _Outcome(file, result)
     check_network(result, found.costs)
     check_verified(result, scores)
-    hold(result.status in (OPTIMAL, TIME_LIMIT), "status", result.status)
+    searchable = file.variables <= WORD_BITS or options.get("polish") is not False
+    over = (OPTIMAL, TIME_LIMIT) if searchable else (OPTIMAL, TIME_LIMIT, NOT_PROVED)  # nothing else goes on with it
+    hold(result.status in over, "status", result.status)
     return found
 
 
