@@ -12,6 +12,7 @@ from extbnsl.cli.options import read_problem
 from extbnsl.cli.session import arming
 from extbnsl.machine.budgets import parse_duration
 from extbnsl.machine.interrupts import Interrupts
+from extbnsl.proof.methods import Methods
 
 if TYPE_CHECKING:
     from extbnsl.solver.needs import Estimate
@@ -54,8 +55,7 @@ def add(commands: Any) -> None:
     )
     options.add_scratch(parser, "where temporary files go")
     options.add_time_limit(parser, "that solve will have; default: never")
-    options.add_method(parser)
-    options.add_shortcuts(parser)
+    options.add_options(parser, Methods)
     options.add_data(parser)
     parser.add_argument("--quiet", action="store_true", help="say nothing while it goes on")
     parser.add_argument("--json", action="store_true", help="print a JSON object instead of lines")
@@ -85,7 +85,7 @@ def _estimate(given: argparse.Namespace, interrupts: Interrupts) -> "Estimate":
     from extbnsl.solver.estimate import estimate
     from extbnsl.solver.place import Place
 
-    claim, methods = options.claim_of(given), options.methods_of(given)
+    claim, methods = options.claim_of(given), options.options_of(Methods, given)
     if not given.quiet:
         say_head(problem, claim, methods, budgets, Place(Path(), remember=options.input_of(given)))
     with told_on(sys.stderr, given.quiet) as told:

@@ -1,17 +1,18 @@
 """`extbnsl kbest`: the best networks, and what they say together."""
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from extbnsl.cli import options, session
 from extbnsl.cli.options import is_standard_input, read_problem
-from extbnsl.core.errors import InputError
 from extbnsl.kbest.scope import MOST_LISTED, Scope
 from extbnsl.lab.baselines.methods import BFBNB, RANKING_METHODS, methods_named
 from extbnsl.machine.interrupts import Interrupts
 from extbnsl.proof.methods import Methods
 
+KEEPS_ONE = "ancestral", "path_extension"  # methods that keep one of several best networks
 PLAIN = Methods(path_extension=False, ancestral=False)
 K = 10  # unless a number or a factor is given
 
@@ -39,28 +40,7 @@ def add(commands: Any) -> None:
         metavar="INPUT",
         help="a CSV file (or .csv.gz), - for standard input, or local scores (.jkl .jaa .scores .pss)",
     )
-    parser.add_argument(
-        "-k",
-        metavar="K",
-        type=options.whole,
-        help=f"how many networks (default: {K}, or {MOST_LISTED:,} within a factor)",
-    )
-    parser.add_argument(
-        "--within-factor",
-        metavar="F",
-        type=_factor,
-        help="networks whose weight is at least that of the best divided by F, 1 or more",
-    )
-    parser.add_argument(
-        "--classes", action="store_true", help="the best Markov equivalence classes, each by one of its networks"
-    )
-    parser.add_argument(
-        "--top",
-        metavar="M",
-        type=options.whole,
-        default=Scope.top,
-        help="write the M best to network.*, network-2.* and so on (default: %(default)s)",
-    )
+    options.add_options(parser, Scope, k=f"{K}, or {MOST_LISTED:,} within a factor")
     parser.add_argument(
         "--run-dir", metavar="DIR", type=Path, help="where to write (default: INPUT's name with .run, here)"
     )
@@ -81,7 +61,7 @@ def add(commands: Any) -> None:
         help="what finds the networks: the search that extbnsl is about, or A* over the BN graph, a published method "
         "to compare with, without checkpoints (default: %(default)s)",
     )
-    options.add_method(parser)
+    options.add_options(parser, Methods, *KEEPS_ONE)
     options.add_data(parser)
     options.add_output(parser, json=True)
 
@@ -102,7 +82,8 @@ def run(given: argparse.Namespace) -> int:
         budgets = options.budgets_of(given)
         problem, budgets = read_problem(given.data, options.data_options(given), budgets, given.quiet, given.score)
         place = Place(run.path, given.scratch_dir, remember=options.remembered(given))
-        methods = methods_named(given.method, options.methods_of(given), PLAIN)
+        own = options.options_of(Methods, given, **dict.fromkeys(KEEPS_ONE, False))
+        methods = methods_named(given.method, own, PLAIN)
         asked = session.Asked(options.claim_of(given), methods, budgets, place, scope)
         telling = session.Telling(given.quiet, given.json, budgets.spent, given.print)
         return session.solve_in(run, problem, asked, interrupts, telling)
@@ -110,16 +91,8 @@ def run(given: argparse.Namespace) -> int:
 
 def _scope(given: argparse.Namespace) -> Scope:
     """Which networks are asked for; InputError for none, and for a factor that is none."""
-    k = K if given.k is None and given.within_factor is None else given.k
-    if k == 0:
-        raise InputError("-k: 0 networks are none; give 1 or more.")
-    scope = Scope(k, given.within_factor, given.classes, given.top)
+    scope = options.options_of(Scope, given)
+    if scope.k is None and scope.within_factor is None:
+        scope = replace(scope, k=K)
     scope.check()
     return scope
-
-
-def _factor(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number; give 1 or more") from None

@@ -10,12 +10,13 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 from extbnsl.cli.head import fitted
 from extbnsl.core.claims import Claim
 from extbnsl.core.errors import InputError
 from extbnsl.core.knowledge import Knowledge
+from extbnsl.core.options import Declared, Options, declared
 from extbnsl.core.version import __version__
 from extbnsl.files.run_state import Remembered
 from extbnsl.machine.budgets import (
@@ -28,9 +29,7 @@ from extbnsl.machine.budgets import (
     parse_duration,
     parse_size,
 )
-from extbnsl.proof.methods import LOWER_BOUNDS, PARENT_GRAPHS, Methods
 from extbnsl.scores.known import CHOICES, DEFAULT_ESS, ESS_RANGE, LARGEST_ESS, NAMES, SMALLEST_ESS, score_named
-from extbnsl.solver.resamples import MOST_RESAMPLES
 
 
 def read_problem(
@@ -89,6 +88,7 @@ DATA_OPTIONS = (
     *("header", "delimiter", "missing", "na", "columns", "drop"),
     *("discrete", "discretise", "arities", "records", "weights"),
 )
+T = TypeVar("T")
 CLOSE = 0.75  # how alike a word and the one that may have been meant are, at least: not bic and aic
 
 
@@ -187,7 +187,12 @@ def add_knowledge(parser: argparse.ArgumentParser) -> None:
 
 def add_budgets(parser: argparse.ArgumentParser, threads: str, memory: str, disk: str | None = None) -> None:
     """Options for threads, memory and, for runs, disk; the texts say what their defaults are."""
-    parser.add_argument("--threads", metavar="T", type=_threads, help=f"threads (default: {threads})")
+    parser.add_argument(
+        "--threads",
+        metavar="T",
+        type=within(1, MAXIMUM_THREADS),
+        help=f"threads (default: {threads})",
+    )
     parser.add_argument(
         "--memory",
         metavar="SIZE",
@@ -232,48 +237,41 @@ def add_time_limit(parser: argparse.ArgumentParser, default: str) -> None:
     )
 
 
-def add_method(parser: argparse.ArgumentParser) -> None:
-    """The options that decide how the search goes about it; the optimum does not depend on them."""
-    parser.add_argument("--seed", metavar="S", type=whole, default=0, help="seed of the randomised steps (default: 0)")
-    parser.add_argument(
-        "--lower-bound",
-        choices=LOWER_BOUNDS,
-        default="auto",
-        help="the bound that guides the search: best parents alone, pattern databases, cluster multipliers, or the "
-        "maximum of the last two (default: auto); the optimum is the same with each",
-    )
-    parser.add_argument(
-        "--polish",
-        action=argparse.BooleanOptionalAction,
-        help="make the cluster multipliers as good as they can be, by linear programming: some seconds more at the "
-        "root, far fewer nodes (default: if a search of a second or more is expected)",
-    )
-    parser.add_argument(
-        "--no-fixing",
-        action="store_true",
-        help="keep the parent sets that no better network can have, for experiments",
-    )
-    parser.add_argument(
-        "--parent-graph",
-        choices=PARENT_GRAPHS,
-        default="sparse",
-        help="how the best parents inside a set are found: from the sorted parent sets (default), or from a table "
-        "for each layer, as in the literature; the optimum is the same with each",
-    )
+def add_options(parser: argparse.ArgumentParser, kind: type[Options], *left_out: str, **defaults: str) -> None:
+    """An option for each field of a dataclass of options, but for some; `defaults` are in words, where the value does
+    not say them."""
+    for name, one in declared(kind).items():
+        if name not in left_out:
+            _add_option(parser, one, defaults.get(name, str(one.default)))
 
 
-def add_shortcuts(parser: argparse.ArgumentParser) -> None:
-    """The methods that keep one of several best networks."""
-    parser.add_argument(
-        "--no-ancestral",
-        action="store_true",
-        help="do not look at each node for what it need not expand, for experiments (otherwise where that pays)",
-    )
-    parser.add_argument(
-        "--no-path-extension",
-        action="store_true",
-        help="search without optimal path extension, for experiments",
-    )
+def _add_option(parser: argparse.ArgumentParser, one: Declared, default: str) -> None:
+    option, flag = one.option, f"--{one.name.replace('_', '-')}"
+    settings: dict[str, Any] = {"help": option.usage.replace("{default}", default), "default": one.default}
+    if one.kind is bool and one.optional:
+        settings["action"] = argparse.BooleanOptionalAction
+    elif one.kind is bool:
+        settings |= {"action": "store_false" if one.default else "store_true", "dest": one.name}
+        flag = flag.replace("--", "--no-", 1) if one.default else flag
+    else:
+        settings |= {"metavar": option.metavar or None, "choices": option.choices or None, "type": _reader(one)}
+    parser.add_argument(flag if len(one.name) > 1 else f"-{one.name}", **settings)
+
+
+def _reader(one: Declared) -> Callable[[str], Any] | None:
+    """What makes a value of an option of the text that is given."""
+    if one.option.parse is not None:
+        parse, flag = one.option.parse, f"--{one.name.replace('_', '-')}"
+        return lambda text: parse(text, flag)
+    if one.kind is int:
+        return within(one.option.least, one.option.most)
+    return number if one.kind is float else None
+
+
+def options_of(kind: type[T], given: argparse.Namespace, **others: Any) -> T:
+    """What was given of the options of a dataclass; of those that the command does not have, the others."""
+    known = vars(given)
+    return kind(**{name: known[name] for name in declared(kind) if name in known} | others)
 
 
 def claim_of(given: argparse.Namespace) -> Claim:
@@ -298,19 +296,6 @@ def _knowledge(given: argparse.Namespace) -> Knowledge:
         own = own.joined(read_knowledge(given.knowledge))
     own.check()
     return own
-
-
-def methods_of(given: argparse.Namespace) -> Methods:
-    """What was given of the options that `add_method` adds, and `add_shortcuts`: without these there are none."""
-    return Methods(
-        lower_bound=given.lower_bound,
-        fixing=not given.no_fixing,
-        ancestral=not getattr(given, "no_ancestral", True),
-        path_extension=not getattr(given, "no_path_extension", True),
-        parent_graph=given.parent_graph,
-        polish=given.polish,
-        seed=given.seed,
-    )
 
 
 def budgets_of(given: argparse.Namespace, before: Mapping[str, Any] | None = None) -> Budgets:
@@ -371,7 +356,7 @@ def add_data(parser: argparse.ArgumentParser) -> None:
         "columns of more than four states too)",
     )
     data.add_argument("--arities", metavar="FILE", help="declared numbers of states (default: the states that occur)")
-    data.add_argument("--records", metavar="N", type=_records, help="use the first N records alone (default: all)")
+    data.add_argument("--records", metavar="N", type=within(1), help="use the first N records alone (default: all)")
     data.add_argument(
         "--weights",
         metavar="COLUMN",
@@ -422,18 +407,25 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     return f"; did you mean {close[0]}?" if close else ""
 
 
-def whole(text: str) -> int:
-    """A whole number that is not negative; argparse says so of anything else."""
-    if not (text.isascii() and text.isdigit()):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 0")
-    return int(text)
+def whole(text: str, least: int = 0, most: int | None = None) -> int:
+    """A whole number of this range; argparse says so of anything else."""
+    if text.isascii() and text.isdigit() and least <= int(text) and (most is None or int(text) <= most):
+        return int(text)
+    reach = f"of at least {least}" if most is None else f"from {least} to {most}"
+    raise argparse.ArgumentTypeError(f"{text!r} is not a whole number {reach}")
 
 
-def resamples(text: str) -> int:
-    """How many resamples are asked for; argparse says so of anything else."""
-    if not (text.isascii() and text.isdigit() and 1 <= int(text) <= MOST_RESAMPLES):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 to {MOST_RESAMPLES}")
-    return int(text)
+def within(least: int, most: int | None = None) -> Callable[[str], int]:
+    """What reads a whole number of this range."""
+    return lambda text: whole(text, least, most)
+
+
+def number(text: str) -> float:
+    """A number; argparse says so of anything else."""
+    try:
+        return float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number") from None
 
 
 def _names(text: str) -> tuple[str, ...]:
@@ -457,12 +449,6 @@ def _limits(text: str) -> tuple[tuple[str, int], ...]:
     return tuple((name, int(number)) for name, _, number in pairs)
 
 
-def _records(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and int(text) > 0):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 1")
-    return int(text)
-
-
 def _score(text: str) -> str:
     if text not in NAMES:
         raise argparse.ArgumentTypeError(_unknown(text, NAMES, CHOICES))
@@ -482,12 +468,6 @@ def _ess(text: str) -> float:
 def _unknown(word: str, known: Iterable[str], listed: str) -> str:
     """What to say of a word that is none of those that are known."""
     return f"{word!r} is not known{did_you_mean(word, known) or f'; choose from {listed}'}"
-
-
-def _threads(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and 1 <= int(text) <= MAXIMUM_THREADS):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 to {MAXIMUM_THREADS}")
-    return int(text)
 
 
 def _memory(text: str) -> int:

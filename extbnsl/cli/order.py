@@ -9,7 +9,7 @@ from extbnsl.cli.head import head
 from extbnsl.cli.options import is_standard_input, read_problem
 from extbnsl.core.errors import InputError
 from extbnsl.machine.interrupts import Interrupts
-from extbnsl.parents.ordered.methods import BOUNDS, METHODS, OrderMethods
+from extbnsl.parents.ordered.methods import OrderMethods
 
 EPILOG = """\
 Every variable gets its best parents among those before it, or with --method k3
@@ -37,20 +37,7 @@ def add(commands: Any) -> None:
         help="the names of all variables, one a line, parents first, or a BIF file of a network, whose order it is; - "
         "for standard input",
     )
-    parser.add_argument(
-        "--method",
-        choices=METHODS,
-        default=OrderMethods().method,
-        help="Tian's branch and bound, Suzuki's, the greedy K3, or, for every score and all knowledge, the enumeration "
-        "of all that can win; auto is the first or the last of these (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--bound",
-        choices=BOUNDS,
-        default=OrderMethods().bound,
-        help="what dfbnb-k3 prunes by: a bound of each state's own, or one fixed bound, which is worse and cheaper "
-        "(default: %(default)s); the network is the same with each",
-    )
+    options.add_options(parser, OrderMethods)
     parser.add_argument(
         "--run-dir", metavar="DIR", type=Path, help="where to write (default: INPUT's name with .run, here)"
     )
@@ -95,7 +82,7 @@ def _run_in(directory: Any, given: argparse.Namespace, interrupts: Interrupts) -
     if _is_bif(given.order):  # which may be of more variables than are used
         names = [each for each in names if each[1] in dataset.names]
     order = positions(names, dataset.names, file, source_name(given.data))
-    claim, methods = options.claim_of(given), OrderMethods(given.method, given.bound)
+    claim, methods = options.claim_of(given), options.options_of(OrderMethods, given)
     check_claim(dataset, claim)
     remember = options.remembered(given)
     work = session.Work(

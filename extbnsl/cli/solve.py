@@ -8,6 +8,7 @@ from extbnsl.cli import drawing, options, session
 from extbnsl.cli.options import is_standard_input, read_problem
 from extbnsl.lab.baselines.methods import BFBNB, METHODS, methods_named
 from extbnsl.machine.interrupts import Interrupts
+from extbnsl.proof.methods import Methods
 from extbnsl.solver.resamples import Resamples
 
 EPILOG = """\
@@ -56,15 +57,9 @@ def add(commands: Any) -> None:
         "about; the others are published methods to compare with, of which there are no checkpoints and no "
         "certificates (default: %(default)s)",
     )
-    parser.add_argument(
-        "--bootstrap",
-        metavar="R",
-        type=options.resamples,
-        help="then solve R resamples of the data, 200 for instance, and tell how sure each arc is: bootstrap.csv",
-    )
+    options.add_options(parser, Resamples)
     parser.add_argument("--plot", metavar="FILE", type=Path, help="then draw the network in FILE, an .svg")
-    options.add_method(parser)
-    options.add_shortcuts(parser)
+    options.add_options(parser, Methods)
     options.add_data(parser)
     options.add_output(parser, json=True)
 
@@ -86,7 +81,7 @@ def run(given: argparse.Namespace) -> int:
         budgets = options.budgets_of(given)
         problem, budgets = read_problem(given.data, options.data_options(given), budgets, given.quiet, given.score)
         place = Place(run.path, given.scratch_dir, bool(given.compress), None, options.remembered(given))
-        methods = methods_named(given.method, options.methods_of(given))
+        methods = methods_named(given.method, options.options_of(Methods, given))
         scope = None if given.bootstrap is None else Resamples(given.bootstrap)
         asked = session.Asked(options.claim_of(given), methods, budgets, place, scope)
         telling = session.Telling(given.quiet, given.json, budgets.spent, given.print)

@@ -1,10 +1,11 @@
 """How parents are chosen under an order. Light: the command line imports this for the words."""
 
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Annotated
 
 from extbnsl.core.claims import Claim
 from extbnsl.core.errors import InputError
+from extbnsl.core.options import Option, Options
 
 DFBNB, SUZUKI, K3, ENUMERATION = SEARCHES = ("dfbnb-k3", "suzuki", "k3", "enumeration")
 AUTO, OWN, FIXED = BOUNDS = ("auto", "own", "fixed")
@@ -14,7 +15,7 @@ SMALL_SAMPLE = 250  # records up to which the fixed bound may save time (Tian 20
 
 
 @dataclass(frozen=True)
-class OrderMethods:
+class OrderMethods(Options):
     """How parents are chosen under an order; the cost is the same with every method but "k3", which is greedy.
 
     method: "auto" is "dfbnb-k3" where it can be, for scores of misfit and a price for each parameter without required
@@ -23,14 +24,22 @@ class OrderMethods:
     "fixed", N H(X | all predecessors) (eq. 15); "auto", by the number of records, as the paper suggests.
     """
 
-    method: str = AUTO
-    bound: str = AUTO
-
-    def check(self) -> None:
-        """Raise InputError for words that are not known."""
-        for name, word, known in (("method", self.method, METHODS), ("bound", self.bound, BOUNDS)):
-            if word not in known:
-                raise InputError(f"{name}: {word!r} is not known; use one of {', '.join(known)}.")
+    method: Annotated[
+        str,
+        Option(
+            "Tian's branch and bound, Suzuki's, the greedy K3, or, for every score and all knowledge, the enumeration "
+            "of all that can win; auto is the first or the last of these (default: {default})",
+            choices=METHODS,
+        ),
+    ] = AUTO
+    bound: Annotated[
+        str,
+        Option(
+            "what dfbnb-k3 prunes by: a bound of each state's own, or one fixed bound, which is worse and cheaper "
+            "(default: {default}); the network is the same with each",
+            choices=BOUNDS,
+        ),
+    ] = AUTO
 
     def for_claim(self, claim: Claim) -> "OrderMethods":
         """The same with the method that "auto" is for a claim; InputError if the method cannot be."""
@@ -50,7 +59,3 @@ class OrderMethods:
     def has_own_bounds(self, records: int) -> bool:
         """Whether each state gets a bound of its own, for data of so many records."""
         return self.method == DFBNB and (records > SMALL_SAMPLE if self.bound == AUTO else self.bound == OWN)
-
-    def document(self) -> dict[str, Any]:
-        """The fields as JSON values."""
-        return asdict(self)
