@@ -6,7 +6,8 @@ from typing import Any
 
 from extbnsl.cli import options, session
 from extbnsl.cli.options import read_problem
-from extbnsl.machine.budgets import parse_duration
+from extbnsl.core.options import declared
+from extbnsl.machine.budgets import Budgets, parse_duration
 from extbnsl.machine.interrupts import Interrupts
 from extbnsl.solver.methods import ApproximateMethods
 
@@ -36,13 +37,13 @@ def add(commands: Any) -> None:
         default="1m",
         help="how long: 90 (seconds), 45m, 1h30m, 2d (default: %(default)s)",
     )
-    options.add_options(parser, ApproximateMethods)
+    options.add_options(parser, declared(ApproximateMethods))
     parser.add_argument(
         "--run-dir", metavar="DIR", type=Path, help="where to write (default: INPUT's name with .run, here)"
     )
     parser.add_argument("--overwrite", action="store_true", help="replace the run in an existing run directory")
     options.add_claim(parser)
-    options.add_budgets(parser, threads="the processors this process may use", memory="three quarters of what is free")
+    options.add_options(parser, declared(Budgets), "disk", "time_limit")
     options.add_data(parser)
     options.add_output(parser, json=True)
 

@@ -7,10 +7,13 @@ from typing import Any
 
 from extbnsl.cli import options, session
 from extbnsl.cli.options import is_standard_input, read_problem
+from extbnsl.core.options import declared
 from extbnsl.kbest.scope import MOST_LISTED, Scope
 from extbnsl.lab.baselines.methods import BFBNB, RANKING_METHODS, methods_named
+from extbnsl.machine.budgets import Budgets
 from extbnsl.machine.interrupts import Interrupts
 from extbnsl.proof.methods import Methods
+from extbnsl.solver.place import Place
 
 KEEPS_ONE = "ancestral", "path_extension"  # methods that keep one of several best networks
 PLAIN = Methods(path_extension=False, ancestral=False)
@@ -40,20 +43,14 @@ def add(commands: Any) -> None:
         metavar="INPUT",
         help="a CSV file (or .csv.gz), - for standard input, or local scores (.jkl .jaa .scores .pss)",
     )
-    options.add_options(parser, Scope, k=f"{K}, or {MOST_LISTED:,} within a factor")
+    options.add_options(parser, declared(Scope), k=f"{K}, or {MOST_LISTED:,} within a factor")
     parser.add_argument(
         "--run-dir", metavar="DIR", type=Path, help="where to write (default: INPUT's name with .run, here)"
     )
     parser.add_argument("--overwrite", action="store_true", help="replace the run in an existing run directory")
-    options.add_scratch(parser, "the run directory")
     options.add_claim(parser)
-    options.add_budgets(
-        parser,
-        threads="the processors this process may use",
-        memory="three quarters of what is free",
-        disk="nine tenths of what is free on the disk that they are on",
-    )
-    options.add_time_limit(parser, "default: never")
+    options.add_options(parser, declared(Budgets))
+    options.add_options(parser, declared(Place), "compress", scratch_dir="the run directory")
     parser.add_argument(
         "--method",
         choices=RANKING_METHODS,
@@ -61,7 +58,7 @@ def add(commands: Any) -> None:
         help="what finds the networks: the search that extbnsl is about, or A* over the BN graph, a published method "
         "to compare with, without checkpoints (default: %(default)s)",
     )
-    options.add_options(parser, Methods, *KEEPS_ONE)
+    options.add_options(parser, declared(Methods), *KEEPS_ONE)
     options.add_data(parser)
     options.add_output(parser, json=True)
 
@@ -69,7 +66,6 @@ def add(commands: Any) -> None:
 def run(given: argparse.Namespace) -> int:
     """Find the networks, write and print them; the exit code."""
     from extbnsl.run import directory as directory_module
-    from extbnsl.solver.place import Place
 
     scope = _scope(given)
     source = "stdin" if is_standard_input(given.data) else given.data
@@ -81,7 +77,7 @@ def run(given: argparse.Namespace) -> int:
             run.warnings += session.stopped_before(run.path, given.data)
         budgets = options.budgets_of(given)
         problem, budgets = read_problem(given.data, options.data_options(given), budgets, given.quiet, given.score)
-        place = Place(run.path, given.scratch_dir, remember=options.remembered(given))
+        place = options.options_of(Place, given, run_folder=run.path, remember=options.remembered(given))
         own = options.options_of(Methods, given, **dict.fromkeys(KEEPS_ONE, False))
         methods = methods_named(given.method, own, PLAIN)
         asked = session.Asked(options.claim_of(given), methods, budgets, place, scope)

@@ -16,20 +16,11 @@ from extbnsl.cli.head import fitted
 from extbnsl.core.claims import Claim
 from extbnsl.core.errors import InputError
 from extbnsl.core.knowledge import Knowledge
-from extbnsl.core.options import Declared, Options, declared
+from extbnsl.core.options import Declared, declared
 from extbnsl.core.version import __version__
 from extbnsl.files.run_state import Remembered
-from extbnsl.machine.budgets import (
-    MAXIMUM_THREADS,
-    MINIMUM_MEMORY,
-    Budgets,
-    Deadline,
-    default_memory,
-    format_size,
-    parse_duration,
-    parse_size,
-)
-from extbnsl.scores.known import CHOICES, DEFAULT_ESS, ESS_RANGE, LARGEST_ESS, NAMES, SMALLEST_ESS, score_named
+from extbnsl.machine.budgets import Budgets, Deadline, default_memory
+from extbnsl.scores.known import CLAIM_OPTIONS, score_named
 
 
 def read_problem(
@@ -134,24 +125,7 @@ def add_run(parser: argparse.ArgumentParser) -> None:
 
 def add_claim(parser: argparse.ArgumentParser) -> None:
     """The options that decide the answer."""
-    parser.add_argument(
-        "--score",
-        choices=NAMES,
-        type=_score,
-        metavar="NAME",
-        default=Claim().score,
-        help=f"what data score families by, of {', '.join(NAMES)}; the last is for columns of numbers (default: "
-        "%(default)s)",
-    )
-    parser.add_argument(
-        "--ess",
-        metavar="S",
-        type=_ess,
-        help=f"equivalent sample size of the prior of bdeu and bds (default: {DEFAULT_ESS:g})",
-    )
-    parser.add_argument(
-        "--max-parents", metavar="K", type=whole, help="at most K parents for a variable (default: no limit)"
-    )
+    add_options(parser, CLAIM_OPTIONS)
     add_knowledge(parser)
 
 
@@ -185,83 +159,40 @@ def add_knowledge(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_budgets(parser: argparse.ArgumentParser, threads: str, memory: str, disk: str | None = None) -> None:
-    """Options for threads, memory and, for runs, disk; the texts say what their defaults are."""
-    parser.add_argument(
-        "--threads",
-        metavar="T",
-        type=within(1, MAXIMUM_THREADS),
-        help=f"threads (default: {threads})",
-    )
-    parser.add_argument(
-        "--memory",
-        metavar="SIZE",
-        type=_memory,
-        help=f"memory budget: bytes or 512MiB, 8GiB, 40GB, at least {format_size(MINIMUM_MEMORY)} (default: {memory}); "
-        "it counts the solver's own structures, the interpreter and its libraries (150 to 250 MB) come on top",
-    )
-    if disk is not None:
-        parser.add_argument(
-            "--disk",
-            metavar="SIZE",
-            type=lambda text: parse_size(text, "--disk", least=0),
-            help=f"what the working files may take together, 0 for none (default: {disk})",
-        )
-
-
-def add_scratch(parser: argparse.ArgumentParser, default: str) -> None:
-    parser.add_argument(
-        "--scratch-dir",
-        metavar="DIR",
-        type=Path,
-        help=f"an existing folder, on a large or fast disk, for the working files (default: {default})",
-    )
-
-
-def add_compress(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--compress",
-        action="store_true",
-        default=None,
-        help="compress the files that stay until the end, for a fifth less disk (needs hdf5plugin: "
-        "pip install 'extbnsl[compress]')",
-    )
-
-
-def add_time_limit(parser: argparse.ArgumentParser, default: str) -> None:
-    parser.add_argument(
-        "--time-limit",
-        metavar="T",
-        type=lambda text: parse_duration(text, "--time-limit"),
-        help=f"stop after T: 90 (seconds), 45m, 1h30m, 2d ({default})",
-    )
-
-
-def add_options(parser: argparse.ArgumentParser, kind: type[Options], *left_out: str, **defaults: str) -> None:
-    """An option for each field of a dataclass of options, but for some; `defaults` are in words, where the value does
-    not say them."""
-    for name, one in declared(kind).items():
+def add_options(
+    parser: argparse.ArgumentParser, options: Mapping[str, Declared], *left_out: str, **defaults: str
+) -> None:
+    """An option of the command line for each that is declared, but for some; `defaults` are in words, where this
+    command has others."""
+    for name, one in options.items():
         if name not in left_out:
-            _add_option(parser, one, defaults.get(name, str(one.default)))
+            _add_option(parser, one, defaults.get(name, one.option.default or str(one.default)))
 
 
 def _add_option(parser: argparse.ArgumentParser, one: Declared, default: str) -> None:
-    option, flag = one.option, f"--{one.name.replace('_', '-')}"
-    settings: dict[str, Any] = {"help": option.usage.replace("{default}", default), "default": one.default}
+    option, flags = one.option, [one.flag, *(f"--{name}" for name in one.option.aliases)]
+    usage = (
+        f"{option.usage} (default: {default})" if option.default or one.default not in (None, False) else option.usage
+    )
+    settings: dict[str, Any] = {"help": usage, "default": one.default, "dest": one.name}
     if one.kind is bool and one.optional:
         settings["action"] = argparse.BooleanOptionalAction
+    elif one.kind is bool and one.default:
+        flags = [flag.replace("--", "--no-", 1) for flag in flags]
+        settings |= {"action": "store_false", "help": option.off}
     elif one.kind is bool:
-        settings |= {"action": "store_false" if one.default else "store_true", "dest": one.name}
-        flag = flag.replace("--", "--no-", 1) if one.default else flag
+        settings["action"] = "store_true"
     else:
         settings |= {"metavar": option.metavar or None, "choices": option.choices or None, "type": _reader(one)}
-    parser.add_argument(flag if len(one.name) > 1 else f"-{one.name}", **settings)
+        settings |= {"action": "append"} if option.repeated else {}
+    made: Any = parser.add_argument(*flags, **settings)
+    made.declared = one
 
 
 def _reader(one: Declared) -> Callable[[str], Any] | None:
-    """What makes a value of an option of the text that is given."""
+    """The function that makes a value of an option of the text that is given."""
     if one.option.parse is not None:
-        parse, flag = one.option.parse, f"--{one.name.replace('_', '-')}"
+        parse, flag = one.option.parse, one.flag
         return lambda text: parse(text, flag)
     if one.kind is int:
         return within(one.option.least, one.option.most)
@@ -300,10 +231,11 @@ def _knowledge(given: argparse.Namespace) -> Knowledge:
 
 def budgets_of(given: argparse.Namespace, before: Mapping[str, Any] | None = None) -> Budgets:
     """What was given of the budgets, or else, but for the time, what the session before was given."""
+    asked = options_of(Budgets, given)
+    if before is None:
+        return asked
     names = ("memory", "disk", "threads")
-    asked: dict[str, Any] = {name: getattr(given, name, None) for name in names}
-    kept = {} if before is None else {name: before.get(name) for name in names if asked[name] is None}
-    return Budgets(**(asked | kept), time_limit=getattr(given, "time_limit", None))
+    return replace(asked, **{name: before.get(name) for name in names if getattr(asked, name) is None})
 
 
 def add_output(parser: argparse.ArgumentParser, json: bool = False) -> None:
@@ -449,26 +381,6 @@ def _limits(text: str) -> tuple[tuple[str, int], ...]:
     return tuple((name, int(number)) for name, _, number in pairs)
 
 
-def _score(text: str) -> str:
-    if text not in NAMES:
-        raise argparse.ArgumentTypeError(_unknown(text, NAMES, CHOICES))
-    return text
-
-
-def _ess(text: str) -> float:
-    try:
-        size = float(text)
-    except ValueError:
-        size = 0.0
-    if not SMALLEST_ESS <= size <= LARGEST_ESS:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number {ESS_RANGE}")
-    return size
-
-
 def _unknown(word: str, known: Iterable[str], listed: str) -> str:
     """What to say of a word that is none of those that are known."""
     return f"{word!r} is not known{did_you_mean(word, known) or f'; choose from {listed}'}"
-
-
-def _memory(text: str) -> int:
-    return parse_size(text, "--memory", MINIMUM_MEMORY)

@@ -8,6 +8,8 @@ from extbnsl.cli import options, session
 from extbnsl.cli.head import head
 from extbnsl.cli.options import is_standard_input, read_problem
 from extbnsl.core.errors import InputError
+from extbnsl.core.options import declared
+from extbnsl.machine.budgets import Budgets
 from extbnsl.machine.interrupts import Interrupts
 from extbnsl.parents.ordered.methods import OrderMethods
 
@@ -37,14 +39,13 @@ def add(commands: Any) -> None:
         help="the names of all variables, one a line, parents first, or a BIF file of a network, whose order it is; - "
         "for standard input",
     )
-    options.add_options(parser, OrderMethods)
+    options.add_options(parser, declared(OrderMethods))
     parser.add_argument(
         "--run-dir", metavar="DIR", type=Path, help="where to write (default: INPUT's name with .run, here)"
     )
     parser.add_argument("--overwrite", action="store_true", help="replace the run in an existing run directory")
     options.add_claim(parser)
-    options.add_budgets(parser, threads="the processors this process may use", memory="three quarters of what is free")
-    options.add_time_limit(parser, "default: never")
+    options.add_options(parser, declared(Budgets), "disk")
     options.add_data(parser)
     options.add_output(parser, json=True)
 

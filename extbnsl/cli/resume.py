@@ -14,12 +14,14 @@ from extbnsl.cli.options import absolute, is_standard_input, read_problem
 from extbnsl.cli.summary import damage_told, exit_code
 from extbnsl.core.codec import decode
 from extbnsl.core.errors import InputError, RunDirectoryError
+from extbnsl.core.options import declared
 from extbnsl.files.manifest import believed, read_manifest
 from extbnsl.files.names import MANIFEST, TEXT_LOG
 from extbnsl.files.run_state import APPROXIMATE, BOOTSTRAP, DONE, K_BEST, Remembered, RunState
 from extbnsl.machine.budgets import Budgets
 from extbnsl.machine.interrupts import Interrupts
 from extbnsl.proof.methods import Methods
+from extbnsl.solver.place import Place
 
 if TYPE_CHECKING:
     from extbnsl.files.manifest import Manifest
@@ -48,9 +50,10 @@ def add(commands: Any) -> None:
     """Add the command to the parser's."""
     parser = options.add_command(commands, "resume", "go on with a run that was stopped or killed", EPILOG, run)
     options.add_run(parser)
-    options.add_budgets(parser, threads=REMEMBERED, memory=REMEMBERED, disk=REMEMBERED)
-    options.add_compress(parser)
-    options.add_time_limit(parser, "of this session; default: never, of approximate the time that is left")
+    before = dict.fromkeys(("memory", "disk", "threads"), REMEMBERED)
+    limit = "never, of approximate the time that is left"
+    options.add_options(parser, declared(Budgets), time_limit=limit, **before)
+    options.add_options(parser, declared(Place), "scratch_dir")
     parser.add_argument(
         "--data", metavar="FILE", type=Path, help="where the same data are now (default: where they were)"
     )
@@ -121,8 +124,6 @@ def _write_networks(
 
 
 def _go_on(run: "RunDirectory", manifest: "Manifest", given: argparse.Namespace, interrupts: Interrupts) -> int:
-    from extbnsl.solver.place import Place
-
     state = manifest.state
     remembered = state.run
     if remembered is None:
@@ -136,7 +137,7 @@ def _go_on(run: "RunDirectory", manifest: "Manifest", given: argparse.Namespace,
     claim, asked_for = state.claim, options.budgets_of(given, before)
     problem, budgets = read_problem(data, remembered.data_options, asked_for, given.quiet, claim.score)
     methods, budgets = _methods(run.path, state, budgets)
-    compress = bool(before.get("compress") if given.compress is None else given.compress)
+    compress = bool(given.compress or before.get("compress"))
     kept = {"memory": budgets.memory, "disk": budgets.disk, "threads": budgets.threads, "compress": compress}
     remember = replace(remembered, input=absolute(data), budgets=kept)
     asked = session.Asked(

@@ -31,7 +31,7 @@ def knowledge_given(given: Any) -> Knowledge:
     if isinstance(given, Mapping):
         return knowledge_of(given)
     if isinstance(given, str | PathLike):
-        return read_knowledge(path_of("knowledge", given))
+        return read_knowledge(path_of(given, "knowledge"))
     if not any(hasattr(given, name) for name in _ATTRIBUTES.values()):
         raise InputError(
             f"knowledge: {type(given).__name__} is none; give a dict with required, forbidden, tiers, ..., a file of "

@@ -20,13 +20,13 @@ class Scope(Options):
     files of their own, and the best one in any case.
     """
 
-    k: Annotated[int | None, Option("how many networks (default: {default})", "K", least=1)] = None
+    k: Annotated[int | None, Option("how many networks", "K", least=1)] = None
     within_factor: Annotated[
         float | None,
         Option("networks whose weight is at least that of the best divided by F, 1 or more", "F"),
     ] = None
     classes: Annotated[bool, Option("the best Markov equivalence classes, each by one of its networks")] = False
-    top: Annotated[int, Option("write the M best to network.*, network-2.* and so on (default: {default})", "M")] = 10
+    top: Annotated[int, Option("write the M best to network.*, network-2.* and so on", "M")] = 10
 
     @property
     def slack(self) -> float | None:

@@ -8,10 +8,10 @@ from extbnsl.core.options import Option, Options
 LOWER_BOUNDS = ("static", "pattern", "clusters", "auto")
 PARENT_GRAPHS = ("sparse", "layered")
 LARGEST_SEED = 2**32 - 1  # steps add their numbers to it, and kernels take 64 bits
-SEED = Option("seed of the randomised steps (default: {default})", "S", most=LARGEST_SEED)
+SEED = Option("seed of the randomised steps", "S", most=LARGEST_SEED)
 LOWER_BOUND = Option(
     "the bound that guides the search: best parents alone, pattern databases, cluster multipliers, or the maximum of "
-    "the last two (default: {default}); the optimum is the same with each",
+    "the last two; the optimum is the same with each",
     choices=LOWER_BOUNDS,
 )
 
@@ -26,17 +26,29 @@ class Methods(Options):
     """
 
     lower_bound: Annotated[str, LOWER_BOUND] = "auto"
-    fixing: Annotated[bool, Option("keep the parent sets that no better network can have, for experiments")] = True
+    fixing: Annotated[
+        bool,
+        Option(
+            "drop the parent sets that no better network can have",
+            off="keep the parent sets that no better network can have, for experiments",
+        ),
+    ] = True
     ancestral: Annotated[
         bool,
-        Option("do not look at each node for what it need not expand, for experiments (otherwise where that pays)"),
+        Option(
+            "look at each node for what it need not expand, where that pays",
+            off="do not look at each node for what it need not expand, for experiments (otherwise where that pays)",
+        ),
     ] = True
-    path_extension: Annotated[bool, Option("search without optimal path extension, for experiments")] = True
+    path_extension: Annotated[
+        bool,
+        Option("use optimal path extension", off="search without optimal path extension, for experiments"),
+    ] = True
     parent_graph: Annotated[
         str,
         Option(
-            "how the best parents inside a set are found: from the sorted parent sets (default), or from a table for "
-            "each layer, as in the literature; the optimum is the same with each",
+            "how the best parents inside a set are found: from the sorted parent sets, or from a table for each layer, "
+            "as in the literature; the optimum is the same with each",
             choices=PARENT_GRAPHS,
         ),
     ] = "sparse"
@@ -44,7 +56,8 @@ class Methods(Options):
         bool | None,
         Option(
             "make the cluster multipliers as good as they can be, by linear programming: some seconds more at the "
-            "root, far fewer nodes (default: if a search of a second or more is expected)"
+            "root, far fewer nodes",
+            default="if a search of a second or more is expected",
         ),
     ] = None
     seed: Annotated[int, SEED] = 0

@@ -1,9 +1,10 @@
 """The scores that can be computed from data, by name: the one line that a new one adds."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from extbnsl.core.claims import ALIASES, Claim
 from extbnsl.core.errors import InputError
+from extbnsl.core.options import Declared, Option, declared
 from extbnsl.scores.bdeu import BDeu
 from extbnsl.scores.bds import BDs
 from extbnsl.scores.gaussian import GAUSSIAN_BIC, GaussianBIC
@@ -21,6 +22,25 @@ DEFAULT_ESS = 1.0
 SMALLEST_ESS, LARGEST_ESS = 1e-100, 1e6  # below, a state's share of the prior may be 0
 
 ESS_RANGE = f"from {SMALLEST_ESS:g} to {LARGEST_ESS:g}"
+CLAIM_OPTIONS: Mapping[str, Declared] = {
+    "score": Declared(
+        "score",
+        str,
+        False,
+        Claim.score,
+        Option(
+            f"what data score families by, of {', '.join(NAMES)}; the last is for columns of numbers", "NAME", NAMES
+        ),
+    ),
+    "ess": Declared(
+        "ess",
+        float,
+        True,
+        None,
+        Option(f"equivalent sample size of the prior of {' and '.join(WITH_ESS)}", "S", default=f"{DEFAULT_ESS:g}"),
+    ),
+    **declared(Claim),
+}
 
 
 def score_named(name: str, ess: float | None = None) -> Known | GaussianBIC:

@@ -21,6 +21,7 @@ from extbnsl.core.errors import InputError
 from extbnsl.core.events import Event, Observer, StageAdvanced, ignore
 from extbnsl.data import Data
 from extbnsl.files.shelf import Shelf
+from extbnsl.files.store import temporary_store
 from extbnsl.kernels.varsets import WORD_BITS
 from extbnsl.machine.budgets import Budgets, Deadline, Granted
 from extbnsl.machine.workers import Stopped, StopSignal, Workers, never
@@ -49,7 +50,7 @@ from extbnsl.solver.components import find_parts
 from extbnsl.solver.families import find_survivors
 from extbnsl.solver.needs import NODE_BYTES, Counting, Estimate, Trial
 from extbnsl.solver.opening import tell
-from extbnsl.solver.place import Place, temporary_store
+from extbnsl.solver.place import Place
 
 EFFORT = 60.0  # seconds
 BOUND_SHARE = 0.5  # of the effort that is left for a component, for its bound; the rest is for the trial
@@ -72,7 +73,7 @@ def estimate(
     What exceeds the memory goes to files below `scratch`, or else where temporary files go. The kernels are loaded
     before the effort begins. A `stop` ends it early, with what is known then. Raises InputError for unusable arguments.
     """
-    place = Place(scratch=scratch)
+    place = Place(scratch_dir=scratch)
     for value in (claim, methods, budgets, place):
         value.check()
     if not effort > 0:

@@ -20,14 +20,14 @@ class ApproximateMethods(Options):
         str,
         Option(
             "which parent sets are scored: all of few variables, or the more promising ones first, by an approximate "
-            "score or greedily, or all in turn (default: {default})",
+            "score or greedily, or all in turn",
             choices=SELECTIONS,
         ),
     ] = AUTO
     search: Annotated[
         str,
         Option(
-            "how orders are searched: obs, asobs, insertion, windows, regions or memetic (default: {default})",
+            "how orders are searched: obs, asobs, insertion, windows, regions or memetic",
             "NAME",
             choices=SEARCHES,
         ),

@@ -11,9 +11,10 @@ from extbnsl.core.errors import RunDirectoryError
 from extbnsl.core.events import Begun, Observer, Warned
 from extbnsl.data import Data
 from extbnsl.files.arrays import load_compression
-from extbnsl.files.manifest import believed
+from extbnsl.files.manifest import believed, recover
 from extbnsl.files.run_state import SOLVE, RunState
 from extbnsl.files.shelf import Shelf
+from extbnsl.files.store import Store, new_scratch, temporary_store
 from extbnsl.kernels.compiler import cache_warning
 from extbnsl.machine.budgets import Budgets, Deadline, Granted
 from extbnsl.machine.workers import StopSignal, Workers
@@ -22,7 +23,7 @@ from extbnsl.proof.context import Context
 from extbnsl.proof.methods import Methods
 from extbnsl.proof.stages import Stages
 from extbnsl.scores.local import LocalScores
-from extbnsl.solver.place import Place, store_at
+from extbnsl.solver.place import Place
 
 C = TypeVar("C", bound=CountingCheckpoints[Any])
 
@@ -157,3 +158,18 @@ def tell(problem: Data | LocalScores, observer: Observer) -> None:
 def warnings_of(problem: Data | LocalScores) -> tuple[str, ...]:
     """What the user should know of the input."""
     return problem.warnings if isinstance(problem, Data) else ()
+
+
+@contextlib.contextmanager
+def store_at(place: Place, granted: Granted) -> Iterator[Store]:
+    """The store of the large files; RunDirectoryError if those of the state to go on from are not as they were."""
+    if place.run_folder is None:
+        with temporary_store(place.scratch_dir, granted.disk) as store:
+            yield store
+    elif place.resume is None:
+        scratch = None if place.scratch_dir is None else new_scratch(place.scratch_dir, place.run_folder)
+        yield Store(place.run_folder if scratch is None else scratch.folder, granted.disk, scratch=scratch)
+    else:
+        with Workers(granted.threads) as unstoppable:  # even without any time left there is to be a result
+            store = recover(place.run_folder, place.resume, granted.disk, unstoppable)
+        yield store

@@ -85,7 +85,7 @@ def compute_scores(
     What exceeds the memory goes to files below `scratch`, or else where temporary files go. Raises Stopped if `stop` or
     the time limit says so or the memory does not do, InputError for unusable arguments.
     """
-    asked = Asked(dataset, claim, Methods(), budgets, Place(scratch=scratch))
+    asked = Asked(dataset, claim, Methods(), budgets, Place(scratch_dir=scratch))
     with opened(asked, Commits, observer=observer, stop=stop) as run:
         survivors = find_survivors(dataset, claim, run.context, run.commits)
     if survivors.stopped is not None:

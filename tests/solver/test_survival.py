@@ -467,7 +467,7 @@ def test_stopped_at_any_poll_and_resumed_with_other_budgets(dataset, undisturbed
         folder, large = tmp_path / f"{k}", tmp_path / f"{k}-scratch"
         folder.mkdir()
         large.mkdir()
-        place = {"scratch": large} if scratch else {}
+        place = {"scratch_dir": large} if scratch else {}
         stopped = session(folder, dataset, stop=StopAt(k), **place)
         assert stopped.status == "interrupted"
         assert stopped.lower_bound <= expected[3] <= stopped.cost
@@ -777,7 +777,7 @@ def test_a_command_without_any_thread_to_be_had_says_so(tmp_path, stopped, capsy
     assert "Traceback" not in err
 
 
-@pytest.mark.parametrize("place", ["scratch", "run_folder"])
+@pytest.mark.parametrize("place", ["scratch_dir", "run_folder"])
 def test_a_folder_that_is_not_there_is_named(dataset, tmp_path, place):
     with pytest.raises(InputError, match="nowhere"):
         solve(dataset, **{place: tmp_path / "nowhere"}, **OPTIONS)

@@ -28,7 +28,7 @@ class OrderMethods(Options):
         str,
         Option(
             "Tian's branch and bound, Suzuki's, the greedy K3, or, for every score and all knowledge, the enumeration "
-            "of all that can win; auto is the first or the last of these (default: {default})",
+            "of all that can win; auto is the first or the last of these",
             choices=METHODS,
         ),
     ] = AUTO
@@ -36,7 +36,7 @@ class OrderMethods(Options):
         str,
         Option(
             "what dfbnb-k3 prunes by: a bound of each state's own, or one fixed bound, which is worse and cheaper "
-            "(default: {default}); the network is the same with each",
+            "; the network is the same with each",
             choices=BOUNDS,
         ),
     ] = AUTO
