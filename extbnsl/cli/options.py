@@ -14,6 +14,7 @@ from typing import Any, NoReturn, TypeVar
 
 from extbnsl.cli.head import fitted
 from extbnsl.core.claims import Claim
+from extbnsl.core.data_options import DataOptions
 from extbnsl.core.errors import InputError
 from extbnsl.core.knowledge import Knowledge
 from extbnsl.core.options import Declared, declared
@@ -75,10 +76,6 @@ def _read(path: str, given: Mapping[str, Any], reading: Any, score: str) -> Any:
     return read_scores(path, reading)
 
 
-DATA_OPTIONS = (
-    *("header", "delimiter", "missing", "na", "columns", "drop"),
-    *("discrete", "discretise", "arities", "records", "weights"),
-)
 T = TypeVar("T")
 CLOSE = 0.75  # how alike a word and the one that may have been meant are, at least: not bic and aic
 
@@ -160,20 +157,20 @@ def add_knowledge(parser: argparse.ArgumentParser) -> None:
 
 
 def add_options(
-    parser: argparse.ArgumentParser, options: Mapping[str, Declared], *left_out: str, **defaults: str
+    parser: argparse._ActionsContainer, options: Mapping[str, Declared], *left_out: str, **defaults: str
 ) -> None:
     """An option of the command line for each that is declared, but for some; `defaults` are in words, where this
     command has others."""
     for name, one in options.items():
         if name not in left_out:
-            _add_option(parser, one, defaults.get(name, one.option.default or str(one.default)))
+            unsaid = one.default is None or one.default is False
+            usual = one.option.default or ("" if unsaid else str(one.default))
+            _add_option(parser, one, defaults.get(name, usual))
 
 
-def _add_option(parser: argparse.ArgumentParser, one: Declared, default: str) -> None:
+def _add_option(parser: argparse._ActionsContainer, one: Declared, default: str) -> None:
     option, flags = one.option, [one.flag, *(f"--{name}" for name in one.option.aliases)]
-    usage = (
-        f"{option.usage} (default: {default})" if option.default or one.default not in (None, False) else option.usage
-    )
+    usage = f"{option.usage} (default: {default})" if default else option.usage
     settings: dict[str, Any] = {"help": usage, "default": one.default, "dest": one.name}
     if one.kind is bool and one.optional:
         settings["action"] = argparse.BooleanOptionalAction
@@ -234,8 +231,8 @@ def budgets_of(given: argparse.Namespace, before: Mapping[str, Any] | None = Non
     asked = options_of(Budgets, given)
     if before is None:
         return asked
-    names = ("memory", "disk", "threads")
-    return replace(asked, **{name: before.get(name) for name in names if getattr(asked, name) is None})
+    kept: dict[str, Any] = {name: before.get(name) for name in ("memory", "disk", "threads")}
+    return replace(asked, **{name: value for name, value in kept.items() if getattr(asked, name) is None})
 
 
 def add_output(parser: argparse.ArgumentParser, json: bool = False) -> None:
@@ -249,58 +246,14 @@ def add_output(parser: argparse.ArgumentParser, json: bool = False) -> None:
 
 def add_data(parser: argparse.ArgumentParser) -> None:
     """The options of CSV files."""
-    data = parser.add_argument_group("data options (for CSV files)")
-    header = data.add_mutually_exclusive_group()
-    header.add_argument(
-        "--header",
-        action="store_true",
-        default=None,
-        help="the first row has names (default: decided by looking)",
-    )
-    header.add_argument("--no-header", action="store_false", dest="header", help="the first row is a record")
-    data.add_argument("--delimiter", metavar="D", help="the character between columns (default: decided by looking)")
-    data.add_argument(
-        "--missing",
-        choices=["refuse", "drop", "state"],
-        default="refuse",
-        help="missing values: refuse the data (default), drop the record, or make missing a state",
-    )
-    data.add_argument(
-        "--na",
-        metavar="MARKER,...",
-        action="append",
-        help="further texts that stand for a missing value (write --na=-,. if the first begins with -)",
-    )
-    data.add_argument("--columns", metavar="COLUMN,...", action="append", help="use these columns alone")
-    data.add_argument("--drop", metavar="COLUMN,...", action="append", help="leave these columns out")
-    data.add_argument(
-        "--discrete",
-        metavar="COLUMN,...|all",
-        action="append",
-        help="take these columns as they are, however many states they have",
-    )
-    data.add_argument(
-        "--discretise",
-        "--discretize",
-        metavar="[COLUMN=]RULE,...",
-        action="append",
-        help="cut continuous columns, or the one that is named: mean, quantile:k, width:k, or paper (at the mean, and "
-        "columns of more than four states too)",
-    )
-    data.add_argument("--arities", metavar="FILE", help="declared numbers of states (default: the states that occur)")
-    data.add_argument("--records", metavar="N", type=within(1), help="use the first N records alone (default: all)")
-    data.add_argument(
-        "--weights",
-        metavar="COLUMN",
-        help="this column says how many records each row stands for, and is no variable (default: one each)",
-    )
+    add_options(parser.add_argument_group("data options (for CSV files)"), declared(DataOptions))
 
 
 def data_options(options: argparse.Namespace) -> dict[str, Any]:
-    """What was given of the options that `add_data` adds, by the names that `read_csv` has for them, as JSON scalars:
-    of options that were repeated, one text with commas."""
-    given = {key: getattr(options, key) for key in DATA_OPTIONS}
-    return {key: ",".join(value) if isinstance(value, list) else value for key, value in given.items()}
+    """What was given of the options that `add_data` adds, as JSON scalars: of options that were repeated, one text with
+    commas."""
+    given = {name: getattr(options, name) for name in declared(DataOptions)}
+    return {name: ",".join(value) if isinstance(value, list) else value for name, value in given.items()}
 
 
 def remembered(given: argparse.Namespace) -> Remembered:

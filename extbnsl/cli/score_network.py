@@ -12,8 +12,10 @@ from extbnsl.cli import options
 from extbnsl.cli.head import say, say_sentence
 from extbnsl.cli.options import read_problem
 from extbnsl.core.codec import Misfit, Within, decode_some
+from extbnsl.core.data_options import DataOptions
 from extbnsl.core.errors import InputError, RunDirectoryError
 from extbnsl.core.figures import counted
+from extbnsl.core.options import declared
 
 if TYPE_CHECKING:
     import numpy as np
@@ -39,7 +41,7 @@ def data_options_of(document: Mapping[str, Any], result: Path) -> dict[str, Any]
     """The data options of the run; RunDirectoryError if they are none that a run writes."""
     provenance = document.get("provenance")
     kept = provenance.get("data_options", {}) if isinstance(provenance, dict) else {}
-    kinds = dict.fromkeys(options.DATA_OPTIONS, str) | {"header": bool, "records": Annotated[int, Within(1)]}
+    kinds = dict.fromkeys(declared(DataOptions), str) | {"header": bool, "records": Annotated[int, Within(1)]}
     try:
         return decode_some(kinds, kept)
     except Misfit:

@@ -51,8 +51,7 @@ def add(commands: Any) -> None:
         help="what the result must claim, none for what it must not have; or a YAML file that says so, or another "
         "result of the same question; may be repeated",
     )
-    limit = "10m; only proofs, and networks that are not listed, take long"
-    options.add_options(parser, declared(Budgets), "memory", "disk", "threads", time_limit=limit)
+    options.add_options(parser, declared(Budgets), "memory", "disk", "threads", time_limit="10m")
     options.add_data(parser)
 
 

@@ -99,19 +99,23 @@ class Declared:
         return self.option.parse(plain(value), self.name)
 
 
-@functools.cache
-def declared(kind: Any) -> Mapping[str, Declared]:
+def declared(kind: Any) -> dict[str, Declared]:
     """The options that a dataclass declares, by name, in their order."""
+    return dict(_declared(kind))
+
+
+@functools.cache
+def _declared(kind: Any) -> Mapping[str, Declared]:
     found = {}
     for field in dataclasses.fields(kind):
         marks = getattr(field.type, "__metadata__", ())
         own = next((mark for mark in marks if isinstance(mark, Option)), None)
         if own is not None:
-            parts = _parts(typing.get_args(field.type)[0])
+            parts = union_of(typing.get_args(field.type)[0])
             default = None if field.default is dataclasses.MISSING else field.default
             only = next(part for part in parts if part is not type(None))
             found[field.name] = Declared(field.name, only, type(None) in parts, default, own)
-    return types.MappingProxyType(found)
+    return found
 
 
 def made_of(kind: type[T], given: Mapping[str, Any], **others: Any) -> T:
@@ -120,7 +124,7 @@ def made_of(kind: type[T], given: Mapping[str, Any], **others: Any) -> T:
     return kind(**known | others)
 
 
-def _parts(hint: Any) -> tuple[Any, ...]:
+def union_of(hint: Any) -> tuple[Any, ...]:
     """The types that a union has, or the one that it is."""
     return typing.get_args(hint) if typing.get_origin(hint) in (typing.Union, types.UnionType) else (hint,)
 

@@ -23,7 +23,11 @@ class Scope(Options):
     k: Annotated[int | None, Option("how many networks", "K", least=1)] = None
     within_factor: Annotated[
         float | None,
-        Option("networks whose weight is at least that of the best divided by F, 1 or more", "F"),
+        Option(
+            "networks whose weight is at least that of the best divided by F, 1 or more; the k best of these are "
+            f"listed, or {MOST_LISTED:,}, and all are counted",
+            "F",
+        ),
     ] = None
     classes: Annotated[bool, Option("the best Markov equivalence classes, each by one of its networks")] = False
     top: Annotated[int, Option("write the M best to network.*, network-2.* and so on", "M")] = 10

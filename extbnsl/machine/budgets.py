@@ -117,7 +117,7 @@ class Budgets(Options):
     disk: Annotated[
         int | None,
         Option(
-            "what the working files may take together, 0 for none",
+            "what the working files may take together; 0: none, and no checkpoints",
             "SIZE",
             default="nine tenths of what is free on the disk that they are on",
             parse=parse_disk,
@@ -126,12 +126,18 @@ class Budgets(Options):
     ] = None
     threads: Annotated[
         int | None,
-        Option("threads", "T", least=1, most=MAXIMUM_THREADS, default="the processors this process may use"),
+        Option(
+            f"threads, at most {MAXIMUM_THREADS}",
+            "T",
+            least=1,
+            most=MAXIMUM_THREADS,
+            default="the processors this process may use",
+        ),
     ] = None
     time_limit: Annotated[
         float | None,
         Option(
-            "stop after T: 90 (seconds), 45m, 1h30m, 2d; compiling does not count",
+            "stop after T: 90 (seconds), 45m, 1h30m, 2d; reading counts, compiling does not",
             "T",
             default="never",
             parse=parse_duration,

@@ -1,6 +1,6 @@
 """The scores that can be computed from data, by name: the one line that a new one adds."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 from extbnsl.core.claims import ALIASES, Claim
 from extbnsl.core.errors import InputError
@@ -22,7 +22,7 @@ DEFAULT_ESS = 1.0
 SMALLEST_ESS, LARGEST_ESS = 1e-100, 1e6  # below, a state's share of the prior may be 0
 
 ESS_RANGE = f"from {SMALLEST_ESS:g} to {LARGEST_ESS:g}"
-CLAIM_OPTIONS: Mapping[str, Declared] = {
+CLAIM_OPTIONS: dict[str, Declared] = {
     "score": Declared(
         "score",
         str,
@@ -37,7 +37,11 @@ CLAIM_OPTIONS: Mapping[str, Declared] = {
         float,
         True,
         None,
-        Option(f"equivalent sample size of the prior of {' and '.join(WITH_ESS)}", "S", default=f"{DEFAULT_ESS:g}"),
+        Option(
+            f"equivalent sample size of the prior of {' and '.join(WITH_ESS)}, {ESS_RANGE}",
+            "S",
+            default=f"{DEFAULT_ESS:g}",
+        ),
     ),
     **declared(Claim),
 }

@@ -35,8 +35,8 @@ class OrderMethods(Options):
     bound: Annotated[
         str,
         Option(
-            "what dfbnb-k3 prunes by: a bound of each state's own, or one fixed bound, which is worse and cheaper "
-            "; the network is the same with each",
+            "what dfbnb-k3 prunes by: a bound of each state's own, or one fixed bound, which is worse and cheaper; "
+            "the network is the same with each",
             choices=BOUNDS,
         ),
     ] = AUTO
