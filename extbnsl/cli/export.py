@@ -95,7 +95,7 @@ def _described(given: argparse.Namespace, kind: str) -> "Described":
 def _from_data(given: argparse.Namespace, document: Mapping[str, Any], known: "Described", kind: str) -> "Described":
     """What is known of a network, with what its data, or local scores, tell besides."""
     from extbnsl.data import Dataset, Numbers
-    from extbnsl.data.summary import spreads, state_counts
+    from extbnsl.data.dataset import spreads, state_counts
     from extbnsl.networks.arc_strengths import arc_strengths, costs_from, costs_in
     from extbnsl.networks.gaussian import regressions
     from extbnsl.networks.parameters import fit

@@ -34,8 +34,7 @@ def read_problem(
     some seconds and unless `quiet`. Raises InputError for what cannot be used, BudgetError if the budgets do not do.
     """
     from extbnsl.core.events import StageStarted
-    from extbnsl.data.reading import STAGE, Reading
-    from extbnsl.data.text import source_name
+    from extbnsl.data.text import STAGE, Reading, source_name
     from extbnsl.run.progress import told_on
 
     began = time.monotonic()
@@ -66,10 +65,10 @@ def _read(path: str, given: Mapping[str, Any], reading: Any, score: str) -> Any:
     from extbnsl.formats.score_reader import is_score_file, read_scores
 
     if not is_score_file(path):
-        from extbnsl.data import read_data, read_numbers
+        from extbnsl.data import measured, prepare, read_file
         from extbnsl.scores.known import is_of_numbers
 
-        return (read_numbers if is_of_numbers(score) else read_data)(path, **given, reading=reading)
+        return read_file(measured if is_of_numbers(score) else prepare, path, **given, reading=reading)
     for name in chosen(given):
         option = "--header or --no-header" if name == "header" else f"--{name}"
         raise InputError(f"{option} is for data, but {path} holds local scores; leave it out.")

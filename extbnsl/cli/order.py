@@ -103,7 +103,7 @@ def _names(file: str, source: str) -> list[tuple[str, str]]:
     """The names in a file of an order or of a network, in order, each with where it stands."""
     from extbnsl.data.text import open_source, read_text
     from extbnsl.files.atomic import open_given
-    from extbnsl.formats.bif_reader import read_bif
+    from extbnsl.formats.bif import read_bif
     from extbnsl.orders.given import places_in
 
     if not _is_bif(file):

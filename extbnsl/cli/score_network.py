@@ -155,8 +155,7 @@ def run(given: argparse.Namespace) -> int:
 
 def _by_tables(given: argparse.Namespace, document: Mapping[str, Any], how: Mapping[str, Any]) -> "NDArray[np.float64]":
     """The log-likelihood of each record of states."""
-    from extbnsl.data.advice import advice_for_new_records
-    from extbnsl.data.alike import encoded_alike
+    from extbnsl.data.alike import advice_for_new_records, encoded_alike
     from extbnsl.networks.likelihood import log_likelihoods
     from extbnsl.networks.network import Network
 
@@ -173,7 +172,7 @@ def _by_regressions(
 ) -> "NDArray[np.float64]":
     """The log-density of each record of numbers, in the units of the data."""
     from extbnsl.data import Numbers
-    from extbnsl.data.advice import advice_for_new_records
+    from extbnsl.data.alike import advice_for_new_records
     from extbnsl.machine.budgets import Budgets
     from extbnsl.networks.gaussian import log_densities, regressions
     from extbnsl.networks.network import Network

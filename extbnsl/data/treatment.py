@@ -13,6 +13,7 @@ import numpy as np
 from extbnsl.core.arguments import check_whole, written_number
 from extbnsl.core.errors import InputError
 from extbnsl.core.figures import counted
+from extbnsl.core.sentences import Mention
 from extbnsl.data.column import Column, check_names, clean_name, has_fractions, listed, recoded
 from extbnsl.data.discretise import Rule, parse_rule
 from extbnsl.data.missing import MARKERS, check_rule
@@ -106,13 +107,15 @@ def treatment(
         check_whole("--records", records, 1)
     _check_texts(na=na, columns=columns, drop=drop, discrete=discrete, discretise=discretise)
     if weights is not None and not isinstance(weights, str):
-        raise InputError(f"--weights: {weights!r} is no name of a column.")
+        raise InputError(f"{weights!r} is no name of a column.", option="weights", value=weights)
     rules = _rules(_texts(discretise))
     if discretise is not None and arities is not None:
-        raise InputError("--arities declares the states that --discretise would change: give only one of them.")
+        what = (Mention("arities"), " declares the states that ", Mention("discretise"), " would change")
+        raise InputError(*what, ": give only one of them.")
     kept = _names(discrete)
     for name in sorted(set(kept) & set(rules.named)):
-        raise InputError(f"--discrete and --discretise both name '{name}': give only one of them.")
+        both = (Mention("discrete"), " and ", Mention("discretise"))
+        raise InputError(*both, f" both name '{name}': give only one of them.", names=[name])
     return Treatment(
         missing=missing,
         markers=MARKERS.union(_texts(na)),
@@ -138,10 +141,13 @@ def selected(columns: Sequence[Column], wanted: Treatment, source: str) -> list[
     for option, names in named.items():
         for name in names:
             if name not in there:
-                raise InputError(f"--{option}: {source} has no column '{name}'; its columns are {listed(there)}.")
+                raise InputError(
+                    f"{source} has no column '{name}'; its columns are {listed(there)}.", option=option, names=[name]
+                )
     kept = [column for column in columns if wanted.uses(column.name)]
     if columns and not kept:
-        raise InputError(f"{source}: --columns and --drop leave no column: leave at least one.")
+        both = (Mention("columns"), " and ", Mention("drop"))
+        raise InputError(f"{source}: ", *both, " leave no column: leave at least one.")
     return kept
 
 
@@ -149,7 +155,7 @@ def _check_texts(**options: Any) -> None:
     """Raise InputError naming the first option whose value is no `Texts`."""
     for option, given in options.items():
         if given is not None and not isinstance(given, Iterable):
-            raise InputError(f"--{option}: {given!r} is neither a text nor a sequence of texts.")
+            raise InputError(f"{given!r} is neither a text nor a sequence of texts.", option=option, value=given)
 
 
 def _rules(texts: Sequence[str]) -> Rules:
@@ -160,11 +166,12 @@ def _rules(texts: Sequence[str]) -> Rules:
         name, equals, rule = text.rpartition("=")
         name = clean_name(name)
         if equals and name in named:
-            raise InputError(f"--discretise: there are two rules for '{name}': give one.")
+            raise InputError(f"there are two rules for '{name}': give one.", option="discretise", names=[name])
         if equals:
             named[name] = parse_rule(rule.strip())
         elif plain is not None:
-            raise InputError(f"--discretise: {plain} and {text} are for the same columns: name columns, as age={text}.")
+            both = f"{plain} and {text} are for the same columns: name columns, as age={text}."
+            raise InputError(both, option="discretise")
         else:
             plain = parse_rule(text)
     return Rules(plain, named)

@@ -19,6 +19,7 @@ from typing import Annotated, Any
 from extbnsl.core.compiling import clock
 from extbnsl.core.errors import BudgetError, InputError
 from extbnsl.core.options import Option, Options
+from extbnsl.core.sentences import Mention, Sentence
 
 CGROUPS = Path("/sys/fs/cgroup")
 MEMBERSHIP = Path("/proc/self/cgroup")
@@ -240,12 +241,10 @@ def free_disk(folder: Path) -> int:
     return free.f_bavail * free.f_frsize
 
 
-def too_little_memory(work: str, needed: int, granted: int, threads: int) -> str:
+def too_little_memory(work: str, needed: int, granted: int, threads: int) -> Sentence:
     """The sentence for `work` that needs more bytes of memory than it was granted."""
-    return (
-        f"{work} needs at least {format_size(needed)} of memory with {threads} threads for this problem, "
-        f"and --memory grants {format_size(granted)}."
-    )
+    needs = f"{work} needs at least {format_size(needed)} of memory with {threads} threads for this problem, and "
+    return Sentence(needs, Mention("memory"), f" grants {format_size(granted)}.")
 
 
 def check_address_space() -> None:

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.core.errors import InputError
+from extbnsl.core.sentences import Mention
 from extbnsl.data import Data, Dataset, Numbers
 from extbnsl.networks.network import Network
 
@@ -27,7 +28,9 @@ def fit(network: Network, dataset: Dataset, smoothing: float = 0.0) -> tuple[NDA
         largest = network.names[sizes.index(max(sizes))]
         raise InputError(
             f"The tables of this network have {entries:,} numbers, most of them that of {largest!r}, and "
-            f"{MOST_ENTRIES:,} are the most; limit the parents, by --max-parents for instance."
+            f"{MOST_ENTRIES:,} are the most; limit the parents, by ",
+            Mention("max-parents"),
+            " for instance.",
         )
     arities = [len(states) for states in dataset.states]
     families = ((*parents, child) for child, parents in enumerate(network.parents))

@@ -8,7 +8,7 @@ from typing import Any
 from extbnsl.core.arguments import check_share
 from extbnsl.core.claims import OPTIMAL
 from extbnsl.files.names import ARC_FREQUENCIES
-from extbnsl.formats.csv_text import csv_text
+from extbnsl.formats.spelling import csv_text
 from extbnsl.networks.arc_frequencies import ArcFrequency, Counts, arc_frequencies, consensus, count_arcs
 from extbnsl.networks.network import Arc, Network
 from extbnsl.results.outputs import encoded

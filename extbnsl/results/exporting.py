@@ -8,7 +8,7 @@ import numpy as np
 
 from extbnsl.core.codec import Whole, decode, json_value, misfit
 from extbnsl.core.errors import InputError, RunDirectoryError
-from extbnsl.data.summary import Spread
+from extbnsl.data.dataset import Spread
 from extbnsl.files.atomic import read_regular, write_atomically
 from extbnsl.files.names import DOCUMENT
 from extbnsl.formats.described import Described, Written

@@ -46,8 +46,8 @@ def networks(
     """The files that tell the network at this place among the best, as (name, content); the last one tells that the
     others have been written. With data it says what arcs count by the score of the claim."""
     from extbnsl.formats.bif import bif_text
+    from extbnsl.formats.described import network_document
     from extbnsl.formats.export import dot_text
-    from extbnsl.formats.network_json import network_document
 
     bif, document, dot = of_network(place)
     yield _file(dot, dot_text(network))
@@ -60,7 +60,7 @@ def networks(
 def _described(network: "Network", dataset: "Data | None", cost: float, claim: Claim) -> "Described":
     """All there is to tell of the network and its data."""
     from extbnsl.data import Dataset
-    from extbnsl.data.summary import spreads, state_counts
+    from extbnsl.data.dataset import spreads, state_counts
     from extbnsl.formats.described import Described
     from extbnsl.networks.arc_strengths import arc_strengths, costs_from
     from extbnsl.networks.gaussian import regressions

@@ -17,7 +17,7 @@ from extbnsl.core.codec import json_text
 from extbnsl.core.errors import VerificationError
 from extbnsl.files.atomic import Content
 from extbnsl.files.names import ARCS, RANKED, RESULT, TABLES, of_network
-from extbnsl.formats.csv_text import csv_text
+from extbnsl.formats.spelling import csv_text
 from extbnsl.kernels.varsets import sizes, unpack, words
 from extbnsl.results.networks import RankedNetworks
 from extbnsl.results.outputs import encoded, networks

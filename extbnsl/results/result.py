@@ -13,7 +13,7 @@ from extbnsl.core.figures import counted, format_cost
 from extbnsl.core.knowledge import NOTHING, Knowledge
 from extbnsl.core.version import __version__
 from extbnsl.data import Data, Dataset, Numbers
-from extbnsl.data.summary import spreads, state_counts
+from extbnsl.data.dataset import spreads, state_counts
 from extbnsl.files.atomic import Content, write_atomically, write_failure
 from extbnsl.files.names import ARC_FREQUENCIES, OUTPUTS, is_of_some
 from extbnsl.formats.bif import bif_text

@@ -35,6 +35,7 @@ from typing import Any
 
 from extbnsl.core.codec import json_value
 from extbnsl.core.errors import InputError, RunDirectoryError
+from extbnsl.core.sentences import Mention
 from extbnsl.files import names
 from extbnsl.files.atomic import Content, lines_of, open_regular, synchronise_folder, write_atomically, write_failure
 from extbnsl.files.lock import hold
@@ -186,30 +187,33 @@ def _make_first_free(stem: str) -> Path:
 
 def _check_free(path: Path, overwrite: bool) -> None:
     """Raise InputError unless a new run may use the existing `path`."""
+    overwriting, choose = Mention("overwrite"), (" choose another ", Mention("run-dir"), ".")
     if not path.is_dir():
-        raise InputError(f"The run directory {path} is a file; choose another --run-dir.")
+        raise InputError(f"The run directory {path} is a file;", *choose)
     foreign = foreign_files(path)
     if not foreign and not any(entry.name != LOCK for entry in path.iterdir()):
         return
     if is_run(path) and (path / MANIFEST).exists() and not overwrite:
         raise InputError(
-            f"The run directory {path} holds a run; go on with it by '{resume_command(path)}', give --overwrite to "
-            "replace it, or choose another --run-dir."
+            f"The run directory {path} holds a run; go on with it by '{resume_command(path)}', give ",
+            *(overwriting, " to replace it, or", *choose),
         )
     if not overwrite:
         raise InputError(
-            f"The run directory {path} exists and is not empty; give --overwrite to replace the run in it, "
-            "or choose another --run-dir."
+            f"The run directory {path} exists and is not empty; give ",
+            *(overwriting, " to replace the run in it, or", *choose),
         )
     if foreign:
         raise InputError(
-            f"--overwrite replaces nothing but a run directory, and {path} also holds {foreign[0]!r}; "
-            "move that away or choose another --run-dir."
+            overwriting,
+            f" replaces nothing but a run directory, and {path} also holds {foreign[0]!r}; move that away or",
+            *choose,
         )
     if not is_run(path):
         raise InputError(
-            f"--overwrite replaces nothing but a run directory, and {path} has neither a manifest nor a lock of a run; "
-            "choose another --run-dir."
+            overwriting,
+            f" replaces nothing but a run directory, and {path} has neither a manifest nor a lock of a run;",
+            *choose,
         )
 
 
@@ -221,9 +225,10 @@ def _check_writable(path: Path) -> None:
 def _check_scratch_dir(path: Path) -> None:
     if not os.path.isdir(path):
         kind = "is a file" if os.path.exists(path) else "does not exist"
-        raise InputError(f"--scratch-dir: {path} {kind}; give an existing folder.")
+        raise InputError(f"{path} {kind}; give an existing folder.", option="scratch-dir", value=path)
     if not os.access(path, os.W_OK | os.X_OK):
-        raise InputError(f"--scratch-dir: {path} cannot be written: no permission to write in it; choose another.")
+        what = f"{path} cannot be written: no permission to write in it; choose another."
+        raise InputError(what, option="scratch-dir", value=path)
 
 
 def _settle(path: Path) -> None:

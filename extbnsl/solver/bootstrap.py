@@ -15,6 +15,7 @@ from extbnsl.core.codec import Lowest, Misfit, Within, decode, encode, json_text
 from extbnsl.core.errors import BudgetError, ExtbnslError, InputError, RunDirectoryError
 from extbnsl.core.events import Observer, StageAdvanced, Warned, ignore
 from extbnsl.core.figures import in_full
+from extbnsl.core.sentences import Mention
 from extbnsl.data import Data, Numbers
 from extbnsl.data.resampling import Resampling, resampling_of
 from extbnsl.files.journal import Journal, read_lines
@@ -167,7 +168,8 @@ def records_of(problem: Data | LocalScores, methods: Any) -> Data:
     if not isinstance(problem, Data):
         raise InputError("bootstrap: local scores have no records to draw from; give the data that they are from.")
     if not isinstance(methods, Methods):
-        raise InputError("bootstrap: the published methods solve no resamples; leave --method or --bootstrap out.")
+        either = (Mention("method"), " or ", Mention("bootstrap"))
+        raise InputError("bootstrap: the published methods solve no resamples; leave ", *either, " out.")
     return problem
 
 
@@ -181,7 +183,8 @@ def _check_all(numbers: Numbers, scope: Resamples, context: Context, done: int) 
         try:
             standardised(cast(Numbers, resampling.drawn(context.methods.seed, number)))
         except InputError as error:
-            raise InputError(f"bootstrap: resample {number} cannot be solved, though the data can. {error}") from error
+            what = f"bootstrap: resample {number} cannot be solved, though the data can. "
+            raise InputError(what, error.sentence) from error
 
 
 def _take_all(

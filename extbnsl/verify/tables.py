@@ -8,7 +8,7 @@ from typing import Any
 from extbnsl.core.errors import RunDirectoryError
 from extbnsl.files.atomic import open_regular
 from extbnsl.files.names import ARCS, RANKED
-from extbnsl.formats.csv_text import as_text
+from extbnsl.formats.spelling import as_text
 
 NETWORKS_HEAD = ["rank", "cost", "share_of_found", "equivalence_class", "arcs", "model"]
 LONGEST = 1 << 28  # characters of a field: all arcs of a network are in one

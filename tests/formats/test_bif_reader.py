@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from extbnsl.core.errors import InputError
 from extbnsl.formats import bif_reader
-from extbnsl.formats.bif import bif_text
-from extbnsl.formats.bif_reader import read_bif
+from extbnsl.formats.bif import bif_text, read_bif
 from extbnsl.networks.network import Network
 
 VARIABLES = (

@@ -20,7 +20,7 @@ from extbnsl.core.errors import InputError, VerificationError
 from extbnsl.data import from_array
 from extbnsl.files import names
 from extbnsl.files.atomic import pieces, write_atomically
-from extbnsl.formats.bif_reader import read_bif
+from extbnsl.formats.bif import read_bif
 from extbnsl.kernels.varsets import pack
 from extbnsl.networks.equivalence import cpdag
 from extbnsl.networks.network import Network

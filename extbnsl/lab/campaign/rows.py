@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from extbnsl.core.errors import BudgetError, ExtbnslError, InputError
-from extbnsl.formats.bif_reader import read_bif
-from extbnsl.formats.csv_text import csv_text
+from extbnsl.formats.bif import read_bif
+from extbnsl.formats.spelling import csv_text
 from extbnsl.lab.campaign.figures import FIGURES, Value, figure
 from extbnsl.lab.campaign.one_run import Place, known
 from extbnsl.lab.campaign.outcome import read_outcome

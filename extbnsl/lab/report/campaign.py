@@ -8,7 +8,7 @@ from pathlib import Path
 
 from extbnsl.core.errors import InputError
 from extbnsl.files.atomic import write_atomically, write_failure
-from extbnsl.formats.csv_text import csv_text
+from extbnsl.formats.spelling import csv_text
 from extbnsl.lab.campaign.progress import called
 from extbnsl.lab.campaign.rows import Row, csv_of
 from extbnsl.lab.campaign.spec import Campaign

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from extbnsl.core.claims import Claim
 from extbnsl.core.errors import InputError
 from extbnsl.core.figures import in_full
+from extbnsl.core.sentences import Mention, dropped
 from extbnsl.data import Numbers
-from extbnsl.data.advice import option
 from extbnsl.data.column import listed
 from extbnsl.kernels.varsets import pack
 from extbnsl.machine.workers import Workers, unhalted
@@ -96,14 +96,16 @@ def standardised(numbers: Numbers) -> Standardised:
         fit = "fits" if records == 1 else "fit"
         raise InputError(
             f"{numbers.source}: {in_full(records, 'record')} of {in_full(n, 'column')} {fit} linear regressions "
-            "exactly: give more records than columns, or fewer columns with --columns."
+            "exactly",
+            advice=("give more records than columns, or fewer columns", Mention("columns", link=" with ")),
         )
     constant = [name for name, c in zip(numbers.names, numbers.values.T, strict=True) if c.min() == c.max()]
     if constant:
         has = "has" if len(constant) == 1 else "have"
         raise InputError(
-            f"{numbers.source}: {listed(constant)} {has} the same number in every record, which no Gaussian "
-            f"fits: leave out what never varies, with {option('drop', *constant)}."
+            f"{numbers.source}: {listed(constant)} {has} the same number in every record, which no Gaussian fits",
+            names=constant,
+            advice=("leave out what never varies", dropped(constant, ", with ")),
         )
     centred = numbers.values - numbers.values[:1]
     largest = np.abs(centred).max(axis=0)
@@ -141,7 +143,9 @@ def _refuse(v: int, by: NDArray[np.intp], numbers: Numbers) -> None:
     determine = "determines" if len(others) == 1 else "determine"
     raise InputError(
         f"{numbers.source}: {listed(others)} {determine} '{name}' (less than {DETERMINED:g} of its variance is left), "
-        f"so that it has no best Gaussian fit: leave one of them out, such as with {option('drop', name)}."
+        "so that it has no best Gaussian fit",
+        names=[*others, name],
+        advice=("leave one of them out", dropped([name], ", such as with ")),
     )
 
 

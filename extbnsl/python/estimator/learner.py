@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from extbnsl.core.arguments import check_whole, plain
 from extbnsl.core.data_options import Texts
 from extbnsl.core.errors import InputError
-from extbnsl.data import Data
+from extbnsl.data import Data, measured
 from extbnsl.data.given import Given, given
 from extbnsl.networks.gaussian import regressions
 from extbnsl.networks.network import Network
@@ -336,7 +336,7 @@ class BayesianNetworkLearner:
         options = {name: getattr(self, name) for name in TREATING}
         reader = Reader(data.keys, data.names, data.framed, self.missing, self.na, type(self).__name__)
         if is_of_numbers(self.scoring_method):
-            numbers = data.numbers(**options)
+            numbers = data.made(measured, **options)
             result = self._learn(numbers)
             return result, NumberAnswers(result.network, regressions(result.network, numbers), reader)
         dataset, raw = states_read(data, options)

@@ -10,7 +10,7 @@ import pytest
 from made_rows import row
 
 from extbnsl.core.claims import DISK_LIMIT, INTERRUPTED, MEMORY_LIMIT, NOT_PROVED, TIME_LIMIT
-from extbnsl.formats.csv_text import csv_text
+from extbnsl.formats.spelling import csv_text
 from extbnsl.lab.campaign.figures import FIGURES
 from extbnsl.lab.campaign.rows import NO_NETWORK, NO_RESULT, WAITING, csv_of
 from extbnsl.lab.campaign.spec import Column, Comparison, Table

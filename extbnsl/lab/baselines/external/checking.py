@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from extbnsl.core.claims import Claim
 from extbnsl.core.errors import InputError, ProgramError, VerificationError
+from extbnsl.core.sentences import Mention
 from extbnsl.data import Data
 from extbnsl.lab.baselines.external.task import Parents, Program, Task
 from extbnsl.networks.network import Network
@@ -22,7 +23,8 @@ def network_of_parents(program: Program, names: Sequence[str], parents: Parents,
     except (InputError, VerificationError) as error:
         raise ProgramError(f"{program.name} has given what is no network. {error}") from error
     if max_parents is not None and (most := max(map(len, network.parents))) > max_parents:
-        raise ProgramError(f"{program.name} has given a variable {most} parents, and --max-parents is {max_parents}.")
+        what = f"{program.name} has given a variable {most} parents, and "
+        raise ProgramError(what, Mention("max-parents"), f" is {max_parents}.")
     return network
 
 
