@@ -32,8 +32,8 @@ class ExtbnslError(Exception):
     ----------
     sentence : Sentence
         All of it, as the command line words it; `sentence.in_python()` names arguments of `learn` for options.
-    what, option, names, value, row, advice
-        As given.
+    what : Sentence
+        What is wrong, without the option before it and the advice behind it.
     """
 
     exit_code = 40

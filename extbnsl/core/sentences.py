@@ -13,10 +13,16 @@ NAMES_SHOWN = 6  # in a sentence
 class Mention:
     """An option in a sentence; as a text it is typed in a shell.
 
-    name: without dashes.
-    value: what it is given; None for its bare name.
-    word: whether the value is a word of the program, such as a rule, and no text of the user's; it needs no quotes.
-    link: what stands before an option that chooses columns, such as " with ", and goes where there are none to choose.
+    Attributes
+    ----------
+    name : str
+        Without dashes.
+    value : str, optional
+        What it is given; None for its bare name.
+    word : bool
+        Whether the value is a word of the program, such as a rule, and no text of the user's; it needs no quotes.
+    link : str
+        What stands before an option that chooses columns, such as " with ", and goes where there are none to choose.
     """
 
     name: str
