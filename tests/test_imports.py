@@ -22,7 +22,7 @@ FLOORS = (
     ("data",),
     ("scores",),
     ("parents", "networks"),
-    ("orders", "formats"),
+    ("orders", "formats", "drawing"),
     ("bounds", "verify"),
     ("search", "results"),
     ("proof",),

@@ -8,10 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from extbnsl.cli import drawing, options, session
+from extbnsl.cli import options, session
 from extbnsl.cli.head import remark
 from extbnsl.cli.options import absolute, is_standard_input, read_problem
-from extbnsl.cli.summary import damage_told, exit_code
+from extbnsl.cli.plot import draw_after, draw_again, is_replaceable
+from extbnsl.cli.summary import exit_code
 from extbnsl.core.codec import decode
 from extbnsl.core.errors import InputError, RunDirectoryError
 from extbnsl.core.options import declared
@@ -83,7 +84,7 @@ def run(given: argparse.Namespace) -> int:
 def _finish(run: "RunDirectory", document: Mapping[str, Any], given: argparse.Namespace) -> None:
     """Do what a process that was killed at the very end of a run has left to do."""
     from extbnsl.results.outputs import has_networks
-    from extbnsl.run.remains import tidy
+    from extbnsl.run.directory import tidy
 
     if (run.path / MANIFEST).exists() and not has_networks(run.path, document):
         remembered = read_manifest(run.path).state.run
@@ -99,8 +100,8 @@ def _draw_finished(path: Path, silent: bool) -> None:
     with contextlib.suppress(RunDirectoryError):  # a finished run needs no manifest
         remembered = read_manifest(path).state.run
     plot = None if remembered is None else remembered.plot
-    if plot is not None and drawing.is_replaceable(Path(plot)):
-        drawing.draw_after(path, Path(plot), silent)
+    if plot is not None and is_replaceable(Path(plot)):
+        draw_after(path, Path(plot), silent)
 
 
 def _write_networks(
@@ -109,7 +110,8 @@ def _write_networks(
     """Write the files of the networks of a result; RunDirectoryError if the data are others."""
     from extbnsl.data import Data
     from extbnsl.data.text import source_name
-    from extbnsl.results.again import other_files
+    from extbnsl.results.ranked import other_files
+    from extbnsl.results.reading import damage_told
 
     data = _data(run.path, given.data, remembered.input)
     with damage_told(run.path):
@@ -151,7 +153,7 @@ def _go_on(run: "RunDirectory", manifest: "Manifest", given: argparse.Namespace,
     telling = session.Telling(given.quiet, given.json, state.spent.seconds + budgets.spent, given.print)
     code = session.solve_in(run, problem, asked, interrupts, telling)
     if remembered.plot is not None:
-        drawing.draw_again(run.path, Path(remembered.plot), given.quiet or given.json)
+        draw_again(run.path, Path(remembered.plot), given.quiet or given.json)
     return code
 
 

@@ -16,6 +16,7 @@ from extbnsl.core.data_options import DataOptions
 from extbnsl.core.errors import InputError, RunDirectoryError
 from extbnsl.core.figures import counted
 from extbnsl.core.options import declared
+from extbnsl.formats.kinds import LARGEST_SMOOTHING
 
 if TYPE_CHECKING:
     import numpy as np
@@ -106,7 +107,7 @@ def add(commands: Any) -> None:
     parser.add_argument(
         "--smoothing",
         metavar="S",
-        type=_smoothing,
+        type=smoothing,
         default=SMOOTHING,
         help="equivalent sample size of the prior of the parameters, 0 for the largest likelihood (default: 1)",
     )
@@ -237,11 +238,12 @@ def _quoted(names: tuple[str, ...]) -> str:
     return ",".join('"' + name.replace('"', '""') + '"' for name in names)
 
 
-def _smoothing(text: str) -> float:
+def smoothing(text: str) -> float:
+    """An equivalent sample size as an option gives it."""
     try:
         size = float(text)
     except ValueError:
         size = -1.0
-    if not 0.0 <= size <= 1e6:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0 to 1000000")
+    if not 0.0 <= size <= LARGEST_SMOOTHING:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0 to {LARGEST_SMOOTHING:.0f}")
     return size

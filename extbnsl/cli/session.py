@@ -240,7 +240,7 @@ def _observed(
 def _layers(folder: Path) -> list[dict[str, int]]:
     """What the log of a run, of all its sessions, has of each layer; nothing of a run without a search, and of one that
     searched more layers than people look at."""
-    from extbnsl.run.plot import LAYER_FIGURES, read_layers
+    from extbnsl.run.log import LAYER_FIGURES, read_layers
 
     layers: list[Mapping[str, Any]] = []
     with contextlib.suppress(ExtbnslError):

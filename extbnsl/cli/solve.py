@@ -4,8 +4,9 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from extbnsl.cli import drawing, options, session
+from extbnsl.cli import options, session
 from extbnsl.cli.options import is_standard_input, read_problem
+from extbnsl.cli.plot import check_drawing, draw_after
 from extbnsl.core.options import declared
 from extbnsl.lab.baselines.methods import BFBNB, METHODS, methods_named
 from extbnsl.machine.budgets import Budgets
@@ -65,7 +66,7 @@ def run(given: argparse.Namespace) -> int:
     from extbnsl.run import directory as directory_module
 
     if given.plot is not None:
-        drawing.check_drawing(given.plot, given.overwrite, "--plot")
+        check_drawing(given.plot, given.overwrite, "--plot")
     source = "stdin" if is_standard_input(given.data) else given.data
     with (
         Interrupts() as interrupts,
@@ -82,5 +83,5 @@ def run(given: argparse.Namespace) -> int:
         telling = session.Telling(given.quiet, given.json, budgets.spent, given.print)
         code = session.solve_in(run, problem, asked, interrupts, telling)
         if given.plot is not None:
-            drawing.draw_after(run.path, given.plot, given.quiet or given.json)
+            draw_after(run.path, given.plot, given.quiet or given.json)
         return code

@@ -23,7 +23,6 @@ from extbnsl.python.inputs import (
     told_in_python,
 )
 from extbnsl.python.keywords import keywords, without
-from extbnsl.results.shown import show_by
 from extbnsl.solver.methods import ApproximateMethods
 from extbnsl.solver.place import Place
 from extbnsl.solver.resamples import Resamples
@@ -245,12 +244,3 @@ def best_first(data: Any, **options: Any) -> Iterator["CostedNetwork"]:
             made_of(Budgets, options),
             observer=observer_from(options),
         )
-
-
-def _in_notebook(result: "Result") -> str:
-    from extbnsl.python.notebook import result_html
-
-    return result_html(result)
-
-
-show_by(_in_notebook)

@@ -1,6 +1,7 @@
 """The files that a result is written as."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from extbnsl.data import Data
     from extbnsl.formats.described import Described
     from extbnsl.networks.network import Network
+    from extbnsl.scores.local import LocalScores
 
 MOST_BYTES = 1 << 31  # of network.json
 MOST_ENTRIES = 1 << 20  # of all tables, that are written unasked: some 20 MB in each file
@@ -51,29 +53,56 @@ def networks(
 
     bif, document, dot = of_network(place)
     yield _file(dot, dot_text(network))
-    known = _described(network, dataset, cost, claim)
+    known = described(network, cost, dataset, claim, Told(parameters=_has_small_tables(network, dataset)))
     if known.states is not None and known.tables is not None:
         yield _file(bif, bif_text(network, known.states, known.tables))
     yield _file(document, json_text(network_document(known)))
 
 
-def _described(network: "Network", dataset: "Data | None", cost: float, claim: Claim) -> "Described":
-    """All there is to tell of the network and its data."""
-    from extbnsl.data import Dataset
+@dataclass(frozen=True)
+class Told:
+    """What is told of a network besides its structure, as far as its data are there.
+
+    parameters: its tables, or its regressions.
+    strengths: how much each arc counts.
+    smoothing: the equivalent sample size of the prior of the tables; 0 for those of maximum likelihood.
+    """
+
+    parameters: bool = True
+    strengths: bool = True
+    smoothing: float = 0.0
+
+
+def described(
+    network: "Network", cost: float, problem: "Data | LocalScores | None", claim: Claim, told: Told = Told()
+) -> "Described":
+    """What there is to tell of a network, its cost, and the data or local scores that it was learned from."""
+    from extbnsl.data import Dataset, Numbers
     from extbnsl.data.dataset import spreads, state_counts
     from extbnsl.formats.described import Described
-    from extbnsl.networks.arc_strengths import arc_strengths, costs_from
+    from extbnsl.networks.arc_strengths import arc_strengths, costs_from, costs_in
     from extbnsl.networks.gaussian import regressions
-    from extbnsl.networks.parameters import entries_of_tables, fit
+    from extbnsl.networks.parameters import fit
 
-    if dataset is None:
-        return Described(network, cost)
-    strengths = arc_strengths(network, claim, costs_from(dataset, claim))
-    if isinstance(dataset, Dataset):
-        tables = fit(network, dataset) if sum(entries_of_tables(network, dataset)) <= MOST_ENTRIES else None
-        return Described(network, cost, dataset.states, tables, strengths, counts=state_counts(dataset))
-    fitted = regressions(network, dataset)
-    return Described(network, cost, strengths=strengths, regressions=fitted, spreads=spreads(dataset))
+    strengths = None
+    if told.strengths and problem is not None:
+        costs = costs_from(problem, claim) if isinstance(problem, Dataset | Numbers) else costs_in(problem)
+        strengths = arc_strengths(network, claim, costs)
+    if isinstance(problem, Dataset):
+        tables = fit(network, problem, told.smoothing) if told.parameters else None
+        return Described(network, cost, problem.states, tables, strengths, counts=state_counts(problem))
+    if isinstance(problem, Numbers):
+        fitted = regressions(network, problem) if told.parameters else None
+        return Described(network, cost, strengths=strengths, regressions=fitted, spreads=spreads(problem))
+    return Described(network, cost, strengths=strengths)
+
+
+def _has_small_tables(network: "Network", dataset: "Data | None") -> bool:
+    """Whether the parameters may be written unasked."""
+    from extbnsl.data import Dataset
+    from extbnsl.networks.parameters import entries_of_tables
+
+    return not isinstance(dataset, Dataset) or sum(entries_of_tables(network, dataset)) <= MOST_ENTRIES
 
 
 def warnings_of_outputs(network: "Network", dataset: "Data | None") -> tuple[str, ...]:

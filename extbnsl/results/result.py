@@ -12,8 +12,7 @@ from extbnsl.core.errors import InputError
 from extbnsl.core.figures import counted, format_cost
 from extbnsl.core.knowledge import NOTHING, Knowledge
 from extbnsl.core.version import __version__
-from extbnsl.data import Data, Dataset, Numbers
-from extbnsl.data.dataset import spreads, state_counts
+from extbnsl.data import Data, Numbers
 from extbnsl.files.atomic import Content, write_atomically, write_failure
 from extbnsl.files.names import ARC_FREQUENCIES, OUTPUTS, is_of_some
 from extbnsl.formats.bif import bif_text
@@ -23,13 +22,12 @@ from extbnsl.formats.foreign_objects import networkx_graph, pgmpy_model, pyagrum
 from extbnsl.formats.kinds import WITH_PARAMETERS, WITH_STRENGTHS, check_choices, format_of
 from extbnsl.networks.arc_strengths import ArcStrength, arc_strengths, costs_from, costs_in
 from extbnsl.networks.equivalence import cpdag
-from extbnsl.networks.gaussian import regressions
 from extbnsl.networks.network import Network
 from extbnsl.networks.parameters import fit
 from extbnsl.results.bootstrap import Bootstrap, frequency_files
 from extbnsl.results.exporting import check_free, write_export
-from extbnsl.results.outputs import outputs
-from extbnsl.results.shown import as_html
+from extbnsl.results.facts import notebook_html
+from extbnsl.results.outputs import Told, described, outputs
 from extbnsl.scores.local import LocalScores
 from extbnsl.verify.certificate import Certificate
 from extbnsl.verify.document import FORMAT_VERSION, LOG_BASE, SIGN
@@ -114,9 +112,9 @@ class Result:
             f"{self.score} cost {format_cost(self.cost, 6)} nats{bounds}>"
         )
 
-    def _repr_html_(self) -> str | None:
+    def _repr_html_(self) -> str:
         """What a notebook shows: the claim and a drawing of the network, as HTML."""
-        return as_html(self)
+        return notebook_html(self.document(), self.network)
 
     @property
     def optimal(self) -> bool:
@@ -305,17 +303,8 @@ class Result:
         data = self.dataset
         if isinstance(data, Numbers) and smoothing:
             raise InputError("smoothing is for tables of states, and these variables are continuous; leave it out.")
-        known = strengths and (data is not None or self.local_scores is not None)
-        return Described(
-            self.network,
-            self.cost,
-            data.states if isinstance(data, Dataset) else None,
-            fit(self.network, data, smoothing) if isinstance(data, Dataset) and parameters else None,
-            self.arc_strengths() if known else None,
-            regressions(self.network, data) if isinstance(data, Numbers) and parameters else None,
-            state_counts(data) if isinstance(data, Dataset) else None,
-            spreads(data) if isinstance(data, Numbers) else None,
-        )
+        problem = self.local_scores if data is None else data
+        return described(self.network, self.cost, problem, self.claim, Told(parameters, strengths, smoothing))
 
     def to_networkx(self) -> Any:
         """The network as a graph of networkx.

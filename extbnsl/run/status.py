@@ -19,7 +19,7 @@ from extbnsl.core.claims import FINISHED, tolerance
 from extbnsl.core.codec import json_text, json_value
 from extbnsl.core.errors import InputError, RunDirectoryError
 from extbnsl.core.events import Committed, Event, IncumbentFound, LayerAdvanced, LayerEnded, StageEnded, StageStarted
-from extbnsl.core.figures import format_cost, format_count, format_gap, format_time
+from extbnsl.core.figures import format_count, format_time
 from extbnsl.files.atomic import read_regular
 from extbnsl.files.journal import read_lines
 from extbnsl.files.lock import holder
@@ -27,11 +27,11 @@ from extbnsl.files.manifest import Manifest, read_manifest
 from extbnsl.files.names import MANIFEST, RESAMPLES, RESULT, STATUS
 from extbnsl.files.run_state import APPROXIMATE, DONE, RunState, has_more_to_find
 from extbnsl.machine.budgets import current_rss, format_size, peak_rss
+from extbnsl.results.facts import bounds_told
 from extbnsl.results.outputs import has_networks
 from extbnsl.results.reading import read_result
-from extbnsl.run.directory import resume_command
+from extbnsl.run.directory import check_run, resume_command
 from extbnsl.run.progress import Clock, Writer, activity, compiling_told, utc_now
-from extbnsl.run.remains import check_run
 
 WRITE_SECONDS = 1.0  # advances and the like are written at this distance
 END_SECONDS = 0.1  # what starts or ends is written at this one: small components have many layers
@@ -354,7 +354,7 @@ def _bounds_text(told: Mapping[str, Any]) -> str | None:
     lower, upper = told["lower_bound"], told["upper_bound"]
     if lower is None or upper is None:
         return None
-    return f"{format_cost(lower, 6)} to {format_cost(upper, 6)} (gap {format_gap(lower, upper)})"
+    return bounds_told(lower, upper)
 
 
 def _memory_text(told: Mapping[str, Any]) -> str | None:

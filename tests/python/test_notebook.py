@@ -1,6 +1,5 @@
 """What a notebook shows of a result."""
 
-import importlib
 import sys
 import types
 import xml.etree.ElementTree as ElementTree
@@ -23,10 +22,8 @@ def drawn(monkeypatch):
         return "<svg><title>drawn</title></svg>"
 
     fake = types.SimpleNamespace(network_svg=network_svg, OF_FOUND="of those found", OF_RESAMPLES="of resamples")
-    monkeypatch.setitem(sys.modules, "extbnsl.report.drawing", fake)
-    monkeypatch.delitem(sys.modules, "extbnsl.python.notebook", raising=False)
-    yield asked
-    sys.modules.pop("extbnsl.python.notebook", None)
+    monkeypatch.setitem(sys.modules, "extbnsl.drawing.network", fake)
+    return asked
 
 
 def rows(page):
@@ -42,7 +39,7 @@ def test_a_result_tells_its_claim_and_draws_the_network(drawn):
         "status": "optimal",
         "cost": f"{result.cost:.6f} nats (MDL, minimised)",
         "bounds": f"{result.lower_bound:.6f} to {result.cost:.6f} (gap 0.00%)",
-        "network": "3 variables, 1 arc",
+        "network": f"3 variables, 1 arc, {result.stats['parameters']} parameters",
         "limit": "at most 1 parent for each variable",
         "knowledge": str(result.knowledge),
     }
@@ -53,12 +50,12 @@ def test_a_result_tells_its_claim_and_draws_the_network(drawn):
 def test_arcs_are_drawn_as_sure_as_they_are(drawn):
     result = extbnsl.learn(TABLE, bootstrap=10)
     table, _ = rows(result._repr_html_())
-    assert table["bootstrap"] == "10 resamples of 10, 10 proved"
+    assert table["bootstrap"] == "10 resamples, all proved"
     assert drawn[-1][2] == dict.fromkeys(result.network.arcs(), 1.0)
     result = extbnsl.k_best(TABLE, k=4)
     table, _ = rows(result._repr_html_())
-    assert table["networks"] == "4 networks listed; the best is drawn"
-    assert table["shares"].startswith(f"of arcs: of those found, by their weight; they hold {result.of_all:.4f} of")
+    assert table["networks"] == "4 networks, the best"
+    assert table["shares"].startswith(f"of the weight of the listed networks alone; they hold {result.of_all:.4f} of")
     assert drawn[-1][2] == {arc: result.arcs[arc] for arc in result.network.arcs()}
     assert 0.0 < min(drawn[-1][2].values()) < 1.0
 
@@ -69,8 +66,6 @@ def test_scores_of_a_dictionary_have_no_name(drawn):
 
 
 def test_what_is_too_large_is_not_drawn(drawn, monkeypatch):
-    notebook = importlib.import_module("extbnsl.python.notebook")
-
-    monkeypatch.setattr(notebook, "MOST_DRAWN", 2)
+    monkeypatch.setattr("extbnsl.results.facts.MOST_DRAWN", 2)
     assert rows(extbnsl.learn(TABLE)._repr_html_())[1].find("svg") is None
     assert drawn == []

@@ -25,10 +25,9 @@ from extbnsl.kernels.varsets import pack
 from extbnsl.networks.equivalence import cpdag
 from extbnsl.networks.network import Network
 from extbnsl.results import ranked as listing
-from extbnsl.results.again import other_files
-from extbnsl.results.ranked import orders
+from extbnsl.results.ranked import orders, other_files
 from extbnsl.results.reading import read_result
-from extbnsl.run.remains import foreign_files, remove_run
+from extbnsl.run.directory import foreign_files, remove_run
 
 PLAIN = ("A", "B", "C", "D", "E")
 NAMES = {"plain": PLAIN, "hostile": HOSTILE, "many": tuple(f"x{i}" for i in range(70)), "one": ("only",)}

@@ -11,7 +11,8 @@ from runs import stopped
 
 from extbnsl.cli import main
 from extbnsl.core.errors import InputError
-from extbnsl.run.plot import draw, draw_ranks, file_format, read_layers
+from extbnsl.report.run_charts import draw, draw_ranks, file_format
+from extbnsl.run.log import read_layers
 
 LAYER = {"event": "LayerEnded", "component": 1, "layer": 0, "generated": 0, "kept": 1, "memory": 5, "disk": 0}
 

@@ -14,9 +14,9 @@ from runs import BUDGETS, DATA_OPTIONS, OPTIONS, commit, remembered, stopped
 from extbnsl.cli import main
 from extbnsl.core import events
 from extbnsl.data import from_array, read_csv
+from extbnsl.drawing.network import BEGINNING
 from extbnsl.files.manifest import read_manifest
 from extbnsl.files.store import make_scratch
-from extbnsl.report.drawing import BEGINNING
 from extbnsl.run import directory as directory_module
 
 TABLE = np.random.default_rng(2).integers(0, 2, (30, 3))

@@ -6,8 +6,8 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
+from extbnsl.drawing.network import _shortened, network_svg
 from extbnsl.networks.network import Network
-from extbnsl.report.drawing import _shortened, network_svg
 
 SVG = "{http://www.w3.org/2000/svg}"
 COLLIDER = Network(("a", "b", "c", "d"), ((), (), (0, 1), (2,)))
@@ -94,6 +94,6 @@ def test_a_network_without_arcs_is_drawn(n):
 
 
 def test_a_drawing_needs_nothing_heavy():
-    code = "import sys, extbnsl.report.drawing; print({'numba', 'h5py', 'numpy', 'matplotlib'} & set(sys.modules))"
+    code = "import sys, extbnsl.drawing.network; print({'numba', 'h5py', 'numpy', 'matplotlib'} & set(sys.modules))"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "set()"

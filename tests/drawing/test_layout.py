@@ -6,8 +6,8 @@ import random
 import pytest
 
 from extbnsl.core.errors import VerificationError
+from extbnsl.drawing.layout import NARROWEST, Spacing, lay_out
 from extbnsl.networks.network import Network
-from extbnsl.report.layout import NARROWEST, Spacing, lay_out
 
 SPACINGS = (Spacing(), Spacing(shared=True))
 

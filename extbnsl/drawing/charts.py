@@ -1,11 +1,14 @@
-"""Charts of lines in SVG, small and without any library."""
+"""Charts of lines: in SVG, small and without any library, for pages; and by matplotlib, for files of other kinds."""
 
+import io
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
-from extbnsl.report.markup import escaped, text_width
+from extbnsl.core.errors import InputError
+from extbnsl.drawing.markup import escaped, text_width
 
 WIDTH, HEIGHT = 560, 250
 LEFT, RIGHT, TOP, BOTTOM = 78, 14, 26, 40  # margins
@@ -149,3 +152,39 @@ def _legend(lines: Sequence[Line]) -> list[str]:
         parts.append(f'<polyline class="{colour}" points="{left:.1f},{y} {left + 22:.1f},{y}"/>\n')
         right = left - 14
     return parts
+
+
+def empty_figure(size: tuple[float, float], who: str) -> Any:
+    """A figure of matplotlib of so many inches; InputError, which says who needs it, if that is not installed."""
+    try:
+        import matplotlib.figure
+    except ImportError as error:
+        raise InputError(f"{who} matplotlib: pip install 'extbnsl[plot]'.") from error
+    return matplotlib.figure.Figure(figsize=size, layout="constrained")
+
+
+def plot(axes: Any, line: Line, **style: Any) -> list[Any]:
+    """Draw a line on axes of matplotlib; what is drawn."""
+    drawn: list[Any] = axes.plot([x for x, _ in line.points], [y for _, y in line.points], label=line.name, **style)
+    return drawn
+
+
+def set_axes(axes: Any, along: Axis, up: Axis) -> None:
+    """Give axes of matplotlib these names, as they are spelled, and these scales."""
+    axes.set_xlabel(along.name, parse_math=False)
+    axes.set_ylabel(up.name, parse_math=False)
+    if along.logarithmic:
+        axes.set_xscale("log")
+    elif along.whole:
+        axes.xaxis.get_major_locator().set_params(integer=True)
+    if up.logarithmic:
+        axes.set_yscale("log", nonpositive="mask")
+    elif up.from_zero:
+        axes.set_ylim(bottom=0)
+
+
+def image_of(figure: Any, kind: str, **settings: Any) -> bytes:
+    """A figure of matplotlib as a file of this kind, such as 'png'."""
+    image = io.BytesIO()
+    figure.savefig(image, format=kind, dpi=150, **settings)
+    return image.getvalue()

@@ -5,7 +5,7 @@ import xml.etree.ElementTree as ElementTree
 
 import pytest
 
-from extbnsl.report.charts import BOTTOM, HEIGHT, LEFT, MOST_POINTS, RIGHT, TOP, WIDTH, Axis, Line, line_chart
+from extbnsl.drawing.charts import BOTTOM, HEIGHT, LEFT, MOST_POINTS, RIGHT, TOP, WIDTH, Axis, Line, line_chart
 
 ALONG, UP = Axis("x"), Axis("y")
 
