@@ -42,7 +42,7 @@ numpydoc_xref_aliases = {name: name for name in DEFAULT_LINKS} | {
         "extbnsl.core.errors.InputError",
         "extbnsl.core.errors.VerificationError",
         "extbnsl.core.knowledge.Knowledge",
-        "extbnsl.networks.arc_strengths.ArcStrength",
+        "extbnsl.networks.arcs.ArcStrength",
         "extbnsl.networks.network.Network",
         "extbnsl.results.bootstrap.Bootstrap",
         "extbnsl.results.ranked.KBestResult",

@@ -10,6 +10,7 @@ from extbnsl.cli import options
 from extbnsl.cli.head import remark, say_sentence
 from extbnsl.cli.score_network import smoothing, training_problem
 from extbnsl.core.errors import InputError
+from extbnsl.core.figures import counted
 from extbnsl.formats.kinds import FORMATS, MADE_OF_PARAMETERS, WITH_PARAMETERS, WITH_STRENGTHS
 
 if TYPE_CHECKING:
@@ -111,7 +112,6 @@ def _from_data(given: argparse.Namespace, document: Mapping[str, Any], known: "D
 
 def _told(made: "Written", output: Path) -> str:
     """A sentence about what is spelled in another way; empty if nothing is."""
-    from extbnsl.core.figures import counted
     from extbnsl.results.exporting import names_file
 
     number = len(made.spelled) or made.told

@@ -13,10 +13,11 @@ from extbnsl.cli.head import say, say_sentence
 from extbnsl.cli.options import read_problem
 from extbnsl.core.codec import Misfit, Within, decode_some
 from extbnsl.core.data_options import DataOptions
-from extbnsl.core.errors import InputError, RunDirectoryError
+from extbnsl.core.errors import ExtbnslError, InputError, RunDirectoryError
 from extbnsl.core.figures import counted
 from extbnsl.core.options import declared
 from extbnsl.formats.kinds import LARGEST_SMOOTHING
+from extbnsl.machine.budgets import Budgets
 
 if TYPE_CHECKING:
     import numpy as np
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 
 def remembered_input(result: Path) -> str | None:
     """Where the run read its data, if the run directory is there."""
-    from extbnsl.core.errors import ExtbnslError
     from extbnsl.files.manifest import read_manifest
 
     folder = result if result.is_dir() else result.parent
@@ -65,7 +65,6 @@ def training_problem(training: str | None, result: Path, document: Mapping[str, 
     Raises InputError if it is not there, or another.
     """
     from extbnsl.files.atomic import check_given
-    from extbnsl.machine.budgets import Budgets
 
     file = training or remembered_input(result)
     if file is None:
@@ -156,11 +155,13 @@ def run(given: argparse.Namespace) -> int:
 
 def _by_tables(given: argparse.Namespace, document: Mapping[str, Any], how: Mapping[str, Any]) -> "NDArray[np.float64]":
     """The log-likelihood of each record of states."""
+    from extbnsl.data import Dataset
     from extbnsl.data.alike import advice_for_new_records, encoded_alike
-    from extbnsl.networks.likelihood import log_likelihoods
     from extbnsl.networks.network import Network
+    from extbnsl.networks.parameters import log_likelihoods
 
-    training, raw = _training(given, document, how)
+    training, file = _training(given, document, Dataset)
+    raw = _in_order(_as_they_stand(file, how), training)
     network = Network.from_names(training.names, document["parents"])
     with advice_for_new_records():
         new = _as_they_stand(given.data, _of_new(how, training.names))
@@ -180,13 +181,10 @@ def _by_regressions(
 
     if given.smoothing != SMOOTHING:
         raise InputError("--smoothing is for tables of states, and the network has regressions; leave it out.")
-    training, file = training_problem(given.training, given.result, document)
-    if not isinstance(training, Numbers):
-        raise InputError(f"{file} holds local scores, which have no records: give --training data.")
+    training = _training(given, document, Numbers)[0]
     with advice_for_new_records():
         new, _ = read_problem(given.data, _of_new(how, training.names), Budgets(), True, document["score"])
-    if not isinstance(new, Numbers):
-        raise InputError(f"{given.data} holds local scores, which have no records: give data.")
+    _check_records(new, Numbers, given.data)
     at = [new.names.index(name) for name in training.names]
     network = Network.from_names(training.names, document["parents"])
     return log_densities(network, regressions(network, training), new.values[:, at])
@@ -197,29 +195,27 @@ def _of_new(how: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
     return dict(how) | {"columns": _quoted(names), "drop": None, "records": None, "weights": None}
 
 
-def _training(
-    given: argparse.Namespace, document: Mapping[str, Any], how: Mapping[str, Any]
-) -> "tuple[Dataset, Dataset]":
-    """The data that the network was learned from, as the run has read them and as they stand."""
-    from extbnsl.data import Dataset
-
+def _training(given: argparse.Namespace, document: Mapping[str, Any], kind: type) -> tuple[Any, str]:
+    """The data of this kind that the network was learned from, as the run has read them, and their file."""
     training, file = training_problem(given.training, given.result, document)
-    if not isinstance(training, Dataset):
-        raise InputError(f"{file} holds local scores, which have no records: give --training data.")
-    return training, _in_order(_as_they_stand(file, how), training)
+    _check_records(training, kind, file, "--training data")
+    return training, file
 
 
 def _as_they_stand(file: str, how: Mapping[str, Any]) -> "Dataset":
     """The data in a file with nothing cut."""
     from extbnsl.data import Dataset
-    from extbnsl.machine.budgets import Budgets
 
-    problem, _ = read_problem(
-        file, dict(how) | {"discrete": "all", "discretise": None, "arities": None}, Budgets(), True
-    )
-    if not isinstance(problem, Dataset):
-        raise InputError(f"{file} holds local scores, which have no records: give data.")
+    uncut = dict(how) | {"discrete": "all", "discretise": None, "arities": None}
+    problem, _ = read_problem(file, uncut, Budgets(), True)
+    _check_records(problem, Dataset, file)
     return problem
+
+
+def _check_records(problem: Any, kind: type, file: str, what: str = "data") -> None:
+    """Raise InputError if a file has local scores in place of data of this kind."""
+    if not isinstance(problem, kind):
+        raise InputError(f"{file} holds local scores, which have no records: give {what}.")
 
 
 def _in_order(dataset: "Dataset", like: "Dataset") -> "Dataset":

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from extbnsl.core.figures import in_full
 from extbnsl.drawing.layout import Box, Layout, Point, Spacing, lay_out
 from extbnsl.drawing.markup import escaped, shown, text_width
-from extbnsl.networks.equivalence import cpdag
-from extbnsl.networks.network import Arc, Network
+from extbnsl.networks.network import Arc, Network, cpdag
 
 STYLE = """
 .bn { color: #1b1f24; color-scheme: light dark; font-family: system-ui, Helvetica, Arial, sans-serif; }

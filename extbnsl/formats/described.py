@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 
 from extbnsl.data.dataset import Spread
 from extbnsl.formats.spelling import Change
-from extbnsl.networks.arc_strengths import ArcStrength
-from extbnsl.networks.equivalence import cpdag
+from extbnsl.networks.arcs import ArcStrength
 from extbnsl.networks.gaussian import Regression
-from extbnsl.networks.network import Arc, Network
+from extbnsl.networks.network import Arc, Network, cpdag
 
 FORMAT_VERSION = 1
 COSTS = ("cost_of_removal", "cost_of_reversal")

@@ -19,8 +19,7 @@ from extbnsl.formats.bif import bif_text, other_words
 from extbnsl.formats.described import COSTS, Described, Written, network_document
 from extbnsl.formats.kinds import MADE_OF_PARAMETERS
 from extbnsl.formats.spelling import Change, csv_text, fits_xml, spelled, xml_text
-from extbnsl.networks.equivalence import cpdag
-from extbnsl.networks.network import Network
+from extbnsl.networks.network import Network, cpdag
 
 BNLEARN_NAME = re.compile(r"[^\[\]|:\x00-\x1f\x7f\x85\u2028\u2029]+")
 

@@ -15,8 +15,7 @@ from extbnsl.drawing.markup import Grid
 from extbnsl.files.atomic import read_regular
 from extbnsl.files.names import BIF, DOCUMENT, RESULT
 from extbnsl.machine.budgets import format_size
-from extbnsl.networks.equivalence import cpdag
-from extbnsl.networks.network import Network
+from extbnsl.networks.network import Network, cpdag
 from extbnsl.results.facts import network_drawn
 from extbnsl.results.outputs import MOST_BYTES, has_networks
 from extbnsl.results.reading import damage_told, no_result, read_result

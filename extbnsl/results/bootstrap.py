@@ -9,7 +9,7 @@ from extbnsl.core.arguments import check_share
 from extbnsl.core.claims import OPTIMAL
 from extbnsl.files.names import ARC_FREQUENCIES
 from extbnsl.formats.spelling import csv_text
-from extbnsl.networks.arc_frequencies import ArcFrequency, Counts, arc_frequencies, consensus, count_arcs
+from extbnsl.networks.arcs import ArcFrequency, Counts, arc_frequencies, consensus, count_arcs
 from extbnsl.networks.network import Arc, Network
 from extbnsl.results.outputs import encoded
 
@@ -69,7 +69,7 @@ class Bootstrap:
         """The network of the pairs that at least this share of the networks join.
 
         It has no cycle: pairs are taken with the strongest first, and an arc that would close one is left out, see
-        `extbnsl.networks.arc_frequencies.consensus`.
+        `extbnsl.networks.arcs.consensus`.
 
         Parameters
         ----------

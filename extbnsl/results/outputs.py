@@ -1,6 +1,6 @@
 """The files that a result is written as."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,7 +9,7 @@ from extbnsl.core.claims import Claim, tolerance
 from extbnsl.core.codec import json_text, json_value
 from extbnsl.core.errors import RunDirectoryError
 from extbnsl.files.atomic import read_regular
-from extbnsl.files.names import BIF, DOCUMENT, RESULT, of_network
+from extbnsl.files.names import BIF, DOCUMENT, of_network
 
 if TYPE_CHECKING:
     from extbnsl.data import Data
@@ -19,21 +19,6 @@ if TYPE_CHECKING:
 
 MOST_BYTES = 1 << 31  # of network.json
 MOST_ENTRIES = 1 << 20  # of all tables, that are written unasked: some 20 MB in each file
-
-
-def outputs(
-    document: Mapping[str, Any],
-    network: "Network",
-    dataset: "Data | None",
-    further: Iterable[tuple[str, bytes]] = (),
-) -> Iterator[tuple[str, bytes]]:
-    """The files that tell a result with this document, as (name, content); the parameters are in them if it has data.
-
-    The result itself comes first, and nothing else is computed before it is taken; `further` files come next.
-    """
-    yield _file(RESULT, json_text(document, indent=1))
-    yield from further
-    yield from networks(network, dataset, document["cost"], claim_in(document))
 
 
 def claim_in(document: Mapping[str, Any]) -> Claim:
@@ -80,7 +65,7 @@ def described(
     from extbnsl.data import Dataset, Numbers
     from extbnsl.data.dataset import spreads, state_counts
     from extbnsl.formats.described import Described
-    from extbnsl.networks.arc_strengths import arc_strengths, costs_from, costs_in
+    from extbnsl.networks.arcs import arc_strengths, costs_from, costs_in
     from extbnsl.networks.gaussian import regressions
     from extbnsl.networks.parameters import fit
 

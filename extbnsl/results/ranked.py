@@ -9,7 +9,7 @@ import json
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -24,11 +24,10 @@ from extbnsl.files.names import ARCS, RANKED, RESULT, TABLES, of_network
 from extbnsl.formats.spelling import csv_text
 from extbnsl.kernels.varsets import pack, sizes, unpack, words
 from extbnsl.networks.network import Network
-from extbnsl.results.bootstrap import frequency_files
 from extbnsl.results.networks import RankedNetworks
 from extbnsl.results.outputs import claim_in, encoded, networks
 from extbnsl.results.reading import CLOSING, OPENING, read_networks
-from extbnsl.results.result import Result
+from extbnsl.results.result import Result, outputs
 
 if TYPE_CHECKING:
     from extbnsl.data import Data
@@ -300,7 +299,7 @@ def other_files(folder: Path, document: Mapping[str, Any], dataset: "Data | None
         written = document["count"]["written"]
         return ranked_files(ranked, arcs, dataset, claim_in(document), written)
     network = Network.from_names(document["variables"], document["parents"])
-    return chain(frequency_files(document), networks(network, dataset, float(document["cost"]), claim_in(document)))
+    return islice(outputs(document, network, dataset), 1, None)
 
 
 def read_ranked(folder: Path, names: list[str]) -> RankedNetworks:

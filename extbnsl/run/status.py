@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from extbnsl.core.claims import FINISHED, tolerance
-from extbnsl.core.codec import json_text, json_value
+from extbnsl.core.codec import decode_some, json_text, json_value
 from extbnsl.core.errors import InputError, RunDirectoryError
 from extbnsl.core.events import Committed, Event, IncumbentFound, LayerAdvanced, LayerEnded, StageEnded, StageStarted
 from extbnsl.core.figures import format_count, format_time
@@ -44,6 +44,7 @@ _NUMBERS = (
     *("process", "elapsed", "committed", "layer", "layers", "component", "components", "done", "expanded", "generated"),
     *("kept", "spilled", "memory", "disk", "rss_bytes", "peak_rss_bytes", *_BOUNDS),
 )  # fmt: skip
+_KINDS = dict.fromkeys(_TEXTS, str | None) | dict.fromkeys(_NUMBERS, float | None)
 
 
 class StatusFile:
@@ -60,7 +61,7 @@ class StatusFile:
         self._lock = threading.Lock()
         self._started = clock() - seconds_before
         self._written = -math.inf
-        self._told: dict[str, Any] = dict.fromkeys((*_TEXTS, *_NUMBERS))
+        self._told: dict[str, Any] = dict.fromkeys(_KINDS)
         self._told |= {"process": os.getpid(), "host": os.uname().nodename, "doing": "starting"}
 
     def __call__(self, event: Event) -> None:
@@ -229,17 +230,12 @@ def _read_told(file: Path) -> dict[str, Any]:
     """The content of status.json; RunDirectoryError if it is not what a run writes."""
     try:
         told = json_value(read_regular(file, MOST_BYTES))
-        texts, numbers = [told[key] for key in _TEXTS], [told[key] for key in _NUMBERS]
+        decode_some(_KINDS, {key: told[key] for key in _KINDS})
         datetime.fromisoformat(told["updated"])
     except OSError as error:
         raise RunDirectoryError(f"{file} cannot be read: {error.strerror}.") from error
     except (ValueError, TypeError, KeyError) as error:
         raise RunDirectoryError(f"{file} is damaged; it is of no importance for resuming.") from error
-    if not (
-        all(text is None or isinstance(text, str) for text in texts)
-        and all(number is None or _is_number(number) for number in numbers)
-    ):
-        raise RunDirectoryError(f"{file} is damaged; it is of no importance for resuming.")
     return dict(told)
 
 
@@ -294,7 +290,7 @@ def _merged(
         state = manifest.state
         known = {"elapsed": state.spent.seconds, "lower_bound": state.lower_bound, "upper_bound": state.upper_bound}
     of_result = {key: (result or {}).get(key) for key in _BOUNDS}
-    merged: dict[str, Any] = dict.fromkeys((*_TEXTS, *_NUMBERS))
+    merged: dict[str, Any] = dict.fromkeys(_KINDS)
     for source in (of_result, known, told or {}, of_result if done else {}):
         merged |= {key: value for key, value in source.items() if key in _TEXTS or _is_number(value)}
     return merged

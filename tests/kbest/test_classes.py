@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from extbnsl.kbest.classes import class_keys, numbered
 from extbnsl.kbest.networks import Networks
 from extbnsl.kbest.ranking import arc_shares, family_shares, parents_of, ranks, shares
-from extbnsl.networks.equivalence import cpdag
-from extbnsl.networks.network import Network
+from extbnsl.networks.network import Network, cpdag
 
 
 def all_parents(n):

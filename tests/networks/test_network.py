@@ -9,8 +9,7 @@ import pytest
 
 from extbnsl.core.errors import InputError, VerificationError
 from extbnsl.data import Dataset
-from extbnsl.networks.equivalence import cpdag
-from extbnsl.networks.network import Network
+from extbnsl.networks.network import Network, cpdag
 from extbnsl.networks.parameters import fit
 
 

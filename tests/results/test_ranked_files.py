@@ -22,8 +22,7 @@ from extbnsl.files import names
 from extbnsl.files.atomic import pieces, write_atomically
 from extbnsl.formats.bif import read_bif
 from extbnsl.kernels.varsets import pack
-from extbnsl.networks.equivalence import cpdag
-from extbnsl.networks.network import Network
+from extbnsl.networks.network import Network, cpdag
 from extbnsl.results import ranked as listing
 from extbnsl.results.ranked import orders, other_files
 from extbnsl.results.reading import read_result

@@ -16,8 +16,8 @@ from extbnsl.data import from_array
 from extbnsl.files import lock
 from extbnsl.files.names import OUTPUTS
 from extbnsl.networks.network import Network
-from extbnsl.results import outputs as outputs_module
 from extbnsl.results import reading
+from extbnsl.results.result import outputs
 from extbnsl.run import directory as directory_module
 
 
@@ -341,7 +341,7 @@ NETWORK = Network(("a", "b"), ((), (0,)))
 
 def test_outputs_with_data():
     dataset = from_array(np.array([[0, 0], [0, 1], [1, 1]]), ["a", "b"])
-    files = dict(outputs_module.outputs(DOCUMENT, NETWORK, dataset))
+    files = dict(outputs(DOCUMENT, NETWORK, dataset))
     assert sorted(files) == sorted(OUTPUTS)
     assert json.loads(files["result.json"]) == {"score": "mdl", "cost": 1.5, "lower_bound": None, "nodes": 3}
     document = json.loads(files["network.json"])
@@ -357,14 +357,14 @@ def test_outputs_with_data():
 
 
 def test_without_data_there_are_no_parameters():
-    files = dict(outputs_module.outputs(DOCUMENT, NETWORK, None))
+    files = dict(outputs(DOCUMENT, NETWORK, None))
     assert "network.bif" not in files
     assert json.loads(files["network.json"])["tables"] is None
 
 
 def test_the_result_is_out_before_anything_else_is_computed(here):
     with directory_module.create(here / "r", "x") as run, pytest.raises(AttributeError):
-        run.write(outputs_module.outputs(DOCUMENT, None, None))
+        run.write(outputs(DOCUMENT, None, None))
     assert (here / "r" / "result.json").exists()
 
 

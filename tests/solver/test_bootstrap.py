@@ -24,8 +24,7 @@ from extbnsl.files.manifest import Manifest, read_manifest
 from extbnsl.files.names import ARC_FREQUENCIES, MANIFEST, RESAMPLES, RESULT
 from extbnsl.files.run_state import RunState
 from extbnsl.machine.budgets import Budgets
-from extbnsl.networks.equivalence import cpdag
-from extbnsl.networks.network import Network
+from extbnsl.networks.network import Network, cpdag
 from extbnsl.proof.methods import Methods
 from extbnsl.results.bootstrap import Resample
 from extbnsl.solver import bootstrap

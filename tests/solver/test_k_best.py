@@ -17,7 +17,7 @@ from extbnsl.kbest import apart, constants
 from extbnsl.kbest import scope as scopes
 from extbnsl.kbest.scope import Scope
 from extbnsl.machine.budgets import Budgets
-from extbnsl.networks.equivalence import cpdag
+from extbnsl.networks.network import cpdag
 from extbnsl.proof.methods import Methods
 from extbnsl.solver import k_best, listing
 from extbnsl.solver.k_best import ALL, k_best_networks

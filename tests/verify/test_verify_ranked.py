@@ -20,8 +20,7 @@ from extbnsl.files.atomic import pieces
 from extbnsl.kbest.scope import Scope
 from extbnsl.machine.budgets import Budgets
 from extbnsl.machine.workers import Workers
-from extbnsl.networks.equivalence import cpdag
-from extbnsl.networks.network import Network
+from extbnsl.networks.network import Network, cpdag
 from extbnsl.solver.k_best import k_best_networks
 from extbnsl.verify import complete, others
 from extbnsl.verify.listed import MOST_SAID

@@ -11,8 +11,8 @@ from extbnsl.core.errors import InputError
 from extbnsl.data import Dataset, prepare
 from extbnsl.data.alike import advice_for_new_records, encoded_alike
 from extbnsl.data.given import PART, Given, as_they_were, kind_of
-from extbnsl.networks.likelihood import log_conditionals, log_likelihoods, sampled
 from extbnsl.networks.network import Network
+from extbnsl.networks.parameters import log_conditionals, log_likelihoods, sampled
 from extbnsl.python.estimator.records import Reader
 
 
