@@ -55,8 +55,8 @@ class Run:
     @property
     def costs_of_removal(self) -> dict[tuple[str, str], float]:
         """What the network costs more without each arc, in nats, by names; of those arcs of which it is known."""
-        told = self.written.get("arc_strengths") or ()
-        return {(one["from"], one["to"]): float(one["cost_of_removal"]) for one in told if _is_known(one)}
+        told = [(one["from"], one["to"], one["cost_of_removal"]) for one in self.written.get("arc_strengths") or ()]
+        return {(parent, child): float(cost) for parent, child, cost in told if cost is not None}
 
     def drawing(self) -> str:
         """The drawing of the network, with what is known of its arcs; RunDirectoryError if the result is damaged."""
@@ -84,10 +84,6 @@ def read_run(path: Path) -> Run:
         layers = read_layers(path)
     written = json_value(read_regular(path / DOCUMENT, MOST_BYTES)) if has_networks(path, document) else {}
     return Run(path, document, network, written, read_bounds(path), tuple(layers), status.state, status.resume)
-
-
-def _is_known(strength: Mapping[str, Any]) -> bool:
-    return strength["cost_of_removal"] is not None
 
 
 def arcs(run: Run, what: str, shares: Mapping[tuple[str, str], float]) -> Grid:
@@ -207,16 +203,13 @@ def parameters(run: Run) -> Iterator[Grid]:
 
 def regressions(run: Run) -> Grid:
     """The regression of each variable on its parents."""
-    rows = tuple(
-        (name, f"{own['intercept']:.6g}", _sum(own["coefficients"]), f"{own['variance']:.6g}")
-        for name, own in ((name, run.written["regressions"][name]) for name in run.network.names)
-    )
+    rows = []
+    for name in run.network.names:
+        own = run.written["regressions"][name]
+        slopes = ", ".join(f"{slope:.6g} {parent}" for parent, slope in own["coefficients"].items())
+        rows.append((name, f"{own['intercept']:.6g}", slopes, f"{own['variance']:.6g}"))
     note = "Each variable is its intercept, plus these coefficients times its parents, plus noise of this variance."
-    return Grid("Regressions", ("variable", "intercept", "coefficients", "variance"), rows, note)
-
-
-def _sum(coefficients: Mapping[str, float]) -> str:
-    return ", ".join(f"{slope:.6g} {parent}" for parent, slope in coefficients.items())
+    return Grid("Regressions", ("variable", "intercept", "coefficients", "variance"), tuple(rows), note)
 
 
 def _leaves(table: Any, depth: int) -> Iterator[Sequence[float]]:

@@ -113,14 +113,10 @@ class Bootstrap:
 
 
 def frequency_files(document: Mapping[str, Any]) -> Iterator[tuple[str, bytes]]:
-    """The file that tells what the resamples say, if a result with this document has any, as (name, content)."""
+    """The file that tells what the resamples say, as (name, content): a table in CSV; none if this result has none."""
     if "bootstrap" in document:
-        yield ARC_FREQUENCIES, frequencies_table(document["bootstrap"]["arcs"])
-
-
-def frequencies_table(arcs: Iterable[Mapping[str, Any]]) -> bytes:
-    """The arcs of the document as a table in CSV."""
-    return encoded(csv_text(HEADER, ([one[key] for key in HEADER] for one in arcs)))
+        arcs = ([one[key] for key in HEADER] for one in document["bootstrap"]["arcs"])
+        yield ARC_FREQUENCIES, encoded(csv_text(HEADER, arcs))
 
 
 def required_arcs(required: Iterable[tuple[str, str]], names: Sequence[str]) -> tuple[Arc, ...]:

@@ -162,7 +162,8 @@ def read_status(path: Path, now: Callable[[], float] = time.time) -> Status:
     known = _merged(told, manifest, result, done)
     if state in ("done", "stopped"):
         known["disk"] = 0 if manifest is None else sum(file.bytes for file in manifest.files)
-    resamples = None if manifest is None else _resamples(manifest)
+    asked = None if manifest is None else manifest.state.scope.get("bootstrap")
+    resamples = asked if isinstance(asked, int) else None
     notes += _remarks(path, manifest, state, age)
     if state == "done" and manifest is not None and result is not None and not has_networks(path, result):
         notes.append(f"The files of the network were not all written; '{resume_command(path)}' writes them.")
@@ -180,12 +181,6 @@ def read_status(path: Path, now: Callable[[], float] = time.time) -> Status:
         told=known,
         notes=tuple(notes),
     )
-
-
-def _resamples(manifest: Manifest) -> int | None:
-    """How many resamples a run takes; None of one without."""
-    resamples = manifest.state.scope.get("bootstrap")
-    return resamples if isinstance(resamples, int) else None
 
 
 def finished(result: Mapping[str, Any] | None, manifest: Manifest | None) -> bool:
@@ -318,7 +313,8 @@ def _rows(status: Status) -> Iterator[tuple[str, str | None]]:
     yield "elapsed", None if told["elapsed"] is None else format_time(told["elapsed"])
     yield "left", None if status.left is None else f"{format_time(status.left)}, at the last checkpoint"
     yield "checkpoint", None if told["committed"] is None else f"at {format_time(told['committed'])}"
-    yield "updated", None if status.age is None else f"{_age_text(status.age)} ago"
+    if (age := status.age) is not None:
+        yield "updated", f"{age:.0f} s ago" if age < 100 else f"{format_time(age)} ago"
     for note in status.notes:
         yield "note", note
 
@@ -358,7 +354,3 @@ def _memory_text(told: Mapping[str, Any]) -> str | None:
         return None
     own = "" if told["memory"] is None else f", {format_size(told['memory'])} of it the solver's own"
     return f"{format_size(told['rss_bytes'])}{own}; at most {format_size(told['peak_rss_bytes'])}"
-
-
-def _age_text(seconds: float) -> str:
-    return f"{seconds:.0f} s" if seconds < 100 else format_time(seconds)
