@@ -9,7 +9,7 @@ from extbnsl.core.claims import FINISHED
 from extbnsl.core.figures import format_cost, format_share
 from extbnsl.files.names import ARC_FREQUENCIES, BOOTSTRAP, MANIFEST, OUTPUTS, TABLES, of_network
 from extbnsl.results import facts
-from extbnsl.results.facts import HELD, Fact, has_resamples, is_ranked, sizes_told
+from extbnsl.results.facts import HELD, INDENT, Fact, has_resamples, is_ranked, sizes_told
 from extbnsl.results.reading import damage_told
 from extbnsl.run.progress import wrapped
 
@@ -18,7 +18,6 @@ MOST_LISTED = 20  # variables whose parents are listed unasked
 WIDEST_NAME = 30  # columns for names of variables in a table
 RANKS = 10  # networks in a table
 PAIRS = 15  # arcs of resamples in a table
-INDENT = 13
 WRAPPED = ("networks", "shares", "classes", "arcs")  # facts that may take more than a line
 
 
@@ -49,7 +48,7 @@ def summary(document: Mapping[str, Any], folder: Path, network: bool = False) ->
             if fact.subject == "network" and listed and not ordered:
                 lines += _parents(document)
         written = document["count"]["written"] if is_ranked(document) else 1
-        lines += [_line(subject, text) for subject, text in _file_rows(folder, written) if text]
+        lines += [fact.line for fact in _files(folder, written) if fact.text]
         tables = [*_ranked_lines(document), *_resampled_lines(document)]
         tables += _ordered_lines(document) if listed and ordered else ()
         return "\n".join([*tables, *lines])
@@ -57,11 +56,7 @@ def summary(document: Mapping[str, Any], folder: Path, network: bool = False) ->
 
 def status_line(document: Mapping[str, Any]) -> str:
     """The line of the summary that tells the status."""
-    return next(_line(fact.subject, fact.text) for fact in facts.facts(document) if fact.subject == "status")
-
-
-def _line(subject: str, text: str) -> str:
-    return f"{subject:12} {text}"
+    return next(fact.line for fact in facts.facts(document) if fact.subject == "status")
 
 
 def _told(fact: Fact, listed: bool) -> str:
@@ -70,14 +65,14 @@ def _told(fact: Fact, listed: bool) -> str:
     if fact.subject in WRAPPED:
         lines = (wrapped(HELD * INDENT + line, indent=INDENT)[INDENT:] for line in text.split("\n"))
         text = f"\n{' ' * INDENT}".join(lines).replace(HELD, " ")
-    return _line(fact.subject, text)
+    return Fact(fact.subject, text).line
 
 
 def _parents(document: Mapping[str, Any]) -> Iterator[str]:
     """The parents of each variable, a line each."""
     for name in document["variables"]:
         parents = document["parents"][name]
-        yield _line("", f"{name} | {', '.join(parents)}" if parents else name)
+        yield Fact("", f"{name} | {', '.join(parents)}" if parents else name).line
 
 
 def _ranked_lines(document: Mapping[str, Any]) -> Iterator[str]:
@@ -132,14 +127,14 @@ def _row(cells: str, text: str, indent: int | None = None) -> str:
     return wrapped(held + text, indent=len(held) if indent is None else indent).replace(HELD, " ")
 
 
-def _file_rows(folder: Path, networks: int) -> Iterator[tuple[str, str]]:
+def _files(folder: Path, networks: int) -> Iterator[Fact]:
     """What there is in the folder: the best of so many networks that have files has those of OUTPUTS."""
-    yield "written", f"{folder}{os.sep}"
-    yield "", ", ".join(name for name in OUTPUTS if (folder / name).exists())
+    yield Fact("written", f"{folder}{os.sep}")
+    yield Fact("", ", ".join(name for name in OUTPUTS if (folder / name).exists()))
     last = Path(of_network(networks)[1]).stem
     further = {1: [], 2: [f"{last}.*"]}.get(networks, [f"network-2.* to {last}.*"])
-    yield "", ", ".join([*(name for name in (*TABLES, *BOOTSTRAP) if (folder / name).exists()), *further])
-    yield "continue", _continuation(folder)
+    yield Fact("", ", ".join([*(name for name in (*TABLES, *BOOTSTRAP) if (folder / name).exists()), *further]))
+    yield Fact("continue", _continuation(folder))
 
 
 def _continuation(folder: Path) -> str:

@@ -28,6 +28,7 @@ TERMINAL = ("order", "gap", "classes", "arcs", "consensus", "seconds", "states",
 PAGE = ("time",)  # subjects for a page alone, as those before are for a terminal alone
 
 HELD = "\1"  # a blank at which no line is to end
+INDENT = 13  # columns before the text of a fact
 SHOWN = 10  # arcs on which all networks agree, and of those that are undecided
 OLD = 0.5  # of the seconds: a network from before that is probably the best, or nearly so
 LEAST_SECONDS = 0.05  # of a stage that is worth a word
@@ -38,7 +39,7 @@ BNLEARN = ("mdl", "aic", "bdeu", "bds", "k2")  # scores that R's bnlearn has, wi
 
 @dataclass(frozen=True)
 class Fact:
-    """Something that there is to say of a result.
+    """Something that there is to say of a result, or of a run.
 
     subject: what it is about, in a word or two.
     text: what there is to say, without a stop at its end; lines that belong apart have line ends between them, and
@@ -47,6 +48,11 @@ class Fact:
 
     subject: str
     text: str
+
+    @property
+    def line(self) -> str:
+        """It for a terminal, the text from column INDENT on."""
+        return f"{self.subject:{INDENT - 1}} {self.text}"
 
 
 def facts(document: Document) -> Iterator[Fact]:

@@ -27,7 +27,7 @@ from extbnsl.files.manifest import Manifest, read_manifest
 from extbnsl.files.names import MANIFEST, RESAMPLES, RESULT, STATUS
 from extbnsl.files.run_state import APPROXIMATE, DONE, RunState, has_more_to_find
 from extbnsl.machine.budgets import current_rss, format_size, peak_rss
-from extbnsl.results.facts import bounds_told
+from extbnsl.results.facts import Fact, bounds_told
 from extbnsl.results.outputs import has_networks
 from extbnsl.results.reading import read_result
 from extbnsl.run.directory import check_run, resume_command
@@ -139,7 +139,7 @@ class Status:
         """All of it for a person, one subject a line."""
         for subject, text in _rows(self):
             if text:
-                yield f"{subject:12} {text}"
+                yield Fact(subject, text).line
 
 
 def read_status(path: Path, now: Callable[[], float] = time.time) -> Status:
