@@ -233,7 +233,7 @@ def _arcs(document: Document) -> Iterator[str]:
 
 def _together(arcs: Iterable[str]) -> str:
     """A list that is broken between arcs alone."""
-    return ", ".join(arc.replace(" ", HELD) for arc in arcs)
+    return ", ".join(arc.replace(" ", HELD).replace("\n", " ") for arc in arcs)
 
 
 def _of_resamples(document: Document) -> Iterator[tuple[str, str]]:
