@@ -11,9 +11,8 @@ from extbnsl.verify.certificate import MOST_UNITS
 from extbnsl.verify.data_families import families_of_data
 from extbnsl.verify.demands import demands_of
 from extbnsl.verify.families import Asked, Taken, families_of_scores, untold
-from extbnsl.verify.recount import disjoint_sum
+from extbnsl.verify.listed import Family, scored_family
 from extbnsl.verify.regression_search import triangulate
-from extbnsl.verify.structures import Family, scored_family
 
 
 def _searched(tiny: bool) -> None:
@@ -40,12 +39,6 @@ def _searched_by_regressions(tiny: bool) -> None:
 def _triangle(tiny: bool) -> Work:
     rows = np.random.default_rng(1).normal(size=(64, 32))
     return Work(triangulate, [(rows,)] * (2 if tiny else 100), 64 * (2 if tiny else 100))
-
-
-def _disjoint(tiny: bool) -> Work:
-    varsets = inputs.varsets(60, 100 if tiny else 20_000, 0.1)[:, None]
-    clusters = inputs.varsets(60, 50, 0.1)[:, None]
-    return Work(disjoint_sum, [(varsets, clusters, np.arange(1, 51), inputs.GO_ON)], 50 * varsets.size)
 
 
 def _reduced(tiny: bool) -> Work:
@@ -78,13 +71,12 @@ def _made_families(n: int, size: int) -> passes.Families:
 def _ordered(tiny: bool) -> None:
     """A search of all orders, by the cheapest families alone."""
     n, size = (6, 10) if tiny else (16, 200)
-    families = _made_families(n, size)
-    parents = [np.append(own, np.uint64(0)) for own in np.split(families.varsets[:, 0], n)]
-    costs = [np.append(own, np.int64(1 << 40)) for own in np.split(families.costs, n)]
-    piece = order_search.PieceFamilies(tuple(parents), tuple(costs))
+    alone = np.zeros((1, 1), np.uint64), np.array([1 << 40])
+    own = (tuple(map(np.concatenate, zip(some, alone, strict=True))) for some in _made_families(n, size).each)
+    families = passes.Families.joined(range(n), own)
     with Workers(1) as workers:
-        nothing = order_search.Bound((), ())
-        order_search.least_cost(piece, nothing, n << 40, workers, 1 << 30, lambda size, of, nodes: None)
+        nothing = passes.weighted(np.zeros((0, passes.CLUSTERS, 1), np.uint64), ())
+        order_search.least_cost(families, nothing, n << 40, workers, 1 << 30, lambda size, of, nodes: None)
 
 
 def _walked(tiny: bool) -> None:
@@ -112,7 +104,6 @@ BENCHMARKS = (
         _searched_by_regressions,
     ),
     Benchmark("verify.regression_search.triangulate", "row", _triangle),
-    Benchmark("verify.recount.disjoint_sum", "family and cluster", _disjoint),
     Benchmark("verify.passes._reduce", "family and cut", _reduced),
     Benchmark("verify.passes._mark_needed", "family", _marked),
     of_run("verify.order_nodes.expand", order_search, "node", lambda a, _: a[1].size, _ordered),

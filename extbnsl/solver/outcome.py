@@ -25,6 +25,7 @@ from extbnsl.verify.certificate import (
     Branching,
     Certificate,
     CertifiedComponent,
+    NodePass,
     Pass,
     Search,
     TreeNode,
@@ -136,7 +137,7 @@ def _certificate(names: tuple[str, ...], solution: Solution) -> Certificate | No
         first = part.steps[0]
         assert isinstance(first, RootPass), "a proof begins with a pass"
         least = dict(zip(own, map(floor_units, first.least), strict=True))
-        components.append(CertifiedComponent(own, _proved_bound(part), steps, least))
+        components.append(CertifiedComponent(own, _proved_bound(part), least, steps))
     return Certificate(tuple(components))
 
 
@@ -160,6 +161,6 @@ def _named_step(step: Step, names: tuple[str, ...]) -> Pass | Search | Branching
     for node in step.nodes:
         x, y = divmod(node.choice // 2, len(own))
         answer = None if node.above < 0 else Answer(own[x], own[y], node.choice % 2 == 0)
-        passes = tuple((tuple(duals.cuts.tolist()), tuple(duals.weights.tolist())) for duals in node.duals)
+        passes = tuple(NodePass(tuple(duals.cuts.tolist()), tuple(duals.weights.tolist())) for duals in node.duals)
         nodes.append(TreeNode(node.above, answer, passes))
     return Branching(own, step.bound, cuts, tuple(nodes))

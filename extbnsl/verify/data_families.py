@@ -58,8 +58,14 @@ from extbnsl.verify.families import (
     Tell,
     reach_of,
 )
-from extbnsl.verify.least import misfits_given_others
-from extbnsl.verify.rescoring import MOST_STATES, PARAMETER_COSTS, family_cost, log_regret, log_regrets_by_states
+from extbnsl.verify.rescoring import (
+    MOST_STATES,
+    PARAMETER_COSTS,
+    family_cost,
+    log_regret,
+    log_regrets_by_states,
+    misfits_given_others,
+)
 from extbnsl.verify.set_search import Searched, counter_of, new_frames, new_space, search_sets
 
 KINDS = {

@@ -22,6 +22,7 @@ from extbnsl.machine.workers import Workers
 from extbnsl.verify import data_families
 from extbnsl.verify.certificate import (
     MOST_UNITS,
+    NO_CUTS,
     UNITS_PER_NAT,
     Certificate,
     CertifiedComponent,
@@ -411,7 +412,7 @@ def test_room_for_few_families(monkeypatch):
 def test_one_variable():
     result = solve(dataset_of(np.array([[0], [1], [1]])), threads=1)
     cost = result.cost
-    component = CertifiedComponent(("v0",), result.lower_bound, (Pass((), ()),), {"v0": floor_units(cost)})
+    component = CertifiedComponent(("v0",), result.lower_bound, {"v0": floor_units(cost)}, (NO_CUTS,))
     assert result.certificate == Certificate((component,))
     assert checked(result).complete
     overstated = replace(component, least={"v0": floor_units(cost + 1)})

@@ -22,6 +22,7 @@ from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.verify import regression_families
 from extbnsl.verify.certificate import (
     MOST_UNITS,
+    NO_CUTS,
     UNITS_PER_NAT,
     Certificate,
     CertifiedComponent,
@@ -287,7 +288,7 @@ def test_a_bound_above_the_truth_is_not_believed():
     cost = math.fsum(costs.values())
     assert cost > result.cost + 1
     components = tuple(
-        CertifiedComponent((name,), own, (Pass((), ()),), {name: floor_units(own)}) for name, own in costs.items()
+        CertifiedComponent((name,), own, {name: floor_units(own)}, (NO_CUTS,)) for name, own in costs.items()
     )
     document = result.document() | {
         "parents": {name: [] for name in names},

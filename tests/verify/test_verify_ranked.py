@@ -23,10 +23,9 @@ from extbnsl.machine.workers import Workers
 from extbnsl.networks.network import Network, cpdag
 from extbnsl.solver.k_best import k_best_networks
 from extbnsl.verify import complete, others
-from extbnsl.verify.listed import MOST_SAID
+from extbnsl.verify.listed import MOST_SAID, class_key, is_acyclic, network_key, scored_family
+from extbnsl.verify.question import COUNT, MISSING, OF_ALL, SHARES, Unchecked
 from extbnsl.verify.ranked import verify_networks
-from extbnsl.verify.structures import class_key, is_acyclic, network_key, scored_family
-from extbnsl.verify.unchecked import COUNT, MISSING, OF_ALL, SHARES, Unchecked
 
 ONE = Budgets(threads=1, memory=1 << 30)
 NAMES = ("v0", "v1", "v2", "v3", "v4")
