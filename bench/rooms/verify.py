@@ -107,6 +107,5 @@ BENCHMARKS = (
     Benchmark("verify.passes._reduce", "family and cut", _reduced),
     Benchmark("verify.passes._mark_needed", "family", _marked),
     of_run("verify.order_nodes.expand", order_search, "node", lambda a, _: a[1].size, _ordered),
-    of_run("verify.sink_walk.walk_on", complete, "network", lambda _, networks: networks, _walked),
-    of_run("verify.order_nodes.first_inside_each", order_search, "family", lambda a, _: a[0].size, _ordered),
+    of_run("verify.order_nodes.walk_on", complete, "network", lambda _, networks: networks, _walked),
 )

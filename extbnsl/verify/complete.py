@@ -9,12 +9,12 @@ along that cost a little more.
 A variable that is an ancestor of another one, and has it as an ancestor, by any of these families, is in one piece with
 it. Families of one piece decide alone whether a cycle goes through it; so the networks are those of the pieces, one of
 each put together in every way. A piece is searched layer by layer, as `order_search` does, but with all successors, and
-all layers are kept: they tell what each set costs that a network can begin with. From there `sink_walk` goes back.
+all layers are kept: they tell what each set costs that a network can begin with. From there the walk of `order_nodes` goes back.
 """
 
 import operator
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
@@ -26,10 +26,10 @@ from extbnsl.machine.workers import Workers
 from extbnsl.verify.certificate import BEYOND, MOST_UNITS, NO_CUTS, Pass, TooMuch, bound_of, ceil_units, floors_of
 from extbnsl.verify.families import FamilySource
 from extbnsl.verify.listed import Family
+from extbnsl.verify.order_nodes import Walkable, new_walk, walk_on
 from extbnsl.verify.order_search import FIRST, next_layer, piece_of, within
 from extbnsl.verify.passes import Families, WeightedCuts, cuts_of
 from extbnsl.verify.recount import count_below
-from extbnsl.verify.sink_walk import Walkable, new_walk, walk_on
 
 Tell = Callable[[int, int, int], None]
 LARGEST = 64  # variables of a piece
@@ -129,8 +129,7 @@ def _below(question: Question, thresholds: Sequence[int], workers: Workers) -> t
     for child, own in enumerate(np.diff(found.first).tolist()):
         if own > MOST_FAMILIES:
             raise TooMuch(f"more than {MOST_FAMILIES:,} parent sets of {names[child]!r} cost little")
-    order = np.lexsort((found.costs, found.by_child(found.children)))
-    return replace(found, varsets=found.varsets[order], costs=found.costs[order]), least
+    return found.by_cost(), least
 
 
 def _parts(families: Families) -> list[list[int]]:

@@ -41,21 +41,21 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from extbnsl.core.claims import INTERRUPTED
 from extbnsl.data import Dataset
 from extbnsl.kernels.varsets import words
-from extbnsl.machine.workers import Stopped, Workers
+from extbnsl.machine.workers import Workers
 from extbnsl.verify import set_search
-from extbnsl.verify.certificate import UNITS_PER_NAT, TooMuch
+from extbnsl.verify.certificate import TooMuch
 from extbnsl.verify.demands import Demands
 from extbnsl.verify.families import (
     FLOAT_ERROR,
     MOST_FAMILIES,
-    SOLVER_ERROR,
     Asked,
     FamilySource,
+    Inexact,
     RecountedFamilies,
     Tell,
+    handed_over,
     reach_of,
 )
 from extbnsl.verify.rescoring import (
@@ -108,18 +108,17 @@ def _occurring(column: NDArray[np.integer]) -> NDArray[np.int64]:
 
 
 @dataclass(frozen=True)
-class _Data:
-    """Distinct rows by the states that occur, codes (n, d), with their weights (d,); misfits: N H(X | all other
-    variables) of each X; by which score, what is demanded; every: as of `families_of_data`."""
+class _Data(Inexact):
+    """A data set by its distinct rows, the score, and what is demanded."""
 
     dataset: Dataset
     score: str
     ess: float | None
     demands: Demands
-    every: bool
-    codes: NDArray[np.uint32]
-    weights: NDArray[np.int64]
-    misfits: tuple[float, ...]
+    every: bool  # as of `families_of_data`
+    codes: NDArray[np.uint32]  # (n, d) by the states that occur
+    weights: NDArray[np.int64]  # (d,) records of each row
+    misfits: tuple[float, ...]  # N H(X | all other variables) of each X
 
     @property
     def kind(self) -> int:
@@ -147,14 +146,6 @@ class _Data:
         with the penalty).
         """
         return (8 * self.weights.size + 64) * FLOAT_ERROR * self.scale(child)
-
-    def margin(self, child: int) -> float:
-        """What is beaten by more than this is truly beaten: two costs, their difference, and units; in nats."""
-        return 4.0 * self.error(child) + 2.0 / UNITS_PER_NAT
-
-    def rounding(self, child: int) -> float:
-        """What costs of this count and of the solver's may be apart, and its sums off, in nats."""
-        return 2.0 * self.error(child) + SOLVER_ERROR * self.scale(child) + 2.0 / UNITS_PER_NAT
 
     def floor(self, child: int) -> float:
         """N H(child | all other variables), the least misfit there is, less the margin; in nats."""
@@ -240,31 +231,24 @@ def _tasks(parents: int, depth: int) -> Iterator[tuple[NDArray[np.int64], bool]]
 
 def _search(problem: Searched, path: NDArray[np.int64], deep: bool, slots: int, workers: Workers) -> Iterator[_Found]:
     """What the search hands over from the path on."""
-    frames, space = new_frames(problem), new_space(problem, slots)
+    frames, space = new_frames(problem, path), new_space(problem, slots)
     room = ROOM + problem.children.size
-    found = _Found(np.empty(room, np.int64), np.empty((room, frames.varset.shape[1]), np.uint64), np.empty(room))
-    top, written, over = -1, 0, False
-    while not over:
-        top, count = search_sets(top, problem, frames, space, path, deep, workers.halt, tuple(found))
-        if workers.halt[0]:
-            # without a reason it is another task that cannot go on, and its reason that is told
-            raise Stopped(workers.stop() or INTERRUPTED)
-        over = top < 0
-        written += count
-        if written > MOST_FAMILIES:
-            raise TooMuch(f"more than {MOST_FAMILIES:,} parent sets matter")
-        yield _Found(found.children[:count].copy(), found.varsets[:count].copy(), found.costs[:count].copy())
+    found = np.empty(room, np.int64), np.empty((room, frames.varset.shape[1]), np.uint64), np.empty(room)
+
+    def search(top: int) -> tuple[int, int]:
+        return search_sets(top, problem, frames, space, path, deep, workers.halt, found)
+
+    return (_Found(*part) for part in handed_over(search, found, workers, "matter"))
 
 
 @dataclass(frozen=True)
 class _Numbering:
-    """Variables in the order of a search, (n,): those that may be parents come first, those of them that tell most
-    last, since without these cells are large. place (n,): of each in it; children: places of those asked for."""
+    """Variables in the order of a search."""
 
-    order: NDArray[np.int64]
-    place: NDArray[np.int64]
-    parents: int
-    children: NDArray[np.int64]
+    order: NDArray[np.int64]  # (n,) parents first, those that tell most last: without these cells are large
+    place: NDArray[np.int64]  # (n,) of each in it
+    parents: int  # how many may be parents
+    children: NDArray[np.int64]  # places of those asked for
 
 
 def _numbering(data: _Data, asked: Sequence[Asked]) -> _Numbering:
@@ -330,9 +314,7 @@ def _searched(data: _Data, asked: Sequence[Asked], by: _Numbering) -> Searched:
         lanes=_lanes(data, by, first),
         first=first,
         tables=_tables(data, sizes),
-        regrets=_state_regrets(data, sizes, float(reach[by.children].max(initial=0.0)))
-        if data.kind == set_search.STATE_REGRET
-        else np.zeros(1),
+        regrets=_state_regrets(data, sizes, float(reach[by.children].max(initial=0.0))),
         may=may,
         needed=np.asarray(must_before[:, 1:].any(axis=0)),
         must_before=must_before.cumsum(axis=1, dtype=np.int32),
@@ -424,7 +406,9 @@ def _tables(data: _Data, sizes: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def _state_regrets(data: _Data, sizes: NDArray[np.float64], reach: float) -> NDArray[np.float64]:
     """ln C(N, K) for K = 0, 1, ... up to where the penalty alone is more than so many nats, or there are no more states
-    of parents and child."""
+    of parents and child; of qNML."""
+    if data.kind != set_search.STATE_REGRET:
+        return np.zeros(1)
     records, largest = data.dataset.records, int(sizes[-1])
     least = int(sizes[sizes > 1.0].min(initial=largest))  # one state has no regret
     most, states = math.prod(data.dataset.arities.tolist()), 256

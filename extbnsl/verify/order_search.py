@@ -25,6 +25,7 @@ of the best orders below the limit one is always left.
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -33,11 +34,10 @@ from numpy.typing import NDArray
 from extbnsl.machine.budgets import format_size
 from extbnsl.machine.workers import Workers, chunks
 from extbnsl.verify.certificate import BEYOND, MOST_UNITS, TooMuch
-from extbnsl.verify.order_nodes import BLOCK, Piece, expand, first_inside_each
+from extbnsl.verify.order_nodes import BLOCK, Piece, expand
 from extbnsl.verify.passes import CLUSTERS, Families, WeightedCuts, weighted
 
 CHUNK = 2048  # nodes that are expanded together
-CHEAPEST = 1024  # families that are held against each other, and then against the others
 FEWEST = 1 << 18  # successors that are put in order together
 NODE_BYTES = 16
 ORDERING_BYTES = 80  # of a successor, while they are put in order
@@ -112,11 +112,9 @@ def piece_of(families: Families, cuts: WeightedCuts, gap: int, workers: Workers)
     if beyond > MOST_UNITS:
         raise TooMuch(BEYOND)
     m = families.children.size
-    given = (
-        (varsets[:, 0], costs - least, gap, x, m, workers.halt)
-        for x, ((varsets, costs), least) in enumerate(zip(families.each, families.cheapest, strict=True))
-    )
-    own = Families.joined(range(m), workers.map(_undominated, given))
+    excess = families.costs - families.by_child(np.array(families.cheapest))
+    few = replace(families, costs=excess).kept(excess < gap)
+    own = few.needed(np.zeros(m, np.int64), workers).by_cost()
     shown = own.shown(cuts, workers)
     if beyond + sum(map(abs, shown.least.tolist())) > MOST_UNITS:
         raise TooMuch(BEYOND)
@@ -138,24 +136,6 @@ def piece_of(families: Families, cuts: WeightedCuts, gap: int, workers: Workers)
         cuts.cuts.reshape(-1, CLUSTERS),
         cuts.multipliers,
     )
-
-
-def _undominated(
-    parents: NDArray[np.uint64], excess: NDArray[np.int64], gap: int, x: int, m: int, halt: NDArray[np.uint8]
-) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
-    """The families of x, varsets (f, 1) and costs, by cost, without those that others take the place of, or that cost
-    too much: those that the cheapest ones take the place of are mostly nearly all."""
-    few = np.flatnonzero(excess < gap)
-    left = few[np.argsort(excess[few], kind="stable")]
-    everyone, kept = np.uint64((1 << m) - 1), list[NDArray[np.int64]]()
-    while left.size and not halt[0]:
-        head, left = left[:CHEAPEST], left[CHEAPEST:]
-        first = first_inside_each(parents[head], lacking(parents[head], x, m), everyone, halt)
-        kept.append(head[first == np.arange(head.size)])
-        blocks = lacking(parents[kept[-1]], x, m)
-        left = left[first_inside_each(parents[left], blocks, everyone, halt) < 0]
-    order = np.concatenate([few[:0], *kept])
-    return parents[order, None], excess[order]
 
 
 def lacking(parents: NDArray[np.uint64], x: int, m: int) -> NDArray[np.uint64]:

@@ -5,7 +5,7 @@ The families may be few of a component's, those that earlier steps have left; al
 
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -73,12 +73,18 @@ class Families:
 
         def of_child(varsets: NDArray[np.uint64], costs: NDArray[np.int64], most: int) -> NDArray[np.bool_]:
             varsets, which = varsets & inside, np.zeros(costs.size, np.bool_)
-            order = np.lexsort((costs, np.bitwise_count(varsets).sum(axis=1)))
+            sizes = np.bitwise_count(varsets).sum(axis=1)
+            order = np.lexsort((costs, sizes) if most else (sizes, costs))  # the cheapest replace nearly all
             _mark_needed(varsets, costs, order, most, which, workers.halt)
             return which
 
         tasks = [(*own, most) for own, most in zip(self.each, spare.tolist(), strict=True)]
         return self.kept(np.concatenate(workers.map(of_child, tasks)))
+
+    def by_cost(self) -> "Families":
+        """The same, those of each child by their costs."""
+        order = np.lexsort((self.costs, self.by_child(self.children)))
+        return replace(self, varsets=self.varsets[order], costs=self.costs[order])
 
     @property
     def complete(self) -> bool:
@@ -179,8 +185,8 @@ def _reduce(children, first, varsets, costs, cuts, multipliers, reduced, least, 
 
 @njit
 def _mark_needed(varsets, costs, order, spare, needed, halt):
-    """Mark the families of a child, in an order by numbers of parents, of equal ones by costs, unless one is marked
-    that has some of their parents alone and costs no more than they do and `spare`. needed: bool, all false. Ends early
+    """Mark the families of a child, in an order by numbers of parents and costs, or by costs, unless one is marked that
+    has some of their parents alone and costs no more than they do and `spare`. needed: bool, all false. Ends early
     when halt[0] is set."""
     marked, count = np.empty_like(order), 0
     for row in order:

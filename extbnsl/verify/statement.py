@@ -25,9 +25,8 @@ from extbnsl.verify.question import (
     question_of,
     unmet,
 )
-from extbnsl.verify.ranked import ListCheck, verify_networks
+from extbnsl.verify.ranked import ListCheck, table_findings, verify_networks
 from extbnsl.verify.rescoring import least_cost
-from extbnsl.verify.tables import table_findings
 from extbnsl.verify.verdict import verify
 
 NO_CERTIFICATE = "this result has no certificate"

@@ -28,8 +28,8 @@ from extbnsl.verify.certificate import NO_CUTS, Pass, TooMuch
 from extbnsl.verify.complete import Question, networks_below
 from extbnsl.verify.demands import demands_of
 from extbnsl.verify.listed import is_acyclic, scored_family
+from extbnsl.verify.order_nodes import Walkable, new_walk, walk_on
 from extbnsl.verify.recount import family_source
-from extbnsl.verify.sink_walk import Walkable, new_walk, walk_on
 
 SETTINGS = settings(deadline=None, max_examples=15, suppress_health_check=list(HealthCheck))
 ROOM = 1 << 30

@@ -378,7 +378,7 @@ def test_a_search_is_cut_short():
 
 
 def test_too_many_families(monkeypatch):
-    monkeypatch.setattr(regression_families, "MOST_FAMILIES", 0)
+    monkeypatch.setattr("extbnsl.verify.families.MOST_FAMILIES", 0)
     optimality = checked(numbers_proved())
     assert optimality.ok
     assert not optimality.complete
