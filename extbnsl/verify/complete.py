@@ -9,7 +9,8 @@ along that cost a little more.
 A variable that is an ancestor of another one, and has it as an ancestor, by any of these families, is in one piece with
 it. Families of one piece decide alone whether a cycle goes through it; so the networks are those of the pieces, one of
 each put together in every way. A piece is searched layer by layer, as `order_search` does, but with all successors, and
-all layers are kept: they tell what each set costs that a network can begin with. From there the walk of `order_nodes` goes back.
+all layers are kept: they tell what each set costs that a network can begin with. From there the walk of `order_nodes`
+goes back.
 """
 
 import operator

@@ -1,8 +1,9 @@
 """The nodes of the search that `order_search` explains, and a walk from them: kernels, and what they read.
 
-The walk is to all networks over some variables that cost less than a limit, each once. It takes the variables away, a sink at a time, the largest first where there are several. So a network is met in one
-way only: when X goes with the parents P, no larger variable that is left is a sink; so each has a child among those
-that are left, if it is not in P. Such variables are bound until a child of theirs goes, and none of them goes before.
+The walk is to all networks over some variables that cost less than a limit, each once. It takes the variables away, a
+sink at a time, the largest first where there are several. So a network is met in one way only: when X goes with the
+parents P, no larger variable that is left is a sink; so each has a child among those that are left, if it is not in P.
+Such variables are bound until a child of theirs goes, and none of them goes before.
 
 What is left costs at least what its best order does, g, and g is known of every set that a network below the limit can
 leave. So a branch of the walk ends as soon as nothing below the limit can come of it, but for the bound variables.
