@@ -10,30 +10,30 @@ from extbnsl.verify import complete, data_families, order_search, passes, regres
 from extbnsl.verify.certificate import MOST_UNITS
 from extbnsl.verify.data_families import families_of_data
 from extbnsl.verify.demands import demands_of
-from extbnsl.verify.families import Asked, Taken, families_of_scores, untold
+from extbnsl.verify.families import families_of_scores, untold
 from extbnsl.verify.listed import Family, scored_family
 from extbnsl.verify.regression_search import triangulate
+
+NO_CUTS = passes.weighted(np.zeros((0, passes.CLUSTERS, 1), np.uint64), ())
 
 
 def _searched(tiny: bool) -> None:
     """All families that matter, whatever they cost, by MDL; and by BDeu, of few parents."""
     dataset = inputs.dataset(8, 100) if tiny else inputs.dataset(16, 500)
-    nothing = Taken(np.zeros((0, 1), np.uint64), np.zeros(0, np.int64))
-    asked = [Asked(child, MOST_UNITS, nothing) for child in range(dataset.variables)]
+    asked = dict.fromkeys(range(dataset.variables), MOST_UNITS)
     with Workers(1) as workers:
         for score, ess, most in (("mdl", None, None), ("bdeu", 1.0, 3)):
             demands = demands_of(dataset.names, most, NOTHING)
-            families_of_data(dataset, score, ess, demands, workers).below(asked, untold)
+            families_of_data(dataset, score, ess, demands, workers).below(asked, NO_CUTS, untold)
 
 
 def _searched_by_regressions(tiny: bool) -> None:
     """The same of columns of numbers."""
     numbers = inputs.numbers(8, 100) if tiny else inputs.numbers(20, 500)
     demands = demands_of(numbers.names, None, NOTHING)
-    nothing = Taken(np.zeros((0, 1), np.uint64), np.zeros(0, np.int64))
     with Workers(1) as workers:
         source = regression_families.families_by_regressions(numbers, demands, workers)
-        source.below([Asked(child, MOST_UNITS, nothing) for child in range(0, numbers.variables, 4)], untold)
+        source.below(dict.fromkeys(range(0, numbers.variables, 4), MOST_UNITS), NO_CUTS, untold)
 
 
 def _triangle(tiny: bool) -> Work:
@@ -75,8 +75,7 @@ def _ordered(tiny: bool) -> None:
     own = (tuple(map(np.concatenate, zip(some, alone, strict=True))) for some in _made_families(n, size).each)
     families = passes.Families.joined(range(n), own)
     with Workers(1) as workers:
-        nothing = passes.weighted(np.zeros((0, passes.CLUSTERS, 1), np.uint64), ())
-        order_search.least_cost(families, nothing, n << 40, workers, 1 << 30, lambda size, of, nodes: None)
+        order_search.least_cost(families, NO_CUTS, n << 40, workers, 1 << 30, lambda size, of, nodes: None)
 
 
 def _walked(tiny: bool) -> None:

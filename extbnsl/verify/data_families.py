@@ -34,7 +34,7 @@ Costs are sums of floats. What they may be off follows from the number of record
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -50,14 +50,17 @@ from extbnsl.verify.demands import Demands
 from extbnsl.verify.families import (
     FLOAT_ERROR,
     MOST_FAMILIES,
-    Asked,
     FamilySource,
     Inexact,
     RecountedFamilies,
+    Taken,
     Tell,
     handed_over,
+    members_of,
     reach_of,
+    taken_by,
 )
+from extbnsl.verify.passes import WeightedCuts
 from extbnsl.verify.rescoring import (
     MOST_STATES,
     PARAMETER_COSTS,
@@ -98,7 +101,7 @@ def families_of_data(
     weights = weights.astype(np.int64)
     misfits = tuple(misfits_given_others(rows, weights, workers))
     problem = _Data(dataset, score, ess, demands, every, codes, weights, misfits)
-    return FamilySource(lambda asked, tell: _below(problem, asked, workers, tell), problem.rounding)
+    return FamilySource(lambda *asked: _below(problem, *asked, workers), problem.rounding)
 
 
 def _occurring(column: NDArray[np.integer]) -> NDArray[np.int64]:
@@ -181,10 +184,12 @@ class _Found(NamedTuple):
     costs: NDArray[np.float64]
 
 
-def _below(data: _Data, asked: Sequence[Asked], workers: Workers, tell: Tell) -> list[RecountedFamilies]:
+def _below(
+    data: _Data, thresholds: Mapping[int, int], cuts: WeightedCuts, tell: Tell, workers: Workers
+) -> list[RecountedFamilies]:
     """The families of each child that is asked for, those of one child in the order of the search."""
-    by = _numbering(data, asked)
-    problem = _searched(data, asked, by)
+    by = _numbering(data, list(thresholds))
+    problem = _searched(data, thresholds, taken_by(cuts, by.order.size), by)
     slots = max(2 * (problem.sizes.size + 1), min(MOST_TABLES, TABLE_BYTES // (8 * (data.dataset.records + 1))))
 
     def search(path: NDArray[np.int64], deep: bool) -> list[_Found]:
@@ -200,8 +205,7 @@ def _below(data: _Data, asked: Sequence[Asked], workers: Workers, tell: Tell) ->
             raise TooMuch(f"more than {MOST_FAMILIES:,} parent sets matter")
     children, varsets, costs = map(np.concatenate, zip(*found, strict=True))
     order = np.argsort(children, kind="stable")
-    numbers = [one.child for one in asked]
-    begins, ends = (np.searchsorted(children[order], numbers, side) for side in ("left", "right"))
+    begins, ends = (np.searchsorted(children[order], list(thresholds), side) for side in ("left", "right"))
     own = (order[begin:end] for begin, end in zip(begins.tolist(), ends.tolist(), strict=True))
     return [RecountedFamilies(varsets[which], costs[which]) for which in own]
 
@@ -251,19 +255,19 @@ class _Numbering:
     children: NDArray[np.int64]  # places of those asked for
 
 
-def _numbering(data: _Data, asked: Sequence[Asked]) -> _Numbering:
+def _numbering(data: _Data, children: Sequence[int]) -> _Numbering:
     may, must = (
-        frozenset[int]().union(*(own[one.child] for one in asked)) for own in (data.demands.may, data.demands.must)
+        frozenset[int]().union(*map(own.__getitem__, children)) for own in (data.demands.may, data.demands.must)
     )
     telling = frozenset(v for v in range(len(data.codes)) if data.tells(v))
     no_parent = [v not in may & telling | must for v in range(len(data.codes))]
     spread = [math.fsum((own * np.log(own)).tolist()) for own in map(data.records_of, range(len(no_parent)))]
     order = np.lexsort((np.negative(spread), np.array(no_parent)))
     place = np.argsort(order)
-    return _Numbering(order, place, no_parent.count(False), np.sort(place[[one.child for one in asked]]))
+    return _Numbering(order, place, no_parent.count(False), np.sort(place[children]))
 
 
-def _searched(data: _Data, asked: Sequence[Asked], by: _Numbering) -> Searched:
+def _searched(data: _Data, thresholds: Mapping[int, int], taken: Taken, by: _Numbering) -> Searched:
     """What the kernels read."""
     n, place, every = by.order.size, by.place, np.arange(by.order.size)
     price, margin, floor = (
@@ -273,12 +277,12 @@ def _searched(data: _Data, asked: Sequence[Asked], by: _Numbering) -> Searched:
     may, must_before = np.zeros((n, n), np.bool_), np.zeros((n, n + 1), np.int32)
     alone, threshold, most = np.full(n, math.inf), np.zeros(n, np.int64), np.zeros(n, np.int64)
     reach = np.zeros(n)
-    for child, own_threshold, taken in asked:
+    for child, own_threshold in thresholds.items():
         x, must = place[child], sorted(data.demands.must[child])
         may[x, place[sorted(data.demands.may[child])]] = True
         must_before[x, place[must] + 1] = 1
         alone[x], threshold[x] = math.inf if must else data.alone(child), own_threshold
-        reach[x] = min(alone[x] + lead[x], reach_of(own_threshold, taken.multipliers, margin[x]))
+        reach[x] = min(alone[x] + lead[x], reach_of(own_threshold, taken.of(child).multipliers, margin[x]))
         most[x] = len(must) if data.is_settled(child) else data.demands.most[child]
     may &= every < by.parents
     arities = data.dataset.arities[by.order].astype(np.float64)
@@ -289,7 +293,7 @@ def _searched(data: _Data, asked: Sequence[Asked], by: _Numbering) -> Searched:
     sparing = data.kind == set_search.MISFIT and not data.every
     counted = np.isin(every, by.children) | (sparing & (every < by.parents))
     first = np.cumsum(np.concatenate(([1], np.where(counted, occurring - 1, 0))))
-    holds, multipliers, holders, held = _clusters(asked, by)
+    takes = taken.children[:, by.order] & np.isin(every, by.children)
     bits, marks = _bits(data.codes[by.order], occurring)
     return Searched(
         kind=data.kind,
@@ -325,10 +329,10 @@ def _searched(data: _Data, asked: Sequence[Asked], by: _Numbering) -> Searched:
         lead=lead,
         alone=alone,
         threshold=threshold,
-        holds=holds,
-        holders=holders,
-        held=held,
-        multipliers=multipliers,
+        holds=np.ascontiguousarray(members_of(taken.clusters, n)[:, by.order]),
+        holders=np.nonzero(takes)[1],
+        held=np.cumsum([0, *takes.sum(axis=1)], dtype=np.int64),
+        multipliers=taken.multipliers,
     )
 
 
@@ -369,26 +373,6 @@ def _lanes(data: _Data, by: _Numbering, first: NDArray[np.int64]) -> NDArray[np.
         has = np.flatnonzero(codes < first[x + 1] - first[x])
         counters[has, first[x] + codes[has]] = data.weights[has]
     return np.ascontiguousarray(counters.view(np.uint64).T)
-
-
-def _clusters(
-    asked: Sequence[Asked], by: _Numbering
-) -> tuple[NDArray[np.bool_], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Whatever is taken, each cluster once with each of its multipliers: which variables it has (k, n), the multiplier
-    (k,), and the children that it is taken from, one after the other, those of each from `held` (k + 1,) on."""
-    children = dict[tuple[bytes, int], list[int]]()
-    for child, _, taken in asked:
-        for cluster, multiplier in zip(taken.clusters, taken.multipliers.tolist(), strict=True):
-            children.setdefault((cluster.tobytes(), multiplier), []).append(int(by.place[child]))
-    varsets = np.frombuffer(b"".join(cluster for cluster, _ in children), np.uint64).reshape(-1, words(by.order.size))
-    members = np.unpackbits(varsets.view(np.uint8), axis=1, count=by.order.size, bitorder="little").astype(np.bool_)
-    holders = list(children.values())
-    return (
-        np.ascontiguousarray(members[:, by.order]),
-        np.array([multiplier for _, multiplier in children], np.int64),
-        np.array([x for own in holders for x in own], np.int64),
-        np.cumsum([0, *map(len, holders)], dtype=np.int64),
-    )
 
 
 def _tables(data: _Data, sizes: NDArray[np.float64]) -> NDArray[np.float64]:

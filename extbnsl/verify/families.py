@@ -1,7 +1,8 @@
 """Where a check has the families of children from that matter to a bound: what it asks for, and local scores."""
 
+import itertools
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -13,6 +14,7 @@ from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.scores.local import LocalScores
 from extbnsl.verify.certificate import UNITS_PER_NAT, TooMuch
 from extbnsl.verify.demands import Demands
+from extbnsl.verify.passes import CLUSTERS, WeightedCuts
 
 MOST_FAMILIES = 20_000_000  # that a source hands over at once
 FLOAT_ERROR = 2.0**-53  # of one operation, relative
@@ -27,29 +29,49 @@ class RecountedFamilies(NamedTuple):
     costs: NDArray[np.float64]  # (m,) in nats
 
 
-@dataclass(frozen=True)
-class Taken:
-    """What the cuts of one pass take from the cost of a child's family: the sum of the multipliers of those clusters
-    that its parents are disjoint from. More parents never have more taken."""
+class Taken(NamedTuple):
+    """What cuts take from the cost of a child's family: the sum of the multipliers of those of its clusters that its
+    parents are disjoint from. More parents never have more taken."""
 
     clusters: NDArray[np.uint64]  # (k, words)
     multipliers: NDArray[np.int64]  # (k,) in units and of either sign, none zero
+    children: NDArray[np.bool_]  # (k, n) whose clusters they are
+
+    def of(self, child: int) -> "Taken":
+        """What is taken from one child."""
+        own = self.children[:, child]
+        return Taken(self.clusters[own], self.multipliers[own], self.children[own])
 
 
-class Asked(NamedTuple):
-    """Families that are wanted: all that matter with c', the cost less what is taken, below a threshold, or more."""
+def taken_by(cuts: WeightedCuts, n: int) -> Taken:
+    """What cuts over n variables take, as multipliers of either sign.
 
-    child: int
-    threshold: int  # in units
-    taken: Taken
+    A family that counts for k of the clusters that hold the child has ceil(k / 2) taken, k - pairs + 2 triples among
+    them; it counts for two if its parents are disjoint from their union.
+    """
+    members, parts = members_of(cuts.cuts, n), []
+    for size, factor in ((1, 1), (2, -1), (3, 2)):
+        for some in map(list, itertools.combinations(range(CLUSTERS), size)):
+            union = np.bitwise_or.reduce(cuts.cuts[:, some], axis=1)
+            parts.append((union, factor * cuts.multipliers, members[:, some].all(axis=1)))
+    taken = Taken(*map(np.concatenate, zip(*parts, strict=True)))
+    some = taken.children.any(axis=1)
+    return Taken(taken.clusters[some], taken.multipliers[some], taken.children[some])
+
+
+def members_of(varsets: NDArray[np.uint64], n: int) -> NDArray[np.bool_]:
+    """Which of n variables varsets (..., words) have: (..., n)."""
+    bits = np.unpackbits(np.ascontiguousarray(varsets, "<u8").view(np.uint8), axis=-1, count=n, bitorder="little")
+    return bits.astype(np.bool_)
 
 
 @dataclass(frozen=True)
 class FamilySource:
     """Where a check has families from."""
 
-    # those of each child that is asked for, each child once; costs are off by no more than half of `rounding`
-    below: Callable[[Sequence[Asked], Tell], list[RecountedFamilies]]
+    # For children with a threshold each, in units: all families that matter with c', the cost less what these cuts take
+    # from it, below that, or more; costs are off by no more than half of `rounding`.
+    below: Callable[[Mapping[int, int], WeightedCuts, Tell], list[RecountedFamilies]]
     # of a child, in nats: what the solver's costs and bounds may be off too, and more than a unit
     rounding: Callable[[int], float]
 
@@ -109,12 +131,10 @@ def families_of_scores(scores: LocalScores, demands: Demands) -> FamilySource:
     """What asks local scores: all families that they list as demanded, whatever the threshold. Costs are exact."""
 
     def listed(child: int) -> RecountedFamilies:
-        bits = np.ascontiguousarray(scores.parents[child], "<u8").view(np.uint8)
-        rows = np.unpackbits(bits, axis=1, count=scores.variables, bitorder="little").astype(np.bool_)
-        own = demands.admitted(child, rows)
+        own = demands.admitted(child, members_of(scores.parents[child], scores.variables))
         return RecountedFamilies(scores.parents[child][own], scores.costs[child][own])
 
     def rounding(child: int) -> float:
         return SOLVER_ERROR * abs(float(scores.costs[child].min())) + 2.0 / UNITS_PER_NAT
 
-    return FamilySource(lambda asked, tell: [listed(one.child) for one in asked], rounding)
+    return FamilySource(lambda thresholds, cuts, tell: list(map(listed, thresholds)), rounding)

@@ -10,8 +10,6 @@ The target is the claimed lower bound less what costs may be off by rounding, wh
 that of each step that settles some of the variables.
 """
 
-import itertools
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -20,7 +18,7 @@ import numpy as np
 from extbnsl.core.events import Observer, StageAdvanced, ignore
 from extbnsl.core.figures import in_full
 from extbnsl.data import Data, Numbers
-from extbnsl.kernels.varsets import WORD_BITS, pack, words
+from extbnsl.kernels.varsets import WORD_BITS
 from extbnsl.machine.budgets import default_memory
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.scores.local import LocalScores
@@ -41,7 +39,7 @@ from extbnsl.verify.certificate import (
 from extbnsl.verify.data_families import families_of_data
 from extbnsl.verify.demands import Demands
 from extbnsl.verify.document import ClaimedResult
-from extbnsl.verify.families import Asked, FamilySource, Taken, Tell, families_of_scores, untold
+from extbnsl.verify.families import FamilySource, Tell, families_of_scores, untold
 from extbnsl.verify.order_search import least_cost
 from extbnsl.verify.passes import Families, cuts_of
 from extbnsl.verify.regression_families import families_by_regressions
@@ -231,22 +229,6 @@ class _Proof:
         return units
 
 
-def taken_by(one: Pass, child: int, names: Sequence[str]) -> Taken:
-    """What the cuts of a pass take from the costs of a child's families, as multipliers of either sign.
-
-    A family that counts for k of the clusters that hold the child has ceil(k / 2) taken, k - pairs + 2 triples among
-    them; it counts for two if its parents are disjoint from their union.
-    """
-    place = {name: i for i, name in enumerate(names)}
-    rows, multipliers = [], []
-    for cut, multiplier in zip(one.cuts, one.multipliers, strict=True):
-        own = [pack((place[name] for name in cluster), len(names)) for cluster in cut if names[child] in cluster]
-        for size in range(1, len(own) + 1):
-            rows += [np.bitwise_or.reduce(some) for some in itertools.combinations(own, size)]
-            multipliers += [multiplier * (1, -1, 2)[size - 1]] * math.comb(len(own), size)
-    return Taken(np.array(rows, np.uint64).reshape(-1, words(len(names))), np.array(multipliers, np.int64))
-
-
 def count_below(
     guide: Pass,
     thresholds: Sequence[int],
@@ -261,10 +243,10 @@ def count_below(
     TooMuch."""
     if max(map(abs, thresholds)) > MOST_UNITS:
         raise TooMuch(BEYOND)
-    asked = [Asked(x, most, taken_by(guide, x, names)) for x, most in zip(children, thresholds, strict=True)]
-    counted = source.below(asked, tell)
+    cuts = cuts_of(guide, names)
+    counted = source.below(dict(zip(children, thresholds, strict=True)), cuts, tell)
     families = Families.joined(children, ((own.varsets, floors_of(own.costs)) for own in counted))
-    shown = families.shown(cuts_of(guide, names), workers)
+    shown = families.shown(cuts, workers)
     own = families.kept(shown.reduced < families.by_child(np.array(thresholds, np.int64)))
     return own, list(map(min, shown.least.tolist(), thresholds))
 

@@ -36,7 +36,7 @@ Where columns nearly determine each other s is small and t large; from COARSEST 
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -49,14 +49,16 @@ from extbnsl.verify.certificate import TooMuch
 from extbnsl.verify.demands import Demands
 from extbnsl.verify.families import (
     FLOAT_ERROR,
-    Asked,
     FamilySource,
     Inexact,
     RecountedFamilies,
     Taken,
     Tell,
     handed_over,
+    members_of,
+    taken_by,
 )
+from extbnsl.verify.passes import WeightedCuts
 from extbnsl.verify.regression_search import (
     RegressionChild,
     new_regression_frames,
@@ -81,12 +83,12 @@ def families_by_regressions(numbers: Numbers, demands: Demands, workers: Workers
     """
     problem = _measured(numbers, demands, workers)
 
-    def below(asked: Sequence[Asked], tell: Tell) -> list[RecountedFamilies]:
-        found = list[RecountedFamilies]()
-        tasks = ((problem, *one, workers, every) for one in asked)
+    def below(thresholds: Mapping[int, int], cuts: WeightedCuts, tell: Tell) -> list[RecountedFamilies]:
+        found, taken = list[RecountedFamilies](), taken_by(cuts, numbers.variables)
+        tasks = ((problem, child, most, taken.of(child), workers, every) for child, most in thresholds.items())
         for own in workers.stream(_search, tasks, 2 * workers.threads, lambda result: None):
             found.append(own)
-            tell(len(found), len(asked))
+            tell(len(found), len(thresholds))
         return found
 
     return FamilySource(below, problem.rounding)
@@ -205,7 +207,7 @@ def _child(
 ) -> RegressionChild:
     """What the kernels read, for the candidates in this order."""
     demands = problem.demands
-    inside = taken.clusters[:, candidates // 64] >> (candidates % 64).astype(np.uint64) & np.uint64(1)
+    inside = members_of(taken.clusters, problem.numbers.variables)[:, candidates]
     return RegressionChild(
         half=problem.numbers.records / 2,
         worth=math.expm1(2.0 * (problem.price - lead) / problem.numbers.records),
@@ -216,6 +218,6 @@ def _child(
         threshold=threshold,
         depth=min(demands.most[child] - len(demands.must[child]), candidates.size),
         candidates=candidates,
-        hits=np.ascontiguousarray(inside.astype(np.int64) * taken.multipliers[:, None]),
+        hits=np.ascontiguousarray(inside * taken.multipliers[:, None]),
         multipliers=taken.multipliers,
     )
