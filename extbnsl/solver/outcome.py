@@ -31,6 +31,7 @@ from extbnsl.verify.certificate import (
     TreeNode,
     floor_units,
 )
+from extbnsl.verify.document import Wholes
 
 
 @dataclass(frozen=True)
@@ -161,6 +162,6 @@ def _named_step(step: Step, names: tuple[str, ...]) -> Pass | Search | Branching
     for node in step.nodes:
         x, y = divmod(node.choice // 2, len(own))
         answer = None if node.above < 0 else Answer(own[x], own[y], node.choice % 2 == 0)
-        passes = tuple(NodePass(tuple(duals.cuts.tolist()), tuple(duals.weights.tolist())) for duals in node.duals)
+        passes = tuple(NodePass(Wholes(duals.cuts.tolist()), Wholes(duals.weights.tolist())) for duals in node.duals)
         nodes.append(TreeNode(node.above, answer, passes))
     return Branching(own, step.bound, cuts, tuple(nodes))

@@ -37,7 +37,7 @@ from numpy.typing import NDArray
 
 from extbnsl.core.codec import encode
 from extbnsl.core.errors import RunDirectoryError
-from extbnsl.verify.document import Names, Number, Positive, Things, Whole, read_fields, value_of
+from extbnsl.verify.document import Names, Number, Things, Whole, Wholes, read_fields, value_of
 
 UNITS_PER_NAT = 1 << 36
 MOST_UNITS = 1 << 61
@@ -75,10 +75,10 @@ Cut = tuple[tuple[str, ...], ...]  # the names of the clusters of a cut, one clu
 
 
 Cuts = Annotated[tuple[Cut, ...], "a list of cuts, lists of clusters"]
-Multipliers = Annotated[tuple[Positive, ...], "a list of whole numbers above 0"]
+Multipliers = Annotated[Wholes, lambda own: min(own, default=1) > 0, "a list of whole numbers above 0"]
 Above = Annotated[Whole, "the place of a node before"]
 Answers = Annotated[tuple[str, str, bool] | None, "an answer"]
-Places = Annotated[tuple[Whole, ...], "of cuts"]
+Places = Annotated[Wholes, "of cuts"]
 
 
 @dataclass(frozen=True)
@@ -289,7 +289,7 @@ def _node(document: Any, number: int, cuts: int, known: set[str]) -> TreeNode:
     passes = []
     for one in _get(document, "passes", Things):
         places = _get(one, "cuts", Places)
-        if not all(0 <= place < cuts for place in places):
+        if places and not 0 <= min(places) <= max(places) < cuts:
             raise _unfit("cuts", "of cuts")
         found = NodePass(places, _get(one, "multipliers", Multipliers))
         if len(set(found.cuts)) < len(found.cuts):

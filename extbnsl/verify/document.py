@@ -37,6 +37,23 @@ def whole_from(least: int, most: float = float("inf")) -> Callable[[Any], bool]:
     return lambda value: type(value) is int and least <= value <= most
 
 
+class Wholes(tuple[int, ...]):
+    """Whole numbers; of these a document may have millions."""
+
+    __slots__ = ()
+
+    @classmethod
+    def from_document(cls, value: Any) -> "Wholes":
+        """Those of a JSON list; Misfit if it is none."""
+        if not (isinstance(value, list) and all(type(one) is int for one in value)):
+            raise Misfit
+        return cls(value)
+
+    def document(self) -> list[int]:
+        """As a JSON value."""
+        return list(self)
+
+
 Word = Annotated[str, "a word"]
 Truth = Annotated[bool, "true or false"]
 Names = Annotated[tuple[str, ...], "a list of names"]
