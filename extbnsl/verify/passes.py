@@ -83,7 +83,7 @@ class Families:
 
     def by_cost(self) -> "Families":
         """The same, those of each child by their costs."""
-        order = np.lexsort((self.costs, self.by_child(self.children)))
+        order = np.lexsort((self.costs, self.by_child(np.arange(self.children.size))))
         return replace(self, varsets=self.varsets[order], costs=self.costs[order])
 
     @property
