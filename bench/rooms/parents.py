@@ -23,8 +23,8 @@ from extbnsl.parents.exhaustive.problem import counting_problem, varying, with_f
 from extbnsl.parents.exhaustive.state import start_enumeration
 from extbnsl.parents.exhaustive.surviving import surviving_families
 from extbnsl.parents.explored import explore, misfit, neighbours
-from extbnsl.parents.explored.columns import bit_columns, correlated_columns
 from extbnsl.parents.explored.explore import Effort, Explored, exploration, explored_families
+from extbnsl.parents.explored.misfit import bit_columns, correlated_columns
 from extbnsl.parents.explored.neighbours import Chosen, extended
 from extbnsl.parents.ordered import choosing
 from extbnsl.parents.ordered.choosing import choose_parents, order_problem

@@ -67,7 +67,7 @@ def add(commands: Any) -> None:
 
 def run(given: argparse.Namespace) -> int:
     """Run the campaign; the exit code."""
-    from extbnsl.files.problems import FileError
+    from extbnsl.files.yaml_file import FileError
     from extbnsl.lab.campaign.reading import read_campaign, schema
 
     if given.schema:

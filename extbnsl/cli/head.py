@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from extbnsl.core.figures import counted, format_time
 from extbnsl.core.version import __version__
-from extbnsl.files.run_state import Remembered
+from extbnsl.files.manifest import Remembered
 from extbnsl.machine.budgets import format_size, free_disk, machine_memory
 from extbnsl.run.progress import line_writer, wrapped
 

@@ -19,9 +19,16 @@ from extbnsl.core.errors import InputError
 from extbnsl.core.knowledge import Knowledge
 from extbnsl.core.options import Declared, declared
 from extbnsl.core.version import __version__
-from extbnsl.files.run_state import Remembered
-from extbnsl.machine.budgets import Budgets, Deadline, default_memory
-from extbnsl.scores.known import CLAIM_OPTIONS, score_named
+from extbnsl.files.manifest import Remembered
+from extbnsl.machine.budgets import (
+    Budgets,
+    Deadline,
+    default_memory,
+)
+from extbnsl.scores.known import (
+    CLAIM_OPTIONS,
+    score_named,
+)
 
 
 def read_problem(

@@ -16,9 +16,8 @@ from extbnsl.cli.summary import exit_code
 from extbnsl.core.codec import decode
 from extbnsl.core.errors import InputError, RunDirectoryError
 from extbnsl.core.options import declared
-from extbnsl.files.manifest import believed, read_manifest
+from extbnsl.files.manifest import APPROXIMATE, BOOTSTRAP, DONE, K_BEST, Remembered, RunState, believed, read_manifest
 from extbnsl.files.names import MANIFEST, TEXT_LOG
-from extbnsl.files.run_state import APPROXIMATE, BOOTSTRAP, DONE, K_BEST, Remembered, RunState
 from extbnsl.machine.budgets import Budgets
 from extbnsl.machine.interrupts import Interrupts
 from extbnsl.proof.methods import Methods

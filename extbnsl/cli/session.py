@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from extbnsl.core.claims import Claim
     from extbnsl.core.events import Event, Observer
     from extbnsl.data import Data
-    from extbnsl.files.run_state import Remembered
+    from extbnsl.files.manifest import Remembered
     from extbnsl.kbest.scope import Scope
     from extbnsl.lab.baselines.methods import BaselineMethods
     from extbnsl.machine.budgets import Budgets

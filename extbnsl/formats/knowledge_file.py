@@ -21,8 +21,7 @@ from extbnsl.core.arguments import written_number
 from extbnsl.core.errors import InputError
 from extbnsl.core.knowledge import Knowledge
 from extbnsl.files.atomic import read_given
-from extbnsl.files.problems import FileError, spelled, told
-from extbnsl.files.yaml_file import MOST_BYTES, error_of, problems_of, read_yaml
+from extbnsl.files.yaml_file import MOST_BYTES, FileError, error_of, problems_of, read_yaml, spelled, told
 
 NO_SUCH_KEY = "There is no such key; use required, forbidden, allowed, tiers, roots, leaves or max_parents."
 ARCS = ("required", "forbidden", "allowed")

@@ -83,7 +83,7 @@ def rest_cost(varset, rest):
     return rest.values[at]
 
 
-class Families(NamedTuple):
+class WalkFamilies(NamedTuple):
     """The families of n <= 64 children: parents (m,) uint64, costs (m,) float64 ascending for each child, those of
     child x in rows first[x]:first[x + 1]; children (n,) uint64: of which variables each can be a parent."""
 
@@ -113,14 +113,14 @@ class Walk(NamedTuple):
     steps: NDArray[np.int64]
 
 
-def walk_families(parents: Sequence[NDArray[np.uint64]], costs: Sequence[NDArray[np.float64]]) -> Families:
+def walk_families(parents: Sequence[NDArray[np.uint64]], costs: Sequence[NDArray[np.float64]]) -> WalkFamilies:
     """The families parents[x] (m, 1) uint64, costs[x] (m,) in score order, as kernels take them."""
     first = np.cumsum([0] + [own.size for own in costs], dtype=np.int64)
     children = np.zeros(len(costs), np.uint64)
     for x, own in enumerate(parents):
         members = np.bitwise_or.reduce(own[:, 0]) if own.size else np.uint64(0)
         children |= ((members >> np.arange(len(costs), dtype=np.uint64)) & np.uint64(1)) << np.uint64(x)
-    return Families(np.concatenate(parents)[:, 0].copy(), np.concatenate(costs), first, children)
+    return WalkFamilies(np.concatenate(parents)[:, 0].copy(), np.concatenate(costs), first, children)
 
 
 def new_walk(variables: int) -> Walk:
@@ -141,7 +141,7 @@ def new_walk(variables: int) -> Walk:
     return walk
 
 
-def walk_from(arrays: Mapping[str, NDArray[Any]], families: Families, all_of: np.uint64 | None = None) -> Walk:
+def walk_from(arrays: Mapping[str, NDArray[Any]], families: WalkFamilies, all_of: np.uint64 | None = None) -> Walk:
     """The walk, over these families, of which these are the arrays: copies. Other arrays may be beside them.
 
     all_of: the varset that it has begun with; that of all variables if None.

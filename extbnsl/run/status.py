@@ -20,12 +20,10 @@ from extbnsl.core.codec import decode_some, json_text, json_value
 from extbnsl.core.errors import InputError, RunDirectoryError
 from extbnsl.core.events import Committed, Event, IncumbentFound, LayerAdvanced, LayerEnded, StageEnded, StageStarted
 from extbnsl.core.figures import format_count, format_time
-from extbnsl.files.atomic import read_regular
-from extbnsl.files.journal import read_lines
+from extbnsl.files.atomic import read_lines, read_regular
 from extbnsl.files.lock import holder
-from extbnsl.files.manifest import Manifest, read_manifest
+from extbnsl.files.manifest import APPROXIMATE, DONE, Manifest, RunState, has_more_to_find, read_manifest
 from extbnsl.files.names import MANIFEST, RESAMPLES, RESULT, STATUS
-from extbnsl.files.run_state import APPROXIMATE, DONE, RunState, has_more_to_find
 from extbnsl.machine.budgets import current_rss, format_size, peak_rss
 from extbnsl.results.facts import Fact, bounds_told
 from extbnsl.results.outputs import has_networks

@@ -11,21 +11,19 @@ from extbnsl.core.errors import RunDirectoryError
 from extbnsl.core.events import Begun, Observer, Warned
 from extbnsl.data import Data
 from extbnsl.files.arrays import load_compression
-from extbnsl.files.manifest import believed, recover
-from extbnsl.files.run_state import SOLVE, RunState
+from extbnsl.files.manifest import SOLVE, RunState, Spent, believed, recover
 from extbnsl.files.shelf import Shelf
 from extbnsl.files.store import Store, new_scratch, temporary_store
 from extbnsl.kernels.compiler import cache_warning
 from extbnsl.machine.budgets import Budgets, Deadline, Granted
 from extbnsl.machine.workers import StopSignal, Workers
-from extbnsl.proof.commits import CountingCheckpoints, Record
-from extbnsl.proof.context import Context
+from extbnsl.proof.commits import Checkpoints, Record
+from extbnsl.proof.context import Context, Stages
 from extbnsl.proof.methods import Methods
-from extbnsl.proof.stages import Stages
 from extbnsl.scores.local import LocalScores
 from extbnsl.solver.place import Place
 
-C = TypeVar("C", bound=CountingCheckpoints[Any])
+C = TypeVar("C", bound=Checkpoints[Any])
 
 
 class Question(Protocol):
@@ -39,7 +37,7 @@ class Question(Protocol):
 
 
 @dataclass(frozen=True)
-class Asked:
+class Request:
     """What is asked of a run.
 
     problem: data, or local scores of any kind.
@@ -96,7 +94,7 @@ def _check_same(about: RunState, begun: RunState) -> None:
 class Opened(Generic[C]):
     """A run that has begun: what was asked, what is granted and till when, what its stages share, and its commits."""
 
-    asked: Asked
+    asked: Request
     granted: Granted
     deadline: Deadline
     context: Context
@@ -105,7 +103,7 @@ class Opened(Generic[C]):
 
 @contextlib.contextmanager
 def opened(
-    asked: Asked,
+    asked: Request,
     commits: type[C],
     methods: Methods = Methods(),
     *,
@@ -130,7 +128,7 @@ def opened(
         if store.compress:
             load_compression()
         shelf = Shelf(granted.memory // 2, store)
-        standing, record = commits.start(), None
+        standing, record, spent = commits.start(), None, Spent()
         if place.run_folder is not None and kept:
             record = Record(place.run_folder, asked.about, () if place.resume is None else place.resume.files)
         if place.run_folder is not None and (manifest := place.resume) is not None:
@@ -139,11 +137,12 @@ def opened(
                 "state.standing",
                 lambda: commits.read(manifest, store.folder, shelf, problem.variables),
             )
+            spent = manifest.state.spent
         deadline = granted.deadline()
         workers = Workers(granted.threads, lambda: stop() or (TIME_LIMIT if deadline.passed() else None))
-        stages = Stages(observer, standing.spent.stages)
+        stages = Stages(observer, spent.stages)
         context = Context(stack.enter_context(workers), stages, granted.memory, methods, store, shelf)
-        made = commits(standing, store, record, observer, workers.stop, shelf.touched)
+        made = commits(standing, store, record, observer, workers.stop, shelf.touched, spent)
         observer(Begun())
         tell(problem, observer)
         yield Opened(asked, granted, deadline, context, made)

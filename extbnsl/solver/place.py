@@ -12,8 +12,7 @@ from extbnsl.core.errors import InputError
 from extbnsl.core.options import Option, Options
 
 if TYPE_CHECKING:
-    from extbnsl.files.manifest import Manifest
-    from extbnsl.files.run_state import Remembered
+    from extbnsl.files.manifest import Manifest, Remembered
 
 
 @dataclass(frozen=True)

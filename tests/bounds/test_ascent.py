@@ -8,8 +8,15 @@ import pytest
 from watched import watched
 
 from extbnsl.bounds.ascent import MEMBERS, ZERO, ascend_nodes, ascended, improve
-from extbnsl.bounds.cuts import requirements
-from extbnsl.bounds.multipliers import UNIT, FamilyArrays, cluster_bound, families_of, multipliers_of, whole_units
+from extbnsl.bounds.multipliers import (
+    UNIT,
+    FamilyArrays,
+    cluster_bound,
+    families_of,
+    multipliers_of,
+    requirements,
+    whole_units,
+)
 
 N, SIZE = 12, 5  # 462 parent sets of five of the eleven others
 KINDS = ("equal", "nearly equal", "negative", "some infinite", "a child without any", "few values")

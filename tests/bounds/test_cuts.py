@@ -8,7 +8,7 @@ from calling import called
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from extbnsl.bounds.cuts import count_times, holds, no_cuts, requirements, single_cuts, unions, weighted_unions
+from extbnsl.bounds.multipliers import count_times, holds, no_cuts, requirements, single_cuts, unions, weighted_unions
 
 count_times, holds = map(called, (count_times, holds))
 

@@ -27,7 +27,7 @@ from extbnsl.core import events
 from extbnsl.core.errors import BudgetError, InputError, VerificationError
 from extbnsl.core.knowledge import NOTHING
 from extbnsl.data import read_csv
-from extbnsl.files.run_state import Remembered
+from extbnsl.files.manifest import Remembered
 from extbnsl.formats.score_reader import read_scores
 from extbnsl.machine.workers import Stopped
 from extbnsl.networks.network import Network

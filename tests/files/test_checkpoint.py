@@ -25,14 +25,13 @@ from extbnsl.core.knowledge import Knowledge
 from extbnsl.files import arrays as arrays_module
 from extbnsl.files import manifest as checkpoint
 from extbnsl.files.arrays import read_arrays, write_arrays
-from extbnsl.files.manifest import Manifest, commit, is_run, read_manifest, recover
+from extbnsl.files.manifest import Manifest, Remembered, RunState, Spent, commit, is_run, read_manifest, recover
 from extbnsl.files.names import MANIFEST
-from extbnsl.files.run_state import Remembered, RunState, Spent
 from extbnsl.files.store import Store
 from extbnsl.machine.workers import Stopped, Workers
 
-FROZEN = Path(__file__).parents[1] / "frozen" / "checkpoint-4"
-EARLIER = Path(__file__).parents[1] / "frozen" / "checkpoint-3"
+FROZEN = Path(__file__).parents[1] / "frozen" / "checkpoint-5"
+EARLIER = Path(__file__).parents[1] / "frozen" / "checkpoint-4"
 STATE = RunState(
     kind="solve",
     digest="ab" * 32,

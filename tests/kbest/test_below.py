@@ -19,15 +19,14 @@ from extbnsl.core.errors import RunDirectoryError
 from extbnsl.core.events import ignore
 from extbnsl.files.arrays import StoredFile
 from extbnsl.files.store import Store
-from extbnsl.kbest import apart, below
-from extbnsl.kbest.apart import Work
-from extbnsl.kbest.below import networks_below
+from extbnsl.kbest import below
+from extbnsl.kbest import below as apart
+from extbnsl.kbest.below import Work, networks_below
 from extbnsl.kbest.ledger import Entry, Ledger
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.parents.components import Component
-from extbnsl.proof.context import Context
+from extbnsl.proof.context import Context, Stages
 from extbnsl.proof.methods import Methods
-from extbnsl.proof.stages import Stages
 
 SETTINGS = settings(deadline=None, max_examples=15, suppress_health_check=list(HealthCheck))
 METHODS = Methods(path_extension=False, ancestral=False, polish=False)

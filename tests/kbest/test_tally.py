@@ -13,8 +13,9 @@ from test_below import SETTINGS, all_networks, component_within, context_of, tab
 
 from extbnsl.core.claims import INTERRUPTED
 from extbnsl.core.errors import RunDirectoryError
-from extbnsl.kbest import apart, halves
-from extbnsl.kbest.apart import Work
+from extbnsl.kbest import below as apart
+from extbnsl.kbest import halves
+from extbnsl.kbest.below import Work
 from extbnsl.kbest.ledger import Entry, Ledger
 from extbnsl.kbest.tally import Below, tally_below
 from extbnsl.kernels.varsets import pack

@@ -16,7 +16,7 @@ from extbnsl.core import compiling
 from extbnsl.kernels.compiler import borrowed, inner, njit
 from extbnsl.machine.budgets import Deadline
 from extbnsl.machine.workers import Patience
-from extbnsl.proof.stages import COMPILING, Stages
+from extbnsl.proof.context import COMPILING, Stages
 from extbnsl.run.progress import Table, compiling_told
 
 

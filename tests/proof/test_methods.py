@@ -12,7 +12,7 @@ from patching import make_incumbents_poor, patch_everywhere, shrink
 from portions import first
 
 import extbnsl.bounds.lp.program
-import extbnsl.proof.effort
+import extbnsl.proof.guide
 import extbnsl.proof.searching
 import extbnsl.search.layers
 from extbnsl.bounds.lp.polish import LACKING, ROOT, polished
@@ -40,9 +40,9 @@ def _small(monkeypatch):
     """Small problems get groups of few variables, no effort at the root, and ancestral successors."""
     solve(dataset_of(np.array([[0, 1], [1, 0]])))  # loads the kernels
     shrink(monkeypatch, BESIDE_CLUSTERS=3, WIDEST=3)
-    monkeypatch.setattr(extbnsl.proof.effort, "SHARE", 0.0)
-    monkeypatch.setattr(extbnsl.proof.effort, "FEWEST_EDGES", 0)
-    monkeypatch.setattr(extbnsl.proof.effort, "NODE_NS", -1e6)
+    monkeypatch.setattr(extbnsl.proof.guide, "SHARE", 0.0)
+    monkeypatch.setattr(extbnsl.proof.guide, "FEWEST_EDGES", 0)
+    monkeypatch.setattr(extbnsl.proof.guide, "NODE_NS", -1e6)
 
 
 @pytest.mark.parametrize("combination", range(len(COMBINATIONS)))

@@ -19,6 +19,7 @@ from extbnsl.files.manifest import read_manifest
 from extbnsl.machine.workers import Workers
 from extbnsl.orders.local_search import BRIEF
 from extbnsl.proof.steps import Branched, RootPass, Searched, Step, cuts_over
+from extbnsl.proof.strategy import PROBE, RULES
 from extbnsl.verify.certificate import Branching, Pass, Search
 from extbnsl.verify.optimality import verify_optimality
 from extbnsl.verify.recount import BRANCHING, CUTS, SEARCH
@@ -39,7 +40,8 @@ def _little_at_the_root(monkeypatch):
 @pytest.fixture
 def _no_probing(monkeypatch):
     """It leaves little to branch on."""
-    monkeypatch.setattr("extbnsl.proof.bounding._Turns._is_worth_probing", lambda *given: False)
+    others = tuple(rule for rule in RULES if rule.step != PROBE)
+    monkeypatch.setattr("extbnsl.proof.strategy.RULES", others)
 
 
 def steps_of(result):

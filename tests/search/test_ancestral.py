@@ -22,7 +22,7 @@ from extbnsl.search.ancestral import (
     frequent_sets,
     number_of,
 )
-from extbnsl.search.node_bound import VECTOR, closed_sets_of, near_clusters, new_near
+from extbnsl.search.problem import VECTOR, closed_sets_of, near_clusters, new_near
 
 closed_set, number_of, near_clusters, new_near = map(called, (closed_set, number_of, near_clusters, new_near))
 

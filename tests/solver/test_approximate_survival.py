@@ -95,7 +95,7 @@ def assert_holds_what_it_may_go_on_from(folder):
     """A run that is over has the files that its state names, and none if its network is proved to be a best one."""
     known = state(folder)
     assert known["phase"] == "done"
-    assert arrays(folder) == {*known["explored"], *filter(None, [known["orders"]])}
+    assert arrays(folder) == {*known["children"]["explored"], *filter(None, [known["orders"]])}
     if known["upper_bound"] <= known["lower_bound"]:
         assert not arrays(folder)
 
@@ -394,7 +394,7 @@ def test_families_that_were_found_while_searching_are_there_again(tmp_path, monk
 
     def kill(event):
         told.extend([event] if isinstance(event, Committed) and state(tmp_path)["phase"] == "orders" else [])
-        names.append(state(tmp_path)["explored"] if told else [])
+        names.append(state(tmp_path)["children"]["explored"] if told else [])
         if len(told) == 5:
             raise Killed
 
@@ -449,8 +449,8 @@ STORED = {"counters": COUNTERS, "families": [], "arrays": [], "lengths": {}}
 @pytest.mark.parametrize(
     ("changes", "place"),
     [
-        ({"explored": ["../secret.h5"]}, "explored.0"),
-        ({"explored": ["explored-99.h5"]}, "explored.0"),
+        ({"children": {"floors": None, "explored": ["../secret.h5"]}}, "children.explored.0"),
+        ({"children": {"floors": None, "explored": ["explored-99.h5"]}}, "children.explored.0"),
         ({"orders": "scores.h5"}, "orders"),
         ({"counting": STORED | {"families": ["../x.h5"]}}, "counting.families.0"),
         ({"counting": STORED | {"counters": COUNTERS | {"paired": 1}}}, "counting.counters.paired"),
@@ -458,7 +458,7 @@ STORED = {"counters": COUNTERS, "families": [], "arrays": [], "lengths": {}}
         ({"bounded": 1}, "bounded"),
         ({"used": "0"}, "used"),
         ({"used": -1.0}, "used"),
-        ({"floors": [0.0, None]}, "floors.1"),
+        ({"children": {"floors": [0.0, None], "explored": []}}, "children.floors.1"),
         ({"best": {"order": [0]}}, "best.parents"),
         ({"best": {"order": [0, 0], "parents": [[], []], "cost": 1.0}}, "best"),
         ({"best": {"order": [0, 1], "parents": [[1], []], "cost": 1.0}}, "best"),

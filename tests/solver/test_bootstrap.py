@@ -19,10 +19,9 @@ from extbnsl.core.claims import INTERRUPTED, MEMORY_LIMIT, OPTIMAL, TIME_LIMIT, 
 from extbnsl.core.errors import BudgetError, InputError, RunDirectoryError
 from extbnsl.core.events import StageAdvanced, Warned
 from extbnsl.data.resampling import Resampling, resampling_of
-from extbnsl.files.journal import Journal
-from extbnsl.files.manifest import Manifest, read_manifest
+from extbnsl.files.atomic import Journal
+from extbnsl.files.manifest import Manifest, RunState, read_manifest
 from extbnsl.files.names import ARC_FREQUENCIES, MANIFEST, RESAMPLES, RESULT
-from extbnsl.files.run_state import RunState
 from extbnsl.machine.budgets import Budgets
 from extbnsl.networks.network import Network, cpdag
 from extbnsl.proof.methods import Methods

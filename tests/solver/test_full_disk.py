@@ -27,7 +27,7 @@ from extbnsl.core.errors import BudgetError
 from extbnsl.core.events import Warned
 from extbnsl.files import arrays as arrays_module
 from extbnsl.files import atomic as atomic_module
-from extbnsl.files import lists
+from extbnsl.files import shelf as lists
 from extbnsl.files.manifest import read_manifest
 from extbnsl.files.names import MANIFEST, MARK
 from extbnsl.files.shelf import Shelf

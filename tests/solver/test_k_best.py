@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from extbnsl.core.claims import INTERRUPTED, OPTIMAL, TIME_LIMIT, Claim
 from extbnsl.core.errors import BudgetError, InputError
 from extbnsl.data import read_csv
-from extbnsl.kbest import apart, constants
+from extbnsl.kbest import below as apart
+from extbnsl.kbest import constants
 from extbnsl.kbest import scope as scopes
 from extbnsl.kbest.scope import Scope
 from extbnsl.machine.budgets import Budgets

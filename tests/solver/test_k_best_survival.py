@@ -20,13 +20,15 @@ from extbnsl.core.events import Committed, StageStarted, Warned
 from extbnsl.files import manifest as manifests
 from extbnsl.files.manifest import read_manifest
 from extbnsl.files.names import MANIFEST
-from extbnsl.kbest import apart, below, halves
+from extbnsl.kbest import below, halves
+from extbnsl.kbest import below as apart
 from extbnsl.kbest.scope import Scope
 from extbnsl.machine.budgets import Budgets
 from extbnsl.machine.workers import Stopped
-from extbnsl.solver import k_best, listing
+from extbnsl.solver import listing
 from extbnsl.solver.k_best import k_best_networks
 from extbnsl.solver.place import Place
+from extbnsl.solver.ranking import RankingCommits
 
 BEST = Scope(k=60)
 WAYS = {
@@ -326,7 +328,7 @@ def test_more_memory_goes_on_from_a_list_that_no_checkpoint_had(dataset, undistu
 
     with monkeypatch.context() as patch:
         patch.setattr(listing, "networks_below", short)
-        patch.setattr(k_best, "commit_if_due", lambda _: None)
+        patch.setattr(RankingCommits, "commit_if_due", lambda _: None)
         first = session(tmp_path, dataset)
     assert first.status == "memory_limit"
     again = session(tmp_path, dataset, stop=lambda: "interrupted")

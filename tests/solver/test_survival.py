@@ -30,8 +30,8 @@ from survival import OPTIONS, SharedDisk, arrays, outcome, problem, session, spi
 from test_solve import StopAt
 
 import extbnsl.files.arrays
-import extbnsl.files.lists
 import extbnsl.files.manifest
+import extbnsl.files.shelf
 import extbnsl.machine.budgets
 import extbnsl.proof.commits
 import extbnsl.proof.guide
@@ -331,7 +331,7 @@ class Pieces:
 
 @pytest.mark.parametrize("most", range(1, 30, 4))
 def test_a_stop_does_not_wait_for_all_pieces_of_counting(dataset, undisturbed, tmp_path, monkeypatch, most):
-    monkeypatch.setattr(extbnsl.files.lists, "PIECE_BYTES", 60)
+    monkeypatch.setattr(extbnsl.files.shelf, "PIECE_BYTES", 60)
     monkeypatch.setattr(extbnsl.proof.commits, "STOP_SECONDS", 0.0)
     pieces = Pieces(most)
     with monkeypatch.context() as patch:
@@ -361,7 +361,7 @@ def test_sessions_that_end_before_all_of_counting_is_written_get_further(
     dataset, undisturbed, tmp_path, monkeypatch, tasks
 ):
     """Each does the same again, but what it writes in its last moments is there for the next."""
-    monkeypatch.setattr(extbnsl.files.lists, "PIECE_BYTES", 60)
+    monkeypatch.setattr(extbnsl.files.shelf, "PIECE_BYTES", 60)
     monkeypatch.setattr(extbnsl.proof.commits, "STOP_SECONDS", 0.0)
     expected = undisturbed[0]
     unfinished, held = 0, None
@@ -383,7 +383,7 @@ def test_sessions_that_end_before_all_of_counting_is_written_get_further(
 
 
 def test_killed_between_pieces_of_counting(dataset, undisturbed, tmp_path, monkeypatch):
-    monkeypatch.setattr(extbnsl.files.lists, "PIECE_BYTES", 60)
+    monkeypatch.setattr(extbnsl.files.shelf, "PIECE_BYTES", 60)
     held = []
     for call in range(5, 250, 17):
         folder = tmp_path / str(call)

@@ -11,8 +11,8 @@ from knowing import admitted, random_knowledge
 from extbnsl.core.claims import Claim
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.parents.ordered.methods import OrderMethods
-from extbnsl.solver.found import bounds_of_children
 from extbnsl.solver.ordered import order_network
+from extbnsl.solver.outcome import bounds_of_children
 from extbnsl.verify import rescoring
 from extbnsl.verify.document import read_claims
 from extbnsl.verify.optimality import verify_order

@@ -30,6 +30,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from extbnsl.bounds.lp.separation import order_of_solution
 from extbnsl.bounds.multipliers import families_of
 from extbnsl.core.claims import MEMORY_LIMIT, OPTIMAL
 from extbnsl.core.events import StageAdvanced
@@ -39,7 +40,6 @@ from extbnsl.lab.baselines.cycle_tree import CLOSED, FOUND, FULL, MORE, NODE_BYT
 from extbnsl.lab.baselines.incumbent import BestKnown, rows_along
 from extbnsl.lab.baselines.outcome import STAGE, Outcome
 from extbnsl.machine.workers import Stopped
-from extbnsl.orders.sinks import order_of_solution
 from extbnsl.proof.context import Context
 from extbnsl.scores.local import LocalScores
 

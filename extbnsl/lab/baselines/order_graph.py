@@ -31,10 +31,9 @@ from extbnsl.kernels.varsets import add, pack, renumber
 from extbnsl.parents.best_score import ByteTables, byte_tables, byte_tables_bytes
 from extbnsl.parents.components import Component
 from extbnsl.proof.context import Context
-from extbnsl.proof.effort import weighed_grouping
-from extbnsl.proof.guide import labels
+from extbnsl.proof.guide import labels, weighed_grouping
 from extbnsl.scores.local import LocalScores
-from extbnsl.search.node_bound import bound_of_waiting
+from extbnsl.search.problem import bound_of_waiting
 
 ROUNDS_NS, MOST_ROUNDS = 2e9, 256  # what improving the multipliers may take about, of one thread, and how many rounds
 

@@ -13,7 +13,7 @@ from extbnsl.kernels.varsets import add, pack, unpack
 from extbnsl.networks.network import Network
 from extbnsl.proof.context import Context
 from extbnsl.scores.local import LocalScores, feasible_order
-from extbnsl.solver.found import FoundNetwork
+from extbnsl.solver.outcome import FoundNetwork
 
 STAGE = "search"
 

@@ -11,7 +11,7 @@ from extbnsl.core.claims import OPTIMAL, Claim, tolerance
 from extbnsl.core.errors import InputError
 from extbnsl.core.events import Observer, ignore
 from extbnsl.data import Data, Dataset
-from extbnsl.files.run_state import K_BEST
+from extbnsl.files.manifest import K_BEST
 from extbnsl.files.shelf import Shelf
 from extbnsl.files.store import Store
 from extbnsl.kbest.scope import Scope
@@ -32,15 +32,14 @@ from extbnsl.machine.workers import Stopped, StopSignal, Workers, never
 from extbnsl.networks.network import Network
 from extbnsl.parents.exhaustive.source import source_of
 from extbnsl.parents.exhaustive.surviving import surviving_families
-from extbnsl.proof.stages import Stages
+from extbnsl.proof.context import Stages
 from extbnsl.results.ranked import KBestResult
 from extbnsl.scores.local import LocalScores
 from extbnsl.solver.families import given_scores
-from extbnsl.solver.found import FoundNetwork, claim_on, result_of
-from extbnsl.solver.opening import Asked, opened
+from extbnsl.solver.opening import Request, opened
+from extbnsl.solver.outcome import FoundNetwork, claim_on, result_of
 from extbnsl.solver.place import Place
-from extbnsl.solver.ranked import ranked_result
-from extbnsl.solver.ranking import Ranking, RankingCommits, found_of
+from extbnsl.solver.ranking import Ranking, RankingCommits, found_of, ranked_result
 
 SLACK = 8.0  # nats within which the search gets all families at first
 NODE_BYTES = 500  # about what a network in the search takes
@@ -66,7 +65,7 @@ def rank_by_bn_graph(
 
     Raises InputError for unusable arguments, and for a scope that the method does not have.
     """
-    asked = Asked(problem, claim, methods, replace(budgets, disk=0), place, K_BEST, scope)
+    asked = Request(problem, claim, methods, replace(budgets, disk=0), place, K_BEST, scope)
     asked.check()
     if scope.k is None or scope.within_factor is not None or scope.classes:
         raise InputError(f"method: {methods.method!r} finds the k best networks alone; give k, and nothing else.")

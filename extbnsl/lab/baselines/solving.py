@@ -20,8 +20,8 @@ from extbnsl.proof.methods import Methods
 from extbnsl.results.result import Result
 from extbnsl.scores.local import LocalScores
 from extbnsl.solver.families import find_survivors
-from extbnsl.solver.found import FoundNetwork, claim_on, result_of
-from extbnsl.solver.opening import Asked, Opened, opened
+from extbnsl.solver.opening import Opened, Request, opened
+from extbnsl.solver.outcome import FoundNetwork, claim_on, result_of
 from extbnsl.solver.place import Place
 
 
@@ -43,7 +43,7 @@ def solve_by(
     """
     _check_variables(problem, methods.method)
     proof = Methods(lower_bound=methods.lower_bound, seed=methods.seed)
-    asked = Asked(problem, claim, methods, budgets, place)
+    asked = Request(problem, claim, methods, budgets, place)
     with opened(asked, Commits, proof, observer=observer, stop=stop, kept=False) as run:
         solved = solved_by_program(run, methods) if methods.method in EXTERNAL else _solved(run, methods.method)
         result = result_of(problem, solved.found, claim_on(problem, claim), run.context.stages)

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterator, Mapping
 
-from extbnsl.files.problems import Key, Problem
+from extbnsl.files.yaml_file import Key, Problem
 from extbnsl.lab.campaign.figures import FIGURES, STATES, is_figure
 from extbnsl.lab.campaign.spec import AXES, Axis, Campaign, Table, Where
 

@@ -8,8 +8,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from extbnsl.files.problems import FileError, Problem, told
-from extbnsl.files.yaml_file import error_of, problems_of, read_yaml
+from extbnsl.files.yaml_file import FileError, Problem, error_of, problems_of, read_yaml, told
 from extbnsl.lab.campaign.mentions import unknown
 from extbnsl.lab.campaign.plan import Check, Run, planned
 from extbnsl.lab.campaign.spec import Campaign

@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.core.codec import Whole, Within
-from extbnsl.files.lists import FamilyLists
-from extbnsl.files.shelf import Column
+from extbnsl.files.shelf import Column, FamilyLists
 from extbnsl.kernels.varsets import words
 from extbnsl.parents.exhaustive.lattice import Counts
 

@@ -10,9 +10,8 @@ from extbnsl.kernels.varsets import pack
 from extbnsl.lab.baselines import incumbent
 from extbnsl.machine.workers import Workers, never
 from extbnsl.orders.local_search import Incumbent
-from extbnsl.proof.context import Context
+from extbnsl.proof.context import Context, Stages
 from extbnsl.proof.methods import Methods
-from extbnsl.proof.stages import Stages
 from extbnsl.scores.local import local_scores
 
 

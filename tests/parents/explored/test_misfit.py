@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from naive import family_cost
 
 from extbnsl.parents.explored import misfit
-from extbnsl.parents.explored.columns import bit_columns
 from extbnsl.parents.explored.misfit import (
     MOST_SLOTS,
+    bit_columns,
     misfits,
     new_splits,
     single_misfits,

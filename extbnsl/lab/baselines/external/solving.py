@@ -20,8 +20,8 @@ from extbnsl.proof.commits import Commits
 from extbnsl.proof.context import Context
 from extbnsl.scores.local import LocalScores
 from extbnsl.solver.families import find_survivors, given_scores
-from extbnsl.solver.found import FoundNetwork, bounds_of_children
 from extbnsl.solver.opening import Opened
+from extbnsl.solver.outcome import FoundNetwork, bounds_of_children
 
 
 @dataclass(frozen=True)
