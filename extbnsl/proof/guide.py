@@ -40,9 +40,14 @@ from extbnsl.search.state import SearchState, whole_layer
 
 @dataclass(frozen=True)
 class Guide:
-    """A piece of a component, over positions in it: families, multipliers if there are any, and groups with their
-    tables; without a grouping it cannot be searched. sets: for ancestral successors, over the labels of the search;
-    None if there are to be none. at_root: the multipliers with the largest bound at the root, if these are others."""
+    """What guides the search of a piece of a component, over positions in it.
+
+    parents, costs: its families.
+    multipliers: if there are any.
+    grouping: groups with their tables; without them it cannot be searched.
+    sets: for ancestral successors, over the labels of the search; None if there are to be none.
+    at_root: the multipliers with the largest bound at the root, if these are others.
+    """
 
     parents: FamilyLists
     costs: FamilyLists
@@ -77,10 +82,14 @@ class Solved:
 
 @dataclass(frozen=True)
 class Guided:
-    """What came of a piece: its guide, and the pieces that it fell into, if it did.
+    """What came of a piece.
 
-    proved: multipliers prove that no network costs less than the limit, by the passes (see `Fixed`). edges: about how
-    many its search will generate, infinity if it is too large. solved: if no search has to.
+    guide: what guides its search.
+    proved: whether multipliers prove that no network costs less than the limit.
+    pieces: what it fell into, if it did.
+    passes: the multipliers by which families were dropped, or it is proved (see `Fixed`).
+    edges: about how many its search will generate, infinity if it is too large.
+    solved: by branching, if no search has to.
     """
 
     guide: Guide

@@ -25,11 +25,14 @@ Varset = Annotated[int, Within(0, 2**64 - 1)]
 
 @dataclass(frozen=True)
 class Piece:
-    """Some variables of a component, positions in it; the pieces can be solved one after the other, as components can.
+    """Some variables of a component; the pieces can be solved one after the other, as components can.
 
-    lower_bound: what every network that is of interest costs at least over them, in nats. order: the cheapest one,
-    which costs that much, if it is known; otherwise families are what is left of them, and multipliers those with the
-    best bound at the root so far. given_up: whether nothing more can be done about it.
+    variables: positions in the component.
+    lower_bound: what every network that is of interest costs at least over them, in nats.
+    order: of the cheapest one, which costs that much, if it is known.
+    families: otherwise, what is left of them.
+    multipliers: those with the best bound at the root so far.
+    given_up: whether nothing more can be done about it.
     """
 
     variables: tuple[Position, ...]
@@ -52,15 +55,20 @@ class Piece:
 
 @dataclass(frozen=True)
 class PieceSearch:
-    """How far one component has come, by its number: its pieces; and of the piece that it is at, below which limit it
-    is solved (nats), and how far its bounds are, or else how far its search is.
+    """How far one component has come: how far the bounds of the piece that it is at are, or else how far its search is.
 
-    tried: whether a better network was looked for with much effort. steps: of the proof, so far. bounding: None when
-    the bounds are not being found. Of the search: the groups and multipliers of the bound that guides it, and the sets
-    of its ancestral successors; the last state that has all its runs in files, None between two searches.
-
-    file: the multipliers of the pieces that are not solved, None if it has not been written; lists: for each piece the
-    files of its families.
+    component: its number.
+    pieces: those of the component.
+    at: the piece that is being solved.
+    limit: below which that is, in nats.
+    tried: whether a better network was looked for with much effort.
+    steps: of the proof, so far.
+    bounding: None when the bounds are not being found.
+    groups, multipliers: of the bound that guides the search.
+    sets: of its ancestral successors.
+    state: of the search, the last one that has all its runs in files; None between two searches.
+    file: the multipliers of the pieces that are not solved, None if it has not been written.
+    lists: for each piece the files of its families.
     """
 
     component: Position
