@@ -24,6 +24,7 @@ from extbnsl.core.claims import tolerance
 from extbnsl.kbest.networks import Networks
 from extbnsl.kernels.bits import u64
 from extbnsl.kernels.compiler import inlined, njit
+from extbnsl.kernels.hashing import hashed
 from extbnsl.machine.workers import unhalted
 
 CHUNK = 1 << 16  # networks whose parents are looked at together
@@ -124,20 +125,11 @@ def numbered(keys: NDArray[np.uint64]) -> NDArray[np.int64]:
 
 
 @inlined
-def _hash(key):
-    """A 64-bit hash. (Steele, Lea, Flood 2014: splitmix64.)"""
-    key = key + u64(0x9E3779B97F4A7C15)
-    key = (key ^ (key >> u64(30))) * u64(0xBF58476D1CE4E5B9)
-    key = (key ^ (key >> u64(27))) * u64(0x94D049BB133111EB)
-    return key ^ (key >> u64(31))
-
-
-@inlined
 def _add(code, keys, i):
     """Add what tells a member of the sets to key i."""
-    one = _hash(code)
+    one = hashed(code)
     keys[i, 0] += one
-    keys[i, 1] += _hash(one)
+    keys[i, 1] += hashed(one)
 
 
 @inlined

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from extbnsl.kernels.bits import lowest, u64
 from extbnsl.kernels.compiler import borrowed, inlined, njit
+from extbnsl.kernels.hashing import first_slot, mixed, next_slot
 
 ENTRY_BYTES = 16
 LOAD = 0.6  # of the slots, at most, that are taken
@@ -55,20 +56,19 @@ def rest_of(columns: Iterable[tuple[NDArray[np.uint64], NDArray[np.float64]]], n
 
 
 @inlined
-def _slot(varset, mask):
-    """The first slot of a varset. (Steele, Lea, Flood 2014: the last steps of splitmix64.)"""
-    key = (varset ^ (varset >> u64(30))) * u64(0xBF58476D1CE4E5B9)
-    return np.int64((key ^ (key >> u64(27))) & mask)
+def _slot(varset, keys):
+    """The slot of a varset, or the free one where it belongs: keys stand in their slots, which saves time."""
+    at = first_slot(mixed(varset), keys)
+    while keys[at] != varset and keys[at] != NOBODY:
+        at = next_slot(at, keys)
+    return at
 
 
 @njit
 def _insert(varsets, costs, rest):
     varsets, costs, rest = borrowed((varsets, costs, rest))
-    mask = u64(rest.keys.size - 1)
     for i in range(varsets.size):
-        at = _slot(varsets[i], mask)
-        while rest.keys[at] != NOBODY:
-            at = (at + 1) & np.int64(mask)
+        at = _slot(varsets[i], rest.keys)
         rest.keys[at] = varsets[i]
         rest.values[at] = costs[i]
 
@@ -76,11 +76,7 @@ def _insert(varsets, costs, rest):
 @inlined
 def rest_cost(varset, rest):
     """What the best network over a varset costs; infinity if it is not in the table."""
-    mask = u64(rest.keys.size - 1)
-    at = _slot(varset, mask)
-    while rest.keys[at] != varset and rest.keys[at] != NOBODY:
-        at = (at + 1) & np.int64(mask)
-    return rest.values[at]
+    return rest.values[_slot(varset, rest.keys)]
 
 
 class WalkFamilies(NamedTuple):

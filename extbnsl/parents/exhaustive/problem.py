@@ -11,6 +11,7 @@ from extbnsl.core.claims import Claim
 from extbnsl.data import Dataset, distinct_rows
 from extbnsl.kernels.bits import u64
 from extbnsl.kernels.compiler import borrowed, inlined, njit
+from extbnsl.kernels.hashing import first_slot, hashed, next_slot
 from extbnsl.machine.workers import Workers, chunks
 from extbnsl.parents.constraints import Constraints
 from extbnsl.parents.pruning import ROUNDING, with_rounding
@@ -308,11 +309,8 @@ def with_floors(problem: CountingProblem, workers: Workers) -> CountingProblem:
 
 @inlined
 def _hash(variable, state):
-    """A 64-bit hash of a variable's state. (Steele, Lea, Flood 2014: splitmix64.)"""
-    key = (u64(variable) << u64(32)) + u64(state) + u64(0x9E3779B97F4A7C15)
-    key = (key ^ (key >> u64(30))) * u64(0xBF58476D1CE4E5B9)
-    key = (key ^ (key >> u64(27))) * u64(0x94D049BB133111EB)
-    return key ^ (key >> u64(31))
+    """A 64-bit hash of a variable's state."""
+    return hashed((u64(variable) << u64(32)) + u64(state))
 
 
 @njit
@@ -342,25 +340,21 @@ def _unexplained(lo, hi, rows, weights, hashes, mlogm):
     """
     rows, weights, hashes, mlogm = borrowed((rows, weights, hashes, mlogm))
     d = weights.size
-    bits = 1
-    while (1 << bits) < 2 * d:
-        bits += 1
-    mask, shift = (1 << bits) - 1, u64(64 - bits)
-    slots = np.empty(1 << bits, np.int32)  # the first row of a group, plus one
+    slots = np.empty(2 * d, np.int32)  # the first row of a group, plus one
     together = np.empty(d, np.int64)  # records of the group of which this is the first row
     found = np.zeros(hi - lo)
     for x in range(lo, hi):
         slots[:] = 0
         for i in range(d):
             key = hashes[i] - _hash(x, rows[i, x])
-            at = np.int64(key >> shift)
+            at = first_slot(key, slots)
             together[i] = weights[i]
             first = -1
             while first < 0 and slots[at]:
                 j = slots[at] - 1
                 if hashes[j] - _hash(x, rows[j, x]) == key and _agree(rows[i], rows[j], x):
                     first = j
-                at = (at + 1) & mask
+                at = next_slot(at, slots)
             if first < 0:
                 slots[at] = i + 1
             else:
