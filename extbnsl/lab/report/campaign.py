@@ -11,8 +11,7 @@ from extbnsl.drawing import markup
 from extbnsl.drawing.markup import html_table, in_markdown, latex, markdown, plain
 from extbnsl.files.atomic import write_atomically, write_failure
 from extbnsl.formats.spelling import csv_text
-from extbnsl.lab.campaign.progress import called
-from extbnsl.lab.campaign.rows import Row, csv_of
+from extbnsl.lab.campaign.rows import Row, called, csv_of
 from extbnsl.lab.campaign.spec import Campaign
 from extbnsl.lab.report.plots import pictures_of
 from extbnsl.lab.report.tables import Picture, Report, comparison_of, contradictions, failures, overview, table_of

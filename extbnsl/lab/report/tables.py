@@ -19,8 +19,7 @@ from extbnsl.core.figures import format_cost
 from extbnsl.drawing.markup import Grid
 from extbnsl.lab.campaign.figures import BYTES, SECONDS, Value, states_of_first
 from extbnsl.lab.campaign.plan import matches
-from extbnsl.lab.campaign.progress import called
-from extbnsl.lab.campaign.rows import NO_NETWORK, NO_RESULT, WAITING, Row
+from extbnsl.lab.campaign.rows import NO_NETWORK, NO_RESULT, WAITING, Row, called
 from extbnsl.lab.campaign.spec import AXES, Axis, Column, Comparison, Scalar, Table
 from extbnsl.machine.budgets import format_size
 
