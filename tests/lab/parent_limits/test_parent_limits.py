@@ -10,7 +10,7 @@ from kbest_twins import at_most, good_subgraphs, k_best, problem_of, small_datas
 
 from extbnsl.core.claims import Claim
 from extbnsl.lab.parent_limits.limits import LimitProblem, corollary_1, corollary_2, most_lacking, theorem_5
-from extbnsl.lab.parent_limits.tightest import parent_limits, score_list_bytes
+from extbnsl.lab.parent_limits.permutations import parent_limits, score_list_bytes
 from extbnsl.machine.workers import Workers
 from extbnsl.parents.exhaustive.problem import counting_problem, varying, with_floors, with_limits
 
