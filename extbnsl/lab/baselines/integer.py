@@ -34,8 +34,7 @@ from extbnsl.bounds.multipliers import FamilyArrays, families_of, multipliers_of
 from extbnsl.core.claims import MEMORY_LIMIT, OPTIMAL
 from extbnsl.core.events import StageAdvanced
 from extbnsl.core.figures import format_gap, in_full
-from extbnsl.lab.baselines.incumbent import BestKnown, rows_along
-from extbnsl.lab.baselines.outcome import STAGE, Outcome
+from extbnsl.lab.baselines.outcome import STAGE, BestKnown, Outcome, rows_along
 from extbnsl.machine.workers import Stopped
 from extbnsl.orders.local_search import USUAL
 from extbnsl.parents.components import Component
@@ -173,4 +172,4 @@ class Search:
             self._hear_order(order_of_solution(*support, self._scores.variables))
 
     def _hear_order(self, order: NDArray[np.int64]) -> None:
-        self._best.hear(rows_along(order, self._scores), self.bound)
+        self._best.hear(rows_along(order.tolist(), self._scores), self.bound)

@@ -22,10 +22,9 @@ class Baseline(NamedTuple):
 
 
 class External(NamedTuple):
-    """The module of somebody else's program, whether it takes our local scores (others take the data), and how many
-    variables it takes at most, if there is a limit."""
+    """Of somebody else's program: whether it takes our local scores (others take the data), and how many variables it
+    takes at most, if there is a limit. `solving` knows how to talk with it."""
 
-    module: str
     takes_scores: bool
     most: int | None = None
 
@@ -39,12 +38,12 @@ BASELINES = {
     "ilp": Baseline("extbnsl.lab.baselines.integer", most=None),
 }
 EXTERNAL = {
-    "gobnilp": External("extbnsl.lab.baselines.external.gobnilp", True),
-    "urlearning": External("extbnsl.lab.baselines.external.urlearning", True, 255),
-    "blip": External("extbnsl.lab.baselines.external.blip", True),
-    "bene": External("extbnsl.lab.baselines.external.bene", False, 31),
-    "pgmpy": External("extbnsl.lab.baselines.external.pgmpy", False),
-    "pomegranate": External("extbnsl.lab.baselines.external.pomegranate", False),
+    "gobnilp": External(True),
+    "urlearning": External(True, 255),
+    "blip": External(True),
+    "bene": External(False, 31),
+    "pgmpy": External(False),
+    "pomegranate": External(False),
 }
 METHODS = (BFBNB, *BASELINES, *EXTERNAL)
 BN_GRAPH = "bn-graph"  # of the k best networks

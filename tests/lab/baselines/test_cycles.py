@@ -11,8 +11,7 @@ from finding import begin_along, context_of, cost_of, needy, optimum_of, outcome
 from extbnsl.core.claims import INTERRUPTED, MEMORY_LIMIT, OPTIMAL, tolerance
 from extbnsl.core.events import IncumbentFound, StageAdvanced
 from extbnsl.lab.baselines import cycles
-from extbnsl.lab.baselines.cycle_tree import CLOSED, FOUND, FULL, MORE, NODE_BYTES
-from extbnsl.lab.baselines.cycles import Search, find
+from extbnsl.lab.baselines.cycles import CLOSED, FOUND, FULL, MORE, NODE_BYTES, Search, find
 from extbnsl.machine.workers import Workers
 from extbnsl.solver.solve import solve
 
@@ -45,7 +44,7 @@ def test_every_network_is_below_one_leaf_that_bounds_it(seed):
     with Workers(1) as workers:
         search = Search(scores_of(families), context_of(workers))
         while outcome != CLOSED:
-            node = int(search.open.node[0])
+            node = int(~search.open.item[0])
             outcome = search.expand(1, np.inf)
             if outcome in (MORE, FOUND):
                 no, must = constraints(search, node)
@@ -56,8 +55,10 @@ def test_every_network_is_below_one_leaf_that_bounds_it(seed):
                 search._grow()
             elif outcome == FOUND:
                 complete[node] = sum(costs[x, varset_of(search, families, x)] for x in range(4))
-            size = int(search.counts.open[0])
-            leaves = dict(zip(search.open.node[:size].tolist(), search.open.bound[:size].tolist(), strict=True))
+            search.open.check()
+            size = int(search.open.size[0])
+            nodes = (~search.open.item[:size]).tolist()
+            leaves = dict(zip(nodes, search.open.key[:size].tolist(), strict=True))
             leaves |= complete
             assert least <= search.least
             least = search.least

@@ -15,7 +15,7 @@ from extbnsl.core.claims import INTERRUPTED, OPTIMAL, tolerance
 from extbnsl.core.events import IncumbentFound
 from extbnsl.lab.baselines import depth_first
 from extbnsl.lab.baselines.depth_first import find
-from extbnsl.lab.baselines.node_table import new_node_table
+from extbnsl.lab.baselines.nodes import new_node_table
 from extbnsl.lab.baselines.order_graph import order_graph
 from extbnsl.machine.workers import Stopped
 from extbnsl.proof.methods import LOWER_BOUNDS
@@ -46,8 +46,9 @@ def cost_of(scores, rows):
 
 @pytest.fixture
 def few_nodes(monkeypatch):
-    """The table takes so many nodes at first, and no more if memory is a megabyte at most: its index takes as much."""
-    patch_everywhere(monkeypatch, "lab.baselines.node_table", "FIRST_NODES", 16)
+    """The table takes so many nodes at first, and many more at a time, for which a megabyte has no room."""
+    patch_everywhere(monkeypatch, "lab.baselines.nodes", "FIRST_NODES", 16)
+    patch_everywhere(monkeypatch, "lab.baselines.nodes", "SHARES", (1 << 12,))
     return 16
 
 

@@ -5,9 +5,12 @@ import heapq
 import numba
 import numpy as np
 
-from extbnsl.lab.baselines.node_table import (
+from extbnsl.lab.baselines.nodes import (
+    FIRST_ENTRIES,
     FIRST_NODES,
-    FULLEST,
+    MOST_NODES,
+    MOST_ROWS,
+    SLOTS,
     Capacity,
     bytes_at,
     grow_nodes,
@@ -15,10 +18,13 @@ from extbnsl.lab.baselines.node_table import (
     insert,
     larger,
     look_up,
+    make_room,
     new_node_table,
+    new_queue,
+    pop,
+    push,
     wanted_capacity,
 )
-from extbnsl.lab.baselines.priority_queue import FIRST_ENTRIES, grow_queue, new_queue, pop, push
 
 
 @numba.njit
@@ -66,7 +72,7 @@ def test_table_is_a_dict():
         others = rng.integers(0, 1 << 63, 1000).astype(np.uint64)
         others = others[~np.isin(others, varsets)]
         assert (numbers_of(others, table) == -1).all()
-        assert table.used[1] >= len(distinct) / FULLEST
+        assert table.slots.size >= SLOTS * len(distinct)
 
 
 def test_a_table_without_room_stays_as_it_is():
@@ -77,24 +83,29 @@ def test_a_table_without_room_stays_as_it_is():
     assert numbers_of(varsets, table).tolist() == [*range(FIRST_NODES), *[-1] * FIRST_NODES]
 
 
-def test_a_full_page_takes_no_more():
+def test_slots_grow_with_the_rows_by_twice_the_share():
     table = new_node_table(1)
-    grow_nodes(table, Capacity(2 * FULLEST, 1))
-    assert insert_new(np.arange(2 * FULLEST, dtype=np.uint64), 0, table) == FULLEST
+    assert insert_new(np.arange(FIRST_NODES, dtype=np.uint64), 0, table) == FIRST_NODES
+    for share in (0.5, 0.05, 0.0):
+        rows, slots = wanted_capacity(table, 1, share)
+        assert rows == FIRST_NODES + 1 + int(share * FIRST_NODES)
+        assert SLOTS * rows <= slots <= max(SLOTS * rows + 1, (1 + 2 * share) * table.slots.size)
+    grow_nodes(table, wanted_capacity(table, 1, 0.5))
     table.check()
-    assert wanted_capacity(table, 1, 0.5) == Capacity(2 * FULLEST, 2)
+    assert wanted_capacity(table, 1, 0.5) == Capacity(table.varsets.size, table.slots.size)
 
 
 def test_larger():
-    assert larger(100, 90, 10, 0.5, 1000) == 100
-    assert larger(100, 91, 10, 0.5, 1000) == 160
-    assert larger(100, 91, 10, 0.5, 20) == 130
+    assert larger(100, 90, 10, 0.5) == 100
+    assert larger(100, 91, 10, 0.5) == 160
+    assert larger(1 << 30, 1 << 30, 10, 0.5) == (1 << 30) + 10 + MOST_ROWS
 
 
-def test_an_index_has_no_more_pages_than_its_directory():
+def test_a_table_has_no_more_nodes_than_numbers():
     table = new_node_table(1)
-    assert bytes_at(table, Capacity(FIRST_NODES, 1 << 16)) < np.inf
-    assert bytes_at(table, Capacity(FIRST_NODES, 1 + (1 << 16))) == np.inf
+    slots = table.slots.size
+    assert bytes_at(table, Capacity(MOST_NODES, slots)) < np.inf
+    assert bytes_at(table, Capacity(MOST_NODES + 1, slots)) == np.inf
 
 
 @numba.njit
@@ -109,13 +120,14 @@ def pop_one(queue):
 
 def test_queue_is_a_heap():
     rng = np.random.default_rng(1)
-    queue, twin = new_queue(), []
+    table, queue, twin = new_node_table(1), new_queue(), []
     for step in range(40_000):
         if twin and rng.random() < 0.4:
             assert pop_one(queue) == heapq.heappop(twin)
         else:
-            if queue.size[0] == queue.capacity:
-                grow_queue(queue, queue.capacity + 100)
+            if queue.size[0] == queue.key.size:
+                assert not make_room(table, 1, table.bytes + queue.bytes, queue)
+                assert make_room(table, 1, table.bytes + 2 * queue.bytes, queue)
             entry = float(rng.integers(-50, 50)), int(rng.integers(0, 1 << 60))
             push_one(entry[0], np.uint64(entry[1]), queue)
             heapq.heappush(twin, entry)
