@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from extbnsl.core.arguments import path_of, plain
 from extbnsl.core.claims import Claim
 from extbnsl.core.data_options import TABLE_OPTIONS
-from extbnsl.core.options import Declared, Mention, made_of
+from extbnsl.core.options import Declared, Option, made_of
 from extbnsl.scores.known import CLAIM_OPTIONS
 
 if TYPE_CHECKING:
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from extbnsl.data.encode import Make
     from extbnsl.scores.local import LocalScores
 
-KNOWLEDGE = Mention(
+KNOWLEDGE = Option(
     'which networks there are to choose from: a dict of lists such as {"required": [["a", "b"]]}, the path of a file, '
     "a Knowledge, or an object such as pgmpy's ExpertKnowledge"
 )
-NAMES = Mention("the names of the columns of an array", given=Sequence[str])
-PROGRESS = Mention(
+NAMES = Option("the names of the columns of an array", given=Sequence[str])
+PROGRESS = Option(
     "True for lines on standard error, or a function that takes an event, see extbnsl.core.events",
     given=bool | Callable[[Any], None],
 )
