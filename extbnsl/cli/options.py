@@ -75,7 +75,8 @@ def _read(path: str, given: Mapping[str, Any], reading: Any, score: str) -> Any:
         from extbnsl.data import measured, prepare, read_file
         from extbnsl.scores.known import is_of_numbers
 
-        return read_file(measured if is_of_numbers(score) else prepare, path, **given, reading=reading)
+        make: Any = measured if is_of_numbers(score) else prepare
+        return read_file(make, path, **given, reading=reading)
     for name in chosen(given):
         option = "--header or --no-header" if name == "header" else f"--{name}"
         raise InputError(f"{option} is for data, but {path} holds local scores; leave it out.")

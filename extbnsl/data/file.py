@@ -131,8 +131,16 @@ def read_data(
     BudgetError
         If the memory or the time does not do.
     """
-    own = {"header": header, "delimiter": delimiter, "arities": arities, "records": records, "reading": reading}
-    return read_file(prepare, path, **own, **options)
+    return read_file(
+        prepare,
+        path,
+        header=header,
+        delimiter=delimiter,
+        arities=arities,
+        records=records,
+        reading=reading,
+        **options,
+    )
 
 
 def read_file(
@@ -157,7 +165,7 @@ def read_file(
     for told_as, given in (((Mention("delimiter"),), delimiter), (header_options, header)):
         if given is not None:
             raise InputError(*told_as, f" is for texts, and {source} names its columns itself; leave it out.")
-    made = make(other_columns(path, source, reading), source, wanted, reading)
+    made: Made = make(other_columns(path, source, reading), source, wanted, reading)
     return replace(made, layout=Path(path).suffix[1:].lower())
 
 
@@ -189,7 +197,7 @@ def _of_text(
         replace(column, name=name, codes=column.codes[int(judged.named) :])
         for name, column in zip(names, table.columns, strict=True)
     ]
-    made = make(columns, source, wanted, reading)
+    made: Made = make(columns, source, wanted, reading)
     layout = f"{called(separator)}, {'header' if judged.named else 'no header'}"
     return replace(made, layout=layout, warnings=(*doubts, *made.warnings))
 

@@ -5,7 +5,7 @@ A fitted network sees new records later, in the columns that it knows, perhaps i
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Unpack
+from typing import Any, Unpack, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -170,11 +170,12 @@ class Given:
     def __getitem__(self, name: str) -> Any:
         return self.series[self.names.index(name)]
 
-    def made(self, make: Make[Made], **options: Unpack[Options]) -> Made:
-        """What `make`, which is `prepare` or `measured`, makes of it; InputError for what cannot be used."""
+    def made(self, make: Make[Made], **options: Any) -> Made:
+        """What `make`, which is `prepare` or `measured`, makes of it with `treatment.Options`; InputError for what
+        cannot be used."""
         if self.whole is not None:
-            return made_of_array(make, self.whole, self.names, options)
-        return made_of_frame(make, self, options)
+            return made_of_array(make, self.whole, self.names, cast(Options, options))
+        return made_of_frame(make, self, cast(Options, options))
 
     def parts(self, most: int = PART) -> Iterator["Given"]:
         """The records in parts of at most so many, in their order."""
