@@ -151,8 +151,10 @@ def _refuse_fractions(values: NDArray[Any], names: Sequence[str], used: NDArray[
 class Given:
     """Columns of equal length under the names that networks have; `made_of_frame` takes it for a data frame.
 
-    keys: as the caller calls the columns, names: as networks do; both (n,). framed: whether the caller has given a data
-    frame. whole: the array, if the caller has given one of numbers.
+    keys: as the caller calls the columns, (n,).
+    names: as networks call them, (n,).
+    framed: whether the caller has given a data frame.
+    whole: the array, if the caller has given one of numbers.
     """
 
     keys: tuple[Any, ...]

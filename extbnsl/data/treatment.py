@@ -37,9 +37,14 @@ class Rules(NamedTuple):
 class Treatment:
     """What to make of the columns.
 
-    missing: a rule of `missing.RULES`. markers: the texts that stand for a missing value. columns: the names of those
-    to use, None for all; drop: of those to leave out; discrete: of those to take as they are, None for all. arities:
-    declared numbers of states. records: how many to use, the first ones; None for all.
+    missing: a rule of `missing.RULES`.
+    markers: the texts that stand for a missing value.
+    columns: the names of those to use, None for all.
+    drop: of those to leave out.
+    discrete: of those to take as they are, None for all.
+    rules: how to cut.
+    arities: declared numbers of states.
+    records: how many to use, the first ones; None for all.
     weights: the column that says how many records each row stands for, and is no variable.
     """
 
