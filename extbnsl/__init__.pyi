@@ -154,6 +154,38 @@ def order(
     weights: str | None = None,
     progress: bool | collections.abc.Callable[[typing.Any], None] = False,
 ) -> Result: ...
+def read_csv(
+    path: str | os.PathLike[str],
+    *,
+    reading: extbnsl.data.text.Reading | None = None,
+    header: bool | None = None,
+    delimiter: str | None = None,
+    missing: str = "refuse",
+    na: str | collections.abc.Sequence[str] | None = None,
+    columns: str | collections.abc.Sequence[str] | None = None,
+    drop: str | collections.abc.Sequence[str] | None = None,
+    discrete: str | collections.abc.Sequence[str] | None = None,
+    discretise: str | collections.abc.Sequence[str] | None = None,
+    arities: str | os.PathLike[str] | None = None,
+    records: int | None = None,
+    weights: str | None = None,
+) -> <class extbnsl.data.dataset.Dataset>: ...
+def read_data(
+    path: str | os.PathLike[str],
+    *,
+    reading: extbnsl.data.text.Reading | None = None,
+    header: bool | None = None,
+    delimiter: str | None = None,
+    missing: str = "refuse",
+    na: str | collections.abc.Sequence[str] | None = None,
+    columns: str | collections.abc.Sequence[str] | None = None,
+    drop: str | collections.abc.Sequence[str] | None = None,
+    discrete: str | collections.abc.Sequence[str] | None = None,
+    discretise: str | collections.abc.Sequence[str] | None = None,
+    arities: str | os.PathLike[str] | None = None,
+    records: int | None = None,
+    weights: str | None = None,
+) -> <class extbnsl.data.dataset.Dataset>: ...
 
 class BayesianNetworkLearner(_Learner):
     def __init__(

@@ -76,7 +76,7 @@ def _read(path: str, given: Mapping[str, Any], reading: Any, score: str) -> Any:
         from extbnsl.scores.known import is_of_numbers
 
         make: Any = measured if is_of_numbers(score) else prepare
-        return read_file(make, path, **given, reading=reading)
+        return read_file(make, path, DataOptions(**given), reading)
     for name in chosen(given):
         option = "--header or --no-header" if name == "header" else f"--{name}"
         raise InputError(f"{option} is for data, but {path} holds local scores; leave it out.")

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from os import PathLike
 from typing import Annotated
 
 from extbnsl.core.options import Option, Options, declared
@@ -60,7 +61,10 @@ class DataOptions(Options):
         ),
     ] = None
     arities: Annotated[
-        str | None, Option("a file of declared numbers of states", "FILE", default="the states that occur")
+        str | PathLike[str] | None,
+        Option(
+            "a file of declared numbers of states", "FILE", default="the states that occur", given=str | PathLike[str]
+        ),
     ] = None
     records: Annotated[int | None, Option("use the first N records alone", "N", least=1, default="all")] = None
     weights: Annotated[

@@ -3,7 +3,7 @@
     seed: Annotated[int, Option("seed of the randomised steps", "S", most=LARGEST_SEED)] = 0
 
 The field has the name, the type and the default, and `Option` the rest. `Options` checks the values; the command line
-has an option for each field (`cli.options.add_options`), functions in Python a keyword (`python.keywords`), and
+has an option for each field (`cli.options.add_options`), functions in Python a keyword (`core.keywords`), and
 docs/options.md a line.
 """
 

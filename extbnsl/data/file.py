@@ -8,11 +8,14 @@ from dataclasses import replace
 from itertools import chain
 from os import PathLike
 from pathlib import Path
-from typing import NamedTuple, Unpack
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from extbnsl.core.data_options import DataOptions
 from extbnsl.core.errors import InputError
+from extbnsl.core.keywords import keywords
+from extbnsl.core.options import declared, made_of
 from extbnsl.core.sentences import Mention, Sentence
 from extbnsl.data.column import Column, clean_name, numbers_of
 from extbnsl.data.dataset import Dataset
@@ -30,48 +33,31 @@ from extbnsl.data.text import (
     source_name,
     text_blocks,
 )
-from extbnsl.data.treatment import Options, Treatment, read_arities, treatment
+from extbnsl.data.treatment import treatment
 
 MOST_VALUES = 256  # of a column whose values are compared with those of others
 SHOWN = 4  # texts of the first row
 LEAST_NUMBERED = 3  # columns from which on 0, 1, 2 are no accident
 
 
-def read_csv(
-    path: str | PathLike[str],
-    *,
-    header: bool | None = None,
-    delimiter: str | None = None,
-    arities: str | PathLike[str] | None = None,
-    records: int | None = None,
-    reading: Reading | None = None,
-    **options: Unpack[Options],
-) -> Dataset:
+@keywords(declared(DataOptions))
+def read_csv(path: str | PathLike[str], *, reading: Reading | None = None, **options: Any) -> Dataset:
     """Read the data set in a delimited text file, plain or gzip.
 
     Parameters
     ----------
     path : str or path-like
         The file; "-" is standard input.
-    header : bool, optional
-        Whether the first row has the names; None decides by looking, as `header.judge` says. Without names the columns
-        are X0, X1 and so on.
-    delimiter : str, optional
-        One character (a space stands for any run of blanks); None decides by looking, as `sniff_delimiter` says.
-    arities : str or path-like, optional
-        A file of declared arities, see `read_arities`.
-    records : int, optional
-        How many records to use, the first ones; None for all.
     reading : Reading, optional
         The memory and the time that it may take, and who hears of it, an `extbnsl.data.Reading`; None for three
         quarters of the free memory, as long as it takes.
-    **options : as for `read_data`
-        What to make of the columns.
+    {options}
 
     Returns
     -------
     Dataset
-        The data set. States are the texts, without surrounding blanks, sorted as `column.ordered` says.
+        The data set. States are the texts, without surrounding blanks, sorted as `column.ordered` says. Without names
+        the columns are X0, X1 and so on.
 
     Raises
     ------
@@ -80,44 +66,23 @@ def read_csv(
     BudgetError
         If the memory or the time does not do.
     """
-    wanted = treatment(**options, arities=None if arities is None else read_arities(arities), records=records)
-    return _of_text(prepare, path, header, delimiter, wanted, reading or Reading())
+    return _of_text(prepare, path, made_of(DataOptions, options), reading or Reading())
 
 
-def read_data(
-    path: str | PathLike[str],
-    *,
-    header: bool | None = None,
-    delimiter: str | None = None,
-    arities: str | PathLike[str] | None = None,
-    records: int | None = None,
-    reading: Reading | None = None,
-    **options: Unpack[Options],
-) -> Dataset:
+@keywords(declared(DataOptions))
+def read_data(path: str | PathLike[str], *, reading: Reading | None = None, **options: Any) -> Dataset:
     """Read the data set in a delimited text file, as `read_csv` does, or in a Parquet, ARFF or RDS file.
 
     Parameters
     ----------
     path : str or path-like
-        The file; its suffix tells the kind, parquet, pq, arff or rds, and it is text otherwise.
-    header : bool, optional
-        For texts, as for `read_csv`. The other files have names of their columns.
-    delimiter : str, optional
-        For texts, as for `read_csv`.
-    arities : str or path-like, optional
-        A file of declared arities. The values of a nominal attribute, the levels of a factor and the categories of an
+        The file; its suffix tells the kind, parquet, pq, arff or rds, and it is text otherwise. The other files have
+        names of their columns. The values of a nominal attribute, the levels of a factor and the categories of an
         ordered dictionary are states, whether they occur or not.
-    records : int, optional
-        How many records to use, the first ones; None for all.
     reading : Reading, optional
         The memory and the time that it may take, and who hears of it, an `extbnsl.data.Reading`; None for three
         quarters of the free memory, as long as it takes.
-    **options : as for `learn`
-        What to make of the columns. Those of several texts take a sequence, or one text with commas. `missing`:
-        "refuse" (the default), "drop" the record, or make it a "state". `na`: further texts that stand for a missing
-        value. `columns`, `drop`: the columns to use, and to leave out. `discrete`: columns to take as they are, however
-        many states they have, or "all". `discretise`: "mean", "quantile:k", "width:k" or "paper" for continuous
-        columns, and COLUMN=RULE for one column. `weights`: the column that says how many records each row stands for.
+    {options}
 
     Returns
     -------
@@ -131,54 +96,27 @@ def read_data(
     BudgetError
         If the memory or the time does not do.
     """
-    return read_file(
-        prepare,
-        path,
-        header=header,
-        delimiter=delimiter,
-        arities=arities,
-        records=records,
-        reading=reading,
-        **options,
-    )
+    return read_file(prepare, path, made_of(DataOptions, options), reading or Reading())
 
 
-def read_file(
-    make: Make[Made],
-    path: str | PathLike[str],
-    *,
-    header: bool | None = None,
-    delimiter: str | None = None,
-    arities: str | PathLike[str] | None = None,
-    records: int | None = None,
-    reading: Reading | None = None,
-    **options: Unpack[Options],
-) -> Made:
-    """What `make` makes of the columns of a file of any kind, with the options of `read_data`: `prepare` a Dataset,
-    `measured` Numbers, for the score "gaussian-bic"."""
-    wanted = treatment(**options, arities=None if arities is None else read_arities(arities), records=records)
-    reading = reading or Reading()
+def read_file(make: Make[Made], path: str | PathLike[str], options: DataOptions, reading: Reading) -> Made:
+    """What `make` makes of the columns of a file of any kind: `prepare` a Dataset, `measured` Numbers, for the score
+    "gaussian-bic"."""
     if not is_other_file(path):
-        return _of_text(make, path, header, delimiter, wanted, reading)
-    source = source_name(path)
+        return _of_text(make, path, options, reading)
+    wanted, source = treatment(options), source_name(path)
     header_options = (Mention("header"), " or ", Mention("no-header"))
-    for told_as, given in (((Mention("delimiter"),), delimiter), (header_options, header)):
+    for told_as, given in (((Mention("delimiter"),), options.delimiter), (header_options, options.header)):
         if given is not None:
             raise InputError(*told_as, f" is for texts, and {source} names its columns itself; leave it out.")
     made: Made = make(other_columns(path, source, reading), source, wanted, reading)
     return replace(made, layout=Path(path).suffix[1:].lower())
 
 
-def _of_text(
-    make: Make[Made],
-    path: str | PathLike[str],
-    header: bool | None,
-    delimiter: str | None,
-    wanted: Treatment,
-    reading: Reading,
-) -> Made:
+def _of_text(make: Make[Made], path: str | PathLike[str], options: DataOptions, reading: Reading) -> Made:
     """What `make` makes of the columns of a delimited text; see `read_csv`."""
-    given = None if delimiter is None else given_delimiter(delimiter)
+    wanted = treatment(options)
+    given = None if options.delimiter is None else given_delimiter(options.delimiter)
     source = source_name(path)
     blocks = text_blocks(path, reading)
     head = next(blocks, b"")
@@ -186,7 +124,7 @@ def _of_text(
     separator = given or sniff_delimiter(head)
     table = parse(chain([head], blocks), separator, source, reading)
     doubts: list[str] = [] if len(table.columns) > 1 else _of_one_column(head, given, source)
-    judged = judge(table) if header is None else Judged(header, None)
+    judged = judge(table) if options.header is None else Judged(options.header, None)
     if judged.named and table.records == 1:
         what = f"{source} has a header but no records: give at least one row of data (or say "
         raise InputError(what, Mention("no-header"), " if the first row is one).")

@@ -5,11 +5,12 @@ A fitted network sees new records later, in the columns that it knows, perhaps i
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Unpack, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from extbnsl.core.data_options import DataOptions
 from extbnsl.core.errors import InputError
 from extbnsl.core.figures import counted
 from extbnsl.core.sentences import asking
@@ -25,38 +26,38 @@ from extbnsl.data.column import (
 )
 from extbnsl.data.dataset import Dataset
 from extbnsl.data.encode import Made, Make, prepare
-from extbnsl.data.treatment import LARGEST_ARITY, Options, treatment
+from extbnsl.data.treatment import LARGEST_ARITY, treatment
 
 ARRAY, FRAME = "<array>", "<dataframe>"
 PART = LARGEST_ARITY  # records that are read at a time as they stand: no column of them has too many states
 
 
-def from_dataframe(frame: Any, **options: Unpack[Options]) -> Dataset:
+def from_dataframe(frame: Any, **options: Any) -> Dataset:
     """The data set in a data frame, of pandas or of anything alike.
 
     `frame.columns` are the names and `frame[name]` a column: with `.to_numpy()`, or a sequence; of booleans,
     integers, floats, texts, categories or other objects that have a text. None, NaN and NA are missing, and
     so are the texts in `missing.MARKERS`. Whole floats are labelled as integers. Ordered categories are the states,
     in their order, whether they occur or not; of other categories, those that occur. `options`: see
-    `treatment.Options`. Raises InputError for what cannot be used.
+    `DataOptions`. Raises InputError for what cannot be used.
     """
-    return made_of_frame(prepare, frame, options)
+    return made_of_frame(prepare, frame, DataOptions(**options))
 
 
-def from_array(array: ArrayLike, names: Sequence[str] | None = None, **options: Unpack[Options]) -> Dataset:
+def from_array(array: ArrayLike, names: Sequence[str] | None = None, **options: Any) -> Dataset:
     """The data set in a 2-D array (N, n) of integers, booleans or floats.
 
     The labels are the numbers, negative ones too, in numeric order; booleans are "False" and "True". NaN is
     a missing value. Floats must be whole numbers, unless `discretise` or `discrete` is given. `names` defaults to X0,
-    X1, ...; `options`: see `treatment.Options`. Raises InputError for other shapes and dtypes.
+    X1, ...; `options`: see `DataOptions`. Raises InputError for other shapes and dtypes.
     """
-    return made_of_array(prepare, array, names, options)
+    return made_of_array(prepare, array, names, DataOptions(**options))
 
 
-def made_of_frame(make: Make[Made], frame: Any, options: Options) -> Made:
+def made_of_frame(make: Make[Made], frame: Any, options: DataOptions) -> Made:
     """What `make`, which is `prepare` or `measured`, makes of a data frame; InputError for names that occur twice, and
     lengths that differ."""
-    wanted = treatment(**options)
+    wanted = treatment(options)
     if not hasattr(frame, "columns") or not hasattr(frame, "__getitem__"):
         raise InputError(f"{FRAME}: a {type(frame).__name__} has no columns: give a data frame.")
     keys = list(frame.columns)
@@ -68,10 +69,10 @@ def made_of_frame(make: Make[Made], frame: Any, options: Options) -> Made:
     return make(columns, FRAME, wanted, None)
 
 
-def made_of_array(make: Make[Made], array: ArrayLike, names: Sequence[str] | None, options: Options) -> Made:
+def made_of_array(make: Make[Made], array: ArrayLike, names: Sequence[str] | None, options: DataOptions) -> Made:
     """What `make`, which is `prepare` or `measured`, makes of an array; InputError if there are not as many names as
     columns, and for states that are no whole numbers."""
-    wanted = treatment(**options)
+    wanted = treatment(options)
     values = _checked(array)
     if isinstance(names, str) or not isinstance(names, Iterable | None):
         raise InputError(f"names: {names!r} is no list of names: give one name for each column.")
@@ -173,11 +174,11 @@ class Given:
         return self.series[self.names.index(name)]
 
     def made(self, make: Make[Made], **options: Any) -> Made:
-        """What `make`, which is `prepare` or `measured`, makes of it with `treatment.Options`; InputError for what
+        """What `make`, which is `prepare` or `measured`, makes of it with `DataOptions`; InputError for what
         cannot be used."""
         if self.whole is not None:
-            return made_of_array(make, self.whole, self.names, cast(Options, options))
-        return made_of_frame(make, self, cast(Options, options))
+            return made_of_array(make, self.whole, self.names, DataOptions(**options))
+        return made_of_frame(make, self, DataOptions(**options))
 
     def parts(self, most: int = PART) -> Iterator["Given"]:
         """The records in parts of at most so many, in their order."""

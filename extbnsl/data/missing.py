@@ -13,7 +13,6 @@ from extbnsl.data.column import Column, listed, recoded
 # "None" is not among them: published networks have a state of that name.
 MARKERS = frozenset({"", "?", "NA", "N/A", "n/a", "NaN", "nan", "NAN", "NaT", "null", "NULL", "<NA>"})
 Advice = tuple[str | Mention, ...]
-RULES = ("refuse", "drop", "state")
 AS_STATE, WITHOUT = asking("missing", "state"), asking("missing", "drop")
 STATE = "missing"
 
@@ -31,7 +30,7 @@ def settle_missing(
 ) -> tuple[tuple[Column, ...], tuple[str, ...]]:
     """Refuse missing values, drop the records that have one, or leave them for a state of their own.
 
-    `rule` is one of RULES; states: whether a state is possible. Returns the columns and warnings. Raises InputError
+    `rule` is one of MISSING_RULES; states: whether a state is possible. Returns the columns and warnings. Raises InputError
     with the count, the columns and the first row under "refuse", and if "drop" leaves no record.
     """
     counts = [int(np.count_nonzero(column.codes < 0)) for column in columns]
@@ -79,12 +78,6 @@ def _leave_out(columns: Sequence[Column], counts: Sequence[int], states: bool) -
     which = f"columns such as '{column.name}', which lacks {most:,} of {len(column.codes):,} values"
     use = ("use ", AS_STATE, ", or ") if states else ()
     return *use, f"leave out {which}", dropped([column.name], ", with ")
-
-
-def check_rule(rule: str) -> None:
-    """Refuse (InputError) a rule that is not one of RULES."""
-    if rule not in RULES:
-        raise InputError(option("missing", str(rule)), " is unknown: use refuse, drop or state.", value=rule)
 
 
 def missing_label(labels: Sequence[str]) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from extbnsl.core.keywords import keywords, without
 from extbnsl.core.options import declared, made_of
 from extbnsl.kbest.scope import Scope
 from extbnsl.machine.budgets import Budgets
@@ -22,7 +23,6 @@ from extbnsl.python.inputs import (
     problem_from,
     told_in_python,
 )
-from extbnsl.python.keywords import keywords, without
 from extbnsl.solver.methods import ApproximateMethods
 from extbnsl.solver.place import Place
 from extbnsl.solver.resamples import Resamples

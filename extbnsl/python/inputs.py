@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from extbnsl.core.arguments import path_of, plain
 from extbnsl.core.claims import Claim
-from extbnsl.core.data_options import TABLE_OPTIONS
+from extbnsl.core.data_options import TABLE_OPTIONS, DataOptions
 from extbnsl.core.options import Declared, Option, made_of
 from extbnsl.scores.known import CLAIM_OPTIONS
 
@@ -66,13 +66,13 @@ def problem_from(data: Any, options: Mapping[str, Any]) -> "Data | LocalScores":
     from extbnsl.scores.local import LocalScores, named_scores
 
     names, score = options["names"], options["score"]
-    treated: dict[str, Any] = {name: options[name] for name in TABLE_OPTIONS}
+    treated = made_of(DataOptions, options)
     if isinstance(data, dict):
         data = named_scores(data)
     ready = isinstance(data, Data | LocalScores)
     if names is not None and (ready or hasattr(data, "columns")):
         raise InputError(f"names: a {type(data).__name__} has names of its own; leave them out.")
-    if ready and (useless := ", ".join(chosen(treated))):
+    if ready and (useless := ", ".join(chosen(treated.document()))):
         raise InputError(f"{useless}: a {type(data).__name__} is ready to use; leave them out.")
     if isinstance(data, Data | LocalScores):
         return data

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from extbnsl.core.arguments import check_whole, plain
 from extbnsl.core.data_options import Texts
 from extbnsl.core.errors import InputError
+from extbnsl.core.keywords import described, keywords, without
 from extbnsl.data import Data, measured
 from extbnsl.data.given import Given, given
 from extbnsl.networks.gaussian import regressions
@@ -20,7 +21,6 @@ from extbnsl.python.estimator.numbers import NumberAnswers
 from extbnsl.python.estimator.records import Reader, pandas_frame
 from extbnsl.python.estimator.states import StateAnswers, states_read, values_read
 from extbnsl.python.inputs import QUESTION, TABLE, TELLING
-from extbnsl.python.keywords import described, keywords, without
 from extbnsl.scores.known import is_of_numbers
 
 if TYPE_CHECKING:
