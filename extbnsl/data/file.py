@@ -96,12 +96,18 @@ def read_data(path: str | PathLike[str], *, reading: Reading | None = None, **op
     BudgetError
         If the memory or the time does not do.
     """
-    return read_file(prepare, path, made_of(DataOptions, options), reading or Reading())
+    return read_file(prepare, path, made_of(DataOptions, options), reading)
 
 
-def read_file(make: Make[Made], path: str | PathLike[str], options: DataOptions, reading: Reading) -> Made:
+def read_file(
+    make: Make[Made],
+    path: str | PathLike[str],
+    options: DataOptions = DataOptions(),
+    reading: Reading | None = None,
+) -> Made:
     """What `make` makes of the columns of a file of any kind: `prepare` a Dataset, `measured` Numbers, for the score
     "gaussian-bic"."""
+    reading = reading or Reading()
     if not is_other_file(path):
         return _of_text(make, path, options, reading)
     wanted, source = treatment(options), source_name(path)

@@ -30,8 +30,8 @@ def settle_missing(
 ) -> tuple[tuple[Column, ...], tuple[str, ...]]:
     """Refuse missing values, drop the records that have one, or leave them for a state of their own.
 
-    `rule` is one of MISSING_RULES; states: whether a state is possible. Returns the columns and warnings. Raises InputError
-    with the count, the columns and the first row under "refuse", and if "drop" leaves no record.
+    `rule` is one of MISSING_RULES; states: whether a state is possible. Returns the columns and warnings. Raises
+    InputError with the count, the columns and the first row under "refuse", and if "drop" leaves no record.
     """
     counts = [int(np.count_nonzero(column.codes < 0)) for column in columns]
     if not any(counts) or rule == "state":

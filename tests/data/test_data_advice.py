@@ -8,6 +8,7 @@ import shlex
 import pytest
 
 from extbnsl.cli.options import add_data, data_options
+from extbnsl.core.data_options import DataOptions
 from extbnsl.core.errors import InputError
 from extbnsl.core.sentences import Mention, Sentence, dropped, option
 from extbnsl.data import read_csv
@@ -23,10 +24,10 @@ def test_advice_can_be_copied_to_the_shell_and_to_python(names):
     add_data(parser)
     said = Sentence(option("drop", *names))
     given = data_options(parser.parse_args(shlex.split(said)))
-    assert treatment(drop=given["drop"]).drop == tuple(names)
+    assert treatment(DataOptions(drop=given["drop"])).drop == tuple(names)
     name, equals, value = said.in_python().partition("=")
     assert (name, equals) == ("drop", "=")
-    assert treatment(drop=ast.literal_eval(value)).drop == tuple(names)
+    assert treatment(DataOptions(drop=ast.literal_eval(value))).drop == tuple(names)
 
 
 def test_no_names_and_too_many_are_left_out():
