@@ -6,7 +6,7 @@ import typing
 from typing import Any
 
 from extbnsl.core.version import __version__
-from extbnsl.data import read_csv, read_data
+from extbnsl.data import Dataset, Reading
 from extbnsl.formats.score_reader import read_scores
 from extbnsl.python.estimator import BayesianNetworkLearner as _Learner
 from extbnsl.results.networks import CostedNetwork
@@ -72,7 +72,7 @@ def best_first(
     discretise: str | collections.abc.Sequence[str] | None = None,
     weights: str | None = None,
     progress: bool | collections.abc.Callable[[typing.Any], None] = False,
-) -> collections.abc.Iterator[CostedNetwork]: ...
+) -> Iterator: ...
 def k_best(
     data: Any,
     k: int | None = None,
@@ -157,7 +157,7 @@ def order(
 def read_csv(
     path: str | os.PathLike[str],
     *,
-    reading: extbnsl.data.text.Reading | None = None,
+    reading: Reading | None = None,
     header: bool | None = None,
     delimiter: str | None = None,
     missing: str = "refuse",
@@ -169,11 +169,11 @@ def read_csv(
     arities: str | os.PathLike[str] | None = None,
     records: int | None = None,
     weights: str | None = None,
-) -> <class extbnsl.data.dataset.Dataset>: ...
+) -> Dataset: ...
 def read_data(
     path: str | os.PathLike[str],
     *,
-    reading: extbnsl.data.text.Reading | None = None,
+    reading: Reading | None = None,
     header: bool | None = None,
     delimiter: str | None = None,
     missing: str = "refuse",
@@ -185,7 +185,7 @@ def read_data(
     arities: str | os.PathLike[str] | None = None,
     records: int | None = None,
     weights: str | None = None,
-) -> <class extbnsl.data.dataset.Dataset>: ...
+) -> Dataset: ...
 
 class BayesianNetworkLearner(_Learner):
     def __init__(

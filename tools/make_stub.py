@@ -5,6 +5,7 @@ run the program and so do not see the keywords that follow from declared options
 """
 
 import inspect
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,6 +20,8 @@ import typing
 from typing import Any
 '''
 LEARNER = "BayesianNetworkLearner"
+OWN = re.compile(r"\bextbnsl\.[\w.]*\.(?=[A-Z])")  # where a class is at home
+MENTIONED = {"data": "Dataset, Reading", "results.networks": "CostedNetwork", "results.ranked": "KBestResult"}
 
 
 def stub() -> str:
@@ -29,11 +32,13 @@ def stub() -> str:
 def _parts() -> Iterator[str]:
     functions = [one for name in extbnsl.__all__ if inspect.isfunction(one := getattr(extbnsl, name)) and _is_made(one)]
     yield HEAD + "\n"
-    returned = {"extbnsl.results.networks": "CostedNetwork", "extbnsl.results.ranked": "KBestResult"}
-    lines = [f"from {module} import {name}" for module, name in returned.items()]
+    lines = [f"from extbnsl.{module} import {names}" for module, names in MENTIONED.items()]
     lines.append("from extbnsl.core.version import __version__")
     homes: dict[str, list[str]] = {}
+    made = {one.__name__ for one in functions}
     for name, (module, there) in extbnsl._HOMES.items():
+        if name in made:
+            continue
         own = "_Learner" if name == LEARNER else name
         homes.setdefault(module, []).append(there if own == there else f"{there} as {own}")
     lines += [f"from {module} import {', '.join(names)}" for module, names in homes.items()]
@@ -56,13 +61,13 @@ def _parameters(function: object, margin: str = "") -> str:
         if one.kind is inspect.Parameter.KEYWORD_ONLY and not named:
             named = True
             lines.append("*")
-        lines.append(str(one).replace("'", '"'))
+        lines.append(OWN.sub("", str(one).replace("'", '"')))
     return "".join(f"{margin}    {line},\n" for line in lines)
 
 
 def _returned(function: object) -> str:
     found = inspect.signature(function).return_annotation  # type: ignore[arg-type]
-    return str(found).replace("'", "")
+    return getattr(found, "__name__", str(found).replace("'", ""))
 
 
 if __name__ == "__main__":
