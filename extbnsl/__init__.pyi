@@ -72,7 +72,7 @@ def best_first(
     discretise: str | collections.abc.Sequence[str] | None = None,
     weights: str | None = None,
     progress: bool | collections.abc.Callable[[typing.Any], None] = False,
-) -> Iterator: ...
+) -> collections.abc.Iterator[CostedNetwork]: ...
 def k_best(
     data: Any,
     k: int | None = None,

@@ -67,7 +67,7 @@ def _parameters(function: object, margin: str = "") -> str:
 
 def _returned(function: object) -> str:
     found = inspect.signature(function).return_annotation  # type: ignore[arg-type]
-    return getattr(found, "__name__", str(found).replace("'", ""))
+    return found.__name__ if isinstance(found, type) else str(found).replace("'", "")
 
 
 if __name__ == "__main__":
