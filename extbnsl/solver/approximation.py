@@ -198,17 +198,18 @@ def read_approximation(manifest: Manifest, folder: Path, shelf: Shelf, variables
         raise Misfit("floors", "children")
     if found.best is not None and len(found.best.parents) != variables:
         raise Misfit("best")
-    known, held = {}, dict[int, StoredFile]()
+    known, held, population = dict[int, Explored](), dict[int, StoredFile](), None
     for file in found.children.explored:
         for own in read_explored(folder, file, variables):
             held.pop(own.child, None)
             known[own.child], held[own.child] = own, file
-    again = found.orders is not None and found.best is not None
+    if found.orders is not None and found.best is not None:
+        population = read_population(folder, found.orders, found.best)
     return replace(
         found,
         children=replace(found.children, known=known, held=held),
         enumeration=None if found.counting is None else read_enumeration(found.counting, folder, shelf),
-        population=read_population(folder, found.orders, found.best) if again else None,
+        population=population,
         lower_bound=state.lower_bound,
         done=state.phase == DONE,
     )
