@@ -229,6 +229,7 @@ def test_a_duration_that_is_none_is_told(capsys):
     assert "'soon' is not a duration" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_the_module_runs():
     done = subprocess.run([sys.executable, "-m", "bench", "--list", "kernels"], capture_output=True, text=True)
     assert done.stdout.split() == ["kernels.bits", "kernels.ranks", "kernels.random"]

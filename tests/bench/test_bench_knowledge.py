@@ -52,6 +52,7 @@ def test_it_fails_where_knowledge_makes_a_solve_slower(monkeypatch, capsys, dear
     assert lines[-1].split() == ["data", *["1.00"] * (len(knowledge.KINDS) - 1), str(dear)]
 
 
+@pytest.mark.slow
 def test_a_solve_is_measured(tmp_path):
     begin = ["solve", str(ASIA), "--threads", "1"]
     document = knowledge._solved(begin, tmp_path)

@@ -70,6 +70,7 @@ def test_it_is_the_optimum_over_all_clusters_and_families(clusters_alone, seed, 
     assert mean_value(spread, LACKING) == pytest.approx(whole_program(scores, n, LACKING), abs=n * 1e-3)
 
 
+@pytest.mark.slow
 def test_three_clusters_close_what_clusters_leave(monkeypatch):
     """Children that all want many parents: never worse than clusters alone, nor beyond the optimum; most gaps close."""
     gaps, left = [], []
@@ -128,6 +129,7 @@ def test_the_mean_over_nodes_is_what_it_is_said_to_be():
     assert mean / LACKING == pytest.approx(mean_value(multipliers, LACKING))
 
 
+@pytest.mark.slow
 def test_few_columns_and_clusters_at_a_time_are_enough(monkeypatch):
     """Columns and rows come and go, and the optimum is the same."""
     scores, _ = random_problem(11, 9, 60)

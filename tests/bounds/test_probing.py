@@ -97,6 +97,7 @@ def alive_sizes(families, probed):
     return np.add.reduceat(probed.alive.astype(int), families.first[:-1])
 
 
+@pytest.mark.slow
 def test_it_drops_what_the_root_does_not_and_may_prove_all(monkeypatch):
     monkeypatch.setattr("extbnsl.bounds.lp.program.TRIPLES", 0)  # clusters alone leave more to do
     dropped = proved = 0

@@ -80,8 +80,9 @@ def assert_consistent(h, best):
         assert (h[outside] <= best[x, outside] + h[outside | 1 << x] + 1e-9).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("projected", first(1, PROJECTIONS))
+@pytest.mark.parametrize("projected", PROJECTIONS)
 def test_cluster_bounds(projected, kind, monkeypatch):
     """h1 and its maximum with pattern databases: admissible and consistent, exact at the goal, the same by kernels."""
     if kind == "clusters alone":
@@ -103,7 +104,8 @@ def test_cluster_bounds(projected, kind, monkeypatch):
         assert by_the_kernels(multipliers, low_bits) == pytest.approx(h1, abs=1e-9)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", first(1, KINDS))
 def test_ascents_at_nodes(kind):
     """None is dropped that leads below the limit, all are that h1 prunes, and some besides."""
     scores, _, rest = projection("wdbc.csv", 0)

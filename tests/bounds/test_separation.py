@@ -145,6 +145,7 @@ def test_the_families_of_cuts(seed, n):
         assert times[here].tolist() == [t for t in own if t]
 
 
+@pytest.mark.slow
 @SETTINGS
 @given(st.integers(0, 2**32), st.integers(3, 7))
 def test_three_clusters_are_grown_by_what_makes_the_left_side_least(seed, n):

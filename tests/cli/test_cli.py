@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 from commands import fails, run
 from flat import flattened
+from portions import first
 from runs import commit, remembered, stopped
 
 import extbnsl
@@ -523,6 +524,7 @@ def test_a_result_that_cannot_be_written_is_printed(capsys, monkeypatch, solved)
     assert json.loads(out)["cost"] == solved.cost
 
 
+@pytest.mark.slow
 def test_a_reader_that_has_gone_is_no_failure(here):
     command = f"{sys.executable} -m extbnsl solve data.csv --json 2>errors | true; echo ${{PIPESTATUS[0]}}"
     shown = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True)
@@ -531,6 +533,7 @@ def test_a_reader_that_has_gone_is_no_failure(here):
     assert Path("data.run/result.json").exists()
 
 
+@pytest.mark.slow
 def test_an_output_that_is_full_is_a_failure_and_the_result_is_kept():
     command = [sys.executable, "-m", "extbnsl", "solve", "data.csv", "--quiet"]
     with open("/dev/full", "w") as full:
@@ -540,6 +543,7 @@ def test_an_output_that_is_full_is_a_failure_and_the_result_is_kept():
     assert Path("data.run/result.json").exists()
 
 
+@pytest.mark.slow
 def test_a_terminal_that_has_gone_costs_nothing():
     """The process has a terminal of its own, which is closed while it works: a SIGHUP, and writes that fail."""
     code = STUBBORN.replace("STUBBORN", "False")
@@ -612,7 +616,7 @@ def started(stubborn):
     return process
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("number", first(1, [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]))
 def test_the_first_signal_stops_and_writes(number):
     process = started(stubborn=False)
     process.send_signal(number)
@@ -623,6 +627,7 @@ def test_the_first_signal_stops_and_writes(number):
     assert json.loads(Path("data.run/result.json").read_text())["status"] == "interrupted"
 
 
+@pytest.mark.slow
 def test_the_second_signal_ends_at_once():
     process = started(stubborn=True)
     process.send_signal(signal.SIGINT)

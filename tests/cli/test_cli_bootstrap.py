@@ -80,6 +80,7 @@ def test_a_time_limit_is_for_the_whole_and_the_run_goes_on(capsys):
     assert read_result(Path("r"))["bootstrap"]["done"] > done
 
 
+@pytest.mark.slow
 def test_a_run_that_is_killed_has_the_table_of_an_undisturbed_one(capsys):
     command = ("solve", "data.csv", "--bootstrap", "40")
     assert run(capsys, *command, "--run-dir", "whole")[0] == 0
@@ -148,6 +149,7 @@ def test_local_scores_and_published_methods_are_refused(capsys):
     assert "local scores have no records" in fails(capsys, "solve", "s.jkl", "--bootstrap", 2, "--quiet")
 
 
+@pytest.mark.slow
 def test_a_campaign_passes_the_option_on(capsys):
     Path("c.yaml").write_text(
         "title: t\ndata: [data.csv]\nmethods:\n  - {name: sure, command: solve, options: {bootstrap: 3}}\n"

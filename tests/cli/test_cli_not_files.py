@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from commands import a_table, run
+from portions import first
 
 from extbnsl.cli import main
 from extbnsl.data.other_files import READERS
@@ -104,7 +105,7 @@ def ends(capsys, command, run_folder):
     return code, out + err
 
 
-@pytest.mark.parametrize("of", ["solve.run", "kbest.run"])
+@pytest.mark.parametrize("of", first(1, ["solve.run", "kbest.run"]))
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
 def test_no_command_waits_for_what_is_in_the_place_of_a_file(runs, capsys, of, command):
     for path in sorted(Path(of).iterdir()):
@@ -221,6 +222,7 @@ def test_tables_of_other_programs_must_be_files(runs, capsys, suffix):
     assert (code, err) == (30, f"extbnsl: it{suffix} is a pipe: give a file.\n")
 
 
+@pytest.mark.slow
 def test_data_come_through_pipes(runs, tmp_path):
     content = Path("data.csv").read_bytes()
     command = [sys.executable, "-m", "extbnsl", "solve", "--quiet", "--run-dir"]

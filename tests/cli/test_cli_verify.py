@@ -405,6 +405,7 @@ def test_tables_of_names_that_a_spreadsheet_would_run(capsys):
     assert code == 0, out
 
 
+@pytest.mark.slow
 def test_the_empty_network_of_wdbc_reads_as_just_that(capsys):
     """Of networks without arcs it is the best, and whoever says that of all networks is not believed."""
     dataset = read_csv(WDBC)

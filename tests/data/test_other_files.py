@@ -118,6 +118,7 @@ def test_a_cut_file_is_refused(tmp_path, kind):
         assert len(str(error.value).splitlines()) == 1
 
 
+@pytest.mark.slow
 def test_what_is_packed_does_not_fill_the_memory(tmp_path):
     path = tmp_path / "data.rds"
     path.write_bytes(gzip.compress(b"\0" * (1 << 28)))

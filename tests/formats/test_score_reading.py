@@ -29,13 +29,19 @@ ROWS = b"".join(b"-%d 3 b c d\n" % i for i in range(50_000))
         ),
         ([(b"2\na 1\n-1 1 " + b"b" * 9000 + b"\n", 1)], InputError, "line 3: the name 'bb.*' is too long"),
         ([(b"2\n" + b"a" * 9000 + b" 1\n-1 0\n", 1)], InputError, "line 2: the name 'aa.*' is too long"),
-        (
+        pytest.param(
             [(b"5\na 99999999999\n", 1), (ROWS, 200)],
             BudgetError,
             r"parent sets of 1 variables read so far take 16\..MiB",
+            marks=pytest.mark.slow,
         ),
         ([(b"5\na 1\n-1 3000000", 1), (b" b" * 100_000, 15)], InputError, "line 3: the number of parents is given as"),
-        ([(b"2\na 99999999999\n" + b"".join(b"0 1 b%d\n" % i for i in range(90_000)), 1)], BudgetError, "memory"),
+        pytest.param(
+            [(b"2\na 99999999999\n" + b"".join(b"0 1 b%d\n" % i for i in range(90_000)), 1)],
+            BudgetError,
+            "memory",
+            marks=pytest.mark.slow,
+        ),
     ],
 )
 def test_score_files_that_unpack_to_much_are_refused_early(tmp_path, parts, error, said):

@@ -25,7 +25,7 @@ from fuzz.shrinking import Shrinking
 from fuzz.table import Table
 from fuzz.watchdog import Failure, Watched, run_one
 
-CASES = 300
+CASES, FEW = 150, 20
 SEED = 20
 
 
@@ -37,11 +37,12 @@ def watched():
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_cases_of_each_kind_hold(kind):
+@pytest.mark.parametrize("cases", [FEW, pytest.param(CASES, marks=pytest.mark.slow)])
+def test_cases_of_each_kind_hold(cases, kind):
     shares = sum(one.share for one in KINDS.values())
     said = []
     campaign = Campaign(SEED, [kind], out=said.append)
-    campaign.run(1, cases=max(10, round(CASES * KINDS[kind].share / shares)))
+    campaign.run(1, cases=max(2, round(cases * KINDS[kind].share / shares)))
     assert not campaign.failures, "\n".join(said)
 
 
@@ -96,6 +97,7 @@ class Wrong:
         raise Violated("a rule", "does not hold")
 
 
+@pytest.mark.slow
 def test_the_watchdog_ends_what_takes_too_long_and_goes_on(watched):
     assert run_one(watched, Busy(), 1.0).failure.rule == "too long"
     assert run_one(watched, Dies(), 20.0).failure.rule == "died 3"
@@ -103,6 +105,7 @@ def test_the_watchdog_ends_what_takes_too_long_and_goes_on(watched):
     assert run_one(watched, Idle(), 2.0).failure is None  # seconds of CPU, not of the clock
 
 
+@pytest.mark.slow
 def test_the_watchdog_ends_what_takes_too_much_memory(watched, monkeypatch):
     monkeypatch.setattr("fuzz.watchdog.MEMORY", 512 << 20)
     assert run_one(watched, Greedy(), 60.0).failure.rule == "too much memory"
@@ -120,6 +123,7 @@ class Fussy(Trial):
             raise Violated("another rule", "")
 
 
+@pytest.mark.slow
 def test_what_fails_is_made_as_small_as_can_be(watched):
     rng = np.random.default_rng(5)
     families = [[(v, rng.normal()) for v in range(64) if not v >> x & 1] for x in range(6)]
@@ -141,6 +145,7 @@ class Narrow(Trial):
             raise Violated("three", "")
 
 
+@pytest.mark.slow
 def test_data_are_made_small_too(watched):
     rows = tuple(map(tuple, np.random.default_rng(1).integers(5, 9, (40, 4)).tolist()))
     trial = Narrow("states", 0, 0, Table(tuple("abcd"), rows))
@@ -149,6 +154,7 @@ def test_data_are_made_small_too(watched):
     assert sorted(small.subject.rows) == [(0,), (1,), (2,)]
 
 
+@pytest.mark.slow
 def test_what_was_kept_is_repeated(tmp_path, capsys):
     trial = replace(trial_at(0, 1, ["solve"]).drawn(), options={"lower_bound": "none"})
     path, file = keep(tmp_path / "kept", trial, Failure("refused", "for the test"))
@@ -168,6 +174,7 @@ def test_the_command_line_of_a_case_can_be_given():
             assert usage_error(shlex.split(line)[1:]) is None, line
 
 
+@pytest.mark.slow
 def test_the_command_counts_its_cases(capsys):
     assert main(["--cases", "4", "--kinds", "components", "--jobs", "2"]) == 0
     assert capsys.readouterr().out.splitlines()[-1].split()[:2] == ["all", "4"]

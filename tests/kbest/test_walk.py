@@ -46,6 +46,7 @@ def test_without_a_limit_every_network_is_found_once(n, networks):
     assert sorted(costs) == pytest.approx(all_networks(table_of(n, n)).tolist(), abs=1e-8)
 
 
+@pytest.mark.slow
 @SETTINGS
 @given(st.integers(0, 2**32), st.integers(1, 5), st.floats(0.0, 1.0), st.integers(1, 7), st.integers(1, 30))
 def test_below_a_limit_all_networks_are_found_however_often_it_is_interrupted(seed, n, share, most, steps):

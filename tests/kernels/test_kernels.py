@@ -4,7 +4,9 @@ import ast
 import errno
 import importlib.util
 import itertools
+import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -18,7 +20,7 @@ from portions import first
 from extbnsl.kernels import compiler, kept, quick_loading
 
 TINY = "def double(x):\n    return 2 * x\n"
-EXAMPLE = Path(__file__).parents[2] / "examples" / "asia.csv"
+WDBC = Path(__file__).parents[2] / "examples" / "wdbc.csv"
 
 
 @pytest.fixture(params=["quick", "plain"])
@@ -62,6 +64,7 @@ def test_a_kernel_is_compiled_once(tiny):
     assert files(cache)[0].name == kept.CHECKSUMS
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=20, suppress_health_check=list(HealthCheck))
 @given(st.lists(st.one_of(st.none(), st.floats(0, 0.999)), min_size=3, max_size=3), st.booleans())
 def test_truncated_files_of_the_cache_are_replaced(tiny, shares, zeros):
@@ -76,6 +79,7 @@ def test_truncated_files_of_the_cache_are_replaced(tiny, shares, zeros):
     assert is_from_cache(kernel())
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=30, suppress_health_check=list(HealthCheck))
 @given(st.integers(0, 2), st.floats(0, 0.9999), st.integers(0, 7))
 def test_a_flipped_bit_in_the_cache_costs_a_compilation(tiny, number, place, bit):
@@ -180,6 +184,7 @@ def runner(folder, script):
     return run
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "another",
     first(
@@ -199,12 +204,14 @@ def test_another_numba_loads_by_itself_what_is_whole(tmp_path, another):
     assert [run().stdout.split() for _ in range(2)] == [["0", "False"], ["1", "False"]]
 
 
+@pytest.mark.slow
 def test_the_numba_that_is_installed_is_loaded_from_quickly_if_it_was_tried(tmp_path):
     version = tuple(map(int, numba.__version__.split(".")[:2]))
     run = runner(tmp_path, ALONE)
     assert run().stdout.split() == ["0", str(quick_loading.TRIED[0] <= version <= quick_loading.TRIED[1])]
 
 
+@pytest.mark.slow
 def test_what_comes_from_the_cache_runs_without_the_compiler_and_other_kernels_take_it_in(tmp_path):
     run = runner(tmp_path, CALLED)
     said = [run(), run(), run("summed"), run("summed"), run("wiped", "summed"), run(), run("wiped", "summed")]
@@ -241,16 +248,22 @@ def refuse(**_):
 
 
 @pytest.mark.slow
-def test_a_solve_survives_damage_to_the_cache_of_its_kernels(tmp_path):
+def test_the_first_solve_takes_what_the_readme_says_and_others_survive_damage_to_the_cache_of_its_kernels(tmp_path):
+    """The example of the README, with nothing compiled before."""
     cache = tmp_path / "cache"
 
     def solved(name):
-        command = [sys.executable, "-m", "extbnsl", "solve", str(EXAMPLE), "--run-dir", str(tmp_path / name), "--quiet"]
+        command = [sys.executable, "-m", "extbnsl", "solve", str(WDBC), "--run-dir", str(tmp_path / name), "--quiet"]
         environment = os.environ | {"NUMBA_CACHE_DIR": str(cache)}
         run = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=600)
         return run.returncode == 0 and run.stdout.startswith("optimal: ") and not run.stderr
 
+    readme = " ".join((Path(__file__).parents[2] / "README.md").read_text().split())
+    least, most = re.search(r"(\d+) to (\d+) MB of memory", readme).groups()
     assert solved("first")
+    stats = json.loads((tmp_path / "first" / "result.json").read_text())["stats"]
+    assert stats["stages"]["kernels"]["seconds"] > 1.0, "something was compiled"
+    assert int(least) * 1e6 < stats["peak_rss_bytes"] < int(most) * 1e6
     before = {path: path.stat().st_size for path in files(cache)}
     damaged = [path for path in before if path.name.startswith("patterns.")]
     assert len(damaged) >= 4

@@ -36,6 +36,7 @@ with Interrupts() as interrupts:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("arm", ['interrupts.arm("Stopping.", lambda: print("at once", flush=True))', ""])
 def test_the_second_signal_ends_a_process_that_is_in_a_deaf_kernel(number, arm):

@@ -38,14 +38,15 @@ def trial(data, tmp_path_factory):
     return Trial(tmp_path_factory.mktemp("trial"), [*OFTEN, "solve", str(data), *SOLVING], random.Random(1))
 
 
-@pytest.mark.parametrize("most", [3, pytest.param(20, marks=pytest.mark.slow)])
-def test_killed_at_random_times_a_run_ends_as_if_nothing_had_happened(trial, most):
-    kills = 0
+@pytest.mark.slow
+def test_killed_at_random_times_a_run_ends_as_if_nothing_had_happened(trial):
+    most, kills = 15, 0
     while kills < most:
         kills += trial.survive(most - kills)
     assert kills == most
 
 
+@pytest.mark.slow
 def test_a_signal_stops_the_run_in_good_order_in_every_phase(data, trial, tmp_path):
     run = tmp_path / "r"
     command = ["solve", data, "--run-dir", run, *SOLVING]
@@ -63,6 +64,7 @@ def test_a_signal_stops_the_run_in_good_order_in_every_phase(data, trial, tmp_pa
     assert not debris(run)
 
 
+@pytest.mark.slow
 def test_a_second_signal_ends_the_process_at_once(data, trial, tmp_path):
     run = tmp_path / "r"
     stopped = often("--term", "search", "--twice", "solve", data, "--run-dir", run, *SOLVING)
@@ -72,6 +74,7 @@ def test_a_second_signal_ends_the_process_at_once(data, trial, tmp_path):
     assert outcome(run) == trial.expected
 
 
+@pytest.mark.slow
 def test_a_run_in_use_is_refused_until_its_process_is_killed(data, trial, tmp_path, capsys):
     run = tmp_path / "r"
     command = [*OFTEN, "solve", str(data), "--run-dir", str(run), *SOLVING]

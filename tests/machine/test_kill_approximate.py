@@ -58,11 +58,11 @@ def check(run, data, at_most):
     assert debris(run) == sorted([*state(run)["children"]["explored"], *filter(None, [state(run)["orders"]])])
 
 
-@pytest.mark.parametrize("kills", [1, pytest.param(10, marks=pytest.mark.slow)])
-def test_killed_at_random_times_it_ends_no_worse_than_what_was_committed(data, tmp_path, kills):
-    run, rng = tmp_path / "r", random.Random(kills)
+@pytest.mark.slow
+def test_killed_at_random_times_it_ends_no_worse_than_what_was_committed(data, tmp_path):
+    run, rng = tmp_path / "r", random.Random(10)
     known = committed(run)
-    for _ in range(kills):
+    for _ in range(8):
         process = subprocess.Popen(command(data, run), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
         try:
             _, errors = process.communicate(timeout=rng.uniform(0.5, TIME))
@@ -78,12 +78,13 @@ def test_killed_at_random_times_it_ends_no_worse_than_what_was_committed(data, t
     check(run, data, known[0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("point", "selection"),
     [
         ("scores", "auto"),
-        pytest.param("parents", "independence", marks=pytest.mark.slow),
-        pytest.param("incumbent", "independence", marks=pytest.mark.slow),
+        ("parents", "independence"),
+        ("incumbent", "independence"),
     ],
 )
 def test_a_signal_stops_it_in_good_order_and_resume_goes_on(data, tmp_path, point, selection):
@@ -99,6 +100,7 @@ def test_a_signal_stops_it_in_good_order_and_resume_goes_on(data, tmp_path, poin
     check(run, data, first["cost"])
 
 
+@pytest.mark.slow
 def test_a_second_signal_ends_the_process_at_once_and_costs_nothing(data, tmp_path):
     run = tmp_path / "r"
     process = subprocess.Popen(command(data, run), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

@@ -24,7 +24,7 @@ from extbnsl.parents.exhaustive.state import start_enumeration
 from extbnsl.parents.exhaustive.stored import read_enumeration, write_enumeration
 from extbnsl.parents.exhaustive.surviving import surviving_families
 
-SETTINGS = settings(deadline=None, max_examples=25, suppress_health_check=list(HealthCheck))
+SETTINGS = settings(deadline=None, max_examples=8, suppress_health_check=list(HealthCheck))
 
 
 @pytest.mark.parametrize("score", EVERY_SCORE)

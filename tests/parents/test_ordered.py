@@ -124,6 +124,7 @@ def test_more_variables_than_a_word_has_bits():
         assert (found[80].parents, found[81].parents) == ((3, 70), (66,))
 
 
+@pytest.mark.slow
 def test_all_methods_agree_with_the_local_scores_of_alarm(shared_data):
     """The least local score inside the predecessors, of the families that the exhaustive enumeration keeps."""
     from flat import compute_scores

@@ -75,6 +75,7 @@ def test_what_children_need_that_must_have_parents(seed, n, size, extended):
     assert all(rank_of_members(np.array(naive.members(v), int), binomials) == rank_of(naive.members(v)) for v in below)
 
 
+@pytest.mark.slow
 def test_one_lattice_counts_no_more_than_several():
     """But for what the required parents themselves are counted, which are nothing where they divide the table."""
     fewer = 0

@@ -22,7 +22,7 @@ from extbnsl.scores.known import score_of
 SLACKS = [1e-12, 0.01, 0.5, 3.0, 20.0, 200.0, 1e9, math.inf]
 EVERYTHING = 1e9  # more than any family costs
 CLOSE = 1e-7  # nats: what differs by less may be on either side of the rim
-SETTINGS = settings(deadline=None, max_examples=30, suppress_health_check=list(HealthCheck))
+SETTINGS = settings(deadline=None, max_examples=12, suppress_health_check=list(HealthCheck))
 
 
 def found_families(dataset, slack, claim=Claim(), begun=None, threads=1, shelf=None, seen=None):

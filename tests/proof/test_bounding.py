@@ -78,6 +78,7 @@ def test_multipliers_end_where_groups_prove_it(thorough, monkeypatch):
     assert max(rounds) <= FEWEST_ROUNDS
 
 
+@pytest.mark.slow
 def test_where_no_search_is_possible_bounds_go_on_at_the_root(monkeypatch):
     """No rounds of improvement and no programs for nodes, which only a search would use; and it is proved."""
     make_incumbents_poor(monkeypatch)  # a good one leaves small pieces at once
@@ -101,6 +102,7 @@ def test_where_no_search_is_possible_bounds_go_on_at_the_root(monkeypatch):
     assert all(some == 0 for n, some in rounds if n > 64)
 
 
+@pytest.mark.slow
 def test_where_no_search_is_possible_more_solutions_are_made_networks(monkeypatch):
     make_incumbents_poor(monkeypatch)
     heard = []

@@ -18,6 +18,7 @@ print("h5py" in sys.modules)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("seconds", "loaded"), [(0.0, "True"), (1000.0, "False")])
 def test_hdf5_is_loaded_when_a_run_lasts(tmp_path, seconds, loaded):
     command = [sys.executable, "-c", SOLVE, str(seconds), str(EXAMPLE), str(tmp_path / "run")]

@@ -47,10 +47,10 @@ def _small(monkeypatch):
 
 @pytest.mark.parametrize("combination", range(len(COMBINATIONS)))
 def test_random_local_scores(combination, monkeypatch):
-    """Eight searches for each of 64 combinations; half of them with the first order as the incumbent."""
+    """Four searches for each of 64 combinations; half of them with the first order as the incumbent."""
     rng = np.random.default_rng(combination)
     searched = 0
-    for number in range(8):
+    for number in range(4):
         n = int(rng.integers(3, 10))
         families = random_families(rng, n, 14)
         if number % 2:
@@ -75,7 +75,7 @@ def test_random_local_scores_with_polish(lower_bound, fixing, monkeypatch):
     monkeypatch.setattr(
         extbnsl.proof.searching, "guided_problem", lambda guide, *a: guided.append(guide) or problem(guide, *a)
     )
-    for seed in range(8):
+    for seed in range(4):
         families = random_families(np.random.default_rng(seed), 9, 14)
         optimum = naive.optimal_cost_dp(9, naive.best_scores(naive.cost_table(9, families)))
         result = solve(scores_of(families), threads=1, lower_bound=lower_bound, fixing=fixing, polish=True)
@@ -110,13 +110,13 @@ def recorded_polishing(monkeypatch, share):
     return found
 
 
-@pytest.mark.parametrize("polish", [None, True, False])
+@pytest.mark.parametrize("polish", first(1, [None, True, False]))
 @pytest.mark.parametrize("incumbent", first(1, ["as it stands", "found"]))
 def test_everything_is_done_where_a_search_would_be_large(polish, incumbent, probings, monkeypatch):
     """Children that want many parents: clusters leave a gap, and probing is worth it. The optimum is the same."""
     if incumbent == "as it stands":
         make_incumbents_poor(monkeypatch)
-    for seed in range(8):
+    for seed in range(4):
         families = wishful(seed)
         optimum = naive.optimal_cost_dp(7, naive.best_scores(naive.cost_table(7, families)))
         result = solve(scores_of(families), threads=1, polish=polish)
@@ -137,7 +137,7 @@ def test_solutions_of_linear_programs_lead_to_better_networks(monkeypatch):
 
     make_incumbents_poor(monkeypatch)
     monkeypatch.setattr("extbnsl.proof.prove.find_better_rounded", tried)
-    for seed in range(24):
+    for seed in range(12):
         scores = scores_of(wishful(seed) if seed % 2 else random_families(np.random.default_rng(seed), 9, 14))
         n = scores.variables
         pairs = [
@@ -151,7 +151,7 @@ def test_solutions_of_linear_programs_lead_to_better_networks(monkeypatch):
         assert result.lower_bound <= optimum
         with Workers(1) as workers:
             assert verify_optimality(result.document(), scores, workers).complete
-    assert sum(improved) > 10
+    assert sum(improved) > 4
 
 
 @pytest.mark.parametrize("poor", [True, False])
@@ -165,7 +165,7 @@ def test_many_variables_have_lists_of_parents(poor, monkeypatch):
         "extbnsl.proof.prove.find_better_rounded",
         lambda *given: improved.append(find_better_rounded(*given)) or improved[-1],
     )
-    for seed in range(12):
+    for seed in range(6):
         families = random_families(np.random.default_rng(seed), 9, 14)
         optimum = naive.optimal_cost_dp(9, naive.best_scores(naive.cost_table(9, families)))
         result = solve(scores_of(families), threads=1, polish=True)
@@ -212,6 +212,7 @@ def test_what_was_shown_until_it_is_stopped_counts(probings, monkeypatch):
     assert result.lower_bound == pytest.approx(max(one.root for one in roots), abs=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("parent_graph", PARENT_GRAPHS)
 def test_few_nodes_are_made_where_room_is_short(parent_graph, monkeypatch):
     make_incumbents_poor(monkeypatch)
@@ -228,7 +229,7 @@ def test_few_nodes_are_made_where_room_is_short(parent_graph, monkeypatch):
     assert kept[1] < kept[0]
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("lower_bound", LOWER_BOUNDS)
 def test_random_data(seed, lower_bound):
     dataset = random_dataset(np.random.default_rng(seed), 7, 120)

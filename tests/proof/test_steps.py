@@ -119,6 +119,7 @@ def test_figures_of_any_size_add_up(price):
     checked(result, scores_of(families))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("poor", [False, True])
 def test_branching_without_fixing(poor, monkeypatch):
     """A tree over all of a component, at the incumbent or down to a better network."""
@@ -134,6 +135,7 @@ def test_branching_without_fixing(poor, monkeypatch):
     assert trees > (5 if poor else 2)
 
 
+@pytest.mark.slow
 def test_branching_of_data(monkeypatch):
     """Families that others take the place of are counted again too: they do not keep a node open."""
     make_thorough(monkeypatch)
@@ -184,6 +186,7 @@ def tree_in(folder):
     return search["bounding"]["tree"]["closed"], cuts_over(cuts, range(len(variables)))
 
 
+@pytest.mark.slow
 def test_a_tree_goes_on_at_every_node(tmp_path):
     """What is closed stays closed, and what comes of it proves the result."""
     families = wishful(7, 7)
@@ -211,6 +214,7 @@ def test_a_tree_goes_on_at_every_node(tmp_path):
         checked(result, scores)
 
 
+@pytest.mark.slow
 def test_a_tree_goes_on_node_by_node(tmp_path):
     families = wishful(7, 7)
     sessions = 0
@@ -222,8 +226,9 @@ def test_a_tree_goes_on_node_by_node(tmp_path):
 
 
 @pytest.mark.usefixtures("_no_probing")
+@pytest.mark.slow
 @pytest.mark.parametrize("poor", [False, True])
-@pytest.mark.parametrize("times", [2, pytest.param(5, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("times", [4])
 def test_a_proof_of_several_steps_goes_on_wherever_it_is_stopped(tmp_path, times, poor, monkeypatch):
     """Whenever it is asked whether to stop, in all of its steps; every checkpoint has the steps so far."""
     monkeypatch.setattr("extbnsl.proof.commits.COMMIT_SECONDS", -1.0)

@@ -81,6 +81,7 @@ def assert_proved(result, scores):
     assert optimality.complete, optimality
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("poor", [False, True])
 def test_what_cannot_be_searched_is_proved(poor, monkeypatch):
     """With a poor network to begin with, the tree comes upon the best one."""
@@ -99,6 +100,7 @@ def test_what_cannot_be_searched_is_proved(poor, monkeypatch):
     assert_proved(result, scores)
 
 
+@pytest.mark.slow
 def test_threads_do_not_matter():
     seen = []
     for threads in (1, 2):
@@ -108,6 +110,7 @@ def test_threads_do_not_matter():
     assert seen[0] == seen[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("nodes", [1, 6])
 def test_a_run_that_was_stopped_goes_on(nodes, tmp_path):
     scores, optimum = hard()

@@ -187,6 +187,7 @@ def test_missing_values_may_be_a_state(frame):
     assert math.isfinite(dropped.score(frame))
 
 
+@pytest.mark.slow
 def test_more_records_than_a_column_may_have_states():
     """So that they are read in parts, of which each has few enough."""
     random = np.random.default_rng(2)

@@ -107,6 +107,7 @@ def test_file_names_say_the_kind(tmp_path):
             file_format(tmp_path / name)
 
 
+@pytest.mark.slow
 def test_the_command_replaces_its_own_drawing_but_no_other_file(tmp_path, capsys):
     path = logged(tmp_path / "r", record(0), record(1))
     for _ in range(2):

@@ -250,8 +250,8 @@ def test_the_files_of_a_plain_result_can_be_made_again(tmp_path):
 
 
 @pytest.mark.slow
-def test_hundreds_of_thousands_of_networks_need_no_memory_for_their_text():
-    networks = fake_networks(300_000, [f"variable {i}" for i in range(20)])
+def test_a_hundred_thousand_networks_need_no_memory_for_their_text():
+    networks = fake_networks(100_000, [f"variable {i}" for i in range(20)])
     result = fake_result(networks, np.zeros((20, 20)))
     document = result.document()
     tracemalloc.start()
@@ -262,7 +262,7 @@ def test_hundreds_of_thousands_of_networks_need_no_memory_for_their_text():
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    assert peak < 100 << 20
+    assert peak < 34 << 20
 
 
 def test_a_run_with_such_files_is_its_own(tmp_path, capsys):

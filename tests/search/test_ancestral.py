@@ -26,7 +26,7 @@ from extbnsl.search.problem import VECTOR, closed_sets_of, near_clusters, new_ne
 
 closed_set, number_of, near_clusters, new_near = map(called, (closed_set, number_of, near_clusters, new_near))
 
-SETTINGS = settings(deadline=None, max_examples=30, suppress_health_check=list(HealthCheck))
+SETTINGS = settings(deadline=None, max_examples=20, suppress_health_check=list(HealthCheck))
 
 
 def problem(seed, n):

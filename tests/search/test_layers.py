@@ -212,6 +212,7 @@ def test_partitions_and_tasks_change_nothing(low_bits, sources, path_extension, 
                 assert optimal_order(states[-1], low_bits) == optimal_order(expected[-1], whole.low_bits)
 
 
+@pytest.mark.slow
 @SETTINGS
 @given(
     seed=st.integers(0, 2**32),
@@ -305,6 +306,7 @@ def test_any_groups(widths):
     assert cost_of_order(optimal_order(states[-1], ready.low_bits), problem.best) == problem.optimum
 
 
+@pytest.mark.slow
 def test_more_than_a_byte_of_low_bits_and_many_families(monkeypatch):
     """17 variables: two low bytes, a high one, and children with more than 64 parent sets."""
     problem = Problem(6, 17, most=700, widths=[9, 8])
@@ -349,6 +351,7 @@ def test_a_trial_ends_early_and_is_extrapolated():
     assert whole.edges.sum() / 4 < guess.edges.sum() < whole.edges.sum() * 4
 
 
+@pytest.mark.slow
 def test_files_of_runs_keep_to_what_was_reserved_for_them_and_give_any_part_back(tmp_path, monkeypatch):
     for fence_nodes in (2, 1024):
         shrink(monkeypatch, FENCE_NODES=fence_nodes)

@@ -74,6 +74,7 @@ def test_layers_are_those_of_sparse_parent_graphs(seed, n, most, pattern, path_e
         assert optimal_order(states[-1], layered.low_bits) == optimal_order(expected[-1], sparse.low_bits)
 
 
+@pytest.mark.slow
 def test_families_that_no_predecessor_contains_are_found_when_some_are_pruned(tmp_path):
     """Looking up the whole varset alone, as is enough without pruning, would give rows that are wrong."""
     wrong = 0
@@ -111,6 +112,7 @@ def test_partitions_tasks_and_chunks_change_nothing(low_bits, path_extension, mo
             problem.assert_rows(state, ready)
 
 
+@pytest.mark.slow
 @SETTINGS
 @given(
     seed=st.integers(0, 2**32),
@@ -162,6 +164,7 @@ def test_budgets_and_commits_change_nothing(seed, n, memory, threads, path_exten
                     problem.assert_rows(following, again, copy.folder)
 
 
+@pytest.mark.slow
 def test_more_than_a_byte_of_low_bits_and_many_families(tmp_path, monkeypatch):
     problem = Layered(6, 17, most=700, widths=[9, 8])
     shrink(monkeypatch, FAMILIES_READ=1000)
@@ -223,6 +226,7 @@ def test_rows_count_in_memory_and_in_files(tmp_path):
     assert layered[-1].memory == sparse[-1].memory
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("file", ["uci/flag.csv", "uci/autos.csv"])
 def test_real_data_with_rows_in_files(file, shared_data):
     spilled = []

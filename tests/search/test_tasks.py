@@ -45,6 +45,7 @@ def test_processes_make_the_layers_that_threads_make(parent_graph, memory, proce
     assert len(expected) == 11
 
 
+@pytest.mark.slow
 def test_processes_outlive_the_workers_and_a_stop_is_noticed(processes):
     reasons = iter([None, None, None])
     with Workers(2, lambda: next(reasons, "interrupted"), processes) as workers, pytest.raises(Stopped):

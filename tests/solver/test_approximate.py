@@ -94,6 +94,7 @@ def test_a_time_too_short_for_anything_still_has_a_network(seconds):
     assert verify(result.document(), dataset).findings == ()
 
 
+@pytest.mark.slow
 def test_the_exploration_ends_with_its_part_of_the_time(monkeypatch):
     """All children together would take four times the whole: the last ones have no turn, the search has its time."""
     dataset, begun, told = random_dataset(np.random.default_rng(6), 60, 300), [], []

@@ -229,6 +229,7 @@ def test_a_stop_commits_and_the_rest_of_the_time_is_used_later(dataset, methods,
     assert_ends_well(tmp_path, dataset, methods, undisturbed[0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", [23, pytest.param(9, marks=pytest.mark.slow)])
 def test_numbers_that_are_killed_or_stopped_go_on_as_states_do(methods, tmp_path, monkeypatch, step):
     numbers = random_numbers(np.random.default_rng(12), 6, 80)
@@ -383,6 +384,7 @@ def stopped(folder, dataset, methods=EXPLORING):
         session(folder, dataset, methods=methods, observer=kill_when(searching))
 
 
+@pytest.mark.slow
 def test_families_that_were_found_while_searching_are_there_again(tmp_path, monkeypatch):
     """Those of a child that grow again and again lie in the file that was written last, and earlier ones go."""
     wide = dataset_of(np.random.default_rng(5).integers(0, 2, (200, 70)).cumsum(axis=1) // 2 % 2)

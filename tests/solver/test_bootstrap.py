@@ -339,6 +339,7 @@ def test_without_disk_all_is_done_in_one_go(tmp_path, dataset, expected):
     assert not [one for one in warned if isinstance(one, Warned)]
 
 
+@pytest.mark.slow
 def test_where_memory_has_no_room_for_a_copy_of_the_data_their_network_is_there(tmp_path, dataset):
     large, told = dataset_of(np.repeat(dataset.codes, 10_000, axis=0)), []
     how = {"claim": Claim(max_parents=1), "observer": told.append}

@@ -83,6 +83,7 @@ def test_what_would_be_large_is_polished_first(thorough, polish, monkeypatch):
     assert max(trial.lower_bound for trial in found.trials) <= best + 1e-9
 
 
+@pytest.mark.slow
 def test_memory_and_disk_are_what_solve_then_takes():
     whole = read_csv(Path(__file__).parents[2] / "examples" / "wdbc.csv")
     wide = dataset_of(whole.codes[:, :21], whole.arities[:21])  # whose layers outgrow the least memory by far

@@ -79,7 +79,8 @@ def test_without_disk_there_are_no_working_files_and_no_checkpoint_stops_the_run
     assert arrays(tmp_path) == set()
 
 
-@pytest.mark.parametrize("step", [7, pytest.param(2, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("step", [3])
 def test_full_from_any_write_of_a_solve_on(tmp_path, step):
     dataset, ends = problem(), []
     expected = undisturbed(tmp_path / "undisturbed", dataset)
@@ -108,6 +109,7 @@ def test_full_from_any_write_of_a_solve_on(tmp_path, step):
     assert len(ends) > 25 / step
 
 
+@pytest.mark.slow
 def test_full_when_memory_has_no_room(tmp_path, monkeypatch):
     """The disk takes only so many of the arrays that do not fit into memory, and more of them when the run goes on."""
     dataset, taken, ends = problem(), itertools.count(), []
@@ -157,6 +159,7 @@ def test_full_in_the_middle_of_counting_leaves_no_half_of_it(tmp_path, monkeypat
     assert room == len(counting.files) == len(arrays(disk.root)) > 10
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("disk", [1, 60_000, 110_000])
 def test_a_small_disk_budget_can_be_raised(tmp_path, disk):
     (tmp_path / "r").mkdir()
@@ -165,6 +168,7 @@ def test_a_small_disk_budget_can_be_raised(tmp_path, disk):
     assert outcome(session(tmp_path / "r", problem(29), disk=1 << 30)) == expected
 
 
+@pytest.mark.slow
 def test_what_a_run_has_on_disk_is_not_taken_off_what_is_free_for_it(tmp_path, monkeypatch):
     dataset = problem(29)
     expected = undisturbed(tmp_path / "undisturbed", dataset)
@@ -248,7 +252,7 @@ def assert_ended_well(code, err, run):
         assert result_of(run)[0] == ("optimal" if code == 0 else "disk_limit")
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", first(1, [*KINDS]))
 def test_full_when_a_session_writes_a_file_of_any_kind(tmp_path, capsys, kind):
     data = data_file(tmp_path, problem())
     files = FullFileSystem(tmp_path, math.inf)
@@ -271,6 +275,7 @@ def test_full_when_a_session_writes_a_file_of_any_kind(tmp_path, capsys, kind):
     assert codes & {10, 20} or kind in ("solve", "log", "status")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["scores", "bounds", "layers", "runs"])
 def test_full_scratch_disk(tmp_path, capsys, monkeypatch, kind):
     data, large = data_file(tmp_path, problem()), tmp_path / "large"
@@ -318,9 +323,15 @@ def small_disk(tmp_path):
         subprocess.run(["umount", "-l", str(place)], check=True)
 
 
+LARGE = ("--disk", "1GiB")  # more than the file system has
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount file systems")
-@pytest.mark.parametrize("budget", [(), ("--disk", "1GiB")])
-@pytest.mark.parametrize("size", first(2, [60 << 10, 180 << 10, 4 << 10, 120 << 10, 220 << 10]))
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("size", "budget"),
+    [(60 << 10, ()), (180 << 10, LARGE), (4 << 10, LARGE), (4 << 10, ()), (120 << 10, ()), (220 << 10, LARGE)],
+)
 def test_a_small_file_system_that_grows(tmp_path, capsys, small_disk, size, budget):
     data = data_file(tmp_path, problem(29))
     assert main(["solve", data, "--run-dir", f"{tmp_path / 'undisturbed'}", *FLAGS]) == 0

@@ -219,6 +219,7 @@ def test_few_columns_are_approximated_as_well_as_they_are_solved(selection):
     assert found.lower_bound <= best + 1e-9
 
 
+@pytest.mark.slow
 def test_many_columns_are_approximated_within_a_time():
     """Each is a regression on two before it; the network found costs hardly more than that one, or less."""
     rng = np.random.default_rng(8)
@@ -357,6 +358,7 @@ def test_families_are_costed_again_until_a_halt():
     assert shares == pytest.approx([1.0 - correlation**2] * 4, rel=1e-9)
 
 
+@pytest.mark.slow
 def test_more_than_a_word_of_variables():
     rng = np.random.default_rng(8)
     values = rng.normal(size=(200, 70))

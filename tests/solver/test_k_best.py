@@ -25,7 +25,7 @@ from extbnsl.solver.k_best import ALL, k_best_networks
 from extbnsl.solver.solve import solve
 from extbnsl.verify.rescoring import score_network
 
-SETTINGS = settings(deadline=None, max_examples=15, suppress_health_check=list(HealthCheck))
+SETTINGS = settings(deadline=None, max_examples=10, suppress_health_check=list(HealthCheck))
 ONE = Budgets(threads=1, memory=1 << 30)
 
 
@@ -81,7 +81,9 @@ def test_the_k_best_are_those_of_brute_force(seed, n, k, score):
     assert (result.within == math.inf) == (every.size < k) or result.within == math.inf
 
 
-@pytest.mark.parametrize(("n", "networks"), [(1, 1), (2, 3), (3, 25), (4, 543), (5, 29_281)])
+@pytest.mark.parametrize(
+    ("n", "networks"), [(1, 1), (2, 3), (3, 25), (4, 543), pytest.param(5, 29_281, marks=pytest.mark.slow)]
+)
 def test_all_networks_are_ranked(n, networks):
     dataset = random_dataset(np.random.default_rng(n), n, 50, 3)
     result = k_best_networks(dataset, Scope(k=10**6), budgets=ONE)
@@ -214,9 +216,10 @@ def test_columns_that_never_vary_make_too_many_networks(monkeypatch):
     assert k_best_networks(still, Scope(k=40), budgets=ONE).networks.ranks.tolist() == [1] * 40
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", [{"MOST_EDGES": -1.0}, {"MOST_NODES": 10}])
 def test_what_is_taken_apart_gives_the_same(monkeypatch, way):
-    dataset = random_dataset(np.random.default_rng(21), 7, 100, 3)
+    dataset = random_dataset(np.random.default_rng(21), 6, 100, 3)
     plain = k_best_networks(dataset, Scope(k=100), budgets=ONE)
     for name, value in way.items():
         monkeypatch.setattr(apart, name, value)

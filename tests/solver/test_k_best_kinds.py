@@ -20,7 +20,7 @@ from extbnsl.kbest.scope import Scope
 from extbnsl.machine.budgets import Budgets
 from extbnsl.solver.k_best import k_best_networks
 
-SETTINGS = settings(deadline=None, max_examples=15, suppress_health_check=list(HealthCheck))
+SETTINGS = settings(deadline=None, max_examples=10, suppress_health_check=list(HealthCheck))
 ONE = Budgets(threads=1, memory=1 << 30)
 NEAR = 1e-7  # nats
 
@@ -120,6 +120,7 @@ def test_odd_columns(kind, seed, n, scope, score):
     check(result, naive.all_local_scores(dataset.codes, dataset.arities, limit, score), scope)
 
 
+@pytest.mark.slow
 @SETTINGS
 @given(seed=st.integers(0, 2**32), n=st.integers(2, 5), scope=SCOPES)
 def test_score_files_with_gaps(seed, n, scope):

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from cases import dataset_of, random_dataset, random_families, scores_of
 from disk import Killed
+from portions import first
 from survival import SharedDisk, arrays
 
 import extbnsl.proof.commits
@@ -47,7 +48,7 @@ def patched(patch, way):
         patch.setattr(module, name, value)
 
 
-@pytest.fixture(scope="module", params=WAYS)
+@pytest.fixture(scope="module", params=first(1, [*WAYS]))
 def way(request):
     return request.param
 
@@ -114,7 +115,7 @@ def assert_ends_well(folder, dataset, whole):
 
 
 @pytest.mark.parametrize("after", [False, True])
-@pytest.mark.parametrize("kills", [1, pytest.param(5, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kills", [1, pytest.param(4, marks=pytest.mark.slow)])
 def test_killed_at_any_call(dataset, undisturbed, tmp_path, after, kills):
     whole, calls = undisturbed
     for call in range(1, calls + 1, max(1, calls // kills)):
@@ -125,7 +126,7 @@ def test_killed_at_any_call(dataset, undisturbed, tmp_path, after, kills):
         assert_ends_well(disk.root, dataset, whole)
 
 
-@pytest.mark.parametrize("losses", [1, pytest.param(5, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("losses", [1, pytest.param(4, marks=pytest.mark.slow)])
 def test_power_lost_at_any_call(dataset, undisturbed, tmp_path, losses):
     whole, calls = undisturbed
     rng = random.Random(losses)
@@ -161,7 +162,7 @@ def test_killed_again_and_again(dataset, undisturbed, tmp_path):
     assert outcome(result) == undisturbed[0]
 
 
-@pytest.mark.parametrize("checks", [1, 5, 20, 60])
+@pytest.mark.parametrize("checks", first(2, [1, 20, 5, 60]))
 def test_stopped_and_resumed(dataset, undisturbed, tmp_path, checks):
     asked = []
     first = session(tmp_path, dataset, stop=lambda: asked.append(0) or ("interrupted" if len(asked) > checks else None))
@@ -221,7 +222,7 @@ def test_local_scores_and_other_scopes_survive_too(tmp_path, scope):
     watched = SharedDisk(tmp_path / "whole")
     with watched.watch():
         whole = session(watched.root, scores, scope)
-    for call in range(1, watched.calls, max(1, watched.calls // 3)):
+    for call in range(1, watched.calls, max(1, watched.calls // 2)):
         disk = SharedDisk(tmp_path / f"killed/{call}")
         disk.root.mkdir()
         with pytest.raises(Killed), disk.crash_at(call):
@@ -230,7 +231,7 @@ def test_local_scores_and_other_scopes_survive_too(tmp_path, scope):
         assert not arrays(disk.root)
 
 
-@pytest.mark.parametrize("kills", [1, pytest.param(5, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kills", [1, pytest.param(3, marks=pytest.mark.slow)])
 def test_killed_while_all_networks_are_counted(dataset, tmp_path, kills):
     for name in ("compiled", "whole"):
         (tmp_path / name).mkdir()

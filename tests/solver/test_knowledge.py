@@ -22,7 +22,7 @@ from extbnsl.solver.solve import solve
 from extbnsl.verify.optimality import verify_optimality
 from extbnsl.verify.verdict import verify
 
-SETTINGS = settings(deadline=None, max_examples=12, suppress_health_check=list(HealthCheck))
+SETTINGS = settings(deadline=None, max_examples=8, suppress_health_check=list(HealthCheck))
 CASES = (st.integers(0, 2**32), st.integers(1, 5), st.integers(2, 120), st.sampled_from([None, None, 2]))
 
 

@@ -66,6 +66,7 @@ def test_the_log_says_that_groups_alone_proved_a_component():
     assert "search" not in [event.stage for event in ended]
 
 
+@pytest.mark.slow
 def test_wdbc_whose_groups_need_a_partition():
     """The one longer test: 31 variables, more than a single pattern database holds."""
     result = solve(read_csv(EXAMPLES / "wdbc.csv"))

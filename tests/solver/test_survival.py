@@ -105,7 +105,7 @@ def some_or_many(some, many):
 
 
 # at how many calls a run is killed
-few_or_many = pytest.mark.parametrize("kills", [2, pytest.param(6, marks=pytest.mark.slow)])
+few_or_many = pytest.mark.parametrize("kills", [1, pytest.param(5, marks=pytest.mark.slow)])
 
 
 @pytest.mark.parametrize("after", [False, True])
@@ -114,7 +114,8 @@ def test_killed_at_any_call(dataset, undisturbed, tmp_path, after, step):
     kill_at_calls(tmp_path, dataset, undisturbed, range(1, undisturbed[1] + 1, step), after)
 
 
-@some_or_many(211, 53)
+@pytest.mark.slow
+@pytest.mark.parametrize("step", [53])
 def test_killed_at_any_call_with_everything_on_disk(dataset, undisturbed, tmp_path, monkeypatch, step):
     """No memory for counting and for families: levels, lists and rows of parent graphs lie in files."""
     patch_everywhere(monkeypatch, "files.shelf", "Shelf", lambda memory, store: Shelf(0, store))
@@ -198,9 +199,10 @@ def test_pieces_are_searched_one_by_one(tmp_path):
         (families, {}),
         (problem, {"lower_bound": "static", "threads": 2}),
         (problem, {"lower_bound": "clusters", "fixing": False}),
-        (pieces, {"lower_bound": "auto", "fixing": True}),
-        (pieces, {"lower_bound": "auto", "fixing": True, "parent_graph": "layered"}),
-        (pieces, {"lower_bound": "auto", "fixing": True, "polish": True}),
+        *(
+            pytest.param(pieces, {"lower_bound": "auto", "fixing": True, **options}, marks=pytest.mark.slow)
+            for options in ({}, {"parent_graph": "layered"}, {"polish": True})
+        ),
     ],
     ids=["layered", "local scores", "static", "clusters", "pieces", "layered pieces", "polished pieces"],
 )
@@ -219,7 +221,8 @@ def no_shared_table(problem, workers, shelf, observer, begun, on_progress, level
     return replace(begun or start_enumeration(problem.limits.size), stopped="memory_limit")
 
 
-@few_or_many
+@pytest.mark.slow
+@pytest.mark.parametrize("kills", [5])
 def test_killed_runs_that_do_all_there_is(thorough, tmp_path, monkeypatch, kills):
     """A long look for a better network, polishing and probing before each search."""
     found = []
@@ -249,6 +252,7 @@ def kill_at_each_step(folder, problem, **options):
             return said, session(folder, problem, observer=kill, **options)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("by_child", [False, True])
 def test_killed_while_counting_it_counts_nothing_twice(dataset, undisturbed, tmp_path, monkeypatch, by_child):
     if by_child:
@@ -266,6 +270,7 @@ def test_killed_while_counting_it_counts_nothing_twice(dataset, undisturbed, tmp
     assert not arrays(tmp_path)
 
 
+@pytest.mark.slow
 def test_killed_while_counting_more_variables_than_a_word_has_bits(tmp_path):
     dataset = dataset_of(np.random.default_rng(3).integers(0, 2, (25, 66)))
     options = {"max_parents": 2, "memory": 1 << 30}
@@ -329,6 +334,7 @@ class Pieces:
         return self.written - self._most
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("most", range(1, 30, 4))
 def test_a_stop_does_not_wait_for_all_pieces_of_counting(dataset, undisturbed, tmp_path, monkeypatch, most):
     monkeypatch.setattr(extbnsl.files.shelf, "PIECE_BYTES", 60)
@@ -356,6 +362,7 @@ class Tasks:
         return None if self._left > 0 else "interrupted"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tasks", [5, 9])
 def test_sessions_that_end_before_all_of_counting_is_written_get_further(
     dataset, undisturbed, tmp_path, monkeypatch, tasks
@@ -382,10 +389,11 @@ def test_sessions_that_end_before_all_of_counting_is_written_get_further(
     assert_ends_as(tmp_path, dataset, expected)
 
 
+@pytest.mark.slow
 def test_killed_between_pieces_of_counting(dataset, undisturbed, tmp_path, monkeypatch):
     monkeypatch.setattr(extbnsl.files.shelf, "PIECE_BYTES", 60)
     held = []
-    for call in range(5, 250, 17):
+    for call in range(5, 250, 25):
         folder = tmp_path / str(call)
         folder.mkdir()
         disk = SharedDisk(folder)
@@ -395,7 +403,7 @@ def test_killed_between_pieces_of_counting(dataset, undisturbed, tmp_path, monke
         disk.lose_power(random.Random(call))
         assert_only_what_is_named(folder)
         assert_ends_as(folder, dataset, undisturbed[0])
-    assert sum(held) > 5
+    assert sum(held) > 4
 
 
 @pytest.mark.parametrize("room", range(1, 60_000, 9_000))
@@ -407,7 +415,8 @@ def test_what_has_no_room_on_disk_is_left_out(dataset, undisturbed, tmp_path, ro
     assert_ends_as(tmp_path, dataset, undisturbed[0])
 
 
-@some_or_many(97, 31)
+@pytest.mark.slow
+@pytest.mark.parametrize("step", [31])
 def test_killed_with_files_in_a_scratch_folder(dataset, undisturbed, tmp_path, step):
     expected, calls = undisturbed
     for call in range(1, calls, step):
@@ -424,7 +433,8 @@ def test_killed_with_files_in_a_scratch_folder(dataset, undisturbed, tmp_path, s
         assert not any(path.is_file() for path in scratch.rglob("*"))
 
 
-@some_or_many(97, 31)
+@pytest.mark.slow
+@pytest.mark.parametrize("step", [31])
 def test_power_lost_at_any_call(dataset, undisturbed, tmp_path, step):
     expected, calls = undisturbed
     for call in range(1, calls + 1, step):  # what is half done may be found or not, as after the next call
@@ -456,7 +466,8 @@ def test_killed_again_and_again(dataset, undisturbed, tmp_path, seed):
     raise AssertionError("the run does not end")
 
 
-@some_or_many(29, 9)
+@pytest.mark.slow
+@pytest.mark.parametrize("step", [9])
 @pytest.mark.parametrize("scratch", [False, True])
 def test_stopped_at_any_poll_and_resumed_with_other_budgets(dataset, undisturbed, tmp_path, scratch, step):
     expected, _ = undisturbed
@@ -492,6 +503,7 @@ def polls_before_the_search(dataset):
     return found[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("polls", first(1, [5, 4, 8]))
 def test_stopped_again_and_again_the_run_makes_progress(tmp_path, polls):
     dataset = problem(29)
@@ -504,6 +516,7 @@ def test_stopped_again_and_again_the_run_makes_progress(tmp_path, polls):
     assert len(generated) > 3
 
 
+@pytest.mark.slow
 def test_time_limits_shorter_than_a_layer_let_the_run_end(tmp_path, monkeypatch):
     monkeypatch.setattr(extbnsl.machine.budgets, "clock", Ticks())
     dataset = problem(29)
@@ -583,6 +596,7 @@ def damaged(data, how, place):
     return data[:at] if how == "cut" else data[:at] + bytes([data[at] ^ 1 << at % 8]) + data[at + 1 :]
 
 
+@pytest.mark.slow
 @DAMAGE
 @given(st.sampled_from(["cut", "flipped"]), st.floats(0, 1, exclude_max=True), st.integers(0, 10**6))
 def test_damaged_files_are_found_and_nothing_is_made_worse(stopped, how, place, which):
@@ -600,8 +614,13 @@ def test_damaged_files_are_found_and_nothing_is_made_worse(stopped, how, place, 
         path.write_bytes(whole)
 
 
-@pytest.mark.parametrize("how", ["cut", "flipped", "missing"])
-@pytest.mark.parametrize("name", [MANIFEST, "scores.h5", "bounds", "layers", "runs"])
+@pytest.mark.parametrize(
+    ("name", "how"),
+    [
+        *((MANIFEST, how) for how in ("cut", "flipped", "missing")),
+        *(("scores.h5", "cut"), ("bounds", "flipped"), ("layers", "missing"), ("runs", "flipped"), ("runs", "cut")),
+    ],
+)
 def test_resume_says_which_file_is_damaged(stopped, ended, tmp_path, capsys, name, how):
     run = tmp_path / "r"
     shutil.copytree(stopped / "r", run)
@@ -648,6 +667,7 @@ def test_folders_of_arrays_that_are_not_needed_may_be_missing(dataset, undisturb
     assert_ends_as(tmp_path, dataset, undisturbed[0])
 
 
+@pytest.mark.slow
 def test_local_scores_are_resumed_by_the_command_line(tmp_path, capsys, monkeypatch):
     scores, moved, run = tmp_path / "s.jkl", tmp_path / "moved.jkl.gz", tmp_path / "r"
     write_scores(solve(problem(29)).local_scores, scores)
@@ -670,7 +690,9 @@ def test_local_scores_are_resumed_by_the_command_line(tmp_path, capsys, monkeypa
     assert not arrays(run)
 
 
-@pytest.mark.parametrize("name", ["log.jsonl", "solve.log", "status.json", "result.json", "network.bif", "lock"])
+@pytest.mark.parametrize(
+    "name", first(2, ["log.jsonl", "solve.log", "status.json", "result.json", "network.bif", "lock"])
+)
 def test_other_damaged_files_do_not_matter(stopped, ended, tmp_path, name):
     run = tmp_path / "r"
     shutil.copytree(stopped / "r", run)
@@ -725,6 +747,7 @@ class Scarce:
         return opened
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "error", first(1, [MemoryError(), OSError("unable to allocate"), RuntimeError("unable to allocate")])
 )

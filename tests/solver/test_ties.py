@@ -32,14 +32,26 @@ def check_solved(seed, options):
     assert result.cost == pytest.approx(-10.0 * (N - 1), abs=1e-6)
 
 
-@pytest.mark.parametrize("options", [{}, {"polish": True}, {"lower_bound": "clusters", "fixing": False}])
-@pytest.mark.parametrize("seed", [None, 1])
+@pytest.mark.parametrize(
+    ("seed", "options"),
+    [
+        (None, {}),
+        pytest.param(None, {"polish": True}, marks=pytest.mark.slow),
+        pytest.param(1, {"lower_bound": "clusters", "fixing": False}, marks=pytest.mark.slow),
+        pytest.param(1, {}, marks=pytest.mark.slow),
+    ],
+)
 def test_a_thousand_tied_families_of_a_child(seed, options):
     watched(check_solved, seed, options)
 
 
-def check_small(seed):
-    """Against the dynamic program, with ties of all kinds."""
+def check_small():
+    for seed in range(3):
+        check_against_the_dynamic_program(seed)
+
+
+def check_against_the_dynamic_program(seed):
+    """With ties of all kinds."""
     rng = np.random.default_rng(seed)
     n = 9
     families = []
@@ -54,9 +66,8 @@ def check_small(seed):
     assert result.cost == pytest.approx(naive.optimal_cost_dp(n, best), abs=1e-6)
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_small_problems_with_hundreds_of_ties(seed):
-    watched(check_small, seed)
+def test_small_problems_with_hundreds_of_ties():
+    watched(check_small)
 
 
 def regressions(folder, name):

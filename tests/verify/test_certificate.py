@@ -486,6 +486,7 @@ def test_many_variables(n):
                 assert min(reduced, key=reduced.get) in listed
 
 
+@pytest.mark.slow
 def test_many_variables_from_end_to_end():
     """Columns that are independent pair by pair, but for two that are the same, in the first and the second word."""
     n = 70

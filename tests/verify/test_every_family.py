@@ -20,7 +20,7 @@ from extbnsl.verify.families import families_of_scores, untold
 from extbnsl.verify.regression_families import families_by_regressions
 from extbnsl.verify.rescoring import family_cost
 
-SETTINGS = settings(deadline=None, max_examples=25, suppress_health_check=list(HealthCheck))
+SETTINGS = settings(deadline=None, max_examples=12, suppress_health_check=list(HealthCheck))
 NO_CUTS = no_cuts(1)
 
 

@@ -29,7 +29,7 @@ from extbnsl.verify.recount import SEARCH, check_component
 from extbnsl.verify.regression_families import families_by_regressions
 from extbnsl.verify.verdict import verify
 
-SETTINGS = settings(deadline=None, max_examples=15, suppress_health_check=list(HealthCheck))
+SETTINGS = settings(deadline=None, max_examples=10, suppress_health_check=list(HealthCheck))
 ROUNDING = 1e-7  # nats: more than what costs of some hundred records are off
 FOUND = "but an order of them has families that cost "
 ANYTHING = -(1 << 50)  # units: no family costs so little

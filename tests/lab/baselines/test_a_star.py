@@ -130,6 +130,7 @@ def test_a_stop_is_heard_between_a_few_expansions(monkeypatch):
     assert len(polls) >= outcome.counts["generated"] / 30
 
 
+@pytest.mark.slow
 def test_memory_is_told_and_kept_to():
     scores, best = problem(1, 17)
     whole = found(scores)

@@ -59,6 +59,7 @@ def test_the_optimum_by_branching():
     assert any(isinstance(event, StageAdvanced) and "nodes" in event.unit for event in told)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("misled")
 def test_bounds_are_true_wherever_it_stops():
     """On the way to the optimum too, of one of them at least: how far a turn gets depends on the machine."""

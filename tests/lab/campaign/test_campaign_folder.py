@@ -80,6 +80,7 @@ def test_another_file_keeps_what_both_have_and_says_so(pretend, here):
     assert "another file" not in pretend(file, "--resume")[2]
 
 
+@pytest.mark.slow
 def test_the_second_of_two_at_a_time_is_refused(pretend, here, template):
     file = pretended.write_yaml(here, {"a.py": "Path('began').touch(); time.sleep(1000)"})
     with subprocess.Popen(pretended.command(template, file), stderr=subprocess.DEVNULL) as first:

@@ -48,6 +48,7 @@ def results(folder="c.campaign"):
         return {row["data"]: row for row in csv.DictReader(file)}
 
 
+@pytest.mark.slow
 def test_all_kinds_of_failures_are_told_and_the_others_go_on(pretend, here):
     names = [f"{number}.py" for number in range(len(FAILURES))]
     texts = [text for text, _ in FAILURES.values()]
@@ -74,6 +75,7 @@ def test_results_of_earlier_versions_stay_in_the_table(pretend, here):
     assert results()["a"]["cost"] == results()["b"]["cost"] != ""
 
 
+@pytest.mark.slow
 def test_gigabytes_of_rubbish(pretend, here):
     file = pretended.write_yaml(here, {"a.py": "done(); os.truncate(folder + '/result.json', 2**31 + 1)", "b.py": GOOD})
     code, out, _ = pretend(file)
@@ -217,6 +219,7 @@ def test_a_full_disk_of_a_run_and_of_the_report(pretend, here):
     assert pretend(file, "--resume")[0] == 40
 
 
+@pytest.mark.slow
 def test_files_beside_the_campaigns_file_are_no_modules(run, here, monkeypatch):
     monkeypatch.delenv("PYTHONSAFEPATH")
     (here / "json.py").write_text("raise SystemExit('Not this one.')")
@@ -226,6 +229,7 @@ def test_files_beside_the_campaigns_file_are_no_modules(run, here, monkeypatch):
     assert (code, out) == (0, "1 run; c.campaign/index.html has the report.\n")
 
 
+@pytest.mark.slow
 def test_odd_names_of_data_and_folders_by_the_real_program(run, here, monkeypatch):
     folder = here / "a folder – 中"
     folder.mkdir()

@@ -56,7 +56,7 @@ def test_killed_at_random_moments_it_ends_as_if_nothing_had_happened(real, here)
     chance = random.Random(12)
     subprocess.run([*REAL, real, "--output-dir", "whole", "--quiet"], check=True)
     command = [*REAL, real, "--output-dir", "cut", "--quiet", "--resume"]
-    for _ in range(12):
+    for _ in range(8):
         with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
             time.sleep(chance.uniform(0.1, 1.5))
             runs = children(process.pid) if chance.random() < 0.5 else []  # the others outlive the campaign
@@ -70,6 +70,7 @@ def test_killed_at_random_moments_it_ends_as_if_nothing_had_happened(real, here)
     assert len(table(here / "whole")) == 6
 
 
+@pytest.mark.slow
 def test_a_process_that_outlived_its_campaign_is_waited_for(real, here):
     """The campaign is killed as soon as its first run has a process: the next one must not disturb that."""
     with subprocess.Popen([*REAL, real, "--quiet"], stdout=subprocess.DEVNULL) as process:
@@ -202,6 +203,8 @@ def test_it_takes_less_than_a_tenth_of_its_runs(here):
         records = [json.loads(path.read_text()) for path in (here / turn / "runs").glob("*.json")]
         assert len(records) == 8
         shares.append(wall / sum(record["seconds"] for record in records))
+        if shares[-1] < 1.1 and own[-1] < 1.1 * looped[-1]:
+            break
     assert min(shares) < 1.1
     assert min(own) < 1.1 * min(looped)
 

@@ -41,7 +41,7 @@ def test_no_families_and_the_empty_set_alone():
     assert needed_families(np.zeros((1, 2), np.uint64), np.ones(1), 1).tolist() == [True]
 
 
-@pytest.mark.parametrize(("n", "seeds"), [(3, 40), (4, 30), (5, 12)])
+@pytest.mark.parametrize(("n", "seeds"), [(3, 40), (4, 30), pytest.param(5, 12, marks=pytest.mark.slow)])
 def test_the_k_best_are_made_of_needed_families(n, seeds):
     dropped = 0
     for seed in range(seeds):

@@ -97,6 +97,7 @@ def test_for_one_network_theorem_5_is_the_limit_of_counting(score):
             assert found[order].tolist() == expected.tolist()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("score", ["mdl", "aic"])
 @pytest.mark.parametrize(("n", "seeds"), [(3, 40), (4, 40), (5, 20)])
 def test_the_k_best_keep_the_limits(n, seeds, score):
@@ -115,6 +116,7 @@ def test_the_k_best_keep_the_limits(n, seeds, score):
     assert biting["corollary"] > seeds * len(NUMBERS) * 0.1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("score", ["mdl", "aic"])
 def test_a_family_beyond_a_limit_has_k_subsets_that_are_as_good(score):
     claim, biting = Claim(score=score), 0

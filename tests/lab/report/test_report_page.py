@@ -98,6 +98,7 @@ def test_pictures_of_any_rows_are_sound(kind, some):
         assert ("No run has the figure." in picture.svg) != drawn
 
 
+@pytest.mark.slow
 def test_pictures_are_the_same_each_time():
     pytest.importorskip("matplotlib")
     assert pictures_of(campaign().plots, rows()) == pictures_of(campaign().plots, rows())
