@@ -88,7 +88,9 @@ def check_ties(seed, kind):
     if np.isfinite(found.least).all():
         assert root == pytest.approx(found.root, abs=1e-6)
         assert found.root <= optimum + 1e-6
-    assert count == PLACES or not np.isfinite(optimum) or order_is_found(families, found.reduced)
+    if np.isfinite(optimum):
+        assert count < PLACES
+        assert order_is_found(families, found.reduced)
     improve(families, cuts, weights, count, 3, seed, GO_ON)
 
 
@@ -137,7 +139,7 @@ def test_a_halt_is_heard_at_every_step():
     cuts, weights = room()
     assert improve(families, cuts, weights, 0, 5, 0, STOP)[0] == 0
     assert improve(families, cuts, weights, 0, 5, 0, GO_ON)[0] > 0
-    assert not weights.any() or weights.max() > ZERO
+    assert weights.max() > ZERO
     keep, nodes = np.zeros(3, np.uint8), np.arange(3, dtype=np.uint64)
     clusters = cluster_bound(multipliers_of(families, cuts[:0], np.zeros(0, np.int64)), np.arange(N))
     ascend_nodes(nodes, np.zeros(3), -np.inf, families, clusters, keep, STOP)

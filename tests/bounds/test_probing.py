@@ -111,7 +111,6 @@ def test_it_drops_what_the_root_does_not_and_may_prove_all(monkeypatch):
                     continue
                 families = families_of(fixed.parents, fixed.costs)
                 found = probed_of(families, fixed.multipliers, limit, workers)
-            assert found.passes or found.alive.all()
             assert alive_after(families, found.passes, limit).sum() <= found.alive.sum()
             dropped += int((~found.alive).sum())
             shown = found.root >= limit or not np.logical_or.reduceat(found.alive, families.first[:-1]).all()

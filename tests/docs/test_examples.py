@@ -24,7 +24,7 @@ def run_command(line, capsys):
     """Run a line of a shell, which must end with the exit code that it names, else 0; what it wrote."""
     expected = EXIT_CODE.search(line)
     words = shlex.split(EXIT_CODE.sub("", line))
-    assert words[0] == "extbnsl" or line.startswith(OTHERS), f"{line}: no command that is known"
+    assert line.startswith(("extbnsl ", *OTHERS)), f"{line}: no command that is known"
     if words[0] != "extbnsl":
         return ""
     try:

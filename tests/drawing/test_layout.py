@@ -74,8 +74,8 @@ def test_no_arc_passes_behind_a_box(network, spacing):
         for (x, y), (end, bottom) in zip(route[1:-1:2], route[2:-1:2], strict=True):
             assert x == end
             for box in layout.boxes:
-                beside = abs(box.x - x) >= box.width / 2
-                assert beside or bottom <= box.y - box.height / 2 or y >= box.y + box.height / 2
+                beside, above, below = abs(box.x - x) - box.width / 2, box.y - bottom, y - box.y
+                assert max(beside, above - box.height / 2, below - box.height / 2) >= 0
         for (_, y), (_, bottom) in zip(route[::2], route[1::2], strict=True):
             own = [
                 box

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from portions import first
-from test_below import SETTINGS, all_networks, component_within, context_of, table_of
+from test_below import SETTINGS, context_of, table_of
+from twins import all_networks, component_within, small
 
 from extbnsl.core.claims import INTERRUPTED
 from extbnsl.core.errors import RunDirectoryError
-from extbnsl.kbest import below as apart
 from extbnsl.kbest import halves
 from extbnsl.kbest.below import Work
 from extbnsl.kbest.ledger import Entry, Ledger
@@ -34,9 +34,7 @@ WAYS = (
 
 
 def tallied(component, outside, limit, base, threads=1, **patched):
-    with context_of(threads) as context, pytest.MonkeyPatch.context() as patch:
-        for name, value in patched.items():
-            patch.setattr(apart if hasattr(apart, name) else halves, name, value)
+    with context_of(threads) as context, small(patched, halves):
         tally = tally_below(component, np.array(outside), Below(limit, base, Work(context, None, Ledger())))
     tally.check()
     return tally
@@ -125,9 +123,7 @@ HALVES = {"MOST_MEETINGS": 1, "STEPS": 1}
 
 def tally_of(ledger, way):
     component, best = component_within(table_of(11, 4), 5.0), float(all_networks(table_of(11, 4))[0])
-    with context_of() as context, pytest.MonkeyPatch.context() as patch:
-        for name, value in way.items():
-            patch.setattr(apart if hasattr(apart, name) else halves, name, value)
+    with context_of() as context, small(way, halves):
         return tally_below(component, np.zeros(1), Below(best + 5.0, best, Work(context, None, ledger)))
 
 
@@ -180,9 +176,7 @@ def test_whoever_is_stopped_again_and_again_finds_the_same(way):
                 raise Stopped(INTERRUPTED)
 
         ledger = Ledger(entries, look)
-        with context_of() as context, pytest.MonkeyPatch.context() as patch:
-            for name, value in way.items():
-                patch.setattr(apart if hasattr(apart, name) else halves, name, value)
+        with context_of() as context, small(way, halves):
             try:
                 work = Work(context, None, ledger)
                 tally = tally_below(component, np.array(outside), Below(best + 4.0, best, work))

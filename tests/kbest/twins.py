@@ -1,8 +1,12 @@
 """What the rooms of the k best are tested against: all networks, one by one."""
 
+import contextlib
+
 import naive
 import numpy as np
+import pytest
 
+from extbnsl.kbest import below as apart
 from extbnsl.parents.components import Component
 from extbnsl.scores.local import canonical_order
 
@@ -41,3 +45,12 @@ def parents_of(component, row):
 
 def cost_of(component, row):
     return sum(float(own[i]) for own, i in zip(component.costs, row, strict=True))
+
+
+@contextlib.contextmanager
+def small(way, module):
+    """Let constants of taking apart, or else of this module, have other values, by their names."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in way.items():
+            patch.setattr(apart if hasattr(apart, name) else module, name, value)
+        yield

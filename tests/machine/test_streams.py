@@ -42,6 +42,7 @@ def test_the_exit_code_is_that_of_the_command(tmp_path, closed):
         assert "Traceback" not in run.stderr
 
 
+@pytest.mark.slow
 def test_a_solve_without_streams_writes_its_result(tmp_path):
     command = [
         sys.executable,

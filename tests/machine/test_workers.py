@@ -207,6 +207,7 @@ except module.Stopped as stop:
 """
 
 
+@pytest.mark.slow
 def test_a_process_ends_without_its_deaf_tasks():
     ended = subprocess.run([sys.executable, "-c", END], capture_output=True, text=True, timeout=PATIENCE, check=True)
     assert ended.stdout == "interrupted True\n"

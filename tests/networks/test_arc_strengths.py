@@ -5,7 +5,7 @@ import itertools
 import naive
 import numpy as np
 import pytest
-from cases import dataset_of, random_dataset, random_numbers
+from cases import EVERY_SCORE, dataset_of, random_dataset, random_numbers
 
 from extbnsl.core.claims import Claim
 from extbnsl.core.errors import VerificationError
@@ -14,8 +14,6 @@ from extbnsl.networks.arcs import ArcStrength, arc_strengths, costs_from, costs_
 from extbnsl.networks.network import Network
 from extbnsl.networks.parameters import fit
 from extbnsl.scores.local import named_scores
-
-SCORES = ("mdl", "aic", "bdeu", "bdeu:10", "bds", "k2", "fnml", "qnml")
 
 
 def random_network(rng, names):
@@ -79,7 +77,7 @@ def claim_of(score, **more):
     return Claim(name, ess=float(ess) if ess else None, **more)
 
 
-@pytest.mark.parametrize("score", SCORES)
+@pytest.mark.parametrize("score", EVERY_SCORE)
 @pytest.mark.parametrize("seed", range(4))
 def test_strengths_are_those_of_whole_networks(score, seed):
     rng = np.random.default_rng(seed)

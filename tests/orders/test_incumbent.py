@@ -98,6 +98,7 @@ def test_the_optimum_of_small_problems(seed):
     assert all(later < earlier for earlier, later in itertools.pairwise(told))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("effort", [BRIEF, USUAL, LONG])
 def test_repeats_exactly_on_any_number_of_threads(effort):
     tables, _ = problem(9, 8)

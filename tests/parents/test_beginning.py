@@ -90,7 +90,7 @@ def test_single_parents_are_the_cheapest(score, seed, n, records, limit):
         others = [] if limit == 0 else [p for p in order.tolist() if p != child]
         costs |= {(p,): naive.family_cost(score, dataset.codes, dataset.arities, child, [p]) for p in others}
         better = sorted(cost for cost in costs.values() if cost <= costs[()])[: MOST_PARENTS + 1]
-        assert found.costs[x] == pytest.approx(better, rel=1e-9, abs=1e-8) or len(found.costs[x]) < len(better)
+        assert found.costs[x] == pytest.approx(better[: len(found.costs[x])], rel=1e-9, abs=1e-8)
         assert found.costs[x][0] == pytest.approx(better[0], rel=1e-9, abs=1e-8)
         for varset, cost in zip(found.parents[x][:, 0].tolist(), found.costs[x].tolist(), strict=True):
             own = tuple(order[p] for p in naive.members(varset))
@@ -111,6 +111,7 @@ def gaps_between_polls(dataset, polls):
     return max(later - earlier for earlier, later in itertools.pairwise(times)), survivors
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("records", "variables"), [(40_000, 40), (50, 1500), (10, 4000)])
 @pytest.mark.parametrize("polls", [2, 12, 60])
 def test_a_stop_is_heard_soon_and_leaves_a_network_and_a_bound(records, variables, polls):

@@ -15,7 +15,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from kept import as_kept, search_state
 from patching import shrink
-from portions import first
 
 from extbnsl.bounds.patterns import group_bound, group_families, pattern_table, static_table
 from extbnsl.files.arrays import read_arrays, write_arrays
@@ -191,9 +190,13 @@ def test_nodes_are_those_of_the_obvious_search(seed, n, pattern, path_extension,
         assert states[-1].least_f == math.inf
 
 
-@pytest.mark.parametrize("low_bits", first(1, [3, 1, 2, 4]))
-@pytest.mark.parametrize("sources", [1, 9])
-@pytest.mark.parametrize("path_extension", [False, True])
+@pytest.mark.parametrize(
+    ("low_bits", "sources", "path_extension"),
+    [
+        (3, 9, True),
+        *(pytest.param(*one, marks=pytest.mark.slow) for one in ((1, 1, False), (2, 9, False), (4, 1, True))),
+    ],
+)
 def test_partitions_and_tasks_change_nothing(low_bits, sources, path_extension, monkeypatch):
     for seed in range(3):
         problem = Problem(seed, 9)

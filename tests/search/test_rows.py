@@ -13,7 +13,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kept import as_kept, search_state
 from patching import shrink
-from portions import first
 from real import EXAMPLES, assert_proved, optima
 from test_layers import IN_MEMORY, SETTINGS, Problem, counters, nodes_of, searched
 
@@ -95,8 +94,10 @@ def test_families_that_no_predecessor_contains_are_found_when_some_are_pruned(tm
     assert wrong > 100
 
 
-@pytest.mark.parametrize("low_bits", first(1, [3, 1, 4]))
-@pytest.mark.parametrize("path_extension", [False, True])
+@pytest.mark.parametrize(
+    ("low_bits", "path_extension"),
+    [(3, True), pytest.param(1, False, marks=pytest.mark.slow), pytest.param(4, True, marks=pytest.mark.slow)],
+)
 def test_partitions_tasks_and_chunks_change_nothing(low_bits, path_extension, monkeypatch, tmp_path):
     problem = Layered(low_bits, 9, most=80)
     for limit in (problem.optimum + 4, math.inf):

@@ -10,6 +10,7 @@ from cases import random_dataset, random_families, scores_of
 import extbnsl
 from extbnsl.cli import main
 from extbnsl.core.errors import InputError
+from extbnsl.scores.known import NAMES
 from extbnsl.verify.rescoring import score_network
 
 
@@ -45,7 +46,7 @@ def test_the_command_line_says_the_score_and_verifies_it(tmp_path, capsys):
 
 def test_a_score_that_is_not_known_or_of_no_use_is_refused(capsys):
     dataset = random_dataset(np.random.default_rng(1), 3, 20)
-    with pytest.raises(InputError, match=r"^score: 'bge' is not known; use one of mdl, bic, aic, bdeu, bds, k2, fnml"):
+    with pytest.raises(InputError, match=f"^score: 'bge' is not known; use one of {', '.join(NAMES)} "):
         extbnsl.learn(dataset, score="bge")
     assert extbnsl.learn(dataset, score="bic").score == "mdl"
     with pytest.raises(InputError, match=r"^score: 'aic' is for data, but local scores are given; leave it out\.$"):

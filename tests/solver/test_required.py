@@ -100,12 +100,12 @@ def test_local_scores_without_empty_parent_sets(seed):
     if not all(given.values()):
         return
     least = least_cost(costs)
-    for find in (
-        lambda: extbnsl.learn(given, threads=1),
-        lambda: extbnsl.learn(given, threads=1, time_limit=0.001),
-        lambda: extbnsl.learn(given, threads=1, method=sorted(BASELINES)[seed % len(BASELINES)]),
-        lambda: extbnsl.k_best(given, 2, threads=1),
-        lambda: extbnsl.approximate(given, time=0.05, threads=1),
+    for surely, find in (
+        (True, lambda: extbnsl.learn(given, threads=1)),
+        (False, lambda: extbnsl.learn(given, threads=1, time_limit=0.001)),
+        (True, lambda: extbnsl.learn(given, threads=1, method=sorted(BASELINES)[seed % len(BASELINES)])),
+        (True, lambda: extbnsl.k_best(given, 2, threads=1)),
+        (False, lambda: extbnsl.approximate(given, time=0.05, threads=1)),
     ):
         if math.isinf(least):
             with pytest.raises(InputError, match=r"\S"):
@@ -113,7 +113,9 @@ def test_local_scores_without_empty_parent_sets(seed):
         else:
             result = find()
             assert result.cost >= least - 1e-7
-            assert result.status != "optimal" or result.cost == pytest.approx(least, rel=1e-9, abs=1e-7)
+            assert result.status == "optimal" if surely else result.status in ("optimal", "time_limit", "heuristic")
+            if result.status == "optimal":
+                assert result.cost == pytest.approx(least, rel=1e-9, abs=1e-7)
 
 
 def test_more_than_64_variables():

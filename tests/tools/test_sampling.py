@@ -121,6 +121,7 @@ def test_bad_networks_are_one_sentence(rain, capsys, before, after, said):
     assert shown.err.count("\n") == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("script", "arguments", "said"),
     [

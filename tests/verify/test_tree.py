@@ -73,6 +73,7 @@ def target_of(own):
     return floor_units(own.shown) - SLACK * len(own.names)
 
 
+@pytest.mark.slow
 @SETTINGS
 @given(st.integers(0, 2**32), st.integers(4, 7), st.sampled_from([math.inf, 5.0, 1e-3, 0.0, -0.5]), st.booleans())
 def test_trees_of_the_solver_are_accepted_and_prove_no_more_than_is_true(seed, n, beyond, dominated):
@@ -318,6 +319,7 @@ def test_a_node_that_is_closed_without_reason_is_found(whole):
     assert sum(found) > len(leaves) / 2  # of others all families close a cycle, say
 
 
+@pytest.mark.slow
 def test_nodes_that_change_places_are_found(whole):
     """The leaves below another node, with their passes: most close nothing there."""
     tree, rng = whole.tree, random.Random(0)

@@ -99,7 +99,10 @@ SCOPES = [
 
 
 @pytest.mark.parametrize("scope", SCOPES, ids=str)
-@pytest.mark.parametrize(("n", "limit", "score"), [(1, None, "mdl"), (3, 1, "aic"), (4, None, "mdl"), (5, 2, "mdl")])
+@pytest.mark.parametrize(
+    ("n", "limit", "score"),
+    [(1, None, "mdl"), (3, 1, "aic"), (4, None, "mdl"), pytest.param(5, 2, "mdl", marks=pytest.mark.slow)],
+)
 def test_true_results_hold(scope, n, limit, score):
     for seed in range(3):
         dataset = random_dataset(np.random.default_rng(seed), n, 10 + 40 * seed, 3)

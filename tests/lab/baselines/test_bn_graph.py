@@ -119,7 +119,8 @@ def test_what_the_best_completions_cost(table, monkeypatch):
             cost, known = found.after(varset, x)
             larger = varset | 1 << x
             assert cost <= expected[larger] + 1e-6
-            assert not known or cost == pytest.approx(expected[larger], abs=1e-6)
+            if known:
+                assert cost == pytest.approx(expected[larger], abs=1e-6)
             missing = [v for v in range(n) if not larger >> v & 1]
             sharp += not known and cost > sum(best[v][-1] for v in missing) + 1e-6
             exact += known
