@@ -72,7 +72,10 @@ def _ordered(tiny: bool) -> None:
     """A search of all orders, by the cheapest families alone."""
     n, size = (6, 10) if tiny else (16, 200)
     alone = np.zeros((1, 1), np.uint64), np.array([1 << 40])
-    own = (tuple(map(np.concatenate, zip(some, alone, strict=True))) for some in _made_families(n, size).each)
+    own = [
+        (np.concatenate((varsets, alone[0])), np.concatenate((costs, alone[1])))
+        for varsets, costs in _made_families(n, size).each
+    ]
     families = passes.Families.joined(range(n), own)
     with Workers(1) as workers:
         order_search.least_cost(families, NO_CUTS, n << 40, workers, 1 << 30, lambda size, of, nodes: None)

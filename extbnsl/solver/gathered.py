@@ -167,8 +167,8 @@ def _known(dataset: Data, setting: Exploration, session: Session) -> Known:
     if floors is None and (begun or _has_time_to_count(dataset, session)):
         return _counted(dataset, session)
     explored = _before(setting, session) if session.standing.searching else _explored(dataset, setting, session)
-    floors = session.standing.children.floors or _poor_floors(setting)
-    return Known(explored, [max(least, _proved(own, setting)) for least, own in zip(floors, explored, strict=True)])
+    known: Sequence[float] = session.standing.children.floors or _poor_floors(setting)
+    return Known(explored, [max(least, _proved(own, setting)) for least, own in zip(known, explored, strict=True)])
 
 
 def _before(setting: Exploration, session: Session) -> list[Explored]:

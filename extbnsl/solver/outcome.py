@@ -247,10 +247,10 @@ def _named_step(step: Step, names: tuple[str, ...]) -> Pass | Search | Branching
     """A step of a proof by the names of the component's variables."""
     cuts = tuple(tuple(tuple(names[i] for i in cluster) for cluster in cut) for cut in step.cuts)
     if isinstance(step, RootPass):
-        return Pass(cuts, step.weights)
+        return Pass(cuts, Wholes(step.weights))
     own = tuple(names[i] for i in step.variables)
     if isinstance(step, Searched):
-        return Search(own, step.bound, Pass(cuts, step.weights))
+        return Search(own, step.bound, Pass(cuts, Wholes(step.weights)))
     nodes = []
     for node in step.nodes:
         x, y = divmod(node.choice // 2, len(own))

@@ -89,7 +89,7 @@ class Pass:
     multipliers: Multipliers  # of each cut, in units
 
 
-NO_CUTS = Pass((), ())
+NO_CUTS = Pass((), Wholes())
 
 
 @dataclass(frozen=True)

@@ -101,7 +101,9 @@ def families_of_data(
     weights = weights.astype(np.int64)
     misfits = tuple(misfits_given_others(rows, weights, workers))
     problem = _Data(dataset, score, ess, demands, every, codes, weights, misfits)
-    return FamilySource(lambda *asked: _below(problem, *asked, workers), problem.rounding)
+    return FamilySource(
+        lambda thresholds, cuts, tell: _below(problem, thresholds, cuts, tell, workers), problem.rounding
+    )
 
 
 def _occurring(column: NDArray[np.integer]) -> NDArray[np.int64]:

@@ -5,7 +5,7 @@ import typing
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, fields, replace
 from functools import cache
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, TypeVar, cast
 
 from extbnsl.core.codec import Misfit, decode
 from extbnsl.core.errors import InputError
@@ -82,7 +82,7 @@ def read_fields(kind: type[T], document: Any, refused: Refusal | None = None, **
     """A value of a dataclass, from an object that has its fields, but for those that are known; raises as `value_of`.
     Those with a default may be missing or null."""
     found, document = dict(known), document if isinstance(document, dict) else {}
-    for name, (hint, optional) in _declared(kind).items():
+    for name, (hint, optional) in _declared(cast(Any, kind)).items():
         if name not in known and not (optional and document.get(name) is None):
             found[name] = value_of(document, name, hint, refused)
     return kind(**found)

@@ -55,8 +55,8 @@ def taken_by(cuts: WeightedCuts, n: int) -> Taken:
             union = np.bitwise_or.reduce(cuts.cuts[:, some], axis=1)
             parts.append((union, factor * cuts.multipliers, members[:, some].all(axis=1)))
     taken = Taken(*map(np.concatenate, zip(*parts, strict=True)))
-    some = taken.children.any(axis=1)
-    return Taken(taken.clusters[some], taken.multipliers[some], taken.children[some])
+    had = taken.children.any(axis=1)
+    return Taken(taken.clusters[had], taken.multipliers[had], taken.children[had])
 
 
 def members_of(varsets: NDArray[np.uint64], n: int) -> NDArray[np.bool_]:

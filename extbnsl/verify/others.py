@@ -22,7 +22,7 @@ from extbnsl.scores.local import LocalScores
 from extbnsl.verify.all_networks import MOST_VARIABLES, cost_table, log_weight
 from extbnsl.verify.certificate import NO_CUTS, Certificate, Pass, TooMuch, ceil_units, read_certificate
 from extbnsl.verify.complete import Question, networks_below
-from extbnsl.verify.document import Summary
+from extbnsl.verify.document import Summary, Wholes
 from extbnsl.verify.families import FamilySource
 from extbnsl.verify.listed import Family, Listed, Sentences, class_key, scored_family
 from extbnsl.verify.question import COUNT, MISSING, OF_ALL, SHARES, Unchecked
@@ -176,7 +176,7 @@ class _Looked:
         least = {name: own for component in components for name, own in component.least.items()}
         guide = Pass(
             tuple(cut for component in components for cut in component.first.cuts),
-            tuple(multiplier for component in components for multiplier in component.first.multipliers),
+            Wholes(multiplier for component in components for multiplier in component.first.multipliers),
         )
         return guide, [least[name] - ceil_units(source.rounding(x)) for x, name in enumerate(names)]
 
