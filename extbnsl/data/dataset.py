@@ -16,8 +16,29 @@ LARGEST_NUMBER = 1e150
 HASHED_RECORDS = 1 << 10  # at a time, which are copied for that
 
 
+class _Records:
+    """What data of both kinds have: the names of their columns, and an array of them."""
+
+    names: tuple[str, ...]
+
+    @property
+    def variables(self) -> int:
+        """Number of variables n."""
+        return len(self.names)
+
+    def _check(self, records: NDArray[Any], dtype: type) -> None:
+        """Assert that the names are distinct and not empty, and that the array (N, n) is of this dtype, in C order."""
+        assert self.names
+        assert len(set(self.names)) == len(self.names)
+        assert all(self.names)
+        assert records.shape[0] >= 1
+        assert records.shape[1:] == (len(self.names),)
+        assert records.dtype == dtype
+        assert records.flags.c_contiguous
+
+
 @dataclass(frozen=True, eq=False)
-class Dataset:
+class Dataset(_Records):
     """N records of n discrete variables, encoded; N and n are at least 1. Compare data sets by `fingerprint`.
 
     Attributes
@@ -50,11 +71,6 @@ class Dataset:
         return int(self.codes.shape[0])
 
     @property
-    def variables(self) -> int:
-        """Number of variables n."""
-        return len(self.names)
-
-    @property
     def arities(self) -> NDArray[np.int64]:
         """Number of states of each variable, shape (n,)."""
         return np.array([len(labels) for labels in self.states], dtype=np.int64)
@@ -70,22 +86,14 @@ class Dataset:
 
     def check(self) -> None:
         """Assert every invariant of the class docstring."""
-        n = len(self.names)
-        assert n >= 1
-        assert len(set(self.names)) == n
-        assert all(self.names)
-        assert len(self.states) == n
+        self._check(self.codes, np.uint16)
+        assert len(self.states) == self.variables
         assert all(labels and len(set(labels)) == len(labels) for labels in self.states)
-        assert self.codes.ndim == 2
-        assert self.codes.shape[0] >= 1
-        assert self.codes.shape[1] == n
-        assert self.codes.dtype == np.uint16
-        assert self.codes.flags.c_contiguous
         assert bool((self.codes.max(axis=0) < self.arities).all())
 
 
 @dataclass(frozen=True, eq=False)
-class Numbers:
+class Numbers(_Records):
     """N records of n continuous variables; N and n are at least 1. Compare by `fingerprint`.
 
     Attributes
@@ -110,25 +118,13 @@ class Numbers:
         return int(self.values.shape[0])
 
     @property
-    def variables(self) -> int:
-        """Number of variables n."""
-        return len(self.names)
-
-    @property
     def fingerprint(self) -> str:
         """Hex SHA-256 over names, shape and values; O(N n), computed at each access."""
         return _digest(["numbers", self.names, self.values.shape], self.values, "<f8")
 
     def check(self) -> None:
         """Assert every invariant of the class docstring."""
-        n = len(self.names)
-        assert n >= 1
-        assert len(set(self.names)) == n
-        assert all(self.names)
-        assert self.values.shape[0] >= 1
-        assert self.values.shape[1:] == (n,)
-        assert self.values.dtype == np.float64
-        assert self.values.flags.c_contiguous
+        self._check(self.values, np.float64)
         assert bool((np.abs(self.values) <= LARGEST_NUMBER).all())
 
 
