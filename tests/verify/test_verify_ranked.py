@@ -461,10 +461,12 @@ def test_arcs_of_networks_that_are_not_listed_must_have_room(monkeypatch, parent
     rest = 1 - document["count"]["share"]
     parent, child = NAMES[parent], NAMES[child]
     sure = sum(one["share"] for one in document["networks"] if parent in one["parents"][child])
-    for claimed, holds in [(sure, True), (sure + rest, True), (sure - 1e-6, False), (sure + rest + 1e-6, False)]:
-        if 0 < claimed < 1:
-            document["arc_shares"][child][parent] = claimed
-            assert (not any("networks listed alone" in one for one in findings_of(document, problem))) == holds
+    claims = [(sure, True), (sure + rest, True), (sure - 1e-6, False), (sure + rest + 1e-6, False)]
+    possible = [(claimed, holds) for claimed, holds in claims if 0 < claimed < 1]
+    assert {holds for _, holds in possible} == {True, False}
+    for claimed, holds in possible:
+        document["arc_shares"][child][parent] = claimed
+        assert (not any("networks listed alone" in one for one in findings_of(document, problem))) == holds
 
 
 def test_only_the_first_findings_are_told():
