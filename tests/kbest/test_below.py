@@ -154,7 +154,7 @@ def test_a_component_too_large_for_a_search_is_taken_apart():
     assert len(set(map(tuple, found.rows.tolist()))) == n
 
 
-@pytest.mark.parametrize("way", first(1, [{"CHUNK": 20, "STEPS": 40}, {}, {"MOST_NODES": 3, "CHUNK": 10, "STEPS": 20}]))
+@pytest.mark.parametrize("way", first(1, [{"CHUNK": 10, "STEPS": 20}, {}, {"MOST_NODES": 3, "CHUNK": 40, "STEPS": 80}]))
 @pytest.mark.parametrize("most", [None, 40])
 def test_whoever_is_stopped_again_and_again_finds_the_same(way, most):
     """Each process gets one step further than the last one, from copies of what that one left."""
@@ -182,7 +182,7 @@ def test_whoever_is_stopped_again_and_again_finds_the_same(way, most):
     assert found.rows.tolist() == undisturbed.rows.tolist()
     assert found.costs.tolist() == undisturbed.costs.tolist()
     assert not ledger.entries
-    assert processes > (3 if way else 1)
+    assert processes > 3 if way else processes == 1
 
 
 FORGED_WALKS = {
