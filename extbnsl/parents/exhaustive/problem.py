@@ -11,7 +11,7 @@ from extbnsl.core.claims import Claim
 from extbnsl.data import Dataset, distinct_rows
 from extbnsl.kernels.bits import u64
 from extbnsl.kernels.compiler import borrowed, inlined, njit
-from extbnsl.kernels.hashing import first_slot, hashed, next_slot
+from extbnsl.kernels.hashing import hashed
 from extbnsl.machine.workers import Workers, chunks
 from extbnsl.parents.constraints import Constraints
 from extbnsl.parents.pruning import ROUNDING, with_rounding
@@ -340,21 +340,25 @@ def _unexplained(lo, hi, rows, weights, hashes, mlogm):
     """
     rows, weights, hashes, mlogm = borrowed((rows, weights, hashes, mlogm))
     d = weights.size
-    slots = np.empty(2 * d, np.int32)  # the first row of a group, plus one
+    bits = 1
+    while (1 << bits) < 2 * d:
+        bits += 1
+    mask, shift = (1 << bits) - 1, u64(64 - bits)
+    slots = np.empty(1 << bits, np.int32)  # the first row of a group, plus one
     together = np.empty(d, np.int64)  # records of the group of which this is the first row
     found = np.zeros(hi - lo)
     for x in range(lo, hi):
         slots[:] = 0
         for i in range(d):
             key = hashes[i] - _hash(x, rows[i, x])
-            at = first_slot(key, slots)
+            at = np.int64(key >> shift)
             together[i] = weights[i]
             first = -1
             while first < 0 and slots[at]:
                 j = slots[at] - 1
                 if hashes[j] - _hash(x, rows[j, x]) == key and _agree(rows[i], rows[j], x):
                     first = j
-                at = next_slot(at, slots)
+                at = (at + 1) & mask
             if first < 0:
                 slots[at] = i + 1
             else:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from extbnsl.kernels.bits import u64
 from extbnsl.kernels.compiler import inlined, inner
-from extbnsl.kernels.hashing import slot_of, spread
+from extbnsl.kernels.hashing import spread
 from extbnsl.scores.penalty import family_penalty
 
 PURE = 0xFFFFFFFF  # in place of the number of a cell whose entries go
@@ -26,8 +26,8 @@ class Levels(NamedTuple):
     """A stack of parent sets with their entries, and room to count in; d distinct rows.
 
     row, weight, cell (depth, d) uint32 of the entries; entries, cells (depth,) int64: how many. counts uint32: records
-    by cell, state of the candidate, state of the child; names uint32: new numbers of cells; slots (2 d,) int32
-    and keys (d,) uint64: a table, see `extbnsl.kernels.hashing`; totals int64 (d,).
+    by cell, state of the candidate, state of the child; names uint32: new numbers of cells; slots int32 and keys
+    uint64: a hash table; totals int64 (d,).
     """
 
     row: NDArray[np.uint32]
@@ -61,6 +61,9 @@ def most_cells(table):
 def new_levels(depth, table):
     """Levels with room for so many, the empty parent set on the first."""
     d, cells = table.weights.size, most_cells(table)
+    bits = 1
+    while (1 << bits) < 2 * d:
+        bits += 1
     levels = Levels(
         np.empty((depth, d), np.uint32),
         np.empty((depth, d), np.uint32),
@@ -69,8 +72,8 @@ def new_levels(depth, table):
         np.zeros(depth, np.int64),
         np.empty(cells * table.child_arity, np.uint32),
         np.empty(cells, np.uint32),
-        np.empty(2 * d, np.int32),
-        np.empty(d, np.uint64),
+        np.empty(1 << bits, np.int32),
+        np.empty(1 << bits, np.uint64),
         np.empty(d, np.int64),
     )
     for i in range(d):
@@ -137,10 +140,23 @@ def push(top, q, levels, table):
 
 
 @inlined
-def _cleared(entries, slots):
-    """Slots for so many keys, all of them free."""
-    slots[: 2 * entries] = 0
-    return slots[: 2 * entries]
+def _place(key, shift, slots, keys):
+    """The slot of a key in a hash table, or the free one where it belongs; a slot holds 0 if it is free."""
+    mask = np.int64(slots.size - 1)
+    at = np.int64(spread(key) >> shift)
+    while slots[at] and keys[at] != key:
+        at = (at + 1) & mask
+    return at
+
+
+@inlined
+def _clear(entries, slots):
+    """Make room for so many keys in the lowest slots; returns them, and the shift that leads there."""
+    bits = 1
+    while (1 << bits) < 2 * entries:
+        bits += 1
+    slots[: 1 << bits] = 0
+    return slots[: 1 << bits], u64(64 - bits)
 
 
 @inner
@@ -151,17 +167,17 @@ def join(top, labels, numbers, levels, table):
     """
     row, weight, cell, child_arity = levels.row[top], levels.weight[top], levels.cell[top], u64(table.child_arity)
     entries = levels.entries[top]
-    slots = _cleared(entries, levels.slots)
+    slots, shift = _clear(entries, levels.slots)
     kept = 0
     for i in range(entries):
         key = (u64(cell[i]) * u64(numbers) + u64(labels[row[i]])) * child_arity + u64(table.child[row[i]])
-        at = slot_of(key, spread(key), levels.keys, slots)
+        at = _place(key, shift, slots, levels.keys)
         if slots[at]:
             weight[slots[at] - 1] += weight[i]
         else:
             row[kept], weight[kept], cell[kept] = row[i], weight[i], cell[i]
             kept += 1
-            slots[at], levels.keys[kept - 1] = kept, key
+            slots[at], levels.keys[at] = kept, key
     levels.entries[top] = kept
     return _misfit_of_groups(top, labels, numbers, levels, table)
 
@@ -170,15 +186,15 @@ def join(top, labels, numbers, levels, table):
 def _misfit_of_groups(top, labels, numbers, levels, table):
     """N H(X | cell, label) of the joined entries of a level: the groups' m ln m less those of their entries."""
     row, weight, cell = levels.row[top], levels.weight[top], levels.cell[top]
-    slots = _cleared(levels.entries[top], levels.slots)
+    slots, shift = _clear(levels.entries[top], levels.slots)
     groups, misfit = 0, 0.0
     for i in range(levels.entries[top]):
         key = u64(cell[i]) * u64(numbers) + u64(labels[row[i]])
-        at = slot_of(key, spread(key), levels.keys, slots)
+        at = _place(key, shift, slots, levels.keys)
         if not slots[at]:
             levels.totals[groups] = 0
             groups += 1
-            slots[at], levels.keys[groups - 1] = groups, key
+            slots[at], levels.keys[at] = groups, key
         levels.totals[slots[at] - 1] += weight[i]
         misfit -= table.mlogm[weight[i]]
     for g in range(groups):
@@ -192,14 +208,14 @@ def refine(labels, states, arity, out, levels):
 
     labels, out uint32 (d,), which may be the same.
     """
-    slots = _cleared(labels.size, levels.slots)
+    slots, shift = _clear(labels.size, levels.slots)
     numbers = 0
     for i in range(labels.size):
         key = u64(labels[i]) * u64(arity) + u64(states[i])
-        at = slot_of(key, spread(key), levels.keys, slots)
+        at = _place(key, shift, slots, levels.keys)
         if not slots[at]:
             numbers += 1
-            slots[at], levels.keys[numbers - 1] = numbers, key
+            slots[at], levels.keys[at] = numbers, key
         out[i] = slots[at] - 1
     return numbers
 
