@@ -1,4 +1,6 @@
-"""What the cells of a family add up to by a `CellScore`, in kernels; nats.
+"""What a family costs, in kernels; nats. Of a `ParameterScore` its penalty; the misfit comes from entropies.
+
+Of a `CellScore` it is what the cells of the family add up to:
 
     cost(X | P) = sum over parent states of own(m) - sum over states of P and X of joint(m) + penalty
 
@@ -22,10 +24,32 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.kernels.compiler import inlined, inner
+from extbnsl.scores.score import penalty_of
 
 TABLES, SPREAD, OCCURRING, MISFIT = range(4)  # MISFIT: a score of misfit and a price, of which nothing is said here
 CELLS, JOINT, MORE = range(3)  # columns of figures
 SMALL = 256  # cells of fewer records are tallied by their number, larger ones one by one
+
+
+family_penalty = inlined(penalty_of)
+
+
+@inlined
+def grown(penalty: float, arity: float) -> float:
+    """The penalty of a family with one parent more, of so many states."""
+    return penalty * arity
+
+
+@inlined
+def shrunk(penalty: float, arity: float) -> float:
+    """The penalty of a family without one of its parents, of so many states."""
+    return penalty / arity
+
+
+@inlined
+def added(penalty: float, arity: float) -> float:
+    """What one parent more, of so many states, adds to a penalty."""
+    return penalty * (arity - 1)
 
 
 class Formula(NamedTuple):

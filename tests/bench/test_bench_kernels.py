@@ -22,9 +22,8 @@ UNMEASURED = {
     "lab.baselines.a_star._insert_root": "once a search, one insertion",
     "lab.baselines.a_star._order_of_first": "once a search, one path",
     "lab.baselines.depth_first._expand": "once from Python; all other calls are within _search, which is measured",
-    "scores.tallies._fill_one": "once an enumeration, one row",
+    "scores.tallies._fill_alone": "once an enumeration, one row",
     "parents.exhaustive.between.open_root": "once a task, one node",
-    "parents.exhaustive.refinement.open_root": "sets one row of a stack to its beginning",
 }
 
 

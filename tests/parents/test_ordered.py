@@ -16,8 +16,10 @@ from extbnsl.machine.workers import Workers
 from extbnsl.parents.ordered.choosing import choose_parents, order_problem
 from extbnsl.parents.ordered.methods import BOUNDS, DFBNB, METHODS, OrderMethods
 from extbnsl.parents.ordered.table import child_table
+from extbnsl.scores import known
 from extbnsl.scores.counting import mlogm_table
 from extbnsl.scores.mdl import MDL
+from extbnsl.scores.score import ParameterScore
 
 EXACT = [OrderMethods("suzuki"), OrderMethods("dfbnb-k3", "own"), OrderMethods("dfbnb-k3", "fixed")]
 PLENTY = 1 << 40
@@ -187,6 +189,15 @@ def test_words_that_are_not_known_are_refused():
         OrderMethods(word).check()
     assert [OrderMethods(DFBNB, bound).has_own_bounds(1000) for bound in BOUNDS] == [True, True, False]
     assert [OrderMethods(DFBNB, bound).has_own_bounds(250) for bound in BOUNDS] == [False, True, False]
+
+
+def test_a_score_that_nobody_foresaw_is_searched_as_its_class_says(monkeypatch):
+    new = ParameterScore("two-nats", "Two nats", "score", lambda records: 2.0)
+    monkeypatch.setitem(known.SCORES, new.name, new)
+    monkeypatch.setattr(known, "NAMES", (*known.NAMES, new.name))
+    assert OrderMethods().for_claim(Claim(new.name)).method == DFBNB
+    assert OrderMethods("k3").for_claim(Claim(new.name)).method == "k3"
+    assert OrderMethods().for_claim(Claim("k2")).method == "enumeration"
 
 
 def test_a_table_has_the_distinct_rows_of_its_columns():

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from extbnsl.kernels.bits import flip
 from extbnsl.kernels.compiler import borrowed, inlined, inner, njit
 from extbnsl.parents.best_score import first_inside, scratch
-from extbnsl.scores.penalty import added, grown
+from extbnsl.scores.formula import added, grown
 
 
 class Rows(NamedTuple):
@@ -218,18 +218,6 @@ def _set_order(node, length, stack, bound):
         order[p] = listed[places[p]]
         rank[order[p]] = p
     stack.length[node] = length
-
-
-@njit
-def open_root(stack):
-    """List all candidates at the root, in their own order."""
-    stack = borrowed(stack)
-    m = stack.listed.shape[1]
-    for v in range(m):
-        stack.listed[0, v] = v
-        stack.order[0, v] = v
-        stack.rank[0, v] = v
-    stack.length[0] = m
 
 
 @njit

@@ -6,11 +6,12 @@ from typing import Annotated
 from extbnsl.core.claims import Claim
 from extbnsl.core.errors import InputError
 from extbnsl.core.options import Option, Options
+from extbnsl.scores.known import score_named
+from extbnsl.scores.score import ParameterScore
 
 DFBNB, SUZUKI, K3, ENUMERATION = SEARCHES = ("dfbnb-k3", "suzuki", "k3", "enumeration")
 AUTO, OWN, FIXED = BOUNDS = ("auto", "own", "fixed")
 METHODS = (AUTO, *SEARCHES)
-PRICED = ("mdl", "aic")  # scores of misfit and a price
 SMALL_SAMPLE = 250  # records up to which the fixed bound may save time (Tian 2000, section 5), and never loses much
 
 
@@ -43,11 +44,12 @@ class OrderMethods(Options):
 
     def for_claim(self, claim: Claim) -> "OrderMethods":
         """The same with the method that "auto" is for a claim; InputError if the method cannot be."""
-        simple = claim.score in PRICED and not claim.knowledge.required
+        priced = isinstance(score_named(claim.score, claim.ess), ParameterScore)
+        simple = priced and not claim.knowledge.required
         if self.method == AUTO:
             return replace(self, method=DFBNB if simple else ENUMERATION)
         if self.method != ENUMERATION and not simple:
-            why = "has required arcs" if claim.score in PRICED else f"has the score {claim.score!r}"
+            why = "has required arcs" if priced else f"has the score {claim.score!r}"
             raise InputError(f"method: {self.method!r} cannot be where the claim {why}; use {AUTO} or {ENUMERATION}.")
         return self
 
