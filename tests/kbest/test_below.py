@@ -12,7 +12,6 @@ import pytest
 from cases import random_dataset, shelf_of
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from portions import first
 from twins import all_networks, component_within, cost_of, parents_of, small
 
 from extbnsl.core.claims import INTERRUPTED
@@ -154,8 +153,15 @@ def test_a_component_too_large_for_a_search_is_taken_apart():
     assert len(set(map(tuple, found.rows.tolist()))) == n
 
 
-@pytest.mark.parametrize("way", first(1, [{"CHUNK": 10, "STEPS": 20}, {}, {"MOST_NODES": 3, "CHUNK": 40, "STEPS": 80}]))
-@pytest.mark.parametrize("most", [None, 40])
+@pytest.mark.parametrize(
+    ("way", "most"),
+    [
+        ({"CHUNK": 10, "STEPS": 20}, None),
+        ({"CHUNK": 10, "STEPS": 20}, 40),
+        ({}, None),
+        pytest.param({"MOST_NODES": 3, "CHUNK": 40, "STEPS": 80}, 40, marks=pytest.mark.slow),
+    ],
+)
 def test_whoever_is_stopped_again_and_again_finds_the_same(way, most):
     """Each process gets one step further than the last one, from copies of what that one left."""
     component = component_within(table_of(11, 4), 5.0)

@@ -188,7 +188,8 @@ def test_the_work_is_bounded():
             assert (few.limits <= theorem_5(problem, k)).all()
             partly += not few.complete
             looser += bool((whole.limits < few.limits).any())
-            assert few.complete == (few.nodes <= nodes)
+            if not few.complete:
+                assert few.nodes > nodes
             for child, limit in enumerate(few.limits.tolist()):
                 assert fewest_good_subgraphs(costs, child, limit) >= k
     assert partly > 20
