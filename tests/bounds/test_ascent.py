@@ -94,6 +94,7 @@ def check_ties(seed, kind):
     improve(families, cuts, weights, count, 3, seed, GO_ON)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_ascent_ends_whatever_is_tied(kind):
     watched(check_each, kind, 6)
@@ -104,6 +105,7 @@ def check_each(kind, seeds):
         check_ties(seed, kind)
 
 
+@pytest.mark.slow
 def test_the_ascent_at_nodes_ends_too():
     watched(check_nodes)
 
@@ -122,6 +124,7 @@ def check_nodes():
         assert not keep.any()
 
 
+@pytest.mark.slow
 def test_many_families_of_a_child_are_free_and_the_set_is_no_cluster():
     """The shortest case that a list of the first free families gets wrong: the last one lets its child go first."""
     sets = [sum(1 << v for v in own) for own in itertools.combinations(range(1, N), SIZE)]

@@ -4,6 +4,7 @@ import itertools
 import math
 
 import numpy as np
+import pytest
 from calling import called
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -40,6 +41,7 @@ def counted(cut, x, parents):
     return times[1:-1].tolist()
 
 
+@pytest.mark.slow
 @SETTINGS
 @given(masks_of, st.integers(0, 5))
 def test_families_count_as_defined(masks, x):

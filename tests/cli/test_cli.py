@@ -615,6 +615,7 @@ def started(stubborn):
     return process
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", first(1, [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]))
 def test_the_first_signal_stops_and_writes(number):
     process = started(stubborn=False)

@@ -190,6 +190,7 @@ def test_any_flipped_bit_of_a_file_is_noticed(example, workers, data):
     refused_with(folder, path, bytes(damaged), workers, "damaged")
 
 
+@pytest.mark.slow
 @given(st.data())
 def test_a_file_of_any_other_length_is_noticed(example, workers, data):
     folder, manifest = example

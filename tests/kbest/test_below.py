@@ -79,6 +79,7 @@ def test_all_networks_within_a_slack(seed, size, way):
     assert found.costs.tolist() == pytest.approx(every[every < limit].tolist(), abs=1e-8)
 
 
+@pytest.mark.slow
 @SETTINGS
 @given(st.integers(0, 2**32), st.integers(2, 5), st.integers(1, 60), st.sampled_from(WAYS))
 def test_the_cheapest_networks(seed, n, most, way):
@@ -104,6 +105,7 @@ def test_every_network_there_is(n, way):
     assert found.costs.tolist() == pytest.approx(every.tolist(), abs=1e-8)
 
 
+@pytest.mark.slow
 @SETTINGS
 @given(st.integers(0, 2**32), st.floats(1e-6, 4.0), st.sampled_from(WAYS))
 def test_parts_that_do_not_touch_are_put_together(seed, slack, way):

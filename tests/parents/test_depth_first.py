@@ -102,6 +102,7 @@ SHAPES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", first(1, SHAPES))
 def test_they_agree_on_many_variables(shape):
     variables, records, max_parents = shape

@@ -46,6 +46,7 @@ def twin(method, own, limit):
     return twins.dfbnb(own, limit, method.bound == "own")
 
 
+@pytest.mark.slow
 @settings(max_examples=30, deadline=None)
 @given(st.integers(0, 2**32), st.integers(1, 7), st.sampled_from(("mdl", "aic")), st.sampled_from((None, 0, 1, 2)))
 def test_every_method_does_what_its_slow_twin_does(seed, n, score, most):
@@ -61,6 +62,7 @@ def test_every_method_does_what_its_slow_twin_does(seed, n, score, most):
             assert (choice.parents, choice.states) == (tuple(sorted(parents)), states)
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(st.integers(0, 2**32), st.integers(2, 11), st.sampled_from(("mdl", "aic")))
 def test_every_exact_method_finds_what_brute_force_finds(seed, n, score):

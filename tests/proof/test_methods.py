@@ -110,6 +110,7 @@ def recorded_polishing(monkeypatch, share):
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("polish", first(1, [None, True, False]))
 @pytest.mark.parametrize("incumbent", first(1, ["as it stands", "found"]))
 def test_everything_is_done_where_a_search_would_be_large(polish, incumbent, probings, monkeypatch):
@@ -127,6 +128,7 @@ def test_everything_is_done_where_a_search_would_be_large(polish, incumbent, pro
         assert bool(probings) == (polish is not False)
 
 
+@pytest.mark.slow
 def test_solutions_of_linear_programs_lead_to_better_networks(monkeypatch):
     """The first network is poor, and is improved before any search; what is proved with the new limit holds."""
     improved = []
@@ -181,6 +183,7 @@ def as_they_stand_in_lists(lists, *_, **__):
     return OrderedNetwork(order, (), cost_along(order, lists))
 
 
+@pytest.mark.slow
 def test_certificates_of_probing_hold(probings, monkeypatch):
     monkeypatch.setattr(extbnsl.bounds.lp.program, "TRIPLES", 0)  # by clusters alone, which leave more to do
     checked = 0

@@ -149,6 +149,7 @@ def test_branching_of_data(monkeypatch):
     assert trees > 2
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_no_probing")
 def test_threads_do_not_matter():
     scores = scores_of(cores(2, 3, 5, 5))
@@ -282,6 +283,7 @@ def test_trees_are_read_as_they_were_written(monkeypatch):
     assert (encode(again), again.cuts.tolist()) == (document, tree.cuts.tolist())
 
 
+@pytest.mark.slow
 def test_random_problems_are_proved(monkeypatch):
     """Ties by the hundred, both signs, with and without fixing, from good and from poor networks."""
     for seed in range(30):

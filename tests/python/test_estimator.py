@@ -134,6 +134,7 @@ def test_predictions_are_those_of_the_joint_distribution(frame, fitted, target, 
     assert (asked.predict(frame, target) == [states[i] for i in found.argmax(axis=1)]).all()
 
 
+@pytest.mark.slow
 def test_samples_have_the_frequencies_of_the_joint_distribution(frame, fitted):
     records = fitted.sample(40_000, random_state=1)
     assert list(records.columns) == list(frame.columns)
@@ -203,6 +204,7 @@ def test_one_variable_and_one_record():
     assert constant.score(constant.sample(3)) == pytest.approx(0.0)
 
 
+@pytest.mark.slow
 def test_in_scikit_learns_tools(frame):
     grid = GridSearchCV(BayesianNetworkLearner(scoring_method="bdeu"), {"ess": [0.5, 1.0, 20.0]}, cv=3)
     grid.fit(frame)

@@ -155,6 +155,7 @@ def test_of_many_networks_some_are_drawn_the_first_and_the_last_among_them(drawn
     assert (single.get_xscale(), single.get_yscale()) == ("log", "log")
 
 
+@pytest.mark.slow
 def test_the_command_draws_the_ranks_of_a_run_that_has_them(tmp_path, capsys):
     path = logged(tmp_path / "r", record(0))
     fake_result(fake_networks(30, "abc")).save(path)

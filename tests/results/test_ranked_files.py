@@ -135,6 +135,7 @@ def test_arcs_in_both_directions_have_the_share_of_either():
     assert table.splitlines()[1:] == ["b,a,0.5,0.75,", "a,b,0.25,0.75,"]
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=30)
 @given(st.integers(0, 2**32), st.sampled_from([1, 3, 8, 64, 65, 130]))
 def test_variables_stand_behind_their_parents(seed, n):

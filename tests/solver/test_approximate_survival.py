@@ -113,6 +113,7 @@ def assert_ends_well(folder, dataset, methods, whole):
     assert_holds_what_it_may_go_on_from(folder)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("after", [False, True])
 @pytest.mark.parametrize("step", [23, pytest.param(7, marks=pytest.mark.slow)])
 def test_killed_at_any_call(dataset, methods, undisturbed, tmp_path, after, step):
@@ -125,6 +126,7 @@ def test_killed_at_any_call(dataset, methods, undisturbed, tmp_path, after, step
         assert_ends_well(disk.root, dataset, methods, whole)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", [23, pytest.param(7, marks=pytest.mark.slow)])
 def test_power_lost_at_any_call(dataset, methods, undisturbed, tmp_path, step):
     whole, calls = undisturbed
@@ -346,6 +348,7 @@ def test_more_time_costs_nothing_when_it_is_killed(first, tmp_path, monkeypatch)
         assert_holds_what_it_may_go_on_from(killed.root)
 
 
+@pytest.mark.slow
 def test_without_its_files_a_run_that_is_over_begins_anew_and_keeps_its_network(first, tmp_path, monkeypatch):
     """They found no room on the disk."""
     dataset, told = first[0], []

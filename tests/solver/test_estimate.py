@@ -69,6 +69,7 @@ def test_what_was_seen_to_the_end_is_what_solve_then_does(options, seed):
     assert found.time_range == (found.time, found.time)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("polish", first(2, [None, True, False]))
 def test_what_would_be_large_is_polished_first(thorough, polish, monkeypatch):
     """Children that want many parents: a solve closes the gap at the root then, and the estimate knows."""

@@ -94,6 +94,7 @@ def test_all_networks_are_ranked(n, networks):
     check(result, all_costs(table_of(dataset)), dataset)
 
 
+@pytest.mark.slow
 @SETTINGS
 @given(st.integers(0, 2**32), st.integers(1, 5), st.sampled_from([1.0, 3.0, 20.0, 1e4]), st.sampled_from([None, 7]))
 def test_all_networks_within_a_factor(seed, n, factor, k):

@@ -139,6 +139,7 @@ def test_power_lost_at_any_call(dataset, undisturbed, tmp_path, losses):
         assert_ends_well(disk.root, dataset, whole)
 
 
+@pytest.mark.slow
 def test_killed_again_and_again(dataset, undisturbed, tmp_path):
     """Each process lives for three commits: it gets further, and ends."""
 
@@ -173,6 +174,7 @@ def test_stopped_and_resumed(dataset, undisturbed, tmp_path, checks):
     assert_ends_well(tmp_path, dataset, undisturbed[0])
 
 
+@pytest.mark.slow
 def test_a_stop_while_the_list_is_looked_at_keeps_it(dataset, undisturbed, tmp_path, monkeypatch):
     """In the result, and in a checkpoint that can be gone on from."""
 
@@ -214,6 +216,7 @@ def test_counting_that_goes_further_does_not_lose_what_was_found(dataset, undist
 TALLIED = Scope(k=5, within_factor=50.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scope", [Scope(within_factor=50.0), Scope(k=30, classes=True), TALLIED])
 def test_local_scores_and_other_scopes_survive_too(tmp_path, scope):
     scores = scores_of(random_families(np.random.default_rng(5), 5))
@@ -231,6 +234,7 @@ def test_local_scores_and_other_scopes_survive_too(tmp_path, scope):
         assert not arrays(disk.root)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kills", [1, pytest.param(3, marks=pytest.mark.slow)])
 def test_killed_while_all_networks_are_counted(dataset, tmp_path, kills):
     for name in ("compiled", "whole"):

@@ -108,6 +108,7 @@ def some_or_many(some, many):
 few_or_many = pytest.mark.parametrize("kills", [1, pytest.param(5, marks=pytest.mark.slow)])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("after", [False, True])
 @some_or_many(97, 17)
 def test_killed_at_any_call(dataset, undisturbed, tmp_path, after, step):

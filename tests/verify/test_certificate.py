@@ -145,6 +145,7 @@ def test_more_records_than_small_counters_hold():
         assert_counted(dataset_of(codes, [3] * 4), rng, None, 100.0)
 
 
+@pytest.mark.slow
 def test_columns_of_many_states():
     """Numbers of the records, which are nobody's parents, take no room."""
     rng = np.random.default_rng(0)
@@ -187,6 +188,7 @@ def test_certificates_of_solves_are_accepted(seed, n, max_parents):
     assert not optimality.unchecked
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("polish", [None, True])
 def test_certificates_of_score_files_are_accepted(polish):
     proofs = 0

@@ -74,6 +74,7 @@ def assert_found(families, bound, **how):
         assert found(families, limit, bound, **how) == min(limit, best)
 
 
+@pytest.mark.slow
 @SETTINGS
 @given(st.integers(0, 2**32), st.integers(1, 9), st.sampled_from([1, 3, 20]), st.booleans())
 def test_the_least_cost_is_that_of_the_dynamic_program(seed, n, spread, threads):
@@ -89,6 +90,7 @@ def test_the_least_cost_is_that_of_the_dynamic_program(seed, n, spread, threads)
     assert_found(families, NO_CUTS)
 
 
+@pytest.mark.slow
 @SETTINGS
 @given(st.integers(0, 2**32), st.integers(1, 6))
 def test_the_bound_is_that_of_its_definition(seed, n):

@@ -202,6 +202,7 @@ def optimum(numbers, component):
     return naive.optimal_cost_dp(len(costs), naive.best_scores(costs))
 
 
+@pytest.mark.slow
 @SETTINGS
 @given(st.data(), st.integers(0, 100))
 def test_nothing_false_is_proved(data, seed):

@@ -478,6 +478,7 @@ def test_only_the_first_findings_are_told():
     assert found[-2] == f"Further findings about networks: {len(document['networks']) - MOST_SAID:,}."
 
 
+@pytest.mark.slow
 def test_costs_that_no_float_holds_are_not_believed():
     codes = np.zeros((2, 70))
     problem = dataset_of(codes, [60_000] * 70)
@@ -509,6 +510,7 @@ def test_keys_are_those_of_networks_and_classes(n):
     assert len(by_class) == len({cpdag(network) for _, network in networks})
 
 
+@pytest.mark.slow
 def test_cycles_are_seen():
     problem, sets = dataset_of(np.zeros((1, 4))), [0] * 4
     for sets in itertools.product(range(16), repeat=4):

@@ -126,6 +126,7 @@ def test_bounds_are_true_wherever_it_stops(seed):
     assert bounds == sorted(bounds)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("misled")
 def test_the_tree_keeps_to_its_memory(monkeypatch):
     monkeypatch.setattr(cycles, "BEGINNING", 8)

@@ -94,6 +94,7 @@ def test_the_first_dive_is_a_network():
     assert outcome.counts["expanded"] == 12
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lower_bound", first(1, LOWER_BOUNDS))
 def test_a_stop_leaves_a_bound_and_a_network(lower_bound, monkeypatch):
     """At every node. Bound and network never get worse."""
@@ -178,6 +179,7 @@ def test_what_is_proved_of_nodes_saves_expansions(few_nodes):
     assert without > 4 * with_table
 
 
+@pytest.mark.slow
 def test_better_bounds_expand_less():
     expanded = dict.fromkeys(LOWER_BOUNDS, 0)
     for seed in range(20):

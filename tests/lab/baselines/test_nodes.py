@@ -4,6 +4,7 @@ import heapq
 
 import numba
 import numpy as np
+import pytest
 
 from extbnsl.lab.baselines.nodes import (
     FIRST_ENTRIES,
@@ -59,6 +60,7 @@ def filled(varsets, columns=1):
     return table
 
 
+@pytest.mark.slow
 def test_table_is_a_dict():
     rng = np.random.default_rng(0)
     for most, count in ((50, 300), (1 << 20, 400_000), (1 << 63, 60_000)):  # nearly all subsets, then some
@@ -118,6 +120,7 @@ def pop_one(queue):
     return pop(queue)
 
 
+@pytest.mark.slow
 def test_queue_is_a_heap():
     rng = np.random.default_rng(1)
     table, queue, twin = new_node_table(1), new_queue(), []

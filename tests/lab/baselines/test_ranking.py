@@ -93,6 +93,7 @@ def test_a_stop_leaves_what_is_known():
     assert known
 
 
+@pytest.mark.slow
 def test_no_time_and_no_memory():
     data = random_dataset(np.random.default_rng(6), 8, 80)
     assert ranked(data, 5, budgets=Budgets(threads=1, memory=1 << 28, time_limit=1e-9)).status == TIME_LIMIT
