@@ -37,9 +37,9 @@ from numpy.typing import NDArray
 
 from extbnsl.core.codec import encode
 from extbnsl.core.errors import RunDirectoryError
+from extbnsl.verify import UNITS_PER_NAT
 from extbnsl.verify.document import Names, Number, Things, Whole, Wholes, read_fields, value_of
 
-UNITS_PER_NAT = 1 << 36
 MOST_UNITS = 1 << 61
 BEYOND = f"it has figures beyond {MOST_UNITS // UNITS_PER_NAT:,} nats"
 

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from extbnsl.core.claims import INTERRUPTED
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.scores.local import LocalScores
-from extbnsl.verify.certificate import UNITS_PER_NAT, TooMuch
+from extbnsl.verify import UNITS_PER_NAT
+from extbnsl.verify.certificate import TooMuch
 from extbnsl.verify.demands import Demands
 from extbnsl.verify.passes import CLUSTERS, WeightedCuts
 

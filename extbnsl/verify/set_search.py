@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from extbnsl.kernels.bits import u64
 from extbnsl.kernels.compiler import borrowed, inlined, njit
-from extbnsl.verify.certificate import UNITS_PER_NAT
+from extbnsl.verify import UNITS_PER_NAT
 from extbnsl.verify.set_cells import (
     dearest,
     divide,

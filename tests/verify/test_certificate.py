@@ -29,11 +29,10 @@ from extbnsl.core.knowledge import NOTHING
 from extbnsl.data import read_csv
 from extbnsl.kernels.varsets import pack, unpack
 from extbnsl.machine.workers import Workers
-from extbnsl.verify import data_families
+from extbnsl.verify import UNITS_PER_NAT, data_families
 from extbnsl.verify.certificate import (
     MOST_UNITS,
     NO_CUTS,
-    UNITS_PER_NAT,
     Certificate,
     CertifiedComponent,
     Pass,

@@ -12,8 +12,8 @@ from knowing import random_knowledge
 
 from extbnsl.core.knowledge import NOTHING
 from extbnsl.machine.workers import Workers
-from extbnsl.verify import data_families
-from extbnsl.verify.certificate import MOST_UNITS, UNITS_PER_NAT
+from extbnsl.verify import UNITS_PER_NAT, data_families
+from extbnsl.verify.certificate import MOST_UNITS
 from extbnsl.verify.data_families import families_of_data
 from extbnsl.verify.demands import demands_of
 from extbnsl.verify.families import families_of_scores, untold
