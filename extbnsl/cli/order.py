@@ -86,17 +86,14 @@ def _run_in(directory: Any, given: argparse.Namespace, interrupts: Interrupts) -
     claim, methods = options.claim_of(given), options.options_of(OrderMethods, given)
     check_claim(dataset, claim)
     remember = options.remembered(given)
+    asked = claim, methods, budgets
     work = session.Work(
-        head(dataset, claim, methods, budgets, Place(directory.path, remember=remember)),
-        lambda observer: order_network(
-            dataset, order, claim, methods, budgets, observer=observer, stop=interrupts.stop
-        ),
-        session.NO_CHECKPOINT,
-        remember,
+        head(dataset, *asked, Place(directory.path, remember=remember)), session.NO_CHECKPOINT, remember
     )
-    return session.work_in(
-        directory, work, interrupts, session.Telling(given.quiet, given.json, budgets.spent, given.print)
-    )
+    telling = session.Telling(given.quiet, given.json, budgets.spent, given.print)
+    with session.working(directory, work, interrupts, telling) as own:
+        own.result = order_network(dataset, order, *asked, observer=own.observer, stop=interrupts.stop)
+    return own.code
 
 
 def _names(file: str, source: str) -> list[tuple[str, str]]:
