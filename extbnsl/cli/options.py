@@ -179,18 +179,34 @@ def _add_option(parser: argparse._ActionsContainer, one: Declared, default: str)
     option, flags = one.option, [one.flag, *(f"--{name}" for name in one.option.aliases)]
     usage = f"{option.usage} (default: {default})" if default else option.usage
     settings: dict[str, Any] = {"help": usage, "default": one.default, "dest": one.name}
-    if one.kind is bool and one.optional:
+    if one.kind is bool and one.optional and option.off:
+        parser = parser.add_mutually_exclusive_group()
+        negative = {"action": "store_false", "default": None, "dest": one.name, "help": option.off}
+        _declare(parser, _negated(flags), one, negative)
+        settings["action"] = "store_true"
+    elif one.kind is bool and one.optional:
         settings["action"] = argparse.BooleanOptionalAction
     elif one.kind is bool and one.default:
-        flags = [flag.replace("--", "--no-", 1) for flag in flags]
+        flags = _negated(flags)
         settings |= {"action": "store_false", "help": option.off}
     elif one.kind is bool:
         settings["action"] = "store_true"
     else:
         settings |= {"metavar": option.metavar or None, "choices": option.choices or None, "type": _reader(one)}
         settings |= {"action": "append"} if option.repeated else {}
+    _declare(parser, flags, one, settings)
+
+
+def _declare(
+    parser: argparse._ActionsContainer, flags: Iterable[str], one: Declared, settings: Mapping[str, Any]
+) -> None:
+    """Add an action that knows of which option it is, for whoever writes pages."""
     made: Any = parser.add_argument(*flags, **settings)
     made.declared = one
+
+
+def _negated(flags: Iterable[str]) -> list[str]:
+    return [flag.replace("--", "--no-", 1) for flag in flags]
 
 
 def _reader(one: Declared) -> Callable[[str], Any] | None:
@@ -271,7 +287,8 @@ def remembered(given: argparse.Namespace) -> Remembered:
     return Remembered(
         input=absolute(given.data),
         data_options=data,
-        budgets={name: getattr(given, name, None) for name in ("memory", "disk", "threads", "compress")},
+        budgets={name: getattr(given, name, None) for name in ("memory", "disk", "threads")}
+        | {"compress": getattr(given, "compress", None) or None},
         command=given.shell_line,
         version=__version__,
         plot=None if plot is None else os.path.abspath(plot),

@@ -1,6 +1,6 @@
 """The options of reading data. Light: the command line imports this for the words."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from typing import Annotated
@@ -17,7 +17,8 @@ class DataOptions(Options):
     that, double quotes keep a comma in a name."""
 
     header: Annotated[
-        bool | None, Option("whether the first row has names, or is a record", default="decided by looking")
+        bool | None,
+        Option("the first row has names", off="the first row is a record", default="decided by looking"),
     ] = None
     delimiter: Annotated[
         str | None,
@@ -61,7 +62,7 @@ class DataOptions(Options):
         ),
     ] = None
     arities: Annotated[
-        str | PathLike[str] | None,
+        str | PathLike[str] | Mapping[str, int] | None,
         Option(
             "a file of declared numbers of states", "FILE", default="the states that occur", given=str | PathLike[str]
         ),

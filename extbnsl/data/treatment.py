@@ -94,7 +94,7 @@ def treatment(options: DataOptions) -> Treatment:
         drop=_names(options.drop),
         discrete=None if kept == (ALL,) else kept,
         rules=rules,
-        arities={} if options.arities is None else read_arities(options.arities),
+        arities=_arities(options.arities),
         records=options.records,
         weights=None if weights is None else clean_name(weights),
     )
@@ -161,6 +161,13 @@ def _texts(given: Texts | None) -> tuple[str, ...]:
 
 SHOWN = 60  # characters of what is no arity
 LARGEST_ARITY = 65_535  # codes are uint16, and a state for missing values may come on top
+
+
+def _arities(given: str | PathLike[str] | Mapping[str, int] | None) -> Mapping[str, int]:
+    """The arities that are declared, or those in a file of them."""
+    if given is None or isinstance(given, Mapping):
+        return given or {}
+    return read_arities(given)
 
 
 def read_arities(path: str | PathLike[str]) -> dict[str, int]:

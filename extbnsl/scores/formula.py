@@ -24,32 +24,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.kernels.compiler import inlined, inner
-from extbnsl.scores.score import penalty_of
 
 TABLES, SPREAD, OCCURRING, MISFIT = range(4)  # MISFIT: a score of misfit and a price, of which nothing is said here
 CELLS, JOINT, MORE = range(3)  # columns of figures
 SMALL = 256  # cells of fewer records are tallied by their number, larger ones one by one
-
-
-family_penalty = inlined(penalty_of)
-
-
-@inlined
-def grown(penalty: float, arity: float) -> float:
-    """The penalty of a family with one parent more, of so many states."""
-    return penalty * arity
-
-
-@inlined
-def shrunk(penalty: float, arity: float) -> float:
-    """The penalty of a family without one of its parents, of so many states."""
-    return penalty / arity
-
-
-@inlined
-def added(penalty: float, arity: float) -> float:
-    """What one parent more, of so many states, adds to a penalty."""
-    return penalty * (arity - 1)
 
 
 class Formula(NamedTuple):

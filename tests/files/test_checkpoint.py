@@ -25,7 +25,17 @@ from extbnsl.core.knowledge import Knowledge
 from extbnsl.files import arrays as arrays_module
 from extbnsl.files import manifest as checkpoint
 from extbnsl.files.arrays import read_arrays, write_arrays
-from extbnsl.files.manifest import Manifest, Remembered, RunState, Spent, commit, is_run, read_manifest, recover
+from extbnsl.files.manifest import (
+    FORMAT_VERSION,
+    Manifest,
+    Remembered,
+    RunState,
+    Spent,
+    commit,
+    is_run,
+    read_manifest,
+    recover,
+)
 from extbnsl.files.names import MANIFEST
 from extbnsl.files.store import Store
 from extbnsl.machine.workers import Stopped, Workers
@@ -242,7 +252,7 @@ def test_an_earlier_frozen_checkpoint_is_refused_for_its_version(tmp_path, capsy
 
 
 def test_a_newer_format_asks_for_an_upgrade(tmp_path):
-    newer = {"format_version": 5, "extbnsl": "7.1", "what": "nobody knows"}
+    newer = {"format_version": FORMAT_VERSION + 1, "extbnsl": "7.1", "what": "nobody knows"}
     (tmp_path / MANIFEST).write_bytes(sealed(newer))
     said = refusal(tmp_path)
     assert "extbnsl 7.1" in said

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 import naive
 import numpy as np
 
+from extbnsl.core.data_options import DataOptions
 from extbnsl.data import measured, prepare
 from extbnsl.data.given import made_of_array
 
@@ -32,7 +33,7 @@ class Table:
     def data(self):
         """The same for the solver; raises InputError as it does."""
         make, kind = (measured, float) if self.measured else (prepare, int)
-        return made_of_array(make, np.array(self.rows, kind), list(self.names), {})
+        return made_of_array(make, np.array(self.rows, kind), list(self.names), DataOptions())
 
     def text(self):
         """The file in CSV."""

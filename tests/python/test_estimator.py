@@ -237,7 +237,10 @@ def test_in_scikit_learns_tools(frame):
         (lambda one, frame: one.sample(2, "x"), "random_state: 'x' is neither"),
         (lambda one, frame: one.set_params(esss=1), "'esss' is no parameter of BayesianNetworkLearner; it has scoring"),
         (lambda one, frame: BayesianNetworkLearner(smoothing=-1).fit(frame), "smoothing: -1 is not a number"),
-        (lambda one, frame: BayesianNetworkLearner(missing="x").fit(frame), 'missing="x" is unknown'),
+        (
+            lambda one, frame: BayesianNetworkLearner(missing="x").fit(frame),
+            "missing: 'x' is not known; use one of refuse, drop, state.",
+        ),
         (lambda one, frame: BayesianNetworkLearner().fit([[1, 2], [3]]), "X is ragged"),
         (lambda one, frame: BayesianNetworkLearner().fit("data.csv"), "X is 'data.csv': give records by variables"),
         (lambda one, frame: BayesianNetworkLearner().fit(frame.iloc[:0]), "no records"),

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from extbnsl.core.claims import ALIASES
 from extbnsl.core.errors import InputError
 from extbnsl.scores.cells import Cells
-from extbnsl.scores.formula import added, family_penalty, grown, shrunk
 from extbnsl.scores.known import NAMES, WITH_ESS, is_of_numbers, score_named, score_of
+from extbnsl.scores.penalty import added, family_penalty, grown, shrunk
 from extbnsl.scores.score import penalty_of
 
 added, family_penalty, grown, shrunk = map(called, (added, family_penalty, grown, shrunk))

@@ -353,7 +353,7 @@ def test_where_memory_has_no_room_for_a_copy_of_the_data_their_network_is_there(
 
 @pytest.mark.parametrize("error", [BudgetError("The disk takes no more."), MemoryError()])
 def test_what_is_too_small_for_a_resample_does_not_cost_the_network(monkeypatch, dataset, expected, error):
-    real = bootstrap.solved
+    real = bootstrap.find_survivors
 
     def fails(data, *how):
         if data is not dataset:
@@ -361,7 +361,7 @@ def test_what_is_too_small_for_a_resample_does_not_cost_the_network(monkeypatch,
         return real(data, *how)
 
     told = []
-    monkeypatch.setattr(bootstrap, "solved", fails)
+    monkeypatch.setattr(bootstrap, "find_survivors", fails)
     result = bootstrapped(dataset, observer=told.append)
     assert result.network == expected.network
     assert result.status == ("memory_limit" if isinstance(error, MemoryError) else "disk_limit")

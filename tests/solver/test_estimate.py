@@ -14,7 +14,7 @@ from patching import patch_everywhere
 from portions import first
 
 from extbnsl.bounds.lp.polish import polished
-from extbnsl.cli import main, outlook
+from extbnsl.cli import head, main, outlook
 from extbnsl.cli.outlook import advice, document, format_span, lines, warnings
 from extbnsl.core.errors import InputError
 from extbnsl.core.events import LayerEnded, StageAdvanced, StageStarted
@@ -186,7 +186,7 @@ def machine(monkeypatch):
     """A function that sets what the machine has of memory and what is free on its disk."""
 
     def has(memory, disk):
-        for module in (outlook, budgets):
+        for module in (outlook, head, budgets):
             monkeypatch.setattr(module, "machine_memory", lambda: memory)
             monkeypatch.setattr(module, "free_disk", lambda folder: disk)
 

@@ -46,7 +46,8 @@ from extbnsl.kernels.ranks import (
     start_walk,
 )
 from extbnsl.parents.best_score import block_row
-from extbnsl.scores.formula import CELLS, Formula, added, cost_of_figures, family_penalty, least_of, shrunk
+from extbnsl.scores.formula import CELLS, Formula, cost_of_figures, least_of
+from extbnsl.scores.penalty import added, family_penalty, shrunk
 
 ABSENT = ~np.uint64(0)  # the place of a varset that is not counted
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from extbnsl.kernels.bits import flip
 from extbnsl.kernels.compiler import borrowed, inlined, inner, njit
 from extbnsl.parents.best_score import first_inside, scratch
-from extbnsl.scores.formula import added, grown
+from extbnsl.scores.penalty import added, grown
 
 
 class Rows(NamedTuple):

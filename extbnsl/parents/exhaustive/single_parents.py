@@ -15,8 +15,9 @@ from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.parents.exhaustive.problem import CountingProblem, of_child
 from extbnsl.parents.exhaustive.state import Enumeration, start_enumeration
 from extbnsl.scores.determinants import LEAST, Moments, given
-from extbnsl.scores.formula import clear, cost_of_tallies, family_penalty, grown, new_tally, tally_cell
+from extbnsl.scores.formula import clear, cost_of_tallies, new_tally, tally_cell
 from extbnsl.scores.local import canonical_order
+from extbnsl.scores.penalty import family_penalty, grown
 
 MOST_PARENTS = 16  # of a child: the cheapest are enough until all families are judged
 SHARE = 1 / 8  # of the shelf's memory that they may take

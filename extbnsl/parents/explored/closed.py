@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from extbnsl.kernels.bits import lowest, u64
 from extbnsl.kernels.compiler import borrowed, inlined, inner, njit
 from extbnsl.kernels.hashing import first_slot, hashed, next_slot
-from extbnsl.scores.formula import grown
+from extbnsl.scores.penalty import grown
 
 MISSING = np.int64(-1)
 NOBODY = np.int64(-1)  # no member is left out

@@ -18,7 +18,7 @@ from extbnsl.parents.explored.closed import joined
 from extbnsl.parents.explored.explore import Exploration, most_parents, with_base
 from extbnsl.parents.explored.families import NONE, FamilyList, merged
 from extbnsl.parents.explored.misfit import misfit, new_splits
-from extbnsl.scores.formula import family_penalty
+from extbnsl.scores.penalty import family_penalty
 
 TRIED = 1000  # candidates, those with the largest gains: of thousands of variables the others hardly ever count
 EXCHANGED = 4  # sets that are kept for each parent that is exchanged, though they cost more than the family

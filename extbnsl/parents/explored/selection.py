@@ -40,7 +40,7 @@ from extbnsl.kernels.bits import u64
 from extbnsl.kernels.compiler import borrowed, inlined, inner, njit
 from extbnsl.parents.explored.closed import MISSING, NOBODY, find, insert, joined, place_hash
 from extbnsl.parents.explored.misfit import misfit
-from extbnsl.scores.formula import family_penalty
+from extbnsl.scores.penalty import family_penalty
 
 SEQUENTIAL, GREEDY, INDEPENDENCE = 0, 1, 2
 BEGUN = -np.inf  # the key of streams that go before all others

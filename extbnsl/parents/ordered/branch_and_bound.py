@@ -15,7 +15,7 @@ import numpy as np
 from extbnsl.kernels.compiler import borrowed, inlined, njit
 from extbnsl.parents.ordered.incumbent import may_win, new_incumbent, offer
 from extbnsl.parents.ordered.levels import join, new_levels, push, refine, smallest_after, split
-from extbnsl.scores.formula import family_penalty, grown
+from extbnsl.scores.penalty import family_penalty, grown
 
 
 @inlined

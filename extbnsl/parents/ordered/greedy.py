@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from extbnsl.kernels.compiler import borrowed, njit
 from extbnsl.parents.ordered.levels import misfit_alone, new_levels, push, split
 from extbnsl.parents.ordered.table import TIE
-from extbnsl.scores.formula import family_penalty, grown
+from extbnsl.scores.penalty import family_penalty, grown
 
 
 class Greedy(NamedTuple):

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from extbnsl.kernels.bits import u64
 from extbnsl.kernels.compiler import inlined, inner
 from extbnsl.kernels.hashing import spread
-from extbnsl.scores.formula import family_penalty
+from extbnsl.scores.penalty import family_penalty
 
 PURE = 0xFFFFFFFF  # in place of the number of a cell whose entries go
 

@@ -5,7 +5,7 @@ import numpy as np
 from extbnsl.kernels.compiler import borrowed, njit
 from extbnsl.parents.ordered.incumbent import may_win, new_incumbent, offer
 from extbnsl.parents.ordered.levels import misfit_alone, new_levels, push, smallest_after, split
-from extbnsl.scores.formula import added, family_penalty, grown
+from extbnsl.scores.penalty import added, family_penalty, grown
 
 
 @njit
