@@ -18,9 +18,8 @@ from extbnsl.kernels.varsets import pack
 from extbnsl.machine.budgets import Budgets
 from extbnsl.machine.workers import Workers
 from extbnsl.parents.exhaustive.surviving import surviving_families
-from extbnsl.proof.context import Context
+from extbnsl.proof.context import Context, Stages
 from extbnsl.proof.methods import Methods
-from extbnsl.proof.stages import Stages
 from extbnsl.scores.local import LocalScores, local_scores
 
 MEMORY = 1 << 30

@@ -12,7 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from extbnsl.report.grid import Grid, plain
+from extbnsl.drawing.markup import Grid, plain
 
 NONE = "none"
 KINDS = (

@@ -9,17 +9,31 @@ from flat import solve
 from patching import make_thorough, make_unsearchable
 
 from extbnsl import learn
+from extbnsl.kernels.varsets import words
 from extbnsl.verify.certificate import Branching, Pass, Search
-from extbnsl.verify.families import Asked, untold
+from extbnsl.verify.families import untold
+from extbnsl.verify.passes import CLUSTERS, weighted
 from extbnsl.verify.recount import BRANCHING, CUTS, SEARCH
 
 KINDS_OF_STEPS = {Pass: CUTS, Search: SEARCH, Branching: BRANCHING}
 
 
-def below(source, child, threshold, taken):
+def below(source, child, threshold, cuts):
     """The families of one child that a source has with c' below a threshold: varsets and costs."""
-    (found,) = source.below([Asked(child, threshold, taken)], untold)
+    (found,) = source.below({child: threshold}, cuts, untold)
     return found
+
+
+def single_cuts(clusters, multipliers):
+    """Cuts of one cluster each, varsets (k, words), with their multipliers."""
+    cuts = np.zeros((len(clusters), CLUSTERS, clusters.shape[1]), np.uint64)
+    cuts[:, 0] = clusters
+    return weighted(cuts, multipliers)
+
+
+def no_cuts(n):
+    """None, over n variables."""
+    return single_cuts(np.zeros((0, words(n)), np.uint64), ())
 
 
 @cache

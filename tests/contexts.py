@@ -8,9 +8,8 @@ from cases import shelf_of
 from extbnsl.core.events import ignore
 from extbnsl.files.store import Store
 from extbnsl.machine.workers import Workers, never
-from extbnsl.proof.context import Context
+from extbnsl.proof.context import Context, Stages
 from extbnsl.proof.methods import Methods
-from extbnsl.proof.stages import Stages
 
 
 @contextlib.contextmanager

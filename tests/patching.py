@@ -59,11 +59,11 @@ def make_incumbents_poor(patch):
 
 def make_thorough(patch):
     """Every search counts as one for which everything is worth doing."""
-    patch_everywhere(patch, "proof.effort", "MANY_EDGES", 0)
-    patch.setattr("extbnsl.proof.effort.SHARE", 1e30)
+    patch_everywhere(patch, "proof.guide", "MANY_EDGES", 0)
+    patch.setattr("extbnsl.proof.guide.SHARE", 1e30)
 
 
 def make_unsearchable(patch, largest):
     """Pieces of more variables than `largest` cannot be searched, so that branching has to prove them."""
     patch.setattr("extbnsl.proof.bounding.WORD_BITS", largest)
-    patch.setattr("extbnsl.proof.effort.WORD_BITS", largest)
+    patch.setattr("extbnsl.proof.guide.WORD_BITS", largest)

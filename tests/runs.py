@@ -4,8 +4,7 @@ from extbnsl.core.codec import decode
 from extbnsl.files import manifest as checkpoint
 from extbnsl.files.arrays import StoredFile
 from extbnsl.files.atomic import checksum
-from extbnsl.files.manifest import Manifest
-from extbnsl.files.run_state import RunState
+from extbnsl.files.manifest import Manifest, RunState
 from extbnsl.files.store import Scratch, Store, make_scratch
 from extbnsl.run import directory as directory_module
 

@@ -11,7 +11,7 @@ from flat import solve
 from patching import make_incumbents_poor, shrink
 
 import extbnsl.proof.commits
-import extbnsl.proof.effort
+import extbnsl.proof.guide
 import extbnsl.proof.incumbents
 import extbnsl.search.layers
 import extbnsl.solver.solve
@@ -37,8 +37,8 @@ def spill_and_commit(patch):
     patch.setattr(extbnsl.proof.commits, "COMMIT_SECONDS", -1.0)
     patch.setattr(extbnsl.proof.commits, "COMMIT_SHARE", math.inf)
     shrink(patch, WIDEST=3, BESIDE_CLUSTERS=3, LOW_BITS=1, FENCE_NODES=2, LEAST_SOURCES=2, LEAST_TASK_BYTES=400)
-    patch.setattr(extbnsl.proof.effort, "FEWEST_EDGES", 0)
-    patch.setattr(extbnsl.proof.effort, "NODE_NS", -1e6)  # ancestral successors always seem to pay
+    patch.setattr(extbnsl.proof.guide, "FEWEST_EDGES", 0)
+    patch.setattr(extbnsl.proof.guide, "NODE_NS", -1e6)  # ancestral successors always seem to pay
     make_incumbents_poor(patch)
     patch.setattr(extbnsl.proof.incumbents, "FEWEST_NODES", 4)
     patch.setattr(extbnsl.search.layers.Room, "node_bytes", lambda room, threads: 0.0 if room.store else math.inf)

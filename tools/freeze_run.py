@@ -22,8 +22,7 @@ import extbnsl.search.runs
 from extbnsl.core.events import Event, LayerEnded
 from extbnsl.core.version import __version__
 from extbnsl.data import read_csv
-from extbnsl.files.manifest import read_manifest
-from extbnsl.files.run_state import Remembered
+from extbnsl.files.manifest import Remembered, read_manifest
 from extbnsl.machine.budgets import Budgets
 from extbnsl.orders.local_search import Incumbent, improve_order
 from extbnsl.proof.methods import Methods

@@ -19,8 +19,7 @@ from extbnsl.cli.head import fail
 from extbnsl.cli.options import Parser, whole
 from extbnsl.core.errors import ExtbnslError, InputError
 from extbnsl.files.atomic import write_atomically
-from extbnsl.formats.bif import bif_text
-from extbnsl.formats.bif_reader import BifNetwork
+from extbnsl.formats.bif import BifNetwork, bif_text
 from extbnsl.networks.network import Network
 
 ARITIES = (2, 4)  # the least and the most

@@ -19,7 +19,7 @@ from extbnsl.cli.head import fail, say
 from extbnsl.cli.options import Parser, whole
 from extbnsl.core.errors import ExtbnslError
 from extbnsl.files.atomic import write_atomically
-from extbnsl.formats.bif_reader import BifNetwork, read_bif
+from extbnsl.formats.bif import BifNetwork, read_bif
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -10,20 +10,21 @@ from bench.work import Benchmark, Rise, Work, of_run, recorded
 from extbnsl.core.claims import Claim
 from extbnsl.kernels.bits import lowest, u64
 from extbnsl.kernels.compiler import njit
-from extbnsl.lab.baselines import a_star, cycle_graph, cycles, depth_first, dynamic, layered, node_table
-from extbnsl.lab.baselines.completions import _best_scores, _last_variables
+from extbnsl.lab.baselines import a_star, cycle_graph, cycles, depth_first, dynamic, layered, nodes
 from extbnsl.lab.baselines.methods import BaselineMethods
-from extbnsl.lab.baselines.node_table import (
+from extbnsl.lab.baselines.nodes import (
     NodeTable,
     grow_nodes,
     has_room,
     insert,
     look_up,
     new_node_table,
+    new_queue,
+    pop,
+    push,
     wanted_capacity,
 )
 from extbnsl.lab.baselines.order_graph import OrderGraph, best_score, bound_backward, bound_onward, order_graph
-from extbnsl.lab.baselines.priority_queue import new_queue, pop, push
 from extbnsl.lab.baselines.solving import solve_by
 
 
@@ -121,8 +122,8 @@ def _tabled(tiny: bool) -> Work:
     return Work(_look_up, [(asked, _filled(varsets))], asked.size)
 
 
-def _split(tiny: bool) -> Work:
-    return recorded(node_table, "_split", lambda a, _: node_table.PLACES, lambda: _filled(_nodes(tiny)))
+def _slotted(tiny: bool) -> Work:
+    return recorded(nodes, "_fill_slots", lambda a, _: a[0].nodes, lambda: _filled(_nodes(tiny)))
 
 
 def _queued(tiny: bool) -> Work:
@@ -147,11 +148,6 @@ def _bounded(backward: bool, tiny: bool) -> Work:
     return Work(_bounded_backward if backward else _bounded_onward, [(varsets, graph)], varsets.size)
 
 
-def _last(tiny: bool) -> Work:
-    best = _best_scores(inputs.random_scores(6, 10) if tiny else inputs.random_scores(16, 300))
-    return Work(_last_variables, [(best,)], best.size)
-
-
 def _having(tiny: bool) -> None:
     cycle_graph.having_of(inputs.random_family_arrays(tiny))
 
@@ -163,15 +159,14 @@ BENCHMARKS = (
     Benchmark("lab.baselines.order_graph/best_score", "member and varset", _best_scored),
     Benchmark("lab.baselines.order_graph/onward", "varset", partial(_bounded, False)),
     Benchmark("lab.baselines.order_graph/backward", "varset", partial(_bounded, True)),
-    Benchmark("lab.baselines.node_table", "varset", _tabled),
-    Benchmark("lab.baselines.node_table._split", "place", _split),
-    Benchmark("lab.baselines.priority_queue", "entry", _queued),
+    Benchmark("lab.baselines.nodes/table", "varset", _tabled),
+    Benchmark("lab.baselines.nodes._fill_slots", "node", _slotted),
+    Benchmark("lab.baselines.nodes/queue", "entry", _queued),
     of_run("lab.baselines.a_star._expand", a_star, "edge", Rise(lambda a: a[4][a_star.GENERATED]), _BEST_FIRST),
     of_run(
         *("lab.baselines.depth_first._search", depth_first, "edge"),
         *(Rise(lambda a: a[4][depth_first.GENERATED]), _DEPTH_FIRST),
     ),
-    of_run("lab.baselines.cycle_tree.expand", cycles, "node", Rise(lambda a: a[7].expanded[0]), _BY_CYCLES),
+    of_run("lab.baselines.cycles.expand", cycles, "node", Rise(lambda a: a[7].expanded[0]), _BY_CYCLES),
     of_run("lab.baselines.cycle_graph._fill", cycle_graph, "family", lambda a, _: a[2].costs.size, _having),
-    Benchmark("lab.baselines.completions._last_variables", "variable and varset", _last),
 )

@@ -9,10 +9,9 @@ from bench import inputs
 from bench.work import Benchmark, Kernel, Work, of_run
 from extbnsl.bounds import patterns
 from extbnsl.bounds.ascent import ascend_nodes, find_multipliers, improve
-from extbnsl.bounds.cuts import MEMBERS
 from extbnsl.bounds.lp import program, triples
 from extbnsl.bounds.lp.polish import ROOT, Goal, Polished, polished
-from extbnsl.bounds.multipliers import UNIT, Multipliers, cluster_bound, families_of, reduce
+from extbnsl.bounds.multipliers import MEMBERS, UNIT, Multipliers, cluster_bound, families_of, reduce
 from extbnsl.bounds.patterns import backward_table, group_families, pattern_table
 from extbnsl.machine.workers import Workers
 

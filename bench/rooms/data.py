@@ -25,6 +25,6 @@ def _distinct(tiny: bool) -> Work:
 
 BENCHMARKS = (
     Benchmark("data.table.parse", "cell", _parse),
-    Benchmark("data.array.from_array", "cell", _array),
+    Benchmark("data.given.from_array", "cell", _array),
     Benchmark("data.dataset.distinct_rows", "cell", _distinct),
 )

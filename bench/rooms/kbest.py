@@ -6,7 +6,7 @@ import numpy as np
 
 from bench import inputs
 from bench.work import Benchmark, Rise, Work, of_run
-from extbnsl.kbest import below, classes, halves, total
+from extbnsl.kbest import below, halves, ranking, total
 from extbnsl.kbest import walk as rest
 from extbnsl.kbest.scope import Scope
 from extbnsl.kbest.total import log_weight_of_all
@@ -54,7 +54,7 @@ BENCHMARKS = (
     Benchmark("kbest.halves._rest_costs", "varset", _costs),
     of_run("kbest.walk._insert", rest, "varset", lambda a, _: a[0].size, _put),
     of_run("lab.parent_limits.needed._with_few_subsets", needed, "family", lambda a, _: a[0].shape[0], _needed),
-    of_run("kbest.classes._fill_keys", classes, "network", lambda a, _: a[0].shape[0], _CLASSES),
+    of_run("kbest.ranking._fill_keys", ranking, "network", lambda a, _: a[0].shape[0], _CLASSES),
     of_run("kbest.total._sum_over_subsets", total, "family", lambda a, _: a[0].size, _weighed),
     of_run("kbest.total._least", total, "varset", lambda a, _: a[1].size, _weighed),
     of_run("kbest.total._weigh", total, "varset", lambda a, _: a[1].size, _weighed),

@@ -7,16 +7,14 @@ from numpy.typing import NDArray
 
 from bench import inputs
 from bench.work import Benchmark, Kernel, Work, of_run
+from extbnsl.bounds.lp.separation import order_of_solution
 from extbnsl.machine.workers import Workers
 from extbnsl.orders import local_search, parent_lists
 from extbnsl.orders.acyclic import acyclic_choices, settle, topological_order
 from extbnsl.orders.kicks import Kicks, improve_by_kicks
-from extbnsl.orders.line import choices_along, cost_along
+from extbnsl.orders.line import choices_along, climb_by_swaps, cost_along, random_order
 from extbnsl.orders.local_search import USUAL, search_orders
 from extbnsl.orders.parent_lists import ParentLists, lists_of_scores
-from extbnsl.orders.sampling import random_order
-from extbnsl.orders.sinks import order_of_solution
-from extbnsl.orders.swaps import climb_by_swaps
 from extbnsl.parents.best_score import byte_tables
 
 
@@ -82,8 +80,8 @@ def _sinks(tiny: bool) -> Work:
 BENCHMARKS = (
     Benchmark("orders.line.choices_along", "variable", partial(_along, choices_along, 100)),
     Benchmark("orders.line.cost_along", "variable", partial(_along, cost_along, 100)),
-    Benchmark("orders.sampling.random_order", "variable", _random),
-    Benchmark("orders.swaps.climb_by_swaps", "variable", partial(_towards, climb_by_swaps, 4)),
+    Benchmark("orders.line.random_order", "variable", _random),
+    Benchmark("orders.line.climb_by_swaps", "variable", partial(_towards, climb_by_swaps, 4)),
     Benchmark("orders.acyclic.acyclic_choices", "variable", partial(_towards, acyclic_choices, 20)),
     Benchmark("orders.acyclic.topological_order", "variable", _topological),
     Benchmark("orders.acyclic.settle", "variable", partial(_towards, settle, 4)),
@@ -91,5 +89,5 @@ BENCHMARKS = (
     of_run("orders.local_search.improve_order", local_search, "kick", lambda a, _: a[2] + 1, _searched),
     of_run("orders.parent_lists._pairs", parent_lists, "parent", lambda a, _: a[2].size, _lists),
     of_run("orders.parent_lists._turned", parent_lists, "pair", lambda a, _: a[1].size, _lists),
-    Benchmark("orders.sinks.order_of_solution", "family", _sinks),
+    Benchmark("bounds.lp.separation.order_of_solution", "family", _sinks),
 )

@@ -19,12 +19,13 @@ from extbnsl.parents.best_score import as_bytes, byte_tables, first_inside_each,
 from extbnsl.parents.exhaustive import by_child, by_level, cells_by_child, problem, single_parents, surviving, tasks
 from extbnsl.parents.exhaustive.by_child import enumerate_depth_first
 from extbnsl.parents.exhaustive.measured import standardised
-from extbnsl.parents.exhaustive.problem import counting_problem, varying, with_floors, with_limits
+from extbnsl.parents.exhaustive.problem import counting_problem, varying, with_floors
+from extbnsl.parents.exhaustive.source import source_of
 from extbnsl.parents.exhaustive.state import start_enumeration
 from extbnsl.parents.exhaustive.surviving import surviving_families
 from extbnsl.parents.explored import explore, misfit, neighbours
-from extbnsl.parents.explored.columns import bit_columns, correlated_columns
 from extbnsl.parents.explored.explore import Effort, Explored, exploration, explored_families
+from extbnsl.parents.explored.misfit import bit_columns, correlated_columns
 from extbnsl.parents.explored.neighbours import Chosen, extended
 from extbnsl.parents.ordered import choosing
 from extbnsl.parents.ordered.choosing import choose_parents, order_problem
@@ -72,7 +73,7 @@ def _counted_by_child(dataset: Dataset, claim: Claim) -> None:
     order = varying(dataset)
     with Workers(1) as workers:
         counting = with_floors(counting_problem(dataset, order, claim), workers)
-        counting = with_limits(counting, dataset, order, claim, workers)
+        counting = source_of(dataset, claim).with_limits(counting, workers)
         enumerate_depth_first(counting, start_enumeration(order.size), workers, inputs.shelf(), ignore)
 
 
@@ -202,25 +203,10 @@ BENCHMARKS = (
         lambda a, _: a[2].states.size,
         partial(_prepared_for_counting, claim=BY_CELLS),
     ),
-    of_run(
-        "parents.exhaustive.cell_lattice.judge_cells", tasks, "parent set", lambda a, _: a[1] - a[0], _cells_by_level
-    ),
-    of_run("parents.exhaustive.cell_lattice.next_cells", tasks, "varset", lambda a, _: a[1] - a[0], _cells_by_level),
-    of_run("parents.exhaustive.cell_lattice.drop_cells", tasks, "varset", lambda a, _: a[1] - a[0], _cells_by_level),
-    of_run(
-        "parents.exhaustive.cell_lattice.judge_last_cells", tasks, "varset", lambda a, _: a[1] - a[0], _cells_by_level
-    ),
-    of_run(
-        "parents.exhaustive.cell_lattice.least_cells",
-        surviving,
-        "varset",
-        lambda a, _: a[2].shape[0],
-        partial(_interrupted, claim=BY_CELLS, level=3),
-    ),
     of_run("parents.exhaustive.marking.mark_needed", tasks, "varset", lambda a, _: a[1] - a[0], _counted_by_level),
     of_run(
         "parents.exhaustive.marking.needed_by_required",
-        tasks,
+        by_level,
         "varset",
         lambda a, _: a[1] - a[0],
         _counted_with_required,
@@ -231,7 +217,26 @@ BENCHMARKS = (
     ),
     of_run("parents.exhaustive.lattice.next_alive", tasks, "varset", lambda a, _: a[1] - a[0], _counted_by_level),
     of_run("parents.exhaustive.lattice.drop_hopeless", tasks, "varset", lambda a, _: a[1] - a[0], _counted_by_level),
-    of_run("parents.exhaustive.last_level.judge_last", tasks, "varset", lambda a, _: a[1] - a[0], _counted_by_level),
+    of_run("parents.exhaustive.lattice.judge_last", tasks, "varset", lambda a, _: a[1] - a[0], _counted_by_level),
+    of_run(
+        "parents.exhaustive.lattice.judge_families/figures",
+        tasks,
+        "parent set",
+        lambda a, _: a[1] - a[0],
+        _cells_by_level,
+    ),
+    of_run("parents.exhaustive.lattice.next_alive/figures", tasks, "varset", lambda a, _: a[1] - a[0], _cells_by_level),
+    of_run(
+        "parents.exhaustive.lattice.drop_hopeless/figures", tasks, "varset", lambda a, _: a[1] - a[0], _cells_by_level
+    ),
+    of_run("parents.exhaustive.lattice.judge_last/figures", tasks, "varset", lambda a, _: a[1] - a[0], _cells_by_level),
+    of_run(
+        "parents.exhaustive.lattice.least_alive",
+        surviving,
+        "varset",
+        lambda a, _: a[2].shape[0],
+        partial(_interrupted, claim=BY_CELLS, level=3),
+    ),
     of_run("parents.exhaustive.lattice.collect_parents", surviving, "varset", lambda a, _: a[2].shape[0], _interrupted),
     of_run("parents.exhaustive.refinement.fill_columns", by_child, "cell", lambda a, _: a[0].size, _counted_broadly),
     of_run("parents.exhaustive.refinement.pair", by_child, "pair", lambda a, _: a[5].size, _counted_broadly),

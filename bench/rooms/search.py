@@ -14,11 +14,11 @@ from extbnsl.bounds.multipliers import families_of
 from extbnsl.core.claims import Claim
 from extbnsl.files.arrays import write_arrays
 from extbnsl.parents.components import Component
-from extbnsl.proof import effort
-from extbnsl.proof.effort import weighed_grouping, with_ancestors
-from extbnsl.proof.guide import Guide
+from extbnsl.proof import guide
+from extbnsl.proof.guide import Guide, weighed_grouping, with_ancestors
 from extbnsl.proof.methods import Methods
-from extbnsl.search import blocks, tasks
+from extbnsl.search import targets as blocks
+from extbnsl.search import tasks
 from extbnsl.search.problem import LOW_BITS
 from extbnsl.search.runs import Nodes, Run, in_files_only, load_sources, run_in_memory, write_run
 from extbnsl.solver.solve import solve
@@ -94,8 +94,8 @@ BENCHMARKS = (
     of_run("search.rows.improve", tasks, "node", lambda a, _: a[2].covered.size, partial(_solved, LAYERED)),
     of_run("search.targets.next_targets", tasks, "target", lambda _, got: got[0], partial(_solved, SPARSE)),
     of_run("search.targets.group_by_leaf", tasks, "node", lambda a, _: a[1].size, partial(_solved, SPARSE)),
-    of_run("search.node_bound.closed_sets_of", effort, "node", lambda a, _: a[0].size, _ancestral),
-    Benchmark("search.blocks._plan", "block", _planned),
+    of_run("search.problem.closed_sets_of", guide, "node", lambda a, _: a[0].size, _ancestral),
+    Benchmark("search.targets._plan", "block", _planned),
     Benchmark("search.runs.write_run", "node", _written),
     Benchmark("search.runs.load_sources", "node", _loaded),
 )

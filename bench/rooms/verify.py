@@ -10,42 +10,35 @@ from extbnsl.verify import complete, data_families, order_search, passes, regres
 from extbnsl.verify.certificate import MOST_UNITS
 from extbnsl.verify.data_families import families_of_data
 from extbnsl.verify.demands import demands_of
-from extbnsl.verify.families import Asked, Taken, families_of_scores, untold
-from extbnsl.verify.recount import disjoint_sum
+from extbnsl.verify.families import families_of_scores, untold
+from extbnsl.verify.listed import Family, scored_family
 from extbnsl.verify.regression_search import triangulate
-from extbnsl.verify.structures import Family, scored_family
+
+NO_CUTS = passes.weighted(np.zeros((0, passes.CLUSTERS, 1), np.uint64), ())
 
 
 def _searched(tiny: bool) -> None:
     """All families that matter, whatever they cost, by MDL; and by BDeu, of few parents."""
     dataset = inputs.dataset(8, 100) if tiny else inputs.dataset(16, 500)
-    nothing = Taken(np.zeros((0, 1), np.uint64), np.zeros(0, np.int64))
-    asked = [Asked(child, MOST_UNITS, nothing) for child in range(dataset.variables)]
+    asked = dict.fromkeys(range(dataset.variables), MOST_UNITS)
     with Workers(1) as workers:
         for score, ess, most in (("mdl", None, None), ("bdeu", 1.0, 3)):
             demands = demands_of(dataset.names, most, NOTHING)
-            families_of_data(dataset, score, ess, demands, workers).below(asked, untold)
+            families_of_data(dataset, score, ess, demands, workers).below(asked, NO_CUTS, untold)
 
 
 def _searched_by_regressions(tiny: bool) -> None:
     """The same of columns of numbers."""
     numbers = inputs.numbers(8, 100) if tiny else inputs.numbers(20, 500)
     demands = demands_of(numbers.names, None, NOTHING)
-    nothing = Taken(np.zeros((0, 1), np.uint64), np.zeros(0, np.int64))
     with Workers(1) as workers:
         source = regression_families.families_by_regressions(numbers, demands, workers)
-        source.below([Asked(child, MOST_UNITS, nothing) for child in range(0, numbers.variables, 4)], untold)
+        source.below(dict.fromkeys(range(0, numbers.variables, 4), MOST_UNITS), NO_CUTS, untold)
 
 
 def _triangle(tiny: bool) -> Work:
     rows = np.random.default_rng(1).normal(size=(64, 32))
     return Work(triangulate, [(rows,)] * (2 if tiny else 100), 64 * (2 if tiny else 100))
-
-
-def _disjoint(tiny: bool) -> Work:
-    varsets = inputs.varsets(60, 100 if tiny else 20_000, 0.1)[:, None]
-    clusters = inputs.varsets(60, 50, 0.1)[:, None]
-    return Work(disjoint_sum, [(varsets, clusters, np.arange(1, 51), inputs.GO_ON)], 50 * varsets.size)
 
 
 def _reduced(tiny: bool) -> Work:
@@ -78,13 +71,14 @@ def _made_families(n: int, size: int) -> passes.Families:
 def _ordered(tiny: bool) -> None:
     """A search of all orders, by the cheapest families alone."""
     n, size = (6, 10) if tiny else (16, 200)
-    families = _made_families(n, size)
-    parents = [np.append(own, np.uint64(0)) for own in np.split(families.varsets[:, 0], n)]
-    costs = [np.append(own, np.int64(1 << 40)) for own in np.split(families.costs, n)]
-    piece = order_search.PieceFamilies(tuple(parents), tuple(costs))
+    alone = np.zeros((1, 1), np.uint64), np.array([1 << 40])
+    own = [
+        (np.concatenate((varsets, alone[0])), np.concatenate((costs, alone[1])))
+        for varsets, costs in _made_families(n, size).each
+    ]
+    families = passes.Families.joined(range(n), own)
     with Workers(1) as workers:
-        nothing = order_search.Bound((), ())
-        order_search.least_cost(piece, nothing, n << 40, workers, 1 << 30, lambda size, of, nodes: None)
+        order_search.least_cost(families, NO_CUTS, n << 40, workers, 1 << 30, lambda size, of, nodes: None)
 
 
 def _walked(tiny: bool) -> None:
@@ -112,10 +106,8 @@ BENCHMARKS = (
         _searched_by_regressions,
     ),
     Benchmark("verify.regression_search.triangulate", "row", _triangle),
-    Benchmark("verify.recount.disjoint_sum", "family and cluster", _disjoint),
     Benchmark("verify.passes._reduce", "family and cut", _reduced),
     Benchmark("verify.passes._mark_needed", "family", _marked),
     of_run("verify.order_nodes.expand", order_search, "node", lambda a, _: a[1].size, _ordered),
-    of_run("verify.sink_walk.walk_on", complete, "network", lambda _, networks: networks, _walked),
-    of_run("verify.order_nodes.first_inside_each", order_search, "family", lambda a, _: a[0].size, _ordered),
+    of_run("verify.order_nodes.walk_on", complete, "network", lambda _, networks: networks, _walked),
 )

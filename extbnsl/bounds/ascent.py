@@ -5,8 +5,19 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from extbnsl.bounds.cuts import MEMBERS, count_times, has, holds, is_cluster
-from extbnsl.bounds.multipliers import UNIT, FamilyArrays, Multipliers, multipliers_of, reduce, whole_units
+from extbnsl.bounds.multipliers import (
+    MEMBERS,
+    UNIT,
+    FamilyArrays,
+    Multipliers,
+    count_times,
+    has,
+    holds,
+    is_cluster,
+    multipliers_of,
+    reduce,
+    whole_units,
+)
 from extbnsl.kernels.bits import assign, lowest, u64
 from extbnsl.kernels.compiler import borrowed, inlined, inner, njit
 from extbnsl.kernels.random import new_state, random_below, random_share

@@ -6,9 +6,10 @@ from typing import Any
 
 from extbnsl.cli import options, session
 from extbnsl.cli.options import read_problem
-from extbnsl.machine.budgets import parse_duration
+from extbnsl.core.options import declared
+from extbnsl.machine.budgets import Budgets, parse_duration
 from extbnsl.machine.interrupts import Interrupts
-from extbnsl.solver.methods import SEARCHES, SELECTIONS, ApproximateMethods
+from extbnsl.solver.methods import ApproximateMethods
 
 EPILOG = """\
 Up to half of the time goes to parent sets, all or the more promising ones, and
@@ -36,30 +37,13 @@ def add(commands: Any) -> None:
         default="1m",
         help="how long: 90 (seconds), 45m, 1h30m, 2d (default: %(default)s)",
     )
-    parser.add_argument(
-        "--selection",
-        choices=SELECTIONS,
-        default=ApproximateMethods().selection,
-        help="which parent sets are scored: all of few variables, or the more promising ones first, by an "
-        "approximate score or greedily, or all in turn "
-        "(default: %(default)s)",
-    )
-    parser.add_argument(
-        "--search",
-        metavar="NAME",
-        choices=SEARCHES,
-        default=ApproximateMethods().search,
-        help="how orders are searched: obs, asobs, insertion, windows, regions or memetic (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--seed", metavar="S", type=options.whole, default=0, help="seed of the randomised steps (default: 0)"
-    )
+    options.add_options(parser, declared(ApproximateMethods))
     parser.add_argument(
         "--run-dir", metavar="DIR", type=Path, help="where to write (default: INPUT's name with .run, here)"
     )
     parser.add_argument("--overwrite", action="store_true", help="replace the run in an existing run directory")
     options.add_claim(parser)
-    options.add_budgets(parser, threads="the processors this process may use", memory="three quarters of what is free")
+    options.add_options(parser, declared(Budgets), "disk", "time_limit")
     options.add_data(parser)
     options.add_output(parser, json=True)
 
@@ -84,7 +68,7 @@ def _run_in(directory: Any, given: argparse.Namespace, interrupts: Interrupts) -
 
     from extbnsl.solver.place import Place
 
-    claim, methods = options.claim_of(given), ApproximateMethods(given.selection, given.search, given.seed)
+    claim, methods = options.claim_of(given), options.options_of(ApproximateMethods, given)
     methods.check()
     budgets = replace(options.budgets_of(given), time_limit=given.time)
     problem, budgets = read_problem(given.data, options.data_options(given), budgets, given.quiet, given.score)

@@ -18,9 +18,9 @@ from extbnsl.machine.interrupts import Interrupts
 if TYPE_CHECKING:
     from extbnsl.lab.campaign.folder import CampaignFolder
     from extbnsl.lab.campaign.one_run import Place
+    from extbnsl.lab.campaign.outcome import Record
     from extbnsl.lab.campaign.plan import Run
     from extbnsl.lab.campaign.reading import Asked
-    from extbnsl.lab.campaign.record import Record
     from extbnsl.lab.campaign.rows import Row
     from extbnsl.lab.campaign.schedule import Hands, OnOver
 
@@ -67,7 +67,7 @@ def add(commands: Any) -> None:
 
 def run(given: argparse.Namespace) -> int:
     """Run the campaign; the exit code."""
-    from extbnsl.files.problems import FileError
+    from extbnsl.files.yaml_file import FileError
     from extbnsl.lab.campaign.reading import read_campaign, schema
 
     if given.schema:
@@ -112,7 +112,7 @@ def _listed(runs: "Sequence[Run]") -> str:
 def _run_in(given: argparse.Namespace, asked: "Asked") -> int:
     from extbnsl.lab.campaign.folder import holds_campaign, opened
     from extbnsl.lab.campaign.one_run import Place
-    from extbnsl.lab.campaign.record import forget
+    from extbnsl.lab.campaign.outcome import forget
     from extbnsl.lab.campaign.rows import WAITING, rows_of
     from extbnsl.lab.report.campaign import PAGE, report_on, text_of, write_report
     from extbnsl.machine.process import kill_all
@@ -174,8 +174,7 @@ def _silent(run: "Run", record: "Record") -> None:
 @contextlib.contextmanager
 def _telling(runs: int, left: "Sequence[Run]", hands: "Hands") -> "Iterator[OnOver]":
     """What tells of each run that is over, on standard error; on a terminal, what goes on is shown in place."""
-    from extbnsl.lab.campaign.progress import Progress
-    from extbnsl.lab.campaign.rows import row_of
+    from extbnsl.lab.campaign.rows import Progress, row_of
     from extbnsl.run.progress import Screen, beating, is_screen
 
     progress, began = Progress(runs, left, hands.jobs), time.monotonic()

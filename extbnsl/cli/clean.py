@@ -29,20 +29,19 @@ def add(commands: Any) -> None:
 
 def run(given: argparse.Namespace) -> int:
     """List the files, and delete them if that was asked for; the exit code."""
-    from extbnsl.run import directory as directory_module
-    from extbnsl.run import remains
+    from extbnsl.run.directory import remove_scratch, reopen, scratch_files
 
-    with directory_module.reopen(given.run) as run:
+    with reopen(given.run) as run:
         for warning in (*run.warnings, *_doubts(run.path)):
             remark(warning)
-        files = remains.scratch_files(run.path)
+        files = scratch_files(run.path)
         if not files:
             say_sentence(f"{run.path} holds nothing that only a resume needs.")
             return 0
         _list(files)
         say_sentence(_meaning(run.path))
         if given.yes:
-            remains.remove_scratch(run.path)
+            remove_scratch(run.path)
         say("Deleted." if given.yes else "Nothing was deleted; give --yes to delete these files.")
     return 0
 

@@ -10,8 +10,11 @@ from extbnsl.cli import options
 from extbnsl.cli.head import say, say_head
 from extbnsl.cli.options import read_problem
 from extbnsl.cli.session import arming
-from extbnsl.machine.budgets import parse_duration
+from extbnsl.core.options import declared
+from extbnsl.machine.budgets import Budgets, parse_duration
 from extbnsl.machine.interrupts import Interrupts
+from extbnsl.proof.methods import Methods
+from extbnsl.solver.place import Place
 
 if TYPE_CHECKING:
     from extbnsl.solver.needs import Estimate
@@ -46,16 +49,9 @@ def add(commands: Any) -> None:
         help="look at it for at most T (default: 60 seconds); the longer, the better the guess",
     )
     options.add_claim(parser)
-    options.add_budgets(
-        parser,
-        threads="the processors this process may use",
-        memory="three quarters of what is free",
-        disk="nine tenths of what is free on the disk of this folder",
-    )
-    options.add_scratch(parser, "where temporary files go")
-    options.add_time_limit(parser, "that solve will have; default: never")
-    options.add_method(parser)
-    options.add_shortcuts(parser)
+    options.add_options(parser, declared(Budgets), disk="nine tenths of what is free on the disk of this folder")
+    options.add_options(parser, declared(Place), "compress", scratch_dir="where temporary files go")
+    options.add_options(parser, declared(Methods))
     options.add_data(parser)
     parser.add_argument("--quiet", action="store_true", help="say nothing while it goes on")
     parser.add_argument("--json", action="store_true", help="print a JSON object instead of lines")
@@ -83,9 +79,8 @@ def _estimate(given: argparse.Namespace, interrupts: Interrupts) -> "Estimate":
     )
     from extbnsl.run.progress import combine, told_on
     from extbnsl.solver.estimate import estimate
-    from extbnsl.solver.place import Place
 
-    claim, methods = options.claim_of(given), options.methods_of(given)
+    claim, methods = options.claim_of(given), options.options_of(Methods, given)
     if not given.quiet:
         say_head(problem, claim, methods, budgets, Place(Path(), remember=options.input_of(given)))
     with told_on(sys.stderr, given.quiet) as told:

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from extbnsl.cli import options
 from extbnsl.cli.head import remark, say_sentence
-from extbnsl.cli.score_network import training_problem
+from extbnsl.cli.score_network import smoothing, training_problem
 from extbnsl.core.errors import InputError
-from extbnsl.formats.kinds import FORMATS, LARGEST_SMOOTHING, MADE_OF_PARAMETERS, WITH_PARAMETERS, WITH_STRENGTHS
+from extbnsl.core.figures import counted
+from extbnsl.formats.kinds import FORMATS, MADE_OF_PARAMETERS, WITH_PARAMETERS, WITH_STRENGTHS
 
 if TYPE_CHECKING:
     from extbnsl.formats.described import Described, Written
@@ -40,7 +41,7 @@ def add(commands: Any) -> None:
     parser.add_argument(
         "--smoothing",
         metavar="S",
-        type=_smoothing,
+        type=smoothing,
         default=0.0,
         help="equivalent sample size of the prior of the parameters, 0 for the largest likelihood (default: 0)",
     )
@@ -95,32 +96,22 @@ def _described(given: argparse.Namespace, kind: str) -> "Described":
 def _from_data(given: argparse.Namespace, document: Mapping[str, Any], known: "Described", kind: str) -> "Described":
     """What is known of a network, with what its data, or local scores, tell besides."""
     from extbnsl.data import Dataset, Numbers
-    from extbnsl.data.summary import spreads, state_counts
-    from extbnsl.networks.arc_strengths import arc_strengths, costs_from, costs_in
-    from extbnsl.networks.gaussian import regressions
-    from extbnsl.networks.parameters import fit
-    from extbnsl.results.outputs import claim_in
+    from extbnsl.results.outputs import Told, claim_in, described
 
     problem, file = training_problem(given.training, given.result, document)
-    claim, network = claim_in(document), known.network
     if given.smoothing > 0.0 and isinstance(problem, Numbers):
         raise InputError(f"{file} holds numbers, and --smoothing is for tables of states: leave it out.")
     if given.smoothing > 0.0 and not isinstance(problem, Dataset):
         raise InputError(f"{file} holds local scores, which have no parameters: leave --smoothing out.")
-    if kind in WITH_PARAMETERS and isinstance(problem, Numbers):
-        known = replace(known, regressions=regressions(network, problem), spreads=spreads(problem))
-    if kind in WITH_PARAMETERS and isinstance(problem, Dataset):
-        tables, counts = fit(network, problem, given.smoothing), state_counts(problem)
-        known = replace(known, states=problem.states, tables=tables, counts=counts)
-    if kind in WITH_STRENGTHS and known.strengths is None:
-        cost = costs_from(problem, claim) if isinstance(problem, Dataset | Numbers) else costs_in(problem)
-        known = replace(known, strengths=arc_strengths(network, claim, cost))
-    return known
+    parameters, strengths = kind in WITH_PARAMETERS, kind in WITH_STRENGTHS and known.strengths is None
+    told = Told(parameters, strengths, given.smoothing)
+    made = described(known.network, known.cost, problem, claim_in(document), told)
+    found = made.strengths if strengths else known.strengths
+    return replace(made if parameters else known, strengths=found)
 
 
 def _told(made: "Written", output: Path) -> str:
     """A sentence about what is spelled in another way; empty if nothing is."""
-    from extbnsl.core.figures import counted
     from extbnsl.results.exporting import names_file
 
     number = len(made.spelled) or made.told
@@ -128,13 +119,3 @@ def _told(made: "Written", output: Path) -> str:
         return ""
     where = f"{names_file(output)} tells" if made.spelled else "its first lines tell"
     return f" It spells {counted(number, 'name or state', 'names or states')} in another way: {where} which."
-
-
-def _smoothing(text: str) -> float:
-    try:
-        size = float(text)
-    except ValueError:
-        size = -1.0
-    if not 0.0 <= size <= LARGEST_SMOOTHING:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0 to {LARGEST_SMOOTHING:.0f}")
-    return size

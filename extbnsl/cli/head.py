@@ -12,9 +12,11 @@ from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
+from extbnsl.core.figures import counted, format_time
 from extbnsl.core.version import __version__
-from extbnsl.files.run_state import Remembered
-from extbnsl.run.progress import wrapped
+from extbnsl.files.manifest import Remembered
+from extbnsl.machine.budgets import format_size, free_disk, machine_memory
+from extbnsl.run.progress import line_writer, wrapped
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -60,8 +62,6 @@ def say_head(
     problem: "Data | LocalScores", claim: "Claim", methods: "Methods", budgets: "Budgets", place: "Place"
 ) -> None:
     """Say these lines on standard error, for a command without a run directory."""
-    from extbnsl.run.progress import line_writer, wrapped
-
     write = line_writer(sys.stderr)
     for line in head(problem, claim, methods, budgets, place):
         write(wrapped(line))
@@ -69,25 +69,18 @@ def say_head(
 
 def beyond_machine(memory: int) -> str:
     """A remark if so many bytes of memory are more than the machine has; else empty."""
-    from extbnsl.machine.budgets import format_size, machine_memory
-
     own = machine_memory()
     return f" (the machine has {format_size(own)})" if memory > own else ""
 
 
 def beyond_disk(disk: int, folder: "Path", held: int = 0) -> str:
     """A remark if so many bytes are more than the disk of `folder` has free, beside those `held` there; else empty."""
-    from extbnsl.machine.budgets import format_size, free_disk
-
     free = free_disk(folder)
     return f" ({format_size(free)} are free)" if disk > free + held else ""
 
 
 def _input(problem: "Data | LocalScores", path: str) -> str:
     """What was read, such as 'wdbc.csv: 569 records, 31 variables, 2 states each, comma, header'."""
-    import os
-
-    from extbnsl.core.figures import counted
     from extbnsl.data import Numbers
     from extbnsl.data.text import source_name
     from extbnsl.scores.local import LocalScores
@@ -119,9 +112,6 @@ def _option(name: str, value: Any) -> str:
 
 
 def _budgets(granted: "Granted", place: "Place") -> str:
-    from extbnsl.core.figures import counted, format_time
-    from extbnsl.machine.budgets import format_size
-
     memory = f"{format_size(granted.memory)} of memory{beyond_machine(granted.memory)}"
     disk = "no disk"
     if granted.disk:

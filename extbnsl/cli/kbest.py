@@ -1,17 +1,21 @@
 """`extbnsl kbest`: the best networks, and what they say together."""
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from extbnsl.cli import options, session
 from extbnsl.cli.options import is_standard_input, read_problem
-from extbnsl.core.errors import InputError
+from extbnsl.core.options import declared
 from extbnsl.kbest.scope import MOST_LISTED, Scope
 from extbnsl.lab.baselines.methods import BFBNB, RANKING_METHODS, methods_named
+from extbnsl.machine.budgets import Budgets
 from extbnsl.machine.interrupts import Interrupts
 from extbnsl.proof.methods import Methods
+from extbnsl.solver.place import Place
 
+KEEPS_ONE = "ancestral", "path_extension"  # methods that keep one of several best networks
 PLAIN = Methods(path_extension=False, ancestral=False)
 K = 10  # unless a number or a factor is given
 
@@ -39,41 +43,14 @@ def add(commands: Any) -> None:
         metavar="INPUT",
         help="a CSV file (or .csv.gz), - for standard input, or local scores (.jkl .jaa .scores .pss)",
     )
-    parser.add_argument(
-        "-k",
-        metavar="K",
-        type=options.whole,
-        help=f"how many networks (default: {K}, or {MOST_LISTED:,} within a factor)",
-    )
-    parser.add_argument(
-        "--within-factor",
-        metavar="F",
-        type=_factor,
-        help="networks whose weight is at least that of the best divided by F, 1 or more",
-    )
-    parser.add_argument(
-        "--classes", action="store_true", help="the best Markov equivalence classes, each by one of its networks"
-    )
-    parser.add_argument(
-        "--top",
-        metavar="M",
-        type=options.whole,
-        default=Scope.top,
-        help="write the M best to network.*, network-2.* and so on (default: %(default)s)",
-    )
+    options.add_options(parser, declared(Scope), k=f"{K}, or {MOST_LISTED:,} within a factor")
     parser.add_argument(
         "--run-dir", metavar="DIR", type=Path, help="where to write (default: INPUT's name with .run, here)"
     )
     parser.add_argument("--overwrite", action="store_true", help="replace the run in an existing run directory")
-    options.add_scratch(parser, "the run directory")
     options.add_claim(parser)
-    options.add_budgets(
-        parser,
-        threads="the processors this process may use",
-        memory="three quarters of what is free",
-        disk="nine tenths of what is free on the disk that they are on",
-    )
-    options.add_time_limit(parser, "default: never")
+    options.add_options(parser, declared(Budgets))
+    options.add_options(parser, declared(Place), "compress", scratch_dir="the run directory")
     parser.add_argument(
         "--method",
         choices=RANKING_METHODS,
@@ -81,7 +58,7 @@ def add(commands: Any) -> None:
         help="what finds the networks: the search that extbnsl is about, or A* over the BN graph, a published method "
         "to compare with, without checkpoints (default: %(default)s)",
     )
-    options.add_method(parser)
+    options.add_options(parser, declared(Methods), *KEEPS_ONE)
     options.add_data(parser)
     options.add_output(parser, json=True)
 
@@ -89,7 +66,6 @@ def add(commands: Any) -> None:
 def run(given: argparse.Namespace) -> int:
     """Find the networks, write and print them; the exit code."""
     from extbnsl.run import directory as directory_module
-    from extbnsl.solver.place import Place
 
     scope = _scope(given)
     source = "stdin" if is_standard_input(given.data) else given.data
@@ -101,8 +77,9 @@ def run(given: argparse.Namespace) -> int:
             run.warnings += session.stopped_before(run.path, given.data)
         budgets = options.budgets_of(given)
         problem, budgets = read_problem(given.data, options.data_options(given), budgets, given.quiet, given.score)
-        place = Place(run.path, given.scratch_dir, remember=options.remembered(given))
-        methods = methods_named(given.method, options.methods_of(given), PLAIN)
+        place = options.options_of(Place, given, run_folder=run.path, remember=options.remembered(given))
+        own = options.options_of(Methods, given, **dict.fromkeys(KEEPS_ONE, False))
+        methods = methods_named(given.method, own, PLAIN)
         asked = session.Asked(options.claim_of(given), methods, budgets, place, scope)
         telling = session.Telling(given.quiet, given.json, budgets.spent, given.print)
         return session.solve_in(run, problem, asked, interrupts, telling)
@@ -110,16 +87,8 @@ def run(given: argparse.Namespace) -> int:
 
 def _scope(given: argparse.Namespace) -> Scope:
     """Which networks are asked for; InputError for none, and for a factor that is none."""
-    k = K if given.k is None and given.within_factor is None else given.k
-    if k == 0:
-        raise InputError("-k: 0 networks are none; give 1 or more.")
-    scope = Scope(k, given.within_factor, given.classes, given.top)
+    scope = options.options_of(Scope, given)
+    if scope.k is None and scope.within_factor is None:
+        scope = replace(scope, k=K)
     scope.check()
     return scope
-
-
-def _factor(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number; give 1 or more") from None

@@ -10,27 +10,25 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 from extbnsl.cli.head import fitted
 from extbnsl.core.claims import Claim
+from extbnsl.core.data_options import DataOptions
 from extbnsl.core.errors import InputError
 from extbnsl.core.knowledge import Knowledge
+from extbnsl.core.options import Declared, declared
 from extbnsl.core.version import __version__
-from extbnsl.files.run_state import Remembered
+from extbnsl.files.manifest import Remembered
 from extbnsl.machine.budgets import (
-    MAXIMUM_THREADS,
-    MINIMUM_MEMORY,
     Budgets,
     Deadline,
     default_memory,
-    format_size,
-    parse_duration,
-    parse_size,
 )
-from extbnsl.proof.methods import LOWER_BOUNDS, PARENT_GRAPHS, Methods
-from extbnsl.scores.known import CHOICES, DEFAULT_ESS, ESS_RANGE, LARGEST_ESS, NAMES, SMALLEST_ESS, score_named
-from extbnsl.solver.resamples import MOST_RESAMPLES
+from extbnsl.scores.known import (
+    CLAIM_OPTIONS,
+    score_named,
+)
 
 
 def read_problem(
@@ -43,8 +41,7 @@ def read_problem(
     some seconds and unless `quiet`. Raises InputError for what cannot be used, BudgetError if the budgets do not do.
     """
     from extbnsl.core.events import StageStarted
-    from extbnsl.data.reading import STAGE, Reading
-    from extbnsl.data.text import source_name
+    from extbnsl.data.text import STAGE, Reading, source_name
     from extbnsl.run.progress import told_on
 
     began = time.monotonic()
@@ -75,20 +72,18 @@ def _read(path: str, given: Mapping[str, Any], reading: Any, score: str) -> Any:
     from extbnsl.formats.score_reader import is_score_file, read_scores
 
     if not is_score_file(path):
-        from extbnsl.data import read_data, read_numbers
+        from extbnsl.data import measured, prepare, read_file
         from extbnsl.scores.known import is_of_numbers
 
-        return (read_numbers if is_of_numbers(score) else read_data)(path, **given, reading=reading)
+        make: Any = measured if is_of_numbers(score) else prepare
+        return read_file(make, path, DataOptions(**given), reading)
     for name in chosen(given):
         option = "--header or --no-header" if name == "header" else f"--{name}"
         raise InputError(f"{option} is for data, but {path} holds local scores; leave it out.")
     return read_scores(path, reading)
 
 
-DATA_OPTIONS = (
-    *("header", "delimiter", "missing", "na", "columns", "drop"),
-    *("discrete", "discretise", "arities", "records", "weights"),
-)
+T = TypeVar("T")
 CLOSE = 0.75  # how alike a word and the one that may have been meant are, at least: not bic and aic
 
 
@@ -134,24 +129,7 @@ def add_run(parser: argparse.ArgumentParser) -> None:
 
 def add_claim(parser: argparse.ArgumentParser) -> None:
     """The options that decide the answer."""
-    parser.add_argument(
-        "--score",
-        choices=NAMES,
-        type=_score,
-        metavar="NAME",
-        default=Claim().score,
-        help=f"what data score families by, of {', '.join(NAMES)}; the last is for columns of numbers (default: "
-        "%(default)s)",
-    )
-    parser.add_argument(
-        "--ess",
-        metavar="S",
-        type=_ess,
-        help=f"equivalent sample size of the prior of bdeu and bds (default: {DEFAULT_ESS:g})",
-    )
-    parser.add_argument(
-        "--max-parents", metavar="K", type=whole, help="at most K parents for a variable (default: no limit)"
-    )
+    add_options(parser, CLAIM_OPTIONS)
     add_knowledge(parser)
 
 
@@ -185,95 +163,66 @@ def add_knowledge(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_budgets(parser: argparse.ArgumentParser, threads: str, memory: str, disk: str | None = None) -> None:
-    """Options for threads, memory and, for runs, disk; the texts say what their defaults are."""
-    parser.add_argument("--threads", metavar="T", type=_threads, help=f"threads (default: {threads})")
-    parser.add_argument(
-        "--memory",
-        metavar="SIZE",
-        type=_memory,
-        help=f"memory budget: bytes or 512MiB, 8GiB, 40GB, at least {format_size(MINIMUM_MEMORY)} (default: {memory}); "
-        "it counts the solver's own structures, the interpreter and its libraries (150 to 250 MB) come on top",
-    )
-    if disk is not None:
-        parser.add_argument(
-            "--disk",
-            metavar="SIZE",
-            type=lambda text: parse_size(text, "--disk", least=0),
-            help=f"what the working files may take together, 0 for none (default: {disk})",
-        )
+def add_options(
+    parser: argparse._ActionsContainer, options: Mapping[str, Declared], *left_out: str, **defaults: str
+) -> None:
+    """An option of the command line for each that is declared, but for some; `defaults` are in words, where this
+    command has others."""
+    for name, one in options.items():
+        if name not in left_out:
+            unsaid = one.default is None or one.default is False
+            usual = one.option.default or ("" if unsaid else str(one.default))
+            _add_option(parser, one, defaults.get(name, usual))
 
 
-def add_scratch(parser: argparse.ArgumentParser, default: str) -> None:
-    parser.add_argument(
-        "--scratch-dir",
-        metavar="DIR",
-        type=Path,
-        help=f"an existing folder, on a large or fast disk, for the working files (default: {default})",
-    )
+def _add_option(parser: argparse._ActionsContainer, one: Declared, default: str) -> None:
+    option, flags = one.option, [one.flag, *(f"--{name}" for name in one.option.aliases)]
+    usage = f"{option.usage} (default: {default})" if default else option.usage
+    settings: dict[str, Any] = {"help": usage, "default": one.default, "dest": one.name}
+    if one.kind is bool and one.optional and option.off:
+        parser = parser.add_mutually_exclusive_group()
+        negative = {"action": "store_false", "default": None, "dest": one.name, "help": option.off}
+        _declare(parser, _negated(flags), one, negative)
+        settings["action"] = "store_true"
+    elif one.kind is bool and one.optional:
+        settings["action"] = argparse.BooleanOptionalAction
+    elif one.kind is bool and one.default:
+        flags = _negated(flags)
+        settings |= {"action": "store_false", "help": option.off}
+    elif one.kind is bool:
+        settings["action"] = "store_true"
+    else:
+        settings |= {"metavar": option.metavar or None, "choices": option.choices or None, "type": _reader(one)}
+        settings |= {"action": "append"} if option.repeated else {}
+    _declare(parser, flags, one, settings)
 
 
-def add_compress(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--compress",
-        action="store_true",
-        default=None,
-        help="compress the files that stay until the end, for a fifth less disk (needs hdf5plugin: "
-        "pip install 'extbnsl[compress]')",
-    )
+def _declare(
+    parser: argparse._ActionsContainer, flags: Iterable[str], one: Declared, settings: Mapping[str, Any]
+) -> None:
+    """Add an action that knows of which option it is, for whoever writes pages."""
+    made: Any = parser.add_argument(*flags, **settings)
+    made.declared = one
 
 
-def add_time_limit(parser: argparse.ArgumentParser, default: str) -> None:
-    parser.add_argument(
-        "--time-limit",
-        metavar="T",
-        type=lambda text: parse_duration(text, "--time-limit"),
-        help=f"stop after T: 90 (seconds), 45m, 1h30m, 2d ({default})",
-    )
+def _negated(flags: Iterable[str]) -> list[str]:
+    return [flag.replace("--", "--no-", 1) for flag in flags]
 
 
-def add_method(parser: argparse.ArgumentParser) -> None:
-    """The options that decide how the search goes about it; the optimum does not depend on them."""
-    parser.add_argument("--seed", metavar="S", type=whole, default=0, help="seed of the randomised steps (default: 0)")
-    parser.add_argument(
-        "--lower-bound",
-        choices=LOWER_BOUNDS,
-        default="auto",
-        help="the bound that guides the search: best parents alone, pattern databases, cluster multipliers, or the "
-        "maximum of the last two (default: auto); the optimum is the same with each",
-    )
-    parser.add_argument(
-        "--polish",
-        action=argparse.BooleanOptionalAction,
-        help="make the cluster multipliers as good as they can be, by linear programming: some seconds more at the "
-        "root, far fewer nodes (default: if a search of a second or more is expected)",
-    )
-    parser.add_argument(
-        "--no-fixing",
-        action="store_true",
-        help="keep the parent sets that no better network can have, for experiments",
-    )
-    parser.add_argument(
-        "--parent-graph",
-        choices=PARENT_GRAPHS,
-        default="sparse",
-        help="how the best parents inside a set are found: from the sorted parent sets (default), or from a table "
-        "for each layer, as in the literature; the optimum is the same with each",
-    )
+def _reader(one: Declared) -> Callable[[str], Any] | None:
+    """The function that makes a value of an option of the text that is given."""
+    if one.option.parse is not None:
+        parse, flag = one.option.parse, one.flag
+        return lambda text: parse(text, flag)
+    if one.kind is int:
+        return within(one.option.least, one.option.most)
+    return number if one.kind is float else None
 
 
-def add_shortcuts(parser: argparse.ArgumentParser) -> None:
-    """The methods that keep one of several best networks."""
-    parser.add_argument(
-        "--no-ancestral",
-        action="store_true",
-        help="do not look at each node for what it need not expand, for experiments (otherwise where that pays)",
-    )
-    parser.add_argument(
-        "--no-path-extension",
-        action="store_true",
-        help="search without optimal path extension, for experiments",
-    )
+def options_of(kind: type[T], given: argparse.Namespace, **others: Any) -> T:
+    """What was given of the options of a dataclass; of those that the command does not have, the others."""
+    known = vars(given)
+    return kind(**{name: known[name] for name in declared(kind) if name in known} | others)
 
 
 def claim_of(given: argparse.Namespace) -> Claim:
@@ -300,25 +249,13 @@ def _knowledge(given: argparse.Namespace) -> Knowledge:
     return own
 
 
-def methods_of(given: argparse.Namespace) -> Methods:
-    """What was given of the options that `add_method` adds, and `add_shortcuts`: without these there are none."""
-    return Methods(
-        lower_bound=given.lower_bound,
-        fixing=not given.no_fixing,
-        ancestral=not getattr(given, "no_ancestral", True),
-        path_extension=not getattr(given, "no_path_extension", True),
-        parent_graph=given.parent_graph,
-        polish=given.polish,
-        seed=given.seed,
-    )
-
-
 def budgets_of(given: argparse.Namespace, before: Mapping[str, Any] | None = None) -> Budgets:
     """What was given of the budgets, or else, but for the time, what the session before was given."""
-    names = ("memory", "disk", "threads")
-    asked: dict[str, Any] = {name: getattr(given, name, None) for name in names}
-    kept = {} if before is None else {name: before.get(name) for name in names if asked[name] is None}
-    return Budgets(**(asked | kept), time_limit=getattr(given, "time_limit", None))
+    asked = options_of(Budgets, given)
+    if before is None:
+        return asked
+    kept: dict[str, Any] = {name: before.get(name) for name in ("memory", "disk", "threads")}
+    return replace(asked, **{name: value for name, value in kept.items() if getattr(asked, name) is None})
 
 
 def add_output(parser: argparse.ArgumentParser, json: bool = False) -> None:
@@ -332,58 +269,14 @@ def add_output(parser: argparse.ArgumentParser, json: bool = False) -> None:
 
 def add_data(parser: argparse.ArgumentParser) -> None:
     """The options of CSV files."""
-    data = parser.add_argument_group("data options (for CSV files)")
-    header = data.add_mutually_exclusive_group()
-    header.add_argument(
-        "--header",
-        action="store_true",
-        default=None,
-        help="the first row has names (default: decided by looking)",
-    )
-    header.add_argument("--no-header", action="store_false", dest="header", help="the first row is a record")
-    data.add_argument("--delimiter", metavar="D", help="the character between columns (default: decided by looking)")
-    data.add_argument(
-        "--missing",
-        choices=["refuse", "drop", "state"],
-        default="refuse",
-        help="missing values: refuse the data (default), drop the record, or make missing a state",
-    )
-    data.add_argument(
-        "--na",
-        metavar="MARKER,...",
-        action="append",
-        help="further texts that stand for a missing value (write --na=-,. if the first begins with -)",
-    )
-    data.add_argument("--columns", metavar="COLUMN,...", action="append", help="use these columns alone")
-    data.add_argument("--drop", metavar="COLUMN,...", action="append", help="leave these columns out")
-    data.add_argument(
-        "--discrete",
-        metavar="COLUMN,...|all",
-        action="append",
-        help="take these columns as they are, however many states they have",
-    )
-    data.add_argument(
-        "--discretise",
-        "--discretize",
-        metavar="[COLUMN=]RULE,...",
-        action="append",
-        help="cut continuous columns, or the one that is named: mean, quantile:k, width:k, or paper (at the mean, and "
-        "columns of more than four states too)",
-    )
-    data.add_argument("--arities", metavar="FILE", help="declared numbers of states (default: the states that occur)")
-    data.add_argument("--records", metavar="N", type=_records, help="use the first N records alone (default: all)")
-    data.add_argument(
-        "--weights",
-        metavar="COLUMN",
-        help="this column says how many records each row stands for, and is no variable (default: one each)",
-    )
+    add_options(parser.add_argument_group("data options (for CSV files)"), declared(DataOptions))
 
 
 def data_options(options: argparse.Namespace) -> dict[str, Any]:
-    """What was given of the options that `add_data` adds, by the names that `read_csv` has for them, as JSON scalars:
-    of options that were repeated, one text with commas."""
-    given = {key: getattr(options, key) for key in DATA_OPTIONS}
-    return {key: ",".join(value) if isinstance(value, list) else value for key, value in given.items()}
+    """What was given of the options that `add_data` adds, as JSON scalars: of options that were repeated, one text with
+    commas."""
+    given = {name: getattr(options, name) for name in declared(DataOptions)}
+    return {name: ",".join(value) if isinstance(value, list) else value for name, value in given.items()}
 
 
 def remembered(given: argparse.Namespace) -> Remembered:
@@ -394,7 +287,8 @@ def remembered(given: argparse.Namespace) -> Remembered:
     return Remembered(
         input=absolute(given.data),
         data_options=data,
-        budgets={name: getattr(given, name, None) for name in ("memory", "disk", "threads", "compress")},
+        budgets={name: getattr(given, name, None) for name in ("memory", "disk", "threads")}
+        | {"compress": getattr(given, "compress", None) or None},
         command=given.shell_line,
         version=__version__,
         plot=None if plot is None else os.path.abspath(plot),
@@ -422,18 +316,25 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     return f"; did you mean {close[0]}?" if close else ""
 
 
-def whole(text: str) -> int:
-    """A whole number that is not negative; argparse says so of anything else."""
-    if not (text.isascii() and text.isdigit()):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 0")
-    return int(text)
+def whole(text: str, least: int = 0, most: int | None = None) -> int:
+    """A whole number of this range; argparse says so of anything else."""
+    if text.isascii() and text.isdigit() and least <= int(text) and (most is None or int(text) <= most):
+        return int(text)
+    reach = f"of at least {least}" if most is None else f"from {least} to {most}"
+    raise argparse.ArgumentTypeError(f"{text!r} is not a whole number {reach}")
 
 
-def resamples(text: str) -> int:
-    """How many resamples are asked for; argparse says so of anything else."""
-    if not (text.isascii() and text.isdigit() and 1 <= int(text) <= MOST_RESAMPLES):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 to {MOST_RESAMPLES}")
-    return int(text)
+def within(least: int, most: int | None = None) -> Callable[[str], int]:
+    """What reads a whole number of this range."""
+    return lambda text: whole(text, least, most)
+
+
+def number(text: str) -> float:
+    """A number; argparse says so of anything else."""
+    try:
+        return float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number") from None
 
 
 def _names(text: str) -> tuple[str, ...]:
@@ -457,38 +358,6 @@ def _limits(text: str) -> tuple[tuple[str, int], ...]:
     return tuple((name, int(number)) for name, _, number in pairs)
 
 
-def _records(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and int(text) > 0):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 1")
-    return int(text)
-
-
-def _score(text: str) -> str:
-    if text not in NAMES:
-        raise argparse.ArgumentTypeError(_unknown(text, NAMES, CHOICES))
-    return text
-
-
-def _ess(text: str) -> float:
-    try:
-        size = float(text)
-    except ValueError:
-        size = 0.0
-    if not SMALLEST_ESS <= size <= LARGEST_ESS:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number {ESS_RANGE}")
-    return size
-
-
 def _unknown(word: str, known: Iterable[str], listed: str) -> str:
     """What to say of a word that is none of those that are known."""
     return f"{word!r} is not known{did_you_mean(word, known) or f'; choose from {listed}'}"
-
-
-def _threads(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and 1 <= int(text) <= MAXIMUM_THREADS):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 to {MAXIMUM_THREADS}")
-    return int(text)
-
-
-def _memory(text: str) -> int:
-    return parse_size(text, "--memory", MINIMUM_MEMORY)

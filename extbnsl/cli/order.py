@@ -8,8 +8,10 @@ from extbnsl.cli import options, session
 from extbnsl.cli.head import head
 from extbnsl.cli.options import is_standard_input, read_problem
 from extbnsl.core.errors import InputError
+from extbnsl.core.options import declared
+from extbnsl.machine.budgets import Budgets
 from extbnsl.machine.interrupts import Interrupts
-from extbnsl.parents.ordered.methods import BOUNDS, METHODS, OrderMethods
+from extbnsl.parents.ordered.methods import OrderMethods
 
 EPILOG = """\
 Every variable gets its best parents among those before it, or with --method k3
@@ -37,27 +39,13 @@ def add(commands: Any) -> None:
         help="the names of all variables, one a line, parents first, or a BIF file of a network, whose order it is; - "
         "for standard input",
     )
-    parser.add_argument(
-        "--method",
-        choices=METHODS,
-        default=OrderMethods().method,
-        help="Tian's branch and bound, Suzuki's, the greedy K3, or, for every score and all knowledge, the enumeration "
-        "of all that can win; auto is the first or the last of these (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--bound",
-        choices=BOUNDS,
-        default=OrderMethods().bound,
-        help="what dfbnb-k3 prunes by: a bound of each state's own, or one fixed bound, which is worse and cheaper "
-        "(default: %(default)s); the network is the same with each",
-    )
+    options.add_options(parser, declared(OrderMethods))
     parser.add_argument(
         "--run-dir", metavar="DIR", type=Path, help="where to write (default: INPUT's name with .run, here)"
     )
     parser.add_argument("--overwrite", action="store_true", help="replace the run in an existing run directory")
     options.add_claim(parser)
-    options.add_budgets(parser, threads="the processors this process may use", memory="three quarters of what is free")
-    options.add_time_limit(parser, "default: never")
+    options.add_options(parser, declared(Budgets), "disk")
     options.add_data(parser)
     options.add_output(parser, json=True)
 
@@ -95,27 +83,24 @@ def _run_in(directory: Any, given: argparse.Namespace, interrupts: Interrupts) -
     if _is_bif(given.order):  # which may be of more variables than are used
         names = [each for each in names if each[1] in dataset.names]
     order = positions(names, dataset.names, file, source_name(given.data))
-    claim, methods = options.claim_of(given), OrderMethods(given.method, given.bound)
+    claim, methods = options.claim_of(given), options.options_of(OrderMethods, given)
     check_claim(dataset, claim)
     remember = options.remembered(given)
+    asked = claim, methods, budgets
     work = session.Work(
-        head(dataset, claim, methods, budgets, Place(directory.path, remember=remember)),
-        lambda observer: order_network(
-            dataset, order, claim, methods, budgets, observer=observer, stop=interrupts.stop
-        ),
-        session.NO_CHECKPOINT,
-        remember,
+        head(dataset, *asked, Place(directory.path, remember=remember)), session.NO_CHECKPOINT, remember
     )
-    return session.work_in(
-        directory, work, interrupts, session.Telling(given.quiet, given.json, budgets.spent, given.print)
-    )
+    telling = session.Telling(given.quiet, given.json, budgets.spent, given.print)
+    with session.working(directory, work, interrupts, telling) as own:
+        own.result = order_network(dataset, order, *asked, observer=own.observer, stop=interrupts.stop)
+    return own.code
 
 
 def _names(file: str, source: str) -> list[tuple[str, str]]:
     """The names in a file of an order or of a network, in order, each with where it stands."""
     from extbnsl.data.text import open_source, read_text
     from extbnsl.files.atomic import open_given
-    from extbnsl.formats.bif_reader import read_bif
+    from extbnsl.formats.bif import read_bif
     from extbnsl.orders.given import places_in
 
     if not _is_bif(file):

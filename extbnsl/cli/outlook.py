@@ -9,6 +9,7 @@ from extbnsl.cli.head import beyond_disk, beyond_machine
 from extbnsl.core.figures import format_count, format_gap, in_full
 from extbnsl.kernels.varsets import WORD_BITS
 from extbnsl.machine.budgets import format_size, free_disk, machine_memory
+from extbnsl.results.facts import INDENT, Fact
 from extbnsl.run.progress import wrapped
 from extbnsl.solver.families import VARSETS
 from extbnsl.solver.needs import Estimate, Trial
@@ -32,7 +33,7 @@ def lines(estimate: Estimate) -> list[str]:
         rows += [("time", _time(estimate))]
     rows += [("warning", warning) for warning in warnings(estimate)]
     rows += [("advice", advice(estimate))]
-    return [*_table(estimate.trials), *(wrapped(f"{subject:12} {text}", indent=13) for subject, text in rows)]
+    return [*_table(estimate.trials), *(wrapped(Fact(*row).line, indent=INDENT) for row in rows)]
 
 
 def document(estimate: Estimate) -> dict[str, Any]:

@@ -1,11 +1,19 @@
-"""`extbnsl plot`: draw what a run did, layer by layer, or the k best networks that it found."""
+"""`extbnsl plot`: draw what a run did, layer by layer, or the k best networks that it found; or the network.
+
+Other commands that draw a network do it by what is here.
+"""
 
 import argparse
+import os
+import shlex
 from pathlib import Path
 from typing import Any
 
-from extbnsl.cli import drawing, options
+from extbnsl.cli import options
 from extbnsl.cli.head import say_sentence
+from extbnsl.core.errors import ExtbnslError, InputError, RunDirectoryError
+from extbnsl.files.atomic import open_regular
+from extbnsl.files.names import DRAWN
 
 EPILOG = """\
 Draws the log of a run as Figure 3 of Malone et al. 2011 does: for each layer
@@ -49,18 +57,21 @@ def run(given: argparse.Namespace) -> int:
     """Write the drawing; the exit code."""
     from extbnsl.files.atomic import write_atomically
     from extbnsl.files.names import DRAWING, RANKS_DRAWING
-    from extbnsl.run.plot import draw, draw_ranks, file_format, has_ranks, read_layers, read_shares
-    from extbnsl.run.remains import check_run
+    from extbnsl.report.run_charts import draw, draw_ranks, file_format
+    from extbnsl.results.reading import read_networks
+    from extbnsl.run.directory import check_run
+    from extbnsl.run.log import read_layers
 
     check_run(given.run)
     if given.network:
         return _network(given.run, given.output, given.overwrite)
-    ranked = has_ranks(given.run)
+    ranked = _has_ranks(given.run)
     output = given.output or given.run / (RANKS_DRAWING if ranked else DRAWING)
     kind = file_format(output)
     options.check_output(output, given.overwrite or given.output is None)
     if ranked:
-        image, subject = draw_ranks(read_shares(given.run), str(given.run), kind), "networks"
+        shares = [float(network["share"]) for network in read_networks(given.run)]
+        image, subject = draw_ranks(shares, str(given.run), kind), "networks"
     else:
         image, subject = draw(read_layers(given.run), str(given.run), kind), "layers"
     write_atomically(output, image)
@@ -68,12 +79,77 @@ def run(given: argparse.Namespace) -> int:
     return 0
 
 
+def _has_ranks(run: Path) -> bool:
+    """Whether a run has a result that lists the k best networks."""
+    from extbnsl.results.facts import is_ranked
+    from extbnsl.results.reading import read_result
+
+    try:
+        return is_ranked(read_result(run))
+    except (InputError, RunDirectoryError):
+        return False
+
+
 def _network(run: Path, given: Path | None, overwrite: bool) -> int:
     """Draw the network of a run in the file that was given, or in its own; the exit code."""
     from extbnsl.files.names import NETWORK_DRAWING
 
     output = given or run / NETWORK_DRAWING
-    drawing.check_drawing(output, overwrite or given is None, "--output")
-    drawing.draw_network(run, output)
+    check_drawing(output, overwrite or given is None, "--output")
+    draw_network(run, output)
     say_sentence(f"The network of {run} is drawn in {output}.")
     return 0
+
+
+def check_drawing(output: Path, overwrite: bool, option: str) -> None:
+    """Say before any work that the drawing could not be written, as this option asks for it."""
+    if output.suffix.lower() != DRAWN:
+        ending = output.suffix or "a file without an ending"
+        raise InputError(f"{option}: cannot write {ending}; networks are drawn as {DRAWN}.")
+    options.check_output(output, overwrite, option)
+
+
+def draw_network(run: Path, output: Path) -> None:
+    """Write the drawing of the network that the run in `run` has found; raises as `read_run` and `write_atomically`
+    do."""
+    from extbnsl.files.atomic import write_atomically
+    from extbnsl.report.run_tables import read_run
+
+    write_atomically(output, read_run(run).drawing().encode())
+
+
+def draw_after(run: Path, output: Path, silent: bool) -> None:
+    """Draw the network of a run whose result is written, and say so unless `silent`; raises as `draw_network` does,
+    with the command that draws it elsewhere."""
+    try:
+        draw_network(run, output)
+    except ExtbnslError as error:
+        raise type(error)(f"{error} The result is in {run}; {_elsewhere(run)}") from error
+    if not silent:
+        say_sentence(f"The network is drawn in {output}.")
+
+
+def is_replaceable(output: Path) -> bool:
+    """Whether a run that goes on may write its drawing there: there is none yet, or one by extbnsl. Where it is to be
+    written a manifest says, and a manifest may come from anyone."""
+    from extbnsl.drawing.network import BEGINNING
+
+    if not os.path.lexists(output):
+        return True
+    try:
+        with open(open_regular(output), "rb") as file:
+            return file.read(len(BEGINNING)) == BEGINNING.encode()
+    except (OSError, RunDirectoryError):
+        return False
+
+
+def draw_again(run: Path, output: Path, silent: bool) -> None:
+    """As `draw_after`, for a run that goes on; InputError if another file is there."""
+    if not is_replaceable(output):
+        raise InputError(f"{output} is no drawing by extbnsl, so it stays as it is; {_elsewhere(run)}")
+    draw_after(run, output, silent)
+
+
+def _elsewhere(run: Path) -> str:
+    """The second half of a sentence about a drawing that was not written."""
+    return f"'extbnsl plot {shlex.quote(str(run))} --network -o FILE' draws the network in another file."

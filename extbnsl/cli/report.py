@@ -33,12 +33,12 @@ def run(given: argparse.Namespace) -> int:
     """Write the page; the exit code."""
     from extbnsl.files.atomic import write_atomically
     from extbnsl.files.names import PAGE
-    from extbnsl.report.run_facts import read_facts
     from extbnsl.report.run_page import run_page
+    from extbnsl.report.run_tables import read_run
 
-    facts = read_facts(given.run)
+    found = read_run(given.run)
     output = given.output or given.run / PAGE
     options.check_output(output, given.overwrite or given.output is None)
-    write_atomically(output, run_page(facts).encode())
+    write_atomically(output, run_page(found).encode())
     say_sentence(f"The report on {given.run} is in {output}.")
     return 0

@@ -8,18 +8,20 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from extbnsl.cli import drawing, options, session
+from extbnsl.cli import options, session
 from extbnsl.cli.head import remark
 from extbnsl.cli.options import absolute, is_standard_input, read_problem
-from extbnsl.cli.summary import damage_told, exit_code
+from extbnsl.cli.plot import draw_after, draw_again, is_replaceable
+from extbnsl.cli.summary import exit_code
 from extbnsl.core.codec import decode
 from extbnsl.core.errors import InputError, RunDirectoryError
-from extbnsl.files.manifest import believed, read_manifest
+from extbnsl.core.options import declared
+from extbnsl.files.manifest import APPROXIMATE, BOOTSTRAP, DONE, K_BEST, Remembered, RunState, believed, read_manifest
 from extbnsl.files.names import MANIFEST, TEXT_LOG
-from extbnsl.files.run_state import APPROXIMATE, BOOTSTRAP, DONE, K_BEST, Remembered, RunState
 from extbnsl.machine.budgets import Budgets
 from extbnsl.machine.interrupts import Interrupts
 from extbnsl.proof.methods import Methods
+from extbnsl.solver.place import Place
 
 if TYPE_CHECKING:
     from extbnsl.files.manifest import Manifest
@@ -48,9 +50,10 @@ def add(commands: Any) -> None:
     """Add the command to the parser's."""
     parser = options.add_command(commands, "resume", "go on with a run that was stopped or killed", EPILOG, run)
     options.add_run(parser)
-    options.add_budgets(parser, threads=REMEMBERED, memory=REMEMBERED, disk=REMEMBERED)
-    options.add_compress(parser)
-    options.add_time_limit(parser, "of this session; default: never, of approximate the time that is left")
+    before = dict.fromkeys(("memory", "disk", "threads"), REMEMBERED)
+    limit = "never, of approximate the time that is left"
+    options.add_options(parser, declared(Budgets), time_limit=limit, **before)
+    options.add_options(parser, declared(Place), "scratch_dir")
     parser.add_argument(
         "--data", metavar="FILE", type=Path, help="where the same data are now (default: where they were)"
     )
@@ -80,7 +83,7 @@ def run(given: argparse.Namespace) -> int:
 def _finish(run: "RunDirectory", document: Mapping[str, Any], given: argparse.Namespace) -> None:
     """Do what a process that was killed at the very end of a run has left to do."""
     from extbnsl.results.outputs import has_networks
-    from extbnsl.run.remains import tidy
+    from extbnsl.run.directory import tidy
 
     if (run.path / MANIFEST).exists() and not has_networks(run.path, document):
         remembered = read_manifest(run.path).state.run
@@ -96,8 +99,8 @@ def _draw_finished(path: Path, silent: bool) -> None:
     with contextlib.suppress(RunDirectoryError):  # a finished run needs no manifest
         remembered = read_manifest(path).state.run
     plot = None if remembered is None else remembered.plot
-    if plot is not None and drawing.is_replaceable(Path(plot)):
-        drawing.draw_after(path, Path(plot), silent)
+    if plot is not None and is_replaceable(Path(plot)):
+        draw_after(path, Path(plot), silent)
 
 
 def _write_networks(
@@ -106,7 +109,8 @@ def _write_networks(
     """Write the files of the networks of a result; RunDirectoryError if the data are others."""
     from extbnsl.data import Data
     from extbnsl.data.text import source_name
-    from extbnsl.results.again import other_files
+    from extbnsl.results.ranked import other_files
+    from extbnsl.results.reading import damage_told
 
     data = _data(run.path, given.data, remembered.input)
     with damage_told(run.path):
@@ -121,8 +125,6 @@ def _write_networks(
 
 
 def _go_on(run: "RunDirectory", manifest: "Manifest", given: argparse.Namespace, interrupts: Interrupts) -> int:
-    from extbnsl.solver.place import Place
-
     state = manifest.state
     remembered = state.run
     if remembered is None:
@@ -136,7 +138,7 @@ def _go_on(run: "RunDirectory", manifest: "Manifest", given: argparse.Namespace,
     claim, asked_for = state.claim, options.budgets_of(given, before)
     problem, budgets = read_problem(data, remembered.data_options, asked_for, given.quiet, claim.score)
     methods, budgets = _methods(run.path, state, budgets)
-    compress = bool(before.get("compress") if given.compress is None else given.compress)
+    compress = bool(given.compress or before.get("compress"))
     kept = {"memory": budgets.memory, "disk": budgets.disk, "threads": budgets.threads, "compress": compress}
     remember = replace(remembered, input=absolute(data), budgets=kept)
     asked = session.Asked(
@@ -150,7 +152,7 @@ def _go_on(run: "RunDirectory", manifest: "Manifest", given: argparse.Namespace,
     telling = session.Telling(given.quiet, given.json, state.spent.seconds + budgets.spent, given.print)
     code = session.solve_in(run, problem, asked, interrupts, telling)
     if remembered.plot is not None:
-        drawing.draw_again(run.path, Path(remembered.plot), given.quiet or given.json)
+        draw_again(run.path, Path(remembered.plot), given.quiet or given.json)
     return code
 
 

@@ -11,7 +11,10 @@ from extbnsl.cli.options import read_problem
 from extbnsl.cli.session import arming
 from extbnsl.core.errors import InputError
 from extbnsl.core.figures import in_full
+from extbnsl.core.options import declared
+from extbnsl.machine.budgets import Budgets
 from extbnsl.machine.interrupts import Interrupts
+from extbnsl.solver.place import Place
 
 EPILOG = """\
 Writes the local scores in the Jaakkola format that GOBNILP and others read:
@@ -39,8 +42,8 @@ def add(commands: Any) -> None:
     )
     parser.add_argument("--overwrite", action="store_true", help="replace FILE if it exists")
     options.add_claim(parser)
-    options.add_budgets(parser, threads="the processors this process may use", memory="three quarters of what is free")
-    options.add_scratch(parser, "where temporary files go")
+    options.add_options(parser, declared(Budgets), "disk", "time_limit")
+    options.add_options(parser, declared(Place), "compress", scratch_dir="where temporary files go")
     options.add_data(parser)
     options.add_output(parser)
 
@@ -71,11 +74,10 @@ def _scores(given: argparse.Namespace, interrupts: Interrupts) -> Any:
     from extbnsl.machine.workers import Stopped
     from extbnsl.proof.methods import Methods
     from extbnsl.run.progress import combine, told_on
-    from extbnsl.solver.place import Place
     from extbnsl.solver.solve import compute_scores
 
     claim = options.claim_of(given)
-    place = Place(scratch=given.scratch_dir, remember=options.input_of(given))
+    place = Place(scratch_dir=given.scratch_dir, remember=options.input_of(given))
     place.check()
     if not given.quiet:
         say_head(dataset, claim, Methods(), budgets, place)

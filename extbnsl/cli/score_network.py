@@ -12,8 +12,12 @@ from extbnsl.cli import options
 from extbnsl.cli.head import say, say_sentence
 from extbnsl.cli.options import read_problem
 from extbnsl.core.codec import Misfit, Within, decode_some
-from extbnsl.core.errors import InputError, RunDirectoryError
+from extbnsl.core.data_options import DataOptions
+from extbnsl.core.errors import ExtbnslError, InputError, RunDirectoryError
 from extbnsl.core.figures import counted
+from extbnsl.core.options import declared
+from extbnsl.formats.kinds import LARGEST_SMOOTHING
+from extbnsl.machine.budgets import Budgets
 
 if TYPE_CHECKING:
     import numpy as np
@@ -24,7 +28,6 @@ if TYPE_CHECKING:
 
 def remembered_input(result: Path) -> str | None:
     """Where the run read its data, if the run directory is there."""
-    from extbnsl.core.errors import ExtbnslError
     from extbnsl.files.manifest import read_manifest
 
     folder = result if result.is_dir() else result.parent
@@ -39,7 +42,7 @@ def data_options_of(document: Mapping[str, Any], result: Path) -> dict[str, Any]
     """The data options of the run; RunDirectoryError if they are none that a run writes."""
     provenance = document.get("provenance")
     kept = provenance.get("data_options", {}) if isinstance(provenance, dict) else {}
-    kinds = dict.fromkeys(options.DATA_OPTIONS, str) | {"header": bool, "records": Annotated[int, Within(1)]}
+    kinds = dict.fromkeys(declared(DataOptions), str) | {"header": bool, "records": Annotated[int, Within(1)]}
     try:
         return decode_some(kinds, kept)
     except Misfit:
@@ -62,7 +65,6 @@ def training_problem(training: str | None, result: Path, document: Mapping[str, 
     Raises InputError if it is not there, or another.
     """
     from extbnsl.files.atomic import check_given
-    from extbnsl.machine.budgets import Budgets
 
     file = training or remembered_input(result)
     if file is None:
@@ -104,7 +106,7 @@ def add(commands: Any) -> None:
     parser.add_argument(
         "--smoothing",
         metavar="S",
-        type=_smoothing,
+        type=smoothing,
         default=SMOOTHING,
         help="equivalent sample size of the prior of the parameters, 0 for the largest likelihood (default: 1)",
     )
@@ -153,12 +155,13 @@ def run(given: argparse.Namespace) -> int:
 
 def _by_tables(given: argparse.Namespace, document: Mapping[str, Any], how: Mapping[str, Any]) -> "NDArray[np.float64]":
     """The log-likelihood of each record of states."""
-    from extbnsl.data.advice import advice_for_new_records
-    from extbnsl.data.alike import encoded_alike
-    from extbnsl.networks.likelihood import log_likelihoods
+    from extbnsl.data import Dataset
+    from extbnsl.data.alike import advice_for_new_records, encoded_alike
     from extbnsl.networks.network import Network
+    from extbnsl.networks.parameters import log_likelihoods
 
-    training, raw = _training(given, document, how)
+    training, file = _training(given, document, Dataset)
+    raw = _in_order(_as_they_stand(file, how), training)
     network = Network.from_names(training.names, document["parents"])
     with advice_for_new_records():
         new = _as_they_stand(given.data, _of_new(how, training.names))
@@ -171,20 +174,17 @@ def _by_regressions(
 ) -> "NDArray[np.float64]":
     """The log-density of each record of numbers, in the units of the data."""
     from extbnsl.data import Numbers
-    from extbnsl.data.advice import advice_for_new_records
+    from extbnsl.data.alike import advice_for_new_records
     from extbnsl.machine.budgets import Budgets
     from extbnsl.networks.gaussian import log_densities, regressions
     from extbnsl.networks.network import Network
 
     if given.smoothing != SMOOTHING:
         raise InputError("--smoothing is for tables of states, and the network has regressions; leave it out.")
-    training, file = training_problem(given.training, given.result, document)
-    if not isinstance(training, Numbers):
-        raise InputError(f"{file} holds local scores, which have no records: give --training data.")
+    training = _training(given, document, Numbers)[0]
     with advice_for_new_records():
         new, _ = read_problem(given.data, _of_new(how, training.names), Budgets(), True, document["score"])
-    if not isinstance(new, Numbers):
-        raise InputError(f"{given.data} holds local scores, which have no records: give data.")
+    _check_records(new, Numbers, given.data)
     at = [new.names.index(name) for name in training.names]
     network = Network.from_names(training.names, document["parents"])
     return log_densities(network, regressions(network, training), new.values[:, at])
@@ -195,29 +195,27 @@ def _of_new(how: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
     return dict(how) | {"columns": _quoted(names), "drop": None, "records": None, "weights": None}
 
 
-def _training(
-    given: argparse.Namespace, document: Mapping[str, Any], how: Mapping[str, Any]
-) -> "tuple[Dataset, Dataset]":
-    """The data that the network was learned from, as the run has read them and as they stand."""
-    from extbnsl.data import Dataset
-
+def _training(given: argparse.Namespace, document: Mapping[str, Any], kind: type) -> tuple[Any, str]:
+    """The data of this kind that the network was learned from, as the run has read them, and their file."""
     training, file = training_problem(given.training, given.result, document)
-    if not isinstance(training, Dataset):
-        raise InputError(f"{file} holds local scores, which have no records: give --training data.")
-    return training, _in_order(_as_they_stand(file, how), training)
+    _check_records(training, kind, file, "--training data")
+    return training, file
 
 
 def _as_they_stand(file: str, how: Mapping[str, Any]) -> "Dataset":
     """The data in a file with nothing cut."""
     from extbnsl.data import Dataset
-    from extbnsl.machine.budgets import Budgets
 
-    problem, _ = read_problem(
-        file, dict(how) | {"discrete": "all", "discretise": None, "arities": None}, Budgets(), True
-    )
-    if not isinstance(problem, Dataset):
-        raise InputError(f"{file} holds local scores, which have no records: give data.")
+    uncut = dict(how) | {"discrete": "all", "discretise": None, "arities": None}
+    problem, _ = read_problem(file, uncut, Budgets(), True)
+    _check_records(problem, Dataset, file)
     return problem
+
+
+def _check_records(problem: Any, kind: type, file: str, what: str = "data") -> None:
+    """Raise InputError if a file has local scores in place of data of this kind."""
+    if not isinstance(problem, kind):
+        raise InputError(f"{file} holds local scores, which have no records: give {what}.")
 
 
 def _in_order(dataset: "Dataset", like: "Dataset") -> "Dataset":
@@ -236,11 +234,12 @@ def _quoted(names: tuple[str, ...]) -> str:
     return ",".join('"' + name.replace('"', '""') + '"' for name in names)
 
 
-def _smoothing(text: str) -> float:
+def smoothing(text: str) -> float:
+    """An equivalent sample size as an option gives it."""
     try:
         size = float(text)
     except ValueError:
         size = -1.0
-    if not 0.0 <= size <= 1e6:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0 to 1000000")
+    if not 0.0 <= size <= LARGEST_SMOOTHING:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0 to {LARGEST_SMOOTHING:.0f}")
     return size

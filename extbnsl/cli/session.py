@@ -1,6 +1,7 @@
 """One session of a run, from its beginning or its last checkpoint to a result: what is said and what is written."""
 
 import contextlib
+import importlib
 import os
 import re
 import sys
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from extbnsl.core.claims import Claim
     from extbnsl.core.events import Event, Observer
     from extbnsl.data import Data
-    from extbnsl.files.run_state import Remembered
+    from extbnsl.files.manifest import Remembered
     from extbnsl.kbest.scope import Scope
     from extbnsl.lab.baselines.methods import BaselineMethods
     from extbnsl.machine.budgets import Budgets
@@ -62,13 +63,25 @@ class Asked(NamedTuple):
 
 
 class Work(NamedTuple):
-    """What a session does: the first lines that it says, what gives the result, what it says at the first signal, and
-    the command and the data options, which the result remembers."""
+    """What is said of a session and kept with its result.
+
+    head: the first lines that it says.
+    stopping: what it says at the first signal.
+    remember: the command and the data options.
+    """
 
     head: Iterable[str]
-    result: "Callable[[Observer], Result]"
     stopping: str
     remember: "Remembered"
+
+
+@dataclass
+class Session:
+    """A session at work: who hears of it, the result once there is one, and the exit code at the end."""
+
+    observer: "Observer"
+    result: "Result | None" = None
+    code: int = 0
 
 
 def solve_in(
@@ -86,60 +99,39 @@ def solve_in(
         from extbnsl.solver.bootstrap import records_of
 
         records_of(problem, asked.methods)
-
-    def solved(observer: "Observer") -> "Result":
-        given = asked.claim, asked.methods, asked.budgets, asked.place
-        return _solver(asked)(problem, *given, observer=observer, stop=interrupts.stop)
-
     remember = asked.place.remember
     assert remember is not None, "a command has something to remember"
-    work = Work(head(problem, *asked), solved, _stopping(run, asked), remember)
-    return work_in(run, work, interrupts, telling)
+    find, scope = _finder(asked), () if asked.scope is None else (asked.scope,)
+    given = asked.claim, asked.methods, asked.budgets, asked.place
+    work = Work(head(problem, *asked), _stopping(run, asked), remember)
+    with working(run, work, interrupts, telling) as session:
+        session.result = find(problem, *scope, *given, observer=session.observer, stop=interrupts.stop)
+    return session.code
 
 
-def _solver(asked: Asked) -> "Callable[..., Result]":
-    """What does what is asked."""
+def _finder(asked: Asked) -> "Callable[..., Result]":
+    """The function that answers the question; one with a scope takes that before the claim."""
     from extbnsl.lab.baselines.methods import BaselineMethods
     from extbnsl.solver.methods import ApproximateMethods
 
-    if (scope := asked.scope) is not None:
-        find = _bootstrapper() if isinstance(scope, Resamples) else _ranker(asked)
-        return lambda problem, *given, **signals: find(problem, scope, *given, **signals)
-    if isinstance(asked.methods, ApproximateMethods):
-        from extbnsl.solver.approximate import approximate_network
-
-        return approximate_network
-    if isinstance(asked.methods, BaselineMethods):
-        from extbnsl.lab.baselines.solving import solve_by
-
-        return solve_by
-    from extbnsl.solver.solve import solve
-
-    return solve
-
-
-def _bootstrapper() -> "Callable[..., Result]":
-    """What solves resamples too."""
-    from extbnsl.solver.bootstrap import bootstrap_network
-
-    return bootstrap_network
+    compared = isinstance(asked.methods, BaselineMethods)
+    if isinstance(asked.scope, Resamples):
+        module, name = "solver.bootstrap", "bootstrap_network"
+    elif asked.scope is not None:
+        module, name = (
+            ("lab.baselines.ranking", "rank_by_bn_graph") if compared else ("solver.k_best", "k_best_networks")
+        )
+    elif isinstance(asked.methods, ApproximateMethods):
+        module, name = "solver.approximate", "approximate_network"
+    else:
+        module, name = ("lab.baselines.solving", "solve_by") if compared else ("solver.solve", "solve")
+    found: Callable[..., Result] = getattr(importlib.import_module(f"extbnsl.{module}"), name)
+    return found
 
 
-def _ranker(asked: Asked) -> "Callable[..., Result]":
-    """What finds the k best networks as asked."""
-    from extbnsl.lab.baselines.methods import BaselineMethods
-
-    if isinstance(asked.methods, BaselineMethods):
-        from extbnsl.lab.baselines.ranking import rank_by_bn_graph
-
-        return rank_by_bn_graph
-    from extbnsl.solver.k_best import k_best_networks
-
-    return k_best_networks
-
-
-def work_in(run: "RunDirectory", work: Work, interrupts: Interrupts, telling: Telling) -> int:
-    """Do the work, write and print its result; the exit code."""
+@contextlib.contextmanager
+def working(run: "RunDirectory", work: Work, interrupts: Interrupts, telling: Telling) -> Iterator[Session]:
+    """A session in which the caller finds a result, which is written and printed at the end."""
     from extbnsl.data.treatment import chosen
     from extbnsl.run.status import StatusFile
 
@@ -148,13 +140,16 @@ def work_in(run: "RunDirectory", work: Work, interrupts: Interrupts, telling: Te
     made = {"command": work.remember.command, "data_options": chosen(work.remember.data_options)}
     with _failures_kept(run, status):
         with _observed(run, status, interrupts, telling, work) as observer:
-            result = work.result(observer)
+            session = Session(observer)
+            yield session
+        result = session.result
+        assert result is not None, "the caller has found one"
         document = result.document(made)
         document["stats"]["layers"] = _layers(run.path)
         _write(document, result, run)
         status.end(result.status)
     tell(document, run.path, telling)
-    return exit_code(document)
+    session.code = exit_code(document)
 
 
 def tell(document: Mapping[str, Any], folder: Path, telling: Telling) -> None:
@@ -240,7 +235,7 @@ def _observed(
 def _layers(folder: Path) -> list[dict[str, int]]:
     """What the log of a run, of all its sessions, has of each layer; nothing of a run without a search, and of one that
     searched more layers than people look at."""
-    from extbnsl.run.plot import LAYER_FIGURES, read_layers
+    from extbnsl.run.log import LAYER_FIGURES, read_layers
 
     layers: list[Mapping[str, Any]] = []
     with contextlib.suppress(ExtbnslError):

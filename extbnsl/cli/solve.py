@@ -4,10 +4,15 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from extbnsl.cli import drawing, options, session
+from extbnsl.cli import options, session
 from extbnsl.cli.options import is_standard_input, read_problem
+from extbnsl.cli.plot import check_drawing, draw_after
+from extbnsl.core.options import declared
 from extbnsl.lab.baselines.methods import BFBNB, METHODS, methods_named
+from extbnsl.machine.budgets import Budgets
 from extbnsl.machine.interrupts import Interrupts
+from extbnsl.proof.methods import Methods
+from extbnsl.solver.place import Place
 from extbnsl.solver.resamples import Resamples
 
 EPILOG = """\
@@ -37,16 +42,9 @@ def add(commands: Any) -> None:
     parser.add_argument(
         "--overwrite", action="store_true", help="replace the run in an existing run directory, and the FILE of --plot"
     )
-    options.add_scratch(parser, "the run directory")
     options.add_claim(parser)
-    options.add_budgets(
-        parser,
-        threads="the processors this process may use",
-        memory="three quarters of what is free",
-        disk="nine tenths of what is free on the disk that they are on",
-    )
-    options.add_compress(parser)
-    options.add_time_limit(parser, "default: never")
+    options.add_options(parser, declared(Budgets))
+    options.add_options(parser, declared(Place), scratch_dir="the run directory")
     parser.add_argument(
         "--method",
         choices=METHODS,
@@ -56,15 +54,9 @@ def add(commands: Any) -> None:
         "about; the others are published methods to compare with, of which there are no checkpoints and no "
         "certificates (default: %(default)s)",
     )
-    parser.add_argument(
-        "--bootstrap",
-        metavar="R",
-        type=options.resamples,
-        help="then solve R resamples of the data, 200 for instance, and tell how sure each arc is: bootstrap.csv",
-    )
+    options.add_options(parser, declared(Resamples))
     parser.add_argument("--plot", metavar="FILE", type=Path, help="then draw the network in FILE, an .svg")
-    options.add_method(parser)
-    options.add_shortcuts(parser)
+    options.add_options(parser, declared(Methods))
     options.add_data(parser)
     options.add_output(parser, json=True)
 
@@ -72,10 +64,9 @@ def add(commands: Any) -> None:
 def run(given: argparse.Namespace) -> int:
     """Begin a run and write what comes of it; the exit code."""
     from extbnsl.run import directory as directory_module
-    from extbnsl.solver.place import Place
 
     if given.plot is not None:
-        drawing.check_drawing(given.plot, given.overwrite, "--plot")
+        check_drawing(given.plot, given.overwrite, "--plot")
     source = "stdin" if is_standard_input(given.data) else given.data
     with (
         Interrupts() as interrupts,
@@ -85,12 +76,12 @@ def run(given: argparse.Namespace) -> int:
             run.warnings += session.stopped_before(run.path, given.data)
         budgets = options.budgets_of(given)
         problem, budgets = read_problem(given.data, options.data_options(given), budgets, given.quiet, given.score)
-        place = Place(run.path, given.scratch_dir, bool(given.compress), None, options.remembered(given))
-        methods = methods_named(given.method, options.methods_of(given))
+        place = options.options_of(Place, given, run_folder=run.path, remember=options.remembered(given))
+        methods = methods_named(given.method, options.options_of(Methods, given))
         scope = None if given.bootstrap is None else Resamples(given.bootstrap)
         asked = session.Asked(options.claim_of(given), methods, budgets, place, scope)
         telling = session.Telling(given.quiet, given.json, budgets.spent, given.print)
         code = session.solve_in(run, problem, asked, interrupts, telling)
         if given.plot is not None:
-            drawing.draw_after(run.path, given.plot, given.quiet or given.json)
+            draw_after(run.path, given.plot, given.quiet or given.json)
         return code

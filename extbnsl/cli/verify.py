@@ -11,9 +11,10 @@ from extbnsl.cli.head import fitted, remark, say, say_sentence
 from extbnsl.cli.options import read_problem
 from extbnsl.cli.score_network import data_options_of
 from extbnsl.core.claims import TIME_LIMIT
+from extbnsl.core.options import declared
+from extbnsl.machine.budgets import Budgets, Deadline
 
 if TYPE_CHECKING:
-    from extbnsl.machine.budgets import Deadline
     from extbnsl.verify.statement import Statement
 
 DOES_NOT_HOLD, CLAIMED = 31, 11
@@ -50,7 +51,7 @@ def add(commands: Any) -> None:
         help="what the result must claim, none for what it must not have; or a YAML file that says so, or another "
         "result of the same question; may be repeated",
     )
-    options.add_time_limit(parser, "default: 10m; only proofs, and networks that are not listed, take long")
+    options.add_options(parser, declared(Budgets), "memory", "disk", "threads", time_limit="10m")
     options.add_data(parser)
 
 
@@ -60,7 +61,7 @@ def run(given: argparse.Namespace) -> int:
     from extbnsl.core.events import StageStarted
     from extbnsl.data.text import source_name
     from extbnsl.kernels.compiler import cache_warning
-    from extbnsl.machine.budgets import Budgets, Deadline, default_threads
+    from extbnsl.machine.budgets import default_threads
     from extbnsl.machine.workers import Workers
     from extbnsl.results.reading import read_networks, read_result
     from extbnsl.run.progress import told_on
@@ -85,7 +86,7 @@ def run(given: argparse.Namespace) -> int:
     return _concluded(stated, given.result)
 
 
-def _time_over(deadline: "Deadline") -> str | None:
+def _time_over(deadline: Deadline) -> str | None:
     return TIME_LIMIT if deadline.passed() else None
 
 

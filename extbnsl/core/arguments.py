@@ -27,7 +27,7 @@ def check_switch(name: str, value: Any) -> None:
         raise InputError(f"{name}: {value!r} is neither True nor False.")
 
 
-def path_of(name: str, value: Any) -> Path:
+def path_of(value: Any, name: str) -> Path:
     """The path that `value` is, that of the argument `name`; InputError if it is none."""
     try:
         return Path(value)

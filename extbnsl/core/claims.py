@@ -2,11 +2,11 @@
 became of a solve."""
 
 from dataclasses import dataclass
-from typing import Any, get_type_hints
+from typing import Annotated, Any, get_type_hints
 
-from extbnsl.core.arguments import check_whole
 from extbnsl.core.codec import decode_some
 from extbnsl.core.knowledge import NOTHING, Knowledge
+from extbnsl.core.options import Option, Options
 
 OPTIMAL = "optimal"  # no network is cheaper, but for the tolerance
 HEURISTIC = "heuristic"  # the method came to its end, and has no proof over all networks
@@ -25,16 +25,21 @@ ALIASES = {"bic": "mdl"}  # other words for scores
 
 
 @dataclass(frozen=True)
-class Claim:
-    """What is claimed of a network: that none costs less, by this score, among those that are allowed.
+class Claim(Options):
+    """What is claimed of a network: that none costs less, by this score, among those that are allowed. A run cannot be
+    resumed under another claim. Which scores there are, and what is said of the first two, scores/known.py has.
 
-    score: how families are scored from data; local scores that are given have their own. max_parents: the most parents
-    that a variable may have, None for any number. ess: the equivalent sample size of scores that take one. knowledge:
-    which networks are allowed. A run cannot be resumed under another claim.
+    score: how families are scored from data; local scores that are given have their own.
+    max_parents: the most parents that a variable may have, None for any number.
+    ess: the equivalent sample size of scores that take one.
+    knowledge: which networks are allowed.
     """
 
     score: str = "mdl"
-    max_parents: int | None = None
+    max_parents: Annotated[
+        int | None,
+        Option("at most K parents for a variable; 'optimal' is then about such networks", "K", default="no limit"),
+    ] = None
     ess: float | None = None
     knowledge: Knowledge = NOTHING
 
@@ -44,8 +49,7 @@ class Claim:
 
     def check(self) -> None:
         """Raise InputError for values that cannot be; whether there is such a score, scores/known.py says."""
-        if self.max_parents is not None:
-            check_whole("max_parents", self.max_parents, 0)
+        super().check()
         self.knowledge.check()
 
     def document(self) -> dict[str, Any]:

@@ -4,11 +4,58 @@ A message is one sentence for the person at the keyboard: it names the file, row
 says what to do about it.
 """
 
+from collections.abc import Sequence
+from typing import Any
+
+from extbnsl.core.sentences import Mention, Sentence
+
 
 class ExtbnslError(Exception):
-    """A failure that extbnsl foresaw; `exit_code` is what the command line returns for it."""
+    """A failure that extbnsl foresaw; `exit_code` is what the command line returns for it.
+
+    Parameters
+    ----------
+    *what : str or Mention
+        The parts of what is wrong, which is all of the sentence unless there is advice.
+    option : str
+        The option that is wrong, which then heads the sentence.
+    names : sequence of str
+        The columns or variables that it is about.
+    value : object
+        What cannot be used.
+    row : int, optional
+        The row of the data that it is about, from 1.
+    advice : sequence of str or Mention
+        The parts of what to do about it, without the point that ends the sentence.
+
+    Attributes
+    ----------
+    sentence : Sentence
+        All of it, as the command line words it; `sentence.in_python()` names arguments of `learn` for options.
+    what : Sentence
+        What is wrong, without the option before it and the advice behind it.
+    """
 
     exit_code = 40
+
+    def __init__(
+        self,
+        *what: str | Mention,
+        option: str = "",
+        names: Sequence[str] = (),
+        value: Any = None,
+        row: int | None = None,
+        advice: Sequence[str | Mention] = (),
+    ) -> None:
+        self.what, self.advice = Sentence(*what), tuple(advice)
+        self.option, self.names, self.value, self.row = option, tuple(names), value, row
+        head = (Mention(option), ": ") if option else ()
+        self.sentence = Sentence(*head, self.what, *((": ", *advice, ".") if advice else ()))
+        super().__init__(self.sentence)
+
+    def tell_in_python(self) -> None:
+        """Let it name arguments where it names options."""
+        self.args = (self.sentence.in_python(),)
 
 
 class InputError(ExtbnslError):

@@ -3,6 +3,7 @@
 import math
 
 _COUNT_UNITS = ((1e3, "k"), (1e6, "M"), (1e9, "G"))
+_TITLES = {"kernels": "code", "incumbent": "network"}  # of stages whose names are no words for people
 _LEAST_IN_FULL = 1e-3  # share that is written without an exponent
 
 
@@ -45,6 +46,11 @@ def format_gap(lower_bound: float, upper_bound: float) -> str:
 def format_share(share: float) -> str:
     """A share for people, such as '0.3314' or '3.35e-05'."""
     return f"{share:.4f}" if share >= _LEAST_IN_FULL else f"{share:.2e}"
+
+
+def stage_title(stage: str) -> str:
+    """What a stage is called."""
+    return _TITLES.get(stage, stage)
 
 
 def held_of_all(of_all: float | None) -> str:

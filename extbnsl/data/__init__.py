@@ -1,15 +1,14 @@
 """Data: read, check, discretise, encode and fingerprint records of discrete variables.
 
-A source (`file`, `other_files`, `array`, `dataframe`) gives columns of distinct texts and codes; `encode.prepare`
-takes them through `missing`, `treatment` and `discretise` to a `Dataset`; `numbers.measured` makes `Numbers` of them.
+A source (`file`, `other_files`, `given`) gives columns of distinct texts and codes; `encode.prepare` takes them through
+`missing`, `treatment` and `discretise` to a `Dataset`; `encode.measured` makes `Numbers` of them.
 """
 
-from extbnsl.data.array import from_array, numbers_from_array
-from extbnsl.data.dataframe import from_dataframe, numbers_from_dataframe
-from extbnsl.data.dataset import Dataset, distinct_rows
-from extbnsl.data.file import read_csv, read_data, read_numbers
-from extbnsl.data.numbers import Numbers
-from extbnsl.data.reading import Reading
+from extbnsl.data.dataset import Dataset, Numbers, distinct_rows
+from extbnsl.data.encode import measured, prepare
+from extbnsl.data.file import read_csv, read_data, read_file
+from extbnsl.data.given import from_array, from_dataframe
+from extbnsl.data.text import Reading
 
 __all__ = [
     "Data",
@@ -19,11 +18,11 @@ __all__ = [
     "distinct_rows",
     "from_array",
     "from_dataframe",
-    "numbers_from_array",
-    "numbers_from_dataframe",
+    "measured",
+    "prepare",
     "read_csv",
     "read_data",
-    "read_numbers",
+    "read_file",
 ]
 
 Data = Dataset | Numbers  # records of discrete variables, or of continuous ones

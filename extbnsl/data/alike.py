@@ -4,8 +4,9 @@ A value of the new records has the state that it had there. One that did not occ
 a column of numbers that was cut it lies in one of the intervals, whose names tell where they end.
 """
 
+import contextlib
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,19 @@ from extbnsl.data.dataset import Dataset
 
 _INTERVAL = re.compile(r"^(?:<=(?P<most>.+)|>(?P<least>.+)|\((?P<low>[^,]+),(?P<high>[^,]+)\])$")
 STATES_SHOWN = 8
+
+
+@contextlib.contextmanager
+def advice_for_new_records() -> Iterator[None]:
+    """Let an InputError of a record say what helps where the columns and the rules are given."""
+    try:
+        yield
+    except InputError as error:
+        advice = error.advice if error.row is None else ["leave such records out"]
+        option = "" if error.option == "columns" else error.option  # which nobody gave
+        raise InputError(
+            error.what, option=option, names=error.names, value=error.value, row=error.row, advice=advice
+        ) from error
 
 
 def encoded_alike(new: Dataset, raw: Dataset, known: Dataset) -> NDArray[np.uint16]:

@@ -1,7 +1,8 @@
 """A column on its way from a source to a Dataset: distinct texts, and for each record which of them."""
 
 import math
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,10 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.core.errors import InputError
+from extbnsl.core.sentences import NAMES_SHOWN
+from extbnsl.data.dataset import LARGEST_NUMBER
 
-# Above this, sums of values could overflow; no data has such numbers, so they count as text.
-LARGEST_NUMBER = 1e150
-NAMES_SHOWN = 6
 PIECE = 1 << 16  # codes looked up at a time: numpy makes eight bytes of each for that
 
 # From here on a float cannot tell neighbouring integers apart.
@@ -34,6 +34,46 @@ class Column:
     codes: NDArray[Any]
     numbers: NDArray[np.float64] | None = None
     levels: bool = False
+
+
+def column_of_texts(name: str, texts: Iterable[str | None]) -> Column:
+    """The column of the texts of its records, None where there is no value."""
+    place: defaultdict[str | None, int] = defaultdict()
+    place.default_factory = place.__len__
+    place[None] = 0
+    codes = np.fromiter(map(place.__getitem__, texts), np.int32) - 1
+    return Column(name, tuple(text for text in place if text is not None), codes.astype(narrowest(len(place) - 1)))
+
+
+def column_of_levels(name: str, levels: Iterable[Any], codes: NDArray[Any], source: str, called: str) -> Column:
+    """The column of levels that are all its states, and codes, -1 where there is no value; InputError if two levels,
+    which are `called` so, have the same text."""
+    texts = tuple(map(str, levels))
+    if len(set(texts)) < len(texts):
+        raise InputError(f"{source}: column '{name}' has two {called} with the same text: rename one of them.")
+    return Column(name, texts, codes.astype(narrowest(len(texts))), levels=True)
+
+
+def column_of_numbers(name: str, values: NDArray[Any], source: str) -> Column:
+    """The column of a 1-D array of booleans, integers or floats; infinity is an InputError.
+
+    Its texts are the shortest decimals of the dtype, without ".0" where they are whole.
+    """
+    if values.dtype.kind == "f" and bool(np.isinf(values).any()):
+        raise InputError(f"{source}: column '{name}' has an infinite value: remove or replace it.")
+    distinct, codes = np.unique(values, return_inverse=True)
+    texts: list[str] = distinct.astype(str).tolist()
+    if values.dtype.kind == "f":
+        for i in np.flatnonzero(distinct == np.trunc(distinct)).tolist():
+            texts[i] = str(int(distinct[i]))
+    return Column(name, tuple(texts), codes.astype(narrowest(len(texts))))
+
+
+def check_lengths(columns: Sequence[Column], source: str) -> None:
+    """Refuse (InputError) columns of different lengths."""
+    lengths = {len(column.codes) for column in columns}
+    if len(lengths) > 1:
+        raise InputError(f"{source} has columns of {min(lengths)} to {max(lengths)} values: make them equally long.")
 
 
 def narrowest(values: int) -> np.dtype[Any]:

@@ -1,17 +1,44 @@
-"""The encoded data set that scores are computed from, and its distinct records with how often each occurs."""
+"""The data that scores are computed from: records of discrete variables, encoded, or of continuous ones; the distinct
+records with how often each occurs, and what the columns hold.
+"""
 
 import hashlib
 import json
+import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+# Above this, sums of values could overflow; no data has such numbers, so they count as text.
+LARGEST_NUMBER = 1e150
 HASHED_RECORDS = 1 << 10  # at a time, which are copied for that
 
 
+class _Records:
+    """What data of both kinds have: the names of their columns, and an array of them."""
+
+    names: tuple[str, ...]
+
+    @property
+    def variables(self) -> int:
+        """Number of variables n."""
+        return len(self.names)
+
+    def _check(self, records: NDArray[Any], dtype: type) -> None:
+        """Assert that the names are distinct and not empty, and that the array (N, n) is of this dtype, in C order."""
+        assert self.names
+        assert len(set(self.names)) == len(self.names)
+        assert all(self.names)
+        assert records.shape[0] >= 1
+        assert records.shape[1:] == (len(self.names),)
+        assert records.dtype == dtype
+        assert records.flags.c_contiguous
+
+
 @dataclass(frozen=True, eq=False)
-class Dataset:
+class Dataset(_Records):
     """N records of n discrete variables, encoded; N and n are at least 1. Compare data sets by `fingerprint`.
 
     Attributes
@@ -44,11 +71,6 @@ class Dataset:
         return int(self.codes.shape[0])
 
     @property
-    def variables(self) -> int:
-        """Number of variables n."""
-        return len(self.names)
-
-    @property
     def arities(self) -> NDArray[np.int64]:
         """Number of states of each variable, shape (n,)."""
         return np.array([len(labels) for labels in self.states], dtype=np.int64)
@@ -60,26 +82,94 @@ class Dataset:
         The same on every platform and for every integer dtype of the codes. Source, warnings and layout are
         left out: the same records read from a file or a DataFrame are the same data.
         """
-        head = json.dumps([self.names, self.states, self.codes.shape], separators=(",", ":"))
-        digest = hashlib.sha256(head.encode("ascii"))
-        for start in range(0, len(self.codes), HASHED_RECORDS):
-            digest.update(np.ascontiguousarray(self.codes[start : start + HASHED_RECORDS], dtype="<u4").data)
-        return digest.hexdigest()
+        return _digest([self.names, self.states, self.codes.shape], self.codes, "<u4")
 
     def check(self) -> None:
         """Assert every invariant of the class docstring."""
-        n = len(self.names)
-        assert n >= 1
-        assert len(set(self.names)) == n
-        assert all(self.names)
-        assert len(self.states) == n
+        self._check(self.codes, np.uint16)
+        assert len(self.states) == self.variables
         assert all(labels and len(set(labels)) == len(labels) for labels in self.states)
-        assert self.codes.ndim == 2
-        assert self.codes.shape[0] >= 1
-        assert self.codes.shape[1] == n
-        assert self.codes.dtype == np.uint16
-        assert self.codes.flags.c_contiguous
         assert bool((self.codes.max(axis=0) < self.arities).all())
+
+
+@dataclass(frozen=True, eq=False)
+class Numbers(_Records):
+    """N records of n continuous variables; N and n are at least 1. Compare by `fingerprint`.
+
+    Attributes
+    ----------
+    names : tuple of str
+        n distinct names that are not empty.
+    values : ndarray of float64, (N, n)
+        In C order and record order, all finite and at most 1e150.
+    source, warnings, layout
+        As in a `Dataset`.
+    """
+
+    names: tuple[str, ...]
+    values: NDArray[np.float64]
+    source: str
+    warnings: tuple[str, ...] = ()
+    layout: str = ""
+
+    @property
+    def records(self) -> int:
+        """Number of records N."""
+        return int(self.values.shape[0])
+
+    @property
+    def fingerprint(self) -> str:
+        """Hex SHA-256 over names, shape and values; O(N n), computed at each access."""
+        return _digest(["numbers", self.names, self.values.shape], self.values, "<f8")
+
+    def check(self) -> None:
+        """Assert every invariant of the class docstring."""
+        self._check(self.values, np.float64)
+        assert bool((np.abs(self.values) <= LARGEST_NUMBER).all())
+
+
+def _digest(head: list[Any], records: NDArray[Any], dtype: str) -> str:
+    digest = hashlib.sha256(json.dumps(head, separators=(",", ":")).encode("ascii"))
+    for start in range(0, len(records), HASHED_RECORDS):
+        part = records[start : start + HASHED_RECORDS]
+        same = part + 0.0 if part.dtype.kind == "f" else part  # -0.0 is 0.0
+        digest.update(np.ascontiguousarray(same, dtype=dtype).data)
+    return digest.hexdigest()
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Where the numbers of a variable lie, in the units of the data.
+
+    mean: their mean.
+    deviation: the root of the mean squared deviation from it.
+    least, most: the smallest and the largest.
+    """
+
+    mean: float
+    deviation: float
+    least: float
+    most: float
+
+
+def state_counts(dataset: Dataset) -> tuple[tuple[int, ...], ...]:
+    """How many records have each state of each variable, in the order of `dataset.states`. O(N n)."""
+    columns = zip(dataset.codes.T, dataset.states, strict=True)
+    return tuple(tuple(np.bincount(codes, minlength=len(labels)).tolist()) for codes, labels in columns)
+
+
+def spreads(numbers: Numbers) -> tuple[Spread, ...]:
+    """Where the numbers of each variable lie. O(N n)."""
+    return tuple(map(_spread, numbers.values.T))
+
+
+def _spread(values: NDArray[np.float64]) -> Spread:
+    """By centred and scaled numbers: neither an offset nor the unit harms it."""
+    mean = float(values[0] + (values - values[0]).mean())
+    centred = values - mean
+    scale = float(np.abs(centred).max()) or 1.0
+    deviation = scale * math.sqrt(float(((centred / scale) ** 2).mean()))
+    return Spread(mean, deviation, float(values.min()), float(values.max()))
 
 
 WORD_BITS = 64

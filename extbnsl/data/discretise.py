@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from extbnsl.core.arguments import written_number
 from extbnsl.core.errors import InputError
-from extbnsl.data.advice import option
+from extbnsl.core.sentences import option
 from extbnsl.data.column import Column, mean, recoded, weights
 
 MAX_PARTS = 64  # intervals
@@ -35,12 +35,12 @@ def parse_rule(text: str) -> Rule:
     method, _, parts = text.partition(":")
     if method not in ("quantile", "width"):
         raise InputError(
-            f"{option('discretise', text)} is unknown: use mean, {OTHER_FORMS}, or COLUMN=RULE for one column."
+            option("discretise", text), f" is unknown: use mean, {OTHER_FORMS}, or COLUMN=RULE for one column."
         )
     number = written_number(parts) or 0
     if not 2 <= number <= MAX_PARTS:
         raise InputError(
-            f"{option('discretise', text)}: give a number of intervals from 2 to {MAX_PARTS}, as {method}:3."
+            option("discretise", text), f": give a number of intervals from 2 to {MAX_PARTS}, as {method}:3."
         )
     return Rule(method, number)
 

@@ -1,18 +1,24 @@
-"""From the columns of a source to a Dataset, by the user's rules."""
+"""From the columns of a source to a Dataset, or to Numbers, by the user's rules."""
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from extbnsl.core.errors import InputError
+from extbnsl.core.sentences import Mention, asking, dropped
 from extbnsl.data.column import Column, check_names, listed, ordered, recoded
-from extbnsl.data.dataset import Dataset
+from extbnsl.data.dataset import LARGEST_NUMBER, Dataset, Numbers
 from extbnsl.data.missing import hints, mark_missing, missing_label, settle_missing
-from extbnsl.data.reading import Reading
 from extbnsl.data.states import settle_states
+from extbnsl.data.text import Reading
 from extbnsl.data.treatment import Treatment, declare, selected
-from extbnsl.data.weights import repeated, without_weights
+
+Made = TypeVar("Made", Dataset, Numbers)
+Make = Callable[[Sequence[Column], str, Treatment, Reading | None], Made]  # as `prepare` and `measured` are
 
 
 def prepare(columns: Sequence[Column], source: str, wanted: Treatment, reading: Reading | None = None) -> Dataset:
@@ -25,7 +31,7 @@ def prepare(columns: Sequence[Column], source: str, wanted: Treatment, reading: 
     no records and names that are empty or occur twice, BudgetError if the time of `reading` is up. O(N n).
     """
     reading = reading or Reading(memory=0)
-    complete, of_missing = chosen_columns(columns, source, wanted, reading)
+    complete, of_missing = _chosen(columns, source, wanted, reading)
     in_order = [ordered(c) for c in reading.watched(source, complete)]
     declared, free = declare(in_order, wanted.arities, source)
     levels, free = tuple(c for c in free if c.levels), tuple(c for c in free if not c.levels)
@@ -44,12 +50,28 @@ def prepare(columns: Sequence[Column], source: str, wanted: Treatment, reading: 
     )
 
 
-def chosen_columns(
-    columns: Sequence[Column], source: str, wanted: Treatment, reading: Reading | None = None, states: bool = True
+def measured(columns: Sequence[Column], source: str, wanted: Treatment, reading: Reading | None = None) -> Numbers:
+    """The Numbers of `columns`, all of the same number of records: the choice of columns and of records, missing values
+    and weights as `prepare` has them.
+
+    Raises InputError as that does, for options that make states, for a column that has no numbers, and for numbers
+    beyond 1e150. O(N n).
+    """
+    _refuse_states(wanted)
+    reading = reading or Reading(memory=0)
+    complete, warnings = _chosen(columns, source, wanted, reading, states=False)
+    values = np.empty((len(complete[0].codes), len(complete)))
+    for j, column in enumerate(reading.watched(source, complete)):
+        values[:, j] = _meaning(column, source)[column.codes]
+    return Numbers(tuple(column.name for column in complete), values, source, warnings)
+
+
+def _chosen(
+    columns: Sequence[Column], source: str, wanted: Treatment, reading: Reading, states: bool = True
 ) -> tuple[tuple[Column, ...], tuple[str, ...]]:
     """The columns and records that are wanted, missing values settled and each record as often as its weight says; and
     warnings. Raises as `prepare` says. states: whether a missing value may be a state."""
-    reading, weights = reading or Reading(memory=0), []
+    weights = []
     if wanted.weights is not None:
         columns, own = without_weights(columns, wanted.weights, source)
         weights = [replace(own, codes=own.codes[: wanted.records])]
@@ -82,3 +104,113 @@ def _constants(columns: Sequence[Column]) -> tuple[str, ...]:
         return ()
     column, are, get = ("Column", "is", "gets") if len(names) == 1 else ("Columns", "are", "get")
     return (f"{column} {listed(names)} {are} constant (the same value in every record) and {get} no arcs.",)
+
+
+def _refuse_states(wanted: Treatment) -> None:
+    """Raise InputError for an option that makes states, naming it."""
+    given = {
+        Mention("discretise"): wanted.rules.plain is not None or bool(wanted.rules.named),
+        Mention("discrete"): wanted.discrete is None or bool(wanted.discrete),
+        Mention("arities"): bool(wanted.arities),
+        asking("missing", "state"): wanted.missing == "state",
+    }
+    for option, is_given in given.items():
+        if is_given:
+            raise InputError(
+                option,
+                " makes states of columns, and the score gaussian-bic takes numbers; leave it out, or take another "
+                "score.",
+            )
+
+
+def _meaning(column: Column, source: str) -> NDArray[np.float64]:
+    """The number of each value of a column, (values,) float64; InputError for one that occurs and is none."""
+    meaning = np.zeros(len(column.values))
+    for code in np.unique(column.codes).tolist():
+        text = column.values[code]
+        try:
+            number = math.nan if "_" in text else float(text)
+        except ValueError:
+            number = math.nan
+        if not abs(number) <= LARGEST_NUMBER:  # a nan fails as well
+            row = int((column.codes == code).argmax()) + 1
+            kind = "no number" if math.isnan(number) else f"beyond {LARGEST_NUMBER:g}"
+            shown = repr(text) if math.isnan(number) else f"{number:g}"
+            raise InputError(
+                f"{source}: column {listed([column.name])} has {shown} in row {row} of the data, which is {kind}, and "
+                f"the score gaussian-bic takes numbers",
+                names=[column.name],
+                value=text,
+                row=row,
+                advice=("take another score, or leave the column out", dropped([column.name])),
+            )
+        meaning[code] = number
+    return meaning
+
+
+MOST_RECORDS = (1 << 32) - 1  # that counting takes
+COLUMN_BYTES = 2  # of a record, in each column of the data set
+
+
+def without_weights(columns: Sequence[Column], name: str, source: str) -> tuple[list[Column], Column]:
+    """The columns but the one of that name, and this, whose values are weights: how many records each row stands for.
+    InputError if there is none, or it is the only one."""
+    found = [column for column in columns if column.name == name]
+    if not found:
+        there = listed([column.name for column in columns])
+        raise _wrong_weights(f"{source} has no column '{name}'; its columns are {there}.", name)
+    if len(columns) == 1:
+        raise _wrong_weights(f"{source} has no column but '{name}': give at least one variable.", name)
+    return [column for column in columns if column.name != name], found[0]
+
+
+def repeated(columns: Sequence[Column], weights: Column, source: str, reading: Reading) -> list[Column]:
+    """The columns with each row as often as its weight says.
+
+    Raises InputError if a weight is no whole number of at least 0, or all are 0; BudgetError if the records certainly
+    take more than the memory of `reading`, if it says one.
+    """
+    times = _times(weights, source)
+    records = int(times.sum())
+    if records == 0:
+        raise _wrong_weights(f"all weights in column '{weights.name}' of {source} are 0: give a record.", weights.name)
+    if records > MOST_RECORDS:
+        raise _wrong_weights(
+            f"column '{weights.name}' of {source} stands for {records:,} records: divide the weights so that they sum "
+            f"to {MOST_RECORDS:,} at most.",
+            weights.name,
+        )
+    if reading.memory:
+        needed = records * sum(COLUMN_BYTES + column.codes.itemsize for column in columns)
+        reading.check_memory(source, needed, f"the {records:,} records that its weights stand for,")
+    return [replace(column, codes=np.repeat(column.codes, times)) for column in columns]
+
+
+def _times(column: Column, source: str) -> NDArray[np.int64]:
+    """How often each row counts; InputError for a weight that is no whole number, or negative."""
+    meaning = np.array([_whole(text) for text in (*column.values, "")], np.int64)  # the last: no value
+    times = meaning[column.codes]
+    wrong = np.flatnonzero(times < 0)
+    if wrong.size:
+        at = int(wrong[0])
+        text = "" if column.codes[at] < 0 else column.values[int(column.codes[at])]
+        raise InputError(
+            f"record {at + 1} of {source} has the weight {text!r} in column '{column.name}': give a whole number of at "
+            "least 0.",
+            option="weights",
+            names=[column.name],
+            value=text,
+        )
+    return times
+
+
+def _whole(text: str) -> int:
+    """The whole number that a text writes, -1 if it is none or too large."""
+    whole, _, fraction = text.strip().removeprefix("+").partition(".")
+    if not (whole.isascii() and whole.isdigit()) or fraction.strip("0") or len(whole) > 18:
+        return -1
+    return int(whole)
+
+
+def _wrong_weights(sentence: str, name: str) -> InputError:
+    return InputError(sentence, option="weights", names=[name])

@@ -1,63 +1,63 @@
-"""Data sets from files of any kind that is known, as their names say; delimited text among them."""
+"""Data sets from files of any kind that is known, as their names say; delimited text among them, and whether its first
+row names the columns.
+"""
 
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import chain
 from os import PathLike
 from pathlib import Path
-from typing import TypeVar, Unpack
+from typing import Any, NamedTuple
 
+import numpy as np
+
+from extbnsl.core.data_options import DataOptions
 from extbnsl.core.errors import InputError
-from extbnsl.data.column import Column
+from extbnsl.core.keywords import keywords
+from extbnsl.core.options import declared, made_of
+from extbnsl.core.sentences import Mention, Sentence
+from extbnsl.data.column import Column, clean_name, numbers_of
 from extbnsl.data.dataset import Dataset
-from extbnsl.data.encode import prepare
+from extbnsl.data.encode import Made, Make, prepare
 from extbnsl.data.foreign import check_table
-from extbnsl.data.header import Judged, judge, told, with_header, without_header
-from extbnsl.data.numbers import Numbers, measured
+from extbnsl.data.missing import MARKERS
 from extbnsl.data.other_files import is_other_file, other_columns
-from extbnsl.data.reading import Reading
-from extbnsl.data.table import parse
-from extbnsl.data.text import called, given_delimiter, other_delimiter, sniff_delimiter, source_name, text_blocks
-from extbnsl.data.treatment import Options, Treatment, read_arities, treatment
+from extbnsl.data.table import Table, parse
+from extbnsl.data.text import (
+    Reading,
+    called,
+    given_delimiter,
+    other_delimiter,
+    sniff_delimiter,
+    source_name,
+    text_blocks,
+)
+from extbnsl.data.treatment import treatment
 
-Made = TypeVar("Made", Dataset, Numbers)
+MOST_VALUES = 256  # of a column whose values are compared with those of others
+SHOWN = 4  # texts of the first row
+LEAST_NUMBERED = 3  # columns from which on 0, 1, 2 are no accident
 
 
-def read_csv(
-    path: str | PathLike[str],
-    *,
-    header: bool | None = None,
-    delimiter: str | None = None,
-    arities: str | PathLike[str] | None = None,
-    records: int | None = None,
-    reading: Reading | None = None,
-    **options: Unpack[Options],
-) -> Dataset:
+@keywords(declared(DataOptions))
+def read_csv(path: str | PathLike[str], *, reading: Reading | None = None, **options: Any) -> Dataset:
     """Read the data set in a delimited text file, plain or gzip.
 
     Parameters
     ----------
     path : str or path-like
         The file; "-" is standard input.
-    header : bool, optional
-        Whether the first row has the names; None decides by looking, as `header.judge` says. Without names the columns
-        are X0, X1 and so on.
-    delimiter : str, optional
-        One character (a space stands for any run of blanks); None decides by looking, as `sniff_delimiter` says.
-    arities : str or path-like, optional
-        A file of declared arities, see `read_arities`.
-    records : int, optional
-        How many records to use, the first ones; None for all.
     reading : Reading, optional
         The memory and the time that it may take, and who hears of it, an `extbnsl.data.Reading`; None for three
         quarters of the free memory, as long as it takes.
-    **options : as for `read_data`
-        What to make of the columns.
+    {options}
 
     Returns
     -------
     Dataset
-        The data set. States are the texts, without surrounding blanks, sorted as `column.ordered` says.
+        The data set. States are the texts, without surrounding blanks, sorted as `column.ordered` says. Without names
+        the columns are X0, X1 and so on.
 
     Raises
     ------
@@ -66,88 +66,23 @@ def read_csv(
     BudgetError
         If the memory or the time does not do.
     """
-    wanted = treatment(**options, arities=None if arities is None else read_arities(arities), records=records)
-    return made_of_csv(prepare, path, header, delimiter, wanted, reading or Reading())
+    return _of_text(prepare, path, made_of(DataOptions, options), reading or Reading())
 
 
-def made_of_csv(
-    make: Callable[[Sequence[Column], str, Treatment, Reading], Made],
-    path: str | PathLike[str],
-    header: bool | None,
-    delimiter: str | None,
-    wanted: Treatment,
-    reading: Reading,
-) -> Made:
-    """What `make`, such as `prepare`, makes of the columns of a delimited text; see `read_csv`."""
-    given = None if delimiter is None else given_delimiter(delimiter)
-    source = source_name(path)
-    blocks = text_blocks(path, reading)
-    head = next(blocks, b"")
-    check_table(source, head)
-    separator = given or sniff_delimiter(head)
-    table = parse(chain([head], blocks), separator, source, reading)
-    doubts: list[str] = [] if len(table.columns) > 1 else _of_one_column(head, given, source)
-    judged = judge(table) if header is None else Judged(header, None)
-    if judged.named and table.records == 1:
-        raise InputError(
-            f"{source} has a header but no records: give at least one row of data (or say --no-header if the "
-            "first row is one)."
-        )
-    if judged.doubt:
-        doubts.append(told(judged, table))
-    made: Made = make(with_header(table) if judged.named else without_header(table), source, wanted, reading)
-    layout = f"{called(separator)}, {'header' if judged.named else 'no header'}"
-    return replace(made, layout=layout, warnings=(*doubts, *made.warnings))
-
-
-def _of_one_column(head: bytes, given: str | None, source: str) -> list[str]:
-    """A warning if a text that was read as one column may have more; InputError if nobody gave its delimiter."""
-    other = other_delimiter(head, given or ",")
-    if other is None:
-        return []
-    holds = f"the same number of {other!r} is in each line"
-    if given is None:
-        raise InputError(
-            f"{source} has one column, but {holds}: say --delimiter {other!r} if that separates columns, or "
-            "--delimiter , if it does not."
-        )
-    return [f"{source} was read as one column, but {holds}: say --delimiter {other!r} if that separates columns."]
-
-
-def read_data(
-    path: str | PathLike[str],
-    *,
-    header: bool | None = None,
-    delimiter: str | None = None,
-    arities: str | PathLike[str] | None = None,
-    records: int | None = None,
-    reading: Reading | None = None,
-    **options: Unpack[Options],
-) -> Dataset:
+@keywords(declared(DataOptions))
+def read_data(path: str | PathLike[str], *, reading: Reading | None = None, **options: Any) -> Dataset:
     """Read the data set in a delimited text file, as `read_csv` does, or in a Parquet, ARFF or RDS file.
 
     Parameters
     ----------
     path : str or path-like
-        The file; its suffix tells the kind, parquet, pq, arff or rds, and it is text otherwise.
-    header : bool, optional
-        For texts, as for `read_csv`. The other files have names of their columns.
-    delimiter : str, optional
-        For texts, as for `read_csv`.
-    arities : str or path-like, optional
-        A file of declared arities. The values of a nominal attribute, the levels of a factor and the categories of an
+        The file; its suffix tells the kind, parquet, pq, arff or rds, and it is text otherwise. The other files have
+        names of their columns. The values of a nominal attribute, the levels of a factor and the categories of an
         ordered dictionary are states, whether they occur or not.
-    records : int, optional
-        How many records to use, the first ones; None for all.
     reading : Reading, optional
         The memory and the time that it may take, and who hears of it, an `extbnsl.data.Reading`; None for three
         quarters of the free memory, as long as it takes.
-    **options : as for `learn`
-        What to make of the columns. Those of several texts take a sequence, or one text with commas. `missing`:
-        "refuse" (the default), "drop" the record, or make it a "state". `na`: further texts that stand for a missing
-        value. `columns`, `drop`: the columns to use, and to leave out. `discrete`: columns to take as they are, however
-        many states they have, or "all". `discretise`: "mean", "quantile:k", "width:k" or "paper" for continuous
-        columns, and COLUMN=RULE for one column. `weights`: the column that says how many records each row stands for.
+    {options}
 
     Returns
     -------
@@ -161,43 +96,151 @@ def read_data(
     BudgetError
         If the memory or the time does not do.
     """
-    wanted = treatment(**options, arities=None if arities is None else read_arities(arities), records=records)
-    return _made(prepare, path, header, delimiter, wanted, reading or Reading())
+    return read_file(prepare, path, made_of(DataOptions, options), reading)
 
 
-def read_numbers(
+def read_file(
+    make: Make[Made],
     path: str | PathLike[str],
-    *,
-    header: bool | None = None,
-    delimiter: str | None = None,
-    arities: str | PathLike[str] | None = None,
-    records: int | None = None,
+    options: DataOptions = DataOptions(),
     reading: Reading | None = None,
-    **options: Unpack[Options],
-) -> Numbers:
-    """The columns of numbers in a file of any kind that `read_data` reads, for the score "gaussian-bic".
-
-    The options are those of `read_data`; those that make states of columns, `arities` among them, are an InputError.
-    Raises as `read_data` does, and for a column that has no numbers.
-    """
-    wanted = treatment(**options, arities=None if arities is None else read_arities(arities), records=records)
-    return _made(measured, path, header, delimiter, wanted, reading or Reading())
-
-
-def _made(
-    make: Callable[[Sequence[Column], str, Treatment, Reading], Made],
-    path: str | PathLike[str],
-    header: bool | None,
-    delimiter: str | None,
-    wanted: Treatment,
-    reading: Reading,
 ) -> Made:
-    """What `make` makes of the columns of a file."""
+    """What `make` makes of the columns of a file of any kind: `prepare` a Dataset, `measured` Numbers, for the score
+    "gaussian-bic"."""
+    reading = reading or Reading()
     if not is_other_file(path):
-        return made_of_csv(make, path, header, delimiter, wanted, reading)
-    source = source_name(path)
-    for option, given in (("--delimiter", delimiter), ("--header or --no-header", header)):
+        return _of_text(make, path, options, reading)
+    wanted, source = treatment(options), source_name(path)
+    header_options = (Mention("header"), " or ", Mention("no-header"))
+    for told_as, given in (((Mention("delimiter"),), options.delimiter), (header_options, options.header)):
         if given is not None:
-            raise InputError(f"{option} is for texts, and {source} names its columns itself; leave it out.")
-    made = make(other_columns(path, source, reading), source, wanted, reading)
+            raise InputError(*told_as, f" is for texts, and {source} names its columns itself; leave it out.")
+    made: Made = make(other_columns(path, source, reading), source, wanted, reading)
     return replace(made, layout=Path(path).suffix[1:].lower())
+
+
+def _of_text(make: Make[Made], path: str | PathLike[str], options: DataOptions, reading: Reading) -> Made:
+    """What `make` makes of the columns of a delimited text; see `read_csv`."""
+    wanted = treatment(options)
+    given = None if options.delimiter is None else given_delimiter(options.delimiter)
+    source = source_name(path)
+    blocks = text_blocks(path, reading)
+    head = next(blocks, b"")
+    check_table(source, head)
+    separator = given or sniff_delimiter(head)
+    table = parse(chain([head], blocks), separator, source, reading)
+    doubts: list[str] = [] if len(table.columns) > 1 else _of_one_column(head, given, source)
+    judged = judge(table) if options.header is None else Judged(options.header, None)
+    if judged.named and table.records == 1:
+        what = f"{source} has a header but no records: give at least one row of data (or say "
+        raise InputError(what, Mention("no-header"), " if the first row is one).")
+    if judged.doubt:
+        doubts.append(told(judged, table))
+    names = map(clean_name, table.first) if judged.named else (f"X{j}" for j in range(len(table.columns)))
+    columns = [
+        replace(column, name=name, codes=column.codes[int(judged.named) :])
+        for name, column in zip(names, table.columns, strict=True)
+    ]
+    made: Made = make(columns, source, wanted, reading)
+    layout = f"{called(separator)}, {'header' if judged.named else 'no header'}"
+    return replace(made, layout=layout, warnings=(*doubts, *made.warnings))
+
+
+def _of_one_column(head: bytes, given: str | None, source: str) -> list[str]:
+    """A warning if a text that was read as one column may have more; InputError if nobody gave its delimiter."""
+    other = other_delimiter(head, given or ",")
+    if other is None:
+        return []
+    holds = f"the same number of {other!r} is in each line: say "
+    say = (Mention("delimiter", repr(other)[1:-1]), " if that separates columns")
+    if given is None:
+        raise InputError(
+            f"{source} has one column, but {holds}", *say, ", or ", Mention("delimiter"), " , if it does not."
+        )
+    return [Sentence(f"{source} was read as one column, but {holds}", *say, ".")]
+
+
+class Judged(NamedTuple):
+    """Whether the first row names the columns, and a warning if that is doubtful."""
+
+    named: bool
+    doubt: str | None
+
+
+def judge(table: Table) -> Judged:
+    """Whether the first row names the columns, judging by what is below it.
+
+    0. If the first text is empty and over different numbers, and no other is empty: yes, the records are numbered.
+    1. If in some column a text that is no number stands over nothing but numbers: yes.
+    2. Else, if the first row has a number or a missing value: no.
+    3. Else (texts over texts) yes if fewer than half of the texts occur again below in their own columns, as
+       values do and names do not. So a single row of texts is a header without data.
+    """
+    below = [_values_below(column) for column in table.columns]
+    if _lacks_a_name(table, below[0]) or any(
+        _is_name(text) and _only_numbers(values) for text, values in zip(table.first, below, strict=True)
+    ):
+        return Judged(True, None)
+    again = [text for text, values in zip(table.first, below, strict=True) if text in values]
+    if all(map(_is_name, table.first)) and 2 * len(again) < len(below):
+        return Judged(True, f"though '{again[0]}' is a value too" if again else None)
+    doubtful = _is_numbered(table.first) or _is_new(table, below) or _is_apart(table.first, below)
+    return Judged(False, "though it looks like names" if doubtful else None)
+
+
+def told(judged: Judged, table: Table) -> Sentence:
+    """The warning of a doubtful first row."""
+    shown = ", ".join(repr(text) for text in table.first[:SHOWN]) + (", ..." if len(table.first) > SHOWN else "")
+    read = "names" if judged.named else "a record"
+    return Sentence(
+        f"The first row ({shown}) was read as {read}, {judged.doubt}: say ",
+        *(Mention("header"), " if it has the names of the columns, ", Mention("no-header"), " if it is a record."),
+    )
+
+
+def _lacks_a_name(table: Table, below: Sequence[str]) -> bool:
+    """Whether the first row names all columns but the first, in which each record has a number of its own."""
+    if table.first[0] or "" in table.first[1:] or table.records < LEAST_NUMBERED:
+        return False
+    return len(below) == table.records - 1 and numbers_of(below) is not None
+
+
+def _is_numbered(first: Sequence[str]) -> bool:
+    """Whether a row has consecutive whole numbers, as data frames name columns, or years."""
+    numbers = numbers_of(first)
+    return numbers is not None and len(first) >= LEAST_NUMBERED and bool((np.diff(numbers) == 1).all())
+
+
+def _is_new(table: Table, below: Sequence[Sequence[str]]) -> bool:
+    """Whether more than half of the first row does not occur below, in columns where values do occur again."""
+    new = [
+        text not in MARKERS and text not in values and 2 * len(values) < table.records
+        for text, values in zip(table.first, below, strict=True)
+    ]
+    return len(set(table.first)) == len(new) and 2 * sum(new) > len(new)
+
+
+def _is_apart(first: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
+    """Whether the first row has texts, each in one column alone, over columns that have values in common."""
+    if len(set(first)) < len(first) or not all(map(_is_name, first)):
+        return False
+    columns = Counter(text for values in below if len(values) <= MOST_VALUES for text in set(values) - MARKERS)
+    own = [columns[text] - (text in values) for text, values in zip(first, below, strict=True)]
+    return not any(own) and any(count > 1 for count in columns.values())
+
+
+def _values_below(column: Column) -> tuple[str, ...]:
+    """The texts of a column that occur below its first row."""
+    first = int(column.codes[0])
+    if (column.codes[1:] == first).any():
+        return column.values
+    return column.values[:first] + column.values[first + 1 :]
+
+
+def _is_name(text: str) -> bool:
+    return text not in MARKERS and numbers_of([text]) is None
+
+
+def _only_numbers(texts: Sequence[str]) -> bool:
+    """Whether there are texts that are not missing values, and all of them are numbers."""
+    return numbers_of([text for text in texts if text not in MARKERS]) is not None

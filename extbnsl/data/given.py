@@ -1,32 +1,161 @@
-"""Records that come one call after another from Python: which columns they have, in which order, and in which parts.
+"""Records that callers of Python give: data frames and arrays, at once or one call after another.
 
 A fitted network sees new records later, in the columns that it knows, perhaps in another order and without one of them.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
+from extbnsl.core.data_options import DataOptions
 from extbnsl.core.errors import InputError
 from extbnsl.core.figures import counted
-from extbnsl.data.array import from_array, numbers_from_array
-from extbnsl.data.column import clean_name, listed
-from extbnsl.data.dataframe import from_dataframe, numbers_from_dataframe
+from extbnsl.core.sentences import asking
+from extbnsl.data.column import (
+    Column,
+    check_lengths,
+    check_names,
+    clean_name,
+    column_of_levels,
+    column_of_numbers,
+    column_of_texts,
+    listed,
+)
 from extbnsl.data.dataset import Dataset
-from extbnsl.data.numbers import Numbers
-from extbnsl.data.treatment import LARGEST_ARITY
+from extbnsl.data.encode import Made, Make, prepare
+from extbnsl.data.treatment import LARGEST_ARITY, treatment
 
+ARRAY, FRAME = "<array>", "<dataframe>"
 PART = LARGEST_ARITY  # records that are read at a time as they stand: no column of them has too many states
+
+
+def from_dataframe(frame: Any, **options: Any) -> Dataset:
+    """The data set in a data frame, of pandas or of anything alike.
+
+    `frame.columns` are the names and `frame[name]` a column: with `.to_numpy()`, or a sequence; of booleans,
+    integers, floats, texts, categories or other objects that have a text. None, NaN and NA are missing, and
+    so are the texts in `missing.MARKERS`. Whole floats are labelled as integers. Ordered categories are the states,
+    in their order, whether they occur or not; of other categories, those that occur. `options`: see
+    `DataOptions`. Raises InputError for what cannot be used.
+    """
+    return made_of_frame(prepare, frame, DataOptions(**options))
+
+
+def from_array(array: ArrayLike, names: Sequence[str] | None = None, **options: Any) -> Dataset:
+    """The data set in a 2-D array (N, n) of integers, booleans or floats.
+
+    The labels are the numbers, negative ones too, in numeric order; booleans are "False" and "True". NaN is
+    a missing value. Floats must be whole numbers, unless `discretise` or `discrete` is given. `names` defaults to X0,
+    X1, ...; `options`: see `DataOptions`. Raises InputError for other shapes and dtypes.
+    """
+    return made_of_array(prepare, array, names, DataOptions(**options))
+
+
+def made_of_frame(make: Make[Made], frame: Any, options: DataOptions) -> Made:
+    """What `make`, which is `prepare` or `measured`, makes of a data frame; InputError for names that occur twice, and
+    lengths that differ."""
+    wanted = treatment(options)
+    if not hasattr(frame, "columns") or not hasattr(frame, "__getitem__"):
+        raise InputError(f"{FRAME}: a {type(frame).__name__} has no columns: give a data frame.")
+    keys = list(frame.columns)
+    names = [clean_name(str(key)) for key in keys]
+    # Before a column is taken: for a name that occurs twice, a frame gives a frame.
+    check_names(names, FRAME)
+    columns = [_column(name, frame[key]) for name, key in zip(names, keys, strict=True)]
+    check_lengths(columns, FRAME)
+    return make(columns, FRAME, wanted, None)
+
+
+def made_of_array(make: Make[Made], array: ArrayLike, names: Sequence[str] | None, options: DataOptions) -> Made:
+    """What `make`, which is `prepare` or `measured`, makes of an array; InputError if there are not as many names as
+    columns, and for states that are no whole numbers."""
+    wanted = treatment(options)
+    values = _checked(array)
+    if isinstance(names, str) or not isinstance(names, Iterable | None):
+        raise InputError(f"names: {names!r} is no list of names: give one name for each column.")
+    own = _numbered(values) if names is None else tuple(clean_name(str(name)) for name in names)
+    if len(own) != values.shape[1]:
+        found = f"{counted(len(own), 'name')} for {counted(values.shape[1], 'column')}"
+        raise InputError(f"names: {found} of the array: give one for each.")
+    if make is prepare and values.dtype.kind == "f" and wanted.rules == (None, {}):
+        used = [wanted.uses(name) and not wanted.is_discrete(name) for name in own]
+        _refuse_fractions(values, own, np.array(used, dtype=np.bool_))
+    columns = [column_of_numbers(name, values[:, j], ARRAY) for j, name in enumerate(own)]
+    return make(columns, ARRAY, wanted, None)
+
+
+def _column(name: str, series: Any) -> Column:
+    """The column of one series or sequence."""
+    kind: Any = getattr(series, "dtype", None)
+    if getattr(kind, "ordered", False):
+        return column_of_levels(name, kind.categories, np.asarray(series.array.codes), FRAME, "categories")
+    values = series.to_numpy() if hasattr(series, "to_numpy") else np.asarray(series)
+    if values.ndim != 1:
+        raise InputError(f"{FRAME}: column '{name}' has {values.ndim} dimensions: give one value for each record.")
+    if values.dtype.kind in "biuf":
+        return column_of_numbers(name, values, FRAME)
+    if values.dtype.kind in "mM":
+        raise InputError(f"{FRAME}: column '{name}' has dates or times: remove it or make it a few states.")
+    # The text of NaN and of pandas.NA is a marker of missing values; that of None may be a state's name.
+    return column_of_texts(name, ["" if value is None else str(value).strip() for value in values.tolist()])
+
+
+def _checked(array: ArrayLike) -> NDArray[Any]:
+    """The array as numpy has it, two-dimensional and of a usable dtype."""
+    if isinstance(array, np.ma.MaskedArray):
+        raise InputError(f"{ARRAY} is a masked array: fill the masked values, with NaN if they are missing.")
+    values = _as_array(array, ARRAY)
+    if values.ndim == 0:
+        raise InputError(f"{array!r} is no data: give a data frame, or an array of records by variables.")
+    if values.ndim != 2:
+        raise InputError(f"{ARRAY} has {counted(values.ndim, 'dimension')}: give two, records by variables.")
+    if values.dtype.kind not in "biuf":
+        raise InputError(
+            f"{ARRAY} has the dtype {values.dtype}: give integers, or a pandas data frame (pandas.DataFrame(array)) "
+            "for texts."
+        )
+    return values
+
+
+def _as_array(data: Any, who: str) -> NDArray[Any]:
+    try:
+        return np.asarray(data)
+    except ValueError:
+        raise InputError(f"{who} is ragged: give every row the same number of values.") from None
+
+
+def _numbered(array: NDArray[Any]) -> tuple[str, ...]:
+    """The names of the columns of an array: X0, X1, ..."""
+    return tuple(f"X{j}" for j in range(array.shape[1]))
+
+
+def _refuse_fractions(values: NDArray[Any], names: Sequence[str], used: NDArray[np.bool_]) -> None:
+    """Raise InputError naming the first column with a number that is not whole, of those that are used."""
+    fractional = np.isfinite(values) & (values != np.trunc(values)) & used
+    columns = np.flatnonzero(fractional.any(axis=0))
+    if columns.size:
+        row, name = int(fractional[:, columns[0]].argmax()), names[columns[0]]
+        value = values[row, columns[0]]
+        raise InputError(
+            f"{ARRAY}: column '{name}' is continuous ({value} in row {row + 1})",
+            names=[name],
+            value=value,
+            row=row + 1,
+            advice=("give whole numbers for states, or cut it, such as with ", asking("discretise", "mean")),
+        )
 
 
 @dataclass(frozen=True, eq=False)
 class Given:
-    """Columns of equal length under the names that networks have; `from_dataframe` takes it for a data frame.
+    """Columns of equal length under the names that networks have; `made_of_frame` takes it for a data frame.
 
-    keys: as the caller calls the columns, names: as networks do; both (n,). framed: whether the caller has given a data
-    frame. whole: the array, if the caller has given one of numbers.
+    keys: as the caller calls the columns, (n,).
+    names: as networks call them, (n,).
+    framed: whether the caller has given a data frame.
+    whole: the array, if the caller has given one of numbers.
     """
 
     keys: tuple[Any, ...]
@@ -44,17 +173,12 @@ class Given:
     def __getitem__(self, name: str) -> Any:
         return self.series[self.names.index(name)]
 
-    def dataset(self, **options: Any) -> Dataset:
-        """The data set, see `treatment.Options`; InputError for what cannot be used."""
+    def made(self, make: Make[Made], **options: Any) -> Made:
+        """What `make`, which is `prepare` or `measured`, makes of it with `DataOptions`; InputError for what
+        cannot be used."""
         if self.whole is not None:
-            return from_array(self.whole, self.names, **options)
-        return from_dataframe(self, **options)
-
-    def numbers(self, **options: Any) -> Numbers:
-        """The Numbers, with options as for `dataset`; those that make states are an InputError."""
-        if self.whole is not None:
-            return numbers_from_array(self.whole, self.names, **options)
-        return numbers_from_dataframe(self, **options)
+            return made_of_array(make, self.whole, self.names, DataOptions(**options))
+        return made_of_frame(make, self, DataOptions(**options))
 
     def parts(self, most: int = PART) -> Iterator["Given"]:
         """The records in parts of at most so many, in their order."""
@@ -101,16 +225,25 @@ def given(data: Any) -> Given:
         if len(set(names)) == len(keys):
             return Given(keys, names, tuple(data[key] for key in keys), len(data), True)
         from_dataframe(data)  # which says what is wrong with the names
-    array = _array(data)
-    names = tuple(f"X{j}" for j in range(array.shape[1]))
+    if hasattr(data, "tocsr"):
+        raise InputError("X is a sparse matrix: give a dense array (X.toarray()).")
+    array = _as_array(data, "X")
+    if array.ndim != 2:
+        what = f"has {counted(array.ndim, 'dimension')}" if array.ndim else f"is {data!r}"
+        raise InputError(f"X {what}: give records by variables. Reshape your data, or give a data frame.")
+    if array.dtype.kind == "c":
+        raise InputError("Complex data not supported: give a few states for each column.")
+    for at, what, lacking in ((1, "feature", "column"), (0, "sample", "record")):
+        if array.shape[at] == 0:
+            raise InputError(f"0 {what}(s) (shape={array.shape}) while a minimum of 1 is required: give a {lacking}.")
     whole = array if array.dtype.kind in "biuf" else None
-    return Given(names, names, tuple(array.T), array.shape[0], False, whole)
+    return Given(_numbered(array), _numbered(array), tuple(array.T), array.shape[0], False, whole)
 
 
-def as_they_were(labels: Sequence[str], kind: str) -> np.ndarray[Any, Any]:
+def as_they_were(labels: Sequence[str], kind: str) -> NDArray[Any]:
     """The values that these states had in a column of that `kind` of dtype, (states,): numbers and truth values where
     all states are such, otherwise the labels."""
-    readers: dict[str, Callable[[str], Any]] = {"i": int, "u": int, "f": float, "b": _truth}
+    readers: Mapping[str, Callable[[str], Any]] = {"i": int, "u": int, "f": float, "b": TRUTHS.__getitem__}
     try:
         return np.array([readers[kind](label) for label in labels])
     except (KeyError, ValueError):
@@ -122,27 +255,7 @@ def kind_of(series: Any) -> str:
     return str(getattr(getattr(series, "dtype", None), "kind", "O"))
 
 
-def _truth(label: str) -> bool:
-    return {"True": True, "False": False}[label]
-
-
-def _array(data: Any) -> np.ndarray[Any, Any]:
-    if hasattr(data, "tocsr"):
-        raise InputError("X is a sparse matrix: give a dense array (X.toarray()).")
-    try:
-        array = np.asarray(data)
-    except ValueError:
-        raise InputError("X is ragged: give every row the same number of values.") from None
-    if array.ndim != 2:
-        what = f"has {counted(array.ndim, 'dimension')}" if array.ndim else f"is {data!r}"
-        raise InputError(f"X {what}: give records by variables. Reshape your data, or give a data frame.")
-    if array.dtype.kind == "c":
-        raise InputError("Complex data not supported: give a few states for each column.")
-    if array.shape[1] == 0:
-        raise InputError(f"0 feature(s) (shape={array.shape}) while a minimum of 1 is required: give a column.")
-    if array.shape[0] == 0:
-        raise InputError(f"0 sample(s) (shape={array.shape}) while a minimum of 1 is required: give a record.")
-    return array
+TRUTHS = {"True": True, "False": False}
 
 
 def _columns(names: Sequence[str]) -> str:

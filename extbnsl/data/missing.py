@@ -7,12 +7,13 @@ from dataclasses import replace
 import numpy as np
 
 from extbnsl.core.errors import InputError
-from extbnsl.data.advice import option
+from extbnsl.core.sentences import Mention, Sentence, asking, dropped, option
 from extbnsl.data.column import Column, listed, recoded
 
 # "None" is not among them: published networks have a state of that name.
 MARKERS = frozenset({"", "?", "NA", "N/A", "n/a", "NaN", "nan", "NAN", "NaT", "null", "NULL", "<NA>"})
-RULES = ("refuse", "drop", "state")
+Advice = tuple[str | Mention, ...]
+AS_STATE, WITHOUT = asking("missing", "state"), asking("missing", "drop")
 STATE = "missing"
 
 
@@ -29,8 +30,8 @@ def settle_missing(
 ) -> tuple[tuple[Column, ...], tuple[str, ...]]:
     """Refuse missing values, drop the records that have one, or leave them for a state of their own.
 
-    `rule` is one of RULES; states: whether a state is possible. Returns the columns and warnings. Raises InputError
-    with the count, the columns and the first row under "refuse", and if "drop" leaves no record.
+    `rule` is one of MISSING_RULES; states: whether a state is possible. Returns the columns and warnings. Raises
+    InputError with the count, the columns and the first row under "refuse", and if "drop" leaves no record.
     """
     counts = [int(np.count_nonzero(column.codes < 0)) for column in columns]
     if not any(counts) or rule == "state":
@@ -38,48 +39,45 @@ def settle_missing(
     lacking = np.zeros(len(columns[0].codes), dtype=np.bool_)
     for column in columns:
         lacking |= column.codes < 0
-    records, dropped = len(lacking), int(lacking.sum())
+    records, lacked = len(lacking), int(lacking.sum())
     if rule == "drop":
-        if dropped == records:
-            raise InputError(
-                f"{source}: every one of the {records:,} records has a missing value, so --missing drop leaves "
-                f"nothing: {'use --missing state, or ' * states}leave out {_emptiest(columns, counts)}."
-            )
+        if lacked == records:
+            what = f"{source}: every one of the {records:,} records has a missing value, so "
+            raise InputError(what, WITHOUT, " leaves nothing", advice=_leave_out(columns, counts, states))
         kept = tuple(replace(column, codes=column.codes[~lacking]) for column in columns)
-        were = "was" if dropped == 1 else "were"
-        return kept, (f"{dropped:,} of {records:,} records {were} dropped because a value is missing.",)
+        were = "was" if lacked == 1 else "were"
+        return kept, (f"{lacked:,} of {records:,} records {were} dropped because a value is missing.",)
     names = [column.name for column, count in zip(columns, counts, strict=True) if count]
+    row = int(lacking.argmax()) + 1
     raise InputError(
         f"{source}: {sum(counts):,} value{'s are' if sum(counts) > 1 else ' is'} missing, in "
-        f"column{'s' if len(names) > 1 else ''} {listed(names)}, first in row {int(lacking.argmax()) + 1} of "
-        f"the data: {_advice(columns, counts, dropped, states)}."
+        f"column{'s' if len(names) > 1 else ''} {listed(names)}, first in row {row} of the data",
+        names=names,
+        row=row,
+        advice=_advice(columns, counts, lacked, states),
     )
 
 
-def _advice(columns: Sequence[Column], counts: Sequence[int], dropped: int, states: bool) -> str:
-    """What to do about missing values in columns that lack so many; `dropped` records lack one."""
+def _advice(columns: Sequence[Column], counts: Sequence[int], lacked: int, states: bool) -> Advice:
+    """What to do about missing values in columns that lack so many; `lacked` records lack one."""
     records = len(columns[0].codes)
     if records in counts:
         empty = [column.name for column, count in zip(columns, counts, strict=True) if count == records]
         which = "which has" if len(empty) == 1 else "which have"
-        return f"leave out {listed(empty)}, {which} no value at all, with {option('drop', *empty)}"
-    if dropped == records:
-        return f"{'use --missing state, or ' * states}leave out {_emptiest(columns, counts)}"
-    return f"use --missing drop (leaves out {dropped:,} of {records:,} records){' or --missing state' * states}"
+        return f"leave out {listed(empty)}, {which} no value at all", dropped(empty, ", with ")
+    if lacked == records:
+        return _leave_out(columns, counts, states)
+    other = (" or ", AS_STATE) if states else ()
+    return "use ", WITHOUT, f" (leaves out {lacked:,} of {records:,} records)", *other
 
 
-def _emptiest(columns: Sequence[Column], counts: Sequence[int]) -> str:
-    """The column that lacks most, for a sentence."""
+def _leave_out(columns: Sequence[Column], counts: Sequence[int], states: bool) -> Advice:
+    """The advice to leave out the column that lacks most."""
     most = max(counts)
     column = columns[counts.index(most)]
-    lacks = f"which lacks {most:,} of {len(column.codes):,} values"
-    return f"columns such as '{column.name}', {lacks}, with {option('drop', column.name)}"
-
-
-def check_rule(rule: str) -> None:
-    """Refuse (InputError) a rule that is not one of RULES."""
-    if rule not in RULES:
-        raise InputError(f"{option('missing', str(rule))} is unknown: use refuse, drop or state.")
+    which = f"columns such as '{column.name}', which lacks {most:,} of {len(column.codes):,} values"
+    use = ("use ", AS_STATE, ", or ") if states else ()
+    return *use, f"leave out {which}", dropped([column.name], ", with ")
 
 
 def missing_label(labels: Sequence[str]) -> str:
@@ -109,8 +107,11 @@ def _of_markers(columns: Sequence[Column]) -> tuple[str, ...]:
         if column.numbers is not None and len(column.numbers) > 1 and column.numbers[0] < 0 <= column.numbers[1]:
             found[column.values[0]] += [column.name] * (column.numbers[0] in SUSPECT_NUMBERS)
     return tuple(
-        f"The value '{text}' of column{'s' if len(names) > 1 else ''} {listed(names)} was taken as a state: say "
-        f"{option('na', text)} if it stands for a missing value."
+        Sentence(
+            f"The value '{text}' of column{'s' if len(names) > 1 else ''} {listed(names)} was taken as a state: say ",
+            option("na", text),
+            " if it stands for a missing value.",
+        )
         for text, names in sorted(found.items())
         if names
     )

@@ -11,8 +11,8 @@ import importlib
 import lzma
 import warnings
 import zlib
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -20,10 +20,17 @@ from typing import Any
 import numpy as np
 
 from extbnsl.core.errors import BudgetError, InputError
-from extbnsl.data.array import column_of_numbers
-from extbnsl.data.column import Column, check_names, clean_name, narrowest
-from extbnsl.data.reading import Reading
+from extbnsl.data.column import (
+    Column,
+    check_lengths,
+    check_names,
+    clean_name,
+    column_of_levels,
+    column_of_numbers,
+    column_of_texts,
+)
 from extbnsl.data.table import LONGEST_FIELD
+from extbnsl.data.text import Reading
 from extbnsl.files.atomic import check_given
 
 FIELD_BYTES = 16  # of a value while a file is read, at least
@@ -49,9 +56,7 @@ def other_columns(path: str | PathLike[str], source: str, reading: Reading) -> l
     check_names([column.name for column in columns], source)
     for column in columns:
         _check_length(column.name, max((len(value.encode()) for value in column.values), default=0), source)
-    lengths = {len(column.codes) for column in columns}
-    if len(lengths) > 1:
-        raise InputError(f"{source} has columns of {min(lengths)} to {max(lengths)} values: make them equally long.")
+    check_lengths(columns, source)
     return columns
 
 
@@ -105,10 +110,8 @@ def _of_arrow(name: str, chunks: Any, source: str, is_text: bool) -> Column:
         _check_lengths(name, array.dictionary, source)
         levels, codes = array.dictionary.to_pylist(), array.indices.to_pylist()
         if is_text:
-            place = {text: code for code, text in enumerate(dict.fromkeys(level.strip() for level in levels))}
-            at = np.array([*(place[level.strip()] for level in levels), -1])  # the last: no value
-            own = at[np.array([-1 if code is None else code for code in codes], np.int64)]
-            return Column(name, tuple(place), own.astype(narrowest(len(place))))
+            texts = [level.strip() for level in levels]
+            return column_of_texts(name, [None if code is None else texts[code] for code in codes])
         return _of_codes(name, levels, (-1 if code is None else code for code in codes), chunks.type.ordered, source)
     if kind.startswith(("list", "large_list", "struct", "map", "timestamp", "date", "time", "duration", "binary")):
         raise InputError(f"{source}: column '{name}' has values of the type {kind}: remove it or make it a few states.")
@@ -239,19 +242,12 @@ def _of_values(name: str, values: Sequence[Any], source: str) -> Column:
         texts = [None if value is None or value != value else str(int(value) if whole else value) for value in values]
     else:
         texts = [None if value is None else str(value).strip() for value in values]
-    place: defaultdict[str, int] = defaultdict()
-    place.default_factory = place.__len__
-    codes = [-1 if text is None else place[text] for text in texts]
-    return Column(name, tuple(place), np.array(codes, np.int64).astype(narrowest(len(place))))
+    return column_of_texts(name, texts)
 
 
 def _of_codes(name: str, levels: Sequence[Any], codes: Iterable[int], declared: bool, source: str) -> Column:
     """The column of codes of levels, -1 where there is no value; all levels are states if they are declared."""
-    texts = [str(level) for level in levels]
-    if len(set(texts)) < len(texts):
-        raise InputError(f"{source}: column '{name}' has two states with the same text: rename one of them.")
-    own = np.fromiter(codes, np.int64)
-    return Column(name, tuple(texts), own.astype(narrowest(len(texts))), levels=declared)
+    return replace(column_of_levels(name, levels, np.fromiter(codes, np.int64), source, "states"), levels=declared)
 
 
 READERS: Mapping[str, Callable[[Path, str, Reading], list[Column]]] = {

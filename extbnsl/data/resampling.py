@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from extbnsl.data.dataset import Dataset, distinct_rows
-from extbnsl.data.numbers import Numbers
+from extbnsl.data.dataset import Dataset, Numbers, distinct_rows
 from extbnsl.kernels.random import random_words
 
 DRAWN = 1 << 20  # records at a time, which take some memory each

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from extbnsl.core.errors import InputError
-from extbnsl.data.advice import option
+from extbnsl.core.sentences import Sentence, asking, dropped, option
 from extbnsl.data.column import Column, has_fractions, listed
 from extbnsl.data.discretise import OTHER_FORMS, Rule, cut
 from extbnsl.data.treatment import LARGEST_ARITY, Treatment
@@ -47,7 +47,9 @@ def settle_states(columns: Sequence[Column], wanted: Treatment, source: str) -> 
         if len(column.values) > LARGEST_ARITY and wanted.is_discrete(column.name):
             raise InputError(
                 f"{source}: column '{column.name}' has {len(column.values):,} states, and no column can have more than "
-                f"{LARGEST_ARITY:,}: leave it out with {option('drop', column.name)}."
+                f"{LARGEST_ARITY:,}",
+                names=[column.name],
+                advice=("leave it out", dropped([column.name])),
             )
     free = [column for column in columns if not wanted.is_discrete(column.name)]
     rule_of = {
@@ -94,9 +96,14 @@ def _check_numbers(column: Column, rule: Rule | None, source: str) -> None:
     """Raise InputError if a rule is for numbers; the states of the column are none."""
     if rule is not None and rule.method != "paper":
         raise InputError(
-            f"{source}: column '{column.name}' ({unfit(column) or f'{len(column.values)} states'}) cannot be cut by "
-            f"--discretise {rule} for want of numbers: leave it out with {option('drop', column.name)}, take it as it "
-            f"is with {option('discrete', column.name)}, or use --discretise paper."
+            f"{source}: column '{column.name}' ({unfit(column) or f'{len(column.values)} states'}) cannot be cut by ",
+            asking("discretise", rule),
+            " for want of numbers",
+            names=[column.name],
+            advice=(
+                *("leave it out", dropped([column.name]), ", take it as it is with ", option("discrete", column.name)),
+                *(", or use ", asking("discretise", "paper")),
+            ),
         )
 
 
@@ -109,19 +116,26 @@ def _refuse(faulty: Sequence[Column], source: str) -> None:
     nouns, them, as_is = ("column", "it", "it is") if len(faulty) == 1 else ("columns", "them", "they are")
     numbers = any(column.numbers is not None for column in faulty)
     names = [column.name for column in faulty]
+    cutting = (f"cut {them} with ", asking("discretise", "mean"), f" (or {OTHER_FORMS}), ") if numbers else ()
     raise InputError(
-        f"{source}: {nouns} {named}{more} cannot be used as {as_is}: leave {them} out with {option('drop', *names)}, "
-        f"{f'cut {them} with --discretise mean (or {OTHER_FORMS}), ' if numbers else ''}or take {them} as {as_is} with "
-        f"{option('discrete', *names)}."
+        f"{source}: {nouns} {named}{more} cannot be used as {as_is}",
+        names=names,
+        advice=(
+            *(f"leave {them} out", dropped(names), ", ", *cutting, f"or take {them} as {as_is} with "),
+            option("discrete", *names),
+        ),
     )
 
 
 def _identifiers(columns: Sequence[Column]) -> tuple[str, ...]:
     """A warning for each column that only numbers or names the records."""
     return tuple(
-        f"Column '{column.name}' looks like an identifier (each of the {len(column.values)} records has a "
-        f"value of its own): leave it out with {option('drop', column.name)}, since it tells nothing about other "
-        "variables."
+        Sentence(
+            f"Column '{column.name}' looks like an identifier (each of the {len(column.values)} records has a "
+            "value of its own): leave it out",
+            dropped([column.name]),
+            ", since it tells nothing about other variables.",
+        )
         for column in columns
         if _is_identifier(column)
     )
@@ -146,15 +160,22 @@ def _of_many_states(columns: Sequence[Column]) -> tuple[str, ...]:
         each = ", ".join(f"'{column.name}' ({len(column.values)} different numbers)" for column in measured[:3])
         more = f" and {len(names) - 3} more" if len(names) > 3 else ""
         warnings.append(
-            f"Column{'s' if len(names) > 1 else ''} {each}{more} may be measured, but every number was taken as a "
-            f"state: cut with {option('discretise', f'{names[0]}=quantile:4')}, or say "
-            f"{option('discrete', names[0])} to keep them."
+            Sentence(
+                f"Column{'s' if len(names) > 1 else ''} {each}{more} may be measured, but every number was taken as a "
+                "state: cut with ",
+                *(option("discretise", f"{names[0]}=quantile:4"), ", or say ", option("discrete", names[0])),
+                " to keep them.",
+            )
         )
     if others:
         warnings.append(
-            f"Column{'s' if len(others) > 1 else ''} {listed(others)} {'have' if len(others) > 1 else 'has'} more than "
-            f"{MANY_STATES - 1} states, each with few records, which makes arcs to and from them costly: merge states, "
-            f"or say {option('discrete', others[0])} if that is meant."
+            Sentence(
+                f"Column{'s' if len(others) > 1 else ''} {listed(others)} {'have' if len(others) > 1 else 'has'} more "
+                f"than {MANY_STATES - 1} states, each with few records, which makes arcs to and from them costly: "
+                "merge states, or say ",
+                option("discrete", others[0]),
+                " if that is meant.",
+            )
         )
     return tuple(warnings)
 
@@ -165,15 +186,21 @@ def _idle(before: Sequence[Column], after: Sequence[Column], wanted: Treatment) 
     changed = {old.name for old, new in zip(before, after, strict=True) if old is not new}
     simpler = {old.name for old, new in zip(before, after, strict=True) if len(new.values) < len(old.values)}
     idle = [
-        f"{option('discretise', f'{name}={rule}')} cut nothing: column '{name}' has no more values than that has "
-        "intervals."
+        Sentence(
+            option("discretise", f"{name}={rule}"),
+            f" cut nothing: column '{name}' has no more values than that has intervals.",
+        )
         for name, rule in named.items()
         if name in {column.name for column in before} and name not in simpler
     ]
     if plain is not None and changed <= set(named):
         idle.append(
-            f"--discretise {plain} cut nothing, because no column needs it: name the columns to cut, as "
-            f"{option('discretise', f'COLUMN={plain}')}."
+            Sentence(
+                asking("discretise", plain),
+                " cut nothing, because no column needs it: name the columns to cut, as ",
+                option("discretise", f"COLUMN={plain}"),
+                ".",
+            )
         )
     return tuple(idle)
 

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.core.errors import InputError
+from extbnsl.core.sentences import Mention
 from extbnsl.data.column import Column, narrowest
-from extbnsl.data.reading import Reading
-from extbnsl.data.text import LONGEST_LINE, NumberedRow, numbered_rows
+from extbnsl.data.text import LONGEST_LINE, NumberedRow, Reading, numbered_rows
 
 KEY_BYTES = 8  # a text of so many bytes fits a 64-bit key
 MANY_RECORDS = 64  # from here on keys pay: array operations take longer to begin than texts to be looked up
@@ -234,7 +234,9 @@ def _with_short_fields(chunk: Chunk, source: str) -> Chunk:
         row, column = (int(at[0]) for at in np.nonzero(chunk.lengths > LONGEST_FIELD))
         raise InputError(
             f"{source}, line {chunk.lines[row]}: field {column + 1} has {chunk.lengths[row, column]:,} bytes, but "
-            f"names and states have at most {LONGEST_FIELD:,}: shorten it, or give the right --delimiter."
+            f"names and states have at most {LONGEST_FIELD:,}: shorten it, or give the right ",
+            Mention("delimiter"),
+            ".",
         )
     return chunk
 
@@ -247,7 +249,7 @@ def _ragged(source: str, line: int, found: int, width: int, lacking: bool) -> In
             f"{fields}: if R's write.table wrote it, which leaves the row names without a name, write it again with "
             "row.names = FALSE; else correct the first row."
         )
-    return InputError(f"{fields}: correct the line, or give the right --delimiter.")
+    return InputError(f"{fields}: correct the line, or give the right ", Mention("delimiter"), ".")
 
 
 COLUMN_BYTES = 1 << 10  # about what a column takes without any record

@@ -1,4 +1,6 @@
-"""Text files as the user has them: plain or gzip, UTF-8 with or without a byte order mark, and their delimiter."""
+"""Text files as the user has them: plain or gzip, UTF-8 with or without a byte order mark, and their delimiter; what
+reading any file may take, and who hears of it.
+"""
 
 import codecs
 import contextlib
@@ -11,15 +13,17 @@ import select
 import stat
 import zlib
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
 from itertools import islice
 from os import PathLike
-from typing import Any
+from typing import Any, TypeVar
 
-from extbnsl.core.errors import InputError
+from extbnsl.core.errors import BudgetError, InputError
+from extbnsl.core.events import Observer, StageAdvanced, ignore
+from extbnsl.core.sentences import Mention
 from extbnsl.data.foreign import check_text
-from extbnsl.data.reading import Reading
 from extbnsl.files.atomic import open_given
-from extbnsl.machine.budgets import format_size
+from extbnsl.machine.budgets import Deadline, default_memory, format_size
 
 GZIP_MAGIC = b"\x1f\x8b"
 BLOCK = 1 << 18  # bytes read at a time: few calls, and what is made of a block fits the smallest memory budget
@@ -28,9 +32,53 @@ AMPLE = 1 << 28  # bytes of memory that are enough for large blocks
 LOOK_MILLISECONDS = 200  # at the time limit, while there is nothing to read
 STANDARD_INPUT = "-"
 LONGEST_LINE = 1 << 22  # bytes; a row of a million short fields has fewer
+STAGE = "reading"
+
+T = TypeVar("T")
 
 Source = str | PathLike[str]
 Open = Callable[[Source], int]  # a descriptor to read from
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What reading a file may take, and who hears of it.
+
+    memory: bytes for what is kept of the file and what is made of it, by default three quarters of what the machine
+    has free.
+    deadline: until when.
+    observer: hears how much of the file has been read.
+    """
+
+    memory: int = field(default_factory=default_memory)
+    deadline: Deadline = field(default_factory=Deadline)
+    observer: Observer = ignore
+
+    def advanced(self, path: Source, done: int, total: int) -> None:
+        """Say that `done` of `total` bytes of the file have been read (0: nobody knows); BudgetError if time is up."""
+        self.check_time(path)
+        self.observer(StageAdvanced(STAGE, done, total, "bytes"))
+
+    def watched(self, path: Source, columns: Iterable[T]) -> Iterator[T]:
+        """The columns, one after the other; BudgetError when the time is up between two."""
+        for column in columns:
+            self.check_time(path)
+            yield column
+
+    def check_time(self, path: Source) -> None:
+        """Raise BudgetError if the time is up."""
+        if self.deadline.passed():
+            raise BudgetError(f"The time limit passed while {path} was read: give a longer one.")
+
+    def check_memory(self, path: Source, needed: int, so_far: str) -> None:
+        """Raise BudgetError if what has been read so far is certain to need more bytes than the memory has."""
+        if needed > self.memory:
+            raise BudgetError(
+                f"{path} needs more than the {format_size(self.memory)} of memory that ",
+                Mention("memory"),
+                f" grants: {so_far} read so far take {format_size(needed)}; grant more, or leave out what is not "
+                "needed.",
+            )
 
 
 def source_name(path: Source) -> str:
@@ -175,7 +223,9 @@ def given_delimiter(text: str) -> str:
     """The delimiter that --delimiter names: one character, or a name in SPELLED; else InputError."""
     delimiter = SPELLED.get(text, text)
     if len(delimiter) != 1 or delimiter in '"\r\n\0':
-        raise InputError(f"--delimiter {text!r} cannot separate fields: give one character, such as , or ; or \\t.")
+        raise InputError(
+            Mention("delimiter"), f" {text!r} cannot separate fields: give one character, such as , or ; or \\t."
+        )
     return delimiter
 
 

@@ -6,23 +6,23 @@ import csv
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
-from typing import Any, NamedTuple, TypedDict
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from extbnsl.core.arguments import check_whole, written_number
+from extbnsl.core.arguments import written_number
+from extbnsl.core.data_options import DataOptions, Texts
 from extbnsl.core.errors import InputError
 from extbnsl.core.figures import counted
+from extbnsl.core.sentences import Mention
 from extbnsl.data.column import Column, check_names, clean_name, has_fractions, listed, recoded
 from extbnsl.data.discretise import Rule, parse_rule
-from extbnsl.data.missing import MARKERS, check_rule
+from extbnsl.data.missing import MARKERS
 from extbnsl.data.text import read_text
 
 ALL = "all"  # for --discrete: every column
 
 DEFAULT = ("missing", "refuse")
-
-Texts = str | Sequence[str] | None  # "a,b" or ("a", "b")
 
 
 class Rules(NamedTuple):
@@ -36,9 +36,14 @@ class Rules(NamedTuple):
 class Treatment:
     """What to make of the columns.
 
-    missing: a rule of `missing.RULES`. markers: the texts that stand for a missing value. columns: the names of those
-    to use, None for all; drop: of those to leave out; discrete: of those to take as they are, None for all. arities:
-    declared numbers of states. records: how many to use, the first ones; None for all.
+    missing: one of MISSING_RULES.
+    markers: the texts that stand for a missing value.
+    columns: the names of those to use, None for all.
+    drop: of those to leave out.
+    discrete: of those to take as they are, None for all.
+    rules: how to cut.
+    arities: declared numbers of states.
+    records: how many to use, the first ones; None for all.
     weights: the column that says how many records each row stands for, and is no variable.
     """
 
@@ -61,67 +66,36 @@ class Treatment:
         return self.discrete is None or name in self.discrete
 
 
-class Options(TypedDict, total=False):
-    """The options of every source of data.
-
-    Those of several texts take a sequence, or one text with commas; in that, double quotes keep a comma in a name.
-    `missing`: "refuse" (default), "drop" the record, or make it a "state". `na`: further texts that stand for a missing
-    value. `columns`, `drop`: the columns to use and to leave out. `discrete`: columns to take as they are however many
-    states they have, or "all". `discretise`: "mean", "quantile:k", "width:k" or "paper" for the columns that need it,
-    and COLUMN=RULE for one column. `weights`: the column that says how many records each row stands for.
-    """
-
-    missing: str
-    na: Texts
-    columns: Texts
-    drop: Texts
-    discrete: Texts
-    discretise: Texts
-    weights: str | None
-
-
 def chosen(options: Mapping[str, Any]) -> dict[str, Any]:
     """The options of reading data that are not as they are by default."""
     return {name: value for name, value in options.items() if value is not None and (name, value) != DEFAULT}
 
 
-def treatment(
-    *,
-    missing: str = "refuse",
-    na: Texts = None,
-    columns: Texts = None,
-    drop: Texts = None,
-    discrete: Texts = None,
-    discretise: Texts = None,
-    arities: Mapping[str, int] | None = None,
-    records: int | None = None,
-    weights: str | None = None,
-) -> Treatment:
-    """The Treatment that these `Options` ask for, with declared numbers of states, of the first `records` alone.
-
-    Raises InputError for rules that are unknown or exclude each other.
-    """
-    check_rule(missing)
-    if records is not None:
-        check_whole("--records", records, 1)
-    _check_texts(na=na, columns=columns, drop=drop, discrete=discrete, discretise=discretise)
+def treatment(options: DataOptions) -> Treatment:
+    """What the options ask for; InputError for what cannot be, and for rules that exclude each other."""
+    options.check()
+    for name in ("na", "columns", "drop", "discrete", "discretise"):
+        _check_texts(name, getattr(options, name))
+    weights = options.weights
     if weights is not None and not isinstance(weights, str):
-        raise InputError(f"--weights: {weights!r} is no name of a column.")
-    rules = _rules(_texts(discretise))
-    if discretise is not None and arities is not None:
-        raise InputError("--arities declares the states that --discretise would change: give only one of them.")
-    kept = _names(discrete)
+        raise InputError(f"{weights!r} is no name of a column.", option="weights", value=weights)
+    rules = _rules(_texts(options.discretise))
+    if options.discretise is not None and options.arities is not None:
+        what = (Mention("arities"), " declares the states that ", Mention("discretise"), " would change")
+        raise InputError(*what, ": give only one of them.")
+    kept = _names(options.discrete)
     for name in sorted(set(kept) & set(rules.named)):
-        raise InputError(f"--discrete and --discretise both name '{name}': give only one of them.")
+        both = (Mention("discrete"), " and ", Mention("discretise"))
+        raise InputError(*both, f" both name '{name}': give only one of them.", names=[name])
     return Treatment(
-        missing=missing,
-        markers=MARKERS.union(_texts(na)),
-        columns=None if columns is None else _names(columns),
-        drop=_names(drop),
+        missing=options.missing,
+        markers=MARKERS.union(_texts(options.na)),
+        columns=None if options.columns is None else _names(options.columns),
+        drop=_names(options.drop),
         discrete=None if kept == (ALL,) else kept,
         rules=rules,
-        arities=arities or {},
-        records=records,
+        arities=_arities(options.arities),
+        records=options.records,
         weights=None if weights is None else clean_name(weights),
     )
 
@@ -138,18 +112,20 @@ def selected(columns: Sequence[Column], wanted: Treatment, source: str) -> list[
     for option, names in named.items():
         for name in names:
             if name not in there:
-                raise InputError(f"--{option}: {source} has no column '{name}'; its columns are {listed(there)}.")
+                raise InputError(
+                    f"{source} has no column '{name}'; its columns are {listed(there)}.", option=option, names=[name]
+                )
     kept = [column for column in columns if wanted.uses(column.name)]
     if columns and not kept:
-        raise InputError(f"{source}: --columns and --drop leave no column: leave at least one.")
+        both = (Mention("columns"), " and ", Mention("drop"))
+        raise InputError(f"{source}: ", *both, " leave no column: leave at least one.")
     return kept
 
 
-def _check_texts(**options: Any) -> None:
-    """Raise InputError naming the first option whose value is no `Texts`."""
-    for option, given in options.items():
-        if given is not None and not isinstance(given, Iterable):
-            raise InputError(f"--{option}: {given!r} is neither a text nor a sequence of texts.")
+def _check_texts(option: str, given: Any) -> None:
+    """Raise InputError for what is neither a text nor several."""
+    if given is not None and not isinstance(given, Iterable):
+        raise InputError(f"{given!r} is neither a text nor a sequence of texts.", option=option, value=given)
 
 
 def _rules(texts: Sequence[str]) -> Rules:
@@ -160,21 +136,22 @@ def _rules(texts: Sequence[str]) -> Rules:
         name, equals, rule = text.rpartition("=")
         name = clean_name(name)
         if equals and name in named:
-            raise InputError(f"--discretise: there are two rules for '{name}': give one.")
+            raise InputError(f"there are two rules for '{name}': give one.", option="discretise", names=[name])
         if equals:
             named[name] = parse_rule(rule.strip())
         elif plain is not None:
-            raise InputError(f"--discretise: {plain} and {text} are for the same columns: name columns, as age={text}.")
+            both = f"{plain} and {text} are for the same columns: name columns, as age={text}."
+            raise InputError(both, option="discretise")
         else:
             plain = parse_rule(text)
     return Rules(plain, named)
 
 
-def _names(given: Texts) -> tuple[str, ...]:
+def _names(given: Texts | None) -> tuple[str, ...]:
     return tuple(clean_name(text) for text in _texts(given))
 
 
-def _texts(given: Texts) -> tuple[str, ...]:
+def _texts(given: Texts | None) -> tuple[str, ...]:
     """The texts that an option gives; empty ones are left out."""
     if given is None:
         return ()
@@ -184,6 +161,13 @@ def _texts(given: Texts) -> tuple[str, ...]:
 
 SHOWN = 60  # characters of what is no arity
 LARGEST_ARITY = 65_535  # codes are uint16, and a state for missing values may come on top
+
+
+def _arities(given: str | PathLike[str] | Mapping[str, int] | None) -> Mapping[str, int]:
+    """The arities that are declared, or those in a file of them."""
+    if given is None or isinstance(given, Mapping):
+        return given or {}
+    return read_arities(given)
 
 
 def read_arities(path: str | PathLike[str]) -> dict[str, int]:

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from extbnsl.core.codec import UNKEPT, Misfit, Whole
 from extbnsl.core.errors import BudgetError, InputError, RunDirectoryError
+from extbnsl.core.sentences import Mention
 from extbnsl.files.atomic import checksum, open_regular, write_failure
 from extbnsl.files.names import is_arrays
 
@@ -80,7 +81,7 @@ def load_compression() -> None:
     try:
         import hdf5plugin  # noqa: F401 - which makes its filters known to HDF5
     except ImportError as error:
-        raise InputError("--compress needs hdf5plugin: pip install 'extbnsl[compress]'.") from error
+        raise InputError(Mention("compress"), " needs hdf5plugin: pip install 'extbnsl[compress]'.") from error
 
 
 def over_budget(folder: Path) -> BudgetError:

@@ -72,74 +72,23 @@ def is_of_some(name: str) -> bool:
     return name in (*TABLES, *BOOTSTRAP) or _FURTHER_NETWORKS.fullmatch(name) is not None
 
 
-def search(component: int, number: int) -> str:
-    """What is in the names of the files of a component's search; both are counted from 1."""
-    return f"{component}-{number}"
-
-
-def bounds(of: str, version: int) -> str:
-    """The stem for what guides a search, as `search` names it; no version is written twice."""
-    return f"bounds-{of}-{version}"
-
-
-def pieces(of: str, version: int) -> str:
-    """The stem for what is left of a component before a search, as `search` names it; no version is written twice."""
-    return f"pieces-{of}-{version}"
-
-
-def families(of: str) -> str:
-    """The stem of the score cache of a search, as `search` names it."""
-    return f"families-{of}"
-
-
-def explored(version: int) -> str:
-    """The file for what an exploration knows of some children; no version is written twice."""
-    return f"explored-{version}.h5"
-
-
-def orders(version: int) -> str:
-    """The file for the orders of an approximation; no version is written twice."""
-    return f"orders-{version}.h5"
-
-
-def families_within(version: int) -> str:
-    """The stem for the families within a slack; no version is written twice."""
-    return f"within-{version}"
-
-
-def ranking(version: int) -> str:
-    """The file for a part of what is found of the k best networks; no version is written twice."""
-    return f"ranking-{version}.h5"
-
-
-def piece(stem: str, number: int) -> str:
-    """The stem for the families of a piece, below the stem of all pieces."""
-    return f"{stem}-{number}"
-
-
-def layer(of: str, size: int) -> str:
-    """The stem for the nodes of a layer of a search, as `search` names it."""
-    return f"c{of}-{size:02}"
-
-
-def nodes(layer: str, high: int) -> str:
-    """The stem for nodes of a layer from the high part `high` on."""
-    return f"{layer}-{high:012x}"
-
-
-def part(stem: str, number: int) -> str:
-    """The stem for a part of what a task has made."""
-    return f"{stem}-{number}"
-
-
-def varsets_file(stem: str) -> str:
-    """The file for the varsets and leaves of nodes."""
-    return f"{LAYERS}/{stem}.h5"
-
-
-def costs_file(stem: str) -> str:
-    """The file for the costs of nodes."""
-    return f"{RUNS}/{stem}.h5"
+# What stems and files are called. No version is written twice; `of` is what `search` says.
+search = "{}-{}".format  # component, number: what is in the names of the files of a component's search, both from 1
+bounds = "bounds-{}-{}".format  # of, version: the stem for what guides a search
+pieces = "pieces-{}-{}".format  # of, version: the stem for what is left of a component before a search
+piece = "{}-{}".format  # stem, number: the stem for the families of a piece, below the stem of all pieces
+families = "families-{}".format  # of: the stem of the score cache of a search
+explored = "explored-{}.h5".format  # version: the file for what an exploration knows of some children
+orders = "orders-{}.h5".format  # version: the file for the orders of an approximation
+families_within = "within-{}".format  # version: the stem for the families within a slack
+ranking = "ranking-{}.h5".format  # version: the file for a part of what is found of the k best networks
+layer = "c{}-{:02}".format  # of, size: the stem for the nodes of a layer of a search
+nodes = "{}-{:012x}".format  # layer, high: the stem for nodes of a layer from the high part `high` on
+part = "{}-{}".format  # stem, number: the stem for a part of what a task has made
+varsets_file = (LAYERS + "/{}.h5").format  # stem: the file for the varsets and leaves of nodes
+costs_file = (RUNS + "/{}.h5").format  # stem: the file for the costs of nodes
+temporary = ".{}.{}.tmp".format  # name, process: what a file is called while a process writes it
+scratch = "{}-{}".format  # run, token: the scratch folder of a run directory; the token is of 8 hexadecimal digits
 
 
 def counting(what: str, version: int, *numbers: int) -> str:
@@ -150,16 +99,6 @@ def counting(what: str, version: int, *numbers: int) -> str:
 def numbered(stem: str, number: int) -> str:
     """The file for one of several pieces of arrays, counted from 0."""
     return f"{stem}-{number}.h5" if number else f"{stem}.h5"
-
-
-def temporary(name: str, process: int) -> str:
-    """What the file `name` is called while a process writes it."""
-    return f".{name}.{process}.tmp"
-
-
-def scratch(run: str, token: str) -> str:
-    """What the scratch folder of a run directory is called; `token` is of eight hexadecimal digits."""
-    return f"{run}-{token}"
 
 
 def is_arrays(name: str) -> bool:

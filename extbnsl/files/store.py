@@ -9,8 +9,9 @@ import contextlib
 import os
 import re
 import secrets
+import tempfile
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -27,6 +28,7 @@ from extbnsl.files.atomic import (
     write_atomically,
     write_failure,
 )
+from extbnsl.machine.budgets import default_disk
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -225,3 +227,11 @@ class Store:
         with self._lock:
             self.used += size
             self.peak = max(self.peak, self.used)
+
+
+@contextlib.contextmanager
+def temporary_store(folder: Path | None = None, disk: int | None = None) -> Iterator[Store]:
+    """A store that is deleted at the end, in `folder` or where temporary files go."""
+    disk = default_disk(folder or Path(tempfile.gettempdir())) if disk is None else disk
+    with tempfile.TemporaryDirectory(prefix="extbnsl-", dir=folder) as temporary:
+        yield Store(Path(temporary), disk)

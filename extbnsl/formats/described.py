@@ -1,27 +1,34 @@
-"""What there is to tell of a network, and what a format makes of it."""
+"""What there is to tell of a network, and what a format makes of it; network.json, which tells all of it: the network
+with its equivalence class, parameters, cost and what its data hold, as plain JSON values.
+"""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from extbnsl.data.summary import Spread
+from extbnsl.data.dataset import Spread
 from extbnsl.formats.spelling import Change
-from extbnsl.networks.arc_strengths import ArcStrength
+from extbnsl.networks.arcs import ArcStrength
 from extbnsl.networks.gaussian import Regression
-from extbnsl.networks.network import Network
+from extbnsl.networks.network import Arc, Network, cpdag
+
+FORMAT_VERSION = 1
+COSTS = ("cost_of_removal", "cost_of_reversal")
 
 
 @dataclass(frozen=True, eq=False)
 class Described:
-    """A network with its cost in nats, and what is known of its parameters and its data.
+    """A network with its cost in nats, and what is known of its parameters and its data; None where that is not known.
 
-    `states[i]` are the labels of variable i, and `tables[i]`, float64 of shape (*arities of its parents, its arity),
-    its probabilities, rows along the last axis; both None where there are no data, or the variables are continuous,
-    which have `regressions`. `strengths`: how much each arc counts, in the order of `network.arcs()`; None where that
-    is not known. `counts[i]`: how many records have each of `states[i]`, or `spreads[i]`: where the numbers of a
-    continuous variable lie; None where that is not known.
+    states: the labels of each variable.
+    tables: its probabilities, float64 of shape (*arities of its parents, its arity), rows along the last axis; states
+    and tables are None where there are no data, or the variables are continuous, which have `regressions`.
+    strengths: how much each arc counts, in the order of `network.arcs()`.
+    counts: how many records have each of the states of each variable.
+    spreads: where the numbers of each continuous variable lie.
     """
 
     network: Network
@@ -33,6 +40,20 @@ class Described:
     counts: Sequence[Sequence[int]] | None = None
     spreads: Sequence[Spread] | None = None
 
+    def parameters(self) -> tuple[Sequence[Sequence[str]], Sequence[NDArray[np.float64]]]:
+        """The states and the tables, which must be there."""
+        assert self.states is not None
+        assert self.tables is not None
+        return self.states, self.tables
+
+    def arcs(self) -> Iterator[tuple[Arc, bool, dict[str, float | None]]]:
+        """Each arc in the order of `network.arcs()`, whether it is compelled, and what it costs in nats to remove and
+        to reverse it, by COSTS; None where that is not known or there is no such network."""
+        compelled = set(cpdag(self.network)[0])
+        strengths = self.strengths or (None,) * len(self.network.arcs())
+        for arc, strength in zip(self.network.arcs(), strengths, strict=True):
+            yield arc, arc in compelled, {key: getattr(strength, key, None) for key in COSTS}
+
 
 @dataclass(frozen=True)
 class Written:
@@ -42,3 +63,66 @@ class Written:
     text: str
     spelled: tuple[Change, ...] = ()
     told: int = 0
+
+
+def network_document(described: Described) -> dict[str, Any]:
+    """The network as a value that `json.dumps` takes; its cost in nats.
+
+    "parents", "states", "counts" and "tables" map names of variables; arcs and edges are pairs of names. A table is
+    nested lists, one level per parent in the order of "parents", then the states of the child. "states", "counts",
+    "tables" and "arc_strengths" are null where there is no data to take them from; "regressions" and "spreads" are
+    there for continuous variables alone.
+    """
+    network, names = described.network, described.network.names
+    directed, undirected = cpdag(network)
+    return {
+        "format_version": FORMAT_VERSION,
+        "variables": list(names),
+        "states": _by_name(names, described.states and [list(row) for row in described.states]),
+        "counts": _by_name(names, described.counts and [list(row) for row in described.counts]),
+        "parents": network.parents_by_name(),
+        "arcs": _named(names, network.arcs()),
+        "cpdag": {"directed": _named(names, directed), "undirected": _named(names, undirected)},
+        "tables": _by_name(names, described.tables and [table.tolist() for table in described.tables]),
+        **_of_numbers(described),
+        "arc_strengths": None if described.strengths is None else [_strength(own) for own in described.strengths],
+        "cost": described.cost,
+        "log_base": "e",
+    }
+
+
+def _of_numbers(described: Described) -> dict[str, Any]:
+    """What there is to tell of continuous variables, as far as it is known."""
+    names, told = described.network.names, {}
+    if described.regressions is not None:
+        fitted = zip(described.regressions, described.network.parents, strict=True)
+        told["regressions"] = _by_name(names, [_regression(own, parents, names) for own, parents in fitted])
+    if described.spreads is not None:
+        told["spreads"] = _by_name(names, [_spread(own) for own in described.spreads])
+    return told
+
+
+def _strength(own: ArcStrength) -> dict[str, Any]:
+    return {"from": own.parent, "to": own.child, **{key: getattr(own, key) for key in COSTS}}
+
+
+def _regression(own: Regression, parents: Sequence[int], names: Sequence[str]) -> dict[str, Any]:
+    return {
+        "intercept": own.intercept,
+        "coefficients": dict(zip((names[p] for p in parents), own.coefficients.tolist(), strict=True)),
+        "variance": own.variance,
+    }
+
+
+def _spread(own: Spread) -> dict[str, float]:
+    return {"mean": own.mean, "standard_deviation": own.deviation, "smallest": own.least, "largest": own.most}
+
+
+def _by_name(names: Sequence[str], values: Sequence[Any] | None) -> dict[str, Any] | None:
+    """The values by the names of the variables, or None if there are none."""
+    return None if values is None else dict(zip(names, values, strict=True))
+
+
+def _named(names: Sequence[str], arcs: Sequence[Arc]) -> list[list[str]]:
+    """Arcs or edges as pairs of names."""
+    return [[names[a], names[b]] for a, b in arcs]

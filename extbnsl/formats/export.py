@@ -1,33 +1,34 @@
-"""A network in any of the formats of kinds.py; those of a few lines are written here: a table of the arcs in CSV, DOT
-for Graphviz, and a model string of bnlearn, such as [A][C][B|A:C], for `model2network` in R.
+"""A network in any of the formats of kinds.py, a function for each.
+
+A table of the arcs in CSV; DOT for Graphviz; a model string of bnlearn, such as [A][C][B|A:C], for `model2network` in
+R; GraphML for networkx, igraph, Gephi, yEd and Cytoscape; XDSL of GeNIe and SMILE; NET of Hugin; BIF and JSON from
+their own files.
 """
 
 import json
 import re
-from collections.abc import Callable, Mapping
+import xml.etree.ElementTree as ET
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
 
 from extbnsl.core.codec import json_text
 from extbnsl.core.errors import InputError
 from extbnsl.formats.bif import bif_text, other_words
-from extbnsl.formats.csv_text import csv_text
-from extbnsl.formats.described import Described, Written
-from extbnsl.formats.graphml import graphml_written
+from extbnsl.formats.described import COSTS, Described, Written, network_document
 from extbnsl.formats.kinds import MADE_OF_PARAMETERS
-from extbnsl.formats.net import net_written
-from extbnsl.formats.network_json import network_document
-from extbnsl.formats.spelling import Change, Spelling, words
-from extbnsl.formats.xdsl import xdsl_written
-from extbnsl.networks.equivalence import cpdag
-from extbnsl.networks.network import Network
+from extbnsl.formats.spelling import Change, csv_text, fits_xml, spelled, xml_text
+from extbnsl.networks.network import Network, cpdag
 
-NAME = re.compile(r"[^\[\]|:\x00-\x1f\x7f\x85\u2028\u2029]+")
+BNLEARN_NAME = re.compile(r"[^\[\]|:\x00-\x1f\x7f\x85\u2028\u2029]+")
 
 
 def bnlearn_written(described: Described) -> Written:
     """The network as one line, each variable behind its parents: by the length of the longest path from a root, as
     bnlearn has them, then by number."""
     network = described.network
-    spelling = Spelling(words(network.names, _fits, "X"), ((),) * len(network.names))
+    spelling = spelled(network.names, _fits_bnlearn)
     depth = [0] * len(network.names)
     for x in network.order():
         depth[x] = max((depth[p] + 1 for p in network.parents[x]), default=0)
@@ -39,8 +40,8 @@ def bnlearn_written(described: Described) -> Written:
     return Written("".join(nodes) + "\n", tuple(spelling.changes(network.names, spelling.labels)))
 
 
-def _fits(name: str) -> bool:
-    return NAME.fullmatch(name) is not None and name == name.strip()
+def _fits_bnlearn(name: str) -> bool:
+    return BNLEARN_NAME.fullmatch(name) is not None and name == name.strip()
 
 
 def dot_text(network: Network, as_class: bool = False) -> str:
@@ -65,21 +66,161 @@ def _quoted(name: str) -> str:
     return f'"{escaped}"'
 
 
-HEADER = ("from", "to", "compelled", "cost_of_removal", "cost_of_reversal")
+HEADER = ("from", "to", "compelled", *COSTS)
 
 
 def csv_written(described: Described) -> Written:
     """The arcs of the network, sorted by the places of their variables; costs in nats, empty where they are not known
     or there is no such network."""
-    network = described.network
-    compelled = set(cpdag(network)[0])
-    strengths = described.strengths or (None,) * len(network.arcs())
-    rows = []
-    for arc, strength in zip(network.arcs(), strengths, strict=True):
-        names = [network.names[x] for x in arc]
-        costs = (None, None) if strength is None else (strength.cost_of_removal, strength.cost_of_reversal)
-        rows.append((*names, "true" if arc in compelled else "false", *costs))
+    names = described.network.names
+    rows = [
+        (*(names[x] for x in arc), "true" if compelled else "false", *costs.values())
+        for arc, compelled, costs in described.arcs()
+    ]
     return Written(csv_text(HEADER, rows))
+
+
+# Nodes have numbers for identifiers, since those must be words (NMTOKEN); their names stand in the attribute `name`.
+NAMESPACE = "http://graphml.graphdrawing.org/xmlns"
+KEYS = (
+    ("graph", "cost", "double"),
+    ("node", "name", "string"),
+    ("node", "states", "string"),
+    ("edge", "compelled", "boolean"),
+    ("edge", "cost_of_removal", "double"),
+    ("edge", "cost_of_reversal", "double"),
+)
+
+
+def graphml_written(described: Described) -> Written:
+    """The network as GraphML. The `states` of a node are a JSON list of texts, if they are known, and so are the costs
+    of an arc, in nats."""
+    network = described.network
+    spelling = spelled(network.names, fits_xml)
+    root = ET.Element("graphml", xmlns=NAMESPACE)
+    for of, name, kind in KEYS:
+        ET.SubElement(root, "key", {"id": name, "for": of, "attr.name": name, "attr.type": kind})
+    graph = ET.SubElement(root, "graph", id="network", edgedefault="directed")
+    _say(graph, "cost", repr(described.cost))
+    for x, name in enumerate(spelling.names):
+        node = ET.SubElement(graph, "node", id=f"n{x}")
+        _say(node, "name", name)
+        if described.states is not None:
+            _say(node, "states", json.dumps(list(described.states[x])))
+    for number, (arc, compelled, costs) in enumerate(described.arcs()):
+        edge = ET.SubElement(graph, "edge", id=f"e{number}", source=f"n{arc[0]}", target=f"n{arc[1]}")
+        _say(edge, "compelled", "true" if compelled else "false")
+        for key, cost in costs.items():
+            if cost is not None:
+                _say(edge, key, repr(cost))
+    return Written(xml_text(root), tuple(spelling.changes(network.names, spelling.labels)))
+
+
+def _say(element: ET.Element, key: str, value: str) -> None:
+    ET.SubElement(element, "data", key=key).text = value
+
+
+# Identifiers of nodes and states begin with a letter and have letters of ASCII, digits and underscores, both as the
+# manual of GeNIe says ("Identifiers"). A node follows its parents. Probabilities stand in a line, the state of the
+# child changing fastest and the first parent slowest, as in the networks that GeNIe comes with. pgmpy reads them so;
+# pyAgrum 3.3 writes and reads the first parent as the fastest.
+IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+
+
+def xdsl_written(described: Described) -> Written:
+    """The network as XDSL; needs states and tables. GeNIe shows the original names, where XML can hold them."""
+    states, tables = described.parameters()
+    network = described.network
+    spelling = spelled(network.names, _fits_xdsl, states, _fits_xdsl)
+    root = ET.Element("smile", version="1.0", id="network", numsamples="10000", discsamples="10000")
+    nodes = ET.SubElement(root, "nodes")
+    genie = ET.SubElement(ET.SubElement(root, "extensions"), "genie", version="1.0", app="extbnsl", name="network")
+    for x in network.order():
+        node = ET.SubElement(nodes, "cpt", id=spelling.names[x])
+        for label in spelling.labels[x]:
+            ET.SubElement(node, "state", id=label)
+        if network.parents[x]:
+            ET.SubElement(node, "parents").text = " ".join(spelling.names[p] for p in network.parents[x])
+        ET.SubElement(node, "probabilities").text = " ".join(map(repr, tables[x].ravel().tolist()))
+        _show(genie, spelling.names[x], _shown(network.names[x], spelling.names[x]), x)
+    return Written(xml_text(root), tuple(spelling.changes(network.names, states)))
+
+
+def _show(genie: ET.Element, identifier: str, name: str, x: int) -> None:
+    """How GeNIe shows a node: without a place it would not show it at all; they stand in rows of ten."""
+    shown = ET.SubElement(genie, "node", id=identifier)
+    ET.SubElement(shown, "name").text = name
+    ET.SubElement(shown, "interior", color="e5f6f7")
+    ET.SubElement(shown, "outline", color="000080")
+    ET.SubElement(shown, "font", color="000000", name="Arial", size="8")
+    left, top = 40 + x % 10 * 120, 40 + x // 10 * 90
+    ET.SubElement(shown, "position").text = f"{left} {top} {left + 90} {top + 50}"
+
+
+def _shown(name: str, identifier: str) -> str:
+    """The name that people see: readers make one blank of all white space, and pyAgrum takes this for the name."""
+    return name if fits_xml(name) and name == " ".join(name.split()) and name else identifier
+
+
+def _fits_xdsl(word: str) -> bool:
+    return IDENTIFIER.fullmatch(word) is not None
+
+
+# pgmpy looks for keywords anywhere in the text, so no name has one in it; and it takes commas, brackets and blanks for
+# ends of labels, so labels keep to characters that all readers take, though Hugin would take any. The probabilities of
+# a row stand together, the last parent changing fastest.
+NET_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+NET_LABEL = re.compile(r"[A-Za-z0-9_.<>=+-]+")
+KEYWORDS = re.compile(
+    r"node|potential|states|data|net|class|inherit|discrete|continuous|utility|decision|function|normal|label|any|"
+    r"position|model_|true|false"
+)
+
+
+def net_written(described: Described) -> Written:
+    """The network as NET, in ASCII; needs states and tables."""
+    states, tables = described.parameters()
+    network = described.network
+    spelling = spelled(network.names, _fits_net_name, states, _fits_net_label, KEYWORDS)
+    lines = ["net", "{", "}"]
+    for name, labels in zip(spelling.names, spelling.labels, strict=True):
+        listed = " ".join(f'"{label}"' for label in labels)
+        lines += ["", f"node {name}", "{", f"    states = ({listed});", "}"]
+    for child, table in enumerate(tables):
+        lines += _potential(spelling.names, child, network.parents[child], table)
+    return Written("\n".join(lines) + "\n", tuple(spelling.changes(network.names, states)))
+
+
+def _potential(names: Sequence[str], child: int, parents: tuple[int, ...], table: NDArray[np.float64]) -> Iterator[str]:
+    """The lines of one table: a row for each joint state of the parents, in as many brackets as begin and end there."""
+    given = f" | {' '.join(names[p] for p in parents)}" if parents else ""
+    yield from ("", f"potential ( {names[child]}{given} )", "{")
+    opening, sizes, rows = "    data = ", table.shape[:-1], table.reshape(-1, table.shape[-1])
+    for number, row in enumerate(rows.tolist()):
+        first, last = _ends(number, sizes), _ends(number + 1, sizes)
+        end = ";" if number + 1 == len(rows) else ""
+        yield f"{opening}{'(' * first}({' '.join(map(repr, row))}){')' * last}{end}"
+        opening = " " * len("    data = ")
+    yield "}"
+
+
+def _ends(number: int, sizes: tuple[int, ...]) -> int:
+    """How many of the axes of these sizes, the last one fastest, are at their beginning after so many steps."""
+    count = 0
+    for size in reversed(sizes):
+        if number % size:
+            break
+        number //= size
+        count += 1
+    return count
+
+
+def _fits_net_name(name: str) -> bool:
+    return bool(NET_NAME.fullmatch(name)) and not KEYWORDS.search(name.lower())
+
+
+def _fits_net_label(label: str) -> bool:
+    return bool(NET_LABEL.fullmatch(label)) and not KEYWORDS.search(label.lower())
 
 
 def written(described: Described, kind: str, cpdag: bool = False) -> Written:
@@ -96,15 +237,13 @@ def written(described: Described, kind: str, cpdag: bool = False) -> Written:
     return _WRITERS[kind](described)
 
 
-def names_text(spelled: tuple[Change, ...]) -> str:
+def names_text(changes: tuple[Change, ...]) -> str:
     """What a file spells in another way, as JSON: a list with an object for each, a line each."""
-    return "[\n" + ",\n".join(" " + json.dumps(change) for change in spelled) + "\n]\n"
+    return "[\n" + ",\n".join(" " + json.dumps(change) for change in changes) + "\n]\n"
 
 
 def _bif_written(described: Described) -> Written:
-    states, tables = described.states, described.tables
-    assert states is not None
-    assert tables is not None
+    states, tables = described.parameters()
     return Written(bif_text(described.network, states, tables), told=other_words(described.network.names, states))
 
 

@@ -9,24 +9,20 @@ from numpy.typing import NDArray
 
 from extbnsl.core.errors import InputError
 from extbnsl.formats.described import Described
-from extbnsl.networks.equivalence import cpdag
 
 
 def networkx_graph(described: Described) -> Any:
     """A networkx.DiGraph whose nodes are the names, with attributes as in GraphML: `states` of nodes, and of arcs
     `compelled`, `cost_of_removal` and `cost_of_reversal`; what is not known is left out."""
     graph = _imported("networkx", "to_networkx", "extbnsl[networkx]").DiGraph(cost=described.cost)
-    network, names = described.network, described.network.names
+    names = described.network.names
     graph.add_nodes_from(names)
     if described.states is not None:
         for name, states in zip(names, described.states, strict=True):
             graph.nodes[name]["states"] = list(states)
-    compelled = set(cpdag(network)[0])
-    strengths = described.strengths or (None,) * len(network.arcs())
-    for arc, strength in zip(network.arcs(), strengths, strict=True):
-        keys = () if strength is None else ("cost_of_removal", "cost_of_reversal")
-        costs = {key: getattr(strength, key) for key in keys if getattr(strength, key) is not None}
-        graph.add_edge(*(names[x] for x in arc), compelled=arc in compelled, **costs)
+    for arc, compelled, costs in described.arcs():
+        known = {key: cost for key, cost in costs.items() if cost is not None}
+        graph.add_edge(*(names[x] for x in arc), compelled=compelled, **known)
     return graph
 
 
@@ -73,7 +69,7 @@ def _parameters(described: Described) -> tuple[Sequence[Sequence[str]], Sequence
         raise InputError("The tables of states there cannot hold continuous variables: use to_networkx.")
     if described.states is None or described.tables is None:
         raise InputError("Parameters need data, and this network was learned from local scores alone: use to_networkx.")
-    return described.states, described.tables
+    return described.parameters()
 
 
 def _imported(module: str, method: str, package: str) -> Any:

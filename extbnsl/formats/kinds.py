@@ -6,6 +6,7 @@ Light: the command line imports this for the names.
 from pathlib import Path
 
 from extbnsl.core.errors import InputError
+from extbnsl.core.sentences import Mention
 
 SUFFIXES = {
     "bif": ".bif",
@@ -34,7 +35,9 @@ def format_of(path: Path, name: str | None) -> str:
     found = next((known for known, suffix in SUFFIXES.items() if path.name.lower().endswith(suffix)), None)
     if found is None:
         endings = ", ".join(SUFFIXES.values())
-        raise InputError(f"{path} does not end as a format does: use one of {endings}, or give --format.")
+        raise InputError(
+            f"{path} does not end as a format does: use one of {endings}, or give ", Mention("format"), "."
+        )
     return found
 
 
@@ -48,7 +51,8 @@ def check_choices(kind: str, smoothing: float, cpdag: bool) -> None:
         raise InputError(f"smoothing: {smoothing!r} is not a number from 0 to {LARGEST_SMOOTHING:,.0f}.")
     if smoothing > 0.0 and kind not in WITH_PARAMETERS:
         raise InputError(
-            f"--smoothing is for parameters, and {kind} has none; leave it out, or use {', '.join(WITH_PARAMETERS)}."
+            Mention("smoothing"),
+            f" is for parameters, and {kind} has none; leave it out, or use {', '.join(WITH_PARAMETERS)}.",
         )
     if cpdag and kind not in WITH_CLASSES:
-        raise InputError(f"--cpdag draws the equivalence class, and {kind} has only networks; use dot.")
+        raise InputError(Mention("cpdag"), f" draws the equivalence class, and {kind} has only networks; use dot.")

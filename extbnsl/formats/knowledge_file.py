@@ -21,13 +21,13 @@ from extbnsl.core.arguments import written_number
 from extbnsl.core.errors import InputError
 from extbnsl.core.knowledge import Knowledge
 from extbnsl.files.atomic import read_given
-from extbnsl.files.problems import FileError, spelled, told
-from extbnsl.files.yaml_file import MOST_BYTES, error_of, problems_of, read_yaml
+from extbnsl.files.yaml_file import MOST_BYTES, FileError, error_of, problems_of, read_yaml, spelled, told
 
 NO_SUCH_KEY = "There is no such key; use required, forbidden, allowed, tiers, roots, leaves or max_parents."
 ARCS = ("required", "forbidden", "allowed")
 SHOWN = 60  # characters of what is no number
-KINDS = (*ARCS, "tier", "root", "leaf", "max_parents")
+PLURALS = {"root": "roots", "leaf": "leaves"}
+KINDS = (*ARCS, "tier", *PLURALS, "max_parents")
 
 Name = Annotated[StrictStr, BeforeValidator(lambda value: str(value) if type(value) in (int, float) else value)]
 Arcs = list[Annotated[list[Name], Field(min_length=2, max_length=2)]]
@@ -113,14 +113,13 @@ def _read_csv(path: Path) -> Knowledge:
 
 
 class _Facts:
-    """The lines of a CSV file, as far as they are read."""
+    """The lines of a CSV file, as far as they are read: what a file in YAML would say, and what is wrong."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._problems: list[str] = []
-        self._arcs: dict[str, list[tuple[str, str]]] = {key: [] for key in ARCS}
+        self._lists: dict[str, list[Any]] = {key: [] for key in (*ARCS, *PLURALS.values())}
         self._tiers: dict[int, list[str]] = {}
-        self._names: dict[str, list[str]] = {"root": [], "leaf": []}
         self._limits: dict[str, int] = {}
 
     def add(self, fields: Sequence[str], line: int) -> None:
@@ -131,13 +130,11 @@ class _Facts:
             return
         if kind not in KINDS:
             self._tell(line, f"{kind!r} is none of {', '.join(KINDS)}.")
-        elif len(rest) != (1 if kind in self._names else 2):
-            wanted = "a variable" if kind in self._names else "two more fields"
+        elif len(rest) != (1 if kind in PLURALS else 2):
+            wanted = "a variable" if kind in PLURALS else "two more fields"
             self._tell(line, f"{kind!r} needs {wanted}; names with commas go in quotes.")
-        elif kind in ARCS:
-            self._arcs[kind].append((rest[0], rest[1]))
-        elif kind in self._names:
-            self._names[kind].append(rest[0])
+        elif kind in ARCS or kind in PLURALS:
+            self._lists[PLURALS.get(kind, kind)].append(rest if kind in ARCS else rest[0])
         else:
             text, name = rest if kind == "tier" else rest[::-1]
             number = written_number(text)
@@ -152,13 +149,8 @@ class _Facts:
         """What the lines say; FileError with all that is wrong with them."""
         if self._problems:
             raise FileError(self._problems)
-        return Knowledge(
-            **{key: tuple(arcs) for key, arcs in self._arcs.items()},
-            tiers=tuple(tuple(self._tiers[number]) for number in sorted(self._tiers)),
-            roots=tuple(self._names["root"]),
-            leaves=tuple(self._names["leaf"]),
-            max_parents=tuple(self._limits.items()),
-        )
+        tiers = [self._tiers[number] for number in sorted(self._tiers)]
+        return _knowledge(KnowledgeFile(**self._lists, tiers=tiers, max_parents=self._limits))
 
     def _tell(self, line: int, sentence: str) -> None:
         self._problems.append(told(self._path, line, (), sentence))

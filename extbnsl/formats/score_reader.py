@@ -22,11 +22,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from extbnsl.core.arguments import written_number
 from extbnsl.core.errors import InputError
 from extbnsl.core.figures import counted
-from extbnsl.data.reading import Reading
 from extbnsl.data.table import LONGEST_FIELD, TEXT_BYTES
-from extbnsl.data.text import BLOCK, text_blocks
+from extbnsl.data.text import BLOCK, Reading, text_blocks
 from extbnsl.kernels.varsets import WORD_BITS, sizes, words
 from extbnsl.scores.local import GIVEN, LocalScores, has_duplicates, local_scores
 
@@ -72,9 +72,9 @@ def read_scores(path: str | PathLike[str], reading: Reading | None = None) -> Lo
     if first is None:
         raise InputError(f"{path} is empty: give a file with local scores.")
     words = first[1].split()
-    if len(words) == 1 and _is_count(words[0]) and int(words[0]) > 0:
+    if len(words) == 1 and (variables := written_number(words[0]) or 0) > 0:
         gathered = _Gathered(path, reading, parents_at=2)
-        _read_jaakkola(int(words[0]), lines, gathered)
+        _read_jaakkola(variables, lines, gathered)
         return gathered.scores()
     if words[0] not in ("META", "VAR"):
         raise InputError(f"{path}, line {first[0]}: expected the number of variables, found {_shown(first[1])}.")
@@ -149,7 +149,7 @@ def _header_fault(line: str, lines: Iterator[Line]) -> str | None:
     fields = line.split()
     if not fields and not any(further.strip() for _, further in lines):
         return _ENDS
-    if len(fields) != 2 or not _is_count(fields[1]):
+    if len(fields) != 2 or written_number(fields[1]) is None:
         return f"expected a line 'name count', found {_shown(line)}"
     if int(fields[1]) < 1:
         return f"{fields[0]!r} is announced with no parent set, but at least one is needed,"
@@ -202,6 +202,12 @@ class _Rows(NamedTuple):
     def nbytes(self) -> int:
         return sum(array.nbytes for array in self)
 
+    def line_of(self, member: int) -> int | None:
+        """The line of the first family that has this parent, if one has."""
+        at = np.flatnonzero(self.members == member)
+        family = np.searchsorted(np.cumsum(self.counts), at[:1], side="right")
+        return int(self.lines[family[0]]) if at.size else None
+
 
 @dataclass
 class _Variable:
@@ -227,7 +233,6 @@ class _Gathered:
         self._announced: dict[str, int] = {}  # in which line
         self._number_of: defaultdict[str, int] = defaultdict()
         self._number_of.default_factory = self._number_of.__len__
-        self._first_lines: dict[str, tuple[int, _Variable]] = {}  # where a word is the name of a parent first
         self._families = self._bytes = 0
 
     def announce(self, name: str, line: int) -> None:
@@ -264,7 +269,11 @@ class _Gathered:
         numbers = np.array([number for number, _ in lines])
         rows = _Rows(costs, counts.astype(np.int32), members, numbers)
         child.rows.append(rows)
-        self._note(list(islice(self._number_of, known, None)), known, rows, child)
+        new = list(islice(self._number_of, known, None))
+        for number, name in enumerate(new, start=known):
+            if len(name) > LONGEST_FIELD:
+                raise self.fault(rows.line_of(number) or 0, f"the name {_shown(name)} is too long")
+        self._count(0, sum(TEXT_BYTES + len(name) for name in new))
         self._count(len(lines), rows.nbytes)
 
     def fault(self, line: int, fault: str) -> InputError:
@@ -276,9 +285,11 @@ class _Gathered:
         self._check_last()
         variables = _in_order(self.variables)
         index = {variable.name: i for i, variable in enumerate(variables)}
-        for name, (line, child) in self._first_lines.items():  # in the order of lines
-            if name not in index:
-                raise _refusal(self.path, line, f"the parent {_shown(name)} is not a variable of this file", child)
+        unknown = next((name for name in self._number_of if name not in index), None)  # in the order of lines
+        if unknown is not None:
+            number, told = self._number_of[unknown], f"the parent {_shown(unknown)} is not a variable of this file"
+            places = ((variable, rows.line_of(number)) for variable in self.variables for rows in variable.rows)
+            raise next(_refusal(self.path, line, told, child) for child, line in places if line is not None)
         index_of = np.array([index[name] for name in self._number_of], dtype=np.int64)
         families = [_families(self.path, variable, index_of, len(index)) for variable in variables]
         try:
@@ -291,18 +302,6 @@ class _Gathered:
         if self.variables and not self.variables[-1].rows:
             last = self.variables[-1]
             raise InputError(f"{self.path}, line {last.line}: variable {last.name!r} has no parent set: give it one.")
-
-    def _note(self, new: Sequence[str], known: int, rows: _Rows, child: _Variable) -> None:
-        """Note in which lines the new words are, which have the numbers from `known` on."""
-        if not new:
-            return
-        first_places = np.unique(rows.members, return_index=True)[1][-len(new) :]
-        ends = np.cumsum(rows.counts)
-        for name, at in zip(new, np.searchsorted(ends, first_places, side="right").tolist(), strict=True):
-            if len(name) > LONGEST_FIELD:
-                raise self.fault(int(rows.lines[at]), f"the name {_shown(name)} is too long")
-            self._first_lines[name] = int(rows.lines[at]), child
-        self._count(0, sum(TEXT_BYTES + len(name) for name in new))
 
     def _count(self, families: int, size: int) -> None:
         """Count families and bytes; BudgetError if they, and the varsets made of them, exceed the memory."""
@@ -410,9 +409,9 @@ def _row_fault(fields: list[str], parents_at: int, child: str) -> str | None:
 
 def _announces(fields: list[str]) -> bool:
     """Whether what is to be a family, but is none, looks like `name count`, with a number for a name perhaps."""
-    if len(fields) != 2 or not _is_count(fields[1]) or int(fields[1]) < 1:
+    if len(fields) != 2 or (written_number(fields[1]) or 0) < 1:
         return False
-    return _is_count(fields[0]) or not _is_score(fields[0])
+    return written_number(fields[0]) is not None or not _is_score(fields[0])
 
 
 def _refusal(path: str | PathLike[str], line: int, fault: str, child: _Variable, advice: str = "") -> InputError:
@@ -427,11 +426,6 @@ def _is_score(word: str) -> bool:
     except ValueError:
         return False
     return word.isascii() and "_" not in word and len(word) <= LONGEST_FIELD
-
-
-def _is_count(word: str) -> bool:
-    """Whether `word` is a whole number in plain digits."""
-    return word.isascii() and word.isdigit() and len(word) <= 18
 
 
 def _shown(text: str) -> str:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from extbnsl.core.errors import InputError
 from extbnsl.files.atomic import write_atomically
+from extbnsl.formats.spelling import is_number
 from extbnsl.kernels.varsets import sizes
 from extbnsl.scores.local import LocalScores
 
@@ -46,16 +47,7 @@ def file_names(names: Sequence[str]) -> tuple[str, ...]:
 
 def _is_plain_word(name: str) -> bool:
     """Whether `name` is a single word that is no number and does not begin as a comment does."""
-    return name.split() == [name] and not name.startswith("#") and "\0" not in name and not _is_number(name)
-
-
-def _is_number(word: str) -> bool:
-    """Whether `word` reads as a float (nan and inf included)."""
-    try:
-        float(word)
-    except ValueError:
-        return False
-    return True
+    return name.split() == [name] and not name.startswith("#") and "\0" not in name and not is_number(name)
 
 
 def _jaakkola_lines(scores: LocalScores) -> Iterator[str]:

@@ -1,9 +1,11 @@
-"""Names and labels of states in the words that a format allows, how they are written otherwise, and XML as text."""
+"""Names and labels of states in the words that a format allows, how they are written otherwise, and XML and CSV as
+texts."""
 
 import re
 import xml.etree.ElementTree as ET
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 Fits = Callable[[str], bool]
 Change = dict[str, str]
@@ -25,6 +27,18 @@ class Spelling:
             for label, word in zip(row, labels, strict=True):
                 if word != label:
                     yield {"variable": written, "state": word, "label": label}
+
+
+def spelled(
+    names: Sequence[str],
+    fits_name: Fits,
+    states: Sequence[Sequence[str]] | None = None,
+    fits_label: Fits = str.isidentifier,
+    never: re.Pattern[str] | None = None,
+) -> Spelling:
+    """How a file spells variables, and their states if it has them, that takes what fits; see `words`."""
+    labels = ((),) * len(names) if states is None else tuple(words(row, fits_label, "s", never) for row in states)
+    return Spelling(words(names, fits_name, "X", never), labels)
 
 
 def words(originals: Sequence[str], fits: Fits, prefix: str, never: re.Pattern[str] | None = None) -> tuple[str, ...]:
@@ -70,3 +84,36 @@ def xml_text(root: ET.Element) -> str:
     """The document as text in UTF-8, a line for each element, ending in a newline."""
     ET.indent(root)
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{ET.tostring(root, encoding="unicode")}\n'
+
+
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what a spreadsheet takes for the beginning of one (OWASP: CSV injection)
+
+
+def csv_text(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    """A header and rows: texts, numbers in full, None as nothing.
+
+    A text that a spreadsheet would run as a formula has an apostrophe before it, as spreadsheets themselves write one
+    that is none. A field that would end early is in quotes.
+    """
+    return "".join(",".join(map(_field, row)) + "\n" for row in (head, *rows))
+
+
+def as_text(text: str) -> str:
+    """A text as a table in CSV has it, but for quotes around it."""
+    formula = len(text) > 1 and text.startswith(_FORMULA) and not is_number(text)
+    return f"'{text}" if formula else text
+
+
+def _field(value: Any) -> str:
+    text = "" if value is None else as_text(str(value))
+    # the csv module leaves carriage returns without quotes
+    return '"' + text.replace('"', '""') + '"' if any(end in text for end in ',"\r\n') else text
+
+
+def is_number(text: str) -> bool:
+    """Whether a text reads as a float (nan and inf included)."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from extbnsl.core.errors import BudgetError
 from extbnsl.data import Dataset
+from extbnsl.kbest.networks import ChildFamilies
 from extbnsl.kernels.varsets import WORD_BITS, pack, sizes
 from extbnsl.parents.constraints import Constraints, constraints_of
 from extbnsl.parents.exhaustive.problem import varying
@@ -25,8 +25,6 @@ from extbnsl.scores.score import ParameterScore, penalty_of
 
 MOST_FAMILIES = 1 << 22  # of a child
 LOOKED_AT = 1 << 10  # parent sets between two looks at the stop signal
-
-Families = tuple[NDArray[np.uint64], NDArray[np.float64]]  # of one child: varsets (m, w), costs (m,)
 
 
 def constants(dataset: Dataset, score: Known = MDL) -> tuple[int, ...]:
@@ -80,7 +78,7 @@ class _Given:
     check: Callable[[], None]
 
 
-def _replaced(scores: LocalScores, families: dict[int, Families]) -> LocalScores:
+def _replaced(scores: LocalScores, families: dict[int, ChildFamilies]) -> LocalScores:
     """The scores with other families of some children, in any order."""
     parents, costs = list(scores.parents), list(scores.costs)
     for x, (varsets, own) in families.items():
@@ -97,7 +95,7 @@ def _subsets(x: int, constraints: Constraints) -> Iterator[tuple[int, ...]]:
             yield tuple(sorted((*must, *own)))
 
 
-def _of_constant(x: int, given: _Given) -> Families:
+def _of_constant(x: int, given: _Given) -> ChildFamilies:
     """Those of a constant child: its parents cost their penalty."""
     dataset = given.dataset
     n, arity, states = dataset.variables, int(dataset.arities[x]), dataset.arities.astype(float)
@@ -114,7 +112,7 @@ def _of_constant(x: int, given: _Given) -> Families:
     return np.array([pack(own, n) for own, _ in kept]), np.array([cost for _, cost in kept])
 
 
-def _with_parents(families: Families, x: int, still: Sequence[int], given: _Given) -> Families:
+def _with_parents(families: ChildFamilies, x: int, still: Sequence[int], given: _Given) -> ChildFamilies:
     """Those of a child that varies, with any of the constants as further parents."""
     (varsets, costs), dataset, constraints = families, given.dataset, given.constraints
     candidates = set(constraints.candidates(x).tolist())

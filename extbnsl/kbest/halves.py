@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.kbest.ledger import Arrays, as_kept
-from extbnsl.kbest.walk import Families, Rest, Walk, have_children, new_walk, next_child, rest_cost, walk_from
+from extbnsl.kbest.walk import Rest, Walk, WalkFamilies, have_children, new_walk, next_child, rest_cost, walk_from
 from extbnsl.kernels.bits import u64
 from extbnsl.kernels.compiler import borrowed, inner, njit
 from extbnsl.machine.workers import Stopped, Workers
@@ -80,12 +80,12 @@ class Sums(NamedTuple):
     outside: NDArray[np.float64]
 
 
-class Asked(NamedTuple):
+class HalvedPiece(NamedTuple):
     """The networks of which piece: its families and what a search has left; outside (o,) float64 ascending: what all
     that is outside of it costs, in each of o ways; limit: what a network costs less than, with what is outside; base:
     of the weights."""
 
-    families: Families
+    families: WalkFamilies
     rest: Rest
     outside: NDArray[np.float64]
     limit: float
@@ -95,7 +95,7 @@ class Asked(NamedTuple):
 Keep = Callable[[Callable[[], Arrays], int], None]  # what is known so far, as arrays, and how many networks they are
 
 
-def sums_below(asked: Asked, workers: Workers, begun: Arrays, keep: Keep) -> Sums:
+def sums_below(asked: HalvedPiece, workers: Workers, begun: Arrays, keep: Keep) -> Sums:
     """What the networks of a piece add up to. begun: what was given to `keep` last, in this process or before; empty at
     first. Memory: some 100 bytes for each of MOST_MEETINGS, or of the ways outside, if these are more; and 8 for each
     step to a beginning.
@@ -135,7 +135,7 @@ def by_number(numbers: NDArray[Any], weights: NDArray[np.float64], count: int) -
     return np.bincount(numbers, weights, minlength=count).astype(np.float64, copy=False)
 
 
-def _beginnings(asked: Asked, halt: NDArray[np.uint8]) -> tuple[Beginnings, list[Steps]]:
+def _beginnings(asked: HalvedPiece, halt: NDArray[np.uint8]) -> tuple[Beginnings, list[Steps]]:
     """The beginnings of walks that have come as far as there are not too many of them, and at least one variable is
     left; and the steps to them. Of no use once halt[0] is set."""
     n, limit = asked.families.first.size - 1, asked.limit - asked.outside[0]
@@ -184,7 +184,7 @@ def _further(level, families, rest, limit, found, came, halt):
     return written
 
 
-def _meetings(level: Beginnings, asked: Asked) -> Meetings:
+def _meetings(level: Beginnings, asked: HalvedPiece) -> Meetings:
     """The beginnings with all that is outside and leaves them room below the limit, by state."""
     rest = _rest_costs(level.left, asked.rest)
     fit = np.searchsorted(asked.outside, asked.limit - rest - level.gone)
@@ -230,7 +230,7 @@ def _found(blocks: list[Block]) -> int:
     return sum(int(own.networks[0]) for _, own in blocks)
 
 
-def _new_blocks(met: Meetings, asked: Asked) -> list[Block]:
+def _new_blocks(met: Meetings, asked: HalvedPiece) -> list[Block]:
     """Blocks of states with about as many beginnings each, of which nothing is known."""
     states, families = met.left.size, asked.families
     ends = np.searchsorted(met.first, np.linspace(0, met.costs.size, min(BLOCKS, states) + 1)[1:-1])
@@ -261,7 +261,7 @@ def _arrays_of(blocks: list[Block]) -> Arrays:
     return own | {"all-meetings": endings[0].meetings}
 
 
-def _blocks_from(begun: Arrays, met: Meetings, asked: Asked) -> list[Block]:
+def _blocks_from(begun: Arrays, met: Meetings, asked: HalvedPiece) -> list[Block]:
     """The blocks of which these are the arrays: copies."""
     new = _new_blocks(met, asked)
     weights = begun["all-meetings"].copy()
@@ -271,7 +271,7 @@ def _blocks_from(begun: Arrays, met: Meetings, asked: Asked) -> list[Block]:
     return [_block_from({name: begun[name][i] for name in begun}, new[i], weights, met, asked) for i in range(len(new))]
 
 
-def _block_from(begun: Arrays, new: Block, weights: NDArray[np.float64], met: Meetings, asked: Asked) -> Block:
+def _block_from(begun: Arrays, new: Block, weights: NDArray[np.float64], met: Meetings, asked: HalvedPiece) -> Block:
     own = Endings._make([*(begun[f"all-{name}"].copy() for name in Endings._fields[:-1]), weights])
     for array, other in zip(own, new[1], strict=True):
         assert array.dtype == other.dtype, "arrays of endings"

@@ -171,10 +171,10 @@ def numbers_in(whole: Component, part: Component) -> list[NDArray[np.int32]]:
     ]
 
 
-Families = tuple[NDArray[np.uint64], NDArray[np.float64]]  # of one child: varsets (m, w), costs (m,)
+ChildFamilies = tuple[NDArray[np.uint64], NDArray[np.float64]]  # of one child: varsets (m, w), costs (m,)
 
 
-def _numbers(asked: Families, known: Families, position: NDArray[np.int64], size: int) -> NDArray[np.int32]:
+def _numbers(asked: ChildFamilies, known: ChildFamilies, position: NDArray[np.int64], size: int) -> NDArray[np.int32]:
     """Where the families that are asked for are among those that are known, whose parents have these positions among
     `size` variables: int32. Most costs there are once; where not, the parents tell. O(m log m)."""
     found = np.searchsorted(known[1], asked[1]).astype(np.int32)
@@ -186,7 +186,7 @@ def _numbers(asked: Families, known: Families, position: NDArray[np.int64], size
     return found
 
 
-def _among(asked: Families, known: Families) -> NDArray[np.int32]:
+def _among(asked: ChildFamilies, known: ChildFamilies) -> NDArray[np.int32]:
     """Where the families that are asked for are among those that are known, of which several may cost the same."""
     keys = np.concatenate([np.column_stack((costs.view(np.uint64), varsets)) for varsets, costs in (asked, known)])
     groups = np.unique(keys, axis=0, return_inverse=True)[1].ravel()

@@ -1,19 +1,18 @@
 """Which networks are asked for. Light: the command line imports this for the words."""
 
 import math
-from dataclasses import asdict, dataclass
-from typing import Annotated, Any
+from dataclasses import dataclass
+from typing import Annotated
 
-from extbnsl.core.arguments import check_switch, check_whole
-from extbnsl.core.codec import Whole, Within
 from extbnsl.core.errors import InputError
+from extbnsl.core.options import Option, Options
 
 LARGEST_FACTOR = 1e300
 MOST_LISTED = 100_000  # networks within a factor, unless another number is asked for
 
 
 @dataclass(frozen=True)
-class Scope:
+class Scope(Options):
     """The k best networks, or all whose weight is at least that of the best over `within_factor`, or the k best of
     these. Of those within a factor not more than MOST_LISTED are listed unless k says so; all are counted.
 
@@ -21,10 +20,17 @@ class Scope:
     files of their own, and the best one in any case.
     """
 
-    k: Annotated[int, Within(1)] | None = None
-    within_factor: float | None = None
-    classes: bool = False
-    top: Whole = 10
+    k: Annotated[int | None, Option("how many networks", "K", least=1)] = None
+    within_factor: Annotated[
+        float | None,
+        Option(
+            "networks whose weight is at least that of the best divided by F, 1 or more; the k best of these are "
+            f"listed, or {MOST_LISTED:,}, and all are counted",
+            "F",
+        ),
+    ] = None
+    classes: Annotated[bool, Option("the best Markov equivalence classes, each by one of its networks")] = False
+    top: Annotated[int, Option("write the M best to network.*, network-2.* and so on", "M")] = 10
 
     @property
     def slack(self) -> float | None:
@@ -40,13 +46,6 @@ class Scope:
         """Raise InputError for values that cannot be."""
         if self.k is None and self.within_factor is None:
             raise InputError("k: say how many networks are wanted, or within which factor of the best.")
-        if self.k is not None:
-            check_whole("k", self.k, 1)
+        super().check()
         if self.within_factor is not None and not 1.0 <= self.within_factor <= LARGEST_FACTOR:
             raise InputError(f"within_factor: {self.within_factor} is not a factor; give 1 or more.")
-        check_switch("classes", self.classes)
-        check_whole("top", self.top, 0)
-
-    def document(self) -> dict[str, Any]:
-        """The fields as JSON values."""
-        return asdict(self)

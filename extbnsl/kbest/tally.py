@@ -15,9 +15,18 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from extbnsl.kbest.apart import Choices, Layers, Lone, Pieces, Work, taken_apart
-from extbnsl.kbest.below import least_costs, lists_of_pieces, networks_below
-from extbnsl.kbest.halves import Asked, Sums, by_number, sums_below
+from extbnsl.kbest.below import (
+    Choices,
+    Layers,
+    Lone,
+    Pieces,
+    Work,
+    least_costs,
+    lists_of_pieces,
+    networks_below,
+    taken_apart,
+)
+from extbnsl.kbest.halves import HalvedPiece, Sums, by_number, sums_below
 from extbnsl.kbest.ledger import Arrays, as_kept, key_of
 from extbnsl.kbest.networks import Networks, joined, numbers_in, pairs
 from extbnsl.parents.components import Component
@@ -232,7 +241,7 @@ def _of_layers(layers: Layers, outside: NDArray[np.float64], below: Below) -> Ta
     """The tally of the networks that walks find."""
     families, ledger, order = layers.families, below.work.ledger, layers.order
     key = key_of(WALKS, below.limit, None, families, [outside])
-    asked = Asked(families, layers.rest, outside, below.limit, below.base)
+    asked = HalvedPiece(families, layers.rest, outside, below.limit, below.base)
     begun, told = ledger.begun(key), 0
 
     def keep(arrays: Callable[[], Arrays], networks: int) -> None:

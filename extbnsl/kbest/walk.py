@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from extbnsl.kernels.bits import lowest, u64
 from extbnsl.kernels.compiler import borrowed, inlined, njit
+from extbnsl.kernels.hashing import first_slot, mixed, next_slot
 
 ENTRY_BYTES = 16
 LOAD = 0.6  # of the slots, at most, that are taken
@@ -55,20 +56,19 @@ def rest_of(columns: Iterable[tuple[NDArray[np.uint64], NDArray[np.float64]]], n
 
 
 @inlined
-def _slot(varset, mask):
-    """The first slot of a varset. (Steele, Lea, Flood 2014: the last steps of splitmix64.)"""
-    key = (varset ^ (varset >> u64(30))) * u64(0xBF58476D1CE4E5B9)
-    return np.int64((key ^ (key >> u64(27))) & mask)
+def _slot(varset, keys):
+    """The slot of a varset, or the free one where it belongs: keys stand in their slots, which saves time."""
+    at = first_slot(mixed(varset), keys)
+    while keys[at] != varset and keys[at] != NOBODY:
+        at = next_slot(at, keys)
+    return at
 
 
 @njit
 def _insert(varsets, costs, rest):
     varsets, costs, rest = borrowed((varsets, costs, rest))
-    mask = u64(rest.keys.size - 1)
     for i in range(varsets.size):
-        at = _slot(varsets[i], mask)
-        while rest.keys[at] != NOBODY:
-            at = (at + 1) & np.int64(mask)
+        at = _slot(varsets[i], rest.keys)
         rest.keys[at] = varsets[i]
         rest.values[at] = costs[i]
 
@@ -76,14 +76,10 @@ def _insert(varsets, costs, rest):
 @inlined
 def rest_cost(varset, rest):
     """What the best network over a varset costs; infinity if it is not in the table."""
-    mask = u64(rest.keys.size - 1)
-    at = _slot(varset, mask)
-    while rest.keys[at] != varset and rest.keys[at] != NOBODY:
-        at = (at + 1) & np.int64(mask)
-    return rest.values[at]
+    return rest.values[_slot(varset, rest.keys)]
 
 
-class Families(NamedTuple):
+class WalkFamilies(NamedTuple):
     """The families of n <= 64 children: parents (m,) uint64, costs (m,) float64 ascending for each child, those of
     child x in rows first[x]:first[x + 1]; children (n,) uint64: of which variables each can be a parent."""
 
@@ -113,14 +109,14 @@ class Walk(NamedTuple):
     steps: NDArray[np.int64]
 
 
-def walk_families(parents: Sequence[NDArray[np.uint64]], costs: Sequence[NDArray[np.float64]]) -> Families:
+def walk_families(parents: Sequence[NDArray[np.uint64]], costs: Sequence[NDArray[np.float64]]) -> WalkFamilies:
     """The families parents[x] (m, 1) uint64, costs[x] (m,) in score order, as kernels take them."""
     first = np.cumsum([0] + [own.size for own in costs], dtype=np.int64)
     children = np.zeros(len(costs), np.uint64)
     for x, own in enumerate(parents):
         members = np.bitwise_or.reduce(own[:, 0]) if own.size else np.uint64(0)
         children |= ((members >> np.arange(len(costs), dtype=np.uint64)) & np.uint64(1)) << np.uint64(x)
-    return Families(np.concatenate(parents)[:, 0].copy(), np.concatenate(costs), first, children)
+    return WalkFamilies(np.concatenate(parents)[:, 0].copy(), np.concatenate(costs), first, children)
 
 
 def new_walk(variables: int) -> Walk:
@@ -141,7 +137,7 @@ def new_walk(variables: int) -> Walk:
     return walk
 
 
-def walk_from(arrays: Mapping[str, NDArray[Any]], families: Families, all_of: np.uint64 | None = None) -> Walk:
+def walk_from(arrays: Mapping[str, NDArray[Any]], families: WalkFamilies, all_of: np.uint64 | None = None) -> Walk:
     """The walk, over these families, of which these are the arrays: copies. Other arrays may be beside them.
 
     all_of: the varset that it has begun with; that of all variables if None.

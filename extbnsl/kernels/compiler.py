@@ -19,7 +19,7 @@ from typing import Any
 import numba
 import numba.core.event
 from numba.core import cgutils
-from numba.extending import intrinsic
+from numba.extending import intrinsic, overload
 
 from extbnsl.core import compiling
 from extbnsl.kernels.kept import is_kept, keep_checked
@@ -171,6 +171,23 @@ def inlined(kernel: Callable[..., Any]) -> Any:
     A kernel that takes arrays counts a reference to each when it is called, which takes longer than a small step.
     """
     return inner(kernel, forceinline=True)
+
+
+def either(without: Callable[..., Any], given: Callable[..., Any]) -> Any:
+    """An inlined kernel that is `given`, or `without` where its last argument is None; both take the same arguments.
+
+    So one kernel serves what differs in such steps alone: it is compiled for each as if the other were not there.
+    """
+
+    def step(*_: Any) -> Any:
+        raise TypeError(f"{given.__name__} is for kernels; Python cannot call it.")
+
+    def chosen(*kinds: Any) -> Callable[..., Any]:
+        return without if isinstance(kinds[-1], numba.types.NoneType) else given
+
+    options: Any = {"no_cpython_wrapper": True, "forceinline": True, **_OPTIONS}
+    overload(step, jit_options=options, strict=False)(chosen)
+    return step
 
 
 def njit(kernel: Callable[..., Any]) -> Any:

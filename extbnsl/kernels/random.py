@@ -8,15 +8,14 @@ from numpy.typing import NDArray
 
 from extbnsl.kernels.bits import u64
 from extbnsl.kernels.compiler import inlined, inner
+from extbnsl.kernels.hashing import GOLDEN, mixed
 
 
 def random_words(seed: int, *shape: int) -> NDArray[np.uint64]:
     """Random 64-bit numbers, uint64 of the shape; different seeds have different ones."""
     start = np.uint64(seed * 0xD1342543DE82EF95 % 2**64)
-    z = (np.arange(1, math.prod(shape) + 1, dtype=np.uint64) + start) * np.uint64(0x9E3779B97F4A7C15)
-    z = (z ^ z >> np.uint64(30)) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ z >> np.uint64(27)) * np.uint64(0x94D049BB133111EB)
-    return (z ^ z >> np.uint64(31)).reshape(shape)
+    numbers = np.arange(1, math.prod(shape) + 1, dtype=np.uint64) + start
+    return mixed.py_func(numbers * GOLDEN).reshape(shape)
 
 
 @inner

@@ -4,7 +4,7 @@ A varset over n variables is a row of `words(n)` uint64; bit i % 64 of word i //
 Inside a search (at most 64 variables) a varset is a single uint64 and numeric order is colexicographic order.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,6 +40,13 @@ def add(member: int, varset: NDArray[np.uint64]) -> None:
 def unpack(varset: NDArray[np.uint64]) -> tuple[int, ...]:
     """The members of one varset, ascending."""
     return tuple(np.flatnonzero(_bits(varset)).tolist())
+
+
+def members(varset: int) -> Iterator[int]:
+    """The members of a varset that is a whole number, ascending."""
+    while varset:
+        yield (varset & -varset).bit_length() - 1
+        varset &= varset - 1
 
 
 def _bits(varsets: NDArray[np.uint64]) -> NDArray[np.uint8]:

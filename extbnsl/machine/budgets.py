@@ -14,11 +14,12 @@ import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from extbnsl.core.arguments import check_whole
 from extbnsl.core.compiling import clock
 from extbnsl.core.errors import BudgetError, InputError
+from extbnsl.core.options import Option, Options
+from extbnsl.core.sentences import Mention, Sentence
 
 CGROUPS = Path("/sys/fs/cgroup")
 MEMBERSHIP = Path("/proc/self/cgroup")
@@ -37,22 +38,118 @@ _DURATION_UNITS = {"d": 86400.0, "h": 3600.0, "m": 60.0, "min": 60.0, "s": 1.0, 
 _DURATION_PART = re.compile(r"(\d+\.?\d*|\.\d+)(d|h|min|m|s)")
 
 
-@dataclass(frozen=True)
-class Budgets:
-    """What a run may use: bytes of memory and of disk, threads, and seconds. None is what the machine has free, and no
-    limit of time; a disk of 0 means no working files, and so no checkpoints. spent: seconds of the time limit that are
-    over before the run begins, as reading its input takes."""
+def parse_size(size: str | int, option: str, least: int = 1) -> int:
+    """Bytes of '512MiB', '8GiB', '40GB', '8G' (= 8GiB), '1e9' or an integer.
 
-    memory: int | None = None
-    disk: int | None = None
-    threads: int | None = None
-    time_limit: float | None = None
+    Raises InputError, naming `option`, for anything else and for sizes below `least`.
+    """
+    found = _SIZE.fullmatch(str(size).strip().upper())
+    if isinstance(size, bool) or found is None or found[2] not in _SIZE_UNITS:
+        raise InputError(f"{option}: {size!r} is not a size; write bytes or a unit, such as 512MiB, 8GiB or 40GB.")
+    amount = float(found[1]) * _SIZE_UNITS[found[2]]
+    if amount >= 2**63:
+        raise InputError(f"{option}: {size!r} is too much; give less than 8 EiB.")
+    bytes_ = int(found[1]) if found[2] == "" and found[1].isdigit() else int(amount)
+    if bytes_ < least:
+        raise InputError(f"{option}: {size!r} is too little; give at least {format_size(least)}.")
+    return bytes_
+
+
+def parse_memory(size: str | int, option: str) -> int:
+    """Bytes of a memory budget, as `parse_size`."""
+    return parse_size(size, option, MINIMUM_MEMORY)
+
+
+def parse_disk(size: str | int, option: str) -> int:
+    """Bytes of a disk budget, as `parse_size`; there may be none."""
+    return parse_size(size, option, 0)
+
+
+def parse_duration(duration: str | float, option: str = "time_limit") -> float:
+    """Seconds of '90', '90s', '6h', '1h30m', '2d' or a number.
+
+    Raises InputError, naming `option`, for anything else and for durations that are not above zero.
+    """
+    text = str(duration).strip().lower()
+    if re.fullmatch(r"\d+\.?\d*|\.\d+", text):
+        text += "s"
+    parts = _DURATION_PART.findall(text)
+    if isinstance(duration, bool) or not parts or "".join(n + unit for n, unit in parts) != text:
+        raise InputError(
+            f"{option}: {duration!r} is not a duration; write seconds or units, such as 90, 45m, 1h30m or 2d."
+        )
+    seconds = sum(float(number) * _DURATION_UNITS[unit] for number, unit in parts)
+    if not 0 < seconds < math.inf:
+        raise InputError(f"{option}: {duration!r} must be longer than zero seconds.")
+    return seconds
+
+
+def format_size(size: float) -> str:
+    """A size for people, such as '7.8GiB'; bytes below 1 KiB are exact."""
+    if size < 1024:
+        return f"{size:.0f}B"
+    for unit in ("KiB", "MiB", "GiB"):
+        size /= 1024
+        if size < 999.95:
+            return f"{size:.1f}{unit}"
+    return f"{size / 1024:.1f}TiB"
+
+
+@dataclass(frozen=True)
+class Budgets(Options):
+    """What a run may use; None is what the machine has free, and no limit of time.
+
+    memory, disk: bytes; a disk of 0 means no working files, and so no checkpoints.
+    time_limit: seconds.
+    spent: seconds of the time limit that are over before the run begins, as reading its input takes.
+    """
+
+    memory: Annotated[
+        int | None,
+        Option(
+            f"memory budget: bytes or 512MiB, 8GiB, 40GB, at least {format_size(MINIMUM_MEMORY)}; it counts the "
+            "solver's own structures, the interpreter and its libraries (150 to 250 MB) come on top",
+            "SIZE",
+            default="three quarters of what is free",
+            parse=parse_memory,
+            given=int | str,
+        ),
+    ] = None
+    disk: Annotated[
+        int | None,
+        Option(
+            "what the working files may take together; 0: none, and no checkpoints",
+            "SIZE",
+            default="nine tenths of what is free on the disk that they are on",
+            parse=parse_disk,
+            given=int | str,
+        ),
+    ] = None
+    threads: Annotated[
+        int | None,
+        Option(
+            f"threads, at most {MAXIMUM_THREADS}",
+            "T",
+            least=1,
+            most=MAXIMUM_THREADS,
+            default="the processors this process may use",
+        ),
+    ] = None
+    time_limit: Annotated[
+        float | None,
+        Option(
+            "stop after T: 90 (seconds), 45m, 1h30m, 2d; reading counts, compiling does not",
+            "T",
+            default="never",
+            parse=parse_duration,
+            given=float | str,
+        ),
+    ] = None
     spent: float = 0.0
 
     def check(self) -> None:
         """Raise InputError for values that cannot be."""
-        if self.threads is not None:
-            check_whole("threads", self.threads, 1, MAXIMUM_THREADS)
+        super().check()
         if self.memory is not None and self.memory < 1:
             raise InputError(f"memory: {self.memory} bytes is too little; give a size such as '2GiB'.")
         if self.disk is not None and self.disk < 0:
@@ -110,53 +207,6 @@ class Deadline:
         return clock() >= self.at
 
 
-def parse_size(size: str | int, option: str, least: int = 1) -> int:
-    """Bytes of '512MiB', '8GiB', '40GB', '8G' (= 8GiB), '1e9' or an integer.
-
-    Raises InputError, naming `option`, for anything else and for sizes below `least`.
-    """
-    found = _SIZE.fullmatch(str(size).strip().upper())
-    if isinstance(size, bool) or found is None or found[2] not in _SIZE_UNITS:
-        raise InputError(f"{option}: {size!r} is not a size; write bytes or a unit, such as 512MiB, 8GiB or 40GB.")
-    amount = float(found[1]) * _SIZE_UNITS[found[2]]
-    if amount >= 2**63:
-        raise InputError(f"{option}: {size!r} is too much; give less than 8 EiB.")
-    bytes_ = int(found[1]) if found[2] == "" and found[1].isdigit() else int(amount)
-    if bytes_ < least:
-        raise InputError(f"{option}: {size!r} is too little; give at least {format_size(least)}.")
-    return bytes_
-
-
-def parse_duration(duration: str | float, option: str = "time_limit") -> float:
-    """Seconds of '90', '90s', '6h', '1h30m', '2d' or a number.
-
-    Raises InputError, naming `option`, for anything else and for durations that are not above zero.
-    """
-    text = str(duration).strip().lower()
-    if re.fullmatch(r"\d+\.?\d*|\.\d+", text):
-        text += "s"
-    parts = _DURATION_PART.findall(text)
-    if isinstance(duration, bool) or not parts or "".join(n + unit for n, unit in parts) != text:
-        raise InputError(
-            f"{option}: {duration!r} is not a duration; write seconds or units, such as 90, 45m, 1h30m or 2d."
-        )
-    seconds = sum(float(number) * _DURATION_UNITS[unit] for number, unit in parts)
-    if not 0 < seconds < math.inf:
-        raise InputError(f"{option}: {duration!r} must be longer than zero seconds.")
-    return seconds
-
-
-def format_size(size: float) -> str:
-    """A size for people, such as '7.8GiB'; bytes below 1 KiB are exact."""
-    if size < 1024:
-        return f"{size:.0f}B"
-    for unit in ("KiB", "MiB", "GiB"):
-        size /= 1024
-        if size < 999.95:
-            return f"{size:.1f}{unit}"
-    return f"{size / 1024:.1f}TiB"
-
-
 def default_threads(cgroups: Path = CGROUPS, membership: Path = MEMBERSHIP) -> int:
     """Processors that this process may run on, or its control group's quota (rounded up) if that is less."""
     allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -191,12 +241,10 @@ def free_disk(folder: Path) -> int:
     return free.f_bavail * free.f_frsize
 
 
-def too_little_memory(work: str, needed: int, granted: int, threads: int) -> str:
+def too_little_memory(work: str, needed: int, granted: int, threads: int) -> Sentence:
     """The sentence for `work` that needs more bytes of memory than it was granted."""
-    return (
-        f"{work} needs at least {format_size(needed)} of memory with {threads} threads for this problem, "
-        f"and --memory grants {format_size(granted)}."
-    )
+    needs = f"{work} needs at least {format_size(needed)} of memory with {threads} threads for this problem, and "
+    return Sentence(needs, Mention("memory"), f" grants {format_size(granted)}.")
 
 
 def check_address_space() -> None:

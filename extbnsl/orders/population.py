@@ -17,10 +17,8 @@ from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.orders.acyclic import settle
 from extbnsl.orders.growing import GrowingLists
 from extbnsl.orders.kicks import Kicks, improve_by_kicks
-from extbnsl.orders.line import choices_along, cost_along
+from extbnsl.orders.line import choices_along, climb_by_swaps, cost_along, random_order
 from extbnsl.orders.parent_lists import ParentLists
-from extbnsl.orders.sampling import random_order
-from extbnsl.orders.swaps import climb_by_swaps
 
 ORDERS = 8  # that are improved side by side
 FEW_ORDERS = 2  # where one takes seconds

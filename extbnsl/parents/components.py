@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from extbnsl.files.lists import FamilyLists, Put
+from extbnsl.files.shelf import FamilyLists, Put
 from extbnsl.kernels.varsets import pack, renumber, unpack
 from extbnsl.parents.pruning import Halt, undominated, within
 from extbnsl.scores.local import LocalScores, canonical_order

@@ -14,16 +14,16 @@ from extbnsl.core.errors import BudgetError, ExtbnslError
 from extbnsl.core.events import Committed, Observer, Warned, ignore
 from extbnsl.files import names
 from extbnsl.files.arrays import NAMES, StoredFile, load_hdf5
-from extbnsl.files.manifest import Manifest, commit
-from extbnsl.files.run_state import RunState, Spent
+from extbnsl.files.manifest import Manifest, RunState, Spent, commit
 from extbnsl.files.shelf import Shelf
 from extbnsl.files.store import Store
 from extbnsl.machine.budgets import cpu_seconds, peak_rss
 from extbnsl.machine.workers import Patience, Stopped, StopSignal, never
 from extbnsl.parents.exhaustive.state import Enumeration
 from extbnsl.parents.exhaustive.stored import StoredEnumeration, files_begun, write_enumeration
-from extbnsl.proof.standing import Standing, read_standing, stored_scores
-from extbnsl.proof.stored import write_search
+from extbnsl.parents.exhaustive.surviving import Survivors
+from extbnsl.proof.pieces import write_search
+from extbnsl.proof.standing import Standing, StoredScores, read_standing, stored_scores
 from extbnsl.search.state import SearchState
 
 COMMIT_SECONDS = 60.0
@@ -48,9 +48,14 @@ class Record:
 
 
 class Kept(Protocol):
-    """A standing: a dataclass of what a run has so far, and of what it has taken in all its sessions."""
+    """A standing: a dataclass of what a run has so far. An enumeration of parent sets belongs to it, which may be ahead
+    of `counting`, the one in files."""
 
-    spent: Spent
+    @property
+    def enumeration(self) -> Enumeration | None: ...
+
+    @property
+    def counting(self) -> StoredEnumeration | None: ...
 
     @property
     def phase(self) -> str: ...
@@ -71,18 +76,40 @@ K = TypeVar("K", bound=Kept)
 class Checkpoints(Generic[K]):
     """A standing, and its commits by one process of a run; without a record there are none, and nothing else changes.
     Without disk one is tried at the end alone. `stored` is for those who know what the standing has to put into files.
+
+    start: makes the standing of a run that begins. read: takes that of a run which goes on from its manifest, the
+    arrays from files in a folder, long ones on a shelf; it is over so many variables.
+    stop: when it gives a reason, commits get short. touched: of the shelf that holds what is committed. spent: what the
+    processes before have taken.
     """
 
-    def __init__(self, standing: K, store: Store, record: Record | None = None, observer: Observer = ignore) -> None:
+    start: Callable[[], K]
+    read: Callable[[Manifest, Path, Shelf, int], K]
+
+    def __init__(
+        self,
+        standing: K,
+        store: Store,
+        record: Record | None = None,
+        observer: Observer = ignore,
+        stop: StopSignal = never,
+        touched: Callable[[int], None] = lambda size: None,
+        spent: Spent | None = None,
+    ) -> None:
         self.store = store
         self.standing = standing
         self.observer = observer
-        self._record = record
+        self.spent = self._before = spent or Spent()
+        self._record, self._stop, self._touched = record, stop, touched
         self._started = self._last = time.monotonic()
         self._possible = record is not None and store.disk > 0
-        self._spent = 0.0  # seconds that the last commit took
+        self._taken = 0.0  # seconds that the last commit took
         self._committed = store.files if record is None else record.files  # those of others stay
-        self._before = standing.spent
+
+    def let(self, **values: Any) -> None:
+        """Let fields of the standing have other values."""
+        for name, value in values.items():
+            setattr(self.standing, name, value)
 
     @property
     def possible(self) -> bool:
@@ -99,7 +126,7 @@ class Checkpoints(Generic[K]):
         elapsed = time.monotonic() - self._last
         if elapsed > LOAD_SECONDS and self.store.in_use:
             load_hdf5()
-        return self._possible and elapsed > max(self.pause(), self._spent / COMMIT_SHARE)
+        return self._possible and elapsed > max(self.pause(), self._taken / COMMIT_SHARE)
 
     def stored(self) -> tuple[StoredFile, ...]:
         """The files that the standing needs, those among them that were not there before having been written."""
@@ -120,8 +147,27 @@ class Checkpoints(Generic[K]):
         files = tuple(file for file in self.store.files if file.name in needed)
         self._write(self.standing, files, status)
         self._last = time.monotonic()
-        self._spent = self._last - began
-        self.observer(Committed(self._spent, self.store.used))
+        self._taken = self._last - began
+        self.observer(Committed(self._taken, self.store.used))
+
+    def follow(self, enumeration: Enumeration) -> None:
+        """Let the standing have how far the families are counted, as long as they are."""
+        if not enumeration.done:
+            self.let(enumeration=enumeration)
+            self.commit_if_due()
+
+    def commit_if_due(self) -> None:
+        """Commit if it is time, and notice what is new; when the disk is full, the work is over for now: Stopped."""
+        self.look()
+        if self.due():
+            self.commit_or_stop()
+
+    def commit_or_stop(self) -> None:
+        """Commit; when the disk is full, the work is over for now: Stopped."""
+        try:
+            self.commit()
+        except BudgetError as error:
+            raise Stopped(DISK_LIMIT) from error
 
     def last_commit(self, status: str) -> None:
         """Commit at the end of the process; if that fails, warn that the commit before stands, and keep its files."""
@@ -147,8 +193,7 @@ class Checkpoints(Generic[K]):
 
     def taken(self) -> dict[str, Any]:
         """What the run has taken, for the statistics of a result."""
-        self.add_up()
-        spent = self.standing.spent
+        spent = self._add_up()
         return {
             "seconds": spent.seconds,
             "cpu_seconds": spent.cpu_seconds,
@@ -156,67 +201,16 @@ class Checkpoints(Generic[K]):
             "peak_disk_bytes": spent.peak_disk,
         }
 
-    def add_up(self) -> None:
-        """Bring the standing's times and peaks up to date."""
-        self.standing.spent = Spent(
-            stages=self.standing.spent.stages,
+    def _add_up(self) -> Spent:
+        """What the run has taken by now."""
+        self.spent = Spent(
+            stages=self.spent.stages,
             seconds=self.elapsed(),
             cpu_seconds=self._before.cpu_seconds + cpu_seconds(),
             peak_rss=max(self._before.peak_rss, peak_rss()),
-            peak_disk=max(self.standing.spent.peak_disk, self.store.peak),
+            peak_disk=max(self.spent.peak_disk, self.store.peak),
         )
-
-    def _write(self, standing: Kept, files: tuple[StoredFile, ...], status: str | None) -> None:
-        assert self._record is not None, "there is a run directory"
-        self.add_up()
-        state = replace(
-            self._record.about,
-            status=status,
-            phase=standing.phase,
-            upper_bound=standing.upper_bound,
-            lower_bound=standing.lower_bound,
-            seconds_left=getattr(standing, "seconds_left", None),
-            spent=self.standing.spent,
-            standing=encode(standing, NAMES),
-        )
-        self._committed = (*self._committed, *files)  # if this fails, either may be the checkpoint
-        commit(self._record.folder, self.store, Manifest(state, files, self.store.scratch))
-        self._committed = files
-
-
-class Counting(Kept, Protocol):
-    """A standing that an enumeration of parent sets belongs to; it may be ahead of `counting`, the one in files."""
-
-    enumeration: Enumeration | None
-    counting: StoredEnumeration | None
-
-
-C = TypeVar("C", bound=Counting)
-
-
-class CountingCheckpoints(Checkpoints[C]):
-    """Those of a run that counts.
-
-    start: makes the standing of a run that begins. read: takes that of a run which goes on from its manifest, the
-    arrays from files in a folder, long ones on a shelf; it is over so many variables.
-    stop: when it gives a reason, commits get short. touched: of the shelf that holds what is committed.
-    """
-
-    start: Callable[[], C]
-    read: Callable[[Manifest, Path, Shelf, int], C]
-
-    def __init__(
-        self,
-        standing: C,
-        store: Store,
-        record: Record | None = None,
-        observer: Observer = ignore,
-        stop: StopSignal = never,
-        touched: Callable[[int], None] = lambda size: None,
-    ) -> None:
-        super().__init__(standing, store, record, observer)
-        self._stop = stop
-        self._touched = touched
+        return self.spent
 
     def stored_counting(self) -> tuple[StoredFile, ...]:
         """Put the enumeration into files, and return those to be kept for it.
@@ -231,11 +225,70 @@ class CountingCheckpoints(Checkpoints[C]):
         stored = write_enumeration(enumeration, self.store, patience.over, self._touched)
         if stored is None:
             return (*(() if before is None else before.files), *files_begun(enumeration, self.store))
-        self.standing.counting = stored
+        self.let(counting=stored)
         return stored.files
 
+    def _write(self, standing: Kept, files: tuple[StoredFile, ...], status: str | None) -> None:
+        assert self._record is not None, "there is a run directory"
+        state = replace(
+            self._record.about,
+            status=status,
+            phase=standing.phase,
+            upper_bound=standing.upper_bound,
+            lower_bound=standing.lower_bound,
+            seconds_left=getattr(standing, "seconds_left", None),
+            spent=self._add_up(),
+            standing=encode(standing, NAMES),
+        )
+        self._committed = (*self._committed, *files)  # if this fails, either may be the checkpoint
+        commit(self._record.folder, self.store, Manifest(state, files, self.store.scratch))
+        self._committed = files
 
-class Commits(CountingCheckpoints[Standing]):
+
+class KeptFamilies(Kept, Protocol):
+    """A standing with `FamiliesSoFar`."""
+
+    survivors: Survivors | None
+    scores: StoredScores | None
+
+    def keep(self, survivors: Survivors) -> None:
+        """Know all families."""
+
+
+F = TypeVar("F", bound=KeptFamilies)
+
+
+class FamilyCheckpoints(Checkpoints[F]):
+    """Those of a run that goes on from all families, once they are counted."""
+
+    def new_name(self) -> str:
+        """What the files of the families that are written next are named by."""
+        return names.SCORES
+
+    def keep(self, survivors: Survivors) -> Survivors:
+        """Let the standing have all families, and return them; with the reason to stop if that cannot be committed."""
+        held = self.standing.counting
+        self.standing.keep(survivors)
+        try:
+            if held is None:
+                self.commit_if_due()
+            else:
+                self.commit_or_stop()  # the search is to have the room that the files of counting take
+        except Stopped as stop:
+            return replace(survivors, stopped=stop.reason)
+        return survivors
+
+    def stored_families(self) -> tuple[StoredFile, ...]:
+        """The files of the families, or of counting as long as they are not known."""
+        standing = self.standing
+        if standing.survivors is None:
+            return self.stored_counting()
+        if standing.scores is None:
+            standing.scores = stored_scores(standing.survivors, self.store, self.new_name())
+        return standing.scores.files
+
+
+class Commits(FamilyCheckpoints[Standing]):
     """Those of a solve."""
 
     start = Standing
@@ -248,15 +301,11 @@ class Commits(CountingCheckpoints[Standing]):
 
     def stored(self) -> tuple[StoredFile, ...]:
         """The files of scores, counting and the search."""
-        standing = self.standing
-        if standing.survivors is not None and standing.scores is None:
-            standing.scores = stored_scores(standing.survivors, self.store, names.SCORES)
-        counting = self.stored_counting() if standing.survivors is None else ()
+        standing, families = self.standing, self.stored_families()
         if standing.search is not None and standing.search.file is None:
             standing.version += 1
             standing.search = write_search(standing.search, standing.version, self.store)
-        search = () if standing.search is None else standing.search.files
-        return (*(() if standing.scores is None else standing.scores.files), *counting, *search)
+        return (*families, *(() if standing.search is None else standing.search.files))
 
     def look(self) -> None:
         """Notice a better network in the standing."""
@@ -271,18 +320,3 @@ class Commits(CountingCheckpoints[Standing]):
 def sentence(error: ExtbnslError | MemoryError) -> str:
     """What to say of a commit that fails."""
     return "There is no memory to write a checkpoint." if isinstance(error, MemoryError) else str(error)
-
-
-def commit_if_due(commits: Checkpoints[Any]) -> None:
-    """Commit if it is time, and notice what is new; when the disk is full, the work is over for now: Stopped."""
-    commits.look()
-    if commits.due():
-        commit_or_stop(commits)
-
-
-def commit_or_stop(commits: Checkpoints[Any]) -> None:
-    """Commit; when the disk is full, the work is over for now: Stopped."""
-    try:
-        commits.commit()
-    except BudgetError as error:
-        raise Stopped(DISK_LIMIT) from error

@@ -1,13 +1,68 @@
-"""What the stages of one solve share."""
+"""What the stages of one solve share, and how long each takes, told to the observer and kept for the statistics.
 
+What compiling takes counts for no stage but for its own.
+"""
+
+import contextlib
+import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from extbnsl.core.events import Observer
+from extbnsl.core import compiling
+from extbnsl.core.events import Event, IncumbentFound, Observer, StageEnded, StageStarted, Warned
 from extbnsl.files.shelf import Shelf
 from extbnsl.files.store import Store
 from extbnsl.machine.workers import Workers
 from extbnsl.proof.methods import Methods
-from extbnsl.proof.stages import Stages
+
+COMPILING = "kernels"  # the stage that compiling counts for
+
+
+class Stages:
+    """Wall and CPU seconds per stage, added up in `seconds`."""
+
+    def __init__(self, observer: Observer, seconds: dict[str, dict[str, float]]) -> None:
+        self.observer = observer
+        self.seconds = seconds
+
+    def quiet(self) -> "Stages":
+        """The same seconds, but the observer hears nothing of stages and layers."""
+        return Stages(_without_steps(self.observer), self.seconds)
+
+    @contextlib.contextmanager
+    def stage(self, name: str, detail: str = "", end: float | None = None) -> Iterator[list[str]]:
+        """Time a block; what it appends to the list it gets is the summary. end: the moment of `compiling.clock` when
+        the time for it is over, if that is known."""
+        self.observer(StageStarted(name, detail, None if end is None else max(0.0, end - compiling.clock())))
+        summary: list[str] = []
+        before, wall, cpu = compiling.so_far(), compiling.clock(), time.process_time()
+        try:
+            yield summary
+        finally:
+            after = compiling.so_far()
+            wall = compiling.clock() - wall
+            compiled = after.seconds - before.seconds, after.cpu_seconds - before.cpu_seconds
+            self._add(name, wall, time.process_time() - cpu - compiled[1])
+            if after.done > before.done:
+                self._add(COMPILING, *compiled)
+                told = f"compiled {after.done - before.done} functions, first run only"
+                self.observer(StageEnded(COMPILING, compiled[0], told))
+            self.observer(StageEnded(name, wall, "; ".join(summary)))
+
+    def _add(self, name: str, seconds: float, cpu_seconds: float) -> None:
+        spent = self.seconds.setdefault(name, {"seconds": 0.0, "cpu_seconds": 0.0})
+        spent["seconds"] += seconds
+        spent["cpu_seconds"] += cpu_seconds
+
+
+def _without_steps(observer: Observer) -> Observer:
+    """An observer that passes on warnings and better networks alone."""
+
+    def observe(event: Event) -> None:
+        if isinstance(event, Warned | IncumbentFound):
+            observer(event)
+
+    return observe
 
 
 @dataclass(frozen=True)

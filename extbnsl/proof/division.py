@@ -17,7 +17,7 @@ from extbnsl.parents.components import Component
 from extbnsl.proof.bounding import Bounding
 from extbnsl.proof.context import Context
 from extbnsl.proof.guide import Guide, Guided, Solved
-from extbnsl.proof.pieces import Piece, Search
+from extbnsl.proof.pieces import Piece, PieceSearch
 from extbnsl.proof.standing import Part, Standing
 from extbnsl.proof.steps import Branched, Cut, RootPass, Searched, Step, cuts_over
 
@@ -140,20 +140,20 @@ def is_settled(piece: Piece) -> bool:
     return piece.order is not None and len(piece.variables) > 1
 
 
-def searched_step(search: Search, bound: float) -> Searched:
+def searched_step(search: PieceSearch, bound: float) -> Searched:
     """That the search of a piece has shown what it costs at least, in nats."""
     piece = search.pieces[search.at]
     guiding = search.multipliers or _own_multipliers(piece)
     return Searched(piece.variables, bound, cuts_over(guiding.cuts, piece.variables), tuple(guiding.weights.tolist()))
 
 
-def branched_step(search: Search, tree: Tree, bound: float) -> Branched:
+def branched_step(search: PieceSearch, tree: Tree, bound: float) -> Branched:
     """That branching over a piece has shown what it costs at least, in nats."""
     variables = search.pieces[search.at].variables
     return Branched(variables, bound, cuts_over(tree.cuts, variables), tree.closed)
 
 
-def settled_steps(search: Search, step: Searched | Branched) -> tuple[Step, ...]:
+def settled_steps(search: PieceSearch, step: Searched | Branched) -> tuple[Step, ...]:
     """The steps of a proof with one that settles the piece that the search is at, and what the others cost beside."""
     piece = search.pieces[search.at]
     settled = replace(piece, order=piece.variables)
@@ -178,7 +178,7 @@ def guided_steps(component: Component, bound: float, context: Context) -> tuple[
         with contextlib.suppress(Stopped):
             found = find_multipliers(families, None, GUIDING_ROUNDS, context.methods.seed, context.workers)
     piece = Piece(tuple(range(component.size)), bound, None, component, found)
-    search = Search(0, (piece,), multipliers=found)
+    search = PieceSearch(0, (piece,), multipliers=found)
     return settled_steps(search, searched_step(search, bound))
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.bounds.groups import WIDEST
-from extbnsl.bounds.lp.separation import Support
+from extbnsl.bounds.lp.separation import Support, order_of_solution
 from extbnsl.core.claims import tolerance
 from extbnsl.core.events import IncumbentFound, StageAdvanced
 from extbnsl.core.figures import counted, format_cost
@@ -24,12 +24,11 @@ from extbnsl.orders.local_search import (
     improve_order,
     search_orders,
 )
-from extbnsl.orders.sinks import order_of_solution
 from extbnsl.parents.best_score import ByteTables, byte_tables, cheapest_families
 from extbnsl.parents.components import Component
 from extbnsl.proof.context import Context
 from extbnsl.proof.division import joined_part
-from extbnsl.proof.pieces import Search
+from extbnsl.proof.pieces import PieceSearch
 from extbnsl.proof.standing import Part, Standing
 from extbnsl.scores.local import feasible_order, network_rows
 
@@ -86,7 +85,7 @@ def find_better(component: Component, k: int, seed: int, effort: Effort, context
 
 
 def find_better_left(
-    search: Search, component: Component, effort: Effort, context: Context, standing: Standing
+    search: PieceSearch, component: Component, effort: Effort, context: Context, standing: Standing
 ) -> bool:
     """`find_better` among the families that are left of the piece that the search is at, if all others are solved.
 
@@ -102,7 +101,7 @@ def find_better_left(
 
 
 def find_better_rounded(
-    search: Search, component: Component, support: Support, context: Context, standing: Standing
+    search: PieceSearch, component: Component, support: Support, context: Context, standing: Standing
 ) -> bool:
     """Whether a solution of a linear program of the piece that the search is at leads to a better network, in the
     standing then: its order, improved until no variable has a better place."""
@@ -122,12 +121,12 @@ def find_better_rounded(
     return _is_better(tuple(best.order.tolist()), best.cost, search.component, context, standing)
 
 
-def _is_last(search: Search) -> bool:
+def _is_last(search: PieceSearch) -> bool:
     """Whether all pieces are solved but the one that the search is at."""
     return all(piece.order is not None for number, piece in enumerate(search.pieces) if number != search.at)
 
 
-def _is_better_left(best: Incumbent, search: Search, context: Context, standing: Standing) -> bool:
+def _is_better_left(best: Incumbent, search: PieceSearch, context: Context, standing: Standing) -> bool:
     """`_is_better` of an order of the last piece with the solutions of the others."""
     piece = search.pieces[search.at]
     solved = replace(piece, lower_bound=best.cost, order=tuple(piece.variables[i] for i in best.order.tolist()))

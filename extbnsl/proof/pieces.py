@@ -1,16 +1,23 @@
-"""The pieces of a component: what fixing has made of it, which of them are solved, and the search of one of them."""
+"""The pieces of a component: what fixing has made of it, which of them are solved, and the search of one of them.
+
+In files are the families of the pieces, and the arrays that go with them.
+"""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Annotated
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated, Any
 
-from extbnsl.bounds.multipliers import Multipliers
-from extbnsl.core.codec import UNKEPT, Lowest, Within
+from extbnsl.bounds.multipliers import Multipliers, families_of, multipliers_of
+from extbnsl.core.codec import UNKEPT, Lowest, Readers, Within, arrays_of, decode
 from extbnsl.files import names
-from extbnsl.files.arrays import StoredFile
+from extbnsl.files.arrays import StoredFile, read_arrays
+from extbnsl.files.shelf import FamilyLists, Put, read_lists, write_lists
+from extbnsl.files.store import Store
 from extbnsl.parents.components import Component
 from extbnsl.proof.bounding import Bounding
 from extbnsl.proof.steps import Position, Step, are_steps, is_order
+from extbnsl.search.runs import Run, find_run
 from extbnsl.search.state import SearchState
 
 Varset = Annotated[int, Within(0, 2**64 - 1)]
@@ -18,11 +25,14 @@ Varset = Annotated[int, Within(0, 2**64 - 1)]
 
 @dataclass(frozen=True)
 class Piece:
-    """Some variables of a component, positions in it; the pieces can be solved one after the other, as components can.
+    """Some variables of a component; the pieces can be solved one after the other, as components can.
 
-    lower_bound: what every network that is of interest costs at least over them, in nats. order: the cheapest one,
-    which costs that much, if it is known; otherwise families are what is left of them, and multipliers those with the
-    best bound at the root so far. given_up: whether nothing more can be done about it.
+    variables: positions in the component.
+    lower_bound: what every network that is of interest costs at least over them, in nats.
+    order: of the cheapest one, which costs that much, if it is known.
+    families: otherwise, what is left of them.
+    multipliers: those with the best bound at the root so far.
+    given_up: whether nothing more can be done about it.
     """
 
     variables: tuple[Position, ...]
@@ -44,16 +54,21 @@ class Piece:
 
 
 @dataclass(frozen=True)
-class Search:
-    """How far one component has come, by its number: its pieces; and of the piece that it is at, below which limit it
-    is solved (nats), and how far its bounds are, or else how far its search is.
+class PieceSearch:
+    """How far one component has come: how far the bounds of the piece that it is at are, or else how far its search is.
 
-    tried: whether a better network was looked for with much effort. steps: of the proof, so far. bounding: None when
-    the bounds are not being found. Of the search: the groups and multipliers of the bound that guides it, and the sets
-    of its ancestral successors; the last state that has all its runs in files, None between two searches.
-
-    file: the multipliers of the pieces that are not solved, None if it has not been written; lists: for each piece the
-    files of its families.
+    component: its number.
+    pieces: those of the component.
+    at: the piece that is being solved.
+    limit: below which that is, in nats.
+    tried: whether a better network was looked for with much effort.
+    steps: of the proof, so far.
+    bounding: None when the bounds are not being found.
+    groups, multipliers: of the bound that guides the search.
+    sets: of its ancestral successors.
+    state: of the search, the last one that has all its runs in files; None between two searches.
+    file: the multipliers of the pieces that are not solved, None if it has not been written.
+    lists: for each piece the files of its families.
     """
 
     component: Position
@@ -98,3 +113,46 @@ class Search:
             yield from files
         if self.state is not None:
             yield from self.state.files
+
+
+Lists = tuple[FamilyLists, FamilyLists]  # the parent sets and the costs of each child
+
+
+def write_search(search: PieceSearch, version: int, store: Store) -> PieceSearch:
+    """The search with what is left of the families, and the multipliers, in files of the store."""
+    stem = (names.pieces if search.state is None else names.bounds)(search.name, version)
+    lists = tuple(
+        ()
+        if piece.families is None
+        else write_lists(store, names.piece(stem, number), piece.families.parents, piece.families.costs)
+        for number, piece in enumerate(search.pieces)
+    )
+    return replace(search, file=store.write(names.numbered(stem, 0), dict(arrays_of(search))), lists=lists)
+
+
+def read_search(document: Any, readers: Readers, folder: Path, put: Put) -> PieceSearch:
+    """The search that a manifest keeps, families as `put` holds them; Misfit if it keeps none, RunDirectoryError if a
+    file is damaged."""
+    file = decode(StoredFile, document.get("file") if isinstance(document, dict) else None, readers)
+    of_runs = {**readers, Run: lambda run: find_run(run, readers, folder)}
+    search: PieceSearch = decode(PieceSearch, document, of_runs, read_arrays(folder, file))
+    families = [read_lists(folder, own, put) for own in search.lists]
+    pieces = tuple(map(_with_families, search.pieces, families))
+    at, lists = pieces[search.at], families[search.at]
+    bounding = search.bounding
+    if bounding is not None:
+        programs = replace(bounding.programs, spread=_whole(bounding.programs.spread, lists))
+        bounding = replace(bounding, left=at.left, multipliers=at.multipliers, programs=programs)
+    return replace(search, pieces=pieces, bounding=bounding, multipliers=_whole(search.multipliers, lists))
+
+
+def _with_families(piece: Piece, lists: Lists) -> Piece:
+    """The piece with what is left of its families, if it is not solved."""
+    if piece.order is not None:
+        return piece
+    return replace(piece, families=Component(piece.variables, *lists), multipliers=_whole(piece.multipliers, lists))
+
+
+def _whole(multipliers: Multipliers | None, lists: Lists) -> Multipliers | None:
+    """The multipliers with what follows from the families."""
+    return multipliers and multipliers_of(families_of(*lists), multipliers.cuts, multipliers.weights)

@@ -17,7 +17,7 @@ from extbnsl.core.figures import in_full
 from extbnsl.orders.local_search import LONG
 from extbnsl.parents.components import Component
 from extbnsl.proof.bounding import Bounding, find_guide
-from extbnsl.proof.commits import Commits, commit_if_due
+from extbnsl.proof.commits import Commits
 from extbnsl.proof.context import Context
 from extbnsl.proof.division import (
     bounded_pieces,
@@ -35,10 +35,9 @@ from extbnsl.proof.division import (
     solved_piece,
     whole_component,
 )
-from extbnsl.proof.effort import MANY_EDGES, may_polish
-from extbnsl.proof.guide import Guide, Guided, Solved
+from extbnsl.proof.guide import MANY_EDGES, Guide, Guided, Solved, may_polish
 from extbnsl.proof.incumbents import find_better_left, find_better_rounded
-from extbnsl.proof.pieces import Piece, Search
+from extbnsl.proof.pieces import Piece, PieceSearch
 from extbnsl.proof.searching import piece_sizes, searched_piece
 from extbnsl.proof.standing import Part, Standing
 from extbnsl.proof.steps import Step
@@ -51,17 +50,17 @@ class Steps(Protocol):
     def part(self) -> Part:
         """How far the component is solved."""
 
-    def bound(self, search: Search) -> tuple[Search, Guided]:
+    def bound(self, search: PieceSearch) -> tuple[PieceSearch, Guided]:
         """Find the bounds of the piece that the search is at, below its limit."""
 
-    def prepare(self, search: Search) -> bool:
+    def prepare(self, search: PieceSearch) -> bool:
         """Get ready for what is dear; whether the bounds of the piece may be better for that."""
 
-    def solve(self, search: Search, guide: Guide) -> Piece | None:
+    def solve(self, search: PieceSearch, guide: Guide) -> Piece | None:
         """The piece that the search is at, solved or given up; None if nothing is below its limit."""
 
 
-def solve_pieces(search: Search, steps: Steps) -> Part:
+def solve_pieces(search: PieceSearch, steps: Steps) -> Part:
     """The component's part when the pieces have been solved one by one, or one of them has proved it.
 
     If some were given up, it is not proved, with the bounds that all pieces have.
@@ -93,7 +92,7 @@ def solve_pieces(search: Search, steps: Steps) -> Part:
     return joined_part(search.pieces, search.steps)
 
 
-def with_answer(search: Search, answer: Piece | None, part: Part, solved: Solved | None = None) -> Search:
+def with_answer(search: PieceSearch, answer: Piece | None, part: Part, solved: Solved | None = None) -> PieceSearch:
     """The search with what has come of the piece that it is at, and with the step of the proof that shows it.
 
     answer: None if no network below the limit is left to it, in view of what the part of the component is now.
@@ -105,7 +104,7 @@ def with_answer(search: Search, answer: Piece | None, part: Part, solved: Solved
         step = searched_step(search, bound) if solved is None else branched_step(search, solved.tree, bound)
         steps = settled_steps(search, step)
     pieces = (*search.pieces[: search.at], answer or search.pieces[search.at], *search.pieces[search.at + 1 :])
-    return Search(search.component, pieces, steps=steps)
+    return PieceSearch(search.component, pieces, steps=steps)
 
 
 def prove(component: Component, k: int, context: Context, commits: Commits) -> Part:
@@ -117,7 +116,7 @@ def prove(component: Component, k: int, context: Context, commits: Commits) -> P
     steps = _Proving(component, k, context, commits)
     search = standing.search
     if search is None or search.component != k:
-        part = solve_pieces(Search(k, whole_component(component)), steps)
+        part = solve_pieces(PieceSearch(k, whole_component(component)), steps)
     elif search.state is None:
         part = solve_pieces(search, steps)
     else:
@@ -143,7 +142,7 @@ class _Proving:
         """How far the component is solved."""
         return self._standing.parts[self._k]
 
-    def bound(self, search: Search) -> tuple[Search, Guided]:
+    def bound(self, search: PieceSearch) -> tuple[PieceSearch, Guided]:
         """Find the bounds of a piece, from where they are."""
         pieces, at, k = search.pieces, search.at, self._k
         piece = pieces[at]
@@ -155,7 +154,7 @@ class _Proving:
             raise_bound(k, lower_bound(bounded), self._standing)
             known = steps.with_passes(reached.passes)
             self._standing.search = replace(search, pieces=bounded, bounding=reached, steps=known, file=None, lists=())
-            commit_if_due(self._commits)
+            self._commits.commit_if_due()
             return self._standing.upper_bound - self._standing.lower_bound
 
         def on_solution(reached: Bounding, support: Support) -> float | None:
@@ -177,7 +176,7 @@ class _Proving:
         limit = search.limit if found.pieces else piece_limit(pieces, at, self.part)  # a better network may be known
         return replace(search, pieces=pieces, limit=limit, steps=known, bounding=None, file=None, lists=()), found
 
-    def prepare(self, search: Search) -> bool:
+    def prepare(self, search: PieceSearch) -> bool:
         """Look for a better network with much effort."""
         self._standing.search = search  # a resumed run is not to do it again
         with self._context.stages.stage("incumbent", "looking for a better one") as summary:
@@ -185,7 +184,7 @@ class _Proving:
             summary.append(self._standing.bounds_told() if better else "no better one found")
         return may_polish(self._context.methods) or better
 
-    def solve(self, search: Search, guide: Guide) -> Piece | None:
+    def solve(self, search: PieceSearch, guide: Guide) -> Piece | None:
         """Search a piece, if it can be searched; otherwise there was nothing that goes on with it but linear programs,
         which the methods do without."""
         if guide.grouping is None:
@@ -197,19 +196,19 @@ class _Proving:
             replace(search, groups=guide.grouping.groups, multipliers=guide.multipliers, sets=guide.sets, file=None)
         )
 
-    def searched(self, search: Search) -> Piece | None:
+    def searched(self, search: PieceSearch) -> Piece | None:
         """Search a piece, from where its search is; committed when it is due after that."""
         answer = searched_piece(search, self._component, self._context, self._commits)
         if answer is not None:
             self._standing.search = with_answer(search, answer, self.part)
-            commit_if_due(self._commits)
+            self._commits.commit_if_due()
         return answer
 
 
 class _Steps:
     """The steps of a search so far, with the passes of the piece that it is at, each over the whole component."""
 
-    def __init__(self, search: Search) -> None:
+    def __init__(self, search: PieceSearch) -> None:
         self._search = search
         self._known = list(search.steps)
         self._seen = 0 if search.bounding is None else len(search.bounding.passes)

@@ -11,12 +11,12 @@ from extbnsl.machine.budgets import too_little_memory
 from extbnsl.machine.workers import Stopped
 from extbnsl.orders.local_search import USUAL
 from extbnsl.parents.components import Component
-from extbnsl.proof.commits import Commits, commit_or_stop
+from extbnsl.proof.commits import Commits
 from extbnsl.proof.context import Context
 from extbnsl.proof.division import lower_bound, piece_limit, raise_bound
 from extbnsl.proof.guide import Guide, guided_problem, labelled_families, rebuilt_grouping, tables_fit
 from extbnsl.proof.incumbents import find_better, number_of_tries
-from extbnsl.proof.pieces import Piece, Search
+from extbnsl.proof.pieces import Piece, PieceSearch
 from extbnsl.proof.standing import Standing
 from extbnsl.search.layers import LEAST_TASK_BYTES, Room, search_layers
 from extbnsl.search.problem import SearchProblem
@@ -36,7 +36,7 @@ def piece_sizes(pieces: tuple[Piece, ...], at: int, k: int, standing: Standing) 
     return size if components == 1 else f"component {k + 1} of {components}, {size}"
 
 
-def searched_piece(search: Search, component: Component, context: Context, commits: Commits) -> Piece | None:
+def searched_piece(search: PieceSearch, component: Component, context: Context, commits: Commits) -> Piece | None:
     """Search a piece layer by layer; its solution, or None if nothing is below its limit.
 
     When a better network of the component turns up between two layers, the search goes on below the new limit.
@@ -56,13 +56,13 @@ def searched_piece(search: Search, component: Component, context: Context, commi
 
 
 def _layers(
-    search: Search,
+    search: PieceSearch,
     problem: SearchProblem,
     begun: SearchState | None,
     component: Component,
     context: Context,
     commits: Commits,
-) -> tuple[Search, SearchState, bool]:
+) -> tuple[PieceSearch, SearchState, bool]:
     """Search until the end, or until the limit has changed: the search, its state, and whether it is over."""
     standing, k = commits.standing, search.component
     piece = search.pieces[search.at]
@@ -83,7 +83,7 @@ def _layers(
             context.observer(report.layer_advanced(state, problem))
         if state.to_commit:
             standing.search = replace(search, state=state.filed())
-            commit_or_stop(commits)
+            commits.commit_or_stop()
             search = standing.search
         if search.limit < problem.limit:
             return search, state, False
@@ -92,7 +92,7 @@ def _layers(
 
 
 def _improved_limit(
-    search: Search, state: SearchState, component: Component, context: Context, standing: Standing
+    search: PieceSearch, state: SearchState, component: Component, context: Context, standing: Standing
 ) -> float:
     """The limit of a search, lower if there is time for a better network and it is found.
 
@@ -108,7 +108,7 @@ def _improved_limit(
     return min(search.limit, piece_limit(search.pieces, search.at, standing.parts[k]))
 
 
-def _problem_of_search(search: Search, context: Context) -> SearchProblem:
+def _problem_of_search(search: PieceSearch, context: Context) -> SearchProblem:
     """The search's piece as a problem. The labelled families are held only as long as this takes."""
     piece = search.pieces[search.at]
     parents, costs = piece.left.parents, piece.left.costs
@@ -117,7 +117,7 @@ def _problem_of_search(search: Search, context: Context) -> SearchProblem:
     return guided_problem(guide, search.limit, context, _score_cache(search, guide, context))
 
 
-def _score_cache(search: Search, guide: Guide, context: Context) -> ScoreCache | None:
+def _score_cache(search: PieceSearch, guide: Guide, context: Context) -> ScoreCache | None:
     """The score cache of a search, if the parent graphs are layered; Stopped if the disk has no room for it.
 
     They are if that is asked for, or if memory has no room for sparse ones; a search that has begun goes on as it is.
@@ -163,7 +163,7 @@ def least_room(threads: int) -> int:
     return 3 * threads * LEAST_TASK_BYTES
 
 
-def _outcome(search: Search, problem: SearchProblem, state: SearchState, commits: Commits) -> Piece | None:
+def _outcome(search: PieceSearch, problem: SearchProblem, state: SearchState, commits: Commits) -> Piece | None:
     """What a search that is over has shown of its piece."""
     standing, piece = commits.standing, search.pieces[search.at]
     solved = None

@@ -11,17 +11,14 @@ from extbnsl.core.claims import STOP_REASONS, Claim
 from extbnsl.core.codec import UNKEPT, Misfit, Whole, decode
 from extbnsl.core.figures import format_cost, format_gap
 from extbnsl.files.arrays import StoredFile, named
-from extbnsl.files.lists import Put, read_lists, write_lists
-from extbnsl.files.manifest import Manifest
-from extbnsl.files.run_state import DONE, Spent
-from extbnsl.files.shelf import Shelf
+from extbnsl.files.manifest import DONE, Manifest
+from extbnsl.files.shelf import Put, Shelf, read_lists, write_lists
 from extbnsl.files.store import Store
 from extbnsl.parents.exhaustive.state import Enumeration
 from extbnsl.parents.exhaustive.stored import StoredEnumeration, read_enumeration
 from extbnsl.parents.exhaustive.surviving import Survivors
-from extbnsl.proof.pieces import Search
+from extbnsl.proof.pieces import PieceSearch, read_search
 from extbnsl.proof.steps import Position, Step, are_steps, is_order
-from extbnsl.proof.stored import read_search
 from extbnsl.scores.local import LocalScores
 from extbnsl.search.state import SearchState
 
@@ -58,7 +55,7 @@ class StoredScores:
 
     names: of the variables.
     score, max_parents: of their claim.
-    stopped, varsets, least: as of Survivors, the last in nats.
+    stopped, varsets: as of Survivors.
     files: of the lists of families.
     """
 
@@ -67,22 +64,55 @@ class StoredScores:
     max_parents: Whole | None
     stopped: Annotated[str, STOP_REASONS.__contains__] | None
     varsets: Whole
-    least: tuple[float, ...]
     files: tuple[StoredFile, ...]
 
-    def read(self, claim: Claim, folder: Path, put: Put) -> LocalScores:
-        """The scores, each list as `put` holds it; RunDirectoryError if a file is damaged."""
+    def read(self, claim: Claim, folder: Path, put: Put) -> Survivors:
+        """The families, each list as `put` holds it; RunDirectoryError if a file is damaged."""
         parents, costs = read_lists(folder, self.files, put)
-        return LocalScores(self.names, parents, costs, replace(claim, score=self.score, max_parents=self.max_parents))
+        own = replace(claim, score=self.score, max_parents=self.max_parents)
+        nothing_left = np.full(len(self.names), np.inf)  # a commit has the families when all are known
+        return Survivors(LocalScores(self.names, parents, costs, own), nothing_left, self.stopped, self.varsets)
 
 
 def stored_scores(survivors: Survivors, store: Store, stem: str) -> StoredScores:
     """The scores, written to files of the store that are named by `stem`; raises as `Store.write` does."""
     scores = survivors.scores
-    files, least = write_lists(store, stem, scores.parents, scores.costs), tuple(survivors.least.tolist())
-    return StoredScores(
-        scores.names, scores.score, scores.max_parents, survivors.stopped, survivors.varsets, least, files
-    )
+    files = write_lists(store, stem, scores.parents, scores.costs)
+    return StoredScores(scores.names, scores.score, scores.max_parents, survivors.stopped, survivors.varsets, files)
+
+
+@dataclass
+class FamiliesSoFar:
+    """How far the families are known.
+
+    enumeration: how far they are counted, while that goes on; it may be ahead of the one in files.
+    counting: the enumeration in files.
+    survivors: the families, once they are known.
+    scores: the survivors in files, once they are written.
+    version: of the file that was written last.
+    done: whether nothing is left to do.
+    """
+
+    enumeration: Annotated[Enumeration | None, UNKEPT] = None
+    counting: StoredEnumeration | None = None
+    survivors: Annotated[Survivors | None, UNKEPT] = None
+    scores: StoredScores | None = None
+    version: Whole = 0
+    done: Annotated[bool, UNKEPT] = False
+
+    def keep(self, survivors: Survivors) -> None:
+        """Know all families; how they were counted is forgotten."""
+        self.survivors, self.counting, self.enumeration = survivors, None, None
+
+    def read_families(self, claim: Claim, folder: Path, shelf: Shelf, variables: int) -> None:
+        """Read what the files have, long arrays on the shelf; Misfit if they are not over so many variables,
+        RunDirectoryError if one is damaged."""
+        if self.counting is not None:
+            self.enumeration = read_enumeration(self.counting, folder, shelf)
+        if self.scores is not None:
+            if len(self.scores.names) != variables:
+                raise Misfit("names", "scores")
+            self.survivors = self.scores.read(claim, folder, shelf.put)
 
 
 @dataclass(frozen=True)
@@ -96,37 +126,23 @@ class Improvement:
 
 
 @dataclass
-class Standing:
+class Standing(FamiliesSoFar):
     """What is known so far: local scores, a part per component, and the search that is going on.
 
-    enumeration: how far the families are enumerated, while that goes on; it may be ahead of the one in files.
-    counting: the enumeration in files.
-    survivors: the families, once they are known.
-    scores: the survivors in files, once they are written.
     parts: of each component, once they are known.
     search: that of the component that is being solved.
-    version: of the files of `search`.
     latest: the search's state, which may be ahead of the one in `search`.
     improved: when there was a better network.
     counters: nodes of the searches that are over, and the most bytes that one had in memory.
-    spent: what the run has taken.
     resampling: whether the data are solved, and resamples are to be.
-    done: whether nothing is left to do.
     """
 
-    enumeration: Annotated[Enumeration | None, UNKEPT] = None
-    counting: StoredEnumeration | None = None
-    survivors: Annotated[Survivors | None, UNKEPT] = None
-    scores: StoredScores | None = None
     parts: list[Part] = field(default_factory=list)
-    search: Search | None = None
-    version: Whole = 0
+    search: PieceSearch | None = None
     latest: Annotated[SearchState | None, UNKEPT] = None
     improved: Annotated[Improvement | None, UNKEPT] = None
     counters: dict[str, Whole] = field(default_factory=dict)
-    spent: Annotated[Spent, UNKEPT] = field(default_factory=Spent)
     resampling: Annotated[bool, UNKEPT] = False
-    done: Annotated[bool, UNKEPT] = False
 
     def is_sound(self) -> bool:
         """Whether the search, if there is one, is of one of the parts."""
@@ -190,17 +206,9 @@ def read_standing(manifest: Manifest, folder: Path, shelf: Shelf, variables: int
     """The standing over so many variables that the manifest keeps, long arrays on the shelf; Misfit if it keeps none,
     RunDirectoryError if a file in `folder` is damaged."""
     files = named(manifest.files)
-    readers = {**files, Search: lambda search: read_search(search, files, folder, shelf.put)}
+    readers = {**files, PieceSearch: lambda search: read_search(search, files, folder, shelf.put)}
     standing: Standing = decode(Standing, manifest.state.standing, readers)
-    standing.spent = manifest.state.spent
-    if standing.counting is not None:
-        standing.enumeration = read_enumeration(standing.counting, folder, shelf)
-    if (own := standing.scores) is not None:
-        if len(own.names) != variables:
-            raise Misfit("names", "scores")
-        scores = own.read(manifest.state.claim, folder, shelf.put)
-        nothing_left = np.full(len(own.names), np.inf)  # a commit has the families when all are known
-        standing.survivors = Survivors(scores, nothing_left, own.stopped, own.varsets)
+    standing.read_families(manifest.state.claim, folder, shelf, variables)
     standing.latest = None if standing.search is None else standing.search.state
     return standing
 

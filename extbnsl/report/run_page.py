@@ -1,18 +1,18 @@
 """A page about a run: one HTML file that needs no other and no network connection, on screen and on paper."""
 
 import shlex
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
 
-from extbnsl.core.claims import HEURISTIC, OPTIMAL
-from extbnsl.core.figures import format_cost, format_gap, held_of_all, in_full
-from extbnsl.report import charts, markup, run_tables
-from extbnsl.report.charts import Axis, Line, line_chart
-from extbnsl.report.drawing import OF_FOUND, OF_RESAMPLES, network_svg
-from extbnsl.report.grid import Grid, html_rows
-from extbnsl.report.markup import escaped
-from extbnsl.report.run_facts import Facts, damaged
+from extbnsl.core.figures import held_of_all
+from extbnsl.drawing import charts, markup
+from extbnsl.drawing.markup import Grid, escaped, html_rows
+from extbnsl.drawing.network import OF_FOUND
+from extbnsl.report import run_tables
+from extbnsl.report.run_charts import charts_of_bounds, charts_of_layers
+from extbnsl.report.run_tables import Row, Run
+from extbnsl.results.facts import TERMINAL, claim_told, facts, shares_by_name
+from extbnsl.results.reading import damage_told
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"  # no script, no request
 MOST_OPEN = 30  # rows of a table that is shown without being asked for
@@ -42,108 +42,66 @@ pre { background: var(--band); padding: 0.6rem 1rem; white-space: pre-wrap; }
 """
 )
 TALL = 2.0  # times as high as wide: a drawing that goes on from page to page
-SEEN = 1e-6  # of a cost: what a chart can show
-UNITS = (("GiB", 2.0**30), ("MiB", 2.0**20), ("KiB", 2.0**10), ("bytes", 1.0))
 TOO_WIDE = 1120  # units of a drawing that a page has no room for
 
 
-def run_page(facts: Facts) -> str:
+def run_page(run: Run) -> str:
     """The page; RunDirectoryError if the result is damaged. O(size of the network, its tables and the log)."""
-    try:
-        body = [f"<h1>{escaped(_title(facts))}</h1>\n", *_sections(facts)]
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
-        raise damaged(facts.path) from error
+    with damage_told(run.path):
+        body = [f"<h1>{escaped(_title(run))}</h1>\n", *_sections(run)]
     head = f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n'
-    return markup.page(_title(facts), body, head, STYLE)
+    return markup.page(_title(run), body, head, STYLE)
 
 
-def drawing_of(facts: Facts) -> str:
-    """The drawing of the network, with what is known of its arcs; RunDirectoryError if the result is damaged."""
-    try:
-        shares, strengths = facts.by_arc(_shares(facts.document)), facts.by_arc(facts.costs_of_removal)
-        return network_svg(facts.network, strengths or None, shares or None, _of_which(facts.document))
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise damaged(facts.path) from error
+def _title(run: Run) -> str:
+    source = run.document.get("provenance", {}).get("source")
+    return f"The network of {Path(source).name if source else run.path.name}"
 
 
-def _title(facts: Facts) -> str:
-    source = facts.document.get("provenance", {}).get("source")
-    return f"The network of {Path(source).name if source else facts.path.name}"
-
-
-def _sections(facts: Facts) -> Iterator[str]:
-    document = facts.document
-    yield f"<p class='claim'>{escaped(claim(facts))}</p>\n"
-    yield from _state(facts)
-    yield _list(run_tables.figures(facts))
+def _sections(run: Run) -> Iterator[str]:
+    document = run.document
+    yield f"<p class='claim'>{escaped(claim_told(document))}</p>\n"
+    yield from _state(run)
+    yield _list((fact.subject, fact.text) for fact in facts(document) if fact.subject not in TERMINAL)
     if document.get("warnings"):
         items = "".join(f"<li>{escaped(str(warning))}</li>\n" for warning in document["warnings"])
         yield f"<section>\n<h2>Warnings</h2>\n<ul class='warnings'>\n{items}</ul>\n</section>\n"
-    yield _network(facts)
+    yield _network(run)
     what = "strength" if "bootstrap" in document else f"share {OF_FOUND}"
-    yield _folded(run_tables.arcs(facts, what, _shares(document)), "arcs")
+    yield _folded(run_tables.arcs(run, what, shares_by_name(document)), "arcs")
     if document.get("bootstrap", {}).get("arcs"):
         yield _folded(run_tables.resamples(document), "arcs")
     if document.get("top"):
         yield _folded(run_tables.best_networks(document))
-    yield from _data(facts)
-    yield from _work(facts)
-    yield _provenance(facts)
+    yield from _data(run)
+    yield from _work(run)
+    yield _provenance(run)
 
 
-def claim(facts: Facts) -> str:
-    """What was proved, in a sentence or two."""
-    document = facts.document
-    cost, lower = float(document["cost"]), float(document["lower_bound"])
-    most = document.get("max_parents")
-    n = len(facts.network.names)
-    scope = f"No network over these {n:,} variables" if n > 1 else "No network over this one variable"
-    scope += " that keeps to the knowledge" if document.get("knowledge") else ""
-    scope += f", of at most {in_full(most, 'parent')} for each," if most is not None else ""
-    bounds = f"{scope} costs less than {format_cost(lower, 3)} nats; this one costs {format_cost(cost, 3)}"
-    gap = f"{bounds}, so that the gap is {format_gap(lower, cost)}."
-    if document["status"] == OPTIMAL:
-        return f"Proved: {scope[0].lower()}{scope[1:]} has a better score, but for 1e-9 of the score plus 1e-9 nats."
-    if document.get("order_optimal"):
-        return f"Proved: no network that keeps to the order costs less. {gap}"
-    if document["status"] == HEURISTIC:
-        return f"Not proved: the method does not try to prove that this network is the best. {gap}"
-    return f"Not proved ({str(document['status']).replace('_', ' ')}): there may be a better network. {gap}"
-
-
-def _state(facts: Facts) -> Iterator[str]:
+def _state(run: Run) -> Iterator[str]:
     """What is worth a word if the run is not over."""
-    if facts.state == "running":
+    if run.state == "running":
         yield "<p class='note'>The run goes on; this is its last result, from before.</p>\n"
-    elif facts.resume:
-        yield f"<p class='note'>To go on with it:</p>\n{_shell(facts.resume)}"
+    elif run.resume:
+        yield f"<p class='note'>To go on with it:</p>\n{_shell(run.resume)}"
 
 
-def _shares(document: Mapping[str, Any]) -> dict[tuple[str, str], float]:
-    """The shares of networks that have arcs, by names: of the k best, or of the resamples that join the two; empty if
-    there is one network."""
-    if "arc_shares" in document:
-        return {(p, x): float(own[p]) for x, own in document["arc_shares"].items() for p in own}
-    pairs = document.get("bootstrap", {}).get("arcs", ())
-    return {(one["from"], one["to"]): float(one["strength"]) for one in pairs}
-
-
-def _network(facts: Facts) -> str:
+def _network(run: Run) -> str:
     """The drawing; if the page has no room for it, it is made smaller, and a box shows it in full."""
-    svg = drawing_of(facts)
+    svg = run.drawing()
     width, height = (float(svg.split(f'" {side}="', 1)[1].split('"', 1)[0]) for side in ("width", "height"))
     box = "<input type='checkbox' id='full'> <label for='full'>in full size, to scroll</label>"
     toggle = f"<span class='screen'>{box}</span>\n" if width > TOO_WIDE else ""
     tall = " tall" if height > TALL * width else ""
-    figure = f"{toggle}<figure class='net{tall}'>{svg}</figure>\n<p class='note'>{_caption(facts)}</p>\n"
+    figure = f"{toggle}<figure class='net{tall}'>{svg}</figure>\n<p class='note'>{_caption(run)}</p>\n"
     return f"<section>\n<h2>Network</h2>\n{figure}</section>\n"
 
 
-def _caption(facts: Facts) -> str:
-    document, said = facts.document, "Arcs are solid if all equally good networks of the class have them so."
-    if facts.costs_of_removal:
+def _caption(run: Run) -> str:
+    document, said = run.document, "Arcs are solid if all equally good networks of the class have them so."
+    if run.costs_of_removal:
         said += " The wider an arc, the more the network costs without it."
-    if not _shares(document):
+    if not shares_by_name(document):
         return said
     if "arc_shares" in document:
         held = held_of_all(document["count"]["of_all"])
@@ -153,31 +111,26 @@ def _caption(facts: Facts) -> str:
     return f"{said} Figures, and how dark an arc is: {what}; 1.00 is not written."
 
 
-def _of_which(document: Mapping[str, Any]) -> str:
-    """What shares are of."""
-    return OF_FOUND if "arc_shares" in document else OF_RESAMPLES
-
-
-def _data(facts: Facts) -> Iterator[str]:
+def _data(run: Run) -> Iterator[str]:
     """What the variables hold, and the parameters, where they are known."""
-    known, written = facts.document.get("provenance", {}), facts.written
+    known, written = run.document.get("provenance", {}), run.written
     if isinstance(known.get("records"), int):
         rows = [("records", f"{known['records']:,}")]
         rows += [("read with", f"{name} {value}") for name, value in known.get("data_options", {}).items()]
         yield f"<section>\n<h2>Data</h2>\n{_list(rows)}</section>\n"
     if written.get("spreads"):
-        yield _folded(run_tables.numbers(facts))
+        yield _folded(run_tables.numbers(run))
     if written.get("regressions"):
-        yield _folded(run_tables.regressions(facts))
+        yield _folded(run_tables.regressions(run))
     if written.get("states") and written.get("tables"):
-        yield _folded(run_tables.variables(facts), "states")
-        yield _parameters(facts)
+        yield _folded(run_tables.variables(run), "states")
+        yield _parameters(run)
 
 
-def _parameters(facts: Facts) -> str:
+def _parameters(run: Run) -> str:
     tables = "".join(
         f"<details><summary>{escaped(grid.title)}</summary>\n{_table(grid)}</details>\n"
-        for grid in run_tables.parameters(facts)
+        for grid in run_tables.parameters(run)
     )
     return (
         f"<section>\n<details>\n<summary><h2>Parameters</h2></summary>\n{tables}<p class='note'>Of maximum likelihood: "
@@ -185,60 +138,28 @@ def _parameters(facts: Facts) -> str:
     )
 
 
-def _work(facts: Facts) -> Iterator[str]:
+def _work(run: Run) -> Iterator[str]:
     """How the search went."""
-    drawn = "".join(f"<figure>{chart}</figure>\n" for chart in (*_bounds(facts), *_layers(facts)) if chart)
-    if drawn:
-        yield f"<section>\n<h2>The search</h2>\n<div class='charts'>\n{drawn}</div>\n</section>\n"
-    if facts.layers:
-        yield _folded(run_tables.layers(facts), folded=True)
-    stages = run_tables.stages(facts.document.get("stats", {}))
+    drawn = (*charts_of_bounds(run.document, run.bounds), *charts_of_layers(run.layers))
+    figures = "".join(f"<figure>{chart}</figure>\n" for chart in drawn if chart)
+    if figures:
+        yield f"<section>\n<h2>The search</h2>\n<div class='charts'>\n{figures}</div>\n</section>\n"
+    if run.layers:
+        yield _folded(run_tables.layers(run), folded=True)
+    stages = run_tables.stages(run.document.get("stats", {}))
     if stages.rows:
         yield _folded(stages)
 
 
-def _bounds(facts: Facts) -> Iterator[str]:
-    """The bounds over time, and how far they are apart; nothing if neither changed for eyes to see."""
-    document, moments = facts.document, facts.bounds
-    end = max([float(document.get("stats", {}).get("seconds") or 0.0), *(moment.seconds for moment in moments)])
-    least, most = float(document["lower_bound"]), float(document["upper_bound"])
-    lower = [(m.seconds, min(m.lower, most)) for m in moments if m.lower is not None] + [(end, least)]
-    upper = [(m.seconds, m.upper) for m in moments if m.upper is not None] + [(end, most)]
-    values = [value for own in (lower, upper) if len(own) > 1 for _, value in own]
-    if values and max(values) - min(values) > SEEN * max(map(abs, values)):
-        lines = [Line("best network", tuple(upper), True), Line("lower bound", tuple(lower), True)]
-        yield line_chart("Bounds over time", lines, Axis("seconds", from_zero=True), Axis("nats"))
-    both = [(m.seconds, m.lower, m.upper) for m in moments if m.lower is not None and m.upper is not None]
-    gaps = [(at, 100.0 * max(0.0, up - low) / max(abs(up), 1.0)) for at, low, up in (*both, (end, least, most))]
-    if max(gap for _, gap in gaps) > 100.0 * SEEN:
-        yield line_chart("Gap over time", [Line("gap", tuple(gaps), True)], Axis("seconds"), Axis("%", from_zero=True))
-
-
-def _layers(facts: Facts) -> Iterator[str]:
-    """Nodes, memory and disk of each layer; those of several components one after another."""
-    along = Axis("layer", whole=True) if facts.layers and facts.layers[-1]["component"] == 1 else Axis("layers")
-    nodes = [_of_layers(facts, key, name) for key, name in (("generated", "edges generated"), ("kept", "nodes kept"))]
-    yield line_chart("Nodes of each layer", nodes, along, Axis("", logarithmic=True))
-    keys = (("rss_bytes", "memory"), ("memory", "of it the solver's"), ("disk", "disk"))
-    most = max((float(layer[key]) for layer in facts.layers for key, _ in keys), default=0.0)
-    name, unit = next((name, unit) for name, unit in UNITS if most >= unit or unit == 1.0)
-    sizes = [_of_layers(facts, key, text, unit) for key, text in keys]
-    yield line_chart("Memory and disk of each layer", sizes, along, Axis(name, from_zero=True))
-
-
-def _of_layers(facts: Facts, key: str, name: str, unit: float = 1.0) -> Line:
-    return Line(name, tuple((float(at), float(layer[key]) / unit) for at, layer in enumerate(facts.layers)))
-
-
-def _provenance(facts: Facts) -> str:
-    known = facts.document.get("provenance", {})
+def _provenance(run: Run) -> str:
+    known = run.document.get("provenance", {})
     commands = [str(known["command"])] if known.get("command") else []
     source = known.get("source")
-    if facts.document.get("certificate"):
-        commands.append(shlex.join(["extbnsl", "verify", str(facts.path), *([str(source)] if source else [])]))
+    if run.document.get("certificate"):
+        commands.append(shlex.join(["extbnsl", "verify", str(run.path), *([str(source)] if source else [])]))
     shown = "".join(map(_shell, commands))
     again = f"<p>To do it again{', and to check it' if len(commands) > 1 else ''}:</p>\n{shown}" if commands else ""
-    return f"<section>\n<h2>Where it comes from</h2>\n{_list(run_tables.provenance(facts))}{again}</section>\n"
+    return f"<section>\n<h2>Where it comes from</h2>\n{_list(run_tables.provenance(run))}{again}</section>\n"
 
 
 def _shell(command: str) -> str:
@@ -247,7 +168,7 @@ def _shell(command: str) -> str:
     return f"<pre>{words}</pre>\n"
 
 
-def _list(rows: Iterable[tuple[str, str]]) -> str:
+def _list(rows: Iterable[Row]) -> str:
     """A list of subjects and what there is to say of each, if there is anything."""
     items = "".join(f"<dt>{escaped(subject)}</dt><dd>{escaped(text)}</dd>\n" for subject, text in rows if text)
     return f"<dl>\n{items}</dl>\n" if items else ""

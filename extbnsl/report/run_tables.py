@@ -1,20 +1,27 @@
-"""The tables of a report on a run."""
+"""What a report on a run is made of: its result, its network and its log, read and held together; and their tables."""
 
+import contextlib
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-from extbnsl.core.figures import format_cost, format_count, format_gap, held_of_all, in_full
-from extbnsl.core.knowledge import Knowledge
-from extbnsl.files.names import BIF
+from extbnsl.core.codec import json_value
+from extbnsl.core.errors import InputError, VerificationError
+from extbnsl.core.figures import format_cost, format_count, held_of_all, in_full, stage_title
+from extbnsl.drawing.markup import Grid
+from extbnsl.files.atomic import read_regular
+from extbnsl.files.names import BIF, DOCUMENT, RESULT
 from extbnsl.machine.budgets import format_size
-from extbnsl.networks.equivalence import cpdag
-from extbnsl.report.grid import Grid
-from extbnsl.report.run_facts import Facts
-from extbnsl.run.progress import title
-from extbnsl.scores.known import NAMES, score_named
-from extbnsl.scores.score import titled
+from extbnsl.networks.network import Network, cpdag
+from extbnsl.results.facts import network_drawn
+from extbnsl.results.outputs import MOST_BYTES, has_networks
+from extbnsl.results.reading import damage_told, no_result, read_result
+from extbnsl.run.directory import check_run
+from extbnsl.run.log import Moment, read_bounds, read_layers
+from extbnsl.run.status import read_status
 
 MOST_STATES = 12  # of a variable that are listed
 MOST_ROWS = 64  # of a table of parameters
@@ -28,57 +35,65 @@ MOST_PAIRS = 200  # of the resamples
 Row = tuple[str, str]
 
 
-def figures(facts: Facts) -> Iterator[Row]:
-    """The first things to know, as (subject, text)."""
-    document, stats = facts.document, facts.document.get("stats", {})
-    cost, lower, upper = (float(document[key]) for key in ("cost", "lower_bound", "upper_bound"))
-    score = score_named(document["score"], document.get("ess")) if document["score"] in NAMES else None
-    yield "status", str(document["status"]).replace("_", " ")
-    yield (
-        "cost",
-        f"{format_cost(cost, 6)} nats ({titled(score) if score else 'minus the scores of the file'}, minimised)",
-    )
-    if score:
-        yield score.maximised, format_cost(-cost, 6)
-    yield "bounds", f"{format_cost(lower, 6)} to {format_cost(upper, 6)} (gap {format_gap(lower, upper)})"
-    sizes = [in_full(len(facts.network.names), "variable"), in_full(len(facts.network.arcs()), "arc")]
-    if isinstance(parameters := stats.get("parameters"), int):
-        sizes.append(in_full(parameters, "parameter"))
-    yield "network", ", ".join(sizes)
-    if document.get("max_parents") is not None:
-        yield "limit", f"at most {in_full(document['max_parents'], 'parent')} for each variable"
-    if document.get("knowledge"):
-        yield "knowledge", str(Knowledge.from_document(document["knowledge"]))
-    if "count" in document:
-        yield "networks", _networks(document)
-    if "bootstrap" in document:
-        found = document["bootstrap"]
-        yield "resamples", f"{found['done']:,} of {found['resamples']:,} done, {found['proved']:,} proved"
-    if "seconds" in stats and "cpu_seconds" in stats:
-        yield "time", f"{stats['seconds']:,.1f} s, {stats['cpu_seconds']:,.1f} s of processors"
-    if "peak_rss_bytes" in stats and "peak_disk_bytes" in stats:
-        yield (
-            "at most",
-            f"{format_size(stats['peak_rss_bytes'])} of memory, {format_size(stats['peak_disk_bytes'])} of disk",
-        )
+@dataclass(frozen=True)
+class Run:
+    """A run that has a result: the document of result.json without a list of networks, the network, that of
+    network.json (empty if that is not of this result), the bounds over time and the layers of the log.
+
+    state: what the run does now, as `extbnsl.run.status` says; resume: the command that goes on with it, if one does.
+    """
+
+    path: Path
+    document: Mapping[str, Any]
+    network: Network
+    written: Mapping[str, Any]
+    bounds: tuple[Moment, ...]
+    layers: tuple[Mapping[str, Any], ...]
+    state: str
+    resume: str | None
+
+    @property
+    def costs_of_removal(self) -> dict[tuple[str, str], float]:
+        """What the network costs more without each arc, in nats, by names; of those arcs of which it is known."""
+        told = [(one["from"], one["to"], one["cost_of_removal"]) for one in self.written.get("arc_strengths") or ()]
+        return {(parent, child): float(cost) for parent, child, cost in told if cost is not None}
+
+    def drawing(self) -> str:
+        """The drawing of the network, with what is known of its arcs; RunDirectoryError if the result is damaged."""
+        with damage_told(self.path):
+            return network_drawn(self.document, self.network, self.costs_of_removal)
 
 
-def _networks(document: Mapping[str, Any]) -> str:
-    """How many networks are listed, of how many that cost at most so much more."""
-    count, within = document["count"], document.get("within")
-    of_all = "" if count["networks"] is None else f" of {count['networks']:,}"
-    near = "" if within is None else f", within {within:.6g} nats of the best"
-    return f"{count['listed']:,}{of_all} listed{near}"
+def read_run(path: Path) -> Run:
+    """What there is to report on the run in `path`.
+
+    Raises InputError if it is no run directory or has no result yet, RunDirectoryError if its result is damaged.
+    """
+    check_run(path)
+    status = read_status(path)
+    if not (path / RESULT).exists():
+        raise InputError(f"{path} has no result to report on yet; 'extbnsl status {path}' tells how far it is.")
+    document = read_result(path)
+    try:
+        network = Network.from_names(document["variables"], document["parents"])
+        network.order()
+    except (KeyError, TypeError, AttributeError, InputError, VerificationError) as error:
+        raise no_result(path) from error
+    layers: list[Mapping[str, Any]] = []
+    with contextlib.suppress(InputError):
+        layers = read_layers(path)
+    written = json_value(read_regular(path / DOCUMENT, MOST_BYTES)) if has_networks(path, document) else {}
+    return Run(path, document, network, written, read_bounds(path), tuple(layers), status.state, status.resume)
 
 
-def arcs(facts: Facts, what: str, shares: Mapping[tuple[str, str], float]) -> Grid:
+def arcs(run: Run, what: str, shares: Mapping[tuple[str, str], float]) -> Grid:
     """All arcs of the network, and the shares of networks that have them, if there are several."""
-    names, compelled = facts.network.names, set(cpdag(facts.network)[0])
-    costs = facts.costs_of_removal
+    names, compelled = run.network.names, set(cpdag(run.network)[0])
+    costs = run.costs_of_removal
     head = ["parent", "child", "direction", *(["nats more without it"] if costs else [])]
     head += [what] if shares else []
     rows = []
-    for arc in facts.network.arcs():
+    for arc in run.network.arcs():
         parent, child = names[arc[0]], names[arc[1]]
         known = shares.get((parent, child))
         told = [_known(costs.get((parent, child)), 2)] if costs else []
@@ -122,13 +137,13 @@ def best_networks(document: Mapping[str, Any]) -> Grid:
     return Grid("The best networks", ("rank", "cost", "share", "class", "arcs"), rows, note)
 
 
-def variables(facts: Facts) -> Grid:
+def variables(run: Run) -> Grid:
     """The states of each variable with how many records have each, as far as they are few; where the run does not tell
     that, their names."""
-    states, counts = facts.written["states"], facts.written.get("counts")
+    states, counts = run.written["states"], run.written.get("counts")
     rows = tuple(
         (name, f"{len(states[name]):,}", _counted(states[name], counts[name]) if counts else _named(states[name]))
-        for name in facts.network.names
+        for name in run.network.names
     )
     if not counts:
         return Grid("Variables", ("variable", "states", "their names"), rows)
@@ -160,19 +175,19 @@ def _share(count: int, records: int) -> str:
     return f"{count:,} ({part} %)".replace(" ", NO_BREAK)
 
 
-def numbers(facts: Facts) -> Grid:
+def numbers(run: Run) -> Grid:
     """Where the numbers of each continuous variable lie."""
     keys = ("mean", "standard_deviation", "smallest", "largest")
-    told = facts.written["spreads"]
-    rows = tuple((name, *(f"{told[name][key]:.6g}" for key in keys)) for name in facts.network.names)
+    told = run.written["spreads"]
+    rows = tuple((name, *(f"{told[name][key]:.6g}" for key in keys)) for name in run.network.names)
     note = "Standard deviation: the root of the mean squared deviation from the mean."
     return Grid("Variables", ("variable", *(key.replace("_", " ") for key in keys)), rows, note)
 
 
-def parameters(facts: Facts) -> Iterator[Grid]:
+def parameters(run: Run) -> Iterator[Grid]:
     """The probabilities of each variable's states given its parents'; of a table that is too large, a sentence."""
-    states, left = facts.written["states"], MOST_CELLS
-    for child, parents in facts.network.parents_by_name().items():
+    states, left = run.written["states"], MOST_CELLS
+    for child, parents in run.network.parents_by_name().items():
         rows = math.prod(len(states[parent]) for parent in parents)
         columns = len(states[child])
         heading = f"{child} given {', '.join(parents)}" if parents else child
@@ -181,23 +196,20 @@ def parameters(facts: Facts) -> Iterator[Grid]:
             continue
         left -= rows * columns
         configurations = itertools.product(*(states[parent] for parent in parents))
-        values = _leaves(facts.written["tables"][child], len(parents))
+        values = _leaves(run.written["tables"][child], len(parents))
         lines = tuple((*own, *(f"{p:.4f}" for p in row)) for own, row in zip(configurations, values, strict=True))
         yield Grid(heading, (*parents, *states[child]), lines)
 
 
-def regressions(facts: Facts) -> Grid:
+def regressions(run: Run) -> Grid:
     """The regression of each variable on its parents."""
-    rows = tuple(
-        (name, f"{own['intercept']:.6g}", _sum(own["coefficients"]), f"{own['variance']:.6g}")
-        for name, own in ((name, facts.written["regressions"][name]) for name in facts.network.names)
-    )
+    rows = []
+    for name in run.network.names:
+        own = run.written["regressions"][name]
+        slopes = ", ".join(f"{slope:.6g} {parent}" for parent, slope in own["coefficients"].items())
+        rows.append((name, f"{own['intercept']:.6g}", slopes, f"{own['variance']:.6g}"))
     note = "Each variable is its intercept, plus these coefficients times its parents, plus noise of this variance."
-    return Grid("Regressions", ("variable", "intercept", "coefficients", "variance"), rows, note)
-
-
-def _sum(coefficients: Mapping[str, float]) -> str:
-    return ", ".join(f"{slope:.6g} {parent}" for parent, slope in coefficients.items())
+    return Grid("Regressions", ("variable", "intercept", "coefficients", "variance"), tuple(rows), note)
 
 
 def _leaves(table: Any, depth: int) -> Iterator[Sequence[float]]:
@@ -212,15 +224,15 @@ def _leaves(table: Any, depth: int) -> Iterator[Sequence[float]]:
 def stages(stats: Mapping[str, Any]) -> Grid:
     """What each stage took."""
     rows = tuple(
-        (title(stage), f"{each['seconds']:,.2f}", f"{each['cpu_seconds']:,.2f}")
+        (stage_title(stage), f"{each['seconds']:,.2f}", f"{each['cpu_seconds']:,.2f}")
         for stage, each in stats.get("stages", {}).items()
     )
     return Grid("Time", ("stage", "seconds", "of processors"), rows)
 
 
-def layers(facts: Facts) -> Grid:
+def layers(run: Run) -> Grid:
     """What each layer of the search has."""
-    several = any(layer["component"] != 1 for layer in facts.layers)
+    several = any(layer["component"] != 1 for layer in run.layers)
     rows = tuple(
         (
             f"{layer['component']}:{layer['layer']}" if several else f"{layer['layer']}",
@@ -229,14 +241,14 @@ def layers(facts: Facts) -> Grid:
             format_size(layer["rss_bytes"]),
             format_size(layer["disk"]),
         )
-        for layer in facts.layers
+        for layer in run.layers
     )
     return Grid("Layers of the search", ("layer", "edges generated", "nodes kept", "memory", "disk"), rows)
 
 
-def provenance(facts: Facts) -> Iterator[Row]:
+def provenance(run: Run) -> Iterator[Row]:
     """Where the result comes from, as (subject, text)."""
-    known = facts.document.get("provenance", {})
+    known = run.document.get("provenance", {})
     yield "source", str(known.get("source") or "")
     yield "data digest", str(known.get("data_digest") or "")
     yield "versions", ", ".join(f"{name} {version}" for name, version in known.get("versions", {}).items())

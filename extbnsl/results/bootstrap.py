@@ -8,8 +8,8 @@ from typing import Any
 from extbnsl.core.arguments import check_share
 from extbnsl.core.claims import OPTIMAL
 from extbnsl.files.names import ARC_FREQUENCIES
-from extbnsl.formats.csv_text import csv_text
-from extbnsl.networks.arc_frequencies import ArcFrequency, Counts, arc_frequencies, consensus, count_arcs
+from extbnsl.formats.spelling import csv_text
+from extbnsl.networks.arcs import ArcFrequency, Counts, arc_frequencies, consensus, count_arcs
 from extbnsl.networks.network import Arc, Network
 from extbnsl.results.outputs import encoded
 
@@ -69,7 +69,7 @@ class Bootstrap:
         """The network of the pairs that at least this share of the networks join.
 
         It has no cycle: pairs are taken with the strongest first, and an arc that would close one is left out, see
-        `extbnsl.networks.arc_frequencies.consensus`.
+        `extbnsl.networks.arcs.consensus`.
 
         Parameters
         ----------
@@ -113,14 +113,10 @@ class Bootstrap:
 
 
 def frequency_files(document: Mapping[str, Any]) -> Iterator[tuple[str, bytes]]:
-    """The file that tells what the resamples say, if a result with this document has any, as (name, content)."""
+    """The file that tells what the resamples say, as (name, content): a table in CSV; none if this result has none."""
     if "bootstrap" in document:
-        yield ARC_FREQUENCIES, frequencies_table(document["bootstrap"]["arcs"])
-
-
-def frequencies_table(arcs: Iterable[Mapping[str, Any]]) -> bytes:
-    """The arcs of the document as a table in CSV."""
-    return encoded(csv_text(HEADER, ([one[key] for key in HEADER] for one in arcs)))
+        arcs = ([one[key] for key in HEADER] for one in document["bootstrap"]["arcs"])
+        yield ARC_FREQUENCIES, encoded(csv_text(HEADER, arcs))
 
 
 def required_arcs(required: Iterable[tuple[str, str]], names: Sequence[str]) -> tuple[Arc, ...]:

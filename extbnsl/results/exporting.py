@@ -1,6 +1,6 @@
 """A network of a run for other programs: what its files say of it, and the files that it is written to."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypedDict, get_type_hints
 
@@ -8,12 +8,12 @@ import numpy as np
 
 from extbnsl.core.codec import Whole, decode, json_value, misfit
 from extbnsl.core.errors import InputError, RunDirectoryError
-from extbnsl.data.summary import Spread
+from extbnsl.data.dataset import Spread
 from extbnsl.files.atomic import read_regular, write_atomically
 from extbnsl.files.names import DOCUMENT
 from extbnsl.formats.described import Described, Written
 from extbnsl.formats.export import names_text
-from extbnsl.networks.arc_strengths import ArcStrength
+from extbnsl.networks.arcs import ArcStrength
 from extbnsl.networks.gaussian import Regression
 from extbnsl.networks.network import Network
 from extbnsl.results.outputs import MOST_BYTES, encoded, has_networks
@@ -38,6 +38,17 @@ class _Spread(TypedDict):
     standard_deviation: float
     smallest: float
     largest: float
+
+
+# What network.json says of a network, where it is not null; earlier versions have but some of it.
+_TOLD = {
+    "states": dict[str, list[str]],
+    "counts": dict[str, list[Whole]],
+    "regressions": dict[str, _Regression],
+    "spreads": dict[str, _Spread],
+    "arc_strengths": list[_Strength],
+}
+_BY_NAME = ("states", "counts", "regressions", "spreads")
 
 
 class _Solved(TypedDict):
@@ -72,52 +83,31 @@ def described_in(folder: Path, document: Mapping[str, Any], network: Network) ->
 
 def _described(bare: Described, told: Mapping[str, Any]) -> Described:
     """The network with what this document of it says besides; ValueError and the like if it says what cannot be."""
-    network, states, tables, strengths = bare.network, None, None, None
-    if told["states"] is not None:
-        labels = decode(dict[str, list[str]], told["states"])
-        states = [labels[name] for name in network.names]
-    if states is not None and told["tables"] is not None:
-        tables = [np.array(told["tables"][name], np.float64) for name in network.names]
-        sizes = [tuple(len(states[v]) for v in (*own, x)) for x, own in enumerate(network.parents)]
+    network, names = bare.network, bare.network.names
+    known = {key: decode(kind, told[key]) for key, kind in _TOLD.items() if told.get(key) is not None}
+    states, counts, regressions, spreads = (
+        [known[key][name] for name in names] if key in known else None for key in _BY_NAME
+    )
+    tables = fitted = strengths = None
+    if told["states"] is not None and told["tables"] is not None:
+        tables = [np.array(told["tables"][name], np.float64) for name in names]
+        sizes = [tuple(len(known["states"][names[v]]) for v in (*own, x)) for x, own in enumerate(network.parents)]
         if [table.shape for table in tables] != sizes:
             raise ValueError
-    if told.get("arc_strengths") is not None:  # those of earlier versions have none
-        strengths = tuple(ArcStrength(*each.values()) for each in decode(list[_Strength], told["arc_strengths"]))
-        arcs = [(network.names[p], network.names[x]) for p, x in network.arcs()]
-        if [(each.parent, each.child) for each in strengths] != arcs:
+    if "arc_strengths" in known:
+        strengths = tuple(ArcStrength(*each.values()) for each in known["arc_strengths"])
+        if [(each.parent, each.child) for each in strengths] != [(names[p], names[x]) for p, x in network.arcs()]:
             raise ValueError
-    known = _regressions(network, told.get("regressions")), _counts(told, network.names), _spreads(told, network.names)
-    return Described(network, bare.cost, states, tables, strengths, *known)
-
-
-def _regressions(network: Network, told: Any) -> list[Regression] | None:
-    """The regressions that a document tells, if it does; ValueError and the like if they cannot be."""
-    if told is None:
-        return None
-    found, regressions = [], decode(dict[str, _Regression], told)
-    for name, parents in zip(network.names, network.parents, strict=True):
-        own = regressions[name]
-        slopes = [own["coefficients"][network.names[p]] for p in parents]
-        found.append(Regression(own["intercept"], np.array(slopes, np.float64), own["variance"]))
-    return found
-
-
-def _counts(told: Mapping[str, Any], names: Sequence[str]) -> list[list[int]] | None:
-    """How many records have each state, if a document tells it; ValueError and the like if it cannot be."""
-    if told["states"] is None or told.get("counts") is None:  # those of earlier versions have none
-        return None
-    counts = decode(dict[str, list[Whole]], told["counts"])
-    if any(len(counts[name]) != len(told["states"][name]) for name in names):
+    if states is not None and counts is not None and list(map(len, counts)) != list(map(len, states)):
         raise ValueError
-    return [counts[name] for name in names]
-
-
-def _spreads(told: Mapping[str, Any], names: Sequence[str]) -> list[Spread] | None:
-    """Where the numbers of each variable lie, if a document tells it; ValueError and the like if they cannot be."""
-    if told.get("spreads") is None:  # those of earlier versions have none
-        return None
-    spreads = decode(dict[str, _Spread], told["spreads"])
-    return [Spread(*spreads[name].values()) for name in names]
+    if regressions is not None:
+        slopes = ([own["coefficients"][names[p]] for p in network.parents[x]] for x, own in enumerate(regressions))
+        fitted = [
+            Regression(own["intercept"], np.array(each, np.float64), own["variance"])
+            for own, each in zip(regressions, slopes, strict=True)
+        ]
+    located = None if spreads is None else [Spread(*own.values()) for own in spreads]
+    return Described(network, bare.cost, states, tables, strengths, fitted, states and counts, located)
 
 
 def names_file(path: Path) -> Path:

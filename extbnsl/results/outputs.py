@@ -1,6 +1,7 @@
 """The files that a result is written as."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -8,30 +9,16 @@ from extbnsl.core.claims import Claim, tolerance
 from extbnsl.core.codec import json_text, json_value
 from extbnsl.core.errors import RunDirectoryError
 from extbnsl.files.atomic import read_regular
-from extbnsl.files.names import BIF, DOCUMENT, RESULT, of_network
+from extbnsl.files.names import BIF, DOCUMENT, of_network
 
 if TYPE_CHECKING:
     from extbnsl.data import Data
     from extbnsl.formats.described import Described
     from extbnsl.networks.network import Network
+    from extbnsl.scores.local import LocalScores
 
 MOST_BYTES = 1 << 31  # of network.json
 MOST_ENTRIES = 1 << 20  # of all tables, that are written unasked: some 20 MB in each file
-
-
-def outputs(
-    document: Mapping[str, Any],
-    network: "Network",
-    dataset: "Data | None",
-    further: Iterable[tuple[str, bytes]] = (),
-) -> Iterator[tuple[str, bytes]]:
-    """The files that tell a result with this document, as (name, content); the parameters are in them if it has data.
-
-    The result itself comes first, and nothing else is computed before it is taken; `further` files come next.
-    """
-    yield _file(RESULT, json_text(document, indent=1))
-    yield from further
-    yield from networks(network, dataset, document["cost"], claim_in(document))
 
 
 def claim_in(document: Mapping[str, Any]) -> Claim:
@@ -46,34 +33,61 @@ def networks(
     """The files that tell the network at this place among the best, as (name, content); the last one tells that the
     others have been written. With data it says what arcs count by the score of the claim."""
     from extbnsl.formats.bif import bif_text
+    from extbnsl.formats.described import network_document
     from extbnsl.formats.export import dot_text
-    from extbnsl.formats.network_json import network_document
 
     bif, document, dot = of_network(place)
     yield _file(dot, dot_text(network))
-    known = _described(network, dataset, cost, claim)
+    known = described(network, cost, dataset, claim, Told(parameters=_has_small_tables(network, dataset)))
     if known.states is not None and known.tables is not None:
         yield _file(bif, bif_text(network, known.states, known.tables))
     yield _file(document, json_text(network_document(known)))
 
 
-def _described(network: "Network", dataset: "Data | None", cost: float, claim: Claim) -> "Described":
-    """All there is to tell of the network and its data."""
-    from extbnsl.data import Dataset
-    from extbnsl.data.summary import spreads, state_counts
-    from extbnsl.formats.described import Described
-    from extbnsl.networks.arc_strengths import arc_strengths, costs_from
-    from extbnsl.networks.gaussian import regressions
-    from extbnsl.networks.parameters import entries_of_tables, fit
+@dataclass(frozen=True)
+class Told:
+    """What is told of a network besides its structure, as far as its data are there.
 
-    if dataset is None:
-        return Described(network, cost)
-    strengths = arc_strengths(network, claim, costs_from(dataset, claim))
-    if isinstance(dataset, Dataset):
-        tables = fit(network, dataset) if sum(entries_of_tables(network, dataset)) <= MOST_ENTRIES else None
-        return Described(network, cost, dataset.states, tables, strengths, counts=state_counts(dataset))
-    fitted = regressions(network, dataset)
-    return Described(network, cost, strengths=strengths, regressions=fitted, spreads=spreads(dataset))
+    parameters: its tables, or its regressions.
+    strengths: how much each arc counts.
+    smoothing: the equivalent sample size of the prior of the tables; 0 for those of maximum likelihood.
+    """
+
+    parameters: bool = True
+    strengths: bool = True
+    smoothing: float = 0.0
+
+
+def described(
+    network: "Network", cost: float, problem: "Data | LocalScores | None", claim: Claim, told: Told = Told()
+) -> "Described":
+    """What there is to tell of a network, its cost, and the data or local scores that it was learned from."""
+    from extbnsl.data import Dataset, Numbers
+    from extbnsl.data.dataset import spreads, state_counts
+    from extbnsl.formats.described import Described
+    from extbnsl.networks.arcs import arc_strengths, costs_from, costs_in
+    from extbnsl.networks.gaussian import regressions
+    from extbnsl.networks.parameters import fit
+
+    strengths = None
+    if told.strengths and problem is not None:
+        costs = costs_from(problem, claim) if isinstance(problem, Dataset | Numbers) else costs_in(problem)
+        strengths = arc_strengths(network, claim, costs)
+    if isinstance(problem, Dataset):
+        tables = fit(network, problem, told.smoothing) if told.parameters else None
+        return Described(network, cost, problem.states, tables, strengths, counts=state_counts(problem))
+    if isinstance(problem, Numbers):
+        fitted = regressions(network, problem) if told.parameters else None
+        return Described(network, cost, strengths=strengths, regressions=fitted, spreads=spreads(problem))
+    return Described(network, cost, strengths=strengths)
+
+
+def _has_small_tables(network: "Network", dataset: "Data | None") -> bool:
+    """Whether the parameters may be written unasked."""
+    from extbnsl.data import Dataset
+    from extbnsl.networks.parameters import entries_of_tables
+
+    return not isinstance(dataset, Dataset) or sum(entries_of_tables(network, dataset)) <= MOST_ENTRIES
 
 
 def warnings_of_outputs(network: "Network", dataset: "Data | None") -> tuple[str, ...]:

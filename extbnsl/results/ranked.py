@@ -1,12 +1,16 @@
 """The result of a search for the k best networks: that of the best one, the others, and what they say together.
 
 The list is written as text in pieces, into result.json and into tables: no more than a piece is in memory. The text of
-a family is made once; that of a network is put together from those of its families.
+a family is made once; that of a network is put together from those of its families. It is read again for a run that was
+killed before all files of its result were written.
 """
 
 import json
+from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -14,15 +18,16 @@ from numpy.typing import NDArray
 
 from extbnsl.core.claims import Claim
 from extbnsl.core.codec import json_text
-from extbnsl.core.errors import VerificationError
+from extbnsl.core.errors import RunDirectoryError, VerificationError
 from extbnsl.files.atomic import Content
 from extbnsl.files.names import ARCS, RANKED, RESULT, TABLES, of_network
-from extbnsl.formats.csv_text import csv_text
-from extbnsl.kernels.varsets import sizes, unpack, words
+from extbnsl.formats.spelling import csv_text
+from extbnsl.kernels.varsets import pack, sizes, unpack, words
+from extbnsl.networks.network import Network
 from extbnsl.results.networks import RankedNetworks
-from extbnsl.results.outputs import encoded, networks
-from extbnsl.results.reading import CLOSING, OPENING
-from extbnsl.results.result import Result
+from extbnsl.results.outputs import claim_in, encoded, networks
+from extbnsl.results.reading import CLOSING, OPENING, read_networks
+from extbnsl.results.result import Result, outputs
 
 if TYPE_CHECKING:
     from extbnsl.data import Data
@@ -279,3 +284,55 @@ def _by_child(names: tuple[str, ...], arcs: NDArray[np.float64]) -> dict[str, di
         child: {names[p]: min(1.0, float(arcs[p, x])) for p in np.flatnonzero(arcs[:, x]).tolist()}
         for x, child in enumerate(names)
     }
+
+
+def other_files(folder: Path, document: Mapping[str, Any], dataset: "Data | None") -> Iterator[tuple[str, Content]]:
+    """All files of the result with this document in a folder but for result.json, as (name, content).
+
+    Raises KeyError, TypeError or ValueError where the document is no result, as far as that is seen, and otherwise as
+    `read_ranked`.
+    """
+    if "count" in document:
+        names = document["variables"]
+        ranked = read_ranked(folder, names)
+        arcs = Arcs(_arcs(names, document["arc_shares"]), document["count"]["of_all"])
+        written = document["count"]["written"]
+        return ranked_files(ranked, arcs, dataset, claim_in(document), written)
+    network = Network.from_names(document["variables"], document["parents"])
+    return islice(outputs(document, network, dataset), 1, None)
+
+
+def read_ranked(folder: Path, names: list[str]) -> RankedNetworks:
+    """The networks over these variables in the result.json of a folder; raises as `read_networks`, and
+    RunDirectoryError if one is over others."""
+    index = {name: x for x, name in enumerate(names)}
+    numbers: list[dict[tuple[str, ...], int]] = [{} for _ in names]
+    rows, figures = array("i"), array("d")
+    for at, each in enumerate(read_networks(folder), start=1):
+        parents = each["parents"]
+        if list(parents) != names or not all(index.keys() >= set(own) for own in parents.values()):
+            raise RunDirectoryError(f"{folder}: network {at} is damaged: it is not over the variables of the result.")
+        rows.extend(
+            known.setdefault(tuple(of), len(known)) for known, of in zip(numbers, parents.values(), strict=True)
+        )
+        figures.extend((each["cost"], each["rank"], each["equivalence_class"], each["share"]))
+    costs, ranks, classes, shares = np.array(figures).reshape(-1, 4).T
+    return RankedNetworks(
+        tuple(names),
+        tuple(np.stack([pack([index[p] for p in of], len(names)) for of in known]) for known in numbers),
+        np.array(rows, np.int32).reshape(-1, len(names)),
+        costs,
+        ranks.astype(np.int64),
+        classes.astype(np.int64),
+        shares,
+    )
+
+
+def _arcs(names: list[str], shares: Mapping[str, Mapping[str, float]]) -> NDArray[np.float64]:
+    """The shares of arcs (n, n), parent by child, from those of each child."""
+    index = {name: x for x, name in enumerate(names)}
+    arcs = np.zeros((len(names), len(names)))
+    for child, own in shares.items():
+        for parent, share in own.items():
+            arcs[index[parent], index[child]] = share
+    return arcs

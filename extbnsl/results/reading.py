@@ -59,6 +59,20 @@ class _Source:
         return line
 
 
+@contextlib.contextmanager
+def damage_told(folder: Path) -> Iterator[None]:
+    """Tell what fails in the block because the document in this run directory is no result as RunDirectoryError."""
+    try:
+        yield
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+        raise no_result(folder) from error
+
+
+def no_result(folder: Path) -> RunDirectoryError:
+    """What to raise of a run directory whose result is none."""
+    return RunDirectoryError(f"{folder / RESULT} is damaged or no result of a solve.")
+
+
 def read_result(path: Path) -> dict[str, Any]:
     """The document in result.json, given that file or its run directory, without a list of networks.
 

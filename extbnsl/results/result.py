@@ -8,28 +8,26 @@ from pathlib import Path
 from typing import Any
 
 from extbnsl.core.claims import OPTIMAL, Claim
+from extbnsl.core.codec import json_text
 from extbnsl.core.errors import InputError
 from extbnsl.core.figures import counted, format_cost
 from extbnsl.core.knowledge import NOTHING, Knowledge
 from extbnsl.core.version import __version__
-from extbnsl.data import Data, Dataset, Numbers
-from extbnsl.data.summary import spreads, state_counts
+from extbnsl.data import Data, Numbers
 from extbnsl.files.atomic import Content, write_atomically, write_failure
-from extbnsl.files.names import ARC_FREQUENCIES, OUTPUTS, is_of_some
+from extbnsl.files.names import ARC_FREQUENCIES, OUTPUTS, RESULT, is_of_some
 from extbnsl.formats.bif import bif_text
 from extbnsl.formats.described import Described
 from extbnsl.formats.export import dot_text, written
 from extbnsl.formats.foreign_objects import networkx_graph, pgmpy_model, pyagrum_network
 from extbnsl.formats.kinds import WITH_PARAMETERS, WITH_STRENGTHS, check_choices, format_of
-from extbnsl.networks.arc_strengths import ArcStrength, arc_strengths, costs_from, costs_in
-from extbnsl.networks.equivalence import cpdag
-from extbnsl.networks.gaussian import regressions
-from extbnsl.networks.network import Network
+from extbnsl.networks.arcs import ArcStrength, arc_strengths, costs_from, costs_in
+from extbnsl.networks.network import Network, cpdag
 from extbnsl.networks.parameters import fit
 from extbnsl.results.bootstrap import Bootstrap, frequency_files
 from extbnsl.results.exporting import check_free, write_export
-from extbnsl.results.outputs import outputs
-from extbnsl.results.shown import as_html
+from extbnsl.results.facts import notebook_html
+from extbnsl.results.outputs import Told, claim_in, described, encoded, networks
 from extbnsl.scores.local import LocalScores
 from extbnsl.verify.certificate import Certificate
 from extbnsl.verify.document import FORMAT_VERSION, LOG_BASE, SIGN
@@ -114,9 +112,9 @@ class Result:
             f"{self.score} cost {format_cost(self.cost, 6)} nats{bounds}>"
         )
 
-    def _repr_html_(self) -> str | None:
+    def _repr_html_(self) -> str:
         """What a notebook shows: the claim and a drawing of the network, as HTML."""
-        return as_html(self)
+        return notebook_html(self.document(), self.network)
 
     @property
     def optimal(self) -> bool:
@@ -170,7 +168,7 @@ class Result:
     def files(self, document: Mapping[str, Any]) -> Iterator[tuple[str, Content]]:
         """The files that tell the result with this document, as (name, content): result.json first, and nothing else is
         computed before it is taken."""
-        yield from outputs(document, self.network, self.dataset, frequency_files(document))
+        return outputs(document, self.network, self.dataset)
 
     def document(self, made: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """The content of `result.json`, as JSON values.
@@ -305,17 +303,8 @@ class Result:
         data = self.dataset
         if isinstance(data, Numbers) and smoothing:
             raise InputError("smoothing is for tables of states, and these variables are continuous; leave it out.")
-        known = strengths and (data is not None or self.local_scores is not None)
-        return Described(
-            self.network,
-            self.cost,
-            data.states if isinstance(data, Dataset) else None,
-            fit(self.network, data, smoothing) if isinstance(data, Dataset) and parameters else None,
-            self.arc_strengths() if known else None,
-            regressions(self.network, data) if isinstance(data, Numbers) and parameters else None,
-            state_counts(data) if isinstance(data, Dataset) else None,
-            spreads(data) if isinstance(data, Numbers) else None,
-        )
+        problem = self.local_scores if data is None else data
+        return described(self.network, self.cost, problem, self.claim, Told(parameters, strengths, smoothing))
 
     def to_networkx(self) -> Any:
         """The network as a graph of networkx.
@@ -411,6 +400,16 @@ class Result:
             tuple((names[a], names[b]) for a, b in directed),
             tuple((names[a], names[b]) for a, b in undirected),
         )
+
+
+def outputs(document: Mapping[str, Any], network: Network, dataset: Data | None) -> Iterator[tuple[str, Content]]:
+    """The files that tell a result with this document, as (name, content); the parameters are in them if it has data.
+
+    The result itself comes first, and nothing else is computed before it is taken.
+    """
+    yield RESULT, encoded(f"{json_text(document, indent=1)}\n")
+    yield from frequency_files(document)
+    yield from networks(network, dataset, document["cost"], claim_in(document))
 
 
 def _versions() -> dict[str, str]:

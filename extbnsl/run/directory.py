@@ -19,28 +19,29 @@
                     arrays: here, or in a scratch folder that the manifest names
     lock            held, by the system, for the life of the process
 
-`remains` tells what may be removed of it.
+Of it only files with names that a run mints are ever removed, and only from folders that are a run's: one with a
+manifest or a lock of this program, and the scratch folder that carries the mark in the manifest.
 """
 
 import contextlib
 import itertools
-import math
 import os
 import shlex
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable
 from pathlib import Path
 from types import TracebackType
-from typing import Any
 
-from extbnsl.core.codec import json_value
 from extbnsl.core.errors import InputError, RunDirectoryError
+from extbnsl.core.sentences import Mention
+from extbnsl.files import manifest as manifests
 from extbnsl.files import names
-from extbnsl.files.atomic import Content, lines_of, open_regular, synchronise_folder, write_atomically, write_failure
-from extbnsl.files.lock import hold
-from extbnsl.files.names import EVENTS_LOG, LOCK, LOGS, MANIFEST, STATUS
+from extbnsl.files.atomic import Content, is_folder, open_regular, synchronise_folder, write_atomically, write_failure
+from extbnsl.files.lock import hold, left_by_a_run
+from extbnsl.files.manifest import entries, remove_debris
+from extbnsl.files.names import LOCK, LOGS, MANIFEST, STATUS
+from extbnsl.files.store import Scratch, is_marked, remove_folders
+from extbnsl.files.store import remove_scratch as remove_scratch_folder
 from extbnsl.results.outputs import encoded
-from extbnsl.run.remains import check_run, foreign_files, is_run, remove_run
 
 
 class RunDirectory:
@@ -186,30 +187,33 @@ def _make_first_free(stem: str) -> Path:
 
 def _check_free(path: Path, overwrite: bool) -> None:
     """Raise InputError unless a new run may use the existing `path`."""
+    overwriting, choose = Mention("overwrite"), (" choose another ", Mention("run-dir"), ".")
     if not path.is_dir():
-        raise InputError(f"The run directory {path} is a file; choose another --run-dir.")
+        raise InputError(f"The run directory {path} is a file;", *choose)
     foreign = foreign_files(path)
     if not foreign and not any(entry.name != LOCK for entry in path.iterdir()):
         return
     if is_run(path) and (path / MANIFEST).exists() and not overwrite:
         raise InputError(
-            f"The run directory {path} holds a run; go on with it by '{resume_command(path)}', give --overwrite to "
-            "replace it, or choose another --run-dir."
+            f"The run directory {path} holds a run; go on with it by '{resume_command(path)}', give ",
+            *(overwriting, " to replace it, or", *choose),
         )
     if not overwrite:
         raise InputError(
-            f"The run directory {path} exists and is not empty; give --overwrite to replace the run in it, "
-            "or choose another --run-dir."
+            f"The run directory {path} exists and is not empty; give ",
+            *(overwriting, " to replace the run in it, or", *choose),
         )
     if foreign:
         raise InputError(
-            f"--overwrite replaces nothing but a run directory, and {path} also holds {foreign[0]!r}; "
-            "move that away or choose another --run-dir."
+            overwriting,
+            f" replaces nothing but a run directory, and {path} also holds {foreign[0]!r}; move that away or",
+            *choose,
         )
     if not is_run(path):
         raise InputError(
-            f"--overwrite replaces nothing but a run directory, and {path} has neither a manifest nor a lock of a run; "
-            "choose another --run-dir."
+            overwriting,
+            f" replaces nothing but a run directory, and {path} has neither a manifest nor a lock of a run;",
+            *choose,
         )
 
 
@@ -221,9 +225,10 @@ def _check_writable(path: Path) -> None:
 def _check_scratch_dir(path: Path) -> None:
     if not os.path.isdir(path):
         kind = "is a file" if os.path.exists(path) else "does not exist"
-        raise InputError(f"--scratch-dir: {path} {kind}; give an existing folder.")
+        raise InputError(f"{path} {kind}; give an existing folder.", option="scratch-dir", value=path)
     if not os.access(path, os.W_OK | os.X_OK):
-        raise InputError(f"--scratch-dir: {path} cannot be written: no permission to write in it; choose another.")
+        what = f"{path} cannot be written: no permission to write in it; choose another."
+        raise InputError(what, option="scratch-dir", value=path)
 
 
 def _settle(path: Path) -> None:
@@ -244,64 +249,94 @@ def _open_log(path: Path) -> int:
     return descriptor
 
 
-MOST_BYTES = 1 << 36  # of a log: years of a run
-LONGEST_LINE = 1 << 24  # bytes; an event has some hundred
-_TOLD = {"IncumbentFound": ("lower_bound", "cost"), "LayerEnded": ("lower_bound", "upper_bound")}  # by event
+def is_run(path: Path) -> bool:
+    """Whether a run has written to the folder `path`, or is about to."""
+    return left_by_a_run(path) or manifests.is_run(path)
 
 
-@dataclass(frozen=True)
-class Moment:
-    """What was known after so many seconds of a run: the best lower bound and the cost of the best network, in nats;
-    None where there was none."""
+def check_run(path: Path) -> None:
+    """Raise InputError unless `path` is a directory that a run has written to, or is about to."""
+    if not os.path.isdir(path):
+        kind = "is a file" if os.path.exists(path) else "does not exist"
+        raise InputError(f"{path} {kind}; give the run directory that a solve has written.")
+    if not os.access(path, os.R_OK | os.X_OK):
+        raise InputError(f"{path} cannot be read: no permission to look into it; get it, or ask its owner.")
+    if not is_run(path):
+        raise InputError(f"{path} is no run directory: no solve has written to it; give one that has.")
 
-    seconds: float
-    lower: float | None
-    upper: float | None
+
+def foreign_files(path: Path) -> list[str]:
+    """The names of what is in a directory and is no run's, those in the folders of arrays with their folder."""
+    folders = [name for name in names.FOLDERS if is_folder(path / name)]
+    held = {entry.relative_to(path).as_posix() for place in ("", *folders) for entry in (path / place).iterdir()}
+    own = {name for name in entries(path) if names.is_own(name)}
+    lock = {LOCK} if is_run(path) or _is_empty(path / LOCK) else set()
+    return sorted(held - own - set(folders) - lock)
 
 
-def read_bounds(path: Path) -> tuple[Moment, ...]:
-    """The moments at which the log of the run in `path` has better bounds than before, in their order.
+def scratch_files(path: Path) -> list[Path]:
+    """What a run needs only to be resumed: arrays, here or in its scratch folder, temporary files, and the manifest."""
+    scratch = _scratch(path)
+    files = [] if scratch is None or not is_marked(scratch) else _own(scratch.folder)
+    # The manifest goes last: as long as it is there, whoever was interrupted finds the scratch folder again.
+    return sorted(files + _own(path), key=lambda file: file.name == MANIFEST)
 
-    Empty without a log. Lines that are torn, or have no numbers, are passed over. RunDirectoryError if the log is no
-    file.
-    """
+
+def remove_scratch(path: Path) -> None:
+    """Delete `scratch_files` and the folders that are empty then; raises InputError if that is not allowed."""
+    scratch = _scratch(path)
+    files = scratch_files(path)
+    _remove(file for file in files if file.name != MANIFEST)
+    remove_folders(path)
+    if scratch is not None:
+        remove_scratch_folder(scratch)
+    _remove(file for file in files if file.name == MANIFEST)
+
+
+def remove_run(path: Path) -> None:
+    """Delete every file of a run but its lock; raises InputError if that is not allowed."""
+    remove_scratch(path)
+    _remove(path / name for name in entries(path) if names.is_own(name))
+
+
+def tidy(path: Path) -> None:
+    """Delete what a run that is finished has left if its process was killed at the end."""
+    with contextlib.suppress(InputError, RunDirectoryError):
+        manifest = manifests.read_manifest(path)
+        remove_debris(path, manifest)
+        if not manifest.files:
+            remove_folders(path)
+            if manifest.scratch is not None:
+                remove_scratch_folder(manifest.scratch)
+
+
+def _scratch(path: Path) -> Scratch | None:
+    """The scratch folder of a run, as far as its manifest can be read."""
+    with contextlib.suppress(InputError, RunDirectoryError):
+        return manifests.read_manifest(path).scratch
+    return None
+
+
+def _own(folder: Path) -> list[Path]:
+    """The files in a run directory or a scratch folder that a run needs only to be resumed."""
+    return [
+        folder / name
+        for name in entries(folder)
+        if name == MANIFEST or names.is_arrays(name) or names.is_temporary(name)
+    ]
+
+
+def _is_empty(path: Path) -> bool:
+    """Whether a file has nothing in it, as a lock of which only the name was written."""
     try:
-        return tuple(_improvements(read_log(path)))
+        return os.lstat(path).st_size == 0
     except OSError:
-        return ()
+        return True
 
 
-def read_log(path: Path) -> Iterator[Mapping[str, Any]]:
-    """The events in the log of the run in `path`, in their order, without lines that are torn.
-
-    Raises OSError if the log cannot be read, RunDirectoryError if it is no file.
-    """
-    for line in lines_of(path / EVENTS_LOG, MOST_BYTES, LONGEST_LINE):
+def _remove(files: Iterable[Path]) -> None:
+    for file in files:
         try:
-            event = json_value(line)
-        except ValueError:
-            continue
-        if isinstance(event, dict):
-            yield event
-
-
-def _improvements(events: Iterable[Mapping[str, Any]]) -> Iterator[Moment]:
-    known = Moment(0.0, None, None)
-    for record in events:
-        keys = _TOLD.get(str(record.get("event")))
-        seconds = _finite(record.get("elapsed")) if keys else None
-        if keys is None or seconds is None:
-            continue
-        lower, upper = (_finite(record.get(key)) for key in keys)
-        best = Moment(max(seconds, known.seconds), _better(max, known.lower, lower), _better(min, known.upper, upper))
-        if (best.lower, best.upper) != (known.lower, known.upper):
-            known = best
-            yield known
-
-
-def _finite(value: Any) -> float | None:
-    return float(value) if isinstance(value, int | float) and math.isfinite(value) else None
-
-
-def _better(better: Any, known: float | None, found: float | None) -> float | None:
-    return found if known is None else known if found is None else float(better(known, found))
+            file.unlink(missing_ok=True)
+        except OSError as error:
+            raise InputError(f"{file} cannot be deleted: {error.strerror}.") from error

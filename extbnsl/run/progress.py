@@ -33,29 +33,23 @@ from extbnsl.core.events import (
     StageStarted,
     Warned,
 )
-from extbnsl.core.figures import counted, format_cost, format_count, format_gap, format_time
+from extbnsl.core.figures import counted, format_cost, format_count, format_gap, format_time, stage_title
 from extbnsl.machine.budgets import current_rss, format_size, peak_rss
 
 WIDTH = 80  # of a terminal, at least
 _BEFORE_UNIT = re.compile(r"(?<=\d) (?=(?:s|min|h|days|years|nats)\b)")
 _HELD = "\0"  # a blank that a line is not to end at
-_TITLES = {"kernels": "code", "incumbent": "network"}  # of stages whose names are no words for people
-
-
-def title(stage: str) -> str:
-    """What a stage is called."""
-    return _TITLES.get(stage, stage)
 
 
 def activity(event: Event) -> str | None:
     """What goes on once `event` has been told, such as 'search: layer 13 of 31, 42%'; None if that is as before."""
     match event:
         case StageStarted():
-            return f"{title(event.stage)}: {event.detail}" if event.detail else title(event.stage)
+            return f"{stage_title(event.stage)}: {event.detail}" if event.detail else stage_title(event.stage)
         case StageAdvanced():
             return _stage_advance(event)
         case StageEnded():
-            return f"{title(event.stage)}: done"
+            return f"{stage_title(event.stage)}: done"
         case IncumbentFound():
             gap = "" if event.lower_bound is None else f", gap {format_gap(event.lower_bound, event.cost)}"
             return f"network: best so far {format_cost(event.cost)}{gap}"
@@ -104,7 +98,7 @@ def wrapped(line: str, indent: int = 2) -> str:
 
 
 def _stage_advance(event: StageAdvanced) -> str:
-    said = f"{title(event.stage)}: {event.detail}".removesuffix(": ")
+    said = f"{stage_title(event.stage)}: {event.detail}".removesuffix(": ")
     if event.unit == "bytes":
         count = f"{format_size(event.done)} of {format_size(event.total)}" if event.total else format_size(event.done)
     else:
@@ -237,7 +231,7 @@ class Table:
                 self._say_all(self._rows.end())
             match event:
                 case StageEnded():
-                    self._say(wrapped(f"{title(event.stage)}: {event.summary or 'done'} ({event.seconds:.1f} s)"))
+                    self._say(wrapped(f"{stage_title(event.stage)}: {event.summary or 'done'} ({event.seconds:.1f} s)"))
                 case IncumbentFound():
                     self._rows.better = True
                 case LayerEnded():

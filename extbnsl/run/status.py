@@ -16,22 +16,20 @@ from pathlib import Path
 from typing import Any
 
 from extbnsl.core.claims import FINISHED, tolerance
-from extbnsl.core.codec import json_text, json_value
+from extbnsl.core.codec import decode_some, json_text, json_value
 from extbnsl.core.errors import InputError, RunDirectoryError
 from extbnsl.core.events import Committed, Event, IncumbentFound, LayerAdvanced, LayerEnded, StageEnded, StageStarted
-from extbnsl.core.figures import format_cost, format_count, format_gap, format_time
-from extbnsl.files.atomic import read_regular
-from extbnsl.files.journal import read_lines
+from extbnsl.core.figures import format_count, format_time
+from extbnsl.files.atomic import read_lines, read_regular
 from extbnsl.files.lock import holder
-from extbnsl.files.manifest import Manifest, read_manifest
+from extbnsl.files.manifest import APPROXIMATE, DONE, Manifest, RunState, has_more_to_find, read_manifest
 from extbnsl.files.names import MANIFEST, RESAMPLES, RESULT, STATUS
-from extbnsl.files.run_state import APPROXIMATE, DONE, RunState, has_more_to_find
 from extbnsl.machine.budgets import current_rss, format_size, peak_rss
+from extbnsl.results.facts import Fact, bounds_told
 from extbnsl.results.outputs import has_networks
 from extbnsl.results.reading import read_result
-from extbnsl.run.directory import resume_command
+from extbnsl.run.directory import check_run, resume_command
 from extbnsl.run.progress import Clock, Writer, activity, compiling_told, utc_now
-from extbnsl.run.remains import check_run
 
 WRITE_SECONDS = 1.0  # advances and the like are written at this distance
 END_SECONDS = 0.1  # what starts or ends is written at this one: small components have many layers
@@ -44,6 +42,7 @@ _NUMBERS = (
     *("process", "elapsed", "committed", "layer", "layers", "component", "components", "done", "expanded", "generated"),
     *("kept", "spilled", "memory", "disk", "rss_bytes", "peak_rss_bytes", *_BOUNDS),
 )  # fmt: skip
+_KINDS = dict.fromkeys(_TEXTS, str | None) | dict.fromkeys(_NUMBERS, float | None)
 
 
 class StatusFile:
@@ -60,7 +59,7 @@ class StatusFile:
         self._lock = threading.Lock()
         self._started = clock() - seconds_before
         self._written = -math.inf
-        self._told: dict[str, Any] = dict.fromkeys((*_TEXTS, *_NUMBERS))
+        self._told: dict[str, Any] = dict.fromkeys(_KINDS)
         self._told |= {"process": os.getpid(), "host": os.uname().nodename, "doing": "starting"}
 
     def __call__(self, event: Event) -> None:
@@ -138,7 +137,7 @@ class Status:
         """All of it for a person, one subject a line."""
         for subject, text in _rows(self):
             if text:
-                yield f"{subject:12} {text}"
+                yield Fact(subject, text).line
 
 
 def read_status(path: Path, now: Callable[[], float] = time.time) -> Status:
@@ -161,7 +160,8 @@ def read_status(path: Path, now: Callable[[], float] = time.time) -> Status:
     known = _merged(told, manifest, result, done)
     if state in ("done", "stopped"):
         known["disk"] = 0 if manifest is None else sum(file.bytes for file in manifest.files)
-    resamples = None if manifest is None else _resamples(manifest)
+    asked = None if manifest is None else manifest.state.scope.get("bootstrap")
+    resamples = asked if isinstance(asked, int) else None
     notes += _remarks(path, manifest, state, age)
     if state == "done" and manifest is not None and result is not None and not has_networks(path, result):
         notes.append(f"The files of the network were not all written; '{resume_command(path)}' writes them.")
@@ -179,12 +179,6 @@ def read_status(path: Path, now: Callable[[], float] = time.time) -> Status:
         told=known,
         notes=tuple(notes),
     )
-
-
-def _resamples(manifest: Manifest) -> int | None:
-    """How many resamples a run takes; None of one without."""
-    resamples = manifest.state.scope.get("bootstrap")
-    return resamples if isinstance(resamples, int) else None
 
 
 def finished(result: Mapping[str, Any] | None, manifest: Manifest | None) -> bool:
@@ -229,17 +223,12 @@ def _read_told(file: Path) -> dict[str, Any]:
     """The content of status.json; RunDirectoryError if it is not what a run writes."""
     try:
         told = json_value(read_regular(file, MOST_BYTES))
-        texts, numbers = [told[key] for key in _TEXTS], [told[key] for key in _NUMBERS]
+        decode_some(_KINDS, {key: told[key] for key in _KINDS})
         datetime.fromisoformat(told["updated"])
     except OSError as error:
         raise RunDirectoryError(f"{file} cannot be read: {error.strerror}.") from error
     except (ValueError, TypeError, KeyError) as error:
         raise RunDirectoryError(f"{file} is damaged; it is of no importance for resuming.") from error
-    if not (
-        all(text is None or isinstance(text, str) for text in texts)
-        and all(number is None or _is_number(number) for number in numbers)
-    ):
-        raise RunDirectoryError(f"{file} is damaged; it is of no importance for resuming.")
     return dict(told)
 
 
@@ -294,7 +283,7 @@ def _merged(
         state = manifest.state
         known = {"elapsed": state.spent.seconds, "lower_bound": state.lower_bound, "upper_bound": state.upper_bound}
     of_result = {key: (result or {}).get(key) for key in _BOUNDS}
-    merged: dict[str, Any] = dict.fromkeys((*_TEXTS, *_NUMBERS))
+    merged: dict[str, Any] = dict.fromkeys(_KINDS)
     for source in (of_result, known, told or {}, of_result if done else {}):
         merged |= {key: value for key, value in source.items() if key in _TEXTS or _is_number(value)}
     return merged
@@ -322,7 +311,8 @@ def _rows(status: Status) -> Iterator[tuple[str, str | None]]:
     yield "elapsed", None if told["elapsed"] is None else format_time(told["elapsed"])
     yield "left", None if status.left is None else f"{format_time(status.left)}, at the last checkpoint"
     yield "checkpoint", None if told["committed"] is None else f"at {format_time(told['committed'])}"
-    yield "updated", None if status.age is None else f"{_age_text(status.age)} ago"
+    if (age := status.age) is not None:
+        yield "updated", f"{age:.0f} s ago" if age < 100 else f"{format_time(age)} ago"
     for note in status.notes:
         yield "note", note
 
@@ -354,7 +344,7 @@ def _bounds_text(told: Mapping[str, Any]) -> str | None:
     lower, upper = told["lower_bound"], told["upper_bound"]
     if lower is None or upper is None:
         return None
-    return f"{format_cost(lower, 6)} to {format_cost(upper, 6)} (gap {format_gap(lower, upper)})"
+    return bounds_told(lower, upper)
 
 
 def _memory_text(told: Mapping[str, Any]) -> str | None:
@@ -362,7 +352,3 @@ def _memory_text(told: Mapping[str, Any]) -> str | None:
         return None
     own = "" if told["memory"] is None else f", {format_size(told['memory'])} of it the solver's own"
     return f"{format_size(told['rss_bytes'])}{own}; at most {format_size(told['peak_rss_bytes'])}"
-
-
-def _age_text(seconds: float) -> str:
-    return f"{seconds:.0f} s" if seconds < 100 else format_time(seconds)

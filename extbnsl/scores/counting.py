@@ -74,8 +74,10 @@ class CountingTable(NamedTuple):
 class Nodes(NamedTuple):
     """A stack of prefixes of variables with their entries; each array has a place or a row for each node.
 
-    row, weight, cell (depth, d) uint32: of the entries; entries, cells (depth,) int64: how many; constant (depth,)
-    float64: the sum of m ln m of what was dropped; variable (depth,) int64: the one that made the node.
+    row, weight, cell (depth, d) uint32: of the entries;
+    entries, cells (depth,) int64: how many;
+    dropped: what is known of the cells that were dropped: (depth,) float64 the sum of m ln m, or (depth, k) int64 how
+    many had so many records.
     """
 
     row: NDArray[np.uint32]
@@ -83,8 +85,22 @@ class Nodes(NamedTuple):
     cell: NDArray[np.uint32]
     entries: NDArray[np.int64]
     cells: NDArray[np.int64]
-    constant: NDArray[np.float64]
-    variable: NDArray[np.int64]
+    dropped: NDArray[Any]
+
+
+class Space(NamedTuple):
+    """What counting by rows works on; `counting_space` makes it.
+
+    ids (d,) uint32: of each entry the cell by all variables but the lowest;
+    slot, hist uint32 and acc uint64, as long as there may be cells: scratch; the last two are zero between uses.
+    """
+
+    nodes: Nodes
+    table: CountingTable
+    ids: NDArray[np.uint32]
+    slot: NDArray[np.uint32]
+    hist: NDArray[np.uint32]
+    acc: NDArray[np.uint64]
 
 
 def counting_table(rows: NDArray[np.integer], weights: NDArray[np.int64], arities: NDArray[np.int64]) -> CountingTable:
@@ -251,22 +267,34 @@ def _sum_two_states(acc, cells, at, width, mlogm):
     return ones_part + zeros_part
 
 
-@inner
-def _sum_lanes(ids, row, weight, entries, cells, lanes, width, acc):
+@inlined
+def sum_lanes(ids, row, weight, entries, cells, lanes, width, acc):
     """acc[c] = the lanes of one word, each the records with its variable's states, summed up over a cell's entries.
 
-    `acc` is zero before. Cells of no or one record add nothing to T and are squeezed out; returns how many are left.
+    `acc` is zero before. Cells of no or one record are squeezed out; returns how many are left, and how many had one
+    record.
     """
     for i in range(entries):
         acc[ids[i]] += u64(weight[i]) * lanes[row[i]]
     mask = (u64(1) << u64(width)) - u64(1)
-    kept = 0
+    kept, ones = 0, 0
     for c in range(cells):
         counts = acc[c]
+        records = counts & mask
         acc[c] = 0
         acc[kept] = counts
-        kept += (counts & mask) > u64(1)
-    return kept
+        kept += records > u64(1)
+        ones += records == u64(1)
+    return kept, ones
+
+
+@inlined
+def end_of_word(begin, wanted, word_of):
+    """Where the variables of `wanted` from `begin` on end that are packed in one lane word, or the one that is not."""
+    end, word = begin + 1, word_of[wanted[begin]]
+    while end < wanted.size and word >= 0 and word_of[wanted[end]] == word:
+        end += 1
+    return end
 
 
 @inner
@@ -292,75 +320,27 @@ def refined(cell, row, column, arity, entries, refined):
 
 
 @inlined
-def merge_needed(level, members, nodes, table, slot):
+def _merge_needed(level, members, nodes, pattern_bits, patterns, slot):
     """Merge the entries of a node where variables from `members` up are no longer needed, if that halves them."""
-    bits = table.pattern_bits[members]
+    bits = pattern_bits[members]
     entries, cells = nodes.entries, nodes.cells[level]
     if bits < 40 and (cells << bits) * 2 <= entries[level]:
         entries[level] = _merge(
-            nodes.row[level], nodes.weight[level], nodes.cell[level], entries[level], cells, bits, table.patterns, slot
+            nodes.row[level], nodes.weight[level], nodes.cell[level], entries[level], cells, bits, patterns, slot
         )
 
 
-@inner
-def _push(top, v, nodes, table, slot):
-    """Refine node `top` by variable v into node top + 1."""
-    row, weight, cell, entries, cells, constant, variable = nodes
-    states, arities, mlogm = table.states, table.arities, table.mlogm
-    merge_needed(top, v + 1, nodes, table, slot)
+@inlined
+def refine(top, v, nodes, table, slot):
+    """Put the entries of node `top` into node top + 1, in cells that are divided by variable v; returns how many
+    entries and cells there are."""
+    row, weight, cell, entries, cells, _ = nodes
+    _merge_needed(top, v + 1, nodes, table.pattern_bits, table.patterns, slot)
     e = entries[top]
     for i in range(e):
         row[top + 1, i], weight[top + 1, i] = row[top, i], weight[top, i]
-    refined(cell[top], row[top], states[v], arities[v], e, cell[top + 1])
-    c = cells[top] * arities[v]
-    constant[top + 1] = constant[top]
-    if c * 4 > e:
-        e, c, dropped = _drop_singles(row[top + 1], weight[top + 1], cell[top + 1], e, c, slot, mlogm)
-        constant[top + 1] += dropped
-    entries[top + 1], cells[top + 1], variable[top + 1] = e, c, v
-
-
-@inner
-def _seek(top, members, nodes, table, slot):
-    """Make the stack stand for these members, the last one first, keeping the nodes that it shares.
-
-    top: nodes on the stack beside the root. Returns how many there are then.
-    """
-    size = members.size
-    shared = np.int64(0)
-    while shared < min(top, size) and members[size - 1 - shared] == nodes.variable[shared + 1]:
-        shared += 1
-    for k in range(shared, size):
-        _push(k, members[size - 1 - k], nodes, table, slot)
-    return size
-
-
-@inlined
-def _count_last(ids, top, cells, wanted, nodes, table, hist, acc, sums):
-    """sums[v] for every v of `wanted`, descending: one pass per lane word, one per variable of many states."""
-    row, weight, entries, constant = nodes.row[top], nodes.weight[top], nodes.entries[top], nodes.constant[top]
-    states, arities, mlogm = table.states, table.arities, table.mlogm
-    lanes, width, word_of, shift_of = table.lanes, table.lane_width, table.word_of, table.shift_of
-    begin = 0
-    while begin < wanted.size:
-        v = wanted[begin]
-        word = word_of[v]
-        end = begin + 1
-        while end < wanted.size and word >= 0 and word_of[wanted[end]] == word:
-            end += 1
-        sums[wanted[begin:end]] = constant
-        if word < 0:
-            sums[v] += _count_one(ids, weight, row, states[v], entries, u64(arities[v]), hist, mlogm)
-        else:
-            kept = _sum_lanes(ids, row, weight, entries, cells, lanes[word], width, acc)
-            for k in range(begin, end):
-                v = wanted[k]
-                if arities[v] == 2:
-                    sums[v] += _sum_two_states(acc, kept, u64(shift_of[v]), u64(width), mlogm)
-                else:
-                    sums[v] += _sum_many_states(acc, kept, u64(shift_of[v]), u64(width), arities[v], mlogm)
-            acc[: kept + 1] = 0
-        begin = end
+    refined(cell[top], row[top], table.states[v], table.arities[v], e, cell[top + 1])
+    return e, cells[top] * table.arities[v]
 
 
 @inlined
@@ -371,7 +351,7 @@ def split(top, members, ids, nodes, table, slot):
             ids[i] = nodes.cell[top, i]
         return nodes.cells[top]
     split = members[0]
-    merge_needed(top, split + 1, nodes, table, slot)
+    _merge_needed(top, split + 1, nodes, table.pattern_bits, table.patterns, slot)
     arity, entries = table.arities[split], nodes.entries[top]
     refined(nodes.cell[top], nodes.row[top], table.states[split], arity, entries, ids)
     c = nodes.cells[top] * arity
@@ -379,22 +359,111 @@ def split(top, members, ids, nodes, table, slot):
 
 
 @inlined
-def root(depth, table):
-    """A stack with room for so many nodes, the empty prefix on it."""
-    d = table.weights.size
+def counting_space(table, dropped):
+    """The space with as many nodes as `dropped` has rows, see `Nodes`, and the empty prefix on the stack."""
+    d, depth = table.weights.size, dropped.shape[0]
+    width = d * table.arities[-1] + 1  # arities ascend
     nodes = Nodes(
         np.empty((depth, d), np.uint32),
         np.empty((depth, d), np.uint32),
         np.empty((depth, d), np.uint32),
         np.zeros(depth, np.int64),
         np.zeros(depth, np.int64),
-        np.zeros(depth, np.float64),
-        np.zeros(depth, np.int64),
+        dropped,
     )
     for i in range(d):
         nodes.row[0, i], nodes.weight[0, i], nodes.cell[0, i] = i, table.weights[i], table.base[i]
     nodes.entries[0], nodes.cells[0] = d, table.bases
-    return nodes
+    ids, slot, hist = np.zeros(d, np.uint32), np.empty(width, np.uint32), np.zeros(width, np.uint32)
+    return Space(nodes, table, ids, slot, hist, np.zeros(width, np.uint64))
+
+
+@inlined
+def depth_of(size):
+    """How many nodes a stack for varsets of this size has, the root among them: the last two variables need none."""
+    return max(1, size - 1)
+
+
+@inlined
+def descend(asked, together, space, push, finish, values, out):
+    """Fill out[i] for the present varset V of `size` >= 1 members at place first + i < last, in descending order.
+
+    asked: (size, first, last, places, binomials), of which places tell which varsets are present (ranks.py). The stack
+    of nodes in `space` stands for a varset's members but the lowest two, the largest first, and keeps those that the
+    next one shares. push(top, v, space) makes node top + 1; finish(top, walk, wanted, space, values) gives values[v]
+    for each v of `wanted`, descending, as the lowest member. Varsets that differ in that alone have neighbouring ranks:
+    if `together`, they are finished at once. values (n, ...) is scratch.
+    """
+    asked, space, values, out = borrowed((asked, space, values, out))
+    size, first, last, places, binomials = asked
+    wanted, variable = np.empty(values.shape[0], np.int64), np.zeros(depth_of(size), np.int64)
+    walk = start_walk(size, binomials)
+    members, same = walk.members, walk.same
+    top = np.int64(0)
+    left = last - first
+    block, before = find_place(last - 1, places)
+    rest = places[block, 0] & ~before
+    block, bits, rank = last_present(block, before | (rest & (~rest + u64(1))), places)
+    while left > 0:
+        go_to(rank, walk, binomials)
+        base = same[1]
+        group = 0
+        while group < left and rank >= base and (together or group == 0):
+            wanted[group] = rank - base
+            group += 1
+            if group < left:
+                block, bits, rank = last_present(block, bits, places)
+        shared = np.int64(0)
+        while shared < min(top, size - 2) and members[size - 1 - shared] == variable[shared]:
+            shared += 1
+        top = shared
+        while top < size - 2:
+            variable[top] = members[size - 1 - top]
+            push(top, variable[top], space)
+            top += 1
+        finish(top, walk, wanted[:group], space, values)
+        for k in range(group):
+            left -= 1
+            out[left] = values[wanted[k]]
+
+
+@inner
+def _push(top, v, space):
+    """Refine node `top` by variable v into node top + 1."""
+    nodes, table, _, slot, _, _ = space
+    row, weight, cell, entries, cells, dropped = nodes
+    e, c = refine(top, v, nodes, table, slot)
+    dropped[top + 1] = dropped[top]
+    if c * 4 > e:
+        e, c, lost = _drop_singles(row[top + 1], weight[top + 1], cell[top + 1], e, c, slot, table.mlogm)
+        dropped[top + 1] += lost
+    entries[top + 1], cells[top + 1] = e, c
+
+
+@inlined
+def _sum_group(top, walk, wanted, space, sums):
+    """sums[v] for every v of `wanted`: one pass per lane word, one per variable of many states."""
+    nodes, table, ids, slot, hist, acc = space
+    cells = split(top, walk.members[1:-1], ids, nodes, table, slot)
+    row, weight, entries, mlogm = nodes.row[top], nodes.weight[top], nodes.entries[top], table.mlogm
+    arities, width, word_of = table.arities, table.lane_width, table.word_of
+    begin = 0
+    while begin < wanted.size:
+        v, end = wanted[begin], end_of_word(begin, wanted, word_of)
+        sums[wanted[begin:end]] = nodes.dropped[top]
+        if word_of[v] < 0:
+            sums[v] += _count_one(ids, weight, row, table.states[v], entries, u64(arities[v]), hist, mlogm)
+        else:
+            kept, _ = sum_lanes(ids, row, weight, entries, cells, table.lanes[word_of[v]], width, acc)
+            for k in range(begin, end):
+                v = wanted[k]
+                at = u64(table.shift_of[v])
+                if arities[v] == 2:
+                    sums[v] += _sum_two_states(acc, kept, at, u64(width), mlogm)
+                else:
+                    sums[v] += _sum_many_states(acc, kept, at, u64(width), arities[v], mlogm)
+            acc[: kept + 1] = 0
+        begin = end
 
 
 @njit
@@ -405,35 +474,5 @@ def count(size, first, last, places, binomials, table, out):
     cell and state.
     """
     places, binomials, table, out = borrowed((places, binomials, table, out))
-    n, d = table.states.shape
-    nodes = root(max(1, size - 1), table)
-    width = d * table.arities[-1] + 1  # arities ascend
-    ids = np.zeros(d, np.uint32)
-    slot = np.empty(width, np.uint32)
-    hist = np.zeros(width, np.uint32)
-    acc = np.zeros(width, np.uint64)
-    sums = np.zeros(n, np.float64)
-    wanted = np.empty(n, np.int64)
-    walk = start_walk(size, binomials)
-    members, same = walk.members, walk.same
-    top = np.int64(0)
-    left = last - first
-    block, before = find_place(last - 1, places)
-    rest = places[block, 0] & ~before
-    block, bits, rank = last_present(block, before | (rest & (~rest + u64(1))), places)
-    while left > 0:
-        # Varsets that differ from this one in their lowest member alone have neighbouring ranks.
-        go_to(rank, walk, binomials)
-        base = same[1]
-        group = 0
-        while group < left and rank >= base:
-            wanted[group] = rank - base
-            group += 1
-            if group < left:
-                block, bits, rank = last_present(block, bits, places)
-        top = _seek(top, members[2:size], nodes, table, slot)
-        cells = split(top, members[1:size], ids, nodes, table, slot)
-        _count_last(ids, top, cells, wanted[:group], nodes, table, hist, acc, sums)
-        for k in range(group):
-            left -= 1
-            out[left] = sums[wanted[k]]
+    asked, space = (size, first, last, places, binomials), counting_space(table, np.zeros(depth_of(size)))
+    descend(asked, True, space, _push, _sum_group, np.zeros(table.arities.size), out)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from extbnsl.kernels.bits import lowest, u64
 from extbnsl.kernels.compiler import borrowed, inlined, inner, njit
-from extbnsl.kernels.ranks import find_place, go_to, last_present, start_walk
+from extbnsl.scores.counting import depth_of, descend
 
 LEAST = 1e-300  # no pivot is smaller, whatever rounding does
 
@@ -53,30 +53,26 @@ def given(moments: Moments, must: NDArray[np.bool_]) -> Moments:
     return moments._replace(matrix=np.ascontiguousarray((left + left.T) / 2))
 
 
+class _Prefixes(NamedTuple):
+    """A stack of prefixes: what each leaves of the covariances, lefts (depth, n, n), and logs (depth,) the sum of the
+    logarithms of their pivots; least, half: see `Moments`."""
+
+    lefts: NDArray[np.float64]
+    logs: NDArray[np.float64]
+    least: NDArray[np.float64]
+    half: float
+
+
 @inner
-def _push(top, v, lefts, logs, variable):
+def _push(top, v, space):
     """Eliminate v from node `top` into node top + 1; lower triangles."""
+    lefts, logs = space.lefts, space.logs
     pivot = max(lefts[top, v, v], LEAST)
     for a in range(v):
         factor = lefts[top, v, a] / pivot
         for b in range(a + 1):
             lefts[top + 1, a, b] = lefts[top, a, b] - factor * lefts[top, v, b]
-    logs[top + 1], variable[top + 1] = logs[top] + math.log(pivot), v
-
-
-@inner
-def _seek(top, members, lefts, logs, variable):
-    """Make the stack stand for these members, the last one first, keeping the nodes that it shares.
-
-    top: nodes on the stack beside the root. Returns how many there are then.
-    """
-    size = members.size
-    shared = np.int64(0)
-    while shared < min(top, size) and members[size - 1 - shared] == variable[shared + 1]:
-        shared += 1
-    for k in range(shared, size):
-        _push(k, members[size - 1 - k], lefts, logs, variable)
-    return size
+    logs[top + 1] = logs[top] + math.log(pivot)
 
 
 @inlined
@@ -88,6 +84,20 @@ def _pivot(left, members, v):
     return max(pivot, LEAST)
 
 
+@inlined
+def _determine_group(top, walk, wanted, space, sums):
+    """T of the varsets of a group."""
+    left, least, members, size = space.lefts[top], space.least, walk.members, walk.members.size - 1
+    shared, own = space.logs[top], 0.0
+    second = members[1 : min(2, size)]
+    for m in second:
+        shared += math.log(max(left[m, m], LEAST))
+    for m in members[1:size]:
+        own += least[m]
+    for v in wanted:
+        sums[v] = own + least[v] - space.half * (shared + math.log(_pivot(left, second, v)))
+
+
 @njit
 def determine(size, first, last, places, binomials, moments, out):
     """Fill out[i] with T(V) of the present varset V of `size` >= 1 members at place first + i < last.
@@ -96,39 +106,10 @@ def determine(size, first, last, places, binomials, moments, out):
     members, and one logarithm for each varset.
     """
     places, binomials, moments, out = borrowed((places, binomials, moments, out))
-    matrix, least, half = moments.matrix, moments.least, moments.half
-    n, depth = least.size, max(1, size - 1)
-    lefts, logs = np.empty((depth, n, n)), np.zeros(depth)
-    lefts[0] = matrix
-    variable, wanted = np.zeros(depth, np.int64), np.empty(n, np.int64)
-    walk = start_walk(size, binomials)
-    members, same = walk.members, walk.same
-    top = np.int64(0)
-    left = last - first
-    block, before = find_place(last - 1, places)
-    rest = places[block, 0] & ~before
-    block, bits, rank = last_present(block, before | (rest & (~rest + u64(1))), places)
-    while left > 0:
-        # Varsets that differ from this one in their lowest member alone have neighbouring ranks.
-        go_to(rank, walk, binomials)
-        base = same[1]
-        group = 0
-        while group < left and rank >= base:
-            wanted[group] = rank - base
-            group += 1
-            if group < left:
-                block, bits, rank = last_present(block, bits, places)
-        top = _seek(top, members[2:size], lefts, logs, variable)
-        shared, own = logs[top], 0.0
-        second = members[1 : min(2, size)]
-        for m in second:
-            shared += math.log(max(lefts[top, m, m], LEAST))
-        for m in members[1:size]:
-            own += least[m]
-        for k in range(group):
-            v = wanted[k]
-            left -= 1
-            out[left] = own + least[v] - half * (shared + math.log(_pivot(lefts[top], second, v)))
+    n, depth = moments.least.size, depth_of(size)
+    space = _Prefixes(np.empty((depth, n, n)), np.zeros(depth), moments.least, moments.half)
+    space.lefts[0] = moments.matrix
+    descend((size, first, last, places, binomials), True, space, _push, _determine_group, np.zeros(n), out)
 
 
 @njit

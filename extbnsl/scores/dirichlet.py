@@ -19,35 +19,105 @@ Cussens, de Campos 2020, Section 3).
 """
 
 import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
-from extbnsl.scores.cells import Cells
-
-
-def dirichlet_cost(cells: Cells, prior: float) -> float:
-    """The cost of a family with so much prior for each state of its parents, in nats."""
-    return _rising(prior, cells.counts.sum(axis=1)) - _rising(prior / cells.arity, cells.counts.ravel())
-
-
-def least_by_cells(cells: Cells, floor: float) -> float:
-    """What the family of these cells and all with more parents cost at least, in nats: see the module."""
-    return max(floor, int((cells.counts > 0).sum()) * math.log(cells.arity))
+    from extbnsl.scores.cells import Cells
+    from extbnsl.scores.formula import Formula
 
 
-def occurring(cells: Cells) -> int:
-    """The states of the parents that occur."""
-    return int((cells.counts.sum(axis=1) > 0).sum())
+class _Dirichlet(ABC):
+    """What the three scores have in common: all but the prior."""
+
+    @abstractmethod
+    def prior(self, cells: "Cells") -> float:
+        """a of the module, for the family of these cells."""
+
+    def cost(self, cells: "Cells") -> float:
+        """What a family costs, in nats."""
+        prior = self.prior(cells)
+        return _rising(prior, cells.counts.sum(axis=1)) - _rising(prior / cells.arity, cells.counts.ravel())
+
+    def least(self, cells: "Cells", floor: float) -> float:
+        """What the family of these cells and all with more parents cost at least, in nats: see the module."""
+        return max(floor, int((cells.counts > 0).sum()) * math.log(cells.arity))
 
 
-def _rising(prior: float, counts: NDArray[np.int64]) -> float:
+@dataclass(frozen=True)
+class BDeu(_Dirichlet):
+    """A prior of ess / q for each of the q states that the parents' arities allow. Equivalent networks cost the
+    same."""
+
+    ess: float
+    name: str = "bdeu"
+    title: str = "BDeu"
+    maximised: str = "log evidence"
+
+    def prior(self, cells: "Cells") -> float:
+        return self.ess / cells.configurations
+
+    def formula(self, records: int, arities: "NDArray", max_parents: int, base: int = 1) -> "Formula":
+        from extbnsl.scores.formula import SPREAD, formula
+
+        return formula(SPREAD, arities, ess=self.ess / base, by_cells=True)
+
+
+@dataclass(frozen=True)
+class BDs(_Dirichlet):
+    """A prior of ess / q' for each of the q' states of the parents that occur. For sparse data; equivalent networks may
+    cost different sums."""
+
+    ess: float
+    name: str = "bds"
+    title: str = "BDs"
+    maximised: str = "log evidence"
+
+    def prior(self, cells: "Cells") -> float:
+        return self.ess / int((cells.counts.sum(axis=1) > 0).sum())
+
+    def formula(self, records: int, arities: "NDArray", max_parents: int, base: int = 1) -> "Formula":
+        from extbnsl.scores.formula import OCCURRING, formula
+
+        return formula(OCCURRING, arities, ess=self.ess, by_cells=True)
+
+
+@dataclass(frozen=True)
+class UniformPrior(_Dirichlet):
+    """A prior of 1 for each state of the child. Equivalent networks may cost different sums."""
+
+    name: str = "k2"
+    title: str = "K2"
+    maximised: str = "log evidence"
+    ess: None = field(default=None, init=False)
+
+    def prior(self, cells: "Cells") -> float:
+        return float(cells.arity)
+
+    def formula(self, records: int, arities: "NDArray", max_parents: int, base: int = 1) -> "Formula":
+        from extbnsl.scores.formula import TABLES, formula
+
+        own = [_rising_table(float(arity), records) for arity in sorted(set(arities.tolist()))]
+        return formula(TABLES, arities, joint=_rising_table(1.0, records), own=own, by_cells=True)
+
+
+K2 = UniformPrior()
+
+
+def _rising(prior: float, counts: "NDArray") -> float:
     """The sum of ln G(prior + m) - ln G(prior) over the counts m."""
+    import numpy as np
+
     numbers, often = np.unique(counts[counts > 0], return_counts=True)
     each = [math.lgamma(prior + m) - math.lgamma(prior) for m in numbers.tolist()]
     return math.fsum(many * value for many, value in zip(often.tolist(), each, strict=True))
 
 
-def rising_table(prior: float, records: int) -> NDArray[np.float64]:
-    """ln G(prior + m) - ln G(prior) for m = 0 to `records`."""
+def _rising_table(prior: float, records: int) -> "NDArray":
+    """ln G(prior + m) - ln G(prior) for m = 0 to `records`: float64."""
+    import numpy as np
+
     return np.concatenate(([0.0], np.cumsum(np.log(prior + np.arange(records)))))

@@ -1,4 +1,6 @@
-"""What the cells of a family add up to by a `CellScore`, in kernels; nats.
+"""What a family costs, in kernels; nats. Of a `ParameterScore` its penalty; the misfit comes from entropies.
+
+Of a `CellScore` it is what the cells of the family add up to:
 
     cost(X | P) = sum over parent states of own(m) - sum over states of P and X of joint(m) + penalty
 

@@ -1,26 +1,55 @@
 """The scores that can be computed from data, by name: the one line that a new one adds."""
 
 from collections.abc import Callable
+from typing import Any
 
 from extbnsl.core.claims import ALIASES, Claim
 from extbnsl.core.errors import InputError
-from extbnsl.scores.bdeu import BDeu
-from extbnsl.scores.bds import BDs
+from extbnsl.core.options import Declared, Option, declared
+from extbnsl.scores.dirichlet import K2, BDeu, BDs
 from extbnsl.scores.gaussian import GAUSSIAN_BIC, GaussianBIC
-from extbnsl.scores.k2 import K2
 from extbnsl.scores.mdl import AIC, MDL
 from extbnsl.scores.qnml import FNML, QNML
 from extbnsl.scores.score import CellScore, ParameterScore
 
 Known = ParameterScore | CellScore
-SCORES: dict[str, Known | GaussianBIC] = {score.name: score for score in (MDL, AIC, K2, FNML, QNML, GAUSSIAN_BIC)}
-WITH_ESS: dict[str, Callable[[float], Known]] = {"bdeu": BDeu, "bds": BDs}  # those that take one
-NAMES = ("mdl", "bic", "aic", "bdeu", "bds", "k2", "fnml", "qnml", GAUSSIAN_BIC.name)
+_ALL: tuple[Any, ...] = (MDL, AIC, BDeu, BDs, K2, FNML, QNML, GAUSSIAN_BIC)
+_NAMED: dict[str, Any] = {score.name: score for score in _ALL}
+SCORES: dict[str, Known | GaussianBIC] = {name: score for name, score in _NAMED.items() if not isinstance(score, type)}
+WITH_ESS: dict[str, Callable[[float], Known]] = {
+    name: score for name, score in _NAMED.items() if isinstance(score, type)
+}
+NAMES: tuple[str, ...] = tuple(
+    word for score in _ALL for word in (score.name, *(alias for alias, name in ALIASES.items() if name == score.name))
+)
 CHOICES = f"{', '.join(NAMES)} ({MDL.name} and bic are the same: minus {MDL.maximised})"  # for people
 DEFAULT_ESS = 1.0
 SMALLEST_ESS, LARGEST_ESS = 1e-100, 1e6  # below, a state's share of the prior may be 0
 
 ESS_RANGE = f"from {SMALLEST_ESS:g} to {LARGEST_ESS:g}"
+CLAIM_OPTIONS: dict[str, Declared] = {
+    "score": Declared(
+        "score",
+        str,
+        False,
+        Claim.score,
+        Option(
+            f"what data score families by, of {', '.join(NAMES)}; the last is for columns of numbers", "NAME", NAMES
+        ),
+    ),
+    "ess": Declared(
+        "ess",
+        float,
+        True,
+        None,
+        Option(
+            f"equivalent sample size of the prior of {' and '.join(WITH_ESS)}, {ESS_RANGE}",
+            "S",
+            default=f"{DEFAULT_ESS:g}",
+        ),
+    ),
+    **declared(Claim),
+}
 
 
 def score_named(name: str, ess: float | None = None) -> Known | GaussianBIC:

@@ -1,4 +1,4 @@
-"""Normalised maximum likelihood: quotient (qNML) and factorised (fNML), with C the regret, see regret.py; nats.
+"""Normalised maximum likelihood: quotient (qNML) and factorised (fNML), with C the regret; nats.
 
 qNML: cost(X | P) = N H(X | P) + ln C(N, q r_X) - ln C(N, q),  q the product of the parents' arities
 (Silander, Leppa-aho, Jaasaari, Roos 2018). Equivalent networks cost the same. That the penalty never falls with q is
@@ -9,8 +9,16 @@ fNML: cost(X | P) = N H(X | P) + sum over the states j of P of ln C(m_j, r_X)
 records each has a largest likelihood that is at most the product of those of its two parts, so
 C(a + b, r) <= C(a, r) C(b, r). Hence what N H(X | all other variables) and the sum make for P bounds all families with
 more parents too. Equivalent networks may cost different sums.
+
+The regret of the multinomial is how much the normalised maximum likelihood takes off the largest likelihood. C(m, K) is
+the sum, over all sequences of m records with K states, of the largest likelihood of each. It is 1 for K = 1 or m = 0,
+and C(m, K + 2) = C(m, K + 1) + m / K C(m, K) (Kontkanen and Myllymaki 2007); for one K it is
+
+    C(m, K) = sum over k of m! / (m - k)! m^-k (K - 1) K ... (K + k - 2) / k!     (Mononen and Myllymaki 2008)
 """
 
+import functools
+import math
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -21,13 +29,8 @@ if TYPE_CHECKING:
     from extbnsl.scores.cells import Cells
     from extbnsl.scores.formula import Formula
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from extbnsl.scores.cells import Cells
-    from extbnsl.scores.formula import Formula
+NEGLIGIBLE = 45.0  # nats below the largest term: 3e-20 of it
+TERMS = 64  # at a time
 
 
 @dataclass(frozen=True)
@@ -50,7 +53,6 @@ class QuotientNML:
 
         from extbnsl.scores.counting import mlogm_table
         from extbnsl.scores.formula import TABLES, formula
-        from extbnsl.scores.regret import log_regrets_of
 
         most = _most_parents(records, int(arities.max(initial=2)), max_parents)
         sizes = _products(arities, most + 1)
@@ -65,8 +67,6 @@ QNML = QuotientNML()
 def _penalty(records: int, arity: int, configurations: float) -> float:
     import numpy as np
 
-    from extbnsl.scores.regret import log_regrets_of
-
     one, both = log_regrets_of(records, np.array([configurations, configurations * arity])).tolist()
     return float(both - one)
 
@@ -74,8 +74,6 @@ def _penalty(records: int, arity: int, configurations: float) -> float:
 def _most_parents(records: int, arity: int, limit: int) -> int:
     """How many parents of two states each make the penalty as large as the cost of no parents can be; `limit` at
     most."""
-    import math
-
     alone, most = records * math.log(arity) + _penalty(records, arity, 1.0), 0
     while most < limit and _penalty(records, 2, 2.0**most) < alone:
         most += 1
@@ -113,14 +111,12 @@ class FactorisedNML:
         return self.least(cells, cells.misfit)
 
     def least(self, cells: "Cells", floor: float) -> float:
-        from extbnsl.scores.regret import log_regrets
 
         return floor + float(log_regrets(cells.records, cells.arity)[cells.counts.sum(axis=1)].sum())
 
     def formula(self, records: int, arities: "NDArray", max_parents: int, base: int = 1) -> "Formula":
         from extbnsl.scores.counting import mlogm_table
         from extbnsl.scores.formula import TABLES, formula
-        from extbnsl.scores.regret import log_regrets
 
         joint = mlogm_table(records)
         own = [joint + log_regrets(records, arity) for arity in sorted(set(arities.tolist()))]
@@ -128,3 +124,52 @@ class FactorisedNML:
 
 
 FNML = FactorisedNML()
+
+
+@functools.lru_cache(maxsize=64)
+def log_regrets(records: int, arity: int) -> "NDArray":
+    """ln C(m, arity) for m = 0 to `records`, not to be changed. O(records (sqrt(records) + arity))."""
+    import numpy as np
+
+    counts = np.arange(records + 1, dtype=np.float64)
+    one, two = np.zeros(records + 1), _of_two_states(counts)
+    if arity == 1:
+        return one
+    with np.errstate(divide="ignore"):
+        for states in range(1, arity - 1):
+            one, two = two, np.logaddexp(two, np.log(counts / states) + one)
+    return two
+
+
+def log_regrets_of(records: int, states: "NDArray") -> "NDArray":
+    """ln C(records, K) for each K of `states`, at least 1. O(records) for each at worst, mostly much less."""
+    import numpy as np
+
+    found = np.zeros(states.size)
+    if records == 0:
+        return found
+    open_, term, first = np.flatnonzero(states > 1.0), np.zeros(states.size), 1
+    largest = np.zeros(states.size)
+    while first <= records and open_.size:
+        k = np.arange(first, min(first + TERMS, records + 1), dtype=np.float64)
+        shrinking = np.log1p(-(k - 1) / records) - np.log(k)
+        logs = term[open_, None] + np.cumsum(shrinking + np.log(states[open_, None] - 2.0 + k), axis=1)
+        found[open_] = np.logaddexp(found[open_], np.logaddexp.reduce(logs, axis=1))
+        term[open_], largest[open_] = logs[:, -1], np.maximum(largest[open_], logs.max(axis=1))
+        open_ = open_[term[open_] >= largest[open_] - NEGLIGIBLE]  # they rise to one largest, and fall after it
+        first += TERMS
+    return found
+
+
+def _of_two_states(counts: "NDArray") -> "NDArray":
+    """ln C(m, 2) for these m: the sum over k of m! / (m - k)! m^-k, the terms of which fall."""
+    import numpy as np
+
+    total, term = np.ones(counts.size), np.ones(counts.size)
+    k = 0
+    while k < counts.size and term.max() > math.exp(-NEGLIGIBLE):
+        with np.errstate(divide="ignore", invalid="ignore"):
+            term = np.where(counts > k, term * (1.0 - k / counts), 0.0)
+        total += term
+        k += 1
+    return np.log(total)

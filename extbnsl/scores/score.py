@@ -3,7 +3,7 @@
 A score takes part by one file with its value, its line in known.py and its slow twin in tests/naive.py. Two kinds:
 
 - `ParameterScore`: misfit + a price for each free parameter. MDL and AIC are of this kind. Searches of parent sets get
-  the price as one number, see penalty.py, and bound what parents can gain by entropies.
+  the price as one number, see formula.py, and bound what parents can gain by entropies.
 - Any other `Score`: it says by its `formula` (formula.py) what the cells of a family add up to, and by `least` what a
   family and all that have more parents cost at least. Searches of parent sets end by that.
 

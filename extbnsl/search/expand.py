@@ -18,8 +18,8 @@ import numpy as np
 from extbnsl.kernels.bits import highest, lowest, popcount, u64
 from extbnsl.kernels.compiler import borrowed, inlined, njit
 from extbnsl.parents.best_score import above_low_bytes, new_shared_words
-from extbnsl.search.node_bound import fill_coarse, fine_part
 from extbnsl.search.open_list import finish_target, new_scratch
+from extbnsl.search.problem import fill_coarse, fine_part
 from extbnsl.search.targets import first_of_number
 
 

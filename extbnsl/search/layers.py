@@ -20,10 +20,10 @@ from extbnsl.core.errors import BudgetError
 from extbnsl.files import names
 from extbnsl.files.store import Store
 from extbnsl.machine.workers import Stopped, Workers
-from extbnsl.search.blocks import Block, plan
 from extbnsl.search.problem import SearchProblem
 from extbnsl.search.runs import Run, discard, file_bytes, joined, node_bytes, run_in_memory
 from extbnsl.search.state import SearchState, start_state, stored, with_closed_stored
+from extbnsl.search.targets import Block, plan
 from extbnsl.search.tasks import Expansion, Layer, Sink, expand_block, ready_sources, source_weights, sources_bytes
 
 TASKS_PER_THREAD = 4  # in one layer, at least, if it is large enough; twice as many cost a tenth more CPU time

@@ -9,7 +9,7 @@ from extbnsl.bounds.multipliers import UNIT
 from extbnsl.kernels.bits import lowest, u64
 from extbnsl.kernels.compiler import inlined, inner
 from extbnsl.search.ancestral import ALL_SUCCESSORS, closed_set, number_of
-from extbnsl.search.node_bound import Near, bound_of_waiting, fine_part, near_clusters, new_coarse, new_near, weight_of
+from extbnsl.search.problem import Near, bound_of_waiting, fine_part, near_clusters, new_coarse, new_near, weight_of
 
 
 class OpenList(NamedTuple):

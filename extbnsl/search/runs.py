@@ -53,6 +53,11 @@ class Nodes:
     successors: NDArray[np.uint8]
     best: NDArray[np.float64]
 
+    @property
+    def columns(self) -> tuple[NDArray, NDArray, NDArray, NDArray, NDArray]:
+        """What there is of each node."""
+        return self.lows, self.leaf, self.g, self.successors, self.best
+
     def varsets(self, low_bits: int) -> NDArray[np.uint64]:
         """The nodes as bitmasks, ascending."""
         return np.repeat(self.highs, np.diff(self.starts)) << np.uint64(low_bits) | self.lows.astype(np.uint64)
@@ -62,28 +67,13 @@ class Nodes:
         first, last = np.searchsorted(self.highs, np.array([lo, hi], dtype=np.uint64))
         begin, end = int(self.starts[first]), int(self.starts[last])
         starts = self.starts[first : last + 1] - begin
-        return Nodes(
-            self.highs[first:last],
-            starts,
-            self.lows[begin:end],
-            self.leaf[begin:end],
-            self.g[begin:end],
-            self.successors[begin:end],
-            self.best[begin:end],
-        )
+        return Nodes(self.highs[first:last], starts, *(column[begin:end] for column in self.columns))
 
     def where(self, keep: NDArray[np.bool_]) -> "Nodes":
         """The nodes for which keep (m,) is true."""
         counts = np.add.reduceat(keep, self.starts[:-1], dtype=np.int64) if self.highs.size else np.zeros(0, np.int64)
-        return Nodes(
-            self.highs[counts > 0],
-            np.concatenate([np.zeros(1, np.int64), counts[counts > 0]]).cumsum(),
-            self.lows[keep],
-            self.leaf[keep],
-            self.g[keep],
-            self.successors[keep],
-            self.best[keep],
-        )
+        starts = np.concatenate([np.zeros(1, np.int64), counts[counts > 0]]).cumsum()
+        return Nodes(self.highs[counts > 0], starts, *(column[keep] for column in self.columns))
 
     def check(self, low_bits: int, size: int) -> None:
         """Assert every invariant: columns of one length, sorted, duplicate-free, varsets of `size` variables."""
@@ -104,18 +94,16 @@ def joined(pieces: Sequence[Nodes]) -> Nodes:
     """Pieces that follow each other as one; a single one is handed back as it is."""
     if len(pieces) == 1:
         return pieces[0]
-    counts = [np.diff(piece.starts) for piece in pieces]
-    starts = np.concatenate([np.zeros(1, np.int64), *counts]).cumsum()
+    starts = np.concatenate([np.zeros(1, np.int64), *(np.diff(piece.starts) for piece in pieces)]).cumsum()
     highs = np.concatenate([np.zeros(0, np.uint64), *(piece.highs for piece in pieces)])
-    return Nodes(
-        highs,
-        starts,
-        np.concatenate([np.zeros(0, np.uint16), *(piece.lows for piece in pieces)]),
-        np.concatenate([np.zeros(0, np.uint8), *(piece.leaf for piece in pieces)]),
-        np.concatenate([np.zeros(0), *(piece.g for piece in pieces)]),
-        np.concatenate([np.zeros(0, np.uint8), *(piece.successors for piece in pieces)]),
-        np.concatenate([piece.best for piece in pieces]) if pieces else np.zeros((0, 0)),
-    )
+    columns = zip(*(piece.columns for piece in pieces or [_NONE]), strict=True)
+    return Nodes(highs, starts, *(np.concatenate(column) for column in columns))
+
+
+_NONE = Nodes(
+    *(np.zeros(0, np.uint64), np.zeros(1, np.int64), np.zeros(0, np.uint16), np.zeros(0, np.uint8)),
+    *(np.zeros(0), np.zeros(0, np.uint8), np.zeros((0, 0))),
+)
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,6 @@ from extbnsl.bounds.ascent import ascend_nodes
 from extbnsl.core.codec import UNKEPT, Within
 from extbnsl.files import names
 from extbnsl.files.arrays import StoredFile, over_budget, write_arrays
-from extbnsl.search.blocks import Block
 from extbnsl.search.expand import expand
 from extbnsl.search.open_list import Kept
 from extbnsl.search.problem import SearchProblem
@@ -37,7 +36,7 @@ from extbnsl.search.runs import (
     write_run,
 )
 from extbnsl.search.score_cache import ScoreCache
-from extbnsl.search.targets import Sources, Streams, Targets, group_by_leaf, next_targets
+from extbnsl.search.targets import Block, Sources, Streams, Targets, group_by_leaf, next_targets
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from extbnsl.core.compiling import clock
 from extbnsl.core.events import IncumbentFound, Observer, ignore
 from extbnsl.core.figures import format_cost, format_gap, in_full
 from extbnsl.data import Data
-from extbnsl.files.run_state import APPROXIMATE
+from extbnsl.files.manifest import APPROXIMATE
 from extbnsl.machine.budgets import Budgets, Deadline, Granted
 from extbnsl.machine.workers import StopSignal, never
 from extbnsl.networks.network import Network
@@ -17,10 +17,10 @@ from extbnsl.scores.local import LocalScores
 from extbnsl.solver.approximation import ApproximateCommits, Session, Times
 from extbnsl.solver.components import raised_bound
 from extbnsl.solver.families import given_scores
-from extbnsl.solver.found import FoundNetwork, claim_on, result_of
 from extbnsl.solver.gathered import Gathered, gathered_families
 from extbnsl.solver.methods import ApproximateMethods
-from extbnsl.solver.opening import Asked, opened
+from extbnsl.solver.opening import Request, opened
+from extbnsl.solver.outcome import FoundNetwork, claim_on, result_of
 from extbnsl.solver.place import Place
 
 TIME = 60.0  # seconds, unless others are given
@@ -53,15 +53,15 @@ def approximate_network(
     given = problem if isinstance(problem, Data) else given_scores(problem, claim)
     budgets = replace(budgets, time_limit=budgets.time_limit or TIME)
     # the fingerprint is not that of what --max-parents leaves of local scores
-    asked = Asked(problem, claim, methods, budgets, place, APPROXIMATE)
+    asked = Request(problem, claim, methods, budgets, place, APPROXIMATE)
     with opened(asked, ApproximateCommits, observer=observer, stop=stop) as run:
         commits, context = run.commits, run.context
+        commits.let(times=_times(given, commits.standing.used, run.granted))
+        session = Session(claim, methods, run.granted, context, commits, stop)
         standing = commits.standing
-        standing.times = _times(given, standing.used, run.granted)
-        session = Session(claim, methods, run.granted, context.stages, commits, context.shelf, stop)
         if standing.best is not None:
             observer(IncumbentFound(standing.best.cost, standing.lower_bound))
-        commits.commit_or_warn()
+        commits.commit_or_stop()
         if not standing.done:
             _searched(gathered_families(given, session), session)
         result = _concluded(given, session)
@@ -94,7 +94,7 @@ def _result(problem: Data | LocalScores, status: str, session: Session) -> Resul
     assert best is not None, "a search has one"
     network, order = Network(problem.names, best.parents), tuple(best.order.tolist())
     found = FoundNetwork(network, order, best.cost, standing.lower_bound)
-    result = result_of(problem, found, claim_on(problem, session.claim), session.stages)
+    result = result_of(problem, found, claim_on(problem, session.claim), session.context.stages)
     return replace(
         result,
         status=status,
@@ -107,46 +107,48 @@ def _result(problem: Data | LocalScores, status: str, session: Session) -> Resul
 def _searched(gathered: Gathered, session: Session) -> None:
     """Search orders until the time is over, the caller says stop, or the network is proved to be optimal; the standing
     gets the best network."""
-    standing = session.standing
     rounds = FEW_ROUNDS if gathered.lists.variables <= FEW_VARIABLES else None
-    end = standing.times.searched
+    end = session.standing.times.searched
     if session.stop() is not None:
         session, end = replace(session, stop=never), min(end, clock() + GRACE)
-    elif gathered.scores is not None and not standing.bounded:
-        if standing.best is None:
+    elif gathered.scores is not None and not session.standing.bounded:
+        if session.standing.best is None:
             _search(gathered, 1, end, session)
         _raise_bound(gathered.scores, session)
+    standing = session.standing
     if standing.best is None or (session.stop() is None and not standing.proved):
         _search(gathered, rounds, end, session)
 
 
 def _search(gathered: Gathered, rounds: int | None, end: float, session: Session) -> None:
     """Search orders by so many rounds, or until the moment `end`."""
-    standing, methods, stages = session.standing, session.methods, session.stages
+    methods, stages, commits = session.methods, session.context.stages, session.commits
 
     def keep(population: Population) -> None:
-        standing.improve(population.best)
+        standing = session.standing.improved(population.best)
         if standing.searching:
-            standing.population = population
-            standing.fresh |= gathered.grown()
-            session.commits.commit_if_due()
+            children = standing.children.having(*gathered.grown())
+            standing = replace(standing, population=population, children=children)
+        commits.standing = standing
+        if standing.searching:
+            commits.commit_if_due()
 
     detail = f"searching orders of {in_full(gathered.lists.variables, 'variable')}"
     with (
-        session.workers(end, lambda: standing.proved) as workers,
+        session.workers(end, lambda: session.standing.proved) as workers,
         stages.stage("incumbent", detail, end) as summary,
     ):
         best = search_lists(
             gathered.lists,
             workers,
-            standing.population or methods.seed,
+            session.standing.population or methods.seed,
             session.tell,
             method=methods.search,
             rounds=rounds,
             on_round=keep,
         )
-        standing.counted["parent_sets"] = gathered.searched.costs.size
-        summary.append(f"cost {best.cost:.6f}, gap {format_gap(standing.lower_bound, best.cost)}")
+        session.count(parent_sets=gathered.searched.costs.size)
+        summary.append(f"cost {best.cost:.6f}, gap {format_gap(session.standing.lower_bound, best.cost)}")
 
 
 def _raise_bound(scores: LocalScores, session: Session) -> None:
@@ -154,9 +156,10 @@ def _raise_bound(scores: LocalScores, session: Session) -> None:
     standing, granted = session.standing, session.granted
     assert standing.best is not None, "a search came before"
     end = clock() + BOUNDING * Deadline(standing.times.searched).remaining()
-    with session.workers(end) as workers, session.stages.stage("bounds", "", end) as summary:
+    with session.workers(end) as workers, session.context.stages.stage("bounds", "", end) as summary:
         bound = raised_bound(scores, standing.best.cost, granted.memory // 4, workers, session.methods.seed)
-        standing.lower_bound = max(standing.lower_bound, bound)
-        standing.bounded = session.stop() is None
+        standing = replace(standing.bounded_by(bound), bounded=session.stop() is None)
+        session.commits.standing = standing
+        assert standing.best is not None, "it stays"
         gap = format_gap(standing.lower_bound, standing.best.cost)
         summary.append(f"best bound {format_cost(standing.lower_bound)}, gap {gap}")

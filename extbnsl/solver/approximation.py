@@ -17,13 +17,11 @@ from extbnsl.core.claims import TIME_LIMIT, Claim, tolerance
 from extbnsl.core.codec import UNKEPT, Misfit, Whole, Within, decode
 from extbnsl.core.compiling import clock
 from extbnsl.core.errors import ExtbnslError, RunDirectoryError
-from extbnsl.core.events import IncumbentFound, Observer, Warned
+from extbnsl.core.events import IncumbentFound, Warned
 from extbnsl.files import names
 from extbnsl.files.arrays import StoredFile, named, read_arrays
-from extbnsl.files.manifest import Manifest
-from extbnsl.files.run_state import DONE, START, Spent
+from extbnsl.files.manifest import DONE, START, Manifest
 from extbnsl.files.shelf import Shelf
-from extbnsl.files.store import Store
 from extbnsl.machine.budgets import Deadline, Granted
 from extbnsl.machine.workers import StopSignal, Workers
 from extbnsl.orders.population import OrderedNetwork, Population
@@ -31,8 +29,8 @@ from extbnsl.parents.exhaustive.state import Enumeration
 from extbnsl.parents.exhaustive.stored import StoredEnumeration, read_enumeration
 from extbnsl.parents.explored.explore import ALL, MEMORY, SECONDS, SETS, STOPPED, Explored
 from extbnsl.parents.explored.families import FamilyList
-from extbnsl.proof.commits import CountingCheckpoints, Record, sentence
-from extbnsl.proof.stages import Stages
+from extbnsl.proof.commits import Checkpoints, sentence
+from extbnsl.proof.context import Context
 from extbnsl.solver.methods import ApproximateMethods
 
 EXPLORING, SEARCHING = "parents", "orders"  # phases
@@ -75,19 +73,49 @@ class Times:
         return self.whole - (self.end - clock())
 
 
-@dataclass
+@dataclass(frozen=True)
+class Children:
+    """What is known of the families of the children.
+
+    floors: what a family of each costs at least, in nats, once that is known.
+    known: the children whose exploration has ended and that are in files, as long as they are needed.
+    fresh: those that are in none of the files yet.
+    held: where each child is, those in earlier files first.
+    explored: the files, without those of which all children are in later ones.
+    """
+
+    floors: tuple[float, ...] | None = None
+    known: Annotated[Mapping[int, Explored], UNKEPT] = field(default_factory=dict)
+    fresh: Annotated[Mapping[int, Explored], UNKEPT] = field(default_factory=dict)
+    held: Annotated[Mapping[int, StoredFile], UNKEPT] = field(default_factory=dict)
+    explored: tuple[StoredFile, ...] = ()
+
+    @property
+    def all(self) -> dict[int, Explored]:
+        """All that is known."""
+        return {**self.known, **self.fresh}
+
+    def having(self, *more: Explored) -> "Children":
+        """With what is known of more of them, or of the same."""
+        return replace(self, fresh={**self.fresh, **{own.child: own for own in more}})
+
+    def filed(self, file: StoredFile, needed: bool) -> "Children":
+        """With what was in no file in this one; needed: whether it is kept as well."""
+        before = {child: held for child, held in self.held.items() if child not in self.fresh}
+        held = before | dict.fromkeys(self.fresh, file)
+        explored = tuple({file.name: file for file in held.values()}.values())
+        return replace(self, known=self.all if needed else {}, fresh={}, held=held, explored=explored)
+
+
+@dataclass(frozen=True)
 class Approximation:
-    """What is known so far.
+    """What is known so far; each step makes another one of it.
 
     times: of the run.
     used: how many seconds it had used when this was written.
     enumeration: how far the families are counted, while that goes on; it may be ahead of the one in files.
     counting: the enumeration in files.
-    floors: what a family of each child costs at least, in nats, once that is known.
-    known: the children whose exploration has ended, as long as they are needed.
-    fresh: what is known of children and in none of the files yet.
-    held: where each child is, those in earlier files first.
-    explored: the files of children, without those of which all children are in later ones.
+    children: what is known of their families.
     searching: whether the exploration is over; a child that is not known then has the empty set alone.
     population: where the search stands.
     orders: the file that has a population.
@@ -96,7 +124,6 @@ class Approximation:
     bounded: whether the lower bound is as good as it gets.
     counted: for the statistics.
     version: of the file that was written last.
-    spent: what the run has taken.
     done: whether the network is final.
     """
 
@@ -104,11 +131,7 @@ class Approximation:
     used: Annotated[float, Within()] = 0.0
     enumeration: Annotated[Enumeration | None, UNKEPT] = None
     counting: StoredEnumeration | None = None
-    floors: tuple[float, ...] | None = None
-    known: Annotated[dict[int, Explored], UNKEPT] = field(default_factory=dict)
-    fresh: Annotated[dict[int, Explored], UNKEPT] = field(default_factory=dict)
-    held: Annotated[dict[int, StoredFile], UNKEPT] = field(default_factory=dict)
-    explored: tuple[StoredFile, ...] = ()
+    children: Children = Children()
     searching: bool = False
     population: Annotated[Population | None, UNKEPT] = None
     orders: StoredFile | None = None
@@ -117,14 +140,14 @@ class Approximation:
     bounded: bool = False
     counted: dict[str, Whole] = field(default_factory=dict)
     version: Whole = 0
-    spent: Annotated[Spent, UNKEPT] = field(default_factory=Spent)
     done: Annotated[bool, UNKEPT] = False
 
     @property
     def phase(self) -> str:
         if self.done:
             return DONE
-        return SEARCHING if self.searching else START if self.floors is None and self.counting is None else EXPLORING
+        begun = self.children.floors is not None or self.counting is not None
+        return SEARCHING if self.searching else EXPLORING if begun else START
 
     @property
     def proved(self) -> bool:
@@ -141,25 +164,27 @@ class Approximation:
         """Of the time of the run, when this was written."""
         return max(0.0, self.times.whole - self.used)
 
-    def keep(self, own: Explored) -> None:
-        """Know a child."""
-        self.known[own.child] = self.fresh[own.child] = own
+    def improved(self, network: OrderedNetwork) -> "Approximation":
+        """With this network if it is better."""
+        return replace(self, best=network) if self.best is None or network.cost < self.best.cost else self
 
-    def improve(self, network: OrderedNetwork) -> None:
-        """Take the network if it is better."""
-        if self.best is None or network.cost < self.best.cost:
-            self.best = network
+    def bounded_by(self, least: float) -> "Approximation":
+        """With what every network costs at least, if that is more than was known."""
+        return replace(self, lower_bound=max(self.lower_bound, least))
 
     def ended(self) -> "Approximation":
         """The standing of a run that is over and keeps no files: the network is among what it keeps."""
-        return replace(self, used=self.times.used, counting=None, explored=(), orders=None, done=True)
+        children = replace(self.children, explored=())
+        return replace(self, used=self.times.used, counting=None, children=children, orders=None, done=True)
 
 
 def reopened(manifest: Manifest) -> Manifest:
     """The state of a run that is over, to go on with: from its orders, or without them from its network alone."""
     state, standing = manifest.state, manifest.state.standing
     if isinstance(standing, dict) and standing.get("orders") is None:
-        again = {"floors": None, "used": 0.0, "searching": False}  # the exploration has its share of the new time
+        children = standing.get("children")
+        children = children | {"floors": None} if isinstance(children, dict) else children
+        again = {"children": children, "used": 0.0, "searching": False}  # exploring has its share of the new time
         return replace(manifest, state=replace(state, phase=START, standing=standing | again))
     return replace(manifest, state=replace(state, phase=SEARCHING))
 
@@ -169,79 +194,76 @@ def read_approximation(manifest: Manifest, folder: Path, shelf: Shelf, variables
     RunDirectoryError if a file is damaged or holds what no run writes."""
     state = manifest.state
     found: Approximation = decode(Approximation, state.standing, named(manifest.files))
-    found.lower_bound, found.spent, found.done = state.lower_bound, state.spent, state.phase == DONE
-    if found.floors is not None and len(found.floors) != variables:
-        raise Misfit("floors")
+    if found.children.floors is not None and len(found.children.floors) != variables:
+        raise Misfit("floors", "children")
     if found.best is not None and len(found.best.parents) != variables:
         raise Misfit("best")
-    if found.orders is not None and found.best is not None:
-        found.population = read_population(folder, found.orders, found.best)
-    for file in found.explored:
+    known, held, population = dict[int, Explored](), dict[int, StoredFile](), None
+    for file in found.children.explored:
         for own in read_explored(folder, file, variables):
-            found.held.pop(own.child, None)
-            found.known[own.child], found.held[own.child] = own, file
-    if found.counting is not None:
-        found.enumeration = read_enumeration(found.counting, folder, shelf)
-    return found
+            held.pop(own.child, None)
+            known[own.child], held[own.child] = own, file
+    if found.orders is not None and found.best is not None:
+        population = read_population(folder, found.orders, found.best)
+    return replace(
+        found,
+        children=replace(found.children, known=known, held=held),
+        enumeration=None if found.counting is None else read_enumeration(found.counting, folder, shelf),
+        population=population,
+        lower_bound=state.lower_bound,
+        done=state.phase == DONE,
+    )
 
 
-class ApproximateCommits(CountingCheckpoints[Approximation]):
+class ApproximateCommits(Checkpoints[Approximation]):
     """The commits of an approximation. One that fails costs the checkpoints, not the network."""
 
     start = Approximation
     read = staticmethod(read_approximation)
 
-    def __init__(
-        self,
-        standing: Approximation,
-        store: Store,
-        record: Record | None,
-        observer: Observer,
-        stop: StopSignal,
-        touched: Callable[[int], None],
-    ) -> None:
-        super().__init__(standing, store, record, observer, stop, touched)
+    def __init__(self, standing: Approximation, *given: Any) -> None:
+        super().__init__(standing, *given)
         self._written = standing.population  # the one in the file of orders
+
+    def let(self, **values: Any) -> None:
+        """Let the standing be one with other values of these fields."""
+        self.standing = replace(self.standing, **values)
 
     def pause(self) -> float:
         """The longer the run, the less a few minutes are: else it would have thousands of files."""
-        self.add_up()
-        return max(COMMIT_SECONDS, COMMIT_PART * self.standing.spent.seconds)
+        return max(COMMIT_SECONDS, COMMIT_PART * self.elapsed())
 
     def stored(self) -> tuple[StoredFile, ...]:
         """The files of counting, of the children that are known, and of the orders."""
-        standing = self.standing
-        standing.used = standing.times.used
-        counting = self.stored_counting() if standing.floors is None else ()
-        if standing.fresh:
-            standing.version += 1
-            fresh = list(standing.fresh.values())
-            file = self.store.write(names.explored(standing.version), explored_arrays(fresh))
-            before = {child: held for child, held in standing.held.items() if child not in standing.fresh}
-            standing.held, standing.fresh = before | dict.fromkeys(standing.fresh, file), {}
-            standing.explored = tuple({file.name: file for file in standing.held.values()}.values())
-        population = standing.population
+        self.let(used=self.standing.times.used)
+        counting = self.stored_counting() if self.standing.children.floors is None else ()
+        if self.standing.children.fresh:
+            fresh = list(self.standing.children.fresh.values())
+            file = self._file(names.explored, explored_arrays(fresh))
+            self.let(children=self.standing.children.filed(file, not self.standing.searching))
+        population = self.standing.population
         if population is not None and population is not self._written:
-            standing.version += 1
             arrays: Arrays = {"orders": population.orders, "states": population.states}
-            standing.orders, self._written = self.store.write(names.orders(standing.version), arrays), population
-        return (*counting, *standing.explored, *([] if standing.orders is None else [standing.orders]))
+            self.let(orders=self._file(names.orders, arrays))
+            self._written = population
+        standing = self.standing
+        return (*counting, *standing.children.explored, *([] if standing.orders is None else [standing.orders]))
 
-    def commit_if_due(self) -> None:
-        """Commit if it is time."""
-        if self.due():
-            self.commit_or_warn()
+    def _file(self, name: Callable[[int], str], arrays: Arrays) -> StoredFile:
+        """The next file, with these arrays."""
+        self.let(version=self.standing.version + 1)
+        return self.store.write(name(self.standing.version), arrays)
 
     def finish(self, status: str) -> None:
         """Say that the run is over. What more time goes on from is kept, where a network can be better and there is
         room for it; otherwise the network alone."""
-        self.standing.done = True
+        self.let(done=True)
         if self._record is not None and not self.standing.proved:
             with contextlib.suppress(ExtbnslError, MemoryError):
                 return self.commit(status)
         return super().finish(status)
 
-    def commit_or_warn(self) -> None:
+    def commit_or_stop(self) -> None:
         """Commit; if that fails, warn, and go on without commits until the end."""
         if not self._possible:
             return
@@ -335,15 +357,13 @@ def _foreign(path: Path) -> RunDirectoryError:
 
 @dataclass(frozen=True)
 class Session:
-    """What the steps of one process share. shelf: for what is counted. stop: the caller's signal, beside which each
-    step has its own deadline."""
+    """What the steps of one process share. stop: the caller's signal, beside which each step has its own deadline."""
 
     claim: Claim
     methods: ApproximateMethods
     granted: Granted
-    stages: Stages
+    context: Context
     commits: ApproximateCommits
-    shelf: Shelf
     stop: StopSignal
 
     @property
@@ -355,7 +375,15 @@ class Session:
         """Tell the observer what a network costs, if it is better than the best of the standing."""
         best = self.standing.best
         if best is None or cost < best.cost:
-            self.stages.observer(IncumbentFound(cost, self.standing.lower_bound))
+            self.context.observer(IncumbentFound(cost, self.standing.lower_bound))
+
+    def keep(self, *some: Explored, **values: Any) -> None:
+        """Let the standing have what is known of some of the children; `values` are other fields of `Children`."""
+        self.commits.let(children=replace(self.standing.children.having(*some), **values))
+
+    def count(self, **numbers: int) -> None:
+        """Let the statistics have these numbers."""
+        self.commits.let(counted=self.standing.counted | numbers)
 
     def workers(self, end: float, over: Callable[[], bool] = lambda: False) -> Workers:
         """Threads until the caller's signal, or the moment `end` of `compiling.clock`, or until it is `over`."""

@@ -15,27 +15,27 @@ from extbnsl.core.codec import Lowest, Misfit, Within, decode, encode, json_text
 from extbnsl.core.errors import BudgetError, ExtbnslError, InputError, RunDirectoryError
 from extbnsl.core.events import Observer, StageAdvanced, Warned, ignore
 from extbnsl.core.figures import in_full
+from extbnsl.core.sentences import Mention
 from extbnsl.data import Data, Numbers
 from extbnsl.data.resampling import Resampling, resampling_of
-from extbnsl.files.journal import Journal, read_lines
+from extbnsl.files.atomic import Journal, read_lines
+from extbnsl.files.manifest import BOOTSTRAP
 from extbnsl.files.names import RESAMPLES
-from extbnsl.files.run_state import BOOTSTRAP
 from extbnsl.files.shelf import Shelf
 from extbnsl.machine.budgets import MINIMUM_MEMORY, Budgets, format_size
 from extbnsl.machine.workers import Stopped, StopSignal, never
 from extbnsl.networks.network import Network
 from extbnsl.parents.exhaustive.measured import standardised
-from extbnsl.proof.commits import Commits, commit_if_due, commit_or_stop
-from extbnsl.proof.context import Context
+from extbnsl.proof.commits import Commits
+from extbnsl.proof.context import Context, Stages
 from extbnsl.proof.methods import Methods
-from extbnsl.proof.stages import Stages
 from extbnsl.proof.standing import Standing
 from extbnsl.results.bootstrap import Bootstrap, Resample, required_arcs
 from extbnsl.results.result import Result
 from extbnsl.scores.local import LocalScores
-from extbnsl.solver.found import verified
-from extbnsl.solver.opening import Asked, opened
-from extbnsl.solver.outcome import concluded, network_of, stats_of
+from extbnsl.solver.families import find_survivors
+from extbnsl.solver.opening import Request, opened
+from extbnsl.solver.outcome import concluded, network_of, stats_of, verified
 from extbnsl.solver.place import Place
 from extbnsl.solver.resamples import MOST_RESAMPLES, Resamples
 from extbnsl.solver.solve import solved
@@ -143,7 +143,7 @@ def bootstrap_network(
     """
     scope.check()
     dataset = records_of(problem, methods)
-    asked = Asked(dataset, claim, methods, budgets, place, BOOTSTRAP, scope)
+    asked = Request(dataset, claim, methods, budgets, place, BOOTSTRAP, scope)
     with (
         opened(asked, Commits, methods, observer=observer, stop=stop) as run,
         taken_at(place, dataset.names, scope.bootstrap) as taken,
@@ -151,7 +151,8 @@ def bootstrap_network(
         run.commits.commit()
         if isinstance(dataset, Numbers):
             _check_all(dataset, scope, run.context, len(taken.done))
-        solution, stopped = solved(dataset, claim, run.context, run.commits)
+        survivors = find_survivors(dataset, claim, run.context, run.commits)
+        solution, stopped = solved(survivors, run.context, run.commits)
         if stopped is None:
             stopped = _take_all(dataset, scope, claim, run.context, run.commits, taken)
         result = concluded(run, solution, stopped, stats_of)
@@ -167,7 +168,8 @@ def records_of(problem: Data | LocalScores, methods: Any) -> Data:
     if not isinstance(problem, Data):
         raise InputError("bootstrap: local scores have no records to draw from; give the data that they are from.")
     if not isinstance(methods, Methods):
-        raise InputError("bootstrap: the published methods solve no resamples; leave --method or --bootstrap out.")
+        either = (Mention("method"), " or ", Mention("bootstrap"))
+        raise InputError("bootstrap: the published methods solve no resamples; leave ", *either, " out.")
     return problem
 
 
@@ -181,7 +183,8 @@ def _check_all(numbers: Numbers, scope: Resamples, context: Context, done: int) 
         try:
             standardised(cast(Numbers, resampling.drawn(context.methods.seed, number)))
         except InputError as error:
-            raise InputError(f"bootstrap: resample {number} cannot be solved, though the data can. {error}") from error
+            what = f"bootstrap: resample {number} cannot be solved, though the data can. "
+            raise InputError(what, error.sentence) from error
 
 
 def _take_all(
@@ -199,13 +202,13 @@ def _take_all(
     with context.stages.stage("bootstrap", detail) as summary:
         try:
             if commits.possible:
-                commit_or_stop(commits)  # whoever goes on has nothing left to prove
+                commits.commit_or_stop()  # whoever goes on has nothing left to prove
             resampling = resampling_of(dataset)
             memory = _memory_left(resampling, context)
             while len(taken.done) < asked:
                 context.observer(StageAdvanced("bootstrap", len(taken.done), asked, RESAMPLE_WORDS[1]))
                 context.workers.check()
-                commit_if_due(commits)
+                commits.commit_if_due()
                 taken.add(_solved(resampling, len(taken.done) + 1, claim, context, memory))
         except Stopped as stop:
             return stop.reason
@@ -236,8 +239,9 @@ def _solved(resampling: Resampling, number: int, claim: Claim, context: Context,
     before = store.files
     quiet = replace(context, stages=Stages(ignore, {}), memory=memory, shelf=Shelf(memory // 2, store))
     data = resampling.drawn(context.methods.seed, number)
+    commits = Commits(Standing(), store, stop=context.workers.stop)
     try:
-        solution, stopped = solved(data, claim, quiet, Commits(Standing(), store, stop=context.workers.stop))
+        solution, stopped = solved(find_survivors(data, claim, quiet, commits), quiet, commits)
     finally:
         store.keep_only(before)
     if stopped in (TIME_LIMIT, INTERRUPTED):

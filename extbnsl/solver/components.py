@@ -18,12 +18,11 @@ from extbnsl.kernels.varsets import WORD_BITS
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.parents.components import Component
 from extbnsl.parents.exhaustive.surviving import Survivors
-from extbnsl.proof.commits import Commits, commit_if_due
-from extbnsl.proof.context import Context
+from extbnsl.proof.commits import Commits
+from extbnsl.proof.context import Context, Stages
 from extbnsl.proof.division import cheapest_pass
 from extbnsl.proof.incumbents import find_incumbents
 from extbnsl.proof.prove import prove
-from extbnsl.proof.stages import Stages
 from extbnsl.proof.standing import Part, give_up
 from extbnsl.scores.local import LocalScores
 
@@ -164,7 +163,7 @@ def _prove_each(
     parts = commits.standing.parts
     left = [k for k in chosen if not parts[k].proved]
     for done, k in enumerate(left):
-        commit_if_due(commits)
+        commits.commit_if_due()
         tell(StageAdvanced("components", done, len(left), "proved"))
         parts[k] = prove(found[k], k, context, commits)
 

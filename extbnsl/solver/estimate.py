@@ -21,6 +21,7 @@ from extbnsl.core.errors import InputError
 from extbnsl.core.events import Event, Observer, StageAdvanced, ignore
 from extbnsl.data import Data
 from extbnsl.files.shelf import Shelf
+from extbnsl.files.store import temporary_store
 from extbnsl.kernels.varsets import WORD_BITS
 from extbnsl.machine.budgets import Budgets, Deadline, Granted
 from extbnsl.machine.workers import Stopped, StopSignal, Workers, never
@@ -29,15 +30,13 @@ from extbnsl.parents.components import Component, components
 from extbnsl.parents.exhaustive.surviving import Survivors, counting_limits
 from extbnsl.proof.bounding import Bounding, find_guide
 from extbnsl.proof.commits import Commits
-from extbnsl.proof.context import Context
+from extbnsl.proof.context import COMPILING, Context, Stages
 from extbnsl.proof.division import bounded_pieces, guided_pieces, lower_bound, raise_bound, whole_component
-from extbnsl.proof.effort import may_polish
-from extbnsl.proof.guide import Guide, Guided, guided_problem, tables_fit
+from extbnsl.proof.guide import Guide, Guided, guided_problem, may_polish, tables_fit
 from extbnsl.proof.methods import Methods
-from extbnsl.proof.pieces import Piece, Search
+from extbnsl.proof.pieces import Piece, PieceSearch
 from extbnsl.proof.prove import bounds_told, solve_pieces
 from extbnsl.proof.searching import Report, fixed_memory, least_room, piece_sizes
-from extbnsl.proof.stages import COMPILING, Stages
 from extbnsl.proof.standing import Part, Standing
 from extbnsl.scores.local import LocalScores
 from extbnsl.search.forecast import predicted_layers
@@ -49,7 +48,7 @@ from extbnsl.solver.components import find_parts
 from extbnsl.solver.families import find_survivors
 from extbnsl.solver.needs import NODE_BYTES, Counting, Estimate, Trial
 from extbnsl.solver.opening import tell
-from extbnsl.solver.place import Place, temporary_store
+from extbnsl.solver.place import Place
 
 EFFORT = 60.0  # seconds
 BOUND_SHARE = 0.5  # of the effort that is left for a component, for its bound; the rest is for the trial
@@ -72,7 +71,7 @@ def estimate(
     What exceeds the memory goes to files below `scratch`, or else where temporary files go. The kernels are loaded
     before the effort begins. A `stop` ends it early, with what is known then. Raises InputError for unusable arguments.
     """
-    place = Place(scratch=scratch)
+    place = Place(scratch_dir=scratch)
     for value in (claim, methods, budgets, place):
         value.check()
     if not effort > 0:
@@ -123,7 +122,7 @@ def _estimated(problem: Data | LocalScores, looking: _Looking) -> Estimate:
     for k in sorted(range(len(found)), key=lambda k: found[k].size):  # what small ones leave is for the large ones
         share = looking.deadline.remaining() / (len(found) - len(trials))
         steps = _Trying(found[k], k, looking, share)
-        part = steps.part if steps.part.proved else solve_pieces(Search(k, whole_component(found[k])), steps)
+        part = steps.part if steps.part.proved else solve_pieces(PieceSearch(k, whole_component(found[k])), steps)
         trials.append((k, steps.finish(part)))
     seconds = sum(spent["seconds"] for stage, spent in context.stages.seconds.items() if stage != COMPILING)
     ordered = tuple(trial for _, own in sorted(trials, key=lambda p: p[0]) for trial in own)
@@ -191,7 +190,7 @@ class _Trying:
             return [*self.trials, replace(self._trial, lower_bound=part.upper_bound)]
         return self.trials
 
-    def bound(self, search: Search) -> tuple[Search, Guided]:
+    def bound(self, search: PieceSearch) -> tuple[PieceSearch, Guided]:
         """Find the bounds of a piece, as far as the time allows."""
         pieces, at, context = search.pieces, search.at, self._context
         left = sum(piece.order is None and not piece.given_up for piece in pieces)
@@ -222,11 +221,11 @@ class _Trying:
             self._guide = found.guide
         return replace(search, pieces=pieces), found
 
-    def prepare(self, search: Search) -> bool:
+    def prepare(self, search: PieceSearch) -> bool:
         """Whether the bounds are to be polished."""
         return may_polish(self._context.methods)
 
-    def solve(self, search: Search, guide: Guide) -> Piece:
+    def solve(self, search: PieceSearch, guide: Guide) -> Piece:
         """See the beginning of the search of a piece, which is given up then."""
         piece = search.pieces[search.at]
         trial = replace(

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,10 +16,9 @@ from extbnsl.machine.workers import Stopped, Workers, unhalted
 from extbnsl.parents.constraints import constraints_of
 from extbnsl.parents.exhaustive.measured import standardised
 from extbnsl.parents.exhaustive.source import check_kind
-from extbnsl.parents.exhaustive.state import Enumeration
 from extbnsl.parents.exhaustive.surviving import MOST_NAMED, Survivors, surviving_families
 from extbnsl.parents.pruning import prune
-from extbnsl.proof.commits import Commits, commit_if_due, commit_or_stop
+from extbnsl.proof.commits import Checkpoints, Commits
 from extbnsl.proof.context import Context
 from extbnsl.scores.local import LocalScores, network_rows
 
@@ -32,18 +31,11 @@ def find_survivors(problem: Data | LocalScores, claim: Claim, context: Context, 
     """The families that can win: those of the standing, or from the problem; the standing gets them if complete."""
     if commits.standing.survivors is not None:
         return commits.standing.survivors
-    survivors = _found_survivors(problem, claim, context, commits)
-    if survivors.stopped is None:
-        standing, held = commits.standing, commits.standing.counting
-        standing.survivors, standing.counting, standing.enumeration = survivors, None, None
-        try:
-            if held is None:
-                commit_if_due(commits)
-            else:
-                commit_or_stop(commits)  # the search is to have the room that the files of counting take
-        except Stopped as stop:
-            return replace(survivors, stopped=stop.reason)
-    return survivors
+    if isinstance(problem, LocalScores):
+        survivors = _pruned(problem, claim, context)
+    else:
+        survivors = counted_families(problem, claim, context, commits)
+    return commits.keep(survivors) if survivors.stopped is None else survivors
 
 
 def check_claim(problem: Data | LocalScores, claim: Claim) -> None:
@@ -58,21 +50,36 @@ def check_claim(problem: Data | LocalScores, claim: Claim) -> None:
             standardised(problem)
 
 
-def _found_survivors(problem: Data | LocalScores, claim: Claim, context: Context, commits: Commits) -> Survivors:
-    if isinstance(problem, LocalScores):
-        given = given_scores(problem, claim)
-        survivors = Survivors(given, np.full(given.variables, np.inf), None, 0)
-        with context.stages.stage("parents", "pruning the given parent sets") as summary:
-            survivors = without_dominated(survivors, context.workers)
-            summary.append(f"{survivors.scores.families:,} of {in_full(problem.families, 'parent set')} kept")
-        return survivors
-    detail = f"{in_full(problem.variables, 'variable')}, {in_full(problem.records, 'record')}"
-    with context.stages.stage("scores", detail) as summary:
-        found = _counted(problem, claim, context, commits)
+def _pruned(problem: LocalScores, claim: Claim, context: Context) -> Survivors:
+    """The given families that can win."""
+    with context.stages.stage("parents", "pruning the given parent sets") as summary:
+        survivors = without_dominated(all_given(problem, claim), context.workers)
+        summary.append(f"{survivors.scores.families:,} of {in_full(problem.families, 'parent set')} kept")
+    return survivors
+
+
+def all_given(problem: LocalScores, claim: Claim) -> Survivors:
+    """All given families that the claim admits."""
+    given = given_scores(problem, claim)
+    return Survivors(given, np.full(given.variables, np.inf), None, 0)
+
+
+def counted_families(
+    data: Data, claim: Claim, context: Context, commits: Checkpoints[Any], slack: float = 0.0
+) -> Survivors:
+    """The families of the data that can win, or are within the slack, in nats; the standing follows."""
+    with context.stages.stage("scores", size_of(data)) as summary:
+        workers, shelf, begun = context.workers, context.shelf, commits.standing.enumeration
+        found = surviving_families(data, claim, workers, shelf, context.observer, begun, commits.follow, slack)
         trim_memory()  # counting leaves gaps of megabytes, and the search would take its memory beside them
         kept = in_full(found.scores.families, "parent set")
         summary.append(f"{kept} kept, of {in_full(found.varsets, *VARSETS)} counted")
     return found
+
+
+def size_of(data: Data) -> str:
+    """How many variables and records there are, for a person."""
+    return f"{in_full(data.variables, 'variable')}, {in_full(data.records, 'record')}"
 
 
 def before_a_stop(
@@ -105,19 +112,6 @@ def _cheapest(survivors: Survivors, reason: str) -> Survivors:
         parents[x], costs[x] = parents[x][rows], costs[x][rows]
     few = LocalScores(scores.names, tuple(parents), tuple(costs), scores.claim)
     return Survivors(few, unjudged, reason, survivors.varsets)
-
-
-def _counted(data: Data, claim: Claim, context: Context, commits: Commits) -> Survivors:
-    """The families of the data that can win; the standing follows."""
-    standing = commits.standing
-
-    def on_progress(enumeration: Enumeration) -> None:
-        if not enumeration.done:
-            standing.enumeration = enumeration
-            commit_if_due(commits)
-
-    workers, shelf, observer = context.workers, context.shelf, context.observer
-    return surviving_families(data, claim, workers, shelf, observer, standing.enumeration, on_progress)
 
 
 def given_scores(scores: LocalScores, claim: Claim) -> LocalScores:

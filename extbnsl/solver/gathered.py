@@ -19,7 +19,6 @@ from extbnsl.machine.budgets import Deadline, Granted, too_little_memory
 from extbnsl.machine.workers import Workers
 from extbnsl.orders.growing import GrowingLists, lists_of_families
 from extbnsl.orders.parent_lists import ParentLists, lists_of_scores
-from extbnsl.parents.exhaustive.state import Enumeration
 from extbnsl.parents.exhaustive.surviving import Survivors, surviving_families
 from extbnsl.parents.explored.explore import (
     ALL,
@@ -38,8 +37,9 @@ from extbnsl.scores.formula import MISFIT
 from extbnsl.scores.local import LocalScores
 from extbnsl.scores.score import penalty_of
 from extbnsl.solver.approximation import Session
-from extbnsl.solver.found import bounds_of_children
+from extbnsl.solver.families import size_of
 from extbnsl.solver.methods import AUTO, INDEPENDENCE
+from extbnsl.solver.outcome import bounds_of_children
 
 SURE = 0.15  # of a size that is done before its time is extrapolated: its first steps are shorter than the others
 LEAST = 0.05  # of the time, that it takes until then at least
@@ -99,15 +99,15 @@ class Gathered:
         """What is searched now."""
         return self.lists.lists if isinstance(self.lists, GrowingLists) else self.lists
 
-    def grown(self) -> dict[int, Explored]:
+    def grown(self) -> list[Explored]:
         """What is known now of the children whose families have grown since this was asked for."""
         if not isinstance(self.lists, GrowingLists):
-            return {}
+            return []
         before, families = self.children, self.lists.families
         self.children = [
             own if own.families is families[own.child] else replace(own, families=families[own.child]) for own in before
         ]
-        return {own.child: own for own, old in zip(self.children, before, strict=True) if own is not old}
+        return [own for own, old in zip(self.children, before, strict=True) if own is not old]
 
 
 @dataclass(frozen=True)
@@ -128,18 +128,18 @@ def gathered_families(problem: Data | LocalScores, session: Session) -> Gathered
     children there are no others that could win."""
     if isinstance(problem, Data):
         return _of_data(problem, session)
-    session.standing.searching = True
+    session.commits.let(searching=True)
     _note([float(costs[0]) for costs in problem.costs], problem.variables, session)
     return Gathered(lists_of_scores(problem), problem)
 
 
 def _of_data(dataset: Data, session: Session) -> Gathered:
-    standing, n = session.standing, dataset.variables
+    n = dataset.variables
     selection = INDEPENDENCE if session.methods.selection == AUTO else session.methods.selection
     setting = exploration(dataset, selection, session.claim, FIRST)
     known = _known(dataset, setting, session)
     _note(known.least, known.whole, session)
-    standing.known.clear()  # the lists have it, and the files
+    session.keep(known={})  # the lists have it, and the files
     families = [own.families for own in known.children]
     if known.whole == n:
         return Gathered(lists_of_families(families), _scores(dataset, families, session))
@@ -149,8 +149,8 @@ def _of_data(dataset: Data, session: Session) -> Gathered:
 
 def _note(least: Iterable[float], whole: int, session: Session) -> None:
     """Let the standing know what families cost at least, and of how many children all are known."""
-    session.standing.lower_bound = max(session.standing.lower_bound, math.fsum(least))
-    session.standing.counted["explored_whole"] = whole
+    session.commits.standing = session.standing.bounded_by(math.fsum(least))
+    session.count(explored_whole=whole)
 
 
 def _scores(dataset: Data, families: Sequence[FamilyList], session: Session) -> LocalScores | None:
@@ -163,47 +163,37 @@ def _scores(dataset: Data, families: Sequence[FamilyList], session: Session) -> 
 
 def _known(dataset: Data, setting: Exploration, session: Session) -> Known:
     """What counting or an exploration finds in its share of the time, or has found."""
-    standing = session.standing
-    if standing.floors is None and (standing.enumeration is not None or _has_time_to_count(dataset, session)):
+    begun, floors = session.standing.enumeration is not None, session.standing.children.floors
+    if floors is None and (begun or _has_time_to_count(dataset, session)):
         return _counted(dataset, session)
-    explored = _before(setting, session) if standing.searching else _explored(dataset, setting, session)
-    floors = standing.floors or _poor_floors(setting)
-    return Known(explored, [max(least, _proved(own, setting)) for least, own in zip(floors, explored, strict=True)])
+    explored = _before(setting, session) if session.standing.searching else _explored(dataset, setting, session)
+    known: Sequence[float] = session.standing.children.floors or _poor_floors(setting)
+    return Known(explored, [max(least, _proved(own, setting)) for least, own in zip(known, explored, strict=True)])
 
 
 def _before(setting: Exploration, session: Session) -> list[Explored]:
     """What was known of all children when the exploration ended."""
-    known = session.standing.known
+    known = session.standing.children.all
     return [known[x] if x in known else without_parents(x, setting) for x in range(setting.data.variables)]
 
 
 def _counted(dataset: Data, session: Session) -> Known:
     """What counting finds in its share of the time; the standing gets it, if the caller has not said stop. A child of
     which not all was counted is STOPPED, and has the cheapest families."""
-    standing, times = session.standing, session.standing.times
-
-    def on_progress(enumeration: Enumeration) -> None:
-        if not enumeration.done:
-            standing.enumeration = enumeration
-            session.commits.commit_if_due()
-
-    detail = f"{in_full(dataset.variables, 'variable')}, {in_full(dataset.records, 'record')}"
-    with session.stages.stage("scores", detail, times.searched) as summary:
-        time = CountingTime(times.latest, session.stages.observer)
+    times, stages, commits = session.standing.times, session.context.stages, session.commits
+    with stages.stage("scores", size_of(dataset), times.searched) as summary:
+        time = CountingTime(times.latest, stages.observer)
         with session.workers(times.latest, time.over) as workers:
-            found = surviving_families(
-                dataset, session.claim, workers, session.shelf, time.observe, standing.enumeration, on_progress
-            )
+            shelf, begun = session.context.shelf, commits.standing.enumeration
+            found = surviving_families(dataset, session.claim, workers, shelf, time.observe, begun, commits.follow)
         kept = in_full(found.scores.families, "parent set")
         ended = "all" if found.stopped is None else "not all"
         summary.append(f"{kept} kept, of {found.varsets:,} sets of variables counted, {ended} that there are")
     known = _known_of(found)
     if session.stop() is None:
-        for own in known.children:
-            standing.keep(own)
-        standing.floors, standing.enumeration, standing.counting = tuple(known.least), None, None
-        standing.searching = True
-        session.commits.commit_or_warn()
+        session.keep(*known.children, floors=tuple(known.least))
+        commits.let(enumeration=None, counting=None, searching=True)
+        commits.commit_or_stop()
     return known
 
 
@@ -223,34 +213,33 @@ def _listed(n: int) -> int:
 
 def _explored(dataset: Data, setting: Exploration, session: Session) -> Sequence[Explored]:
     """What an exploration finds in its share of the time."""
-    standing, times = session.standing, session.standing.times
-    with session.workers(times.latest) as workers:
-        if standing.floors is None:
+    with session.workers(session.standing.times.latest) as workers:
+        if session.standing.children.floors is None:
             floors = tuple(_floors(dataset, setting, session, workers))
-            standing.floors = floors if session.stop() is None else None  # which may have kept them from being good
+            if session.stop() is None:  # which may have kept them from being good
+                session.keep(floors=floors)
         explored = _explored_by(workers, setting, session, _room(dataset, setting, session.granted))
     if session.stop() is None:  # what is known of children that were cut short is all that will be known
-        for own in explored:
-            if own.child not in standing.known and own.families.families > 1:
-                standing.keep(own)
-        standing.searching = True
-        session.commits.commit_or_warn()
+        known = session.standing.children.all
+        session.keep(*(own for own in explored if own.child not in known and own.families.families > 1))
+        session.commits.let(searching=True)
+        session.commits.commit_or_stop()
     return explored
 
 
 def _explored_by(workers: Workers, setting: Exploration, session: Session, room: int) -> Sequence[Explored]:
     """What is known of all children after the exploration within so many bytes, or when the workers are stopped."""
-    standing, times, n = session.standing, session.standing.times, setting.data.variables
-    observer = session.stages.observer
+    times, n, observer = session.standing.times, setting.data.variables, session.context.observer
+    known = session.standing.children.all
 
     def keep(own: Explored) -> None:
-        standing.keep(own)
+        session.keep(own)
         session.commits.commit_if_due()
 
     effort = Effort(families=min(room // FAMILY_BYTES // n, _listed(n)), until=times.explored)
     detail = f"exploring those of {in_full(n, 'variable')}"
-    with session.stages.stage("parents", detail, times.searched) as summary:
-        explored = explored_families(setting, effort, workers, room, dict(standing.known), observer, keep)
+    with session.context.stages.stage("parents", detail, times.searched) as summary:
+        explored = explored_families(setting, effort, workers, room, known, observer, keep)
         scored, kept = sum(own.scored for own in explored), sum(own.families.families for own in explored)
         whole = f"{sum(own.ended == ALL for own in explored):,} of {in_full(n, 'variable')}"
         summary.append(f"{in_full(scored, 'set')} of two or more scored, {kept:,} of any size kept; all for {whole}")

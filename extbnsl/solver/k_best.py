@@ -3,7 +3,6 @@
 import math
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 
@@ -11,7 +10,7 @@ from extbnsl.core.claims import MEMORY_LIMIT, OPTIMAL, Claim, tolerance
 from extbnsl.core.errors import BudgetError, InputError
 from extbnsl.core.events import Observer, ignore
 from extbnsl.data import Data
-from extbnsl.files.run_state import K_BEST
+from extbnsl.files.manifest import K_BEST
 from extbnsl.kbest.scope import Scope
 from extbnsl.kernels.varsets import unpack
 from extbnsl.machine.budgets import Budgets
@@ -19,7 +18,6 @@ from extbnsl.machine.workers import Stopped, StopSignal, never
 from extbnsl.networks.network import Network
 from extbnsl.parents.components import Component, components
 from extbnsl.parents.exhaustive.surviving import Survivors
-from extbnsl.proof.commits import commit_if_due
 from extbnsl.proof.context import Context
 from extbnsl.proof.division import guided_steps
 from extbnsl.proof.methods import Methods
@@ -30,20 +28,19 @@ from extbnsl.scores.local import LocalScores
 from extbnsl.solver.components import find_parts
 from extbnsl.solver.families import before_a_stop, without_dominated
 from extbnsl.solver.listing import (
-    Search,
+    Listing,
     all_there_are,
     begin_listing,
-    counted_families,
+    first_families,
     list_networks,
     look_further,
     tally_networks,
     weigh_all,
 )
-from extbnsl.solver.opening import Asked, Opened, opened
+from extbnsl.solver.opening import Opened, Request, opened
 from extbnsl.solver.outcome import Solution, concluded, spent_on
 from extbnsl.solver.place import Place
-from extbnsl.solver.ranked import costed_networks, ranked_result
-from extbnsl.solver.ranking import Found, RankingCommits
+from extbnsl.solver.ranking import FoundNetworks, RankingCommits, costed_networks, ranked_result
 
 ALL = Methods(path_extension=False, ancestral=False)  # that keep every network
 AT_ONCE, MORE = 16, 4  # networks that are found together, and how many times as many the next time
@@ -74,7 +71,7 @@ def k_best_networks(
     problem or is damaged.
     """
     check_methods(methods)
-    asked = Asked(problem, claim, methods, budgets, place, K_BEST, scope)
+    asked = Request(problem, claim, methods, budgets, place, K_BEST, scope)
     with opened(asked, RankingCommits, methods, observer=observer, stop=stop) as run:
         run.commits.commit()
         search = _search_of(run, scope)
@@ -99,12 +96,12 @@ def networks_best_first(
     `k_best_networks`, and BudgetError when the time, or a budget, does not do for the next one.
     """
     check_methods(methods)
-    asked = Asked(problem, claim, methods, budgets, kind=K_BEST, scope=Scope(AT_ONCE))
+    asked = Request(problem, claim, methods, budgets, kind=K_BEST, scope=Scope(AT_ONCE))
     asked.check()
     return _given(asked, methods, observer, stop)
 
 
-def _given(asked: Asked, methods: Methods, observer: Observer, stop: StopSignal) -> Iterator[CostedNetwork]:
+def _given(asked: Request, methods: Methods, observer: Observer, stop: StopSignal) -> Iterator[CostedNetwork]:
     with opened(asked, RankingCommits, methods, observer=observer, stop=stop) as run:
         search = _search_of(run, Scope(AT_ONCE))
         given, tied = 0, set[Parents]()  # how many have been given, and which of them cost as much as the last one
@@ -140,13 +137,13 @@ def check_methods(methods: Methods) -> None:
             raise InputError(f"{name}: it keeps one of several networks, and all are asked for; leave it off.")
 
 
-def _search_of(run: Opened[RankingCommits], scope: Scope) -> Search:
+def _search_of(run: Opened[RankingCommits], scope: Scope) -> Listing:
     """The search of a run that has begun, which commits what it finds of components."""
-    run.commits.standing.ledger.look = partial(commit_if_due, run.commits)
-    return Search(run.asked.problem, scope, run.asked.claim, run.context, run.commits)
+    run.commits.standing.ledger.look = run.commits.commit_if_due
+    return Listing(run.asked.problem, scope, run.asked.claim, run.context, run.commits)
 
 
-def _solved(search: Search) -> tuple[Solution, str]:
+def _solved(search: Listing) -> tuple[Solution, str]:
     """The best network with what is proved of it, and the status; the standing has what is found of the others."""
     context, standing = search.context, search.standing
     survivors, parts = _survivors(search)
@@ -174,15 +171,14 @@ def _solved(search: Search) -> tuple[Solution, str]:
     return Solution(survivors, parts, _proved_parts(survivors.scores.names, found, parts, status, context)), status
 
 
-def _survivors(search: Search) -> tuple[Survivors, tuple[Component, ...]]:
+def _survivors(search: Listing) -> tuple[Survivors, tuple[Component, ...]]:
     """The families that the best network can have, and their components."""
-    counted, context = counted_families(search), search.context
-    survivors = Survivors(counted.scores, counted.least, counted.stopped, counted.varsets)
-    survivors, put = without_dominated(survivors, context.workers), context.shelf.put
+    context = search.context
+    survivors, put = without_dominated(first_families(search), context.workers), context.shelf.put
     return before_a_stop(lambda scores, halt: components(scores, put, halt), survivors, context.workers)
 
 
-def _begin(search: Search, survivors: Survivors, parts: tuple[Component, ...]) -> tuple[Part, ...]:
+def _begin(search: Listing, survivors: Survivors, parts: tuple[Component, ...]) -> tuple[Part, ...]:
     """A good network, of which the standing gets the cost, and the first slack. Raises Stopped."""
     if survivors.stopped is not None:
         raise Stopped(survivors.stopped)
@@ -192,7 +188,7 @@ def _begin(search: Search, survivors: Survivors, parts: tuple[Component, ...]) -
     return tuple(incumbents)
 
 
-def _of_found(survivors: Survivors, found: Found) -> Survivors:
+def _of_found(survivors: Survivors, found: FoundNetworks) -> Survivors:
     """The families of the networks that are found, in the place of others."""
     scores = survivors.scores
     own = LocalScores(scores.names, found.parents, found.costs, scores.claim)
@@ -200,7 +196,7 @@ def _of_found(survivors: Survivors, found: Found) -> Survivors:
 
 
 def _proved_parts(
-    names: tuple[str, ...], found: Found, parts: tuple[Component, ...], status: str, context: Context
+    names: tuple[str, ...], found: FoundNetworks, parts: tuple[Component, ...], status: str, context: Context
 ) -> tuple[Part, ...]:
     """The parts of a problem of which the best network is known; if it is optimal, with what guides a search that
     proves it again."""

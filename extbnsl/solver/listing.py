@@ -3,7 +3,7 @@ what all of these add up to, if they are too many to list. The standing follows.
 
 import contextlib
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -15,12 +15,10 @@ from extbnsl.core.errors import BudgetError
 from extbnsl.core.events import StageAdvanced, Warned
 from extbnsl.core.figures import in_full
 from extbnsl.data import Data, Dataset
-from extbnsl.kbest.apart import Work
-from extbnsl.kbest.below import networks_below
-from extbnsl.kbest.classes import class_keys, numbered
+from extbnsl.kbest.below import Work, networks_below
 from extbnsl.kbest.constants import with_constants
 from extbnsl.kbest.networks import Networks
-from extbnsl.kbest.ranking import FIRST, arc_shares, next_slack, parents_of
+from extbnsl.kbest.ranking import FIRST, arc_shares, class_keys, next_slack, numbered, parents_of
 from extbnsl.kbest.scope import MOST_LISTED, Scope
 from extbnsl.kbest.tally import Below, tally_below
 from extbnsl.kbest.total import MOST_VARIABLES, log_weight_of_all
@@ -28,18 +26,15 @@ from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.parents.components import Component
 from extbnsl.parents.constraints import constraints_of
 from extbnsl.parents.exhaustive.source import cost_without_arcs
-from extbnsl.parents.exhaustive.state import Enumeration
 from extbnsl.parents.exhaustive.surviving import Survivors, surviving_families
 from extbnsl.parents.pruning import prune
-from extbnsl.proof.commits import commit_if_due, commit_or_stop
 from extbnsl.proof.context import Context
 from extbnsl.scores.local import LocalScores
-from extbnsl.solver.families import VARSETS, given_scores
+from extbnsl.solver.families import all_given, counted_families, given_scores
 from extbnsl.solver.ranking import (
     FOUND,
     TALLIED,
-    Counted,
-    Found,
+    FoundNetworks,
     Ranking,
     RankingCommits,
     Tallied,
@@ -55,7 +50,7 @@ ROUNDING = 2.0**-48  # what a sum of costs may be off, relative to how much they
 
 
 @dataclass(frozen=True)
-class Search:
+class Listing:
     """What is asked of which problem, and what the steps share."""
 
     problem: Data | LocalScores
@@ -70,22 +65,19 @@ class Search:
         return self.commits.standing
 
 
-def counted_families(search: Search) -> Counted:
+def first_families(search: Listing) -> Survivors:
     """The families that are looked at first: those of the standing, or as far as they can be counted."""
-    standing = search.standing
-    return standing.counted or _counted(search, standing.slack or _first_counted(search.scope))
+    standing, scope = search.standing, search.scope
+    first = COUNTED if scope.slack is None else scope.slack
+    return standing.survivors or _counted(search, standing.slack or first)
 
 
-def _first_counted(scope: Scope) -> float:
-    return COUNTED if scope.slack is None else scope.slack
-
-
-def begin_listing(search: Search, scores: LocalScores, upper: float) -> None:
+def begin_listing(search: Listing, scores: LocalScores, upper: float) -> None:
     """Let the standing have what a network costs, and the first slack."""
     scope, standing = search.scope, search.standing
     standing.upper_bound = upper
     standing.next_slack = _all_at_once(scope) or _no_more(scope, _first_slack(scores, upper, search.context))
-    commit_if_due(search.commits)
+    search.commits.commit_if_due()
 
 
 def _all_at_once(scope: Scope) -> float | None:
@@ -107,17 +99,16 @@ def _first_slack(scores: LocalScores, upper: float, context: Context) -> float:
     return min(COUNTED, max(FIRST, SHARE_OF_GAP * (upper - bound)))
 
 
-def list_networks(search: Search) -> None:
+def list_networks(search: Listing) -> None:
     """Find the best networks within ever more slack, until it is enough; the standing gets them. Raises Stopped."""
     scope, standing = search.scope, search.standing
     workers = search.context.workers
     while standing.found is None or not _enough(scope, standing.found, workers):
-        slack, counted = standing.next_slack, standing.counted
+        slack = standing.next_slack
         assert slack is not None, "there is a guess"
-        assert counted is not None, "there are families"
-        if slack > counted.slack:
-            counted = _counted_further(search, max(slack, FURTHER * counted.slack))
-        found = _within(search, counted, slack)
+        if slack > standing.slack:
+            _count_further(search, max(slack, FURTHER * standing.slack))
+        found = _within(search, slack)
         costs = found.networks.costs
         try:
             if not _enough(scope, found, workers):
@@ -130,7 +121,7 @@ def list_networks(search: Search) -> None:
             standing.ledger.keep(FOUND, partial(found_arrays, found), whole=True)
 
 
-def weigh_all(search: Search) -> None:
+def weigh_all(search: Listing) -> None:
     """Let the standing have the weight of all networks there are, of a few variables, if time and memory do for it."""
     problem, standing = search.problem, search.standing
     if problem.variables > MOST_VARIABLES:
@@ -143,7 +134,7 @@ def weigh_all(search: Search) -> None:
         summary.append("not known" if standing.log_weight is None else "exact")
 
 
-def _all_families(search: Search) -> LocalScores | None:
+def _all_families(search: Listing) -> LocalScores | None:
     """All families, whatever they cost; None if the time ends before."""
     problem, context = search.problem, search.context
     if isinstance(problem, LocalScores):
@@ -158,7 +149,7 @@ def _all_families(search: Search) -> LocalScores | None:
     return with_constants(found.scores, problem, math.inf, None, context.workers.check)
 
 
-def look_further(search: Search) -> None:
+def look_further(search: Listing) -> None:
     """Let the standing forget the networks that it has, which are fewer than are asked for now; the slack follows from
     them."""
     standing, k = search.standing, search.scope.k
@@ -169,25 +160,25 @@ def look_further(search: Search) -> None:
     standing.found, standing.next_slack = None, max(guess, standing.next_slack or FIRST)
 
 
-def all_there_are(found: Found, scope: Scope) -> bool:
+def all_there_are(found: FoundNetworks, scope: Scope) -> bool:
     """Whether there are no other networks, whatever they cost."""
     return found.within == math.inf and (scope.k is None or found.networks.costs.size < scope.k)
 
 
-def _enough(scope: Scope, found: Found, workers: Workers) -> bool:
+def _enough(scope: Scope, found: FoundNetworks, workers: Workers) -> bool:
     """Whether that is all that is asked for. Raises Stopped."""
     whole = math.inf if scope.slack is None else scope.slack
     return found.within >= whole or _many(scope, found, workers) >= (scope.k or MOST_LISTED)
 
 
-def _many(scope: Scope, found: Found, workers: Workers) -> int:
+def _many(scope: Scope, found: FoundNetworks, workers: Workers) -> int:
     """How many there are of what is asked for. Raises Stopped."""
     if not scope.classes:
         return found.networks.costs.size
     return int(numbered(workers.run(class_keys, parents_of(found.networks, found.parents), workers.halt)).max()) + 1
 
 
-def _within(search: Search, counted: Counted, slack: float) -> Found:
+def _within(search: Listing, slack: float) -> FoundNetworks:
     """The networks that cost at most `slack` nats more than the optimum, or the cheapest of them; all there are, if all
     families are within the slack.
 
@@ -196,9 +187,9 @@ def _within(search: Search, counted: Counted, slack: float) -> Found:
     """
     scope, upper = search.scope, search.standing.upper_bound
     with search.context.stages.stage(LISTING, f"that cost up to {slack:.3g} nats more than the best") as summary:
-        dear = math.fsum(abs(float(costs[0])) for costs in counted.scores.costs)  # costs may cancel each other out
+        dear = math.fsum(abs(float(costs[0])) for costs in _scores(search).costs)  # costs may cancel each other out
         wide = slack + 2.0 * tolerance(upper) + ROUNDING * dear
-        scores = _scores_within(search, counted, wide, scope.most)
+        scores = _scores_within(search, wide, scope.most)
         limit, within = upper + wide, slack
         if scope.slack is None and scores.families == _families_in_all(search):
             limit, wide, within = math.fsum(float(costs[-1]) for costs in scores.costs) + 1.0, math.inf, math.inf
@@ -211,17 +202,23 @@ def _within(search: Search, counted: Counted, slack: float) -> Found:
     return found_of(scores, Networks(networks.rows[:kept], networks.costs[:kept]), within)
 
 
-def _scores_within(search: Search, counted: Counted, slack: float, most: int | None) -> LocalScores:
+def _scores(search: Listing) -> LocalScores:
+    """The families that are counted."""
+    assert search.standing.survivors is not None, "there are families"
+    return search.standing.survivors.scores
+
+
+def _scores_within(search: Listing, slack: float, most: int | None) -> LocalScores:
     """The families within a slack, in nats, of their best subsets, or enough of them for the cheapest networks."""
-    scores, workers = counted.scores, search.context.workers
-    if slack < counted.slack:
+    scores, workers = _scores(search), search.context.workers
+    if slack < search.standing.slack:
         scores = workers.run(prune, scores, slack, workers.halt)
     if not isinstance(search.problem, Dataset):
         return scores
     return with_constants(scores, search.problem, slack, most, workers.check)
 
 
-def _work(search: Search, stage: str, most: int | None) -> Work:
+def _work(search: Listing, stage: str, most: int | None) -> Work:
     """What the steps of a stage share that finds so many networks."""
     found = 0
 
@@ -233,21 +230,20 @@ def _work(search: Search, stage: str, most: int | None) -> Work:
     return Work(search.context, most, search.standing.ledger, tell)
 
 
-def tally_networks(search: Search) -> None:
+def tally_networks(search: Listing) -> None:
     """Let the standing have what all networks within the factor add up to, if they are not all listed. Raises Stopped.
 
     A column that never varies may be a parent of so many that nobody counts them; then the observer hears of it.
     """
     scope, standing = search.scope, search.standing
-    found, counted, slack = standing.found, standing.counted, scope.slack
+    found, slack = standing.found, scope.slack
     assert found is not None, "networks are listed"
     if slack is None or standing.tallied is not None or found.networks.costs.size != scope.most:
         return
-    assert counted is not None, "there are families"
     best = float(found.networks.costs[0])
     wide = slack + tolerance(best)
     try:
-        scores = _scores_within(search, counted, wide, None)
+        scores = _scores_within(search, wide, None)
     except BudgetError as error:
         search.context.observer(Warned(f"The networks within the factor are not counted. {error}"))
         return
@@ -262,7 +258,7 @@ def tally_networks(search: Search) -> None:
     standing.ledger.keep(TALLIED, lambda: {"arcs": arcs}, whole=True)
 
 
-def _families_in_all(search: Search) -> int:
+def _families_in_all(search: Listing) -> int:
     """How many families there are, whatever they cost."""
     problem = search.problem
     if isinstance(problem, LocalScores):
@@ -275,52 +271,23 @@ def _families_in_all(search: Search) -> int:
     return found
 
 
-def _counted_further(search: Search, slack: float) -> Counted:
-    """The families within more slack than those that the standing has, which it gives up for them."""
-    search.standing.counted, search.standing.scores = None, None
+def _count_further(search: Listing, slack: float) -> None:
+    """Count the families within more slack than those that the standing has, which it gives up for them; Stopped if
+    they are not complete."""
+    search.standing.survivors, search.standing.scores = None, None
     counted = _counted(search, slack)
     if counted.stopped is not None:
         raise Stopped(counted.stopped)
-    return counted
 
 
-def _counted(search: Search, slack: float) -> Counted:
+def _counted(search: Listing, slack: float) -> Survivors:
     """The families that cost at most `slack` nats more than the best of their subsets, of the variables that vary; the
     standing gets them if they are complete."""
     problem, standing = search.problem, search.standing
     if isinstance(problem, LocalScores):
-        scores = given_scores(problem, search.claim)
-        standing.counted = Counted(scores, np.array([costs[0] for costs in scores.costs]), None, 0, math.inf)
-        return standing.counted
+        standing.slack, standing.survivors = math.inf, all_given(problem, search.claim)
+        return standing.survivors
     standing.slack = slack
-    detail = f"{in_full(problem.variables, 'variable')}, {in_full(problem.records, 'record')}"
-    with search.context.stages.stage("scores", detail) as summary:
-        found = _survivors(problem, slack, search)
-        kept = in_full(found.scores.families, "parent set")
-        summary.append(f"{kept} kept, of {in_full(found.varsets, *VARSETS)} counted")
-    counted = Counted(found.scores, found.least, found.stopped, found.varsets, slack)
-    if counted.stopped is None:
-        held = standing.counting
-        standing.counted, standing.counting, standing.enumeration = counted, None, None
-        try:
-            if held is None:
-                commit_if_due(search.commits)
-            else:
-                commit_or_stop(search.commits)  # the search is to have the room that the files of counting take
-        except Stopped as stop:
-            return replace(counted, stopped=stop.reason)
-    return counted
-
-
-def _survivors(data: Data, slack: float, search: Search) -> Survivors:
-    """The families of the data within the slack; the standing follows."""
-    standing, context = search.standing, search.context
-
-    def on_progress(enumeration: Enumeration) -> None:
-        if not enumeration.done:
-            standing.enumeration = enumeration
-            commit_if_due(search.commits)
-
-    wide = slack + 3.0 * tolerance(cost_without_arcs(data))
-    workers, shelf, observer = context.workers, context.shelf, context.observer
-    return surviving_families(data, search.claim, workers, shelf, observer, standing.enumeration, on_progress, wide)
+    wide = slack + 3.0 * tolerance(cost_without_arcs(problem))
+    found = counted_families(problem, search.claim, search.context, search.commits, wide)
+    return search.commits.keep(found) if found.stopped is None else found

@@ -1,11 +1,10 @@
 """How networks of thousands of variables are looked for. Light: the command line imports this for the words."""
 
-from dataclasses import asdict, dataclass
-from typing import Annotated, Any
+from dataclasses import dataclass
+from typing import Annotated
 
-from extbnsl.core.arguments import check_whole
-from extbnsl.core.codec import Whole
-from extbnsl.core.errors import InputError
+from extbnsl.core.options import Option, Options
+from extbnsl.proof.methods import SEED
 
 AUTO = "auto"  # counting where that comes to its end, or else independence
 INDEPENDENCE = "independence"
@@ -14,20 +13,23 @@ SEARCHES = ("obs", "asobs", "insertion", "windows", "regions", "memetic")
 
 
 @dataclass(frozen=True)
-class ApproximateMethods:
+class ApproximateMethods(Options):
     """Which parent sets are scored first, what searches for an order (`extbnsl.orders.population`), and the seed."""
 
-    selection: Annotated[str, SELECTIONS.__contains__] = AUTO
-    search: Annotated[str, SEARCHES.__contains__] = "memetic"
-    seed: Whole = 0
-
-    def check(self) -> None:
-        """Raise InputError for words that are not known, and for a seed that cannot be."""
-        for name, word, known in (("selection", self.selection, SELECTIONS), ("search", self.search, SEARCHES)):
-            if word not in known:
-                raise InputError(f"{name}: {word!r} is not known; use one of {', '.join(known)}.")
-        check_whole("seed", self.seed, 0, 2**32 - 1)
-
-    def document(self) -> dict[str, Any]:
-        """The fields as JSON values."""
-        return asdict(self)
+    selection: Annotated[
+        str,
+        Option(
+            "which parent sets are scored: all of few variables, or the more promising ones first, by an approximate "
+            "score or greedily, or all in turn",
+            choices=SELECTIONS,
+        ),
+    ] = AUTO
+    search: Annotated[
+        str,
+        Option(
+            "how orders are searched: obs, asobs, insertion, windows, regions or memetic",
+            "NAME",
+            choices=SEARCHES,
+        ),
+    ] = "memetic"
+    seed: Annotated[int, SEED] = 0

@@ -19,11 +19,15 @@ HEADERS = 1.05  # what files take, over the bytes of their nodes
 
 @dataclass(frozen=True)
 class Counting:
-    """The local scores: varsets counted and parent sets kept in so many seconds, and what is left to count.
+    """The local scores: what was counted, and what is left to count.
 
-    judged, limit: the sizes of the parent sets that were judged last, and of the largest that can win. seconds_left:
-    about what the rest takes if as large a share of the larger varsets must be counted; mostly it is less. 0 if nothing
-    is left, infinity if nobody can tell.
+    varsets: how many were counted.
+    families: how many parent sets were kept.
+    seconds: what that took.
+    judged: the size of the parent sets that were judged last.
+    limit: that of the largest that can win.
+    seconds_left: about what the rest takes if as large a share of the larger varsets must be counted; mostly it is
+    less. 0 if nothing is left, infinity if nobody can tell.
     """
 
     varsets: int
@@ -40,14 +44,17 @@ class Counting:
 
 @dataclass(frozen=True)
 class Trial:
-    """The search of one piece of a component, of so many variables and families, as far as it was seen, and how it goes
-    on.
+    """The search of one piece of a component, as far as it was seen, and how it goes on.
 
-    upper_bound, lower_bound: of the component at the root, in nats. forecast: None if there is nothing to search,
-    because the bounds meet, or if the search did not begin, for the reason that `unknown` tells. fixed, least: bytes
-    of memory that it takes beside its nodes, and that it needs at all with this bound. node_bytes: of a node,
-    in memory or in files, without the row that it has in `layered` parent graphs. edge_ns: of an edge, with all
-    threads. seconds: up to the last layer that was seen.
+    variables, families: how many the piece has.
+    upper_bound, lower_bound: of the component at the root, in nats.
+    unknown: why the search did not begin, if it did not.
+    forecast: None if it did not, or if there is nothing to search, because the bounds meet.
+    fixed: bytes of memory that it takes beside its nodes.
+    least: that it needs at all with this bound.
+    node_bytes: of a node, in memory or in files, without the row that it has in `layered` parent graphs.
+    edge_ns: of an edge, with all threads.
+    seconds: up to the last layer that was seen.
     """
 
     variables: int

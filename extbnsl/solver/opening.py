@@ -11,20 +11,19 @@ from extbnsl.core.errors import RunDirectoryError
 from extbnsl.core.events import Begun, Observer, Warned
 from extbnsl.data import Data
 from extbnsl.files.arrays import load_compression
-from extbnsl.files.manifest import believed
-from extbnsl.files.run_state import SOLVE, RunState
+from extbnsl.files.manifest import SOLVE, RunState, Spent, believed, recover
 from extbnsl.files.shelf import Shelf
+from extbnsl.files.store import Store, new_scratch, temporary_store
 from extbnsl.kernels.compiler import cache_warning
 from extbnsl.machine.budgets import Budgets, Deadline, Granted
 from extbnsl.machine.workers import StopSignal, Workers
-from extbnsl.proof.commits import CountingCheckpoints, Record
-from extbnsl.proof.context import Context
+from extbnsl.proof.commits import Checkpoints, Record
+from extbnsl.proof.context import Context, Stages
 from extbnsl.proof.methods import Methods
-from extbnsl.proof.stages import Stages
 from extbnsl.scores.local import LocalScores
-from extbnsl.solver.place import Place, store_at
+from extbnsl.solver.place import Place
 
-C = TypeVar("C", bound=CountingCheckpoints[Any])
+C = TypeVar("C", bound=Checkpoints[Any])
 
 
 class Question(Protocol):
@@ -38,7 +37,7 @@ class Question(Protocol):
 
 
 @dataclass(frozen=True)
-class Asked:
+class Request:
     """What is asked of a run.
 
     problem: data, or local scores of any kind.
@@ -95,7 +94,7 @@ def _check_same(about: RunState, begun: RunState) -> None:
 class Opened(Generic[C]):
     """A run that has begun: what was asked, what is granted and till when, what its stages share, and its commits."""
 
-    asked: Asked
+    asked: Request
     granted: Granted
     deadline: Deadline
     context: Context
@@ -104,7 +103,7 @@ class Opened(Generic[C]):
 
 @contextlib.contextmanager
 def opened(
-    asked: Asked,
+    asked: Request,
     commits: type[C],
     methods: Methods = Methods(),
     *,
@@ -129,7 +128,7 @@ def opened(
         if store.compress:
             load_compression()
         shelf = Shelf(granted.memory // 2, store)
-        standing, record = commits.start(), None
+        standing, record, spent = commits.start(), None, Spent()
         if place.run_folder is not None and kept:
             record = Record(place.run_folder, asked.about, () if place.resume is None else place.resume.files)
         if place.run_folder is not None and (manifest := place.resume) is not None:
@@ -138,11 +137,12 @@ def opened(
                 "state.standing",
                 lambda: commits.read(manifest, store.folder, shelf, problem.variables),
             )
+            spent = manifest.state.spent
         deadline = granted.deadline()
         workers = Workers(granted.threads, lambda: stop() or (TIME_LIMIT if deadline.passed() else None))
-        stages = Stages(observer, standing.spent.stages)
+        stages = Stages(observer, spent.stages)
         context = Context(stack.enter_context(workers), stages, granted.memory, methods, store, shelf)
-        made = commits(standing, store, record, observer, workers.stop, shelf.touched)
+        made = commits(standing, store, record, observer, workers.stop, shelf.touched, spent)
         observer(Begun())
         tell(problem, observer)
         yield Opened(asked, granted, deadline, context, made)
@@ -157,3 +157,18 @@ def tell(problem: Data | LocalScores, observer: Observer) -> None:
 def warnings_of(problem: Data | LocalScores) -> tuple[str, ...]:
     """What the user should know of the input."""
     return problem.warnings if isinstance(problem, Data) else ()
+
+
+@contextlib.contextmanager
+def store_at(place: Place, granted: Granted) -> Iterator[Store]:
+    """The store of the large files; RunDirectoryError if those of the state to go on from are not as they were."""
+    if place.run_folder is None:
+        with temporary_store(place.scratch_dir, granted.disk) as store:
+            yield store
+    elif place.resume is None:
+        scratch = None if place.scratch_dir is None else new_scratch(place.scratch_dir, place.run_folder)
+        yield Store(place.run_folder if scratch is None else scratch.folder, granted.disk, scratch=scratch)
+    else:
+        with Workers(granted.threads) as unstoppable:  # even without any time left there is to be a result
+            store = recover(place.run_folder, place.resume, granted.disk, unstoppable)
+        yield store

@@ -17,8 +17,8 @@ from extbnsl.parents.ordered.enumerated import enumerate_parents
 from extbnsl.parents.ordered.methods import DFBNB, ENUMERATION, FIXED, OWN, OrderMethods
 from extbnsl.proof.commits import Commits
 from extbnsl.results.result import Result
-from extbnsl.solver.found import FoundNetwork, bounds_of_children, result_of
-from extbnsl.solver.opening import Asked, opened
+from extbnsl.solver.opening import Request, opened
+from extbnsl.solver.outcome import FoundNetwork, bounds_of_children, result_of
 
 
 def order_network(
@@ -39,7 +39,7 @@ def order_network(
     found for each variable is in the statistics. Raises InputError for unusable arguments, BudgetError if the memory
     does not do.
     """
-    asked = Asked(data, claim, methods, replace(budgets, disk=0))
+    asked = Request(data, claim, methods, replace(budgets, disk=0))
     asked.check()
     problem = order_problem(data, order, claim, methods)
     with opened(asked, Commits, observer=observer, stop=stop) as run:

@@ -1,4 +1,6 @@
-"""The result of a solve: one network from the parts, scored again, and its certificate."""
+"""The result of one network, scored again: found without a proof, or by a solve, from its parts and with its
+certificate.
+"""
 
 import math
 from collections.abc import Callable, Iterator
@@ -7,29 +9,122 @@ from typing import Any
 
 import numpy as np
 
-from extbnsl.core.claims import OPTIMAL, tolerance
+from extbnsl.core.claims import HEURISTIC, OPTIMAL, Claim, tolerance
 from extbnsl.core.errors import VerificationError
+from extbnsl.core.events import Warned
+from extbnsl.data import Data, Dataset, Numbers
 from extbnsl.kernels.varsets import add, pack, unpack
+from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.networks.network import Network
+from extbnsl.networks.parameters import number_of_parameters
 from extbnsl.parents.components import Component
+from extbnsl.parents.exhaustive.measured import least_costs
+from extbnsl.parents.exhaustive.problem import alone, counting_problem, varying, with_floors
 from extbnsl.parents.exhaustive.surviving import Survivors
 from extbnsl.proof.commits import Checkpoints, Commits
+from extbnsl.proof.context import Stages
 from extbnsl.proof.standing import Part
 from extbnsl.proof.steps import RootPass, Searched, Step
+from extbnsl.results.outputs import warnings_of_outputs
 from extbnsl.results.result import Result
-from extbnsl.solver.found import FoundNetwork, result_of
-from extbnsl.solver.opening import Opened
+from extbnsl.scores.known import score_named, score_of
+from extbnsl.scores.local import LocalScores
+from extbnsl.solver.opening import Opened, warnings_of
 from extbnsl.verify.certificate import (
     MOST_UNITS,
     Answer,
     Branching,
     Certificate,
     CertifiedComponent,
+    NodePass,
     Pass,
     Search,
     TreeNode,
     floor_units,
 )
+from extbnsl.verify.document import Wholes
+from extbnsl.verify.rescoring import score_network
+
+
+@dataclass(frozen=True)
+class FoundNetwork:
+    """A network, its variables with the parents first, its cost, and what every network costs at least, in nats."""
+
+    network: Network
+    order: tuple[int, ...]
+    cost: float
+    lower_bound: float
+
+
+def bounds_of_children(data: Data, claim: Claim, workers: Workers) -> list[float]:
+    """What a family of each child costs at least, whatever the order, in nats: the misfit that all other variables
+    leave, and the penalty of no parents. A stop leaves zero of the misfit of states. Some ten ns per record and
+    variable."""
+    if isinstance(data, Numbers):
+        return least_costs(data)
+    return _of_states(data, claim, workers)
+
+
+def _of_states(dataset: Dataset, claim: Claim, workers: Workers) -> list[float]:
+    floors = dict.fromkeys(range(dataset.variables), 0.0)
+    order = varying(dataset, score_of(claim))
+    if order.size:
+        try:
+            found = with_floors(counting_problem(dataset, order, claim), workers).floors
+            floors |= dict(zip(order.tolist(), found.tolist(), strict=True))
+        except Stopped:
+            pass
+    score = score_of(claim)
+    return [score.least(alone(dataset, child), floor) for child, floor in floors.items()]
+
+
+def claim_on(problem: Data | LocalScores, claim: Claim) -> Claim:
+    """What a claim says of a problem: local scores have a claim of their own."""
+    return claim if isinstance(problem, Data) else problem.claim
+
+
+def result_of(problem: Data | LocalScores, found: FoundNetwork, claim: Claim, stages: Stages) -> Result:
+    """The result of a network, 'heuristic', scored again if there are data. What it took, the options and what the
+    method has to tell are yet to be added."""
+    dataset, scores = (problem, None) if isinstance(problem, Data) else (None, problem)
+    with stages.stage("verify", "scoring the network again from the data" if dataset else "") as summary:
+        cost = verified(found.network, found.cost, dataset, claim)
+        summary.append(f"cost {cost:.6f}, acyclic")
+    of_outputs = warnings_of_outputs(found.network, dataset)
+    for message in of_outputs:
+        stages.observer(Warned(message))
+    return Result(
+        status=HEURISTIC,
+        network=found.network,
+        cost=cost,
+        lower_bound=min(cost, found.lower_bound),
+        upper_bound=cost,
+        order=found.order,
+        score=claim.score,
+        ess=score_named(claim.score, claim.ess).ess if scores is None else claim.ess,
+        max_parents=claim.max_parents,
+        knowledge=claim.knowledge,
+        seed=0,
+        stats={"parameters": dataset and number_of_parameters(found.network, dataset), "stages": stages.seconds},
+        options={},
+        warnings=(*warnings_of(problem), *of_outputs),
+        local_scores=scores,
+        digest=problem.fingerprint,
+        dataset=dataset,
+    )
+
+
+def verified(network: Network, cost: float, dataset: Data | None, claim: Claim) -> float:
+    """The cost of the network, scored again from the data if there are any; VerificationError if it is another."""
+    network.order()
+    if dataset is None:
+        return cost
+    again = score_network(dataset, network, claim.score, claim.ess)
+    if abs(again - cost) > 1e-9 * abs(cost) + 1e-6:
+        raise VerificationError(
+            f"The network costs {again!r} nats when scored again, not {cost!r} as the search found."
+        )
+    return again
 
 
 @dataclass(frozen=True)
@@ -116,7 +211,7 @@ def spent_on(solution: Solution, commits: Checkpoints[Any]) -> dict[str, Any]:
     return {
         "varsets_counted": solution.survivors.varsets,
         "parent_sets": solution.survivors.scores.families,
-        "stages": commits.standing.spent.stages,
+        "stages": commits.spent.stages,
         "components": [component.size for component in solution.components],
         **commits.taken(),
     }
@@ -136,7 +231,7 @@ def _certificate(names: tuple[str, ...], solution: Solution) -> Certificate | No
         first = part.steps[0]
         assert isinstance(first, RootPass), "a proof begins with a pass"
         least = dict(zip(own, map(floor_units, first.least), strict=True))
-        components.append(CertifiedComponent(own, _proved_bound(part), steps, least))
+        components.append(CertifiedComponent(own, _proved_bound(part), least, steps))
     return Certificate(tuple(components))
 
 
@@ -152,14 +247,14 @@ def _named_step(step: Step, names: tuple[str, ...]) -> Pass | Search | Branching
     """A step of a proof by the names of the component's variables."""
     cuts = tuple(tuple(tuple(names[i] for i in cluster) for cluster in cut) for cut in step.cuts)
     if isinstance(step, RootPass):
-        return Pass(cuts, step.weights)
+        return Pass(cuts, Wholes(step.weights))
     own = tuple(names[i] for i in step.variables)
     if isinstance(step, Searched):
-        return Search(own, step.bound, Pass(cuts, step.weights))
+        return Search(own, step.bound, Pass(cuts, Wholes(step.weights)))
     nodes = []
     for node in step.nodes:
         x, y = divmod(node.choice // 2, len(own))
         answer = None if node.above < 0 else Answer(own[x], own[y], node.choice % 2 == 0)
-        passes = tuple((tuple(duals.cuts.tolist()), tuple(duals.weights.tolist())) for duals in node.duals)
+        passes = tuple(NodePass(Wholes(duals.cuts.tolist()), Wholes(duals.weights.tolist())) for duals in node.duals)
         nodes.append(TreeNode(node.above, answer, passes))
     return Branching(own, step.bound, cuts, tuple(nodes))

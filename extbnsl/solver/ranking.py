@@ -1,28 +1,30 @@
-"""What a search for the k best networks has so far: what a commit holds and a resume starts from."""
+"""What a search for the k best networks has so far: what a commit holds and a resume starts from. Its result follows
+from that of the best network and what is found of the others.
+"""
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
-from extbnsl.core.codec import UNKEPT, Highest, Whole, Within, decode
+from extbnsl.core.codec import UNKEPT, Highest, Within, decode
 from extbnsl.files import names
 from extbnsl.files.arrays import StoredFile, named, read_arrays
-from extbnsl.files.lists import FamilyLists
-from extbnsl.files.manifest import Manifest
-from extbnsl.files.run_state import DONE, START, Spent
-from extbnsl.files.shelf import Shelf
+from extbnsl.files.manifest import DONE, START, Manifest
+from extbnsl.files.shelf import FamilyLists, Shelf
 from extbnsl.kbest.ledger import Arrays, Entry, Ledger, as_kept, is_key
 from extbnsl.kbest.networks import Networks, no_networks
-from extbnsl.kernels.varsets import words
-from extbnsl.parents.exhaustive.state import Enumeration
-from extbnsl.parents.exhaustive.stored import StoredEnumeration, read_enumeration
-from extbnsl.parents.exhaustive.surviving import Survivors
-from extbnsl.proof.commits import CountingCheckpoints
-from extbnsl.proof.standing import StoredScores, stored_scores
+from extbnsl.kbest.ranking import arc_shares, class_keys, family_shares, numbered, parents_of, ranks, shares
+from extbnsl.kbest.scope import Scope
+from extbnsl.kernels.varsets import pack, sizes, words
+from extbnsl.proof.commits import FamilyCheckpoints
+from extbnsl.proof.standing import FamiliesSoFar
+from extbnsl.results.networks import CostedNetwork, RankedNetworks, network_of
+from extbnsl.results.ranked import KBestResult
+from extbnsl.results.result import Result
 from extbnsl.scores.local import LocalScores
 
 COUNTING, COUNTED, LISTING = "counting", "scores", "networks"  # phases
@@ -31,14 +33,7 @@ TALLIED = "tallied"  # that of the arcs of all networks within the factor
 
 
 @dataclass(frozen=True)
-class Counted(Survivors):
-    """The families within a slack of the best of their subsets, in nats."""
-
-    slack: float = 0.0
-
-
-@dataclass(frozen=True)
-class Found:
+class FoundNetworks:
     """All networks that cost up to `within` nats more than the best, or as many of the cheapest as were asked for.
 
     parents, costs: of each child the families that some of the networks have, (m, words) and (m,), in score order; the
@@ -62,14 +57,10 @@ class Tallied:
 
 
 @dataclass
-class Ranking:
+class Ranking(FamiliesSoFar):
     """What is known so far.
 
-    slack: in nats, that of the families that are counted, or were; None before that is begun.
-    enumeration: how far they are, while that goes on; it may be ahead of the one in files.
-    counting: the enumeration in files.
-    counted: the families.
-    scores: the families in files, once they are written.
+    slack: in nats, that of the families that are counted, or were; 0 before that is begun.
     upper_bound: what some network costs.
     lower_bound: what every network costs, once it is known.
     next_slack: of the networks that are looked for.
@@ -78,27 +69,17 @@ class Ranking:
     log_weight: the logarithm of the sum of exp(-cost) over all networks there are, if somebody knows.
     ledger: what has been found of components.
     entries: the files of the ledger.
-    version: of the file that was written last.
-    spent: what the run has taken.
-    done: whether all is found.
     """
 
-    slack: float | None = None
-    enumeration: Annotated[Enumeration | None, UNKEPT] = None
-    counting: StoredEnumeration | None = None
-    counted: Annotated[Counted | None, UNKEPT] = None
-    scores: StoredScores | None = None
+    slack: Highest = 0.0
     upper_bound: Annotated[float, UNKEPT] = math.inf
     lower_bound: Annotated[float, UNKEPT] = -math.inf
     next_slack: float | None = None
-    found: Found | None = None
+    found: FoundNetworks | None = None
     tallied: Tallied | None = None
     log_weight: Annotated[float | None, UNKEPT] = None
     ledger: Annotated[Ledger, UNKEPT] = field(default_factory=Ledger)
     entries: dict[str, StoredFile] = field(default_factory=dict)
-    version: Whole = 0
-    spent: Annotated[Spent, UNKEPT] = field(default_factory=Spent)
-    done: Annotated[bool, UNKEPT] = False
 
     def is_sound(self) -> bool:
         """Whether the entries are those that there may be."""
@@ -111,7 +92,7 @@ class Ranking:
     def phase(self) -> str:
         if self.done:
             return DONE
-        if self.counted is None:
+        if self.survivors is None:
             return START if self.counting is None else COUNTING
         return COUNTED if self.next_slack is None else LISTING
 
@@ -120,7 +101,7 @@ class Ranking:
         return replace(self, found=None, tallied=None, counting=None, scores=None, entries={}, done=True)
 
 
-def found_of(scores: LocalScores, networks: Networks, within: float) -> Found:
+def found_of(scores: LocalScores, networks: Networks, within: float) -> FoundNetworks:
     """What is found, with those families alone that the networks have."""
     parents, costs, rows = [], [], np.empty_like(networks.rows)
     for x, (varsets, own) in enumerate(zip(scores.parents, scores.costs, strict=True)):
@@ -129,10 +110,10 @@ def found_of(scores: LocalScores, networks: Networks, within: float) -> Found:
         rows[:, x] = (np.cumsum(used, dtype=np.int32) - np.int32(1))[networks.rows[:, x]]
         parents.append(np.ascontiguousarray(varsets[used]))
         costs.append(own[used])
-    return Found(tuple(parents), tuple(costs), Networks(rows, networks.costs), within)
+    return FoundNetworks(tuple(parents), tuple(costs), Networks(rows, networks.costs), within)
 
 
-def found_arrays(found: Found) -> Arrays:
+def found_arrays(found: FoundNetworks) -> Arrays:
     """What is found, as the ledger keeps it."""
     return {
         "rows": found.networks.rows,
@@ -148,13 +129,8 @@ def read_ranking(manifest: Manifest, folder: Path, shelf: Shelf, variables: int)
     of that kind, RunDirectoryError if a file is damaged."""
     state = manifest.state
     found: Ranking = decode(Ranking, state.standing, named(manifest.files))
-    found.upper_bound, found.lower_bound, found.spent = state.upper_bound, state.lower_bound, state.spent
-    if found.counting is not None:
-        found.enumeration = read_enumeration(found.counting, folder, shelf)
-    if (own := found.scores) is not None:
-        found.slack = math.inf if found.slack is None else found.slack  # JSON has no infinity
-        scores = own.read(state.claim, folder, shelf.put)
-        found.counted = Counted(scores, np.array(own.least), own.stopped, own.varsets, found.slack)
+    found.upper_bound, found.lower_bound = state.upper_bound, state.lower_bound
+    found.read_families(state.claim, folder, shelf, variables)
     entries = {key: _read_entry(folder, file) for key, file in found.entries.items()}
     found.ledger = Ledger(entries)
     if found.found is not None:
@@ -169,7 +145,7 @@ def _read_entry(folder: Path, file: StoredFile) -> Entry:
     return Entry(lambda: arrays, file, fresh=False)
 
 
-def _read_found(within: float, entry: Entry, variables: int) -> Found:
+def _read_found(within: float, entry: Entry, variables: int) -> FoundNetworks:
     """What is found of the arrays of `found_arrays`; RunDirectoryError if they cannot be these."""
     arrays = entry.arrays()
     with as_kept():
@@ -183,7 +159,7 @@ def _read_found(within: float, entry: Entry, variables: int) -> Found:
         assert networks.rows.shape[1] == len(costs), "a family of each child"
         assert (networks.rows < arrays["families"]).all(), "numbers of families"
         assert [own.shape for own in parents] == [(own.size, words(len(costs))) for own in costs], "families"
-    return Found(tuple(parents), tuple(costs), networks, within)
+    return FoundNetworks(tuple(parents), tuple(costs), networks, within)
 
 
 def _read_arcs(entry: Entry, variables: int) -> NDArray[np.float64]:
@@ -196,20 +172,20 @@ def _read_arcs(entry: Entry, variables: int) -> NDArray[np.float64]:
     return arcs
 
 
-class RankingCommits(CountingCheckpoints[Ranking]):
+class RankingCommits(FamilyCheckpoints[Ranking]):
     """The commits of a search for the k best networks."""
 
     start = Ranking
     read = staticmethod(read_ranking)
 
+    def new_name(self) -> str:
+        """What the files of the families that are written next are named by."""
+        self.standing.version += 1
+        return names.families_within(self.standing.version)
+
     def stored(self) -> tuple[StoredFile, ...]:
         """The files of counting or of the families, and of the ledger."""
-        standing = self.standing
-        counted = standing.counted
-        if counted is not None and standing.scores is None:
-            standing.version += 1
-            standing.scores = stored_scores(counted, self.store, names.families_within(standing.version))
-        counting = self.stored_counting() if counted is None else ()
+        standing, families = self.standing, self.stored_families()
         for entry in standing.ledger.entries.values():
             if entry.fresh:
                 standing.version += 1
@@ -217,4 +193,93 @@ class RankingCommits(CountingCheckpoints[Ranking]):
                 entry.fresh = False
         entries = standing.ledger.entries.items()
         standing.entries = {key: entry.file for key, entry in entries if entry.file is not None}
-        return (*(standing.scores.files if standing.scores else ()), *counting, *standing.entries.values())
+        return (*families, *standing.entries.values())
+
+
+def ranked_result(result: Result, standing: Ranking, scope: Scope) -> KBestResult:
+    """The networks with their ranks, classes and shares; the first is that of the result. Without any that are
+    found, the network of the result alone, of which it is not known whether it is the best.
+
+    Of classes each is listed by its cheapest network, and has the share of all of its networks that are found. Shares
+    are among all that are tallied, if they are, and else among those that are found.
+    """
+    found, tallied = standing.found or _alone(result), standing.tallied
+    networks = _in_order(found)
+    classes = numbered(class_keys(parents_of(networks, found.parents)))
+    kept = (classes if scope.classes else np.arange(classes.size)) < (scope.k or classes.size)
+    networks, classes = Networks(networks.rows[kept], networks.costs[kept]), classes[kept]
+    own_shares = shares(networks.costs)
+    log_listed = math.log(float(np.exp(networks.costs[0] - networks.costs).sum())) - float(networks.costs[0])
+    if tallied is None:
+        families = family_shares(networks, [costs.size for costs in found.costs], own_shares)
+        arcs, share, log_found = arc_shares(found.parents, families), 1.0, log_listed
+    else:
+        log_found = math.log(tallied.weight) - float(networks.costs[0])
+        arcs, share = tallied.arcs, min(1.0, math.exp(log_listed - log_found))
+    if scope.classes:
+        first = np.unique(classes, return_index=True)[1]
+        own_shares = np.bincount(classes, weights=own_shares).astype(np.float64, copy=False)
+        networks, classes = Networks(networks.rows[first], networks.costs[first]), classes[first]
+    ranked = RankedNetworks(
+        result.network.names,
+        found.parents,
+        networks.rows,
+        networks.costs,
+        ranks(networks.costs),
+        classes + 1,
+        share * own_shares,
+    )
+    own = {field.name: getattr(result, field.name) for field in fields(Result)}
+    own |= {"network": ranked[0].network, "order": ranked[0].network.order()}
+    return KBestResult(
+        **own,
+        networks=ranked,
+        within=found.within if found.within >= 0.0 else None,
+        arcs=arcs,
+        counted=_how_many(ranked, found, tallied, scope),
+        share=share,
+        of_all=None if standing.log_weight is None else min(1.0, math.exp(log_found - standing.log_weight)),
+        written=scope.top,
+    )
+
+
+def _how_many(ranked: RankedNetworks, found: FoundNetworks, tallied: Tallied | None, scope: Scope) -> int | None:
+    """How many networks, or classes, there are within what is found; None if nobody knows."""
+    if tallied is not None:
+        return tallied.networks
+    most = scope.k if scope.classes else scope.most
+    return None if found.within < 0.0 or (most is not None and len(ranked) >= most) else len(ranked)
+
+
+def costed_networks(found: FoundNetworks, names: tuple[str, ...]) -> list[CostedNetwork]:
+    """The networks, best first; there may be more that cost the same as the last ones, but none that cost less."""
+    networks = _in_order(found)
+    return [
+        CostedNetwork(rank, cost, network_of(names, found.parents, row))
+        for rank, cost, row in zip(ranks(networks.costs).tolist(), networks.costs.tolist(), networks.rows, strict=True)
+    ]
+
+
+def _alone(result: Result) -> FoundNetworks:
+    n, cost = len(result.network.names), np.array([result.cost])
+    parents = tuple(pack(own, n)[None, :] for own in result.network.parents)
+    costs = (cost, *(np.zeros(1),) * (n - 1))  # what each family costs is not known here
+    return FoundNetworks(parents, costs, Networks(np.zeros((1, n), np.int32), cost), -math.inf)
+
+
+def _in_order(found: FoundNetworks) -> Networks:
+    """The networks with what each costs, whatever the order in which its families were found; of those that cost the
+    same the ones with the fewest arcs first."""
+    networks = found.networks
+    costs, arcs = np.zeros(networks.costs.size), np.zeros(networks.costs.size, np.int64)
+    lost = np.zeros_like(costs)
+    for x, (varsets, own) in enumerate(zip(found.parents, found.costs, strict=True)):
+        more = own[networks.rows[:, x]]
+        total = costs + more
+        taken = total - costs
+        lost += (costs - (total - taken)) + (more - taken)  # what this rounds off (Knuth's sum of two)
+        costs = total
+        arcs += sizes(varsets)[networks.rows[:, x]]
+    costs += lost
+    order = np.lexsort((arcs, costs))
+    return Networks(networks.rows[order], costs[order])

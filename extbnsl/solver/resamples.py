@@ -1,24 +1,23 @@
 """How many resamples are asked for. Light: the command line imports this for the value."""
 
-from dataclasses import asdict, dataclass
-from typing import Annotated, Any
+from dataclasses import dataclass
+from typing import Annotated
 
-from extbnsl.core.arguments import check_whole
-from extbnsl.core.codec import Within
+from extbnsl.core.options import Option, Options
 
 MOST_RESAMPLES = 10_000  # which tell a share to half a percent
 
 
 @dataclass(frozen=True)
-class Resamples:
+class Resamples(Options):
     """So many resamples of the data are solved after the data themselves."""
 
-    bootstrap: Annotated[int, Within(1, MOST_RESAMPLES)]
-
-    def check(self) -> None:
-        """Raise InputError for a value that cannot be."""
-        check_whole("bootstrap", self.bootstrap, 1, MOST_RESAMPLES)
-
-    def document(self) -> dict[str, Any]:
-        """The field as a JSON value."""
-        return asdict(self)
+    bootstrap: Annotated[
+        int,
+        Option(
+            "then solve R resamples of the data, 200 for instance, and tell how sure each arc is: bootstrap.csv",
+            "R",
+            least=1,
+            most=MOST_RESAMPLES,
+        ),
+    ]

@@ -18,7 +18,7 @@ from extbnsl.proof.standing import Standing
 from extbnsl.results.result import Result
 from extbnsl.scores.local import LocalScores
 from extbnsl.solver.families import before_a_stop, find_survivors
-from extbnsl.solver.opening import Asked, opened
+from extbnsl.solver.opening import Request, opened
 from extbnsl.solver.outcome import Solution, concluded, stats_of
 from extbnsl.solver.place import Place
 
@@ -43,18 +43,16 @@ def solve(
     Raises InputError for unusable arguments, BudgetError if the disk is full before there is a network,
     RunDirectoryError if the state does not belong to the problem or is damaged.
     """
-    asked = Asked(problem, claim, methods, budgets, place)
+    asked = Request(problem, claim, methods, budgets, place)
     with opened(asked, Commits, methods, observer=observer, stop=stop) as run:
         run.commits.commit()
-        solution, stopped = solved(problem, claim, run.context, run.commits)
+        survivors = find_survivors(problem, claim, run.context, run.commits)
+        solution, stopped = solved(survivors, run.context, run.commits)
         return concluded(run, solution, stopped, stats_of)
 
 
-def solved(
-    problem: Data | LocalScores, claim: Claim, context: Context, commits: Commits
-) -> tuple[Solution, str | None]:
-    """The solution of the problem, and the reason if it had to stop."""
-    survivors = find_survivors(problem, claim, context, commits)
+def solved(survivors: Survivors, context: Context, commits: Commits) -> tuple[Solution, str | None]:
+    """The solution of a problem with these families, and the reason if it had to stop."""
     from extbnsl.solver.components import solve_components  # counting, which needs most, goes without its kernels
 
     survivors, found = _split_up(survivors, context, commits.standing)
@@ -85,7 +83,7 @@ def compute_scores(
     What exceeds the memory goes to files below `scratch`, or else where temporary files go. Raises Stopped if `stop` or
     the time limit says so or the memory does not do, InputError for unusable arguments.
     """
-    asked = Asked(dataset, claim, Methods(), budgets, Place(scratch=scratch))
+    asked = Request(dataset, claim, Methods(), budgets, Place(scratch_dir=scratch))
     with opened(asked, Commits, observer=observer, stop=stop) as run:
         survivors = find_survivors(dataset, claim, run.context, run.commits)
     if survivors.stopped is not None:

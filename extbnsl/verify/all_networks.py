@@ -9,6 +9,7 @@ exclusion of the sinks (Robinson 1973; Tian and He 2009) may subtract as much as
 
 import itertools
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,7 +55,8 @@ def log_weight(table: NDArray[np.float64], workers: Workers) -> float:
     """
     n, least = len(table), table.min(axis=1)
     bits = GUARD + math.ceil((_least_costs(table)[-1] - math.fsum(least)) / math.log(2.0))
-    inside = [_sums_over_subsets(own - low, bits) for own, low in zip(table, least, strict=True)]
+    units = [[_units(excess, bits) for excess in own] for own in (table - least[:, None]).tolist()]
+    inside = _over_subsets(np.array(units, object), np.add)
     weights = [0] * (1 << n)
     weights[0] = 1 << bits
     for before in range((1 << n) - 1):
@@ -72,29 +74,21 @@ def log_weight(table: NDArray[np.float64], workers: Workers) -> float:
 
 def _least_costs(table: NDArray[np.float64]) -> list[float]:
     """What the best network over each set of variables costs, infinity if there is none. O(n 2^n)."""
-    inside, best = _least_inside(table).tolist(), [0.0] * table.shape[1]
+    inside, best = _over_subsets(table, np.minimum), [0.0] * table.shape[1]
     for varset in range(1, len(best)):
         sinks = ((x, varset ^ 1 << x) for x in range(len(table)) if varset >> x & 1)
         best[varset] = min(best[rest] + inside[x][rest] for x, rest in sinks)
     return best
 
 
-def _least_inside(table: NDArray[np.float64]) -> NDArray[np.float64]:
-    """For each child and set what its best family with parents in the set costs."""
+def _over_subsets(table: NDArray[Any], combine: np.ufunc) -> list[list[Any]]:
+    """For each child and set what its families with parents in the set make together."""
     inside = table.copy()
     for bit in range(len(table)):
-        pairs = inside.reshape(len(table), -1, 2, 1 << bit)
-        np.minimum(pairs[:, :, 1], pairs[:, :, 0], out=pairs[:, :, 1])
-    return inside
-
-
-def _sums_over_subsets(excesses: NDArray[np.float64], bits: int) -> list[int]:
-    """For each set of parents the sum of the weights exp(-excess) of its subsets, in units of 2^-bits."""
-    sums = np.array([_units(excess, bits) for excess in excesses.tolist()], object)
-    for bit in range(len(excesses).bit_length() - 1):
-        pairs = sums.reshape(-1, 2, 1 << bit)
-        pairs[:, 1] += pairs[:, 0]
-    return list(sums)
+        pairs = inside.reshape(-1, 2, 1 << bit)
+        combine(pairs[:, 0], pairs[:, 1], out=pairs[:, 1])
+    found: list[list[Any]] = inside.tolist()
+    return found
 
 
 def _units(excess: float, bits: int) -> int:

@@ -27,18 +27,19 @@ integers.
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from extbnsl.core.codec import encode
 from extbnsl.core.errors import RunDirectoryError
-from extbnsl.verify.document import is_list, is_names, is_number, is_object, is_whole
+from extbnsl.verify import UNITS_PER_NAT
+from extbnsl.verify.document import Names, Number, Things, Whole, Wholes, read_fields, value_of
 
-UNITS_PER_NAT = 1 << 36
 MOST_UNITS = 1 << 61
 BEYOND = f"it has figures beyond {MOST_UNITS // UNITS_PER_NAT:,} nats"
 
@@ -73,22 +74,35 @@ def floors_of(costs: NDArray[np.float64]) -> NDArray[np.int64]:
 Cut = tuple[tuple[str, ...], ...]  # the names of the clusters of a cut, one cluster or three
 
 
+Cuts = Annotated[tuple[Cut, ...], "a list of cuts, lists of clusters"]
+Multipliers = Annotated[Wholes, lambda own: min(own, default=1) > 0, "a list of whole numbers above 0"]
+Above = Annotated[Whole, "the place of a node before"]
+Answers = Annotated[tuple[str, str, bool] | None, "an answer"]
+Places = Annotated[Wholes, "of cuts"]
+
+
 @dataclass(frozen=True)
 class Pass:
-    """Multipliers for the families that are left: cuts, and a multiplier of each, in units, above zero."""
+    """Multipliers for the families that are left. Without cuts it says that every child has its cheapest family."""
 
-    cuts: tuple[Cut, ...]
-    multipliers: tuple[int, ...]
+    cuts: Cuts
+    multipliers: Multipliers  # of each cut, in units
+
+
+NO_CUTS = Pass((), Wholes())
 
 
 @dataclass(frozen=True)
 class Search:
-    """Some variables, by their names, whose families cost at least lower_bound, in nats, as going through their orders
-    shows; guide: the multipliers that bound what is left."""
+    """Some variables, whose families cost at least so much, as going through their orders shows."""
 
-    variables: tuple[str, ...]
-    lower_bound: float
-    guide: Pass
+    variables: Names
+    lower_bound: Number  # in nats
+    guide: Pass  # the multipliers that bound what is left
+
+    def document(self) -> dict[str, Any]:
+        """As a JSON value, in which the guide is no part of its own."""
+        return {"variables": list(self.variables), "lower_bound": self.lower_bound, **encode(self.guide)}
 
 
 class Answer(NamedTuple):
@@ -98,26 +112,35 @@ class Answer(NamedTuple):
     parent: str
     has: bool
 
+    def document(self) -> list[Any]:
+        """As a JSON value."""
+        return list(self)
+
+
+class NodePass(NamedTuple):
+    """A pass of a tree."""
+
+    cuts: tuple[int, ...]  # by places in the cuts of the tree
+    multipliers: Multipliers
+
 
 @dataclass(frozen=True)
 class TreeNode:
-    """A node of branching: the place of the one above it, -1 for the first; what is answered there, None for the
-    first; and its passes, by places in the cuts of the tree and multipliers in units, above zero."""
+    """A node of branching."""
 
-    above: int
-    answer: Answer | None
-    passes: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...]
+    above: int  # the place of the one above it, -1 for the first
+    answer: Answer | None  # what is answered there, None for the first
+    passes: tuple[NodePass, ...]
 
 
 @dataclass(frozen=True)
 class Branching:
-    """Some variables, by their names, whose families cost at least lower_bound, in nats, as a tree shows: the cuts of
-    all its passes, and its nodes, each after the one above it."""
+    """Some variables, whose families cost at least so much, as a tree shows."""
 
-    variables: tuple[str, ...]
-    lower_bound: float
-    cuts: tuple[Cut, ...]
-    nodes: tuple[TreeNode, ...]
+    variables: Names
+    lower_bound: Number  # in nats
+    cuts: Cuts  # of all its passes
+    nodes: tuple[TreeNode, ...]  # each after the one above it
 
 
 Step = Pass | Search | Branching
@@ -125,18 +148,13 @@ Step = Pass | Search | Branching
 
 @dataclass(frozen=True)
 class CertifiedComponent:
-    """A part of the variables, by their names: no network has families of these children that together cost less than
-    lower_bound, in nats.
+    """A part of the variables: no network has families of these children that together cost less than a bound."""
 
-    steps: the proof, of which the first is a pass. A pass without cuts says that every child has its cheapest family.
-    least: for each of the variables the mu of the first pass, in units, or less; the closer, the less there is to
-    count.
-    """
-
-    variables: tuple[str, ...]
-    lower_bound: float
-    steps: tuple[Step, ...]
-    least: Mapping[str, int]
+    variables: Names
+    lower_bound: Number  # in nats
+    # for each variable the mu of the first pass, in units, or less; the closer, the less there is to count
+    least: Annotated[dict[str, Whole], "an object of whole numbers"]
+    steps: tuple[Step, ...]  # the proof, of which the first is a pass
 
     @property
     def first(self) -> Pass:
@@ -154,18 +172,7 @@ class Certificate:
 
     def to_document(self) -> dict[str, Any]:
         """The certificate as a value that `json.dumps` takes; `read_certificate` takes it back."""
-        return {
-            "units_per_nat": UNITS_PER_NAT,
-            "components": [
-                {
-                    "variables": list(one.variables),
-                    "lower_bound": one.lower_bound,
-                    "least": dict(one.least),
-                    "steps": list(map(_step_document, one.steps)),
-                }
-                for one in self.components
-            ],
-        }
+        return {"units_per_nat": UNITS_PER_NAT, **encode(self)}
 
 
 def bound_of(one: Pass, least: Mapping[str, int]) -> int:
@@ -185,9 +192,9 @@ def read_certificate(document: Any, variables: Sequence[str]) -> Certificate:
     unknown name, a variable twice or in no component, a number that is none, a multiplier that is not above zero, more
     multipliers than exact sums have room for. Whether the claims hold is not looked at.
     """
-    if _get(document, "units_per_nat", is_whole, "a whole number") != UNITS_PER_NAT:
+    if _get(document, "units_per_nat", Whole) != UNITS_PER_NAT:
         raise _damaged(f"has {document['units_per_nat']} units to the nat, not {UNITS_PER_NAT}")
-    components = tuple(_component(c, set(variables)) for c in _get(document, "components", is_list, "a list"))
+    components = tuple(_component(one, set(variables)) for one in _get(document, "components", Things))
     seen: set[str] = set()
     for name in (name for component in components for name in component.variables):
         if name in seen:
@@ -199,46 +206,24 @@ def read_certificate(document: Any, variables: Sequence[str]) -> Certificate:
     return Certificate(components)
 
 
-def _step_document(step: Step) -> dict[str, Any]:
-    if isinstance(step, Pass):
-        return {"cuts": _listed(step.cuts), "multipliers": list(step.multipliers)}
-    settled = {"variables": list(step.variables), "lower_bound": step.lower_bound}
-    if isinstance(step, Search):
-        return {**settled, **_step_document(step.guide)}
-    nodes = [
-        {
-            "above": node.above,
-            "answer": node.answer and list(node.answer),
-            "passes": [{"cuts": list(cuts), "multipliers": list(multipliers)} for cuts, multipliers in node.passes],
-        }
-        for node in step.nodes
-    ]
-    return {**settled, "cuts": _listed(step.cuts), "nodes": nodes}
-
-
-def _listed(cuts: tuple[Cut, ...]) -> list[list[list[str]]]:
-    return [[list(cluster) for cluster in cut] for cut in cuts]
-
-
 def _component(document: Any, variables: set[str]) -> CertifiedComponent:
     """One component; its names are checked, but not against those of other components."""
-    names = _names(document, variables, "which the result does not have")
-    lower_bound = float(_get(document, "lower_bound", is_number, "a finite number"))
-    left, steps = set(names), []
-    for step in _get(document, "steps", is_list, "a list"):
+    left, steps = set(_names(document, variables, "which the result does not have")), list[Step]()
+    names = set(left)
+    for step in _get(document, "steps", Things):
         steps.append(_step(step, left))
         left -= set() if isinstance(steps[-1], Pass) else set(steps[-1].variables)
+    found = read_fields(CertifiedComponent, document, _unfit, steps=tuple(steps))
     if not steps or not isinstance(steps[0], Pass):
-        raise _damaged(f"has a proof of {names[0]!r} that does not begin with a pass over all its variables")
-    least = _get(document, "least", _is_whole_by_name, "an object of whole numbers")
-    if wrong := set(least) ^ set(names):
+        raise _damaged(f"has a proof of {found.variables[0]!r} that does not begin with a pass over all its variables")
+    if wrong := set(found.least) ^ names:
         raise _damaged(f"has a 'least' that is not of the variables of its component: see {min(wrong)!r}")
-    return CertifiedComponent(names, lower_bound, tuple(steps), least)
+    return found
 
 
 def _names(document: Any, known: set[str], otherwise: str) -> tuple[str, ...]:
     """The 'variables' of a document, some of those known, each once."""
-    names = tuple(_get(document, "variables", is_names, "a list of names"))
+    names: tuple[str, ...] = _get(document, "variables", Names)
     for name in names:
         if name not in known:
             raise _damaged(f"has the variable {name!r}, {otherwise}")
@@ -249,29 +234,30 @@ def _names(document: Any, known: set[str], otherwise: str) -> tuple[str, ...]:
 
 def _step(document: Any, left: set[str]) -> Step:
     """One step, over variables that are left by the steps before it."""
-    if not is_object(document) or "variables" not in document:
+    if not isinstance(document, dict) or "variables" not in document:
         return _pass(document, left)
     names = _names(document, left, "which is not left to be settled")
-    lower_bound = float(_get(document, "lower_bound", is_number, "a finite number"))
     if "nodes" not in document:
-        return Search(names, lower_bound, _pass(document, set(names)))
-    cuts = _cuts(document, set(names))
-    nodes = _get(document, "nodes", is_list, "a list")
-    read = tuple(_node(node, number, len(cuts), set(names)) for number, node in enumerate(nodes))
+        return read_fields(Search, document, _unfit, guide=_pass(document, set(names)))
+    found = read_fields(Branching, document, _unfit, nodes=())
+    _check_cuts(found.cuts, set(names))
+    nodes = enumerate(_get(document, "nodes", Things))
+    read = tuple(_node(node, number, len(found.cuts), set(names)) for number, node in nodes)
     if not read:
         raise _damaged("has a tree without nodes")
-    return Branching(names, lower_bound, cuts, read)
+    return replace(found, nodes=read)
 
 
 def _pass(document: Any, known: set[str]) -> Pass:
     """Cuts over some of these variables, with their multipliers."""
-    cuts = _cuts(document, known)
-    return Pass(cuts, _multipliers(document, len(cuts)))
+    found = read_fields(Pass, document, _unfit)
+    _check_cuts(found.cuts, known)
+    _check_multipliers(found.multipliers, len(found.cuts))
+    return found
 
 
-def _cuts(document: Any, known: set[str]) -> tuple[Cut, ...]:
-    """Cuts over some of these variables."""
-    cuts = _get(document, "cuts", lambda v: is_list(v) and all(map(_is_cut, v)), "a list of cuts, lists of clusters")
+def _check_cuts(cuts: Sequence[Cut], known: set[str]) -> None:
+    """Refuse cuts unless they are of one cluster or three, over some of these variables."""
     for cluster in (cluster for cut in cuts for cluster in cut):
         if not cluster:
             raise _damaged("has an empty cluster")
@@ -283,63 +269,44 @@ def _cuts(document: Any, known: set[str]) -> tuple[Cut, ...]:
     for cut in cuts:
         if len(cut) not in (1, 3):
             raise _damaged(f"has a cut of {len(cut)} clusters, not one or three")
-    return tuple(tuple(tuple(cluster) for cluster in cut) for cut in cuts)
 
 
-def _multipliers(document: Any, cuts: int) -> tuple[int, ...]:
-    """The multipliers of so many cuts."""
-    multipliers = _get(document, "multipliers", _is_positives, "a list of whole numbers above 0")
+def _check_multipliers(multipliers: Sequence[int], cuts: int) -> None:
+    """Refuse multipliers unless there are so many, and sums of them stay within range."""
     if len(multipliers) != cuts:
         raise _damaged(f"has {cuts} cuts with {len(multipliers)} multipliers")
     if sum(multipliers) > MOST_UNITS:
         raise _damaged(f"has a pass with multipliers of more than {MOST_UNITS} units together")
-    return tuple(multipliers)
 
 
 def _node(document: Any, number: int, cuts: int, known: set[str]) -> TreeNode:
     """The node of that number, of a tree with so many cuts over these variables."""
-    least = min(0, number - 1)  # the first node has none above it
-    above = _get(document, "above", lambda v: is_whole(v) and least <= v < max(number, 0), "the place of a node before")
-    answer = _get(document, "answer", lambda v: _is_answer(v, known) if number else v is None, "an answer")
+    above, answer = _get(document, "above", Above), _get(document, "answer", Answers)
+    if not min(0, number - 1) <= above < max(number, 0):  # the first node has none above it
+        raise _unfit("above", "the place of a node before")
+    if (answer is None) != (number == 0) or (answer and (answer[0] == answer[1] or not known.issuperset(answer[:2]))):
+        raise _unfit("answer", "an answer")
     passes = []
-    for one in _get(document, "passes", is_list, "a list"):
-        places = _get(one, "cuts", lambda v: is_list(v) and all(is_whole(i) and 0 <= i < cuts for i in v), "of cuts")
-        if len(set(places)) < len(places):
+    for one in _get(document, "passes", Things):
+        places = _get(one, "cuts", Places)
+        if places and not 0 <= min(places) <= max(places) < cuts:
+            raise _unfit("cuts", "of cuts")
+        found = NodePass(places, _get(one, "multipliers", Multipliers))
+        if len(set(found.cuts)) < len(found.cuts):
             raise _damaged("has a pass with a cut twice")
-        passes.append((tuple(places), _multipliers(one, len(places))))
+        _check_multipliers(found.multipliers, len(found.cuts))
+        passes.append(found)
     return TreeNode(above, answer and Answer(*answer), tuple(passes))
 
 
-def _is_answer(value: Any, known: set[str]) -> bool:
-    """Whether a JSON value is a child, another variable and a truth value."""
-    if not (is_list(value) and len(value) == 3 and is_names(value[:2]) and isinstance(value[2], bool)):
-        return False
-    return value[0] != value[1] and known.issuperset(value[:2])
+def _get(document: Any, key: str, kind: Any) -> Any:
+    """document[key]; raises RunDirectoryError if it is missing or not of this kind."""
+    return value_of(document if isinstance(document, dict) else {}, key, kind, _unfit)
 
 
-def _get(document: Any, key: str, fits: Callable[[Any], bool], wanted: str) -> Any:
-    """document[key]; raises RunDirectoryError if it is missing or does not fit."""
-    if not is_object(document) or key not in document:
-        raise _damaged(f"has no {key!r} where it should")
-    if not fits(document[key]):
-        raise _damaged(f"has a {key!r} that is not {wanted}")
-    return document[key]
+def _unfit(key: str, wanted: str | None) -> RunDirectoryError:
+    return _damaged(f"has no {key!r} where it should" if wanted is None else f"has a {key!r} that is not {wanted}")
 
 
 def _damaged(what: str) -> RunDirectoryError:
     return RunDirectoryError(f"The certificate of the result {what}; it is damaged.")
-
-
-def _is_cut(value: Any) -> bool:
-    """Whether a JSON value is a list of lists of names."""
-    return is_list(value) and all(map(is_names, value))
-
-
-def _is_positives(value: Any) -> bool:
-    """Whether a JSON value is a list of whole numbers above zero."""
-    return is_list(value) and all(is_whole(v) and v > 0 for v in value)
-
-
-def _is_whole_by_name(value: Any) -> bool:
-    """Whether a JSON value maps names to whole numbers."""
-    return is_object(value) and all(map(is_whole, value.values()))

@@ -9,11 +9,14 @@ along that cost a little more.
 A variable that is an ancestor of another one, and has it as an ancestor, by any of these families, is in one piece with
 it. Families of one piece decide alone whether a cycle goes through it; so the networks are those of the pieces, one of
 each put together in every way. A piece is searched layer by layer, as `order_search` does, but with all successors, and
-all layers are kept: they tell what each set costs that a network can begin with. From there `sink_walk` goes back.
+all layers are kept: they tell what each set costs that a network can begin with. From there the walk of `order_nodes`
+goes back.
 """
 
+import operator
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -21,14 +24,14 @@ from numpy.typing import NDArray
 
 from extbnsl.kernels.varsets import pack, unpack
 from extbnsl.machine.workers import Workers
-from extbnsl.verify.certificate import BEYOND, MOST_UNITS, Pass, TooMuch, bound_of, ceil_units, floor_units
-from extbnsl.verify.families import Asked, FamilySource, RecountedFamilies, untold
-from extbnsl.verify.order_search import FIRST, Bound, PieceFamilies, next_layer, piece_of, root_of
-from extbnsl.verify.recount import Reduced, below_threshold, disjoint_sum, piece_over, taken_by
-from extbnsl.verify.sink_walk import Walkable, new_walk, walk_on
-from extbnsl.verify.structures import Family
+from extbnsl.verify.certificate import BEYOND, MOST_UNITS, NO_CUTS, Pass, TooMuch, bound_of, ceil_units, floors_of
+from extbnsl.verify.families import FamilySource
+from extbnsl.verify.listed import Family
+from extbnsl.verify.order_nodes import Walkable, new_walk, walk_on
+from extbnsl.verify.order_search import FIRST, next_layer, piece_of, within
+from extbnsl.verify.passes import Families, WeightedCuts, cuts_of
+from extbnsl.verify.recount import count_below
 
-NO_CUTS = Pass((), ())
 Tell = Callable[[int, int, int], None]
 LARGEST = 64  # variables of a piece
 KEPT_BYTES = 56  # of a node that is kept, while all are put in order
@@ -41,20 +44,19 @@ MOST_NETWORKS = 1 << 19
 
 @dataclass(frozen=True)
 class Question:
-    """Which networks are looked for: over the variables `names`, of families of which the source has every one.
+    """Which networks are looked for."""
 
-    scored(child, parents): a family as it is to be handed over, parents ascending, by their numbers. guide: cuts with
-    multipliers; the better they are, the less there is to count, and whatever they are, no network is missed. least:
-    the mu of each variable by the guide, in units, if somebody says so: it need not be true. tell: hears of each layer
-    of a search, of how many, and of its nodes.
-    """
+    names: Sequence[str]  # of the variables
+    source: FamilySource  # has every family
+    scored: Callable[[int, tuple[int, ...]], Family]  # as it is handed over, of a child and parents, numbers, ascending
+    guide: Pass = NO_CUTS  # the better it is, the less there is to count; whatever it is, no network is missed
+    least: Sequence[int] | None = None  # the mu of each variable by it, in units, if somebody says so: it may be wrong
+    tell: Tell = lambda size, of, nodes: None  # hears of each layer of a search, of how many, and of its nodes
 
-    names: Sequence[str]
-    source: FamilySource
-    scored: Callable[[int, tuple[int, ...]], Family]
-    guide: Pass = NO_CUTS
-    least: Sequence[int] | None = None
-    tell: Tell = lambda size, of, nodes: None
+    @cached_property
+    def cuts(self) -> WeightedCuts:
+        """The guide over the variables by their numbers."""
+        return cuts_of(self.guide, self.names)
 
 
 def networks_below(
@@ -70,6 +72,7 @@ def networks_below(
     if counted is None:
         return
     families, top = counted
+    own = families.each
     pieces = sorted((_piece(question, families, variables) for variables in _parts(families)), key=len)
     order = np.argsort(np.concatenate([piece.variables for piece in pieces[::-1]]))
     met: list[dict[int, Family]] = [{} for _ in question.names]
@@ -79,14 +82,14 @@ def networks_below(
         for row in batch.rows[:, order].tolist():
             for x, number in enumerate(row):
                 if number not in met[x]:
-                    met[x][number] = question.scored(x, unpack(families[x].varsets[number]))
-            yield tuple(own[number] for own, number in zip(met, row, strict=True))
+                    met[x][number] = question.scored(x, unpack(own[x][0][number]))
+            yield tuple(some[number] for some, number in zip(met, row, strict=True))
         _check_number(count)
 
 
 def _families_below(
     question: Question, limit: float, known: Sequence[tuple[int, ...]], workers: Workers
-) -> tuple[list[Reduced], int] | None:
+) -> tuple[Families, int] | None:
     """The families of each child that networks below the limit can have, and the limit in units, raised by what costs
     may be off; None if there is no such network."""
     if sum(question.guide.multipliers) > MOST_UNITS:
@@ -94,55 +97,46 @@ def _families_below(
     names = question.names
     top = ceil_units(limit) + sum(ceil_units(question.source.rounding(x)) for x in range(len(names)))
 
-    def counted(mu: Sequence[int]) -> list[Reduced]:
+    def counted(mu: Sequence[int]) -> tuple[Families, list[int]]:
         """All families that matter if no reduced costs are below these; one of those that are, if there are any."""
         gap = max(0, top - bound_of(question.guide, dict(zip(names, mu, strict=True))))
         return _below(question, [own + gap for own in mu], workers)
 
-    families = None
-    if question.least is not None:
-        families = counted(question.least)
-        if any(own.least < mu for own, mu in zip(families, question.least, strict=True)):
+    families, mu = None, question.least
+    if mu is not None:
+        families, found = counted(mu)
+        if any(map(operator.lt, found, mu)):
             families = None
     if families is None:
-        families = counted([own.least for own in _below(question, _most(question, known, workers), workers)])
-    return (families, top) if all(own.costs.size for own in families) else None
+        families, _ = counted(_below(question, _most(question, known, workers), workers)[1])
+    return (families, top) if families.complete else None
 
 
 def _most(question: Question, known: Sequence[tuple[int, ...]], workers: Workers) -> list[int]:
     """The c' of each variable's family in a network that is known, rounded down: mu is not above it, in units."""
-
-    def most(x: int) -> int:
-        taken = taken_by(question.guide, x, question.names)
-        own = pack(known[x], len(question.names))[None]
-        (less,) = disjoint_sum(own, taken.clusters, taken.multipliers, workers.halt).tolist()
-        return floor_units(question.scored(x, known[x]).cost - question.source.rounding(x)) - less
-
-    return workers.map(most, ((x,) for x in range(len(question.names))))
+    n = len(question.names)
+    costs = [question.scored(x, own).cost - question.source.rounding(x) for x, own in enumerate(known)]
+    varsets = np.array([pack(own, n) for own in known], np.uint64)
+    families = Families(np.arange(n), np.arange(n + 1), varsets, floors_of(np.array(costs)))
+    least: list[int] = families.shown(question.cuts, workers).least.tolist()
+    return least
 
 
-def _below(question: Question, thresholds: Sequence[int], workers: Workers) -> list[Reduced]:
-    """The families of each child with c' below its threshold in units, the cheapest first; raises Stopped and
-    TooMuch."""
+def _below(question: Question, thresholds: Sequence[int], workers: Workers) -> tuple[Families, list[int]]:
+    """The families of each child with c' below its threshold in units, the cheapest first, and the smallest c' of each;
+    raises Stopped and TooMuch."""
     names = question.names
-    if max(map(abs, thresholds)) > MOST_UNITS:
-        raise TooMuch(BEYOND)
-    asked = [Asked(x, most, taken_by(question.guide, x, names)) for x, most in enumerate(thresholds)]
-
-    def reduced(one: Asked, counted: RecountedFamilies) -> Reduced:
-        found = below_threshold(one, counted, workers.halt)
-        if found.costs.size > MOST_FAMILIES:
-            raise TooMuch(f"more than {MOST_FAMILIES:,} parent sets of {names[one.child]!r} cost little")
-        order = np.argsort(found.costs, kind="stable")
-        return Reduced(found.varsets[order], found.costs[order], found.reduced[order], found.least)
-
-    return workers.map(reduced, zip(asked, question.source.below(asked, untold), strict=True))
+    found, least = count_below(question.guide, thresholds, range(len(names)), names, question.source, workers)
+    for child, own in enumerate(np.diff(found.first).tolist()):
+        if own > MOST_FAMILIES:
+            raise TooMuch(f"more than {MOST_FAMILIES:,} parent sets of {names[child]!r} cost little")
+    return found.by_cost(), least
 
 
-def _parts(families: Sequence[Reduced]) -> list[list[int]]:
+def _parts(families: Families) -> list[list[int]]:
     """The variables in parts, each of those that are ancestors of each other by any of the families."""
-    n = len(families)
-    above = [sum(1 << p for p in unpack(np.bitwise_or.reduce(own.varsets, axis=0))) for own in families]
+    n = families.children.size
+    above = [sum(1 << p for p in unpack(np.bitwise_or.reduce(varsets, axis=0))) for varsets, _ in families.each]
     for v in range(n):
         for x in range(n):
             if above[x] >> v & 1:
@@ -159,19 +153,18 @@ class _Piece:
     """Some variables with their families, which decide about cycles among them, and the cuts among them."""
 
     variables: list[int]
-    families: PieceFamilies
-    bound: Bound
+    families: Families  # `within` the piece
+    cuts: WeightedCuts
 
     def __len__(self) -> int:
         return len(self.variables)
 
 
-def _piece(question: Question, families: Sequence[Reduced], variables: list[int]) -> _Piece:
-    """The piece of these variables; raises TooMuch if they are too many."""
+def _piece(question: Question, families: Families, variables: list[int]) -> _Piece:
+    """The piece of these variables, ascending; raises TooMuch if they are too many."""
     if len(variables) > LARGEST:
         raise TooMuch(f"{len(variables)} variables hang together, and a search takes {LARGEST}")
-    own = [(families[x].varsets, families[x].costs) for x in variables]
-    return _Piece(variables, *piece_over(variables, own, question.guide, question.names))
+    return _Piece(variables, *within(families.of(np.isin(families.children, variables)), question.cuts))
 
 
 class _Searched(NamedTuple):
@@ -184,10 +177,9 @@ class _Searched(NamedTuple):
 
 def _searched(piece: _Piece, limit: int, workers: Workers, room: int, tell: Tell) -> _Searched | None:
     """Search a piece; None if no network over it costs less than the limit, in units. Raises Stopped and TooMuch."""
-    families, m = piece.families, len(piece)
-    cheapest = [int(costs.min()) for costs in families.costs]
+    families, m, cheapest = piece.families, len(piece), piece.families.cheapest
     gap = limit - sum(cheapest)
-    kernel = piece_of(families, cheapest, piece.bound, gap, workers) if gap > 0 else None
+    kernel = piece_of(families, piece.cuts, gap, workers) if gap > 0 else None
     if kernel is None:
         return None
     kernel = kernel._replace(together=~np.zeros_like(kernel.together))  # no order stands for others
@@ -200,9 +192,8 @@ def _searched(piece: _Piece, limit: int, workers: Workers, room: int, tell: Tell
         return None
     varsets, least = (np.concatenate(parts) for parts in zip(*layers, strict=True))
     order = np.argsort(varsets, kind="stable")
-    first = np.cumsum([0, *(costs.size for costs in families.costs)], dtype=np.int64)
-    costs = np.concatenate([own - base for own, base in zip(families.costs, cheapest, strict=True)])
-    walkable = Walkable(np.concatenate(families.parents), costs, first, varsets[order], least[order])
+    costs = families.costs - families.by_child(np.array(cheapest))
+    walkable = Walkable(families.varsets.reshape(-1), costs, families.first, varsets[order], least[order])
     return _Searched(walkable, sum(cheapest))
 
 
@@ -217,7 +208,7 @@ class _Rows(NamedTuple):
 def _networks(pieces: Sequence[_Piece], top: int, workers: Workers, room: int, tell: Tell) -> Iterator[_Rows]:
     """The networks of all pieces together that cost less than `top`, in units; the variables of the last piece come
     first in the rows. Those of the last piece are never all at hand."""
-    least = [root_of(piece.families, piece.bound) for piece in pieces]
+    least = [piece.families.shown(piece.cuts, workers).root for piece in pieces]
     searched = []
     for i, piece in enumerate(pieces):
         found = _searched(piece, top - sum(least) + least[i], workers, room, tell)

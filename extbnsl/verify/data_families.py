@@ -34,32 +34,41 @@ Costs are sums of floats. What they may be off follows from the number of record
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from extbnsl.core.claims import INTERRUPTED
 from extbnsl.data import Dataset
 from extbnsl.kernels.varsets import words
-from extbnsl.machine.workers import Stopped, Workers
+from extbnsl.machine.workers import Workers
 from extbnsl.verify import set_search
-from extbnsl.verify.certificate import UNITS_PER_NAT, TooMuch
+from extbnsl.verify.certificate import TooMuch
 from extbnsl.verify.demands import Demands
 from extbnsl.verify.families import (
     FLOAT_ERROR,
     MOST_FAMILIES,
-    SOLVER_ERROR,
-    Asked,
     FamilySource,
+    Inexact,
     RecountedFamilies,
+    Taken,
     Tell,
+    handed_over,
+    members_of,
     reach_of,
+    taken_by,
 )
-from extbnsl.verify.least import misfits_given_others
-from extbnsl.verify.rescoring import MOST_STATES, PARAMETER_COSTS, family_cost, log_regret, log_regrets_by_states
+from extbnsl.verify.passes import WeightedCuts
+from extbnsl.verify.rescoring import (
+    MOST_STATES,
+    PARAMETER_COSTS,
+    family_cost,
+    log_regret,
+    log_regrets_by_states,
+    misfits_given_others,
+)
 from extbnsl.verify.set_search import Searched, counter_of, new_frames, new_space, search_sets
 
 KINDS = {
@@ -92,7 +101,9 @@ def families_of_data(
     weights = weights.astype(np.int64)
     misfits = tuple(misfits_given_others(rows, weights, workers))
     problem = _Data(dataset, score, ess, demands, every, codes, weights, misfits)
-    return FamilySource(lambda asked, tell: _below(problem, asked, workers, tell), problem.rounding)
+    return FamilySource(
+        lambda thresholds, cuts, tell: _below(problem, thresholds, cuts, tell, workers), problem.rounding
+    )
 
 
 def _occurring(column: NDArray[np.integer]) -> NDArray[np.int64]:
@@ -102,18 +113,17 @@ def _occurring(column: NDArray[np.integer]) -> NDArray[np.int64]:
 
 
 @dataclass(frozen=True)
-class _Data:
-    """Distinct rows by the states that occur, codes (n, d), with their weights (d,); misfits: N H(X | all other
-    variables) of each X; by which score, what is demanded; every: as of `families_of_data`."""
+class _Data(Inexact):
+    """A data set by its distinct rows, the score, and what is demanded."""
 
     dataset: Dataset
     score: str
     ess: float | None
     demands: Demands
-    every: bool
-    codes: NDArray[np.uint32]
-    weights: NDArray[np.int64]
-    misfits: tuple[float, ...]
+    every: bool  # as of `families_of_data`
+    codes: NDArray[np.uint32]  # (n, d) by the states that occur
+    weights: NDArray[np.int64]  # (d,) records of each row
+    misfits: tuple[float, ...]  # N H(X | all other variables) of each X
 
     @property
     def kind(self) -> int:
@@ -141,14 +151,6 @@ class _Data:
         with the penalty).
         """
         return (8 * self.weights.size + 64) * FLOAT_ERROR * self.scale(child)
-
-    def margin(self, child: int) -> float:
-        """What is beaten by more than this is truly beaten: two costs, their difference, and units; in nats."""
-        return 4.0 * self.error(child) + 2.0 / UNITS_PER_NAT
-
-    def rounding(self, child: int) -> float:
-        """What costs of this count and of the solver's may be apart, and its sums off, in nats."""
-        return 2.0 * self.error(child) + SOLVER_ERROR * self.scale(child) + 2.0 / UNITS_PER_NAT
 
     def floor(self, child: int) -> float:
         """N H(child | all other variables), the least misfit there is, less the margin; in nats."""
@@ -184,10 +186,12 @@ class _Found(NamedTuple):
     costs: NDArray[np.float64]
 
 
-def _below(data: _Data, asked: Sequence[Asked], workers: Workers, tell: Tell) -> list[RecountedFamilies]:
+def _below(
+    data: _Data, thresholds: Mapping[int, int], cuts: WeightedCuts, tell: Tell, workers: Workers
+) -> list[RecountedFamilies]:
     """The families of each child that is asked for, those of one child in the order of the search."""
-    by = _numbering(data, asked)
-    problem = _searched(data, asked, by)
+    by = _numbering(data, list(thresholds))
+    problem = _searched(data, thresholds, taken_by(cuts, by.order.size), by)
     slots = max(2 * (problem.sizes.size + 1), min(MOST_TABLES, TABLE_BYTES // (8 * (data.dataset.records + 1))))
 
     def search(path: NDArray[np.int64], deep: bool) -> list[_Found]:
@@ -203,8 +207,7 @@ def _below(data: _Data, asked: Sequence[Asked], workers: Workers, tell: Tell) ->
             raise TooMuch(f"more than {MOST_FAMILIES:,} parent sets matter")
     children, varsets, costs = map(np.concatenate, zip(*found, strict=True))
     order = np.argsort(children, kind="stable")
-    numbers = [one.child for one in asked]
-    begins, ends = (np.searchsorted(children[order], numbers, side) for side in ("left", "right"))
+    begins, ends = (np.searchsorted(children[order], list(thresholds), side) for side in ("left", "right"))
     own = (order[begin:end] for begin, end in zip(begins.tolist(), ends.tolist(), strict=True))
     return [RecountedFamilies(varsets[which], costs[which]) for which in own]
 
@@ -234,46 +237,39 @@ def _tasks(parents: int, depth: int) -> Iterator[tuple[NDArray[np.int64], bool]]
 
 def _search(problem: Searched, path: NDArray[np.int64], deep: bool, slots: int, workers: Workers) -> Iterator[_Found]:
     """What the search hands over from the path on."""
-    frames, space = new_frames(problem), new_space(problem, slots)
+    frames, space = new_frames(problem, path), new_space(problem, slots)
     room = ROOM + problem.children.size
-    found = _Found(np.empty(room, np.int64), np.empty((room, frames.varset.shape[1]), np.uint64), np.empty(room))
-    top, written, over = -1, 0, False
-    while not over:
-        top, count = search_sets(top, problem, frames, space, path, deep, workers.halt, tuple(found))
-        if workers.halt[0]:
-            # without a reason it is another task that cannot go on, and its reason that is told
-            raise Stopped(workers.stop() or INTERRUPTED)
-        over = top < 0
-        written += count
-        if written > MOST_FAMILIES:
-            raise TooMuch(f"more than {MOST_FAMILIES:,} parent sets matter")
-        yield _Found(found.children[:count].copy(), found.varsets[:count].copy(), found.costs[:count].copy())
+    found = np.empty(room, np.int64), np.empty((room, frames.varset.shape[1]), np.uint64), np.empty(room)
+
+    def search(top: int) -> tuple[int, int]:
+        return search_sets(top, problem, frames, space, path, deep, workers.halt, found)
+
+    return (_Found(*part) for part in handed_over(search, found, workers, "matter"))
 
 
 @dataclass(frozen=True)
 class _Numbering:
-    """Variables in the order of a search, (n,): those that may be parents come first, those of them that tell most
-    last, since without these cells are large. place (n,): of each in it; children: places of those asked for."""
+    """Variables in the order of a search."""
 
-    order: NDArray[np.int64]
-    place: NDArray[np.int64]
-    parents: int
-    children: NDArray[np.int64]
+    order: NDArray[np.int64]  # (n,) parents first, those that tell most last: without these cells are large
+    place: NDArray[np.int64]  # (n,) of each in it
+    parents: int  # how many may be parents
+    children: NDArray[np.int64]  # places of those asked for
 
 
-def _numbering(data: _Data, asked: Sequence[Asked]) -> _Numbering:
+def _numbering(data: _Data, children: Sequence[int]) -> _Numbering:
     may, must = (
-        frozenset[int]().union(*(own[one.child] for one in asked)) for own in (data.demands.may, data.demands.must)
+        frozenset[int]().union(*map(own.__getitem__, children)) for own in (data.demands.may, data.demands.must)
     )
     telling = frozenset(v for v in range(len(data.codes)) if data.tells(v))
     no_parent = [v not in may & telling | must for v in range(len(data.codes))]
     spread = [math.fsum((own * np.log(own)).tolist()) for own in map(data.records_of, range(len(no_parent)))]
     order = np.lexsort((np.negative(spread), np.array(no_parent)))
     place = np.argsort(order)
-    return _Numbering(order, place, no_parent.count(False), np.sort(place[[one.child for one in asked]]))
+    return _Numbering(order, place, no_parent.count(False), np.sort(place[children]))
 
 
-def _searched(data: _Data, asked: Sequence[Asked], by: _Numbering) -> Searched:
+def _searched(data: _Data, thresholds: Mapping[int, int], taken: Taken, by: _Numbering) -> Searched:
     """What the kernels read."""
     n, place, every = by.order.size, by.place, np.arange(by.order.size)
     price, margin, floor = (
@@ -283,12 +279,12 @@ def _searched(data: _Data, asked: Sequence[Asked], by: _Numbering) -> Searched:
     may, must_before = np.zeros((n, n), np.bool_), np.zeros((n, n + 1), np.int32)
     alone, threshold, most = np.full(n, math.inf), np.zeros(n, np.int64), np.zeros(n, np.int64)
     reach = np.zeros(n)
-    for child, own_threshold, taken in asked:
+    for child, own_threshold in thresholds.items():
         x, must = place[child], sorted(data.demands.must[child])
         may[x, place[sorted(data.demands.may[child])]] = True
         must_before[x, place[must] + 1] = 1
         alone[x], threshold[x] = math.inf if must else data.alone(child), own_threshold
-        reach[x] = min(alone[x] + lead[x], reach_of(own_threshold, taken.multipliers, margin[x]))
+        reach[x] = min(alone[x] + lead[x], reach_of(own_threshold, taken.of(child).multipliers, margin[x]))
         most[x] = len(must) if data.is_settled(child) else data.demands.most[child]
     may &= every < by.parents
     arities = data.dataset.arities[by.order].astype(np.float64)
@@ -299,7 +295,7 @@ def _searched(data: _Data, asked: Sequence[Asked], by: _Numbering) -> Searched:
     sparing = data.kind == set_search.MISFIT and not data.every
     counted = np.isin(every, by.children) | (sparing & (every < by.parents))
     first = np.cumsum(np.concatenate(([1], np.where(counted, occurring - 1, 0))))
-    holds, multipliers, holders, held = _clusters(asked, by)
+    takes = taken.children[:, by.order] & np.isin(every, by.children)
     bits, marks = _bits(data.codes[by.order], occurring)
     return Searched(
         kind=data.kind,
@@ -324,9 +320,7 @@ def _searched(data: _Data, asked: Sequence[Asked], by: _Numbering) -> Searched:
         lanes=_lanes(data, by, first),
         first=first,
         tables=_tables(data, sizes),
-        regrets=_state_regrets(data, sizes, float(reach[by.children].max(initial=0.0)))
-        if data.kind == set_search.STATE_REGRET
-        else np.zeros(1),
+        regrets=_state_regrets(data, sizes, float(reach[by.children].max(initial=0.0))),
         may=may,
         needed=np.asarray(must_before[:, 1:].any(axis=0)),
         must_before=must_before.cumsum(axis=1, dtype=np.int32),
@@ -337,10 +331,10 @@ def _searched(data: _Data, asked: Sequence[Asked], by: _Numbering) -> Searched:
         lead=lead,
         alone=alone,
         threshold=threshold,
-        holds=holds,
-        holders=holders,
-        held=held,
-        multipliers=multipliers,
+        holds=np.ascontiguousarray(members_of(taken.clusters, n)[:, by.order]),
+        holders=np.nonzero(takes)[1],
+        held=np.cumsum([0, *takes.sum(axis=1)], dtype=np.int64),
+        multipliers=taken.multipliers,
     )
 
 
@@ -383,26 +377,6 @@ def _lanes(data: _Data, by: _Numbering, first: NDArray[np.int64]) -> NDArray[np.
     return np.ascontiguousarray(counters.view(np.uint64).T)
 
 
-def _clusters(
-    asked: Sequence[Asked], by: _Numbering
-) -> tuple[NDArray[np.bool_], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Whatever is taken, each cluster once with each of its multipliers: which variables it has (k, n), the multiplier
-    (k,), and the children that it is taken from, one after the other, those of each from `held` (k + 1,) on."""
-    children = dict[tuple[bytes, int], list[int]]()
-    for child, _, taken in asked:
-        for cluster, multiplier in zip(taken.clusters, taken.multipliers.tolist(), strict=True):
-            children.setdefault((cluster.tobytes(), multiplier), []).append(int(by.place[child]))
-    varsets = np.frombuffer(b"".join(cluster for cluster, _ in children), np.uint64).reshape(-1, words(by.order.size))
-    members = np.unpackbits(varsets.view(np.uint8), axis=1, count=by.order.size, bitorder="little").astype(np.bool_)
-    holders = list(children.values())
-    return (
-        np.ascontiguousarray(members[:, by.order]),
-        np.array([multiplier for _, multiplier in children], np.int64),
-        np.array([x for own in holders for x in own], np.int64),
-        np.cumsum([0, *map(len, holders)], dtype=np.int64),
-    )
-
-
 def _tables(data: _Data, sizes: NDArray[np.float64]) -> NDArray[np.float64]:
     """What m records add, for m = 0, 1, ...: m ln m, and by fNML that with the regrets of each arity; no rows for
     kinds with priors."""
@@ -418,7 +392,9 @@ def _tables(data: _Data, sizes: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def _state_regrets(data: _Data, sizes: NDArray[np.float64], reach: float) -> NDArray[np.float64]:
     """ln C(N, K) for K = 0, 1, ... up to where the penalty alone is more than so many nats, or there are no more states
-    of parents and child."""
+    of parents and child; of qNML."""
+    if data.kind != set_search.STATE_REGRET:
+        return np.zeros(1)
     records, largest = data.dataset.records, int(sizes[-1])
     least = int(sizes[sizes > 1.0].min(initial=largest))  # one state has no regret
     most, states = math.prod(data.dataset.arities.tolist()), 256

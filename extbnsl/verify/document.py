@@ -1,38 +1,25 @@
-"""What a result document claims: its types and its format are checked."""
+"""What a result document claims: each key is declared once, by its type and what that is in words, and read by that."""
 
 import sys
+import typing
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import MISSING, dataclass, fields, replace
+from functools import cache
+from typing import Annotated, Any, TypeVar, cast
 
-from extbnsl.core.codec import Misfit
+from extbnsl.core.codec import Misfit, decode
 from extbnsl.core.errors import InputError
 from extbnsl.core.knowledge import NOTHING, Knowledge
 
+T = TypeVar("T")
+Refusal = Callable[[str, str | None], Exception]  # of a key, and what its value is not, None if there is none
 
-def is_list(value: Any) -> bool:
-    """Whether a JSON value is a list."""
-    return isinstance(value, list)
-
-
-def is_object(value: Any) -> bool:
-    """Whether a JSON value is an object."""
-    return isinstance(value, dict)
-
-
-def is_truth(value: Any) -> bool:
-    """Whether a JSON value is true or false."""
-    return isinstance(value, bool)
-
-
-def is_word(value: Any) -> bool:
-    """Whether a JSON value is a string."""
-    return isinstance(value, str)
-
-
-def is_names(value: Any) -> bool:
-    """Whether a JSON value is a list of names."""
-    return isinstance(value, list) and all(isinstance(name, str) for name in value)
+# Of result.json. 1 had multipliers that were not whole units, 2 no steps of branching in the certificate, and called
+# the shares of networks probabilities.
+FORMAT_VERSION = 3
+SIGN, LOG_BASE = "minimised", "e"
+LARGEST_SHARE = 1.0 + 1e-9  # what a sum of shares may be for rounding
+LARGEST = 1 << 62  # a rank, or the number of a class
 
 
 def is_number(value: Any) -> bool:
@@ -40,96 +27,142 @@ def is_number(value: Any) -> bool:
     return type(value) in (int, float) and abs(value) <= sys.float_info.max
 
 
-def is_whole(value: Any) -> bool:
-    """Whether a JSON value is a whole number, written without a point; true is none."""
-    return type(value) is int
+def is_share(value: Any) -> bool:
+    """Whether a JSON value is a number from 0 to 1, but for rounding."""
+    return is_number(value) and 0 <= value <= LARGEST_SHARE
 
 
-# Of result.json. 1 had multipliers that were not whole units, 2 no steps of branching in the certificate, and called
-# the shares of networks probabilities.
-FORMAT_VERSION = 3
-SIGN, LOG_BASE = "minimised", "e"
+def whole_from(least: int, most: float = float("inf")) -> Callable[[Any], bool]:
+    """Whether a JSON value is a whole number in a range, of however many digits; true, and 1.0, are none."""
+    return lambda value: type(value) is int and least <= value <= most
+
+
+class Wholes(tuple[int, ...]):
+    """Whole numbers; of these a document may have millions."""
+
+    __slots__ = ()
+
+    @classmethod
+    def from_document(cls, value: Any) -> "Wholes":
+        """Those of a JSON list; Misfit if it is none."""
+        if not (isinstance(value, list) and all(type(one) is int for one in value)):
+            raise Misfit
+        return cls(value)
+
+    def document(self) -> list[int]:
+        """As a JSON value."""
+        return list(self)
+
+
+Word = Annotated[str, "a word"]
+Truth = Annotated[bool, "true or false"]
+Names = Annotated[tuple[str, ...], "a list of names"]
+Number = Annotated[float, "a finite number"]
+Whole = Annotated[Any, lambda value: type(value) is int, "a whole number"]
+Positive = Annotated[Any, whole_from(1)]
+Things = Annotated[list[Any], "a list"]
+Thing = Annotated[dict[str, Any], "an object"]
+Share = Annotated[float, is_share, "a share"]
+Networks = Annotated[Any, whole_from(0, LARGEST), "a number of networks"]
+
+
+def value_of(document: Mapping[str, Any], key: str, kind: Any, refused: Refusal | None = None) -> Any:
+    """document[key], of a kind that says in words what it is; raises what `refused` makes, or InputError, if it is
+    missing or something else."""
+    refused = refused or _refused
+    if key not in document:
+        raise refused(key, None)
+    try:
+        return decode(kind, document[key])
+    except Misfit:
+        raise refused(key, [mark for mark in kind.__metadata__ if isinstance(mark, str)][-1]) from None
+
+
+def read_fields(kind: type[T], document: Any, refused: Refusal | None = None, **known: Any) -> T:
+    """A value of a dataclass, from an object that has its fields, but for those that are known; raises as `value_of`.
+    Those with a default may be missing or null."""
+    found, document = dict(known), document if isinstance(document, dict) else {}
+    for name, (hint, optional) in _declared(cast(Any, kind)).items():
+        if name not in known and not (optional and document.get(name) is None):
+            found[name] = value_of(document, name, hint, refused)
+    return kind(**found)
+
+
+@cache
+def _declared(kind: Any) -> dict[str, tuple[Any, bool]]:
+    """The type of each field, and whether it has a default."""
+    hints = typing.get_type_hints(kind, include_extras=True)
+    return {one.name: (hints[one.name], one.default is not MISSING) for one in fields(kind)}
+
+
+def _refused(key: str, wanted: str | None) -> InputError:
+    if wanted is None:
+        return InputError(f"The result has no {key!r}: give the whole result.json of a run.")
+    return InputError(f"The {key!r} of the result is not {wanted}: give the result.json of a run.")
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """What a result was made from, as far as that is a claim."""
+
+    data_digest: Annotated[str | None, "a digest or null"]
+    records: Annotated[Positive, "a number above 0"] = None
 
 
 @dataclass(frozen=True)
 class ClaimedResult:
-    """What a result document says; costs in nats, minimised. order_optimal: whether it says that no network of its
-    order costs less."""
+    """What a result document says; costs in nats, minimised."""
 
-    status: str
-    score: str
-    cost: float
-    lower_bound: float
-    upper_bound: float
-    variables: tuple[str, ...]
-    parents: Mapping[str, list[str]]
-    order: tuple[str, ...]
-    order_optimal: bool
-    max_parents: int | None
-    ess: float | None
-    knowledge: Knowledge
-    digest: str | None
-    records: int | None
+    variables: Names
+    order: Annotated[tuple[str, ...] | tuple[Whole, ...], "a list of names or of indices of variables"]
+    status: Word
+    score: Word
+    cost: Number
+    lower_bound: Number
+    upper_bound: Number
+    parents: Annotated[dict[str, list[str]], "an object of lists of names"]
+    max_parents: Annotated[Annotated[Any, whole_from(0)] | None, "a whole number or null"]
+    provenance: Provenance
+    order_optimal: Annotated[bool, "true, false or null"] = False  # whether no network of its order costs less
+    ess: Annotated[Annotated[float, lambda value: value > 0] | None, "a number above 0"] = None
+    knowledge: Knowledge = NOTHING
+
+    @property
+    def digest(self) -> str | None:
+        """The digest of the data."""
+        return self.provenance.data_digest
+
+    @property
+    def records(self) -> int | None:
+        """How many records the data have."""
+        return self.provenance.records
 
 
 def read_claims(document: Any) -> ClaimedResult:
     """The claims of a document; raises InputError, with one sentence that names the key, if it lacks a key or has one
     of another type. Earlier formats have the same keys: see `check_format`."""
-    if not is_object(document):
+    if not isinstance(document, dict):
         raise InputError("The result is not a JSON object: give the result.json of a run.")
     for key, known in (("sign", SIGN), ("log_base", LOG_BASE)):
-        if value_of(document, key, is_word, "a word") != known:
+        if value_of(document, key, Word) != known:
             raise InputError(
                 f"The {key!r} of the result is {document[key]!r}, not {known!r}: costs are minimised nats."
             )
-    variables = tuple(value_of(document, "variables", is_names, "a list of names"))
-    order = value_of(document, "order", _is_order, "a list of names or of indices of variables")
-    provenance = value_of(document, "provenance", is_object, "an object")
-    return ClaimedResult(
-        status=value_of(document, "status", is_word, "a word"),
-        score=value_of(document, "score", is_word, "a word"),
-        cost=float(value_of(document, "cost", is_number, "a finite number")),
-        lower_bound=float(value_of(document, "lower_bound", is_number, "a finite number")),
-        upper_bound=float(value_of(document, "upper_bound", is_number, "a finite number")),
-        variables=variables,
-        parents=value_of(document, "parents", _is_parents, "an object of lists of names"),
-        order_optimal=_optional(document, "order_optimal", is_truth, "true, false or null") is True,
-        order=tuple(variables[i] if is_whole(i) and 0 <= i < len(variables) else str(i) for i in order),
-        max_parents=value_of(document, "max_parents", _is_limit, "a whole number or null"),
-        ess=None if (ess := _optional(document, "ess", _is_size, "a number above 0")) is None else float(ess),
-        knowledge=_knowledge(document.get("knowledge")),
-        digest=value_of(provenance, "data_digest", lambda v: v is None or is_word(v), "a digest or null"),
-        records=_optional(provenance, "records", lambda value: is_whole(value) and value > 0, "a number above 0"),
-    )
+    provenance = read_fields(Provenance, value_of(document, "provenance", Thing))
+    knowledge = _knowledge(document.get("knowledge"))
+    claim = read_fields(ClaimedResult, document, provenance=provenance, knowledge=knowledge)
+    names = dict(enumerate(claim.variables))
+    return replace(claim, order=tuple(own if isinstance(own, str) else names.get(own, str(own)) for own in claim.order))
 
 
 def check_format(document: Mapping[str, Any]) -> None:
     """Raise InputError unless a result is of the format that can be verified."""
-    version = value_of(document, "format_version", is_whole, "a whole number")
+    version = value_of(document, "format_version", Whole)
     if version != FORMAT_VERSION:
         raise InputError(
             f"The result has format {version}, but this version of extbnsl reads format {FORMAT_VERSION}: "
             "solve again, or verify it with the version that wrote it."
         )
-
-
-def value_of(document: Mapping[str, Any], key: str, fits: Callable[[Any], bool], wanted: str) -> Any:
-    """document[key]; raises InputError if it is missing or does not fit."""
-    if key not in document:
-        raise InputError(f"The result has no {key!r}: give the whole result.json of a run.")
-    if not fits(document[key]):
-        raise InputError(f"The {key!r} of the result is not {wanted}: give the result.json of a run.")
-    return document[key]
-
-
-def _optional(document: Mapping[str, Any], key: str, fits: Callable[[Any], bool], wanted: str) -> Any:
-    """document[key], None if it is null or missing; raises InputError if it does not fit."""
-    return None if document.get(key) is None else value_of(document, key, fits, wanted)
-
-
-def _is_limit(value: Any) -> bool:
-    """Whether a JSON value is a parent limit."""
-    return value is None or (is_whole(value) and value >= 0)
 
 
 def _knowledge(value: Any) -> Knowledge:
@@ -145,16 +178,114 @@ def _knowledge(value: Any) -> Knowledge:
     return knowledge
 
 
-def _is_size(value: Any) -> bool:
-    """Whether a JSON value is an equivalent sample size."""
-    return is_number(value) and value > 0
+@dataclass(frozen=True)
+class Asked:
+    """Which networks were asked for: the k best, or those within a factor, or the k best of these."""
+
+    k: Annotated[Positive | None, "a number above 0 or null"]
+    within_factor: Annotated[Annotated[float, lambda value: value >= 1] | None, "a number from 1 on or null"]
+    classes: Truth  # whether of equivalence classes
+    top: Networks  # how many were to have files of their own
 
 
-def _is_order(value: Any) -> bool:
-    """Whether a JSON value is a list of names or of indices."""
-    return is_names(value) or (isinstance(value, list) and all(map(is_whole, value)))
+@dataclass(frozen=True)
+class Count:
+    """How many networks there are, and what they weigh."""
+
+    networks: Annotated[Networks | None, "a number of networks or null"]
+    listed: Networks  # how many of these
+    share: Share  # that the listed ones have of the weight of those that were found
+    of_all: Annotated[Share | None, "a share or null"]  # that those that were found have of the weight of all there are
+    written: Networks  # how many have files of their own
 
 
-def _is_parents(value: Any) -> bool:
-    """Whether a JSON value maps names to lists of names."""
-    return is_object(value) and all(map(is_names, value.values()))
+@dataclass(frozen=True)
+class Classes:
+    """The equivalence classes of the networks that are listed."""
+
+    listed: Annotated[Networks, "a number of classes"]
+    heaviest: Annotated[Networks, "the number of a class"]
+    share: Share  # of the heaviest
+
+
+@dataclass(frozen=True)
+class TopNetwork:
+    """What is told of one of the first networks."""
+
+    rank: Number
+    cost: Number
+    share: Number
+    equivalence_class: Number
+    arcs: Number
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What a result claims of its networks together."""
+
+    asked: Asked
+    count: Count
+    # how much more than the first they cost at most, in nats, None if there is no such limit
+    within: Annotated[Annotated[float, lambda value: value >= 0] | None, "a number from 0 on or null"]
+    arcs: Mapping[tuple[int, int], float]  # the shares of (parent, child), indices
+    shared: tuple[tuple[int, int], ...]  # the arcs that all have
+    classes: Classes
+    top: tuple[TopNetwork, ...]
+
+    @property
+    def tallied(self) -> bool:
+        """Whether networks were found that are not listed, but counted."""
+        return self.count.networks is not None and self.count.networks > self.count.listed
+
+
+def read_summary(head: Mapping[str, Any], names: tuple[str, ...]) -> Summary:
+    """The claims of a result with networks; raises InputError, with one sentence that names the key, if it lacks a key
+    or has one of another type."""
+    count = read_fields(Count, value_of(head, "count", Thing))
+    return read_fields(
+        Summary,
+        head,
+        asked=read_asked(head),
+        count=count,
+        arcs=_read_arcs(value_of(head, "arc_shares", Thing), names),
+        shared=_read_shared(value_of(head, "shared_arcs", Things), names),
+        classes=read_fields(Classes, value_of(head, "classes", Thing)),
+        top=tuple(map(_read_top, value_of(head, "top", Things))),
+    )
+
+
+def read_asked(head: Mapping[str, Any]) -> Asked:
+    """What was asked for, as the options of a result with networks say; raises as `read_summary`."""
+    return read_fields(Asked, value_of(head["provenance"], "options", Thing))
+
+
+def _read_arcs(document: Mapping[str, Any], names: tuple[str, ...]) -> dict[tuple[int, int], float]:
+    """The shares of arcs by (parent, child); raises InputError for an arc that cannot be."""
+    index = {name: i for i, name in enumerate(names)}
+    arcs = {}
+    for child, parents in document.items():
+        if child not in index or not isinstance(parents, dict):
+            raise InputError(f"The 'arc_shares' of the result have {child!r}, which is not a variable with an object.")
+        for parent, share in parents.items():
+            if parent not in index or parent == child:
+                raise InputError(f"The 'arc_shares' of {child!r} have {parent!r}, which is no other variable.")
+            if not is_share(share) or share == 0:
+                raise InputError(f"The 'arc_shares' of {child!r} have no share above 0 for {parent!r}.")
+            arcs[index[parent], index[child]] = float(share)
+    return arcs
+
+
+def _read_shared(document: list[Any], names: tuple[str, ...]) -> tuple[tuple[int, int], ...]:
+    """Arcs as (parent, child); raises InputError for what is none."""
+    index = {name: i for i, name in enumerate(names)}
+    for arc in document:
+        if not (isinstance(arc, list) and len(arc) == 2 and all(isinstance(own, str) and own in index for own in arc)):
+            raise InputError(f"The 'shared_arcs' of the result have {arc!r}, which is no arc between its variables.")
+    return tuple((index[parent], index[child]) for parent, child in document)
+
+
+def _read_top(document: Any) -> TopNetwork:
+    """One of the first networks."""
+    if not isinstance(document, dict):
+        raise InputError("The 'top' of the result has something that is not an object: give the result.json of a run.")
+    return read_fields(TopNetwork, document)

@@ -1,15 +1,21 @@
 """Where a check has the families of children from that matter to a bound: what it asks for, and local scores."""
 
-from collections.abc import Callable, Sequence
+import itertools
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from extbnsl.core.claims import INTERRUPTED
+from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.scores.local import LocalScores
-from extbnsl.verify.certificate import UNITS_PER_NAT
+from extbnsl.verify import UNITS_PER_NAT
+from extbnsl.verify.certificate import TooMuch
 from extbnsl.verify.demands import Demands
+from extbnsl.verify.passes import CLUSTERS, WeightedCuts
 
 MOST_FAMILIES = 20_000_000  # that a source hands over at once
 FLOAT_ERROR = 2.0**-53  # of one operation, relative
@@ -18,41 +24,98 @@ Tell = Callable[[int, int], None]  # hears how much of a count is done, of how m
 
 
 class RecountedFamilies(NamedTuple):
-    """Families of one child: varsets (m, words) uint64 of parents and costs (m,) float64 in nats."""
+    """Families of one child."""
 
-    varsets: NDArray[np.uint64]
-    costs: NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Taken:
-    """What the cuts of one pass take from the cost of a child's family: the sum of the multipliers (k,) int64, in units
-    and of either sign, none zero, of those of the clusters (k, words) uint64 that its parents are disjoint from. More
-    parents never have more taken."""
-
-    clusters: NDArray[np.uint64]
-    multipliers: NDArray[np.int64]
+    varsets: NDArray[np.uint64]  # (m, words) of parents
+    costs: NDArray[np.float64]  # (m,) in nats
 
 
-class Asked(NamedTuple):
-    """Families of which child are wanted: all that matter with c', the cost less what is taken, below a threshold in
-    units, or more."""
+class Taken(NamedTuple):
+    """What cuts take from the cost of a child's family: the sum of the multipliers of those of its clusters that its
+    parents are disjoint from. More parents never have more taken."""
 
-    child: int
-    threshold: int
-    taken: Taken
+    clusters: NDArray[np.uint64]  # (k, words)
+    multipliers: NDArray[np.int64]  # (k,) in units and of either sign, none zero
+    children: NDArray[np.bool_]  # (k, n) whose clusters they are
+
+    def of(self, child: int) -> "Taken":
+        """What is taken from one child."""
+        own = self.children[:, child]
+        return Taken(self.clusters[own], self.multipliers[own], self.children[own])
+
+
+def taken_by(cuts: WeightedCuts, n: int) -> Taken:
+    """What cuts over n variables take, as multipliers of either sign.
+
+    A family that counts for k of the clusters that hold the child has ceil(k / 2) taken, k - pairs + 2 triples among
+    them; it counts for two if its parents are disjoint from their union.
+    """
+    members, parts = members_of(cuts.cuts, n), []
+    for size, factor in ((1, 1), (2, -1), (3, 2)):
+        for some in map(list, itertools.combinations(range(CLUSTERS), size)):
+            union = np.bitwise_or.reduce(cuts.cuts[:, some], axis=1)
+            parts.append((union, factor * cuts.multipliers, members[:, some].all(axis=1)))
+    taken = Taken(*map(np.concatenate, zip(*parts, strict=True)))
+    had = taken.children.any(axis=1)
+    return Taken(taken.clusters[had], taken.multipliers[had], taken.children[had])
+
+
+def members_of(varsets: NDArray[np.uint64], n: int) -> NDArray[np.bool_]:
+    """Which of n variables varsets (..., words) have: (..., n)."""
+    bits = np.unpackbits(np.ascontiguousarray(varsets, "<u8").view(np.uint8), axis=-1, count=n, bitorder="little")
+    return bits.astype(np.bool_)
 
 
 @dataclass(frozen=True)
 class FamilySource:
-    """Where a check has families from.
+    """Where a check has families from."""
 
-    below(asked, tell): those of each child that is asked for, each child once; costs that are off by no more than half
-    of rounding(child), in nats. That is also what the solver's costs and bounds may be off, and more than a unit.
-    """
-
-    below: Callable[[Sequence[Asked], Tell], list[RecountedFamilies]]
+    # For children with a threshold each, in units: all families that matter with c', the cost less what these cuts take
+    # from it, below that, or more; costs are off by no more than half of `rounding`.
+    below: Callable[[Mapping[int, int], WeightedCuts, Tell], list[RecountedFamilies]]
+    # of a child, in nats: what the solver's costs and bounds may be off too, and more than a unit
     rounding: Callable[[int], float]
+
+
+class Inexact(ABC):
+    """Costs that are sums of floats: whatever is compared keeps a margin of more than they may be off."""
+
+    @abstractmethod
+    def error(self, child: int) -> float:
+        """What the cost of a family of the child may be off, in nats."""
+
+    @abstractmethod
+    def scale(self, child: int) -> float:
+        """No family that matters costs more, in nats, nor does any sum on the way to its cost."""
+
+    def margin(self, child: int) -> float:
+        """What is beaten by more than this is truly beaten: two costs, their difference, and units; in nats."""
+        return 4.0 * self.error(child) + 2.0 / UNITS_PER_NAT
+
+    def rounding(self, child: int) -> float:
+        """What costs of this count and of the solver's may be apart, and its sums off, in nats."""
+        return 2.0 * self.error(child) + SOLVER_ERROR * self.scale(child) + 2.0 / UNITS_PER_NAT
+
+
+def handed_over(
+    search: Callable[[int], tuple[int, int]], found: Sequence[NDArray[Any]], workers: Workers, matter: str
+) -> Iterator[list[NDArray[Any]]]:
+    """What a search finds, part by part.
+
+    search(top): goes on from the top of a stack, 0 at first and below 0 when it is over, to a new one, until the arrays
+    `found` are full; how many of their rows it has written. matter: which families, for a sentence. Raises Stopped when
+    the workers halt, and TooMuch at MOST_FAMILIES.
+    """
+    top, written = 0, 0
+    while top >= 0:
+        top, count = search(top)
+        if workers.halt[0]:
+            # without a reason it is another task that cannot go on, and its reason that is told
+            raise Stopped(workers.stop() or INTERRUPTED)
+        written += count
+        if written > MOST_FAMILIES:
+            raise TooMuch(f"more than {MOST_FAMILIES:,} parent sets {matter}")
+        yield [own[:count].copy() for own in found]
 
 
 def untold(done: int, of: int) -> None:
@@ -69,12 +132,10 @@ def families_of_scores(scores: LocalScores, demands: Demands) -> FamilySource:
     """What asks local scores: all families that they list as demanded, whatever the threshold. Costs are exact."""
 
     def listed(child: int) -> RecountedFamilies:
-        bits = np.ascontiguousarray(scores.parents[child], "<u8").view(np.uint8)
-        rows = np.unpackbits(bits, axis=1, count=scores.variables, bitorder="little").astype(np.bool_)
-        own = demands.admitted(child, rows)
+        own = demands.admitted(child, members_of(scores.parents[child], scores.variables))
         return RecountedFamilies(scores.parents[child][own], scores.costs[child][own])
 
     def rounding(child: int) -> float:
         return SOLVER_ERROR * abs(float(scores.costs[child].min())) + 2.0 / UNITS_PER_NAT
 
-    return FamilySource(lambda asked, tell: [listed(one.child) for one in asked], rounding)
+    return FamilySource(lambda thresholds, cuts, tell: list(map(listed, thresholds)), rounding)

@@ -1,13 +1,23 @@
 """The networks of a ranked list, read one by one: what each of them is, and what is wrong with it alone.
 
 Each family is scored once, by `rescoring`. Of a network two digests and five numbers are kept.
+
+Two networks are equivalent if they have the same skeleton and the same v-structures (Verma and Pearl 1990). A set of
+variables is an integer with a bit for each; so is a set of pairs of variables, which are numbered. A skeleton is the
+union of the edges of the families, and the v-structures at a child are the pairs of its parents less the skeleton.
+Nothing here is shared with the kernels that search.
+
+Networks and classes are known by digests of 128 bits. That two of a million have the same by chance has a probability
+of 1e-27, and nobody knows how to make two that have.
 """
 
+import hashlib
+import itertools
 import math
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from extbnsl.core.claims import tolerance
 from extbnsl.core.errors import VerificationError
@@ -15,12 +25,79 @@ from extbnsl.data import Data
 from extbnsl.networks.network import Network
 from extbnsl.scores.local import LocalScores
 from extbnsl.verify.demands import demands_of
-from extbnsl.verify.document import ClaimedResult, is_names, is_number, is_object, is_whole
-from extbnsl.verify.structures import Family, class_key, is_acyclic, network_key, scored_family
-from extbnsl.verify.summary import LARGEST, is_share
+from extbnsl.verify.document import LARGEST, ClaimedResult, is_number, is_share, whole_from
+from extbnsl.verify.rescoring import family_cost
 
 MOST_SAID = 10  # findings about networks, and about arcs
 FIRST = 10  # networks of which the number of arcs is kept
+DIGEST_BYTES = 16
+
+
+class Family(NamedTuple):
+    """A child's parents as a set of variables; its edges and the pairs of its parents as sets of pairs; its cost."""
+
+    parents: int
+    edges: int
+    couples: int
+    cost: float
+
+
+def scored_family(
+    problem: Data | LocalScores, child: int, parents: tuple[int, ...], score: str, ess: float | None = None
+) -> Family:
+    """A family with its cost in nats; raises VerificationError if the scores do not list it. parents ascend."""
+    return family_of(child, parents, family_cost(problem, child, parents, score, ess))
+
+
+def family_of(child: int, parents: tuple[int, ...], cost: float) -> Family:
+    """A family of which the cost is known."""
+    return Family(
+        sum(1 << p for p in parents),
+        sum(_pair(child, p) for p in parents),
+        sum(_pair(p, q) for p, q in itertools.combinations(parents, 2)),
+        cost,
+    )
+
+
+def is_acyclic(families: Sequence[Family]) -> bool:
+    """Whether a network, a family of each child, has no cycle; O(n) passes over its variables at worst."""
+    placed, waiting = 0, list(range(len(families)))
+    while waiting:
+        left = []
+        for child in waiting:
+            if families[child].parents & ~placed:
+                left.append(child)
+            else:
+                placed |= 1 << child
+        if len(left) == len(waiting):
+            return False
+        waiting = left
+    return True
+
+
+def network_key(families: Sequence[Family]) -> bytes:
+    """A digest that two networks share if they have the same parents."""
+    return _digest((family.parents for family in families), len(families))
+
+
+def class_key(families: Sequence[Family]) -> bytes:
+    """A digest that two networks share if they are equivalent."""
+    skeleton, n = 0, len(families)
+    for family in families:
+        skeleton |= family.edges
+    return _digest((skeleton, *[family.couples & ~skeleton for family in families]), n * n)
+
+
+def _pair(a: int, b: int) -> int:
+    """The bit of a pair of variables, in either order."""
+    low, high = min(a, b), max(a, b)
+    return 1 << high * (high - 1) // 2 + low
+
+
+def _digest(sets: Iterable[int], bits: int) -> bytes:
+    """A digest of sets of so many bits."""
+    size = bits // 8 + 1
+    return hashlib.blake2b(b"".join([own.to_bytes(size) for own in sets]), digest_size=DIGEST_BYTES).digest()
 
 
 @dataclass
@@ -49,27 +126,24 @@ class _Fault(Exception):
 
 
 class Listed:
-    """The networks that have been read, and what is known of them.
-
-    costs, shares, ranks, classes: of each, as claimed; own_classes: the numbers that its classes have in the order of
-    their first networks, which cost class_costs. first: the parents of the first network, as sets; arcs: how many the
-    first networks have. weights: of each child the sums of exp(first cost - cost) by its parents. seen: how many there
-    were, networks or not.
-    """
+    """The networks that have been read, and what is known of them."""
 
     def __init__(self, claim: ClaimedResult, problem: Data | LocalScores) -> None:
         self.claim, self.problem = claim, problem
-        self.families: list[dict[tuple[str, ...], Family]] = [{} for _ in claim.variables]
-        self.weights: list[dict[int, float]] = [{} for _ in claim.variables]
-        self.costs, self.shares = array("d"), array("d")
-        self.ranks, self.classes, self.own_classes = array("q"), array("q"), array("q")
-        self.first: tuple[int, ...] = ()
-        self.arcs: list[int] = []
-        self.keys: set[bytes] = set()
-        self.class_numbers: dict[bytes, int] = {}
-        self.class_costs = array("d")
-        self.seen = 0
         self.demands = demands_of(claim.variables, claim.max_parents, claim.knowledge)
+        self.families: list[dict[tuple[str, ...], Family]] = [{} for _ in claim.variables]
+        self.seen = 0  # how many there were, networks or not
+        # Of each network, as claimed.
+        self.costs, self.shares = array("d"), array("d")
+        self.ranks, self.classes = array("q"), array("q")
+        self.keys: set[bytes] = set()
+        # The numbers that its classes have in the order of their first networks, which cost so much.
+        self.own_classes, self.class_costs = array("q"), array("d")
+        self.class_numbers: dict[bytes, int] = {}
+        self.first: tuple[int, ...] = ()  # the parents of the first network, as sets
+        self.arcs: list[int] = []  # how many the first networks have
+        # Of each child the sums of exp(first cost - cost) by its parents.
+        self.weights: list[dict[int, float]] = [{} for _ in claim.variables]
         self._index = {name: i for i, name in enumerate(claim.variables)}
 
     @property
@@ -122,7 +196,7 @@ class Listed:
 
     def _family(self, child: str, parents: list[Any]) -> Family:
         """A family that has not been met before; raises _Fault if it cannot be."""
-        if not is_names(parents):
+        if not all(isinstance(name, str) for name in parents):
             raise _Fault(f"gives {child!r} parents that are not names")
         if unknown := [name for name in parents if name not in self._index]:
             raise _Fault(f"gives {child!r} the parent {unknown[0]!r}, which is not a variable")
@@ -169,23 +243,18 @@ class Listed:
             weights[family.parents] = weights.get(family.parents, 0.0) + weight
 
 
-def _is_ordinal(value: Any) -> bool:
-    """Whether a JSON value is a whole number from 1 on."""
-    return is_whole(value) and 1 <= value <= LARGEST
-
-
 FIGURES = (
     ("cost", is_number, "finite number"),
     ("share", is_share, "share"),
-    ("rank", _is_ordinal, "whole number from 1 on"),
-    ("equivalence_class", _is_ordinal, "whole number from 1 on"),
-    ("parents", is_object, "object of lists of names"),
+    ("rank", whole_from(1, LARGEST), "whole number from 1 on"),
+    ("equivalence_class", whole_from(1, LARGEST), "whole number from 1 on"),
+    ("parents", lambda value: isinstance(value, dict), "object of lists of names"),
 )
 
 
 def _check_figures(network: Any) -> None:
     """Raise _Fault unless a network has all that is said of one, of the right types."""
-    if not is_object(network):
+    if not isinstance(network, dict):
         raise _Fault("is not an object")
     for key, fits, wanted in FIGURES:
         if key not in network:

@@ -1,6 +1,10 @@
-"""Is a result that holds proved optimal? What its certificate proves, checked again, against what it claims."""
+"""Is a result that holds proved optimal? What its certificate proves, checked again, against what it claims.
+
+Does no network of its order cost less? Of each variable the families whose parents come before it, counted again.
+"""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,33 +14,25 @@ from extbnsl.data import Data
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.networks.network import Network
 from extbnsl.scores.local import LocalScores
-from extbnsl.verify.certificate import CertifiedComponent, TooMuch, read_certificate
+from extbnsl.verify.certificate import NO_CUTS, CertifiedComponent, TooMuch, ceil_units, nats_of, read_certificate
 from extbnsl.verify.demands import demands_of
 from extbnsl.verify.document import ClaimedResult, read_claims
 from extbnsl.verify.families import SOLVER_ERROR, FamilySource
-from extbnsl.verify.recount import check_component, reason_of, rounding
+from extbnsl.verify.recount import check_component, count_below, family_source, reason_of, rounding
 from extbnsl.verify.rescoring import family_costs
-from extbnsl.verify.sources import family_source
 
 
 @dataclass(frozen=True)
 class Optimality:
-    """What became of the certificate of a result whose other claims hold.
+    """What became of the certificate of a result whose other claims hold."""
 
-    `findings` are sentences, one for each claim that does not hold. proved: the components that are proved, as tuples
-    of names; by: what their proofs are by, of those of `recount`. unchecked: the components of which the check was
-    given up, and `why` says for which reason: a stop reason, or a clause. max_parents: what is proved is proved of
-    networks in which no variable has more parents, None for all networks. rounding: by how much less a network may
-    cost, in nats, beside the tolerance, as the costs of the components that were proved are floats.
-    """
-
-    findings: tuple[str, ...]
-    max_parents: int | None
-    proved: tuple[tuple[str, ...], ...] = ()
-    by: frozenset[str] = frozenset()
-    unchecked: tuple[tuple[str, ...], ...] = ()
-    why: str = ""
-    rounding: float = 0.0
+    findings: tuple[str, ...]  # a sentence for each claim that does not hold
+    max_parents: int | None  # what is proved is proved of networks in which no variable has more; None for all networks
+    proved: tuple[tuple[str, ...], ...] = ()  # the components that are proved, as tuples of names
+    by: frozenset[str] = frozenset()  # what their proofs are by, of those of `recount`
+    unchecked: tuple[tuple[str, ...], ...] = ()  # the components of which the check was given up
+    why: str = ""  # for which reason: a stop reason, or a clause
+    rounding: float = 0.0  # by how much less a network may cost, in nats, beside the tolerance, as costs are floats
 
     @property
     def ok(self) -> bool:
@@ -115,3 +111,48 @@ def _bound_findings(
             f"The lower bound is {claim.lower_bound!r}, but the components of the certificate have {total!r} together."
         )
     return findings
+
+
+@dataclass(frozen=True)
+class OrderCheck:
+    """What became of the claim that no network of an order costs less."""
+
+    # a sentence for each variable that has a cheaper family, if the network then costs less by more than the tolerance
+    findings: tuple[str, ...] = ()
+    why: str = ""  # for which reason it was given up, a stop reason or a clause
+    rounding: float = 0.0  # what it is exact but for, in nats, beside the tolerance
+
+
+def verify_order(
+    claim: ClaimedResult,
+    problem: Data | LocalScores,
+    workers: Workers,
+    tell: Callable[[int], None] = lambda done: None,
+) -> OrderCheck:
+    """Look for a cheaper network of the order of a result that `verify` found to hold; time as counting takes.
+
+    `tell` hears about how many variables are counted.
+    """
+    names = problem.names
+    network = Network.from_names(names, claim.parents)
+    demands = demands_of(names, claim.max_parents, claim.knowledge).under([names.index(name) for name in claim.order])
+    costs = family_costs(problem, network, claim.score, claim.ess)
+    dear, every = [ceil_units(cost) for cost in costs], range(len(names))
+    try:
+        source = family_source(problem, claim, demands, workers)
+        _, least = count_below(
+            NO_CUTS, dear, every, names, source, workers, lambda done, of: tell(len(names) * done // of)
+        )
+    except (Stopped, TooMuch) as stop:
+        return OrderCheck(why=reason_of(stop))
+    gains = [nats_of(most - own) for most, own in zip(dear, least, strict=True)]
+    rounding = math.fsum(map(source.rounding, every))
+    if math.fsum(gains) <= tolerance(math.fsum(costs)) + rounding:
+        return OrderCheck(rounding=rounding)
+    return OrderCheck(
+        tuple(
+            f"Under the order of the result {names[child]!r} could have parents that cost {gain!r} nats less."
+            for child, gain in enumerate(gains)
+            if gain > source.rounding(child)
+        )
+    )

@@ -1,4 +1,13 @@
-"""The nodes of the search that `order_search` explains: kernels, and what they read."""
+"""The nodes of the search that `order_search` explains, and a walk from them: kernels, and what they read.
+
+The walk is to all networks over some variables that cost less than a limit, each once. It takes the variables away, a
+sink at a time, the largest first where there are several. So a network is met in one way only: when X goes with the
+parents P, no larger variable that is left is a sink; so each has a child among those that are left, if it is not in P.
+Such variables are bound until a child of theirs goes, and none of them goes before.
+
+What is left costs at least what its best order does, g, and g is known of every set that a network below the limit can
+leave. So a branch of the walk ends as soon as nothing below the limit can come of it, but for the bound variables.
+"""
 
 from typing import NamedTuple
 
@@ -14,22 +23,19 @@ BLOCK = 256  # families that are looked at together
 class Piece(NamedTuple):
     """What the kernels read, of m variables. The families of a child are numbered by their costs.
 
-    Of family j of child X, at first[X] + j: excess (f,), its cost above the least of the child; lowest (f,), the least
-    rc of the families up to it; together (f,), the parents of these. lacking (b, m, 4), for child X in block[X] to
-    block[X + 1] - 1: bit i of word w of block k says of each Y that family 256 k + 64 w + i does not have it as a
-    parent, of X itself that there is such a family. least (m,): mu. cuts (c, 3): clusters, 0 for none; multipliers
-    (c,).
+    lacking, for child X in block[X] to block[X + 1] - 1: bit i of word w of block k says of each Y that family
+    256 k + 64 w + i does not have it as a parent, of X itself that there is such a family.
     """
 
-    excess: NDArray[np.int64]
-    lowest: NDArray[np.int64]
-    together: NDArray[np.uint64]
-    first: NDArray[np.int64]
-    lacking: NDArray[np.uint64]
-    block: NDArray[np.int64]
-    least: NDArray[np.int64]
-    cuts: NDArray[np.uint64]
-    multipliers: NDArray[np.int64]
+    excess: NDArray[np.int64]  # (f,) of family j of child X, at first[X] + j: its cost above the least of the child
+    lowest: NDArray[np.int64]  # (f,) the least rc of the families up to it
+    together: NDArray[np.uint64]  # (f,) the parents of these
+    first: NDArray[np.int64]  # (m + 1,)
+    lacking: NDArray[np.uint64]  # (b, m, 4)
+    block: NDArray[np.int64]  # (m + 1,)
+    least: NDArray[np.int64]  # (m,) mu
+    cuts: NDArray[np.uint64]  # (c, 3) clusters, 0 for none
+    multipliers: NDArray[np.int64]  # (c,)
 
 
 @inlined
@@ -50,19 +56,6 @@ def _first_inside(blocks, begin, end, outside):
             if word:
                 return (k - begin) * BLOCK + (w << 6) + np.int64(lowest(word))
     return np.int64(-1)
-
-
-@njit
-def first_inside_each(parents, blocks, everyone, halt):
-    """For each of some families of a child the number of the first in these blocks with no parent beside its own, -1 if
-    there is none: int64 (n,). Ends early when halt[0] is set."""
-    parents, blocks, everyone, halt = borrowed((parents, blocks, everyone, halt))
-    found = np.full(parents.size, -1, np.int64)
-    for j in range(parents.size):
-        if halt[0]:
-            break
-        found[j] = _first_inside(blocks, 0, blocks.shape[0], everyone & ~parents[j])
-    return found
 
 
 @inlined
@@ -155,3 +148,100 @@ def expand(piece, varsets, g, gap, halt):
                 found[count], costs[count] = varsets[i] | (u64(1) << u64(x)), g[i] + piece.excess[own]
                 count += 1
     return found[:count].copy(), costs[:count].copy()
+
+
+class Walkable(NamedTuple):
+    """What the walk reads, of m variables."""
+
+    parents: NDArray[np.uint64]  # (f,) of the families of child X, by cost, in rows first[X] to first[X + 1] - 1
+    costs: NDArray[np.int64]  # (f,) of these
+    first: NDArray[np.int64]  # (m + 1,)
+    varsets: NDArray[np.uint64]  # (s,) ascending
+    least: NDArray[np.int64]  # (s,) g of each
+
+
+class Walk(NamedTuple):
+    """Where the walk is; with d variables gone, place d of an array (m + 1,)."""
+
+    depth: NDArray[np.int64]  # (1,) how many variables have gone, -1 at the end
+    steps: NDArray[np.int64]  # (1,) how many it took
+    left: NDArray[np.uint64]  # (m + 1,)
+    bound: NDArray[np.uint64]  # (m + 1,)
+    gone: NDArray[np.int64]  # (m + 1,) what the families of those that have gone cost
+    next: NDArray[np.int64]  # (m + 1,) the child to go next, m before the first
+    row: NDArray[np.int64]  # (m + 1,) its family to come
+    others: NDArray[np.int64]  # (m + 1,) what all other families cost at least
+    chosen: NDArray[np.int64]  # (m,) by child the rows of families that have gone
+
+
+def new_walk(m: int) -> Walk:
+    """A walk at its beginning."""
+
+    def zeros(size: int) -> NDArray[np.int64]:
+        return np.zeros(size, np.int64)
+
+    left, bound = np.zeros(m + 1, np.uint64), np.zeros(m + 1, np.uint64)
+    walk = Walk(zeros(1), zeros(1), left, bound, zeros(m + 1), zeros(m + 1), zeros(m + 1), zeros(m + 1), zeros(m))
+    walk.left[0], walk.next[0] = (1 << m) - 1, m
+    return walk
+
+
+@inlined
+def _least_of(walkable, varset):
+    """g of a varset; -1 if no network below the limit leaves it."""
+    low, high = 0, walkable.varsets.size
+    while low < high:
+        middle = (low + high) >> 1
+        if walkable.varsets[middle] < varset:
+            low = middle + 1
+        else:
+            high = middle
+    return walkable.least[low] if low < walkable.varsets.size and walkable.varsets[low] == varset else np.int64(-1)
+
+
+@inlined
+def _turn(depth, limit, walkable, walk):
+    """Let the next smaller variable go that can; whether there is one."""
+    free = walk.left[depth] & ~walk.bound[depth]
+    for x in range(walk.next[depth] - 1, -1, -1):
+        if free >> u64(x) & u64(1):
+            least = _least_of(walkable, walk.left[depth] ^ (u64(1) << u64(x)))
+            others = walk.gone[depth] + least
+            if least >= 0 and others + walkable.costs[walkable.first[x]] < limit:
+                walk.next[depth], walk.row[depth], walk.others[depth] = x, walkable.first[x], others
+                return True
+    return False
+
+
+@njit
+def walk_on(walkable, limit, walk, most, rows, costs, halt):
+    """Go on to the next networks that cost less than the limit, until it is over, halted, `most` steps have been made,
+    or rows (n, m) and costs (n,) are full, which get the rows of their families and what they cost. How many there are.
+    """
+    walkable, walk, rows, costs, halt = borrowed((walkable, walk, rows, costs, halt))
+    m = walk.chosen.size
+    written, depth, end = 0, walk.depth[0], walk.steps[0] + most
+    while depth >= 0 and written < costs.size and walk.steps[0] < end and not halt[0]:
+        walk.steps[0] += 1
+        x, j = walk.next[depth], walk.row[depth]
+        if x == m or j == walkable.first[x + 1] or walk.others[depth] + walkable.costs[j] >= limit:
+            if not _turn(depth, limit, walkable, walk):
+                depth -= 1
+            continue
+        walk.row[depth] += 1
+        left, parents = walk.left[depth] ^ (u64(1) << u64(x)), walkable.parents[j]
+        if parents & ~left:
+            continue
+        walk.chosen[x] = j
+        larger = left & ~((u64(2) << u64(x)) - u64(1))
+        bound, gone = (walk.bound[depth] | larger) & ~parents, walk.gone[depth] + walkable.costs[j]
+        if left == u64(0):
+            for v in range(m):
+                rows[written, v] = walk.chosen[v]
+            costs[written] = gone
+            written += 1
+        elif bound != left:
+            depth += 1
+            walk.left[depth], walk.bound[depth], walk.gone[depth], walk.next[depth] = left, bound, gone, m
+    walk.depth[0] = depth
+    return written

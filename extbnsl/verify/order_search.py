@@ -25,7 +25,7 @@ of the best orders below the limit one is always left.
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -34,63 +34,44 @@ from numpy.typing import NDArray
 from extbnsl.machine.budgets import format_size
 from extbnsl.machine.workers import Workers, chunks
 from extbnsl.verify.certificate import BEYOND, MOST_UNITS, TooMuch
-from extbnsl.verify.order_nodes import BLOCK, Piece, expand, first_inside_each
+from extbnsl.verify.order_nodes import BLOCK, Piece, expand
+from extbnsl.verify.passes import CLUSTERS, Families, WeightedCuts, weighted
 
 CHUNK = 2048  # nodes that are expanded together
-CHEAPEST = 1024  # families that are held against each other, and then against the others
 FEWEST = 1 << 18  # successors that are put in order together
 NODE_BYTES = 16
 ORDERING_BYTES = 80  # of a successor, while they are put in order
 
 
-@dataclass(frozen=True)
-class PieceFamilies:
-    """The families of m <= 64 variables, in positions 0 to m - 1; of each child:
-
-    parents: (k,) uint64, the parents inside the piece as masks over positions. costs: (k,) int64, units.
-    """
-
-    parents: tuple[NDArray[np.uint64], ...]
-    costs: tuple[NDArray[np.int64], ...]
-
-
-@dataclass(frozen=True)
-class Bound:
-    """Cuts of one or three clusters, masks over positions, and their multipliers, in units, above zero."""
-
-    cuts: tuple[tuple[int, ...], ...]
-    multipliers: tuple[int, ...]
-
-
 class Layer(NamedTuple):
-    """Nodes of one size: varsets (n,) uint64, ascending, and g (n,) int64, above the cheapest of each child."""
+    """Nodes of one size."""
 
-    varsets: NDArray[np.uint64]
-    g: NDArray[np.int64]
+    varsets: NDArray[np.uint64]  # (n,) ascending
+    g: NDArray[np.int64]  # (n,) above the cheapest of each child
 
 
 FIRST = Layer(np.zeros(1, np.uint64), np.zeros(1, np.int64))
 
 
 def least_cost(
-    families: PieceFamilies,
-    bound: Bound,
+    families: Families,
+    cuts: WeightedCuts,
     limit: int,
     workers: Workers,
     room: int,
     tell: Callable[[int, int, int], None],
 ) -> int:
-    """What the families cost at least in any order of the variables; `limit` if that is as much or more.
+    """What the families of at most 64 variables cost at least in any order of these; `limit` if that is as much or
+    more.
 
     limit: in units. room: bytes for the nodes. tell: hears of each layer, of how many, and of its nodes. The same
     whatever the threads. Raises Stopped, and TooMuch where figures or a layer are too large.
     """
-    m = len(families.costs)
-    if not all(costs.size for costs in families.costs):
+    if not families.complete:
         return limit
-    cheapest = [int(costs.min()) for costs in families.costs]
-    gap = limit - sum(cheapest)
-    piece = piece_of(families, cheapest, bound, gap, workers) if gap > 0 else None
+    m, cheapest = families.children.size, sum(families.cheapest)
+    gap = limit - cheapest
+    piece = piece_of(*within(families, cuts), gap, workers) if gap > 0 else None
     if piece is None:
         return limit
     layer = FIRST
@@ -99,102 +80,62 @@ def least_cost(
         layer = next_layer(piece, layer, size, gap, workers, room)
         if layer.g.size == 0:
             return limit
-    return sum(cheapest) + int(layer.g[0])
+    return cheapest + int(layer.g[0])
 
 
-def piece_of(
-    families: PieceFamilies, cheapest: Sequence[int], bound: Bound, gap: int, workers: Workers
-) -> Piece | None:
-    """What the kernels read; None if no order costs less than `gap` units above the cheapest families of each child.
+def within(families: Families, cuts: WeightedCuts) -> tuple[Families, WeightedCuts]:
+    """Families and cuts without what they have beside the m <= 64 children, in positions 0 to m - 1. What a cluster has
+    of these is a cluster, and without any it is none."""
+    children = families.children.tolist()
+    own = _positions(cuts.cuts.reshape(-1, cuts.cuts.shape[2]), children).reshape(-1, CLUSTERS, 1)
+    inside = _positions(families.varsets, children)[:, None]
+    placed = Families(np.arange(len(children)), families.first, inside, families.costs)
+    return placed, weighted(own, cuts.multipliers.tolist())
+
+
+def _positions(varsets: NDArray[np.uint64], variables: Sequence[int]) -> NDArray[np.uint64]:
+    """What varsets (m, words) have of some variables, as masks (m,) over their positions."""
+    masks = np.zeros(len(varsets), np.uint64)
+    for position, v in enumerate(variables):
+        masks |= (varsets[:, v >> 6] >> np.uint64(v & 63) & np.uint64(1)) << np.uint64(position)
+    return masks
+
+
+def piece_of(families: Families, cuts: WeightedCuts, gap: int, workers: Workers) -> Piece | None:
+    """What the kernels read of families and cuts `within` a piece; None if no order costs less than `gap` units above
+    the cheapest families of each child.
 
     Left out are families that no such order has, and those that another one takes the place of: it costs no more, and
     all its parents are among theirs. Raises Stopped and TooMuch.
     """
-    beyond = gap + 2 * sum(bound.multipliers)
+    beyond = gap + 2 * sum(cuts.multipliers.tolist())
     if beyond > MOST_UNITS:
         raise TooMuch(BEYOND)
-    m = len(cheapest)
-    cuts, multipliers = _clusters(bound, m), np.array(bound.multipliers, np.int64)
-    given = ((families.parents[x], families.costs[x] - cheapest[x], gap, x, m, workers.halt) for x in range(m))
-    own = workers.map(_undominated, given)
-    reduced = [excess - _taken(parents, x, cuts, multipliers) for x, (parents, excess) in enumerate(own)]
-    least = [int(some.min()) for some in reduced]
-    if beyond + sum(map(abs, least)) > MOST_UNITS:
+    m = families.children.size
+    excess = families.costs - families.by_child(np.array(families.cheapest))
+    few = replace(families, costs=excess).kept(excess < gap)
+    own = few.needed(np.zeros(m, np.int64), workers).by_cost()
+    shown = own.shown(cuts, workers)
+    if beyond + sum(map(abs, shown.least.tolist())) > MOST_UNITS:
         raise TooMuch(BEYOND)
-    root = sum(least) + int((_needs(cuts) * multipliers).sum())
-    if root >= gap:
+    if shown.root >= gap:
         return None
-    above = [some - mu for some, mu in zip(reduced, least, strict=True)]
-    kept = [rc < gap - root for rc in above]
-    parents = [own_parents[k] for (own_parents, _), k in zip(own, kept, strict=True)]
-    excess = [own_excess[k] for (_, own_excess), k in zip(own, kept, strict=True)]
-    blocks = [lacking(parents[x], x, m) for x in range(m)]
+    above = shown.reduced - own.by_child(shown.least)
+    keep = above < gap - shown.root
+    own, above = own.kept(keep), above[keep]
+    parents = [varsets[:, 0] for varsets, _ in own.each]
+    blocks = [lacking(some, x, m) for x, some in enumerate(parents)]
     return Piece(
-        np.concatenate(excess),
-        np.concatenate([np.minimum.accumulate(rc[k]) for rc, k in zip(above, kept, strict=True)]),
+        own.costs,
+        np.concatenate([np.minimum.accumulate(some) for some in np.split(above, own.first[1:-1])]),
         np.concatenate([np.bitwise_or.accumulate(some) for some in parents]),
-        _ends(excess),
+        own.first,
         np.concatenate(blocks),
-        _ends(blocks),
-        np.array(least, np.int64),
-        cuts,
-        multipliers,
+        np.cumsum([0, *map(len, blocks)], dtype=np.int64),
+        shown.least,
+        cuts.cuts.reshape(-1, CLUSTERS),
+        cuts.multipliers,
     )
-
-
-def root_of(families: PieceFamilies, bound: Bound) -> int:
-    """h of no variables at all, in units: what the families cost at least in any order. No child is without."""
-    cuts, multipliers = _clusters(bound, len(families.costs)), np.array(bound.multipliers, np.int64)
-    own = enumerate(zip(families.parents, families.costs, strict=True))
-    least = [int((costs - _taken(parents, x, cuts, multipliers)).min()) for x, (parents, costs) in own]
-    return sum(least) + int((_needs(cuts) * multipliers).sum())
-
-
-def _ends(lists: Sequence[NDArray[np.generic]]) -> NDArray[np.int64]:
-    """Where lists begin and end, one after the other."""
-    return np.cumsum([0, *map(len, lists)], dtype=np.int64)
-
-
-def _clusters(bound: Bound, m: int) -> NDArray[np.uint64]:
-    """The cuts as (c, 3) masks of m positions. What a cluster has of these is a cluster, and without any it is none."""
-    whole = (1 << m) - 1
-    rows = [[cluster & whole for cluster in cut] + [0] * (3 - len(cut)) for cut in bound.cuts]
-    return np.array(rows, np.uint64).reshape(-1, 3)
-
-
-def _needs(cuts: NDArray[np.uint64]) -> NDArray[np.int64]:
-    """The needs of each cut of which nothing is placed yet."""
-    return (np.count_nonzero(cuts, axis=1) + 1) // 2
-
-
-def _taken(
-    parents: NDArray[np.uint64], x: int, cuts: NDArray[np.uint64], multipliers: NDArray[np.int64]
-) -> NDArray[np.int64]:
-    """For families of x the sum of multiplier times."""
-    taken = np.zeros(parents.size, np.int64)
-    for clusters, multiplier in zip(cuts, multipliers, strict=True):
-        own = clusters[clusters >> np.uint64(x) & np.uint64(1) == 1]
-        counts = (parents[:, None] & own == 0).sum(axis=1)
-        taken += multiplier * ((counts + 1) // 2)
-    return taken
-
-
-def _undominated(
-    parents: NDArray[np.uint64], excess: NDArray[np.int64], gap: int, x: int, m: int, halt: NDArray[np.uint8]
-) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
-    """The families of x by cost, without those that others take the place of, or that cost too much: those that the
-    cheapest ones take the place of are mostly nearly all."""
-    few = np.flatnonzero(excess < gap)
-    left = few[np.argsort(excess[few], kind="stable")]
-    everyone, kept = np.uint64((1 << m) - 1), list[NDArray[np.int64]]()
-    while left.size and not halt[0]:
-        head, left = left[:CHEAPEST], left[CHEAPEST:]
-        first = first_inside_each(parents[head], lacking(parents[head], x, m), everyone, halt)
-        kept.append(head[first == np.arange(head.size)])
-        blocks = lacking(parents[kept[-1]], x, m)
-        left = left[first_inside_each(parents[left], blocks, everyone, halt) < 0]
-    order = np.concatenate([few[:0], *kept])
-    return parents[order], excess[order]
 
 
 def lacking(parents: NDArray[np.uint64], x: int, m: int) -> NDArray[np.uint64]:

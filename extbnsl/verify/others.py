@@ -20,16 +20,14 @@ from extbnsl.machine.budgets import default_memory
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.scores.local import LocalScores
 from extbnsl.verify.all_networks import MOST_VARIABLES, cost_table, log_weight
-from extbnsl.verify.certificate import Certificate, Pass, TooMuch, ceil_units, read_certificate
-from extbnsl.verify.complete import NO_CUTS, Question, networks_below
+from extbnsl.verify.certificate import NO_CUTS, Certificate, Pass, TooMuch, ceil_units, read_certificate
+from extbnsl.verify.complete import Question, networks_below
+from extbnsl.verify.document import Summary, Wholes
 from extbnsl.verify.families import FamilySource
-from extbnsl.verify.listed import Listed, Sentences
+from extbnsl.verify.listed import Family, Listed, Sentences, class_key, scored_family
+from extbnsl.verify.question import COUNT, MISSING, OF_ALL, SHARES, Unchecked
 from extbnsl.verify.ranked import ListCheck
-from extbnsl.verify.recount import reason_of
-from extbnsl.verify.sources import family_source
-from extbnsl.verify.structures import Family, class_key, scored_family
-from extbnsl.verify.summary import Summary
-from extbnsl.verify.unchecked import COUNT, MISSING, OF_ALL, SHARES, Unchecked
+from extbnsl.verify.recount import family_source, reason_of
 
 ROUNDED = 2e-3  # what the share of the weight of all networks may be off, relatively: the solver's may be half of it
 ADDED = 1e-6  # what a share may be off that was added up without a list
@@ -74,11 +72,11 @@ def _claims(listed: Listed, summary: Summary) -> Iterator[str]:
     """What the result says of networks that it does not list."""
     if listed.claim.status == OPTIMAL or summary.within is not None:
         yield MISSING
-        if summary.in_all is not None:
+        if summary.count.networks is not None:
             yield COUNT
         if summary.tallied or summary.asked.classes:
             yield SHARES
-    if summary.of_all is not None:
+    if summary.count.of_all is not None:
         yield OF_ALL
 
 
@@ -178,7 +176,7 @@ class _Looked:
         least = {name: own for component in components for name, own in component.least.items()}
         guide = Pass(
             tuple(cut for component in components for cut in component.first.cuts),
-            tuple(multiplier for component in components for multiplier in component.first.multipliers),
+            Wholes(multiplier for component in components for multiplier in component.first.multipliers),
         )
         return guide, [least[name] - ceil_units(source.rounding(x)) for x, name in enumerate(names)]
 
@@ -213,7 +211,7 @@ def _missing_findings(looked: _Looked) -> Iterator[str]:
 def _count_findings(looked: _Looked) -> Iterator[str]:
     """A sentence if there are not as many networks, or classes, as it says."""
     least, most = (tally.number for tally in looked.tallies)
-    said = looked.summary.in_all
+    said = looked.summary.count.networks
     if said is not None and not least <= said <= most:
         within = looked.summary.within
         which = "" if within is None else f" that cost at most {within!r} nats more than the best"
@@ -236,9 +234,9 @@ def _wrong_shares(looked: _Looked, tally: _Tally) -> Sentences:
             true = tally.classes.get(i + 1, 0.0) / tally.weight
             if not _near(claimed, true):
                 said.add([f"Class {i + 1:,} is said to have the share {claimed!r}, but its networks make it {true!r}."])
-    elif not _near(summary.share, listed.weight / tally.weight):
+    elif not _near(summary.count.share, listed.weight / tally.weight):
         true = listed.weight / tally.weight
-        said.add([f"The listed networks are said to have the share {summary.share!r}, but they have {true!r}."])
+        said.add([f"The listed networks are said to have the share {summary.count.share!r}, but they have {true!r}."])
     names = listed.claim.variables
     for parent, child in np.ndindex(*tally.arcs.shape):
         claimed, true = summary.arcs.get((parent, child), 0.0), float(tally.arcs[parent, child]) / tally.weight
@@ -260,7 +258,7 @@ def _findings_of_all(looked: _Looked) -> Iterator[str]:
         weights = [tally.weight for tally in looked.tallies if tally.weight > 0.0]
     in_all = log_weight(looked.table, looked.workers)
     shares = [min(1.0, math.exp(math.log(weight) - listed.costs[0] - in_all)) for weight in weights]
-    claimed = summary.of_all
+    claimed = summary.count.of_all
     if claimed is not None and not any(abs(share - claimed) <= ROUNDED * share for share in shares):
         yield (
             f"The networks that were found are said to have {claimed!r} of the weight of all networks there are, but "

@@ -4,8 +4,9 @@ The families may be few of a component's, those that earlier steps have left; al
 """
 
 import itertools
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,21 +15,42 @@ from extbnsl.kernels.bits import u64
 from extbnsl.kernels.compiler import njit
 from extbnsl.kernels.varsets import WORD_BITS, as_varsets, pack, words
 from extbnsl.machine.workers import Workers
-from extbnsl.verify.certificate import Cut
+from extbnsl.verify.certificate import Cut, Pass
 
 CLUSTERS = 3  # of a cut, at most
+AT_ONCE = 1 << 16  # families that one task looks at, whatever their children
 FARTHEST = (1 << 63) - 1  # what int64 holds
 
 
 @dataclass(frozen=True)
 class Families:
-    """Families of the children (n,), numbers among all variables: varsets (m, words) of parents and costs (m,) int64
-    in units, those of the k-th child in rows first[k]:first[k + 1]."""
+    """Families of some children, one child after the other."""
 
-    children: NDArray[np.int64]
-    first: NDArray[np.int64]
-    varsets: NDArray[np.uint64]
-    costs: NDArray[np.int64]
+    children: NDArray[np.int64]  # (n,) numbers among all variables
+    first: NDArray[np.int64]  # (n + 1,) those of the k-th child are in rows first[k]:first[k + 1]
+    varsets: NDArray[np.uint64]  # (m, words) of parents
+    costs: NDArray[np.int64]  # (m,) in units
+
+    @classmethod
+    def joined(cls, children: Sequence[int], own: Iterable[tuple[NDArray[np.uint64], NDArray[np.int64]]]) -> "Families":
+        """Those of the children, varsets and costs of each."""
+        varsets, costs = zip(*own, strict=True)
+        first = np.cumsum([0, *map(len, costs)], dtype=np.int64)
+        return cls(np.array(children, np.int64), first, np.concatenate(varsets), np.concatenate(costs))
+
+    @property
+    def each(self) -> list[tuple[NDArray[np.uint64], NDArray[np.int64]]]:
+        """Varsets and costs of each child."""
+        return [(self.varsets[lo:hi], self.costs[lo:hi]) for lo, hi in itertools.pairwise(self.first.tolist())]
+
+    @property
+    def cheapest(self) -> list[int]:
+        """What the cheapest family of each child costs; each has one."""
+        return np.minimum.reduceat(self.costs, self.first[:-1]).tolist()
+
+    def by_child(self, values: NDArray[Any]) -> NDArray[Any]:
+        """The value of its child (n,), for each family."""
+        return np.repeat(values, np.diff(self.first))
 
     def kept(self, which: NDArray[np.bool_]) -> "Families":
         """Those of the families, (m,) bool."""
@@ -49,16 +71,20 @@ class Families:
         child)."""
         inside = np.bitwise_or.reduce(singles(self.children, self.varsets.shape[1]), axis=0)
 
-        def of_child(lo: int, hi: int, most: int) -> NDArray[np.bool_]:
-            varsets, which = self.varsets[lo:hi] & inside, np.zeros(hi - lo, np.bool_)
-            order = np.lexsort((self.costs[lo:hi], np.bitwise_count(varsets).sum(axis=1)))
-            _mark_needed(varsets, self.costs[lo:hi], order, most, which, workers.halt)
+        def of_child(varsets: NDArray[np.uint64], costs: NDArray[np.int64], most: int) -> NDArray[np.bool_]:
+            varsets, which = varsets & inside, np.zeros(costs.size, np.bool_)
+            sizes = np.bitwise_count(varsets).sum(axis=1)
+            order = np.lexsort((costs, sizes) if most else (sizes, costs))  # the cheapest replace nearly all
+            _mark_needed(varsets, costs, order, most, which, workers.halt)
             return which
 
-        tasks = [
-            (*own, most) for own, most in zip(itertools.pairwise(self.first.tolist()), spare.tolist(), strict=True)
-        ]
+        tasks = [(*own, most) for own, most in zip(self.each, spare.tolist(), strict=True)]
         return self.kept(np.concatenate(workers.map(of_child, tasks)))
+
+    def by_cost(self) -> "Families":
+        """The same, those of each child by their costs."""
+        order = np.lexsort((self.costs, self.by_child(np.arange(self.children.size))))
+        return replace(self, varsets=self.varsets[order], costs=self.costs[order])
 
     @property
     def complete(self) -> bool:
@@ -66,36 +92,41 @@ class Families:
         return bool((np.diff(self.first) > 0).all())
 
     def shown(self, by: "WeightedCuts", workers: Workers) -> "Shown":
-        """What the cuts show; each child has a family. Raises Stopped."""
-        reduced = np.empty_like(self.costs)
-        least = np.empty(self.children.size, np.int64)
-        families = (self.children, self.first, self.varsets, self.costs)
-        workers.run(_reduce, *families, by.cuts, by.multipliers, reduced, least, workers.halt)
+        """What the cuts show; of all together, if each child has a family. Raises Stopped."""
+        reduced, least = np.empty_like(self.costs), np.empty(self.children.size, np.int64)
+        ends = range(least.size + 1) if reduced.size > AT_ONCE else (0, least.size)
+        given = (self.varsets, self.costs, by.cuts, by.multipliers, reduced)
+        workers.map(
+            _reduce,
+            (
+                (self.children[lo:hi], self.first[lo : hi + 1], *given, least[lo:hi], workers.halt)
+                for lo, hi in itertools.pairwise(ends)
+            ),
+        )
         return Shown(by.needed + sum(least.tolist()), reduced, least)
 
     def below(self, target: int, shown: "Shown") -> "Families":
         """Those that networks below a target, in units, may have by what cuts have shown."""
         most = [max(-FARTHEST, min(mu + target - shown.root, FARTHEST)) for mu in shown.least.tolist()]
-        return self.kept(shown.reduced < np.repeat(np.array(most, np.int64), np.diff(self.first)))
+        return self.kept(shown.reduced < self.by_child(np.array(most, np.int64)))
 
 
 @dataclass(frozen=True)
 class WeightedCuts:
-    """Cuts (k, 3, words) over all variables, with multipliers (k,) int64 in units; needed: what they add to a bound."""
+    """Cuts with multipliers."""
 
-    cuts: NDArray[np.uint64]
-    multipliers: NDArray[np.int64]
-    needed: int
+    cuts: NDArray[np.uint64]  # (k, 3, words); the clusters that one lacks are empty
+    multipliers: NDArray[np.int64]  # (k,) in units
+    needed: int  # what they add to a bound
 
 
 @dataclass(frozen=True)
 class Shown:
-    """What every network costs at least over the families, in units; c' of each (m,) int64, and the least of each
-    child (n,) int64."""
+    """What cuts show of some families."""
 
-    root: int
-    reduced: NDArray[np.int64]
-    least: NDArray[np.int64]
+    root: int  # what every network costs at least over them, in units
+    reduced: NDArray[np.int64]  # (m,) c' of each
+    least: NDArray[np.int64]  # (n,) the least of each child, FARTHEST if it has no family
 
 
 def singles(variables: NDArray[np.int64], width: int) -> NDArray[np.uint64]:
@@ -106,12 +137,17 @@ def singles(variables: NDArray[np.int64], width: int) -> NDArray[np.uint64]:
 
 
 def packed_cuts(cuts: Sequence[Cut], place: Mapping[str, int]) -> NDArray[np.uint64]:
-    """Cuts (k, 3, words), by the places of the variables' names; the clusters that one lacks are empty."""
+    """Cuts as `WeightedCuts` has them, by the places of the variables' names."""
     packed = np.zeros((len(cuts), CLUSTERS, words(len(place))), np.uint64)
     for row, cut in zip(packed, cuts, strict=True):
         for member, cluster in zip(row, cut, strict=False):
             member[:] = pack([place[name] for name in cluster], len(place))
     return packed
+
+
+def cuts_of(one: Pass, names: Sequence[str]) -> WeightedCuts:
+    """The cuts of a pass, over these variables."""
+    return weighted(packed_cuts(one.cuts, {name: i for i, name in enumerate(names)}), one.multipliers)
 
 
 def weighted(cuts: NDArray[np.uint64], multipliers: Sequence[int]) -> WeightedCuts:
@@ -123,7 +159,8 @@ def weighted(cuts: NDArray[np.uint64], multipliers: Sequence[int]) -> WeightedCu
 
 @njit
 def _reduce(children, first, varsets, costs, cuts, multipliers, reduced, least, halt):
-    """c' of each family, and the least of each child. O(cuts, for each family). Ends early when halt[0] is set."""
+    """c' of each family of some children, and the least of each child. O(cuts, for each family). Ends early when
+    halt[0] is set."""
     for k in range(children.size):
         lo, hi, word, bit = first[k], first[k + 1], children[k] >> 6, u64(children[k] & 63)
         for j in range(lo, hi):
@@ -141,15 +178,15 @@ def _reduce(children, first, varsets, costs, cuts, multipliers, reduced, least, 
                                 common |= cuts[c, one, w] & varsets[j, w]
                             counts += common == 0
                     reduced[j] -= multipliers[c] * ((counts + 1) // 2)
-        least[k] = reduced[lo]
-        for j in range(lo + 1, hi):
+        least[k] = FARTHEST
+        for j in range(lo, hi):
             least[k] = min(least[k], reduced[j])
 
 
 @njit
 def _mark_needed(varsets, costs, order, spare, needed, halt):
-    """Mark the families of a child, in an order by numbers of parents, of equal ones by costs, unless one is marked
-    that has some of their parents alone and costs no more than they do and `spare`. needed: bool, all false. Ends early
+    """Mark the families of a child, in an order by numbers of parents and costs, or by costs, unless one is marked that
+    has some of their parents alone and costs no more than they do and `spare`. needed: bool, all false. Ends early
     when halt[0] is set."""
     marked, count = np.empty_like(order), 0
     for row in order:

@@ -1,15 +1,15 @@
-"""What a result claims to answer: every part that changes what its claim means, and whether that was demanded."""
+"""What a result claims to answer: every part that changes what its claim means, whether that was demanded, and what of
+it nobody checked."""
 
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 from extbnsl.core.claims import ALIASES
 from extbnsl.core.knowledge import Knowledge
-from extbnsl.verify.document import ClaimedResult, is_object, value_of
-from extbnsl.verify.summary import Asked, is_count, read_asked
+from extbnsl.verify.document import Asked, ClaimedResult, Networks, Thing, read_asked, value_of
 
 SHORT = 12  # characters of a digest that tells two values apart for people
 # Parts of a question, as people demand them; those of DATA_PARTS are options of reading the data.
@@ -21,43 +21,62 @@ EVERY = "data-options"  # all of these together
 KEYS = (*PARTS, *LIST_PARTS, EVERY, *DATA_PARTS)
 
 
+# What a result claims and a check may leave as it is. Of the network:
+OPTIMALITY = "optimality"  # that none costs less
+ORDER = "order"  # that none of its order does
+BOUND = "bound"  # that every network costs as much as the lower bound
+DATA = "data"  # that these are the data of the run
+RESAMPLES = "resamples"  # what the networks of resamples say
+# Of a list of networks:
+MISSING = "missing"  # that no other network costs less than the last one
+COUNT = "count"  # how many networks there are that cost as little
+SHARES = "shares"  # shares of networks, classes and arcs in what is not all listed
+OF_ALL = "of all"  # what the networks that were found have of the weight of all
+
+
+@dataclass(frozen=True)
+class Unchecked:
+    """A claim that was not checked."""
+
+    what: str  # one of the above
+    why: str = ""  # a stop reason or a clause, empty if nobody could
+    components: tuple[tuple[str, ...], ...] = ()  # the variables, for OPTIMALITY of some; none if it is of all
+
+
 @dataclass(frozen=True)
 class Question:
-    """status and order_optimal: what is claimed of the network, by its digest; the score with its parameters; among
-    which networks: limit and knowledge; of which data: names, records (None of local scores), digest (None if the
-    result does not tell it), the options of reading them. asked: which list, None if it is of one network. resamples:
-    how many were asked for, None if none were. arcs: how many the network has."""
+    """What a result answers."""
 
-    status: str
-    order_optimal: bool
-    order: tuple[str, ...]
-    arcs: int
-    network_digest: str
-    score: str
-    ess: float | None
-    max_parents: int | None
-    knowledge: Knowledge
-    names: tuple[str, ...]
-    records: int | None
-    digest: str | None
-    data_options: Mapping[str, Any]
-    asked: Asked | None
-    resamples: int | None
+    claim: ClaimedResult
+    records: int | None  # of the data, None of local scores
+    data_options: Mapping[str, Any]  # of reading the data
+    asked: Asked | None = None  # which list, None if it is of one network
+    resamples: int | None = None  # how many were asked for, None if none were
+
+    @property
+    def arcs(self) -> int:
+        """How many the network has."""
+        return sum(map(len, self.claim.parents.values()))
+
+    @property
+    def network_digest(self) -> str:
+        """A digest of the network."""
+        return digest_of(sorted((child, sorted(own)) for child, own in self.claim.parents.items()))
 
     def parts(self) -> dict[str, Any]:
         """The value of each of KEYS, None for what there is not."""
-        asked = self.asked
+        claim, asked = self.claim, self.asked
         own = {
-            "status": self.status,
-            "order-optimal": self.order_optimal or None,
-            "score": self.score,
-            "ess": self.ess,
-            "max-parents": self.max_parents,
-            "knowledge": self.knowledge or None,
-            "variables": len(self.names),
+            "status": claim.status,
+            "order-optimal": claim.order_optimal or None,
+            "score": claim.score,
+            "ess": claim.ess,
+            "max-parents": claim.max_parents,
+            "knowledge": claim.knowledge or None,
+            "variables": len(claim.variables),
             "records": self.records,
             "weights": self.data_options.get("weights"),
-            "digest": self.digest,
+            "digest": claim.digest,
             "k": asked and asked.k,
             "within-factor": asked and asked.within_factor,
             "classes": (asked and asked.classes) or None,
@@ -74,25 +93,10 @@ def question_of(
     does not tell what was asked for."""
     resamples = None
     if "bootstrap" in document:
-        bootstrap = value_of(document, "bootstrap", is_object, "an object")
-        resamples = value_of(bootstrap, "resamples", is_count, "a number of resamples")
-    return Question(
-        status=claim.status,
-        order_optimal=claim.order_optimal,
-        order=claim.order,
-        arcs=sum(map(len, claim.parents.values())),
-        network_digest=digest_of(sorted((child, sorted(own)) for child, own in claim.parents.items())),
-        score=claim.score,
-        ess=claim.ess,
-        max_parents=claim.max_parents,
-        knowledge=claim.knowledge,
-        names=claim.variables,
-        records=records,
-        digest=claim.digest,
-        data_options=data_options,
-        asked=read_asked(document) if "count" in document else None,
-        resamples=resamples,
-    )
+        bootstrap = value_of(document, "bootstrap", Thing)
+        resamples = value_of(bootstrap, "resamples", Annotated[Networks, "a number of resamples"])
+    asked = read_asked(document) if "count" in document else None
+    return Question(claim, records, data_options, asked, resamples)
 
 
 def unmet(question: Question, demanded: Mapping[str, Any]) -> Iterator[str]:

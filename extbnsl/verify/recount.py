@@ -10,22 +10,18 @@ The target is the claimed lower bound less what costs may be off by rounding, wh
 that of each step that settles some of the variables.
 """
 
-import itertools
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from extbnsl.core.events import Observer, StageAdvanced, ignore
 from extbnsl.core.figures import in_full
-from extbnsl.kernels.bits import u64
-from extbnsl.kernels.compiler import njit
-from extbnsl.kernels.varsets import WORD_BITS, pack, words
+from extbnsl.data import Data, Numbers
+from extbnsl.kernels.varsets import WORD_BITS
 from extbnsl.machine.budgets import default_memory
 from extbnsl.machine.workers import Stopped, Workers
+from extbnsl.scores.local import LocalScores
 from extbnsl.verify.certificate import (
     BEYOND,
     MOST_UNITS,
@@ -40,9 +36,13 @@ from extbnsl.verify.certificate import (
     floors_of,
     nats_of,
 )
-from extbnsl.verify.families import Asked, FamilySource, RecountedFamilies, Taken
-from extbnsl.verify.order_search import Bound, PieceFamilies, least_cost
-from extbnsl.verify.passes import Families, packed_cuts, weighted
+from extbnsl.verify.data_families import families_of_data
+from extbnsl.verify.demands import Demands
+from extbnsl.verify.document import ClaimedResult
+from extbnsl.verify.families import FamilySource, Tell, families_of_scores, untold
+from extbnsl.verify.order_search import least_cost
+from extbnsl.verify.passes import Families, cuts_of
+from extbnsl.verify.regression_families import families_by_regressions
 from extbnsl.verify.tree import fault_of_tree
 
 CUTS, BRANCHING, SEARCH = "multipliers", "the answers of branching", "a search, repeated"
@@ -51,15 +51,11 @@ WAYS = (CUTS, BRANCHING, SEARCH)  # what a proof is by
 
 @dataclass(frozen=True)
 class Recount:
-    """What became of one component's proof.
+    """What became of one component's proof."""
 
-    findings: sentences, one for each claim that does not hold. why: for which reason the check was given up, a stop
-    reason or a clause. by: what the proof was by.
-    """
-
-    findings: tuple[str, ...] = ()
-    why: str = ""
-    by: frozenset[str] = frozenset()
+    findings: tuple[str, ...] = ()  # a sentence for each claim that does not hold
+    why: str = ""  # for which reason the check was given up, a stop reason or a clause
+    by: frozenset[str] = frozenset()  # what the proof was by
 
     @property
     def proved(self) -> bool:
@@ -133,33 +129,24 @@ class _Proof:
         component, workers = self.component, self.workers
         least = {name: component.least[name] - self.slack[name] for name in component.variables}
         gap = max(self.target - bound_of(component.first, least), 0)
-        asked = [
-            Asked(self.place[name], self._within(mu + gap), taken_by(component.first, self.place[name], self.names))
-            for name, mu in least.items()
-        ]
+        children = [self.place[name] for name in least]
+        thresholds = [mu + gap for mu in least.values()]
 
         def tell(done: int, of: int) -> None:
-            counted = before + len(asked) * done // of
+            counted = before + len(children) * done // of
             self._tell("counting parent sets again", counted, len(self.names), "variables")
 
         workers.check()  # when the time is over already, nothing is counted
         tell(0, 1)
-        counted = source.below(asked, tell)
+        self.families, found = count_below(component.first, thresholds, children, self.names, source, workers, tell)
         tell(1, 1)
-        found = workers.map(below_threshold, ((*own, workers.halt) for own in zip(asked, counted, strict=True)))
-        for name, mu, own in zip(least, least.values(), found, strict=True):
-            if own.least < mu:
+        for (name, mu), own in zip(least.items(), found, strict=True):
+            if own < mu:
                 raise _Fault(
                     f"The certificate says that the reduced cost of {name!r} is at least "
-                    f"{nats_of(component.least[name])!r}, but it is {nats_of(own.least)!r}."
+                    f"{nats_of(component.least[name])!r}, but it is {nats_of(own)!r}."
                 )
         self.by.add(CUTS)  # the first pass may leave nothing, so that it is all
-        self.families = Families(
-            np.array([self.place[name] for name in component.variables], np.int64),
-            np.cumsum([0] + [own.costs.size for own in found], dtype=np.int64),
-            np.concatenate([own.varsets for own in found]),
-            np.concatenate([own.costs for own in found]),
-        )
 
     def check(self) -> None:
         """Check the steps until they prove the bound; raises _Fault if they do not."""
@@ -185,7 +172,7 @@ class _Proof:
 
     def _take(self, step: Pass) -> int:
         """Take a pass; what the component costs at least by it."""
-        shown = self.families.shown(weighted(packed_cuts(step.cuts, self.place), step.multipliers), self.workers)
+        shown = self.families.shown(cuts_of(step, self.names), self.workers)
         self.families = self.families.below(self.target - self.settled, shown)
         return self.settled + shown.root
 
@@ -214,14 +201,12 @@ class _Proof:
         variables = families.children.size
         if variables > WORD_BITS:
             raise TooMuch(f"a search of {variables} variables is too large")
-        ends = families.first[1:-1]
-        own = zip(np.split(families.varsets, ends), np.split(families.costs, ends), strict=True)
-        piece, guide = piece_over(families.children.tolist(), tuple(own), step.guide, self.names)
 
         def tell(size: int, of: int, nodes: int) -> None:
             self._tell(f"repeating a search, {in_full(nodes, 'node')}", size, of, "layers")
 
-        least = least_cost(piece, guide, bound, self.workers, default_memory(), tell)
+        guide = cuts_of(step.guide, self.names)
+        least = least_cost(families, guide, bound, self.workers, default_memory(), tell)
         return None if least >= bound else f"an order of them has families that cost {nats_of(least)!r}"
 
     def _fault_of_tree(self, step: Branching, families: Families, bound: int) -> str | None:
@@ -244,76 +229,35 @@ class _Proof:
         return units
 
 
-def piece_over(
-    variables: Sequence[int],
-    families: Sequence[tuple[NDArray[np.uint64], NDArray[np.int64]]],
+def count_below(
     guide: Pass,
+    thresholds: Sequence[int],
+    children: Sequence[int],
     names: Sequence[str],
-) -> tuple[PieceFamilies, Bound]:
-    """What a search over at most 64 variables reads: the families of each, varsets (m, words) and costs (m,) in units,
-    and the cuts, without what these have of others."""
-    bit = {names[v]: 1 << position for position, v in enumerate(variables)}
-    inside = tuple(_positions(varsets, variables) for varsets, _ in families)
-    cuts = tuple(tuple(sum(bit.get(name, 0) for name in cluster) for cluster in cut) for cut in guide.cuts)
-    return PieceFamilies(inside, tuple(costs for _, costs in families)), Bound(cuts, guide.multipliers)
+    source: FamilySource,
+    workers: Workers,
+    tell: Tell = untold,
+) -> tuple[Families, list[int]]:
+    """The families of some children with c' by these multipliers below the threshold of each, in units, counted again,
+    with costs rounded down to units; and the smallest c' of each, the threshold if there are none. Raises Stopped and
+    TooMuch."""
+    if max(map(abs, thresholds)) > MOST_UNITS:
+        raise TooMuch(BEYOND)
+    cuts = cuts_of(guide, names)
+    counted = source.below(dict(zip(children, thresholds, strict=True)), cuts, tell)
+    families = Families.joined(children, ((own.varsets, floors_of(own.costs)) for own in counted))
+    shown = families.shown(cuts, workers)
+    own = families.kept(shown.reduced < families.by_child(np.array(thresholds, np.int64)))
+    return own, list(map(min, shown.least.tolist(), thresholds))
 
 
-def _positions(varsets: NDArray[np.uint64], variables: Sequence[int]) -> NDArray[np.uint64]:
-    """What varsets (m, words) have of some variables, as masks (m,) over their positions."""
-    masks = np.zeros(len(varsets), np.uint64)
-    for position, v in enumerate(variables):
-        masks |= (varsets[:, v >> 6] >> np.uint64(v & 63) & np.uint64(1)) << np.uint64(position)
-    return masks
-
-
-def taken_by(one: Pass, child: int, names: Sequence[str]) -> Taken:
-    """What the cuts of a pass take from the costs of a child's families, as multipliers of either sign.
-
-    A family that counts for k of the clusters that hold the child has ceil(k / 2) taken, k - pairs + 2 triples among
-    them; it counts for two if its parents are disjoint from their union.
-    """
-    place = {name: i for i, name in enumerate(names)}
-    rows, multipliers = [], []
-    for cut, multiplier in zip(one.cuts, one.multipliers, strict=True):
-        own = [pack((place[name] for name in cluster), len(names)) for cluster in cut if names[child] in cluster]
-        for size in range(1, len(own) + 1):
-            rows += [np.bitwise_or.reduce(some) for some in itertools.combinations(own, size)]
-            multipliers += [multiplier * (1, -1, 2)[size - 1]] * math.comb(len(own), size)
-    return Taken(np.array(rows, np.uint64).reshape(-1, words(len(names))), np.array(multipliers, np.int64))
-
-
-class Reduced(NamedTuple):
-    """Families of one child with c' below a threshold: varsets (m, words), costs (m,) and c' (m,), whole units; least:
-    the smallest c', the threshold if there are none."""
-
-    varsets: NDArray[np.uint64]
-    costs: NDArray[np.int64]
-    reduced: NDArray[np.int64]
-    least: int
-
-
-def below_threshold(asked: Asked, counted: RecountedFamilies, halt: NDArray[np.uint8]) -> Reduced:
-    """Those of the families that were counted for a question, with costs rounded down to units."""
-    varsets, taken = counted.varsets, asked.taken
-    units = floors_of(counted.costs)
-    reduced = units - disjoint_sum(varsets, taken.clusters, taken.multipliers, halt)
-    keep = reduced < asked.threshold
-    least = min(int(reduced.min(initial=asked.threshold)), asked.threshold)
-    return Reduced(varsets[keep], units[keep], reduced[keep], least)
-
-
-@njit
-def disjoint_sum(varsets, clusters, multipliers, halt):
-    """For each of the varsets (m, words) the multipliers of the clusters (k, words) disjoint from it: int64 (m,). Ends
-    early when halt[0] is set."""
-    total = np.zeros(varsets.shape[0], np.int64)
-    for j in range(total.size):
-        if halt[0]:
-            break
-        for c in range(multipliers.size):
-            common = u64(0)
-            for w in range(varsets.shape[1]):
-                common |= varsets[j, w] & clusters[c, w]
-            if not common:
-                total[j] += multipliers[c]
-    return total
+def family_source(
+    problem: Data | LocalScores, claim: ClaimedResult, demands: Demands, workers: Workers, every: bool = False
+) -> FamilySource:
+    """The families that are as demanded: as scores list them, or counted again by the score of the claim; every: also
+    those that a subset beats, of data. Raises Stopped and TooMuch as the modules that do it."""
+    if isinstance(problem, LocalScores):
+        return families_of_scores(problem, demands)
+    if isinstance(problem, Numbers):
+        return families_by_regressions(problem, demands, workers, every)
+    return families_of_data(problem, claim.score, claim.ess, demands, workers, every)

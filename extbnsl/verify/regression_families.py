@@ -36,28 +36,29 @@ Where columns nearly determine each other s is small and t large; from COARSEST 
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from extbnsl.core.claims import INTERRUPTED
 from extbnsl.data import Numbers
 from extbnsl.kernels.varsets import pack, words
-from extbnsl.machine.workers import Stopped, Workers
-from extbnsl.verify.certificate import UNITS_PER_NAT, TooMuch
+from extbnsl.machine.workers import Workers
+from extbnsl.verify.certificate import TooMuch
 from extbnsl.verify.demands import Demands
 from extbnsl.verify.families import (
     FLOAT_ERROR,
-    MOST_FAMILIES,
-    SOLVER_ERROR,
-    Asked,
     FamilySource,
+    Inexact,
     RecountedFamilies,
     Taken,
     Tell,
+    handed_over,
+    members_of,
+    taken_by,
 )
+from extbnsl.verify.passes import WeightedCuts
 from extbnsl.verify.regression_search import (
     RegressionChild,
     new_regression_frames,
@@ -82,32 +83,28 @@ def families_by_regressions(numbers: Numbers, demands: Demands, workers: Workers
     """
     problem = _measured(numbers, demands, workers)
 
-    def below(asked: Sequence[Asked], tell: Tell) -> list[RecountedFamilies]:
-        found = list[RecountedFamilies]()
-        tasks = ((problem, *one, workers, every) for one in asked)
+    def below(thresholds: Mapping[int, int], cuts: WeightedCuts, tell: Tell) -> list[RecountedFamilies]:
+        found, taken = list[RecountedFamilies](), taken_by(cuts, numbers.variables)
+        tasks = ((problem, child, most, taken.of(child), workers, every) for child, most in thresholds.items())
         for own in workers.stream(_search, tasks, 2 * workers.threads, lambda result: None):
             found.append(own)
-            tell(len(found), len(asked))
+            tell(len(found), len(thresholds))
         return found
 
     return FamilySource(below, problem.rounding)
 
 
 @dataclass(frozen=True)
-class _Measured:
-    """The columns in coordinates, triangle (n, n): each less its mean and over 2 to the power of exponents (n,).
-
-    partial (n, n): the squares of the correlations given all others, about. inverse: what 1 / s is at most; relative:
-    t. See the module for both.
-    """
+class _Measured(Inexact):
+    """The columns in coordinates, each less its mean and over a power of 2."""
 
     numbers: Numbers
     demands: Demands
-    triangle: NDArray[np.float64]
-    exponents: NDArray[np.int32]
-    partial: NDArray[np.float64]
-    inverse: float
-    relative: float
+    triangle: NDArray[np.float64]  # (n, n) the coordinates
+    exponents: NDArray[np.int32]  # (n,) of the powers
+    partial: NDArray[np.float64]  # (n, n) the squares of the correlations given all others, about
+    inverse: float  # what 1 / s is at most, see the module
+    relative: float  # t, see the module
 
     @property
     def price(self) -> float:
@@ -135,14 +132,6 @@ class _Measured:
         """What the cost of a family may be off, in nats."""
         records, n = self.numbers.records, self.numbers.variables
         return records * (2.0 * self.relative + n * FLOAT_ERROR) + 16 * FLOAT_ERROR * self.scale(child)
-
-    def margin(self, child: int) -> float:
-        """What is beaten by more than this is truly beaten, in nats."""
-        return 4.0 * self.error(child) + 2.0 / UNITS_PER_NAT
-
-    def rounding(self, child: int) -> float:
-        """What costs of this count and of the solver's may be apart, and its sums off, in nats."""
-        return 2.0 * self.error(child) + SOLVER_ERROR * self.scale(child) + 2.0 / UNITS_PER_NAT
 
 
 def _measured(numbers: Numbers, demands: Demands, workers: Workers) -> _Measured:
@@ -206,16 +195,10 @@ def _search(
         return parts[0]
     apart: NDArray[np.bool_] = np.logical_not((taken.clusters & first).any(axis=1))
     frames = new_regression_frames(own, alone, first, coordinates, apart)
-    varsets, costs = np.empty((ROOM, words(n)), np.uint64), np.empty(ROOM)
-    top, written = 0, 0
-    while top >= 0:
-        top, count = search_regressions(top, own, frames, workers.halt, varsets, costs)
-        if workers.halt[0]:
-            raise Stopped(workers.stop() or INTERRUPTED)
-        parts.append(RecountedFamilies(varsets[:count].copy(), costs[:count].copy()))
-        written += count
-        if written > MOST_FAMILIES:
-            raise TooMuch(f"more than {MOST_FAMILIES:,} parent sets of {numbers.names[child]!r} matter to it")
+    found = np.empty((ROOM, words(n)), np.uint64), np.empty(ROOM)
+    matter = f"of {numbers.names[child]!r} matter to it"
+    rest = handed_over(lambda top: search_regressions(top, own, frames, workers.halt, *found), found, workers, matter)
+    parts += (RecountedFamilies(*part) for part in rest)
     return RecountedFamilies(*map(np.concatenate, zip(*parts, strict=True)))
 
 
@@ -224,7 +207,7 @@ def _child(
 ) -> RegressionChild:
     """What the kernels read, for the candidates in this order."""
     demands = problem.demands
-    inside = taken.clusters[:, candidates // 64] >> (candidates % 64).astype(np.uint64) & np.uint64(1)
+    inside = members_of(taken.clusters, problem.numbers.variables)[:, candidates]
     return RegressionChild(
         half=problem.numbers.records / 2,
         worth=math.expm1(2.0 * (problem.price - lead) / problem.numbers.records),
@@ -235,6 +218,6 @@ def _child(
         threshold=threshold,
         depth=min(demands.most[child] - len(demands.must[child]), candidates.size),
         candidates=candidates,
-        hits=np.ascontiguousarray(inside.astype(np.int64) * taken.multipliers[:, None]),
+        hits=np.ascontiguousarray(inside * taken.multipliers[:, None]),
         multipliers=taken.multipliers,
     )

@@ -15,58 +15,43 @@ from numpy.typing import NDArray
 
 from extbnsl.kernels.bits import u64
 from extbnsl.kernels.compiler import borrowed, inlined, njit
-from extbnsl.verify.certificate import UNITS_PER_NAT
+from extbnsl.verify import UNITS_PER_NAT
 
 TINY = 1e-290  # of a column whose largest number is about 1: nothing
 
 
 class RegressionChild(NamedTuple):
-    """What the search for the families of one child reads: m candidates, k clusters. Costs in nats.
+    """What the search for the families of one child reads: m candidates, k clusters. Costs in nats."""
 
-    half: N / 2; worth: a parent that takes no more than this part of what its set leaves is dearer than it is worth;
-    own: what a family costs that leaves squares of 1 in the coordinates, without the price of candidates; price: of a
-    parent; margin: what is compared may be off by less than half of it; lead: by what a subset must beat a set to take
-    its place, infinity where none is left out for that; threshold: of the reduced costs, in units; depth: most
-    candidates of a set. candidates (m,) int64; hits (k, m): the multiplier of each cluster that a candidate is in, in
-    units, 0 elsewhere; multipliers (k,) int64.
-    """
-
-    half: float
-    worth: float
-    own: float
-    price: float
-    margin: float
-    lead: float
-    threshold: int
-    depth: int
-    candidates: NDArray[np.int64]
-    hits: NDArray[np.int64]
-    multipliers: NDArray[np.int64]
+    half: float  # N / 2
+    worth: float  # a parent that takes no more than this part of what its set leaves is dearer than it is worth
+    own: float  # what a family costs that leaves squares of 1 in the coordinates, without the price of candidates
+    price: float  # of a parent
+    margin: float  # what is compared may be off by less than half of it
+    lead: float  # by what a subset must beat a set to take its place, infinity where none is left out for that
+    threshold: int  # of the reduced costs, in units
+    depth: int  # most candidates of a set
+    candidates: NDArray[np.int64]  # (m,)
+    hits: NDArray[np.int64]  # (k, m) the multiplier of each cluster that a candidate is in, in units, 0 elsewhere
+    multipliers: NDArray[np.int64]  # (k,)
 
 
 class RegressionFrames(NamedTuple):
-    """A stack of nodes; each array has a place or a row for each. Place p is that of candidate m - 1 - p.
+    """A stack of nodes; each array has a place or a row for each. Place p is that of candidate m - 1 - p."""
 
-    triangle (depth, m, m): coordinates by row of the candidates by place, zero below the diagonal; goal (depth, m): of
-    the child; left (depth, m): the squares of the child that the node and the candidates at places 0 to p leave; next:
-    the place to try next, all above it are done; varset (depth, words); cheapest: the least known cost of its subsets,
-    and the lead; rest (depth, k): 1 for clusters disjoint from it; taken: their multipliers, in units. Of the last
-    parent, if it is no root: place; along (depth, m): the coordinates along it of the candidates by place, length: of
-    itself, part: of the child.
-    """
-
-    triangle: NDArray[np.float64]
-    goal: NDArray[np.float64]
-    left: NDArray[np.float64]
-    next: NDArray[np.int64]
-    varset: NDArray[np.uint64]
-    cheapest: NDArray[np.float64]
-    rest: NDArray[np.int64]
-    taken: NDArray[np.int64]
+    triangle: NDArray[np.float64]  # (depth, m, m) coordinates by row of the candidates by place, a triangle
+    goal: NDArray[np.float64]  # (depth, m) of the child
+    left: NDArray[np.float64]  # (depth, m) the squares of it that the node and the candidates at places 0 to p leave
+    next: NDArray[np.int64]  # the place to try next, all above it are done
+    varset: NDArray[np.uint64]  # (depth, words)
+    cheapest: NDArray[np.float64]  # the least known cost of its subsets, and the lead
+    rest: NDArray[np.int64]  # (depth, k) 1 for clusters disjoint from it
+    taken: NDArray[np.int64]  # their multipliers, in units
+    # Of the last parent, if it is no root:
     place: NDArray[np.int64]
-    along: NDArray[np.float64]
-    length: NDArray[np.float64]
-    part: NDArray[np.float64]
+    along: NDArray[np.float64]  # (depth, m) the coordinates along it of the candidates by place
+    length: NDArray[np.float64]  # the coordinate of itself
+    part: NDArray[np.float64]  # that of the child
 
 
 def new_regression_frames(

@@ -1,8 +1,8 @@
-"""What a network costs, by plain code that shares nothing with the kernels that search."""
+"""What a network costs, and every network at least, by plain code that shares nothing with the kernels that search."""
 
 import functools
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -11,10 +11,13 @@ from numpy.typing import NDArray
 from extbnsl.core.errors import InputError, VerificationError
 from extbnsl.data import Data, Dataset, Numbers
 from extbnsl.kernels.varsets import pack
+from extbnsl.machine.workers import Workers
 from extbnsl.networks.network import Network
 from extbnsl.scores.local import LocalScores
 
 MOST_PARAMETERS = 10**300  # of a family: any finite cost is smaller
+MOST_CELLS = 1 << 27  # records times variables, for a lower bound
+MOST_PRODUCTS = 1 << 36  # of numbers, in all its regressions
 MOST_STATES = 10**6  # of a family by qNML: in one of more, hardly any two records agree
 # What a free parameter costs in nats, by the name of the score, given the number of records: written here once more, as
 # all that this room computes.
@@ -144,7 +147,7 @@ def _numbered(rows: NDArray[Any]) -> NDArray[np.int64]:
         which = which * states + column
         numbers *= states
         if numbers > len(rows):  # without gaps the next ones stay below N^2 however many columns there are
-            which = np.unique(which, return_inverse=True)[1].reshape(-1).astype(np.int64)
+            which = _without_gaps(which)
             numbers = int(which.max()) + 1
     return which
 
@@ -157,3 +160,73 @@ def _listed(scores: LocalScores, child: int, parents: tuple[int, ...]) -> float:
         members = ", ".join(repr(scores.names[p]) for p in parents) or "no parents"
         raise VerificationError(f"The local scores do not list the family of {scores.names[child]!r} with {members}.")
     return float(scores.costs[child][found[0]])
+
+
+def least_cost(problem: Data | LocalScores, score: str, workers: Workers) -> float:
+    """A lower bound of the cost of every network, in nats, but for the rounding of a sum; -inf where that takes too
+    much.
+
+    It is as if each variable were explained by all others for no more than the price of no parents. No family costs
+    less: more parents never raise the misfit, nor lower the price. By BDeu, BDs and K2 a family costs at least ln r for
+    each state of the child that occurs, and no less than its misfit (see `data_families`). Raises Stopped when the
+    workers are to stop. O(n N log N) for N records of states, O(N n^3) of numbers.
+    """
+    if isinstance(problem, LocalScores):
+        return math.fsum(float(costs.min()) for costs in problem.costs)
+    n, records = problem.variables, problem.records
+    if records * n > MOST_CELLS or (isinstance(problem, Numbers) and records * n**3 > MOST_PRODUCTS):
+        return -math.inf
+    if isinstance(problem, Numbers):
+        return math.fsum(_left_of_regressions(problem, workers))
+    return math.fsum(_left_of_counts(problem, score, workers))
+
+
+def _left_of_regressions(numbers: Numbers, workers: Workers) -> Iterator[float]:
+    """What all others leave of each column, without the price of its parents."""
+    for child in range(numbers.variables):
+        workers.check()
+        others = tuple(v for v in range(numbers.variables) if v != child)
+        yield family_cost(numbers, child, others, "") - len(others) * math.log(numbers.records) / 2
+
+
+def _left_of_counts(dataset: Dataset, score: str, workers: Workers) -> Iterator[float]:
+    """What all others leave of each variable, and the price of no parents."""
+    misfits = misfits_given_others(dataset.codes, np.ones(dataset.records, np.int64), workers)
+    for child, misfit in enumerate(misfits):
+        arity = len(dataset.states[child])
+        if score in PARAMETER_COSTS:
+            yield misfit + PARAMETER_COSTS[score](dataset.records) * (arity - 1)
+        elif score in ("fnml", "qnml"):
+            yield misfit + log_regret(dataset.records, arity)
+        else:
+            yield max(misfit, len(np.unique(dataset.codes[:, child])) * math.log(arity))
+
+
+def misfits_given_others(codes: NDArray[np.integer], weights: NDArray[np.int64], workers: Workers) -> Iterator[float]:
+    """N H(X | all other variables) of each X, in nats, for rows of states (d, n) with so many records each (d,).
+
+    Rows that agree in the variables before X, and in those behind it, have the same two numbers. Raises Stopped.
+    O(n d log d), and n d numbers of memory.
+    """
+    behind = [np.zeros(len(codes), np.int64)]
+    for column in codes.T[:0:-1]:
+        workers.check()
+        behind.append(_numbered_with(behind[-1], column))
+    before = np.zeros(len(codes), np.int64)
+    for column in codes.T:
+        workers.check()
+        others = _numbered_with(before, behind.pop())
+        cells = _numbered_with(others, column)
+        in_cell, in_others = (np.bincount(own, weights)[own] for own in (cells, others))
+        yield -math.fsum((weights * np.log(in_cell / in_others)).tolist())
+        before = _numbered_with(before, column)
+
+
+def _numbered_with(numbers: NDArray[np.int64], more: NDArray[np.integer]) -> NDArray[np.int64]:
+    """For each row a number that those share that agree in both; below the number of rows."""
+    return _without_gaps(numbers * (int(more.max()) + 1) + more)
+
+
+def _without_gaps(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The numbers by their place among those that there are."""
+    return np.unique(numbers, return_inverse=True)[1].reshape(-1).astype(np.int64)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from extbnsl.kernels.bits import u64
 from extbnsl.kernels.compiler import borrowed, inlined, njit
-from extbnsl.verify.certificate import UNITS_PER_NAT
+from extbnsl.verify import UNITS_PER_NAT
 from extbnsl.verify.set_cells import (
     dearest,
     divide,
@@ -105,44 +105,40 @@ class Frames(NamedTuple):
 
 
 class Space(NamedTuple):
-    """What one set is counted in: which variables are wanted, what the misfit of each must be below, and the places of
-    those that are; the lanes with their counters; scratch; by place, the sum over the cells of both it and the parents,
-    and, by the kinds with priors, how many of these occur; the sums over the cells of the parents, one for each of
-    `own`; and how many of these have one record.
+    """What one set is counted in. A place is that of a variable in `wanted`.
 
-    Tables have what m records add, from 0 on: of one prior each, `filled` so far, last `used` then. own (c + 1,): the
-    tables for the parents' cells of a child of each arity, and of m ln m; joint (c,): for the child's.
+    Tables have what m records add, from 0 on, of one prior each.
     """
 
-    wanted: NDArray[np.int64]
-    limit: NDArray[np.float64]
-    counted: NDArray[np.int64]
-    seen: NDArray[np.int64]
-    used_lanes: NDArray[np.uint64]
-    dear: NDArray[np.float64]
-    mask: NDArray[np.uint64]
-    members: NDArray[np.uint32]
-    groups: NDArray[np.int64]
-    keys: NDArray[np.uint64]
-    often: NDArray[np.int64]
-    picked: NDArray[np.uint32]
-    rest: NDArray[np.uint64]
-    parts: NDArray[np.int64]
-    place: NDArray[np.int64]
-    both: NDArray[np.float64]
-    occurs: NDArray[np.int64]
-    parents: NDArray[np.float64]
-    ones: NDArray[np.int64]
+    wanted: NDArray[np.int64]  # the variables that are (2 n,)
+    limit: NDArray[np.float64]  # by place: what its misfit must be below
+    counted: NDArray[np.int64]  # the places of those for which it is
+    seen: NDArray[np.int64]  # scratch of lanes, and a stamp
+    used_lanes: NDArray[np.uint64]  # those with their counters
+    dear: NDArray[np.float64]  # by child (n,): ln r for each state that occurs
+    mask: NDArray[np.uint64]  # bits of some variables
+    members: NDArray[np.uint32]  # rows of groups, twice
+    groups: NDArray[np.int64]  # their ends and cells, twice
+    keys: NDArray[np.uint64]  # scratch
+    often: NDArray[np.int64]  # scratch
+    picked: NDArray[np.uint32]  # scratch
+    rest: NDArray[np.uint64]  # scratch
+    parts: NDArray[np.int64]  # scratch
+    place: NDArray[np.int64]  # scratch
+    both: NDArray[np.float64]  # by place: the sum over the cells of both it and the parents
+    occurs: NDArray[np.int64]  # by place: how many of these occur, by the kinds with priors
+    parents: NDArray[np.float64]  # the sums over the cells of the parents, one for each of `own`
+    ones: NDArray[np.int64]  # how many of these have one record (1,)
     tables: NDArray[np.float64]
-    priors: NDArray[np.float64]
-    filled: NDArray[np.int64]
-    used: NDArray[np.int64]
-    own: NDArray[np.int64]
-    joint: NDArray[np.int64]
+    priors: NDArray[np.float64]  # of each table
+    filled: NDArray[np.int64]  # so far
+    used: NDArray[np.int64]  # last, and a clock
+    own: NDArray[np.int64]  # the tables for the parents' cells of a child of each arity, and of m ln m (c + 1,)
+    joint: NDArray[np.int64]  # and for the child's (c,)
 
 
-def new_frames(problem: Searched) -> Frames:
-    """A stack with room for all nodes, and the empty set on it."""
+def new_frames(problem: Searched, path: NDArray[np.int64]) -> Frames:
+    """A stack with room for all nodes, and the empty set on it, from which the search goes down the path."""
     (n, d), k, depth = problem.codes.shape, problem.multipliers.size, problem.depth + 1
     width = int(problem.variables.max(initial=0)) // 64 + 1
     alive = problem.children[problem.most[problem.children] > 0]
@@ -173,6 +169,7 @@ def new_frames(problem: Searched) -> Frames:
     )
     frames.rows[0], frames.ends[0, 0], frames.records[0, 0] = np.arange(d), d, problem.weights.sum()
     frames.lanes[0, 0] = problem.lanes.sum(axis=1)
+    frames.next[0], frames.end[0] = (path[0], path[0] + 1) if path.size else (0, problem.parents)
     frames.alive[0, : alive.size] = alive
     np.add.at(frames.taken[0], problem.holders, np.repeat(problem.multipliers, np.diff(problem.held)))
     return frames
@@ -581,16 +578,13 @@ def _go_along(top, path, frames):
 @njit
 def search_sets(top, problem, frames, space, path, deep, halt, found):
     """Go on with the search until it is over, halted or there is no room for families: the top of the stack, -1 when it
-    is over, and how many families there are. It begins with -1.
+    is over, and how many families there are.
 
     It goes down the path (variables, descending), and looks at the sets that have one more variable, and, if it is
     deep, at all below these; `found`: children, varsets and costs, with room for more than the children.
     """
     problem, frames, space, found = borrowed(problem), borrowed(frames), borrowed(space), borrowed(found)
     written = 0
-    if top < 0:
-        top = 0
-        _go_along(top, path, frames)
     while top >= 0 and not halt[0]:
         at, up = frames.next[top], top + 1
         if at >= frames.end[top]:

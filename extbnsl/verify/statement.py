@@ -12,14 +12,21 @@ from extbnsl.data import Data
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.scores.local import LocalScores
 from extbnsl.verify.document import ClaimedResult, read_claims
-from extbnsl.verify.least import least_cost
-from extbnsl.verify.optimality import Optimality, verify_optimality
-from extbnsl.verify.ordered import OrderCheck, verify_order
+from extbnsl.verify.optimality import Optimality, OrderCheck, verify_optimality, verify_order
 from extbnsl.verify.others import Others, check_others
-from extbnsl.verify.question import Question, question_of, unmet
-from extbnsl.verify.ranked import ListCheck, verify_networks
-from extbnsl.verify.tables import table_findings
-from extbnsl.verify.unchecked import BOUND, DATA, OPTIMALITY, ORDER, RESAMPLES, Unchecked
+from extbnsl.verify.question import (
+    BOUND,
+    DATA,
+    OPTIMALITY,
+    ORDER,
+    RESAMPLES,
+    Question,
+    Unchecked,
+    question_of,
+    unmet,
+)
+from extbnsl.verify.ranked import ListCheck, table_findings, verify_networks
+from extbnsl.verify.rescoring import least_cost
 from extbnsl.verify.verdict import verify
 
 NO_CERTIFICATE = "this result has no certificate"
@@ -27,25 +34,17 @@ NO_CERTIFICATE = "this result has no certificate"
 
 @dataclass(frozen=True)
 class Statement:
-    """What became of a result.
-
-    findings: sentences, one for each claim that does not hold, and for each demand that is not met; nothing else was
-    looked at behind the first of them. cost: recomputed, in nats. bounded: whether a lower bound that is not that of a
-    certificate was computed again. listed, order, optimality, others: what became of a list, of the claim about the
-    order, of the certificate, and of what is said of networks that are not listed; None if there is none. unchecked:
-    all that is claimed and was not checked.
-    """
+    """What became of a result."""
 
     question: Question
-    claim: ClaimedResult
-    findings: tuple[str, ...]
-    cost: float
-    bounded: bool = False
-    listed: ListCheck | None = None
-    order: OrderCheck | None = None
-    optimality: Optimality | None = None
-    others: Others | None = None
-    unchecked: tuple[Unchecked, ...] = ()
+    findings: tuple[str, ...]  # of claims that do not hold, and demands that are not met; behind the first, no more
+    cost: float  # recomputed, in nats
+    bounded: bool = False  # whether a lower bound that is not that of a certificate was computed again
+    listed: ListCheck | None = None  # what became of the list, if there is one
+    order: OrderCheck | None = None  # and of the claim about the order
+    optimality: Optimality | None = None  # and of the certificate
+    others: Others | None = None  # and of what is said of networks that are not listed
+    unchecked: tuple[Unchecked, ...] = ()  # all that is claimed and was not checked
 
     @property
     def holds(self) -> bool:
@@ -60,16 +59,14 @@ class Statement:
 
 @dataclass(frozen=True)
 class Given:
-    """What is to be checked: a document, the networks of its list, the run directory with the tables of these (None:
-    only the document), and what it was made from, as it was read by these options. demanded: values by
-    `question.KEYS`."""
+    """What is to be checked."""
 
     document: dict[str, Any]
-    networks: Callable[[], Iterable[Any]]
-    folder: Path | None
-    problem: Data | LocalScores
-    data_options: Mapping[str, Any]
-    demanded: Mapping[str, Any]
+    networks: Callable[[], Iterable[Any]]  # of its list
+    folder: Path | None  # the run directory with the tables of these, None if there is only the document
+    problem: Data | LocalScores  # what it was made from
+    data_options: Mapping[str, Any]  # by which that was read
+    demanded: Mapping[str, Any]  # values by `question.KEYS`
 
 
 def check_result(given: Given, workers: Workers, observer: Observer = ignore) -> Statement:
@@ -84,7 +81,7 @@ def check_result(given: Given, workers: Workers, observer: Observer = ignore) ->
     records = problem.records if isinstance(problem, Data) else None
     question = question_of(document, claim, records, given.data_options)
     verdict = verify(document, problem)
-    stated = Statement(question, claim, (*unmet(question, given.demanded), *verdict.findings), verdict.cost)
+    stated = Statement(question, (*unmet(question, given.demanded), *verdict.findings), verdict.cost)
     if stated.findings:
         return stated
     if question.asked is not None:
@@ -121,7 +118,7 @@ def _teller(observer: Observer, problem: Data | LocalScores, detail: str) -> Cal
 def _is_bounded(claim: ClaimedResult, problem: Data | LocalScores, workers: Workers) -> bool:
     """Whether a lower bound holds that needs no proof, since it looks at each variable alone."""
     try:
-        least = least_cost(problem, claim, workers)
+        least = least_cost(problem, claim.score, workers)
     except Stopped:
         return False
     return claim.lower_bound <= least + tolerance(max(abs(least), abs(claim.cost)))
@@ -129,7 +126,7 @@ def _is_bounded(claim: ClaimedResult, problem: Data | LocalScores, workers: Work
 
 def _unchecked(stated: Statement) -> Iterable[Unchecked]:
     """What is claimed and was not checked of a result that holds as far as it was."""
-    claim, optimality = stated.claim, stated.optimality
+    claim, optimality = stated.question.claim, stated.optimality
     if claim.digest is None:
         yield Unchecked(DATA)
     if claim.status == OPTIMAL and optimality is None:

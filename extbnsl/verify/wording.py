@@ -4,12 +4,9 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from extbnsl.core.claims import DISK_LIMIT, HEURISTIC, INTERRUPTED, MEMORY_LIMIT, NOT_PROVED, OPTIMAL, TIME_LIMIT
 from extbnsl.core.figures import format_share, in_full
+from extbnsl.verify.document import Summary
 from extbnsl.verify.optimality import Optimality
-from extbnsl.verify.question import Question, digest_of, knowledge_digest, shown
-from extbnsl.verify.recount import WAYS
-from extbnsl.verify.statement import Statement
-from extbnsl.verify.summary import Summary
-from extbnsl.verify.unchecked import (
+from extbnsl.verify.question import (
     BOUND,
     COUNT,
     DATA,
@@ -19,8 +16,14 @@ from extbnsl.verify.unchecked import (
     ORDER,
     RESAMPLES,
     SHARES,
+    Question,
     Unchecked,
+    digest_of,
+    knowledge_digest,
+    shown,
 )
+from extbnsl.verify.recount import WAYS
+from extbnsl.verify.statement import Statement
 
 CLAIM, RECOMPUTED, PROOF, UNCHECKED = SECTIONS = ("claim", "recomputed", "proof", "not checked")
 MOST_NAMES = 10  # that a sentence lists
@@ -75,22 +78,22 @@ def printable(sentence: str) -> str:
 
 def claim_lines(stated: Statement) -> Iterator[str]:
     """What the result claims: a sentence, and then all that changes what it means, each as KEY: VALUE."""
-    question, claim = stated.question, stated.claim
+    question, claim = stated.question, stated.question.claim
     summary = None if stated.listed is None else stated.listed.summary
     yield _headline(question, summary)
-    yield f"status: {question.status}"
+    yield f"status: {question.claim.status}"
     yield f"cost: {claim.cost!r} nats, minimised"
-    if question.status != OPTIMAL:
+    if question.claim.status != OPTIMAL:
         yield f"lower-bound: {claim.lower_bound!r} nats"
     yield f"network: {in_full(question.arcs, 'arc')} (digest {question.network_digest})"
-    if question.order_optimal:
-        yield f"order: {_listed(question.order, MOST_PARTS)} (digest {digest_of(question.order)})"
+    if question.claim.order_optimal:
+        yield f"order: {_listed(question.claim.order, MOST_PARTS)} (digest {digest_of(question.claim.order)})"
     told = question.parts() | {"knowledge": knowledge_told(question)}
     for key in (*OF_NETWORKS, *(OF_LISTS if question.asked is not None else ())):
         yield f"{key}: {shown(told[key])}"
     if summary is not None:
-        yield f"listed: {summary.listed:,}{_of_how_many(summary)}"
-        yield f"found-of-all: {'none' if summary.of_all is None else repr(summary.of_all)}"
+        yield f"listed: {summary.count.listed:,}{_of_how_many(summary)}"
+        yield f"found-of-all: {'none' if summary.count.of_all is None else repr(summary.count.of_all)}"
 
 
 def _headline(question: Question, summary: Summary | None) -> str:
@@ -98,40 +101,43 @@ def _headline(question: Question, summary: Summary | None) -> str:
     which = _which(question)
     if question.asked is not None and summary is not None:
         several = _several(question, summary)
-        if question.status == OPTIMAL:
+        if question.claim.status == OPTIMAL:
             return f"{several}{which}."
-        return f"{several}{which}, as far as it came: {ENDS.get(question.status, question.status)}."
-    if question.status == OPTIMAL:
+        return f"{several}{which}, as far as it came: {ENDS.get(question.claim.status, question.claim.status)}."
+    if question.claim.status == OPTIMAL:
         return f"The best network{which}."
-    if question.order_optimal:
+    if question.claim.order_optimal:
         return f"The best network of its order{which}."
-    return f"A network{which}, not claimed to be the best: {ENDS.get(question.status, question.status)}."
+    return f"A network{which}, not claimed to be the best: {ENDS.get(question.claim.status, question.claim.status)}."
 
 
 def _several(question: Question, summary: Summary) -> str:
     """Which networks are listed."""
     assert question.asked is not None, "there is a list"
     what = ("class", "classes") if question.asked.classes else ("network", "networks")
-    if question.asked.within_factor is not None and summary.in_all == summary.listed:
-        return f"All {in_full(summary.listed, *what)} within a factor of {question.asked.within_factor:g} of the best"
-    return f"The {in_full(summary.listed, 'best ' + what[0], 'best ' + what[1])}"
+    listed, factor = summary.count.listed, question.asked.within_factor
+    if factor is not None and summary.count.networks == listed:
+        return f"All {in_full(listed, *what)} within a factor of {factor:g} of the best"
+    return f"The {in_full(listed, 'best ' + what[0], 'best ' + what[1])}"
 
 
 def _of_how_many(summary: Summary) -> str:
     """How many networks there are beside those that are listed, if that is claimed."""
     within = "" if summary.within is None else f" within {summary.within!r} nats of the best"
-    return within if summary.in_all is None else f" of {summary.in_all:,}{within}"
+    return within if summary.count.networks is None else f" of {summary.count.networks:,}{within}"
 
 
 def _which(question: Question) -> str:
     """Among which networks, in words: the limits and the knowledge."""
     clauses = list(_clauses(question))
-    return f" in which {'; '.join(clauses)}" if clauses else f" over {in_full(len(question.names), 'variable')}"
+    return (
+        f" in which {'; '.join(clauses)}" if clauses else f" over {in_full(len(question.claim.variables), 'variable')}"
+    )
 
 
 def _clauses(question: Question) -> Iterator[str]:
     """What networks must be like to be among those that are meant, as clauses."""
-    names, known, most = question.names, question.knowledge, question.max_parents
+    names, known, most = question.claim.variables, question.claim.knowledge, question.claim.max_parents
     limits = {number: [name for name, own in known.max_parents if own == number] for _, number in known.max_parents}
     rootless = set(names) if most == 0 else {*known.roots, *limits.pop(0, ())}
     if rootless:
@@ -154,7 +160,7 @@ def _clauses(question: Question) -> Iterator[str]:
 
 def knowledge_told(question: Question) -> str | None:
     """All of the knowledge, or of what there is much the first parts, and a digest; None for nothing."""
-    knowledge = question.knowledge
+    knowledge = question.claim.knowledge
     if not knowledge:
         return None
     limits = [f"{name}={most}" for name, most in knowledge.max_parents]
@@ -163,8 +169,8 @@ def knowledge_told(question: Question) -> str | None:
         "forbidden": _arcs(knowledge.forbidden, "->", MOST_PARTS),
         "allowed": _arcs(knowledge.allowed, "-", MOST_PARTS),
         "tiers": " < ".join(_listed(own, MOST_PARTS) for own in knowledge.tiers),
-        "roots": _variables(knowledge.roots, question.names, MOST_PARTS),
-        "leaves": _variables(knowledge.leaves, question.names, MOST_PARTS),
+        "roots": _variables(knowledge.roots, question.claim.variables, MOST_PARTS),
+        "leaves": _variables(knowledge.leaves, question.claim.variables, MOST_PARTS),
         "max_parents": _listed(limits, MOST_PARTS),
     }
     kinds = "; ".join(f"{kind} {text}" for kind, text in told.items() if text)
@@ -173,7 +179,7 @@ def knowledge_told(question: Question) -> str | None:
 
 def _recomputed(stated: Statement, source: str) -> Iterator[str]:
     """What was computed again, and is as the result says."""
-    if stated.claim.digest is not None:
+    if stated.question.claim.digest is not None:
         yield f"the data: {source} has the digest of the run's"
     yield "the network: it has no cycle, its order has parents first, and it keeps limits and knowledge"
     yield f"the cost: {stated.cost:.6f} nats, from {source}"
@@ -182,15 +188,17 @@ def _recomputed(stated: Statement, source: str) -> Iterator[str]:
     if stated.listed is None or stated.listed.summary is None:
         return
     summary = stated.listed.summary
-    several = "its only network is" if summary.listed == 1 else f"its {summary.listed:,} networks are distinct,"
+    several = (
+        "its only network is" if summary.count.listed == 1 else f"its {summary.count.listed:,} networks are distinct,"
+    )
     yield f"the list: {several} acyclic, as demanded and as dear as it says, with the ranks, classes, shares and arcs"
     checked = () if stated.others is None else stated.others.checked
-    if COUNT in checked and summary.in_all is not None:
-        yield f"how many networks there are: {summary.in_all:,}"
+    if COUNT in checked and summary.count.networks is not None:
+        yield f"how many networks there are: {summary.count.networks:,}"
     if SHARES in checked:
         yield "the shares of networks, classes and arcs, of all networks found"
-    if OF_ALL in checked and summary.of_all is not None:
-        yield f"what the networks found hold of all there are: {format_share(summary.of_all)}"
+    if OF_ALL in checked and summary.count.of_all is not None:
+        yield f"what the networks found hold of all there are: {format_share(summary.count.of_all)}"
 
 
 def _proof(stated: Statement) -> Iterator[str]:
@@ -215,8 +223,8 @@ def _optimality(optimality: Optimality, among: str) -> Iterator[str]:
 
 def _among(question: Question) -> str:
     """Under which limits and knowledge a proof holds."""
-    told = ["this limit of parents"] if question.max_parents is not None else []
-    told += ["this knowledge"] if question.knowledge else []
+    told = ["this limit of parents"] if question.claim.max_parents is not None else []
+    told += ["this knowledge"] if question.claim.knowledge else []
     return f" under {' and '.join(told)}" if told else ""
 
 
@@ -228,7 +236,7 @@ def _but(rounding: float) -> str:
 
 def _not_checked(one: Unchecked, question: Question) -> str:
     """What is claimed, and why nobody checked it."""
-    some = one.components and sum(map(len, one.components)) < len(question.names)
+    some = one.components and sum(map(len, one.components)) < len(question.claim.variables)
     where = f" in {_components(one.components)}" if some else ""
     why = _why(one)
     return f"{CLAIMED[one.what]}{where}{f': {why}' if why else ''}"

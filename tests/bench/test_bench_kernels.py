@@ -8,10 +8,12 @@ import pytest
 from numba.core.registry import CPUDispatcher
 
 import extbnsl
-from bench.__main__ import measured, still_slower
+from bench.__main__ import still_slower
 from bench.copies import copies_of
 from bench.ratios import COMMITTED, read_ratios
+from bench.reference import STEPS
 from bench.rooms import BENCHMARKS
+from bench.timing import Timing, _reference_seconds, _seconds
 from extbnsl.kernels.compiler import inner
 
 PACKAGE = Path(extbnsl.__file__).parent
@@ -20,9 +22,8 @@ UNMEASURED = {
     "lab.baselines.a_star._insert_root": "once a search, one insertion",
     "lab.baselines.a_star._order_of_first": "once a search, one path",
     "lab.baselines.depth_first._expand": "once from Python; all other calls are within _search, which is measured",
-    "scores.tallies._fill_one": "once an enumeration, one row",
+    "scores.tallies._fill_alone": "once an enumeration, one row",
     "parents.exhaustive.between.open_root": "once a task, one node",
-    "parents.exhaustive.refinement.open_root": "sets one row of a stack to its beginning",
 }
 
 
@@ -73,5 +74,14 @@ def test_tiny_work_is_done(benchmark):
 
 @pytest.mark.slow
 def test_no_kernel_has_become_slower():
-    known = read_ratios(COMMITTED)
-    assert still_slower(BENCHMARKS, measured(BENCHMARKS, known, repeats=1), known, GENEROUS) == []
+    _reference_seconds()  # compiles
+    timings = {benchmark.name: at_first_sight(benchmark) for benchmark in BENCHMARKS}
+    assert still_slower(BENCHMARKS, timings, read_ratios(COMMITTED), GENEROUS) == []
+
+
+def at_first_sight(benchmark):
+    """The time of one run, after tiny work has loaded the kernel; what seems slow by it is measured again."""
+    _seconds(benchmark.prepare(True))
+    work = benchmark.prepare(False)
+    loop, own = _reference_seconds(), _seconds(work)
+    return Timing(1e9 * own / work.units, 1e9 * loop / STEPS)

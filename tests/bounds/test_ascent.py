@@ -8,8 +8,15 @@ import pytest
 from watched import watched
 
 from extbnsl.bounds.ascent import MEMBERS, ZERO, ascend_nodes, ascended, improve
-from extbnsl.bounds.cuts import requirements
-from extbnsl.bounds.multipliers import UNIT, FamilyArrays, cluster_bound, families_of, multipliers_of, whole_units
+from extbnsl.bounds.multipliers import (
+    UNIT,
+    FamilyArrays,
+    cluster_bound,
+    families_of,
+    multipliers_of,
+    requirements,
+    whole_units,
+)
 
 N, SIZE = 12, 5  # 462 parent sets of five of the eleven others
 KINDS = ("equal", "nearly equal", "negative", "some infinite", "a child without any", "few values")
@@ -87,6 +94,7 @@ def check_ties(seed, kind):
     improve(families, cuts, weights, count, 3, seed, GO_ON)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_ascent_ends_whatever_is_tied(kind):
     watched(check_each, kind, 6)
@@ -97,6 +105,7 @@ def check_each(kind, seeds):
         check_ties(seed, kind)
 
 
+@pytest.mark.slow
 def test_the_ascent_at_nodes_ends_too():
     watched(check_nodes)
 
@@ -115,6 +124,7 @@ def check_nodes():
         assert not keep.any()
 
 
+@pytest.mark.slow
 def test_many_families_of_a_child_are_free_and_the_set_is_no_cluster():
     """The shortest case that a list of the first free families gets wrong: the last one lets its child go first."""
     sets = [sum(1 << v for v in own) for own in itertools.combinations(range(1, N), SIZE)]

@@ -12,8 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from extbnsl.bounds.ascent import ascend_nodes, find_multipliers
-from extbnsl.bounds.cuts import MEMBERS, requirements
-from extbnsl.bounds.multipliers import UNIT, cluster_bound, families_of, multipliers_of
+from extbnsl.bounds.multipliers import MEMBERS, UNIT, cluster_bound, families_of, multipliers_of, requirements
 from extbnsl.core.claims import Claim
 from extbnsl.core.events import ignore
 from extbnsl.machine.workers import Workers

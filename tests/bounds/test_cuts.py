@@ -4,11 +4,12 @@ import itertools
 import math
 
 import numpy as np
+import pytest
 from calling import called
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from extbnsl.bounds.cuts import count_times, holds, no_cuts, requirements, single_cuts, unions, weighted_unions
+from extbnsl.bounds.multipliers import count_times, holds, no_cuts, requirements, single_cuts, unions, weighted_unions
 
 count_times, holds = map(called, (count_times, holds))
 
@@ -40,6 +41,7 @@ def counted(cut, x, parents):
     return times[1:-1].tolist()
 
 
+@pytest.mark.slow
 @SETTINGS
 @given(masks_of, st.integers(0, 5))
 def test_families_count_as_defined(masks, x):

@@ -96,6 +96,7 @@ def test_root_is_the_sum():
     assert Grouping(((0,), (1,)), (np.array([3.0, 0.0]), np.array([4.0, 0.0]))).root == 7.0
 
 
+@pytest.mark.slow
 def test_groups_are_found_where_rounding_makes_ties_seem_better():
     watched(check_ties, 2)
 

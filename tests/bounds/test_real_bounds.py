@@ -20,7 +20,7 @@ from extbnsl.core.events import ignore
 from extbnsl.data import read_csv
 from extbnsl.machine.workers import Workers
 from extbnsl.parents.exhaustive.surviving import surviving_families
-from extbnsl.search.node_bound import VECTOR, near_clusters, new_near
+from extbnsl.search.problem import VECTOR, near_clusters, new_near
 
 near_clusters, new_near = map(called, (near_clusters, new_near))
 

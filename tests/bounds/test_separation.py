@@ -10,10 +10,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from test_clusters import families_in, random_cuts
 
-from extbnsl.bounds.cuts import single_cuts
 from extbnsl.bounds.lp.program import least_sums
 from extbnsl.bounds.lp.separation import counting_families, grow_clusters, shrink_clusters, solution_of
 from extbnsl.bounds.lp.triples import MOVES, WORSE, grow_triples, ordered, violated_triples
+from extbnsl.bounds.multipliers import single_cuts
 from extbnsl.kernels.varsets import pack
 from extbnsl.machine.workers import unhalted
 from extbnsl.parents.pruning import prune

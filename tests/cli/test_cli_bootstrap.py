@@ -58,6 +58,7 @@ def test_a_run_with_resamples(capsys):
     assert not (folder / ARC_FREQUENCIES).exists()
 
 
+@pytest.mark.slow
 def test_a_time_limit_is_for_the_whole_and_the_run_goes_on(capsys):
     assert run(capsys, "solve", "data.csv", "--bootstrap", 3, "--run-dir", "whole", "--seed", 1)[0] == 0
     code, out, _ = run(

@@ -87,8 +87,14 @@ def test_what_cannot_be_is_refused_before_anything_is_written(capsys, command):
         (["--max-parents-of", "asia"], "'asia' is not a list of names, each with = and a whole number"),
         (["--tier", "asia,,tub"], "'asia,,tub' has an empty name"),
         (["--ess", "1"], "ess: the score 'mdl' has no equivalent sample size"),
-        (["--score", "bdeu", "--ess", "0"], "'0' is not a number from 1e-100 to 1e+06"),
-        (["--score", "bdeu", "--ess", "nan"], "'nan' is not a number from 1e-100 to 1e+06"),
+        (
+            ["--score", "bdeu", "--ess", "0"],
+            "ess: 0.0 is no equivalent sample size; give a number from 1e-100 to 1e+06.",
+        ),
+        (
+            ["--score", "bdeu", "--ess", "nan"],
+            "ess: nan is no equivalent sample size; give a number from 1e-100 to 1e+06.",
+        ),
     ):
         assert sentence in refused(capsys, command[0], ASIA, *command[1:], *given)
 

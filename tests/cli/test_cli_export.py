@@ -12,8 +12,8 @@ from commands import a_table, fails, run
 
 import extbnsl
 from extbnsl.core.errors import InputError
-from extbnsl.formats.bif_reader import read_bif
-from extbnsl.networks.likelihood import log_likelihoods
+from extbnsl.formats.bif import read_bif
+from extbnsl.networks.parameters import log_likelihoods
 
 DATA = 'a,"b, c",c,é\n'
 

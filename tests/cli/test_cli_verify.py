@@ -316,11 +316,12 @@ def test_a_solve_with_any_data_option_is_verified(capsys, option, tmp_path):
 
 
 def test_every_data_option_is_among_these():
-    from extbnsl.cli.options import DATA_OPTIONS
+    from extbnsl.core.data_options import DataOptions
+    from extbnsl.core.options import declared
     from extbnsl.verify.question import KEYS
 
-    assert set(DATA) == set(DATA_OPTIONS)
-    assert set(DATA_OPTIONS) <= set(KEYS)
+    assert set(DATA) == set(declared(DataOptions))
+    assert set(declared(DataOptions)) <= set(KEYS)
 
 
 @pytest.mark.parametrize(

@@ -45,6 +45,7 @@ def by_hand(frame, parents, smoothing):
     return total
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("smoothing", [0.0, 1.0, 10.0])
 def test_the_training_records_are_as_likely_as_by_hand(capsys, learned, smoothing):
     parents = json.loads(Path("train.run/result.json").read_text())["parents"]

@@ -2,13 +2,17 @@
 
 import argparse
 import ast
+import pickle
 import shlex
 
 import pytest
 
 from extbnsl.cli.options import add_data, data_options
+from extbnsl.core.data_options import DataOptions
+from extbnsl.core.errors import InputError
+from extbnsl.core.sentences import Mention, Sentence, dropped, option
 from extbnsl.data import read_csv
-from extbnsl.data.advice import for_new_records, in_python, option, without_choice
+from extbnsl.data.alike import advice_for_new_records
 from extbnsl.data.treatment import treatment
 
 NAMES = ["age", "age at entry", "it's", "a,b", 'say "a"', '"', "*", "#N/A", "-", "--", "-99", "$HOME", "c=d", "年齢"]
@@ -18,23 +22,32 @@ NAMES = ["age", "age at entry", "it's", "a,b", 'say "a"', '"', "*", "#N/A", "-",
 def test_advice_can_be_copied_to_the_shell_and_to_python(names):
     parser = argparse.ArgumentParser()
     add_data(parser)
-    given = data_options(parser.parse_args(shlex.split(option("drop", *names))))
-    assert treatment(drop=given["drop"]).drop == tuple(names)
-    name, equals, value = in_python(option("drop", *names)).partition("=")
+    said = Sentence(option("drop", *names))
+    given = data_options(parser.parse_args(shlex.split(said)))
+    assert treatment(DataOptions(drop=given["drop"])).drop == tuple(names)
+    name, equals, value = said.in_python().partition("=")
     assert (name, equals) == ("drop", "=")
-    assert treatment(drop=ast.literal_eval(value)).drop == tuple(names)
+    assert treatment(DataOptions(drop=ast.literal_eval(value))).drop == tuple(names)
 
 
 def test_no_names_and_too_many_are_left_out():
-    assert option("drop") == option("drop", *NAMES) == "--drop"
+    assert str(option("drop")) == str(option("drop", *NAMES)) == "--drop"
 
 
 def test_sentences_name_arguments_as_python_does():
-    said = "use --missing drop (leaves out 30) or --missing state; --max-parents, or cut with --discretise width:3."
-    assert in_python(said) == (
+    def rule(name, value):
+        return Mention(name, value, word=True)
+
+    use = ("use ", rule("missing", "drop"), " (leaves out 30) or ", rule("missing", "state"), "; ")
+    said = Sentence(*use, Mention("max-parents"), ", or cut with ", rule("discretise", "width:3"), ".")
+    assert (
+        said
+        == "use --missing drop (leaves out 30) or --missing state; --max-parents, or cut with --discretise width:3."
+    )
+    assert said.in_python() == (
         'use missing="drop" (leaves out 30) or missing="state"; max_parents, or cut with discretise="width:3".'
     )
-    assert in_python("--columns and --drop leave no column") == "columns and drop leave no column"
+    assert Sentence("column '--drop' and ", said).in_python() == f"column '--drop' and {said.in_python()}"
 
 
 def test_names_with_blanks_are_quoted(tmp_path):
@@ -46,22 +59,36 @@ def test_names_with_blanks_are_quoted(tmp_path):
 
 @pytest.mark.parametrize("names", [("a",), ('say "no"', "c,d"), ("it's", "\\")])
 def test_advice_to_choose_columns_can_be_left_out(names):
-    chosen = in_python(f"leave one of them out, such as with {option('drop', *names)}, or two")
-    assert without_choice(chosen) == "leave one of them out, or two"
-    many = in_python("give more records than columns, or fewer columns with --columns.")
-    assert without_choice(many) == "give more records than columns, or fewer columns."
-    assert without_choice("a frame with columns of states") == "a frame with columns of states"
+    chosen = Sentence("leave one of them out", dropped(names, ", such as with "), ", or two")
+    assert chosen.in_python(choosing=False) == "leave one of them out, or two"
+    many = Sentence("give more records than columns, or fewer columns", Mention("columns", link=" with "), ".")
+    assert many.in_python() == "give more records than columns, or fewer columns with columns."
+    assert many.in_python(choosing=False) == "give more records than columns, or fewer columns."
+    assert Sentence("a frame with columns of states").in_python(choosing=False) == "a frame with columns of states"
+
+
+def test_errors_carry_what_they_are_about():
+    advice = ("leave it out", dropped(["a b"]))
+    error = InputError("x has 'y' in row 3", option="drop", names=["a b"], value="y", row=3, advice=advice)
+    for one in (error, pickle.loads(pickle.dumps(error))):
+        assert str(one) == "--drop: x has 'y' in row 3: leave it out with --drop 'a b'."
+        assert (one.option, one.names, one.value, one.row) == ("drop", ("a b",), "y", 3)
+        one.tell_in_python()
+        assert str(one) == "drop: x has 'y' in row 3: leave it out with drop=\"a b\"."
 
 
 @pytest.mark.parametrize(
-    ("said", "left"),
+    ("error", "left"),
     [
-        ("x: 1 value is missing, first in row 1 of the data: use --missing drop.", ": leave such records out."),
-        ("x: 'a' has 'y' in row 1 of the data, which is no number: take another score.", ", which is no number: leave"),
-        ("x: column 'a' has an infinite value: remove or replace it.", "has an infinite value: remove or replace it."),
+        (InputError("x: 1 value is missing", row=1, advice=["use --missing drop"]), ": leave such records out."),
+        (InputError("'y' is no number", row=1, advice=["take another score"]), "is no number: leave such records out."),
+        (InputError("x: column 'a' has an infinite value: remove it."), "has an infinite value: remove it."),
+        (InputError("x has no column 'a'.", option="columns"), "x has no column 'a'."),
     ],
 )
-def test_new_records_get_no_options(said, left):
-    assert left in for_new_records(said)
-    assert "--" not in for_new_records(said)
-    assert "another score" not in for_new_records(said)
+def test_new_records_get_no_options(error, left):
+    with pytest.raises(InputError) as told, advice_for_new_records():
+        raise error
+    assert str(told.value).endswith(left)
+    assert "--" not in str(told.value)
+    assert "another score" not in str(told.value)

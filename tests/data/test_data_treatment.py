@@ -5,7 +5,6 @@ import pytest
 
 from extbnsl.core.errors import InputError
 from extbnsl.data import from_array, from_dataframe, read_csv
-from extbnsl.data.treatment import treatment
 
 AGES = [20 + (i * 7) % 60 for i in range(300)]
 
@@ -198,4 +197,4 @@ def test_frames_and_arrays_take_the_same_options():
 
 def test_an_option_that_is_none_is_an_error():
     with pytest.raises(TypeError, match="colums"):
-        treatment(colums="a")
+        from_array([[0]], colums="a")

@@ -11,7 +11,7 @@ import pytest
 import extbnsl
 from extbnsl.core.errors import BudgetError, InputError
 from extbnsl.data import other_files
-from extbnsl.data.reading import Reading
+from extbnsl.data.text import Reading
 
 FRAME = pandas.DataFrame(
     {

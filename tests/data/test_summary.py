@@ -7,8 +7,10 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from extbnsl.data import from_array, numbers_from_array
-from extbnsl.data.summary import spreads, state_counts
+from extbnsl.core.data_options import DataOptions
+from extbnsl.data import from_array, measured
+from extbnsl.data.dataset import spreads, state_counts
+from extbnsl.data.given import made_of_array
 
 
 def test_states_are_counted():
@@ -27,7 +29,9 @@ def test_a_state_that_no_record_has_is_counted_as_none():
 @pytest.mark.parametrize(("unit", "offset"), [(1.0, 0.0), (1e-120, 0.0), (1e120, 0.0), (1.0, 1e9), (0.0, 7.0)])
 def test_numbers_are_summed_up_in_any_unit_and_at_any_offset(unit, offset):
     values = np.random.default_rng(1).normal(size=(200, 2)) * unit + offset
-    for column, found in zip(values.T.tolist(), spreads(numbers_from_array(values)), strict=True):
+    for column, found in zip(
+        values.T.tolist(), spreads(made_of_array(measured, values, None, DataOptions())), strict=True
+    ):
         assert (found.least, found.most) == (min(column), max(column))
         assert found.mean == pytest.approx(statistics.mean(column), rel=1e-12)
         exact = math.sqrt(statistics.pvariance([x / (unit or 1.0) for x in column])) * (unit or 1.0)

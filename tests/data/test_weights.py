@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 import extbnsl
 from extbnsl.core.errors import BudgetError, InputError
-from extbnsl.data.array import from_array
-from extbnsl.data.dataframe import from_dataframe
+from extbnsl.data import from_array, from_dataframe
 
 TEXT = "a,w,b\nx,2,1\ny,0,2\nx,1,3\n"
 
@@ -68,7 +67,7 @@ def test_weights_alone_are_no_data(tmp_path):
 
 
 def test_more_records_than_memory_has_room_for_are_refused(tmp_path):
-    from extbnsl.data.reading import Reading
+    from extbnsl.data.text import Reading
 
     with pytest.raises(BudgetError, match="the 2,000,000,001 records that its weights stand for, read so far take"):
         extbnsl.read_csv(csv_of(tmp_path, "a,w\nx,2000000000\ny,1\n"), weights="w", reading=Reading(memory=1 << 30))

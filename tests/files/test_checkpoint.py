@@ -25,14 +25,23 @@ from extbnsl.core.knowledge import Knowledge
 from extbnsl.files import arrays as arrays_module
 from extbnsl.files import manifest as checkpoint
 from extbnsl.files.arrays import read_arrays, write_arrays
-from extbnsl.files.manifest import Manifest, commit, is_run, read_manifest, recover
+from extbnsl.files.manifest import (
+    FORMAT_VERSION,
+    Manifest,
+    Remembered,
+    RunState,
+    Spent,
+    commit,
+    is_run,
+    read_manifest,
+    recover,
+)
 from extbnsl.files.names import MANIFEST
-from extbnsl.files.run_state import Remembered, RunState, Spent
 from extbnsl.files.store import Store
 from extbnsl.machine.workers import Stopped, Workers
 
-FROZEN = Path(__file__).parents[1] / "frozen" / "checkpoint-4"
-EARLIER = Path(__file__).parents[1] / "frozen" / "checkpoint-3"
+FROZEN = Path(__file__).parents[1] / "frozen" / "checkpoint-5"
+EARLIER = Path(__file__).parents[1] / "frozen" / "checkpoint-4"
 STATE = RunState(
     kind="solve",
     digest="ab" * 32,
@@ -191,6 +200,7 @@ def test_any_flipped_bit_of_a_file_is_noticed(example, workers, data):
     refused_with(folder, path, bytes(damaged), workers, "damaged")
 
 
+@pytest.mark.slow
 @given(st.data())
 def test_a_file_of_any_other_length_is_noticed(example, workers, data):
     folder, manifest = example
@@ -242,7 +252,7 @@ def test_an_earlier_frozen_checkpoint_is_refused_for_its_version(tmp_path, capsy
 
 
 def test_a_newer_format_asks_for_an_upgrade(tmp_path):
-    newer = {"format_version": 5, "extbnsl": "7.1", "what": "nobody knows"}
+    newer = {"format_version": FORMAT_VERSION + 1, "extbnsl": "7.1", "what": "nobody knows"}
     (tmp_path / MANIFEST).write_bytes(sealed(newer))
     said = refusal(tmp_path)
     assert "extbnsl 7.1" in said

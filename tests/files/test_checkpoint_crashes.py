@@ -21,9 +21,8 @@ from runs import marked
 from extbnsl.core.claims import Claim
 from extbnsl.core.errors import BudgetError, InputError
 from extbnsl.files.arrays import write_arrays
-from extbnsl.files.manifest import Manifest, commit, read_manifest, recover
+from extbnsl.files.manifest import Manifest, RunState, commit, read_manifest, recover
 from extbnsl.files.names import MANIFEST, MARK
-from extbnsl.files.run_state import RunState
 from extbnsl.files.store import Store
 from extbnsl.machine.workers import Workers
 

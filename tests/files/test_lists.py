@@ -5,7 +5,7 @@ import pytest
 
 from extbnsl.core.errors import BudgetError, RunDirectoryError
 from extbnsl.files import arrays as arrays_module
-from extbnsl.files import lists
+from extbnsl.files import shelf as lists
 from extbnsl.files.shelf import Shelf
 from extbnsl.files.store import Store
 

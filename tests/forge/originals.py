@@ -10,7 +10,7 @@ import naive
 import numpy as np
 
 from extbnsl.cli import main
-from extbnsl.data import Dataset, read_csv, read_numbers
+from extbnsl.data import Dataset, measured, read_csv, read_file
 from extbnsl.formats.score_reader import read_scores
 
 ROWS = 60
@@ -56,7 +56,7 @@ class Original:
         if self.data == "own.jkl":
             return read_scores(self.data)
         how = self.document["provenance"]["data_options"]
-        return read_numbers(self.data) if self.kind == "numbers" else read_csv(self.data, **how)
+        return read_file(measured, self.data) if self.kind == "numbers" else read_csv(self.data, **how)
 
     def costs_by(self, score, ess):
         """What each family costs by a score; by the oracle."""

@@ -2,7 +2,8 @@
 
 import math
 
-from extbnsl.verify.certificate import UNITS_PER_NAT, floor_units
+from extbnsl.verify import UNITS_PER_NAT
+from extbnsl.verify.certificate import floor_units
 
 FIGURES = (
     0,

@@ -55,6 +55,7 @@ def test_the_judge_sees_what_is_wrong(originals, monkeypatch):
     assert all(any(said in (why or "believed") for said in ("believed", "nobody says so")) for why in found)
 
 
+@pytest.mark.slow
 def test_every_edit_can_be_made(originals):
     """An edit that never works tests nothing."""
     made = {name for number in range(CASES) for name in forged(0, number, originals).edits}

@@ -9,8 +9,7 @@ from knowing import admitted
 
 from extbnsl.core.claims import OPTIMAL
 from extbnsl.core.knowledge import NOTHING, Knowledge
-from extbnsl.networks.equivalence import cpdag
-from extbnsl.networks.network import Network
+from extbnsl.networks.network import Network, cpdag
 
 NEAR = 1e-6  # nats
 ALIKE = {"rel": 1e-6, "abs": 1e-12}  # of shares

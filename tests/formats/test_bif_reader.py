@@ -8,9 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from extbnsl.core.errors import InputError
-from extbnsl.formats import bif_reader
-from extbnsl.formats.bif import bif_text
-from extbnsl.formats.bif_reader import read_bif
+from extbnsl.formats import bif
+from extbnsl.formats.bif import bif_text, read_bif
 from extbnsl.networks.network import Network
 
 VARIABLES = (
@@ -141,9 +140,9 @@ def test_a_cycle_is_named(tmp_path):
 
 def test_a_default_promises_no_more_than_fits(tmp_path, monkeypatch):
     text = VARIABLES + A + "probability ( b | a ) { default 0.1 0.2 0.7; }"
-    monkeypatch.setattr(bif_reader, "LARGEST_TABLE", 6)
+    monkeypatch.setattr(bif, "LARGEST_TABLE", 6)
     reading(tmp_path, text)
-    monkeypatch.setattr(bif_reader, "LARGEST_TABLE", 5)
+    monkeypatch.setattr(bif, "LARGEST_TABLE", 5)
     with pytest.raises(InputError, match="line 12: the table of 'b' is too large"):
         reading(tmp_path, text)
 

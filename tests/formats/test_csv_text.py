@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from extbnsl.formats.csv_text import csv_text
+from extbnsl.formats.spelling import csv_text
 
 FORMULAS = ["=1+1", "+1+1", "-1+1", "@SUM(A1)", "\tx", "\rx", '=HYPERLINK("http://x",1)', "-x"]
 HARMLESS = ["x", "a=b", "-1.5", "+3", "-1e-9", "-", "=", "", "'x", "-inf"]

@@ -17,7 +17,7 @@ from extbnsl.formats.described import Described
 from extbnsl.formats.export import names_text, written
 from extbnsl.formats.foreign_objects import networkx_graph, pgmpy_model, pyagrum_network
 from extbnsl.formats.kinds import FORMATS, SUFFIXES, check_choices, format_of
-from extbnsl.networks.arc_strengths import ArcStrength
+from extbnsl.networks.arcs import ArcStrength
 from extbnsl.networks.network import Network
 
 GRAPHML = "{http://graphml.graphdrawing.org/xmlns}"

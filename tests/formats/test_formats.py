@@ -9,9 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from extbnsl.formats.bif import bif_text
-from extbnsl.formats.described import Described
+from extbnsl.formats.described import Described, network_document
 from extbnsl.formats.export import dot_text
-from extbnsl.formats.network_json import network_document
 from extbnsl.networks.network import Network
 
 NETWORK = Network(("rain", "wet grass", "variable", "X_"), ((), (0,), (0, 1), ()))

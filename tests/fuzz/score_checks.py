@@ -92,7 +92,7 @@ def pressed(pressure):
         if pressure == "spilling":
             spill_and_commit(patch)
         if pressure == "branching":
-            for module in ("bounding", "effort"):
+            for module in ("bounding", "guide"):
                 patch.setattr(f"extbnsl.proof.{module}.WORD_BITS", SEARCHABLE)
         yield
 

@@ -5,7 +5,9 @@ from dataclasses import dataclass, replace
 import naive
 import numpy as np
 
-from extbnsl.data import from_array, numbers_from_array
+from extbnsl.core.data_options import DataOptions
+from extbnsl.data import measured, prepare
+from extbnsl.data.given import made_of_array
 
 NEW = 7  # what stands in the place of a value that is made simpler
 
@@ -30,8 +32,8 @@ class Table:
 
     def data(self):
         """The same for the solver; raises InputError as it does."""
-        make = numbers_from_array if self.measured else from_array
-        return make(np.array(self.rows, float if self.measured else int), list(self.names))
+        make, kind = (measured, float) if self.measured else (prepare, int)
+        return made_of_array(make, np.array(self.rows, kind), list(self.names), DataOptions())
 
     def text(self):
         """The file in CSV."""

@@ -165,6 +165,7 @@ def test_what_was_kept_is_repeated(tmp_path, capsys):
     assert main(["--repeat", str(path)]) == 0
 
 
+@pytest.mark.slow
 def test_the_command_line_of_a_case_can_be_given():
     """Whatever its options, extbnsl knows them."""
     for kind in KINDS:

@@ -10,9 +10,8 @@ import naive
 import numpy as np
 import pytest
 from cases import random_dataset, shelf_of
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
-from portions import first
 from twins import all_networks, component_within, cost_of, parents_of, small
 
 from extbnsl.core.claims import INTERRUPTED
@@ -21,14 +20,12 @@ from extbnsl.core.events import ignore
 from extbnsl.files.arrays import StoredFile
 from extbnsl.files.store import Store
 from extbnsl.kbest import below
-from extbnsl.kbest.apart import Work
-from extbnsl.kbest.below import networks_below
+from extbnsl.kbest.below import Work, networks_below
 from extbnsl.kbest.ledger import Entry, Ledger
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.parents.components import Component
-from extbnsl.proof.context import Context
+from extbnsl.proof.context import Context, Stages
 from extbnsl.proof.methods import Methods
-from extbnsl.proof.stages import Stages
 
 SETTINGS = settings(deadline=None, max_examples=10, suppress_health_check=list(HealthCheck))
 METHODS = Methods(path_extension=False, ancestral=False, polish=False)
@@ -77,11 +74,13 @@ def test_all_networks_within_a_slack(seed, size, way):
     table = table_of(seed, n)
     every = all_networks(table)
     slack = min(slack, every[: MOST + 1][-1] - every[0])
+    assume(slack > 0.0)  # otherwise more than MOST cost the same as the best
     limit = every[0] + slack + 1e-7
     found = found_below(component_within(table, slack), limit, **way)
     assert found.costs.tolist() == pytest.approx(every[every < limit].tolist(), abs=1e-8)
 
 
+@pytest.mark.slow
 @SETTINGS
 @given(st.integers(0, 2**32), st.integers(2, 5), st.integers(1, 60), st.sampled_from(WAYS))
 def test_the_cheapest_networks(seed, n, most, way):
@@ -107,6 +106,7 @@ def test_every_network_there_is(n, way):
     assert found.costs.tolist() == pytest.approx(every.tolist(), abs=1e-8)
 
 
+@pytest.mark.slow
 @SETTINGS
 @given(st.integers(0, 2**32), st.floats(1e-6, 4.0), st.sampled_from(WAYS))
 def test_parts_that_do_not_touch_are_put_together(seed, slack, way):
@@ -156,8 +156,15 @@ def test_a_component_too_large_for_a_search_is_taken_apart():
     assert len(set(map(tuple, found.rows.tolist()))) == n
 
 
-@pytest.mark.parametrize("way", first(1, [{"CHUNK": 20, "STEPS": 40}, {}, {"MOST_NODES": 3, "CHUNK": 10, "STEPS": 20}]))
-@pytest.mark.parametrize("most", [None, 40])
+@pytest.mark.parametrize(
+    ("way", "most"),
+    [
+        ({"CHUNK": 10, "STEPS": 20}, None),
+        ({"CHUNK": 10, "STEPS": 20}, 40),
+        ({}, None),
+        pytest.param({"MOST_NODES": 3, "CHUNK": 40, "STEPS": 80}, 40, marks=pytest.mark.slow),
+    ],
+)
 def test_whoever_is_stopped_again_and_again_finds_the_same(way, most):
     """Each process gets one step further than the last one, from copies of what that one left."""
     component = component_within(table_of(11, 4), 5.0)
@@ -184,7 +191,7 @@ def test_whoever_is_stopped_again_and_again_finds_the_same(way, most):
     assert found.rows.tolist() == undisturbed.rows.tolist()
     assert found.costs.tolist() == undisturbed.costs.tolist()
     assert not ledger.entries
-    assert processes > (3 if way else 1)
+    assert processes > 3 if way else processes == 1
 
 
 FORGED_WALKS = {

@@ -9,11 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from extbnsl.kbest.classes import class_keys, numbered
 from extbnsl.kbest.networks import Networks
-from extbnsl.kbest.ranking import arc_shares, family_shares, parents_of, ranks, shares
-from extbnsl.networks.equivalence import cpdag
-from extbnsl.networks.network import Network
+from extbnsl.kbest.ranking import arc_shares, class_keys, family_shares, numbered, parents_of, ranks, shares
+from extbnsl.networks.network import Network, cpdag
 
 
 def all_parents(n):

@@ -8,9 +8,9 @@ from test_networks import random_list
 
 from extbnsl.core.claims import INTERRUPTED
 from extbnsl.kbest import constants, networks
-from extbnsl.kbest.classes import class_keys
 from extbnsl.kbest.constants import with_constants
 from extbnsl.kbest.networks import joined
+from extbnsl.kbest.ranking import class_keys
 from extbnsl.machine.workers import Stopped
 
 STOP = np.ones(1, np.uint8)

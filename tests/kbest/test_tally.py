@@ -16,7 +16,7 @@ from twins import all_networks, component_within, small
 from extbnsl.core.claims import INTERRUPTED
 from extbnsl.core.errors import RunDirectoryError
 from extbnsl.kbest import halves
-from extbnsl.kbest.apart import Work
+from extbnsl.kbest.below import Work
 from extbnsl.kbest.ledger import Entry, Ledger
 from extbnsl.kbest.tally import Below, tally_below
 from extbnsl.kernels.varsets import pack

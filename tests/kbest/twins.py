@@ -6,7 +6,7 @@ import naive
 import numpy as np
 import pytest
 
-from extbnsl.kbest import apart
+from extbnsl.kbest import below as apart
 from extbnsl.parents.components import Component
 from extbnsl.scores.local import canonical_order
 
@@ -52,5 +52,7 @@ def small(way, module):
     """Let constants of taking apart, or else of this module, have other values, by their names."""
     with pytest.MonkeyPatch.context() as patch:
         for name, value in way.items():
-            patch.setattr(apart if hasattr(apart, name) else module, name, value)
+            for home in {apart, module}:
+                if hasattr(home, name):
+                    patch.setattr(home, name, value)
         yield

@@ -13,10 +13,10 @@ import pytest
 
 import extbnsl
 from extbnsl.core import compiling
-from extbnsl.kernels.compiler import borrowed, inner, njit
+from extbnsl.kernels.compiler import borrowed, either, inner, njit
 from extbnsl.machine.budgets import Deadline
 from extbnsl.machine.workers import Patience
-from extbnsl.proof.stages import COMPILING, Stages
+from extbnsl.proof.context import COMPILING, Stages
 from extbnsl.run.progress import Table, compiling_told
 
 
@@ -121,6 +121,30 @@ def test_a_kernel_and_what_it_needs_are_counted_once():
     assert compiling.so_far().done - before.done == 2
     with pytest.raises(TypeError, match="half is for kernels"):
         half(1.0)
+
+
+def _plain(values, weights):
+    return values.sum()
+
+
+def _weighted(values, weights):
+    return (values * weights[0]).sum() + weights[1]
+
+
+_total = either(_plain, _weighted)
+
+
+@njit
+def total(values, weights):
+    return _total(values, weights)
+
+
+def test_a_step_is_one_of_two_by_its_last_argument():
+    values = np.arange(4.0)
+    assert total(values, None) == 6.0
+    assert total(values, (values, 0.5)) == 14.5
+    with pytest.raises(TypeError, match="_weighted is for kernels"):
+        _total(values, None)
 
 
 class Given(NamedTuple):

@@ -42,6 +42,7 @@ def walks(n):
     return st.sampled_from([s for s in range(n + 1) if comb(n, s) < 1 << 60])
 
 
+@pytest.mark.slow
 @SETTINGS
 @given(st.sampled_from([1, 2, 5, 9, 63, 64, 65, 127, 128, 129, 200]), st.data())
 def test_a_walk_goes_from_any_rank_to_any(n, data):
@@ -74,6 +75,7 @@ def test_a_walk_along_a_level_is_in_numeric_order(n):
                 assert sum(1 << int(v) for v in walk[0][:size]) == varset
 
 
+@pytest.mark.slow
 @SETTINGS
 @given(st.sampled_from([3, 9, 64, 65, 129]), st.integers(0, 2**32))
 def test_ranks_of_neighbours(n, seed):
@@ -92,6 +94,7 @@ def test_ranks_of_neighbours(n, seed):
         assert rank_swapped(k, x, j, walk, binomials) == rank_of([*left, x])
 
 
+@pytest.mark.slow
 @SETTINGS
 @given(st.integers(0, 2**32), st.integers(1, 700), st.sampled_from([0.002, 0.1, 0.9, 1.0]))
 def test_places(seed, total, density):

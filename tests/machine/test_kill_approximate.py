@@ -55,7 +55,7 @@ def check(run, data, at_most):
     assert document["cost"] <= at_most + 1e-6
     assert document["lower_bound"] <= document["cost"]
     assert verify(document, read_csv(data)).findings == ()
-    assert debris(run) == sorted([*state(run)["explored"], *filter(None, [state(run)["orders"]])])
+    assert debris(run) == sorted([*state(run)["children"]["explored"], *filter(None, [state(run)["orders"]])])
 
 
 @pytest.mark.slow

@@ -196,6 +196,7 @@ def test_cpu_seconds_grow():
     assert budgets.cpu_seconds() > before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mebibytes", first(2, [100, 200, 320, 500, 899]))
 def test_too_little_address_space_is_one_sentence_before_anything_is_loaded(tmp_path, mebibytes):
     def limited():

@@ -10,7 +10,7 @@ from cases import EVERY_SCORE, dataset_of, random_dataset, random_numbers
 from extbnsl.core.claims import Claim
 from extbnsl.core.errors import VerificationError
 from extbnsl.core.knowledge import Knowledge
-from extbnsl.networks.arc_strengths import ArcStrength, arc_strengths, costs_from, costs_in
+from extbnsl.networks.arcs import ArcStrength, arc_strengths, costs_from, costs_in
 from extbnsl.networks.network import Network
 from extbnsl.networks.parameters import fit
 from extbnsl.scores.local import named_scores

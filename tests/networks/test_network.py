@@ -9,8 +9,7 @@ import pytest
 
 from extbnsl.core.errors import InputError, VerificationError
 from extbnsl.data import Dataset
-from extbnsl.networks.equivalence import cpdag
-from extbnsl.networks.network import Network
+from extbnsl.networks.network import Network, cpdag
 from extbnsl.networks.parameters import fit
 
 
@@ -47,6 +46,7 @@ def test_cpdag_is_what_all_members_of_the_class_share(n, classes):
             assert cpdag(network) == (tuple(sorted(shared)), tuple(sorted(turned)))
 
 
+@pytest.mark.slow
 def test_cpdag_of_five_variables():
     """In every 40th class of five variables: what is directed is what its members share."""
     by_class = defaultdict(list)

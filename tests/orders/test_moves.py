@@ -7,9 +7,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from lists import cost_along, random_lists
 
-from extbnsl.orders.line import new_line, total_cost
+from extbnsl.orders.line import climb_by_swaps, new_line, swap_gain, total_cost
 from extbnsl.orders.moves import best_move, forget, move, new_sweep
-from extbnsl.orders.swaps import climb_by_swaps, swap_gain
 
 best_move, forget, move, new_sweep, new_line, swap_gain, total_cost = map(
     called, (best_move, forget, move, new_sweep, new_line, swap_gain, total_cost)

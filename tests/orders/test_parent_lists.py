@@ -11,8 +11,8 @@ from lists import cost_along, cost_of_network, given, random_lists
 import extbnsl.orders.line as line
 from extbnsl.core.errors import InputError
 from extbnsl.kernels.varsets import pack, unpacked
+from extbnsl.orders.line import random_order
 from extbnsl.orders.parent_lists import lists_of_scores, parent_lists
-from extbnsl.orders.sampling import random_order
 
 
 def state(seed):

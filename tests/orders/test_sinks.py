@@ -5,8 +5,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from extbnsl.bounds.lp.separation import order_of_solution
 from extbnsl.kernels.varsets import pack
-from extbnsl.orders.sinks import order_of_solution
 
 SETTINGS = settings(deadline=None, max_examples=30)
 

@@ -65,6 +65,7 @@ def test_queries_equal_a_scan(seed, n, most, all_bytes):
             assert tables.costs[first + place] == families[x][1][place]
 
 
+@pytest.mark.slow
 @SETTINGS
 @given(st.integers(0, 2**32), st.integers(8, 130))
 def test_queries_in_a_range_of_words(seed, n):

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from cases import shelf_of
 from kept import enumeration
+from patching import patch_everywhere
 from portions import first
 
 from extbnsl.core.claims import Claim
@@ -17,7 +18,7 @@ from extbnsl.core.events import Warned, ignore
 from extbnsl.data import from_array
 from extbnsl.files.store import Store
 from extbnsl.machine.workers import Stopped, Workers
-from extbnsl.parents.exhaustive import by_child, by_level, tasks
+from extbnsl.parents.exhaustive import by_level
 from extbnsl.parents.exhaustive.state import start_enumeration
 from extbnsl.parents.exhaustive.stored import read_enumeration, write_enumeration
 from extbnsl.parents.exhaustive.surviving import surviving_families
@@ -102,6 +103,7 @@ SHAPES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", first(1, SHAPES))
 def test_they_agree_on_many_variables(shape):
     variables, records, max_parents = shape
@@ -347,8 +349,8 @@ def test_more_than_64_variables():
         assert scores.costs[child][0] < alone[child]
 
 
-@pytest.mark.parametrize(("find", "module"), [(families, tasks), (child_by_child, by_child)])
-def test_a_stop_does_not_wait_until_the_families_of_all_children_are_merged(find, module, monkeypatch):
+@pytest.mark.parametrize("find", [families, child_by_child])
+def test_a_stop_does_not_wait_until_the_families_of_all_children_are_merged(find, monkeypatch):
     calls = []
 
     def slow(*families):
@@ -356,7 +358,7 @@ def test_a_stop_does_not_wait_until_the_families_of_all_children_are_merged(find
         time.sleep(0.3)
         return merged(*families)
 
-    monkeypatch.setattr(module, "merged", slow)
+    patch_everywhere(monkeypatch, "parents.pruning", "merged", slow)
     partial = find(random_data(1, 9, 400), threads=1, stop=lambda: "interrupted" if calls else None)
     assert partial.stopped == "interrupted"
     assert len(calls) <= 3

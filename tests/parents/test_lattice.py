@@ -30,8 +30,7 @@ from extbnsl.machine.workers import Workers
 from extbnsl.parents.exhaustive import by_level, tasks
 from extbnsl.parents.exhaustive import problem as problem_module
 from extbnsl.parents.exhaustive.by_level import enumerate_families
-from extbnsl.parents.exhaustive.last_level import judge_last
-from extbnsl.parents.exhaustive.lattice import Counts, Required, Rules, judge_families, next_alive
+from extbnsl.parents.exhaustive.lattice import Counts, Required, Rules, judge_families, judge_last, next_alive
 from extbnsl.parents.exhaustive.marking import mark_needed
 from extbnsl.parents.exhaustive.problem import CountingProblem
 from extbnsl.parents.exhaustive.state import start_enumeration

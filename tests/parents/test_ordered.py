@@ -16,8 +16,10 @@ from extbnsl.machine.workers import Workers
 from extbnsl.parents.ordered.choosing import choose_parents, order_problem
 from extbnsl.parents.ordered.methods import BOUNDS, DFBNB, METHODS, OrderMethods
 from extbnsl.parents.ordered.table import child_table
+from extbnsl.scores import known
 from extbnsl.scores.counting import mlogm_table
 from extbnsl.scores.mdl import MDL
+from extbnsl.scores.score import ParameterScore
 
 EXACT = [OrderMethods("suzuki"), OrderMethods("dfbnb-k3", "own"), OrderMethods("dfbnb-k3", "fixed")]
 PLENTY = 1 << 40
@@ -44,6 +46,7 @@ def twin(method, own, limit):
     return twins.dfbnb(own, limit, method.bound == "own")
 
 
+@pytest.mark.slow
 @settings(max_examples=30, deadline=None)
 @given(st.integers(0, 2**32), st.integers(1, 7), st.sampled_from(("mdl", "aic")), st.sampled_from((None, 0, 1, 2)))
 def test_every_method_does_what_its_slow_twin_does(seed, n, score, most):
@@ -59,6 +62,7 @@ def test_every_method_does_what_its_slow_twin_does(seed, n, score, most):
             assert (choice.parents, choice.states) == (tuple(sorted(parents)), states)
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(st.integers(0, 2**32), st.integers(2, 11), st.sampled_from(("mdl", "aic")))
 def test_every_exact_method_finds_what_brute_force_finds(seed, n, score):
@@ -187,6 +191,15 @@ def test_words_that_are_not_known_are_refused():
         OrderMethods(word).check()
     assert [OrderMethods(DFBNB, bound).has_own_bounds(1000) for bound in BOUNDS] == [True, True, False]
     assert [OrderMethods(DFBNB, bound).has_own_bounds(250) for bound in BOUNDS] == [False, True, False]
+
+
+def test_a_score_that_nobody_foresaw_is_searched_as_its_class_says(monkeypatch):
+    new = ParameterScore("two-nats", "Two nats", "score", lambda records: 2.0)
+    monkeypatch.setitem(known.SCORES, new.name, new)
+    monkeypatch.setattr(known, "NAMES", (*known.NAMES, new.name))
+    assert OrderMethods().for_claim(Claim(new.name)).method == DFBNB
+    assert OrderMethods("k3").for_claim(Claim(new.name)).method == "k3"
+    assert OrderMethods().for_claim(Claim("k2")).method == "enumeration"
 
 
 def test_a_table_has_the_distinct_rows_of_its_columns():

@@ -19,13 +19,12 @@ from extbnsl.kernels.ranks import binomial_table
 from extbnsl.kernels.ranks import rank_of as rank_of_members
 from extbnsl.kernels.varsets import as_varsets, pack
 from extbnsl.machine.workers import Stopped, Workers
-from extbnsl.parents.constraints import constraints_of
 from extbnsl.parents.exhaustive import problem as problem_module
 from extbnsl.parents.exhaustive import surviving
 from extbnsl.parents.exhaustive.by_level import enumerate_families
 from extbnsl.parents.exhaustive.lattice import Required, Rules
 from extbnsl.parents.exhaustive.marking import needed_by_required, set_ranks
-from extbnsl.parents.exhaustive.problem import counting_problem, groups_of, varying
+from extbnsl.parents.exhaustive.source import source_of
 from extbnsl.parents.exhaustive.surviving import surviving_families
 
 SETTINGS = settings(deadline=None, max_examples=25, suppress_health_check=list(HealthCheck))
@@ -101,9 +100,8 @@ def test_a_child_is_counted_apart_where_passing_its_ranks_is_more_work():
     many = tuple((f"v{v}", "v60") for v in range(9))
     knowledge = Knowledge((*many, ("v1", "v2"), ("v9", "v8")), max_parents=(("v60", 10),))
     claim = Claim(max_parents=None, knowledge=knowledge)
-    constraints, order = constraints_of(claim, dataset.names), varying(dataset)
-    problem = counting_problem(dataset, order, claim, constraints=constraints)
-    first, apart = groups_of(problem, dataset, order, claim, constraints)
+    source = source_of(dataset, claim)
+    first, apart = source.groups(source.problem(0.0))
     assert apart.parents == tuple(range(9))
     assert apart.children == (60,)
     assert sorted(first.children) == [v for v in range(70) if v != 60]

@@ -193,6 +193,7 @@ def test_threads_and_a_disk_change_nothing(begun, threads, tmp_path, monkeypatch
     assert counted.scores.families > 4 * found_families(dataset, 0.0)[1].scores.families
 
 
+@pytest.mark.slow
 def test_where_memory_is_short_it_goes_on_child_by_child(monkeypatch):
     dataset, seen = much_alike(1, 16, 400), []
     whole, _ = found_families(dataset, 4.0)

@@ -11,7 +11,7 @@ from patching import make_incumbents_poor, patch_everywhere
 from extbnsl.bounds.ascent import find_multipliers
 from extbnsl.bounds.lp.polish import LACKING, ROOT, polished
 from extbnsl.core.events import StageAdvanced
-from extbnsl.proof.bounding import FEWEST_ROUNDS
+from extbnsl.proof.strategy import FEWEST_ROUNDS
 from extbnsl.scores.local import local_scores
 
 HARD = 7  # variables of a component that clusters alone do not prove

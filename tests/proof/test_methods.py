@@ -12,7 +12,7 @@ from patching import make_incumbents_poor, patch_everywhere, shrink
 from portions import first
 
 import extbnsl.bounds.lp.program
-import extbnsl.proof.effort
+import extbnsl.proof.guide
 import extbnsl.proof.searching
 import extbnsl.search.layers
 from extbnsl.bounds.lp.polish import LACKING, ROOT, polished
@@ -40,17 +40,20 @@ def _small(monkeypatch):
     """Small problems get groups of few variables, no effort at the root, and ancestral successors."""
     solve(dataset_of(np.array([[0, 1], [1, 0]])))  # loads the kernels
     shrink(monkeypatch, BESIDE_CLUSTERS=3, WIDEST=3)
-    monkeypatch.setattr(extbnsl.proof.effort, "SHARE", 0.0)
-    monkeypatch.setattr(extbnsl.proof.effort, "FEWEST_EDGES", 0)
-    monkeypatch.setattr(extbnsl.proof.effort, "NODE_NS", -1e6)
+    monkeypatch.setattr(extbnsl.proof.guide, "SHARE", 0.0)
+    monkeypatch.setattr(extbnsl.proof.guide, "FEWEST_EDGES", 0)
+    monkeypatch.setattr(extbnsl.proof.guide, "NODE_NS", -1e6)
 
 
 @pytest.mark.parametrize("combination", range(len(COMBINATIONS)))
 def test_random_local_scores(combination, monkeypatch):
-    """Four searches for each of 64 combinations; half of them with the first order as the incumbent."""
+    """Four searches for each of 64 combinations, and more until one has layers; half of them with the first order as
+    the incumbent."""
     rng = np.random.default_rng(combination)
     searched = 0
-    for number in range(4):
+    for number in range(40):
+        if number >= 4 and searched:
+            break
         n = int(rng.integers(3, 10))
         families = random_families(rng, n, 14)
         if number % 2:
@@ -110,6 +113,7 @@ def recorded_polishing(monkeypatch, share):
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("polish", first(1, [None, True, False]))
 @pytest.mark.parametrize("incumbent", first(1, ["as it stands", "found"]))
 def test_everything_is_done_where_a_search_would_be_large(polish, incumbent, probings, monkeypatch):
@@ -127,6 +131,7 @@ def test_everything_is_done_where_a_search_would_be_large(polish, incumbent, pro
         assert bool(probings) == (polish is not False)
 
 
+@pytest.mark.slow
 def test_solutions_of_linear_programs_lead_to_better_networks(monkeypatch):
     """The first network is poor, and is improved before any search; what is proved with the new limit holds."""
     improved = []
@@ -181,6 +186,7 @@ def as_they_stand_in_lists(lists, *_, **__):
     return OrderedNetwork(order, (), cost_along(order, lists))
 
 
+@pytest.mark.slow
 def test_certificates_of_probing_hold(probings, monkeypatch):
     monkeypatch.setattr(extbnsl.bounds.lp.program, "TRIPLES", 0)  # by clusters alone, which leave more to do
     checked = 0

@@ -19,6 +19,7 @@ from extbnsl.files.manifest import read_manifest
 from extbnsl.machine.workers import Workers
 from extbnsl.orders.local_search import BRIEF
 from extbnsl.proof.steps import Branched, RootPass, Searched, Step, cuts_over
+from extbnsl.proof.strategy import PROBE, RULES
 from extbnsl.verify.certificate import Branching, Pass, Search
 from extbnsl.verify.optimality import verify_optimality
 from extbnsl.verify.recount import BRANCHING, CUTS, SEARCH
@@ -39,7 +40,8 @@ def _little_at_the_root(monkeypatch):
 @pytest.fixture
 def _no_probing(monkeypatch):
     """It leaves little to branch on."""
-    monkeypatch.setattr("extbnsl.proof.bounding._Turns._is_worth_probing", lambda *given: False)
+    others = tuple(rule for rule in RULES if rule.step != PROBE)
+    monkeypatch.setattr("extbnsl.proof.strategy.RULES", others)
 
 
 def steps_of(result):
@@ -147,6 +149,7 @@ def test_branching_of_data(monkeypatch):
     assert trees > 2
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_no_probing")
 def test_threads_do_not_matter():
     scores = scores_of(cores(2, 3, 5, 5))
@@ -280,6 +283,7 @@ def test_trees_are_read_as_they_were_written(monkeypatch):
     assert (encode(again), again.cuts.tolist()) == (document, tree.cuts.tolist())
 
 
+@pytest.mark.slow
 def test_random_problems_are_proved(monkeypatch):
     """Ties by the hundred, both signs, with and without fixing, from good and from poor networks."""
     for seed in range(30):

@@ -189,6 +189,7 @@ def test_records_with_missing_values_may_be_dropped(frame):
     assert math.isfinite(dropped.predict(lacking.iloc[3:4].assign(weight=70.0), "dose")[0])
 
 
+@pytest.mark.slow
 def test_in_scikit_learns_tools(frame):
     values = frame.to_numpy(float)
     grid = GridSearchCV(learner(), {"max_parents": [0, 1, 2, None]}, cv=3).fit(values)

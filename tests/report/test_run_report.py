@@ -16,9 +16,10 @@ from runs import stopped
 
 from extbnsl.cli import main
 from extbnsl.core.errors import InputError, RunDirectoryError
-from extbnsl.report.markup import shown
-from extbnsl.report.run_facts import read_facts
-from extbnsl.report.run_page import claim, run_page
+from extbnsl.drawing.markup import shown
+from extbnsl.report.run_page import run_page
+from extbnsl.report.run_tables import read_run
+from extbnsl.results.facts import claim_told
 
 NAMES = ("<script>alert(1)</script>", "\"'&]]>", "</style></svg><b>", "\u202eevil\u2066", "名前", "<!--")
 STATES = ("<img src=x onerror=alert(2)>", "</td></table>\u202e")
@@ -71,7 +72,7 @@ def solved(tmp_path_factory):
 
 
 def page_of(path):
-    return Page(run_page(read_facts(path)))
+    return Page(run_page(read_run(path)))
 
 
 def test_the_page_has_all_there_is_to_tell_and_nothing_else_is_in_it(solved):
@@ -107,7 +108,7 @@ def test_regressions_and_what_arcs_count_are_told(tmp_path):
     for own in written["regressions"].values():
         assert f"{own['intercept']:.6g}" in page.text
         assert f"{own['variance']:.6g}" in page.text
-    drawn = run_page(read_facts(run))
+    drawn = run_page(read_run(run))
     assert f"strength {strength['cost_of_removal']:.4g}" in drawn
 
 
@@ -116,7 +117,7 @@ def test_numbers_are_summed_up_as_they_are_in_the_data(tmp_path):
     data.write_text("x,y\n1,2\n3,-1.5\n5,4\n8,1\n")
     given = ["solve", str(data), "--score", "gaussian-bic", "--run-dir", str(run), "--quiet"]
     assert main(given) == 0
-    drawn = run_page(read_facts(run))
+    drawn = run_page(read_run(run))
     assert "<td>x</td><td>4.25</td><td>2.58602</td><td>1</td><td>8</td>" in drawn
     assert "<td>y</td><td>1.375</td><td>1.98037</td><td>-1.5</td><td>4</td>" in drawn
     assert "<dt>records</dt><dd>4</dd>" in drawn
@@ -160,7 +161,7 @@ def test_of_many_states_the_most_frequent_come_first(tmp_path):
 
 
 def test_the_page_asks_for_nothing_and_runs_nothing(solved):
-    text = run_page(read_facts(solved / "data.run"))
+    text = run_page(read_run(solved / "data.run"))
     page = Page(text)
     policy = next(value for name, value in page.attributes if value and "default-src" in value)
     assert policy.startswith("default-src 'none'")
@@ -213,7 +214,7 @@ def ranked(path, **changes):
 
 
 def test_of_the_k_best_networks_it_tells_the_first_and_how_likely_arcs_are(tmp_path):
-    facts = read_facts(ranked(tmp_path / "r"))
+    facts = read_run(ranked(tmp_path / "r"))
     page = Page(run_page(facts))
     assert "The best networks" in page.text
     assert "share of the networks found" in page.text
@@ -238,7 +239,7 @@ def test_of_the_k_best_networks_it_tells_the_first_and_how_likely_arcs_are(tmp_p
     ],
 )
 def test_what_was_proved_is_said_as_it_is(tmp_path, changes, said):
-    assert re.match(said, claim(read_facts(ranked(tmp_path / "r", **changes))))
+    assert re.match(said, claim_told(read_run(ranked(tmp_path / "r", **changes)).document))
 
 
 def test_a_run_that_can_go_on_says_how(tmp_path):
@@ -257,7 +258,7 @@ def test_a_run_without_a_result_says_so(tmp_path, capsys):
         f"extbnsl: {path} has no result to report on yet; 'extbnsl status {path}' tells how far it is.\n"
     )
     with pytest.raises(InputError, match="no run directory"):
-        read_facts(tmp_path)
+        read_run(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -280,21 +281,21 @@ def test_a_damaged_result_is_one_sentence(tmp_path, change):
     change(document)
     (path / "result.json").write_text(json.dumps(document))
     with pytest.raises(RunDirectoryError, match=r"result\.json is damaged or no result of a solve"):
-        run_page(read_facts(path))
+        run_page(read_run(path))
 
 
 def test_networks_of_an_earlier_result_are_not_shown(tmp_path):
     path = ranked(tmp_path / "r")
     written = json.loads((path / "network.json").read_bytes())
     (path / "network.json").write_text(json.dumps(written | {"cost": written["cost"] + 1.0}))
-    assert read_facts(path).written == {}
+    assert read_run(path).written == {}
 
 
 def test_costs_that_rounding_alone_tells_apart_are_of_one_result(tmp_path):
     path = ranked(tmp_path / "r")
     written = json.loads((path / "network.json").read_bytes())
     (path / "network.json").write_text(json.dumps(written | {"cost": written["cost"] * (1 + 1e-15)}))
-    assert read_facts(path).written
+    assert read_run(path).written
 
 
 @pytest.mark.parametrize("name", ["x.png", "x"])

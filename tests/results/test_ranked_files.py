@@ -20,15 +20,13 @@ from extbnsl.core.errors import InputError, VerificationError
 from extbnsl.data import from_array
 from extbnsl.files import names
 from extbnsl.files.atomic import pieces, write_atomically
-from extbnsl.formats.bif_reader import read_bif
+from extbnsl.formats.bif import read_bif
 from extbnsl.kernels.varsets import pack
-from extbnsl.networks.equivalence import cpdag
-from extbnsl.networks.network import Network
+from extbnsl.networks.network import Network, cpdag
 from extbnsl.results import ranked as listing
-from extbnsl.results.again import other_files
-from extbnsl.results.ranked import orders
+from extbnsl.results.ranked import orders, other_files
 from extbnsl.results.reading import read_result
-from extbnsl.run.remains import foreign_files, remove_run
+from extbnsl.run.directory import foreign_files, remove_run
 
 PLAIN = ("A", "B", "C", "D", "E")
 NAMES = {"plain": PLAIN, "hostile": HOSTILE, "many": tuple(f"x{i}" for i in range(70)), "one": ("only",)}
@@ -137,6 +135,7 @@ def test_arcs_in_both_directions_have_the_share_of_either():
     assert table.splitlines()[1:] == ["b,a,0.5,0.75,", "a,b,0.25,0.75,"]
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=30)
 @given(st.integers(0, 2**32), st.sampled_from([1, 3, 8, 64, 65, 130]))
 def test_variables_stand_behind_their_parents(seed, n):

@@ -12,7 +12,7 @@ from extbnsl.core.codec import json_text
 from extbnsl.core.errors import InputError, RunDirectoryError
 from extbnsl.files.atomic import write_atomically
 from extbnsl.results import reading
-from extbnsl.results.again import read_ranked
+from extbnsl.results.ranked import read_ranked
 from extbnsl.results.reading import read_networks, read_result, read_text
 
 MARK = b'\n "networks": [\n'

@@ -15,9 +15,8 @@ from extbnsl.data import read_csv
 from extbnsl.files import manifest as manifests
 from extbnsl.files.arrays import write_arrays
 from extbnsl.files.atomic import checksum
-from extbnsl.files.manifest import read_manifest
+from extbnsl.files.manifest import RunState, read_manifest
 from extbnsl.files.names import LOGS, MANIFEST, MARK, STATUS
-from extbnsl.files.run_state import RunState
 from extbnsl.files.shelf import Shelf
 from extbnsl.files.store import Store
 from extbnsl.proof.standing import read_standing
@@ -144,8 +143,8 @@ BELOW = {"above": 0, "choice": 2, "duals": []}
 BRANCHED = {"variables": [1, 0], "bound": 0.5, "cuts": [[[0, 1]]], "nodes": [ROOT, BELOW, BELOW | {"choice": 3}]}
 OPEN = {"above": 0, "bound": None, "choices": [2], "duals": DUALS}
 TREE = {"open": [OPEN], "closed": [ROOT], "looked": 1, "order": [1, 0], "cost": 2.5}
-BOUNDING = dict.fromkeys(("rounds", "spent", "effort", "before"), 0) | {"step": "branch", "optimal": True}
-BOUNDING |= {"spread": None, "probing": False, "gap": None, "root": None, "tried": [], "tree": TREE}
+BOUNDING = {"turn": {"step": "branch", "rounds": 0, "spent": 0, "effort": 0, "gap": None}, "root": None, "tree": TREE}
+BOUNDING |= {"programs": {"optimal": True, "spread": None}, "probing": {"pays": False, "tried": [], "before": 0}}
 
 
 def digest_of(path):

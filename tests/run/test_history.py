@@ -2,7 +2,7 @@
 
 import json
 
-from extbnsl.run.directory import Moment, read_bounds
+from extbnsl.run.log import Moment, read_bounds
 
 
 def logged(path, *records):

@@ -16,10 +16,9 @@ from extbnsl.data import from_array
 from extbnsl.files import lock
 from extbnsl.files.names import OUTPUTS
 from extbnsl.networks.network import Network
-from extbnsl.results import outputs as outputs_module
 from extbnsl.results import reading
+from extbnsl.results.result import outputs
 from extbnsl.run import directory as directory_module
-from extbnsl.run import remains
 
 
 def contents(path):
@@ -223,7 +222,7 @@ def test_what_a_resume_needs_is_found_and_removed_and_nothing_else(here):
     for name in ("result.json", "network.bif", ".result.json.3.tmp", "notes.txt", "mine.h5", *arrays):
         (path / name).write_text(name)
     (scratch / "layers" / "c1-1-04-000000000000.h5").touch()
-    found = remains.scratch_files(path)
+    found = directory_module.scratch_files(path)
     assert found[-1] == path / "manifest.json"
     names = {file.name for file in found}
     assert names == {
@@ -234,19 +233,19 @@ def test_what_a_resume_needs_is_found_and_removed_and_nothing_else(here):
         ".result.json.3.tmp",
         *arrays,
     }
-    remains.remove_scratch(path)
-    assert remains.scratch_files(path) == []
+    directory_module.remove_scratch(path)
+    assert directory_module.scratch_files(path) == []
     assert not scratch.exists()
     assert {"result.json", "network.bif", "notes.txt", "mine.h5", "log.jsonl", "solve.log"} <= contents(path).keys()
 
 
 def test_a_damaged_manifest_or_a_scratch_folder_that_is_gone_hides_only_what_is_there(here):
     path = stopped(here / "r", here / "gone-00000001", names=())
-    assert remains.scratch_files(path) == [path / "manifest.json"]
+    assert directory_module.scratch_files(path) == [path / "manifest.json"]
     commit(path)
     (path / "manifest.json").write_bytes(b"torn")
-    assert len(remains.scratch_files(path)) == 4
-    remains.remove_scratch(path)
+    assert len(directory_module.scratch_files(path)) == 4
+    directory_module.remove_scratch(path)
     assert sorted(contents(path)) == ["lock", "log.jsonl", "solve.log"]
 
 
@@ -254,7 +253,7 @@ def test_files_that_cannot_be_deleted_are_named(here, monkeypatch):
     path = stopped(here / "r")
     monkeypatch.setattr(type(here), "unlink", refuse(errno.EPERM))
     with pytest.raises(InputError, match=r"h5 cannot be deleted"):
-        remains.remove_scratch(path)
+        directory_module.remove_scratch(path)
 
 
 def test_a_run_that_never_begins_leaves_no_trace(here):
@@ -342,7 +341,7 @@ NETWORK = Network(("a", "b"), ((), (0,)))
 
 def test_outputs_with_data():
     dataset = from_array(np.array([[0, 0], [0, 1], [1, 1]]), ["a", "b"])
-    files = dict(outputs_module.outputs(DOCUMENT, NETWORK, dataset))
+    files = dict(outputs(DOCUMENT, NETWORK, dataset))
     assert sorted(files) == sorted(OUTPUTS)
     assert json.loads(files["result.json"]) == {"score": "mdl", "cost": 1.5, "lower_bound": None, "nodes": 3}
     document = json.loads(files["network.json"])
@@ -358,14 +357,14 @@ def test_outputs_with_data():
 
 
 def test_without_data_there_are_no_parameters():
-    files = dict(outputs_module.outputs(DOCUMENT, NETWORK, None))
+    files = dict(outputs(DOCUMENT, NETWORK, None))
     assert "network.bif" not in files
     assert json.loads(files["network.json"])["tables"] is None
 
 
 def test_the_result_is_out_before_anything_else_is_computed(here):
     with directory_module.create(here / "r", "x") as run, pytest.raises(AttributeError):
-        run.write(outputs_module.outputs(DOCUMENT, None, None))
+        run.write(outputs(DOCUMENT, None, None))
     assert (here / "r" / "result.json").exists()
 
 

@@ -22,7 +22,7 @@ from extbnsl.search.ancestral import (
     frequent_sets,
     number_of,
 )
-from extbnsl.search.node_bound import VECTOR, closed_sets_of, near_clusters, new_near
+from extbnsl.search.problem import VECTOR, closed_sets_of, near_clusters, new_near
 
 closed_set, number_of, near_clusters, new_near = map(called, (closed_set, number_of, near_clusters, new_near))
 
@@ -68,6 +68,7 @@ def naive_set(scores, reduced, varset, slack):
     raise AssertionError("all of them are closed")
 
 
+@pytest.mark.slow
 @SETTINGS
 @given(st.integers(0, 2**32), st.integers(2, 7), st.sampled_from([0.5, 2.0, 6.0, 30.0]))
 def test_the_smallest_closed_set(seed, n, slack):
@@ -81,6 +82,7 @@ def test_the_smallest_closed_set(seed, n, slack):
         assert found == naive_set(scores, reduced, varset, slack)
 
 
+@pytest.mark.slow
 @SETTINGS
 @given(st.integers(0, 2**32), st.integers(2, 9), st.integers(0, 9))
 def test_h1_of_the_kernels_is_that_of_the_formula(seed, n, low_bits):

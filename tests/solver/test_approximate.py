@@ -77,6 +77,7 @@ def test_constant_columns_alone_have_a_network():
     assert result.lower_bound == result.cost == pytest.approx(np.log(4) / 2)
 
 
+@pytest.mark.slow
 def test_a_stop_at_once_leaves_a_network_and_a_bound():
     dataset = random_dataset(np.random.default_rng(6), 30, 300)
     result = approximate_network(dataset, budgets=SHORT, stop=lambda: "interrupted")

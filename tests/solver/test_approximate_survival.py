@@ -95,7 +95,7 @@ def assert_holds_what_it_may_go_on_from(folder):
     """A run that is over has the files that its state names, and none if its network is proved to be a best one."""
     known = state(folder)
     assert known["phase"] == "done"
-    assert arrays(folder) == {*known["explored"], *filter(None, [known["orders"]])}
+    assert arrays(folder) == {*known["children"]["explored"], *filter(None, [known["orders"]])}
     if known["upper_bound"] <= known["lower_bound"]:
         assert not arrays(folder)
 
@@ -113,6 +113,7 @@ def assert_ends_well(folder, dataset, methods, whole):
     assert_holds_what_it_may_go_on_from(folder)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("after", [False, True])
 @pytest.mark.parametrize("step", [23, pytest.param(7, marks=pytest.mark.slow)])
 def test_killed_at_any_call(dataset, methods, undisturbed, tmp_path, after, step):
@@ -125,6 +126,7 @@ def test_killed_at_any_call(dataset, methods, undisturbed, tmp_path, after, step
         assert_ends_well(disk.root, dataset, methods, whole)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", [23, pytest.param(7, marks=pytest.mark.slow)])
 def test_power_lost_at_any_call(dataset, methods, undisturbed, tmp_path, step):
     whole, calls = undisturbed
@@ -346,6 +348,7 @@ def test_more_time_costs_nothing_when_it_is_killed(first, tmp_path, monkeypatch)
         assert_holds_what_it_may_go_on_from(killed.root)
 
 
+@pytest.mark.slow
 def test_without_its_files_a_run_that_is_over_begins_anew_and_keeps_its_network(first, tmp_path, monkeypatch):
     """They found no room on the disk."""
     dataset, told = first[0], []
@@ -396,7 +399,7 @@ def test_families_that_were_found_while_searching_are_there_again(tmp_path, monk
 
     def kill(event):
         told.extend([event] if isinstance(event, Committed) and state(tmp_path)["phase"] == "orders" else [])
-        names.append(state(tmp_path)["explored"] if told else [])
+        names.append(state(tmp_path)["children"]["explored"] if told else [])
         if len(told) == 5:
             raise Killed
 
@@ -451,8 +454,8 @@ STORED = {"counters": COUNTERS, "families": [], "arrays": [], "lengths": {}}
 @pytest.mark.parametrize(
     ("changes", "place"),
     [
-        ({"explored": ["../secret.h5"]}, "explored.0"),
-        ({"explored": ["explored-99.h5"]}, "explored.0"),
+        ({"children": {"floors": None, "explored": ["../secret.h5"]}}, "children.explored.0"),
+        ({"children": {"floors": None, "explored": ["explored-99.h5"]}}, "children.explored.0"),
         ({"orders": "scores.h5"}, "orders"),
         ({"counting": STORED | {"families": ["../x.h5"]}}, "counting.families.0"),
         ({"counting": STORED | {"counters": COUNTERS | {"paired": 1}}}, "counting.counters.paired"),
@@ -460,7 +463,7 @@ STORED = {"counters": COUNTERS, "families": [], "arrays": [], "lengths": {}}
         ({"bounded": 1}, "bounded"),
         ({"used": "0"}, "used"),
         ({"used": -1.0}, "used"),
-        ({"floors": [0.0, None]}, "floors.1"),
+        ({"children": {"floors": [0.0, None], "explored": []}}, "children.floors.1"),
         ({"best": {"order": [0]}}, "best.parents"),
         ({"best": {"order": [0, 0], "parents": [[], []], "cost": 1.0}}, "best"),
         ({"best": {"order": [0, 1], "parents": [[1], []], "cost": 1.0}}, "best"),

@@ -19,13 +19,11 @@ from extbnsl.core.claims import INTERRUPTED, MEMORY_LIMIT, OPTIMAL, TIME_LIMIT, 
 from extbnsl.core.errors import BudgetError, InputError, RunDirectoryError
 from extbnsl.core.events import StageAdvanced, Warned
 from extbnsl.data.resampling import Resampling, resampling_of
-from extbnsl.files.journal import Journal
-from extbnsl.files.manifest import Manifest, read_manifest
+from extbnsl.files.atomic import Journal
+from extbnsl.files.manifest import Manifest, RunState, read_manifest
 from extbnsl.files.names import ARC_FREQUENCIES, MANIFEST, RESAMPLES, RESULT
-from extbnsl.files.run_state import RunState
 from extbnsl.machine.budgets import Budgets
-from extbnsl.networks.equivalence import cpdag
-from extbnsl.networks.network import Network
+from extbnsl.networks.network import Network, cpdag
 from extbnsl.proof.methods import Methods
 from extbnsl.results.bootstrap import Resample
 from extbnsl.solver import bootstrap
@@ -355,7 +353,7 @@ def test_where_memory_has_no_room_for_a_copy_of_the_data_their_network_is_there(
 
 @pytest.mark.parametrize("error", [BudgetError("The disk takes no more."), MemoryError()])
 def test_what_is_too_small_for_a_resample_does_not_cost_the_network(monkeypatch, dataset, expected, error):
-    real = bootstrap.solved
+    real = bootstrap.find_survivors
 
     def fails(data, *how):
         if data is not dataset:
@@ -363,7 +361,7 @@ def test_what_is_too_small_for_a_resample_does_not_cost_the_network(monkeypatch,
         return real(data, *how)
 
     told = []
-    monkeypatch.setattr(bootstrap, "solved", fails)
+    monkeypatch.setattr(bootstrap, "find_survivors", fails)
     result = bootstrapped(dataset, observer=told.append)
     assert result.network == expected.network
     assert result.status == ("memory_limit" if isinstance(error, MemoryError) else "disk_limit")

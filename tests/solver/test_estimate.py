@@ -14,7 +14,7 @@ from patching import patch_everywhere
 from portions import first
 
 from extbnsl.bounds.lp.polish import polished
-from extbnsl.cli import main, outlook
+from extbnsl.cli import head, main, outlook
 from extbnsl.cli.outlook import advice, document, format_span, lines, warnings
 from extbnsl.core.errors import InputError
 from extbnsl.core.events import LayerEnded, StageAdvanced, StageStarted
@@ -69,6 +69,7 @@ def test_what_was_seen_to_the_end_is_what_solve_then_does(options, seed):
     assert found.time_range == (found.time, found.time)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("polish", first(2, [None, True, False]))
 def test_what_would_be_large_is_polished_first(thorough, polish, monkeypatch):
     """Children that want many parents: a solve closes the gap at the root then, and the estimate knows."""
@@ -185,7 +186,7 @@ def machine(monkeypatch):
     """A function that sets what the machine has of memory and what is free on its disk."""
 
     def has(memory, disk):
-        for module in (outlook, budgets):
+        for module in (outlook, head, budgets):
             monkeypatch.setattr(module, "machine_memory", lambda: memory)
             monkeypatch.setattr(module, "free_disk", lambda folder: disk)
 

@@ -156,6 +156,7 @@ def test_knowledge_is_kept(seed):
     assert result.cost == pytest.approx(naive.optimal_gaussian_cost(numbers.values, allowed), rel=1e-9)
 
 
+@pytest.mark.slow
 @SETTINGS
 @given(st.integers(0, 2**32), st.sampled_from([0.0, 3.0]), st.booleans(), st.integers(1, 12))
 def test_required_parents_are_in_each_family_that_is_kept_in_one_lattice_and_apart(seed, slack, apart, tasks):

@@ -13,11 +13,12 @@ from hypothesis import strategies as st
 from extbnsl.core.claims import INTERRUPTED, OPTIMAL, TIME_LIMIT, Claim
 from extbnsl.core.errors import BudgetError, InputError
 from extbnsl.data import read_csv
-from extbnsl.kbest import apart, constants
+from extbnsl.kbest import below as apart
+from extbnsl.kbest import constants
 from extbnsl.kbest import scope as scopes
 from extbnsl.kbest.scope import Scope
 from extbnsl.machine.budgets import Budgets
-from extbnsl.networks.equivalence import cpdag
+from extbnsl.networks.network import cpdag
 from extbnsl.proof.methods import Methods
 from extbnsl.solver import k_best, listing
 from extbnsl.solver.k_best import ALL, k_best_networks
@@ -93,6 +94,7 @@ def test_all_networks_are_ranked(n, networks):
     check(result, all_costs(table_of(dataset)), dataset)
 
 
+@pytest.mark.slow
 @SETTINGS
 @given(st.integers(0, 2**32), st.integers(1, 5), st.sampled_from([1.0, 3.0, 20.0, 1e4]), st.sampled_from([None, 7]))
 def test_all_networks_within_a_factor(seed, n, factor, k):

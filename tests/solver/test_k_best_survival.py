@@ -21,13 +21,15 @@ from extbnsl.core.events import Committed, StageStarted, Warned
 from extbnsl.files import manifest as manifests
 from extbnsl.files.manifest import read_manifest
 from extbnsl.files.names import MANIFEST
-from extbnsl.kbest import apart, below, halves
+from extbnsl.kbest import below, halves
+from extbnsl.kbest import below as apart
 from extbnsl.kbest.scope import Scope
 from extbnsl.machine.budgets import Budgets
 from extbnsl.machine.workers import Stopped
-from extbnsl.solver import k_best, listing
+from extbnsl.solver import listing
 from extbnsl.solver.k_best import k_best_networks
 from extbnsl.solver.place import Place
+from extbnsl.solver.ranking import RankingCommits
 
 BEST = Scope(k=60)
 WAYS = {
@@ -137,6 +139,7 @@ def test_power_lost_at_any_call(dataset, undisturbed, tmp_path, losses):
         assert_ends_well(disk.root, dataset, whole)
 
 
+@pytest.mark.slow
 def test_killed_again_and_again(dataset, undisturbed, tmp_path):
     """Each process lives for three commits: it gets further, and ends."""
 
@@ -171,6 +174,7 @@ def test_stopped_and_resumed(dataset, undisturbed, tmp_path, checks):
     assert_ends_well(tmp_path, dataset, undisturbed[0])
 
 
+@pytest.mark.slow
 def test_a_stop_while_the_list_is_looked_at_keeps_it(dataset, undisturbed, tmp_path, monkeypatch):
     """In the result, and in a checkpoint that can be gone on from."""
 
@@ -212,6 +216,7 @@ def test_counting_that_goes_further_does_not_lose_what_was_found(dataset, undist
 TALLIED = Scope(k=5, within_factor=50.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scope", [Scope(within_factor=50.0), Scope(k=30, classes=True), TALLIED])
 def test_local_scores_and_other_scopes_survive_too(tmp_path, scope):
     scores = scores_of(random_families(np.random.default_rng(5), 5))
@@ -229,6 +234,7 @@ def test_local_scores_and_other_scopes_survive_too(tmp_path, scope):
         assert not arrays(disk.root)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kills", [1, pytest.param(3, marks=pytest.mark.slow)])
 def test_killed_while_all_networks_are_counted(dataset, tmp_path, kills):
     for name in ("compiled", "whole"):
@@ -327,7 +333,7 @@ def test_more_memory_goes_on_from_a_list_that_no_checkpoint_had(dataset, undistu
 
     with monkeypatch.context() as patch:
         patch.setattr(listing, "networks_below", short)
-        patch.setattr(k_best, "commit_if_due", lambda _: None)
+        patch.setattr(RankingCommits, "commit_if_due", lambda _: None)
         first = session(tmp_path, dataset)
     assert first.status == "memory_limit"
     again = session(tmp_path, dataset, stop=lambda: "interrupted")

@@ -14,9 +14,9 @@ from runs import BUDGETS, DATA_OPTIONS, OPTIONS, commit, remembered, stopped
 from extbnsl.cli import main
 from extbnsl.core import events
 from extbnsl.data import from_array, read_csv
+from extbnsl.drawing.network import BEGINNING
 from extbnsl.files.manifest import read_manifest
 from extbnsl.files.store import make_scratch
-from extbnsl.report.drawing import BEGINNING
 from extbnsl.run import directory as directory_module
 
 TABLE = np.random.default_rng(2).integers(0, 2, (30, 3))
@@ -67,7 +67,7 @@ def test_it_asks_for_what_was_asked_before(path, asked, capsys):
     assert asked["time_limit"] is None
     assert asked["resume"] == manifest
     assert asked["remember"] == manifest.state.run
-    assert (asked["run_folder"], asked["scratch"]) == (path, None)
+    assert (asked["run_folder"], asked["scratch_dir"]) == (path, None)
 
 
 def test_budgets_that_are_given_are_remembered(path, asked, capsys):
@@ -160,7 +160,7 @@ def test_large_files_stay_where_they_are(tmp_path, asked, capsys, monkeypatch):
     path = stopped(Path("s"), scratch, run=remembered(tmp_path / "data.csv"))
     asked["status"] = "time_limit"
     assert run(capsys, "resume", path)[0] == 10
-    assert (asked["scratch"], asked["resume"].scratch.folder) == (None, scratch)
+    assert (asked["scratch_dir"], asked["resume"].scratch.folder) == (None, scratch)
     with monkeypatch.context() as patch:
         patch.setattr(os, "access", lambda place, _: not str(place).startswith(str(scratch)))
         code, _, err = run(capsys, "resume", path)

@@ -75,6 +75,7 @@ def test_small_data_equal_brute_force(block):
         assert max(len(p) for p in limited.network.parents) <= limit
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block", first(1, range(6)))
 def test_larger_data_equal_dynamic_program(block):
     for seed in range(5 * block, 5 * block + 5):
@@ -107,6 +108,7 @@ def test_local_scores_equal_dynamic_program(seed, n, path_extension, lower_bound
     assert result.score == "file"
 
 
+@pytest.mark.slow
 @SETTINGS
 @given(st.integers(0, 2**32), st.integers(2, 6))
 def test_children_that_lack_the_empty_set(seed, n):
@@ -306,6 +308,7 @@ def polls(problem, **options):
     return signal.polls
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", first(1, [{}, {"lower_bound": "static"}, {"path_extension": False}]))
 def test_stopped_at_any_poll(options, monkeypatch):
     monkeypatch.setattr(extbnsl.parents.exhaustive.by_level, "CHUNK", 16)  # small tasks: many polls

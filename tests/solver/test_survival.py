@@ -30,8 +30,8 @@ from survival import OPTIONS, SharedDisk, arrays, outcome, problem, session, spi
 from test_solve import StopAt
 
 import extbnsl.files.arrays
-import extbnsl.files.lists
 import extbnsl.files.manifest
+import extbnsl.files.shelf
 import extbnsl.machine.budgets
 import extbnsl.proof.commits
 import extbnsl.proof.guide
@@ -108,6 +108,7 @@ def some_or_many(some, many):
 few_or_many = pytest.mark.parametrize("kills", [1, pytest.param(5, marks=pytest.mark.slow)])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("after", [False, True])
 @some_or_many(97, 17)
 def test_killed_at_any_call(dataset, undisturbed, tmp_path, after, step):
@@ -337,7 +338,7 @@ class Pieces:
 @pytest.mark.slow
 @pytest.mark.parametrize("most", range(1, 30, 4))
 def test_a_stop_does_not_wait_for_all_pieces_of_counting(dataset, undisturbed, tmp_path, monkeypatch, most):
-    monkeypatch.setattr(extbnsl.files.lists, "PIECE_BYTES", 60)
+    monkeypatch.setattr(extbnsl.files.shelf, "PIECE_BYTES", 60)
     monkeypatch.setattr(extbnsl.proof.commits, "STOP_SECONDS", 0.0)
     pieces = Pieces(most)
     with monkeypatch.context() as patch:
@@ -368,7 +369,7 @@ def test_sessions_that_end_before_all_of_counting_is_written_get_further(
     dataset, undisturbed, tmp_path, monkeypatch, tasks
 ):
     """Each does the same again, but what it writes in its last moments is there for the next."""
-    monkeypatch.setattr(extbnsl.files.lists, "PIECE_BYTES", 60)
+    monkeypatch.setattr(extbnsl.files.shelf, "PIECE_BYTES", 60)
     monkeypatch.setattr(extbnsl.proof.commits, "STOP_SECONDS", 0.0)
     expected = undisturbed[0]
     unfinished, held = 0, None
@@ -391,7 +392,7 @@ def test_sessions_that_end_before_all_of_counting_is_written_get_further(
 
 @pytest.mark.slow
 def test_killed_between_pieces_of_counting(dataset, undisturbed, tmp_path, monkeypatch):
-    monkeypatch.setattr(extbnsl.files.lists, "PIECE_BYTES", 60)
+    monkeypatch.setattr(extbnsl.files.shelf, "PIECE_BYTES", 60)
     held = []
     for call in range(5, 250, 25):
         folder = tmp_path / str(call)
@@ -478,7 +479,7 @@ def test_stopped_at_any_poll_and_resumed_with_other_budgets(dataset, undisturbed
         folder, large = tmp_path / f"{k}", tmp_path / f"{k}-scratch"
         folder.mkdir()
         large.mkdir()
-        place = {"scratch": large} if scratch else {}
+        place = {"scratch_dir": large} if scratch else {}
         stopped = session(folder, dataset, stop=StopAt(k), **place)
         assert stopped.status == "interrupted"
         assert stopped.lower_bound <= expected[3] <= stopped.cost
@@ -800,7 +801,7 @@ def test_a_command_without_any_thread_to_be_had_says_so(tmp_path, stopped, capsy
     assert "Traceback" not in err
 
 
-@pytest.mark.parametrize("place", ["scratch", "run_folder"])
+@pytest.mark.parametrize("place", ["scratch_dir", "run_folder"])
 def test_a_folder_that_is_not_there_is_named(dataset, tmp_path, place):
     with pytest.raises(InputError, match="nowhere"):
         solve(dataset, **{place: tmp_path / "nowhere"}, **OPTIONS)

@@ -32,6 +32,7 @@ def check_solved(seed, options):
     assert result.cost == pytest.approx(-10.0 * (N - 1), abs=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("seed", "options"),
     [

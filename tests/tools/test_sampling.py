@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from extbnsl.core.errors import InputError
-from extbnsl.formats.bif_reader import read_bif
+from extbnsl.formats.bif import read_bif
 
 TOOLS = Path(__file__).resolve().parents[2] / "tools"
 SAMPLE = runpy.run_path(str(TOOLS / "sample_network.py"))

@@ -24,12 +24,12 @@ from extbnsl.machine.workers import Stopped, Workers, unhalted
 from extbnsl.scores.local import local_scores
 from extbnsl.solver.k_best import k_best_networks
 from extbnsl.verify import complete
-from extbnsl.verify.certificate import Pass, TooMuch
-from extbnsl.verify.complete import NO_CUTS, Question, networks_below
+from extbnsl.verify.certificate import NO_CUTS, Pass, TooMuch
+from extbnsl.verify.complete import Question, networks_below
 from extbnsl.verify.demands import demands_of
-from extbnsl.verify.sink_walk import Walkable, new_walk, walk_on
-from extbnsl.verify.sources import family_source
-from extbnsl.verify.structures import is_acyclic, scored_family
+from extbnsl.verify.listed import is_acyclic, scored_family
+from extbnsl.verify.order_nodes import Walkable, new_walk, walk_on
+from extbnsl.verify.recount import family_source
 
 SETTINGS = settings(deadline=None, max_examples=8, suppress_health_check=list(HealthCheck))
 ROOM = 1 << 30

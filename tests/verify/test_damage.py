@@ -7,9 +7,9 @@ import pytest
 from certified import proved
 
 from extbnsl.core.errors import RunDirectoryError
+from extbnsl.verify import UNITS_PER_NAT
 from extbnsl.verify.certificate import (
     MOST_UNITS,
-    UNITS_PER_NAT,
     Answer,
     Branching,
     Pass,

@@ -5,23 +5,23 @@ import itertools
 import numpy as np
 import pytest
 from cases import EVERY_SCORE, claim_by, dataset_of, random_dataset, random_families, random_numbers, scores_of
-from certified import below
+from certified import below, no_cuts, single_cuts
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from knowing import random_knowledge
 
 from extbnsl.core.knowledge import NOTHING
 from extbnsl.machine.workers import Workers
-from extbnsl.verify import data_families
-from extbnsl.verify.certificate import MOST_UNITS, UNITS_PER_NAT
+from extbnsl.verify import UNITS_PER_NAT, data_families
+from extbnsl.verify.certificate import MOST_UNITS
 from extbnsl.verify.data_families import families_of_data
 from extbnsl.verify.demands import demands_of
-from extbnsl.verify.families import Asked, Taken, families_of_scores, untold
+from extbnsl.verify.families import families_of_scores, untold
 from extbnsl.verify.regression_families import families_by_regressions
 from extbnsl.verify.rescoring import family_cost
 
 SETTINGS = settings(deadline=None, max_examples=12, suppress_health_check=list(HealthCheck))
-NOTHING_TAKEN = Taken(np.zeros((0, 1), np.uint64), np.zeros(0, np.int64))
+NO_CUTS = no_cuts(1)
 
 
 def source_of(problem, claim, demands, workers, every):
@@ -30,17 +30,17 @@ def source_of(problem, claim, demands, workers, every):
     return families_of_data(problem, claim.score, claim.ess, demands, workers, every)
 
 
-def random_taken(rng, n, child):
+def random_cuts(rng, n, child):
     """Multipliers of clusters with the child: more parents never have more taken."""
     size = int(rng.integers(0, 5))
     clusters = rng.integers(0, 1 << n, (size, 1), dtype=np.uint64) | np.uint64(1 << child)
-    return Taken(clusters, rng.integers(1, 3 * UNITS_PER_NAT, size))
+    return single_cuts(clusters, rng.integers(1, 3 * UNITS_PER_NAT, size).tolist())
 
 
-def reduced(cost, varset, taken):
+def reduced(cost, varset, cuts):
     """c' in units."""
-    apart = (taken.clusters[:, 0] & np.uint64(varset)) == 0
-    return cost * UNITS_PER_NAT - int(taken.multipliers[apart].sum())
+    apart = (cuts.cuts[:, 0, 0] & np.uint64(varset)) == 0
+    return cost * UNITS_PER_NAT - int(cuts.multipliers[apart].sum())
 
 
 def all_families(n, child, demands):
@@ -59,7 +59,7 @@ def assert_all_below(problem, claim, knowledge, rng, every=True):
     with Workers(1) as workers:
         source = source_of(problem, claim, demands, workers, every)
         for child in range(n):
-            taken = random_taken(rng, n, child) if rng.random() < 0.7 else NOTHING_TAKEN
+            taken = random_cuts(rng, n, child) if rng.random() < 0.7 else NO_CUTS
             costs = {
                 varset: family_cost(problem, child, parents, claim.score, claim.ess)
                 for parents, varset in all_families(n, child, demands)
@@ -125,7 +125,7 @@ def test_local_scores_are_listed_whole():
     scores = scores_of(random_families(np.random.default_rng(1), 5, 30))
     source = families_of_scores(scores, demands_of(scores.names, None, NOTHING))
     for child in range(5):
-        assert below(source, child, 0, NOTHING_TAKEN).costs.size == scores.costs[child].size
+        assert below(source, child, 0, NO_CUTS).costs.size == scores.costs[child].size
 
 
 def test_without_every_family_those_that_a_subset_beats_are_left_out():
@@ -134,7 +134,7 @@ def test_without_every_family_those_that_a_subset_beats_are_left_out():
     demands = demands_of(dataset.names, None, NOTHING)
     with Workers(1) as workers:
         few, every = (families_of_data(dataset, "aic", None, demands, workers, every) for every in (False, True))
-        sizes = [below(source, 0, MOST_UNITS, NOTHING_TAKEN).costs.size for source in (few, every)]
+        sizes = [below(source, 0, MOST_UNITS, NO_CUTS).costs.size for source in (few, every)]
     assert sizes[0] < sizes[1] == 16
 
 
@@ -150,11 +150,11 @@ def test_the_same_whatever_the_tasks(score, every, monkeypatch):
         monkeypatch.setattr(data_families, "ROOM", room)
         with Workers(threads) as workers:
             source = families_of_data(dataset, claim.score, claim.ess, demands, workers, every)
-            asked = [Asked(child, MOST_UNITS, NOTHING_TAKEN) for child in (5, 0, 3)]
+            asked = dict.fromkeys((5, 0, 3), MOST_UNITS)
             found.append(
                 [
                     dict(zip(own.varsets[:, 0].tolist(), own.costs.tolist(), strict=True))
-                    for own in source.below(asked, untold)
+                    for own in source.below(asked, NO_CUTS, untold)
                 ]
             )
     assert sum(map(len, found[0])) > 12

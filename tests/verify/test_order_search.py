@@ -17,20 +17,27 @@ from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.verify import order_search
 from extbnsl.verify.certificate import MOST_UNITS, TooMuch, floor_units
 from extbnsl.verify.order_nodes import _rest, expand
-from extbnsl.verify.order_search import FIRST, Bound, PieceFamilies, least_cost, piece_of
+from extbnsl.verify.order_search import FIRST, least_cost, piece_of, within
+from extbnsl.verify.passes import CLUSTERS, Families, weighted
 
 SETTINGS = settings(deadline=None, max_examples=25, suppress_health_check=list(HealthCheck))
-NO_CUTS = Bound((), ())
 ROOM = 1 << 30
 rest = called(_rest)
 
 
 def piece(families):
     """Families, (parents, cost) of each child, in the order in which they come."""
-    return PieceFamilies(
-        tuple(np.array([parents for parents, _ in own], np.uint64) for own in families),
-        tuple(np.array([cost for _, cost in own], np.int64) for own in families),
-    )
+    own = [(np.array([own[0] for own in some], np.uint64), [own[1] for own in some]) for some in families]
+    return Families.joined(range(len(families)), ((v.reshape(-1, 1), np.array(c, np.int64)) for v, c in own))
+
+
+def cuts_of(cuts, multipliers):
+    """Cuts, tuples of clusters as masks, with multipliers."""
+    masks = [[*cut, *(0,) * (CLUSTERS - len(cut))] for cut in cuts]
+    return weighted(np.array(masks, np.uint64).reshape(-1, CLUSTERS, 1), multipliers)
+
+
+NO_CUTS = cuts_of((), ())
 
 
 def optimum(families):
@@ -52,7 +59,7 @@ def random_bound(rng, n, most=40):
     """Cuts of any clusters, of variables that there are not as well, with multipliers that help or do harm."""
     size = int(rng.integers(0, 12))
     cuts = [tuple(int(c) for c in rng.integers(0, 1 << n + 1, rng.choice([1, 3]))) for _ in range(size)]
-    return Bound(tuple(cuts), tuple(int(m) for m in rng.integers(1, most, size)))
+    return cuts_of(cuts, [int(m) for m in rng.integers(1, most, size)])
 
 
 def assert_found(families, bound, **how):
@@ -67,6 +74,7 @@ def assert_found(families, bound, **how):
         assert found(families, limit, bound, **how) == min(limit, best)
 
 
+@pytest.mark.slow
 @SETTINGS
 @given(st.integers(0, 2**32), st.integers(1, 9), st.sampled_from([1, 3, 20]), st.booleans())
 def test_the_least_cost_is_that_of_the_dynamic_program(seed, n, spread, threads):
@@ -82,6 +90,7 @@ def test_the_least_cost_is_that_of_the_dynamic_program(seed, n, spread, threads)
     assert_found(families, NO_CUTS)
 
 
+@pytest.mark.slow
 @SETTINGS
 @given(st.integers(0, 2**32), st.integers(1, 6))
 def test_the_bound_is_that_of_its_definition(seed, n):
@@ -90,7 +99,7 @@ def test_the_bound_is_that_of_its_definition(seed, n):
     families, bound = random_families(rng, n, 12, lambda m: rng.integers(0, 99, m)), random_bound(rng, n)
     cheapest = [min(cost for _, cost in own) for own in families]
     with Workers(1) as workers:
-        own = piece_of(piece(families), cheapest, bound, 1 << 20, workers)
+        own = piece_of(*within(piece(families), bound), 1 << 20, workers)
 
     def ceil_half(clusters):
         return (len(clusters) + 1) // 2
@@ -98,7 +107,10 @@ def test_the_bound_is_that_of_its_definition(seed, n):
     def cut_down(cut):
         return [cluster & (1 << n) - 1 for cluster in cut if cluster & (1 << n) - 1]
 
-    cuts = [(cut_down(cut), multiplier) for cut, multiplier in zip(bound.cuts, bound.multipliers, strict=True)]
+    cuts = [
+        (cut_down(cut), multiplier)
+        for cut, multiplier in zip(bound.cuts[:, :, 0].tolist(), bound.multipliers.tolist(), strict=True)
+    ]
 
     def needs(varset):
         return sum(multiplier * ceil_half([c for c in cut if not c & varset]) for cut, multiplier in cuts)
@@ -126,7 +138,7 @@ def test_good_multipliers_leave_less_to_search():
     cuts = tuple((int(cut[0, 0]),) for cut in found_there.cuts)
     families = [[(parents, floor_units(cost)) for parents, cost in own] for own in costs]
     best, nodes = int(optimum(families)), []
-    for bound in (NO_CUTS, Bound(cuts, tuple(found_there.weights.tolist()))):
+    for bound in (NO_CUTS, cuts_of(cuts, found_there.weights.tolist())):
         told = []
         assert found(families, best, bound, tell=lambda size, sizes, own, told=told: told.append(own)) == best
         assert found(families, best + 1, bound) == best
@@ -142,7 +154,7 @@ def test_ties_by_the_hundred():
     assert len(families[0]) == 29
     best = int(optimum(families))
     assert best == 5 + 5 + 3 * (n - 2)
-    for bound in (NO_CUTS, Bound((((1 << n) - 1,),), (2,)), Bound((((1 << n) - 1,),), (10**6,))):
+    for bound in (NO_CUTS, cuts_of((((1 << n) - 1,),), (2,)), cuts_of((((1 << n) - 1,),), (10**6,))):
         assert found(families, best + 1, bound) == best
         assert found(families, best, bound) == best
         assert found(families, best - 1, bound) == best - 1
@@ -175,7 +187,7 @@ def test_as_many_variables_as_a_mask_has(n):
     if n > 1:
         families[1] = [(0, 10), (1, 0)]
     best = 10 + (n - 1) * 1 + (n > 1) * 8
-    bound = Bound(((3,),), (9,)) if n > 1 else NO_CUTS
+    bound = cuts_of(((3,),), (9,)) if n > 1 else NO_CUTS
     assert found(families, best + 100, bound) == best
     assert found(families, best, bound) == best
 
@@ -218,7 +230,7 @@ def test_a_small_room_is_said_to_be_too_small():
 
 @pytest.mark.parametrize("cut", [0, 1])
 def test_figures_without_measure_are_too_much(cut):
-    bound = Bound(((3,),), (MOST_UNITS // 2,)) if cut else NO_CUTS
+    bound = cuts_of(((3,),), (MOST_UNITS // 2,)) if cut else NO_CUTS
     limit = 100 if cut else MOST_UNITS + 3
     with pytest.raises(TooMuch, match="figures beyond"):
         found([[(0, 1)], [(0, 1)]], limit, bound)
@@ -227,7 +239,7 @@ def test_figures_without_measure_are_too_much(cut):
 def test_multipliers_that_add_up_to_too_much():
     """Each of many variables has much taken."""
     n = 60
-    bound = Bound((((1 << n) - 1,),), (MOST_UNITS // 3,))
+    bound = cuts_of((((1 << n) - 1,),), (MOST_UNITS // 3,))
     with pytest.raises(TooMuch, match="figures beyond"):
         found([[(0, x)] for x in range(n)], 10**6, bound)
 
@@ -253,7 +265,7 @@ def test_a_stop_is_heard_within_a_layer(monkeypatch):
 
 def test_nodes_are_not_expanded_when_it_halts():
     with Workers(1) as workers:
-        own = piece_of(piece(dense()), [0] * 12, NO_CUTS, 1 << 50, workers)
+        own = piece_of(*within(piece(dense()), NO_CUTS), 1 << 50, workers)
     halt = np.zeros(1, np.uint8)
     assert expand(own, *FIRST, 1 << 50, halt)[0].size > 0
     halt[0] = 1

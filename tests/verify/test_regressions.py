@@ -9,7 +9,7 @@ import naive
 import numpy as np
 import pytest
 from cases import chained_numbers, numbers_of, random_numbers
-from certified import below, by_clusters, has_passes_alone, kinds_of, numbers_proved, of_numbers
+from certified import below, by_clusters, has_passes_alone, kinds_of, no_cuts, numbers_proved, of_numbers
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from knowing import admitted, random_knowledge
@@ -17,11 +17,12 @@ from knowing import admitted, random_knowledge
 from extbnsl import learn
 from extbnsl.core.claims import TIME_LIMIT
 from extbnsl.core.knowledge import NOTHING, Knowledge
-from extbnsl.kernels.varsets import unpack, words
+from extbnsl.kernels.varsets import unpack
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.verify import regression_families
 from extbnsl.verify.certificate import (
     MOST_UNITS,
+    NO_CUTS,
     UNITS_PER_NAT,
     Certificate,
     CertifiedComponent,
@@ -31,9 +32,9 @@ from extbnsl.verify.certificate import (
     floor_units,
 )
 from extbnsl.verify.demands import demands_of
-from extbnsl.verify.families import Taken
 from extbnsl.verify.optimality import verify_optimality
-from extbnsl.verify.recount import check_component, taken_by
+from extbnsl.verify.passes import cuts_of
+from extbnsl.verify.recount import check_component
 from extbnsl.verify.regression_families import _measured, families_by_regressions
 from extbnsl.verify.rescoring import family_cost
 from extbnsl.verify.verdict import verify
@@ -44,10 +45,6 @@ NEAR = 1e-7  # nats: more than what the costs of some hundred records are off in
 
 def source_of(numbers, workers, max_parents=None, knowledge=NOTHING):
     return families_by_regressions(numbers, demands_of(numbers.names, max_parents, knowledge), workers)
-
-
-def nothing_taken(n):
-    return Taken(np.zeros((0, words(n)), np.uint64), np.zeros(0, np.int64))
 
 
 def listed_by(source, child, threshold, taken):
@@ -100,7 +97,7 @@ def test_recounted_families_are_the_oracles(seed, n, max_parents, beyond, knowin
         source = source_of(numbers, workers, max_parents, knowledge)
         for x in range(n):
             threshold = reduced[x].min() + beyond + 1e-6
-            listed = listed_by(source, x, floor_units(threshold), taken_by(one, x, numbers.names))
+            listed = listed_by(source, x, floor_units(threshold), cuts_of(one, numbers.names))
             assert listed == pytest.approx({v: costs[x, v] for v in listed}, rel=1e-12, abs=NEAR)
             assert min(reduced[x, v] for v in listed) == pytest.approx(reduced[x].min(), abs=NEAR)
             for varset in listed:  # none is listed that costs no less than without one parent
@@ -138,7 +135,7 @@ def test_costs_are_off_by_no_more_than_is_said(noise, offset):
         source = source_of(numbers, workers)
         measured = _measured(numbers, demands_of(numbers.names, None, NOTHING), workers)
         for x in range(4):
-            listed = listed_by(source, x, MOST_UNITS, nothing_taken(4))
+            listed = listed_by(source, x, MOST_UNITS, no_cuts(4))
             assert len(listed) > (0 if x == 3 else 1)
             for varset, cost in listed.items():
                 assert abs(cost - exact_cost(numbers.values, x, naive.members(varset))) <= measured.error(x)
@@ -205,6 +202,7 @@ def optimum(numbers, component):
     return naive.optimal_cost_dp(len(costs), naive.best_scores(costs))
 
 
+@pytest.mark.slow
 @SETTINGS
 @given(st.data(), st.integers(0, 100))
 def test_nothing_false_is_proved(data, seed):
@@ -287,7 +285,7 @@ def test_a_bound_above_the_truth_is_not_believed():
     cost = math.fsum(costs.values())
     assert cost > result.cost + 1
     components = tuple(
-        CertifiedComponent((name,), own, (Pass((), ()),), {name: floor_units(own)}) for name, own in costs.items()
+        CertifiedComponent((name,), own, {name: floor_units(own)}, (NO_CUTS,)) for name, own in costs.items()
     )
     document = result.document() | {
         "parents": {name: [] for name in names},
@@ -373,11 +371,11 @@ def test_a_search_is_cut_short():
     with Workers(1, lambda: next(asked, TIME_LIMIT)) as workers:
         source = source_of(numbers, workers)
         with pytest.raises(Stopped, match=TIME_LIMIT):
-            below(source, 0, MOST_UNITS, nothing_taken(90))
+            below(source, 0, MOST_UNITS, no_cuts(90))
 
 
 def test_too_many_families(monkeypatch):
-    monkeypatch.setattr(regression_families, "MOST_FAMILIES", 0)
+    monkeypatch.setattr("extbnsl.verify.families.MOST_FAMILIES", 0)
     optimality = checked(numbers_proved())
     assert optimality.ok
     assert not optimality.complete
@@ -390,9 +388,9 @@ def test_room_for_few_families(monkeypatch):
     numbers = random_numbers(np.random.default_rng(1), 7, 60)
     with Workers(1) as workers:
         source = source_of(numbers, workers)
-        whole = [below(source, x, MOST_UNITS, nothing_taken(7)) for x in range(7)]
+        whole = [below(source, x, MOST_UNITS, no_cuts(7)) for x in range(7)]
         monkeypatch.setattr(regression_families, "ROOM", 1)
-        parts = [below(source, x, MOST_UNITS, nothing_taken(7)) for x in range(7)]
+        parts = [below(source, x, MOST_UNITS, no_cuts(7)) for x in range(7)]
     assert sum(costs.size for _, costs in whole) > 20
     for one, other in zip(whole, parts, strict=True):
         assert (one[0] == other[0]).all()
@@ -414,7 +412,7 @@ def test_more_than_a_word_of_variables():
     assert not checked(result, document).ok
     with Workers(1) as workers:
         source = source_of(result.dataset, workers, 2)
-        varsets, costs = below(source, 66, MOST_UNITS, nothing_taken(70))
+        varsets, costs = below(source, 66, MOST_UNITS, no_cuts(70))
     for varset, cost in zip(varsets, costs.tolist(), strict=True):
         assert cost == pytest.approx(naive.gaussian_cost(values, 66, unpack(varset)), abs=NEAR)
 

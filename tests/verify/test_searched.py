@@ -20,7 +20,7 @@ from extbnsl.core.claims import TIME_LIMIT
 from extbnsl.core.knowledge import NOTHING
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.scores.local import local_scores
-from extbnsl.verify.certificate import UNITS_PER_NAT, CertifiedComponent, Pass, Search, TooMuch, floor_units
+from extbnsl.verify.certificate import NO_CUTS, UNITS_PER_NAT, CertifiedComponent, Pass, Search, TooMuch, floor_units
 from extbnsl.verify.data_families import families_of_data
 from extbnsl.verify.demands import demands_of
 from extbnsl.verify.families import families_of_scores
@@ -33,7 +33,6 @@ SETTINGS = settings(deadline=None, max_examples=10, suppress_health_check=list(H
 ROUNDING = 1e-7  # nats: more than what costs of some hundred records are off
 FOUND = "but an order of them has families that cost "
 ANYTHING = -(1 << 50)  # units: no family costs so little
-NO_CUTS = Pass((), ())
 
 
 def source_of(problem, score, max_parents, knowledge, workers):
@@ -47,7 +46,7 @@ def source_of(problem, score, max_parents, knowledge, workers):
 def searched_component(variables, lower_bound, guide=NO_CUTS):
     """A component that a search alone proves: nothing is said of the families by passes."""
     steps = (NO_CUTS, Search(variables, lower_bound, guide))
-    return CertifiedComponent(variables, lower_bound, steps, dict.fromkeys(variables, ANYTHING))
+    return CertifiedComponent(variables, lower_bound, dict.fromkeys(variables, ANYTHING), steps)
 
 
 def found(lower_bound, problem, score="mdl", max_parents=None, knowledge=NOTHING, variables=None):

@@ -341,6 +341,7 @@ def test_nodes_that_change_places_are_found(whole):
     assert found > 10
 
 
+@pytest.mark.slow
 def test_larger_multipliers_prove_nothing_false(whole):
     """Any multipliers are allowed: what they show is looked at again."""
     tree, rng = whole.tree, random.Random(1)

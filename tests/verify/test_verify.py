@@ -79,6 +79,7 @@ def test_large_arities_do_not_overflow():
     assert cost == pytest.approx(math.log(200) / 2 * 59_999 * 60_000.0**7, rel=1e-12)
 
 
+@pytest.mark.slow
 def test_a_cost_that_no_float_holds_is_not_believed():
     names = tuple(f"v{i}" for i in range(70))
     wide = Dataset(names, (tuple(map(str, range(60_000))),) * 70, np.zeros((2, 70), np.uint16), "<array>")

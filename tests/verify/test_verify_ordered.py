@@ -11,12 +11,12 @@ from knowing import admitted, random_knowledge
 from extbnsl.core.claims import Claim
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.parents.ordered.methods import OrderMethods
-from extbnsl.solver.found import bounds_of_children
 from extbnsl.solver.ordered import order_network
-from extbnsl.verify import least
+from extbnsl.solver.outcome import bounds_of_children
+from extbnsl.verify import rescoring
 from extbnsl.verify.document import read_claims
-from extbnsl.verify.least import least_cost
-from extbnsl.verify.ordered import verify_order
+from extbnsl.verify.optimality import verify_order
+from extbnsl.verify.rescoring import least_cost
 
 
 def checked(document, problem, stop=lambda: None):
@@ -100,7 +100,7 @@ def least_of(problem, score):
     """The least cost, and what the solver begins with."""
     claim = claim_by(score)
     with Workers(1) as workers:
-        return least_cost(problem, claim, workers), sum(bounds_of_children(problem, claim, workers))
+        return least_cost(problem, claim.score, workers), sum(bounds_of_children(problem, claim, workers))
 
 
 @pytest.mark.parametrize("score", EVERY_SCORE)
@@ -122,9 +122,9 @@ def test_the_least_cost_of_numbers():
 
 def test_the_least_cost_is_not_computed_where_that_takes_much(monkeypatch):
     problem = random_dataset(np.random.default_rng(0), 3, 20)
-    monkeypatch.setattr(least, "MOST_CELLS", 59)
+    monkeypatch.setattr(rescoring, "MOST_CELLS", 59)
     with Workers(1) as workers:
-        assert least_cost(problem, Claim(), workers) == -np.inf
+        assert least_cost(problem, Claim().score, workers) == -np.inf
     monkeypatch.undo()
     with Workers(1, lambda: "time_limit") as stopped, pytest.raises(Stopped):
-        least_cost(problem, Claim(), stopped)
+        least_cost(problem, Claim().score, stopped)

@@ -1,31 +1,32 @@
 """What is said of a claim: its limits and knowledge in words, and a digest of what is too much to say."""
 
-import dataclasses
+from dataclasses import replace
 
 import pytest
 
-from extbnsl.core.knowledge import NOTHING, Knowledge
+from extbnsl.core.knowledge import Knowledge
+from extbnsl.verify.document import ClaimedResult, Provenance
 from extbnsl.verify.question import Question, knowledge_digest
 from extbnsl.verify.wording import _which, knowledge_told, printable
 
 NAMES = ("asia", "tub", "smoke", "lung", "bronc")
-PLAIN = Question(
-    status="optimal",
-    order_optimal=False,
+CLAIM = ClaimedResult(
+    variables=NAMES,
     order=NAMES,
-    arcs=0,
-    network_digest="",
+    status="optimal",
     score="mdl",
-    ess=None,
+    cost=0.0,
+    lower_bound=0.0,
+    upper_bound=0.0,
+    parents={},
     max_parents=None,
-    knowledge=NOTHING,
-    names=NAMES,
-    records=10,
-    digest="0",
-    data_options={},
-    asked=None,
-    resamples=None,
+    provenance=Provenance("0", 10),
 )
+
+
+def question(limit=None, **knowledge):
+    """What a result with this limit and knowledge answers."""
+    return Question(replace(CLAIM, max_parents=limit, knowledge=Knowledge(**knowledge)), 10, {})
 
 
 @pytest.mark.parametrize(
@@ -58,16 +59,15 @@ PLAIN = Question(
     ],
 )
 def test_among_which_networks_in_words(limit, knowledge, said):
-    own = Knowledge(**{key: tuple(value) for key, value in knowledge.items()})
-    assert _which(dataclasses.replace(PLAIN, max_parents=limit, knowledge=own)) == said
+    assert _which(question(limit, **{key: tuple(value) for key, value in knowledge.items()})) == said
 
 
 def told(**knowledge):
-    return knowledge_told(dataclasses.replace(PLAIN, knowledge=Knowledge(**knowledge)))
+    return knowledge_told(question(**knowledge))
 
 
 def test_knowledge_is_told_in_full_with_a_digest():
-    assert knowledge_told(PLAIN) is None
+    assert knowledge_told(question()) is None
     said = told(required=(("asia", "tub"),), tiers=(NAMES[:1], NAMES[1:3]), max_parents=(("lung", 2),))
     assert said.startswith("required asia -> tub; tiers asia < tub, smoke; max_parents lung=2 (digest ")
 
@@ -85,11 +85,11 @@ def test_the_digest_is_of_what_knowledge_says():
     same = Knowledge(forbidden=(("c", "d"), ("a", "b")), allowed=(("b", "a"),), tiers=(("b", "a"), ("c",)))
     assert knowledge_digest(one) == knowledge_digest(same)
     for other in (
-        dataclasses.replace(one, tiers=(("c",), ("a", "b"))),
-        dataclasses.replace(one, forbidden=(("a", "b"), ("d", "c"))),
-        dataclasses.replace(one, roots=("a",)),
-        dataclasses.replace(one, leaves=("a",)),
-        dataclasses.replace(one, max_parents=(("a", 1),)),
+        replace(one, tiers=(("c",), ("a", "b"))),
+        replace(one, forbidden=(("a", "b"), ("d", "c"))),
+        replace(one, roots=("a",)),
+        replace(one, leaves=("a",)),
+        replace(one, max_parents=(("a", 1),)),
     ):
         assert knowledge_digest(one) != knowledge_digest(other)
 

@@ -21,15 +21,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sortedcontainers import SortedList
 
-from extbnsl.bounds.cuts import MEMBERS, no_cuts
 from extbnsl.bounds.lp.probing import STREAMS
 from extbnsl.bounds.lp.program import Program
-from extbnsl.bounds.lp.separation import Support
-from extbnsl.bounds.multipliers import FamilyArrays, Multipliers, multipliers_of, no_multipliers
+from extbnsl.bounds.lp.separation import Support, order_of_solution
+from extbnsl.bounds.multipliers import MEMBERS, FamilyArrays, Multipliers, multipliers_of, no_cuts, no_multipliers
 from extbnsl.core.codec import IN_FILE, Highest, Lowest, Whole, Within
 from extbnsl.kernels.varsets import words
 from extbnsl.machine.workers import Workers
-from extbnsl.orders.sinks import order_of_solution
 
 EFFORT = 5_000  # simplex iterations of an LP, at most
 CUT_EFFORT = 100  # of looking for cuts once, see `Program.violated`

@@ -23,7 +23,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.bounds.ascent import MOST_CUTS
-from extbnsl.bounds.cuts import MEMBERS, no_cuts, single_cuts, unions
 from extbnsl.bounds.lp.separation import (
     Solution,
     Support,
@@ -35,7 +34,16 @@ from extbnsl.bounds.lp.separation import (
     solution_of,
 )
 from extbnsl.bounds.lp.triples import grow_triples, ordered, varsets_of, violated_triples
-from extbnsl.bounds.multipliers import FamilyArrays, Multipliers, multipliers_of, whole_units
+from extbnsl.bounds.multipliers import (
+    MEMBERS,
+    FamilyArrays,
+    Multipliers,
+    multipliers_of,
+    no_cuts,
+    single_cuts,
+    unions,
+    whole_units,
+)
 from extbnsl.machine.workers import Workers
 
 if TYPE_CHECKING:

@@ -18,22 +18,20 @@ from extbnsl.core.claims import MEMORY_LIMIT, OPTIMAL, tolerance
 from extbnsl.core.events import StageAdvanced
 from extbnsl.kernels.bits import lowest, popcount, u64
 from extbnsl.kernels.compiler import borrowed, inlined, njit
-from extbnsl.lab.baselines.node_table import (
-    MOST_ROWS,
-    SHARES,
+from extbnsl.lab.baselines.nodes import (
     NodeTable,
-    bytes_at,
-    grow_nodes,
+    PriorityQueue,
     has_room,
     insert,
-    larger,
     look_up,
+    make_room,
     new_node_table,
-    wanted_capacity,
+    new_queue,
+    pop,
+    push,
 )
-from extbnsl.lab.baselines.order_graph import OrderGraph, best_score, bound_onward, order_graph, rows_along
-from extbnsl.lab.baselines.outcome import STAGE, Outcome
-from extbnsl.lab.baselines.priority_queue import ENTRY_BYTES, PriorityQueue, grow_queue, new_queue, pop, push
+from extbnsl.lab.baselines.order_graph import OrderGraph, best_score, bound_onward, order_graph
+from extbnsl.lab.baselines.outcome import STAGE, Outcome, rows_along
 from extbnsl.proof.context import Context
 from extbnsl.scores.local import LocalScores
 
@@ -50,7 +48,7 @@ def find(scores: LocalScores, context: Context) -> Outcome:
     """The best network. A stop leaves the least f of the open list as the lower bound, and the network of the node that
     has it, completed greedily.
 
-    A node takes 35 to 45 bytes of memory, and 16 more for each time that it comes into the open list. Raises Stopped
+    A node takes 30 to 36 bytes of memory, and 16 more for each time that it comes into the open list. Raises Stopped
     and MemoryError, where it comes to that before the search.
     """
     graph = order_graph(scores, context)
@@ -89,20 +87,8 @@ def _run(
         context.observer(StageAdvanced(STAGE, int(counts[EXPANDED]), 0, "nodes"))
         if reached == FOUND:
             return OPTIMAL
-        if reached == CRAMPED and not _make_room(graph.variables, nodes, queue, room):
+        if reached == CRAMPED and not make_room(nodes, graph.variables, room, queue):
             return MEMORY_LIMIT
-
-
-def _make_room(variables: int, nodes: NodeTable, queue: PriorityQueue, room: int) -> bool:
-    """Let nodes and entries have room for the next expansion, if so many bytes do for both; whether they have."""
-    for share in SHARES:
-        capacity = wanted_capacity(nodes, variables, share)
-        entries = larger(queue.capacity, int(queue.size[0]), variables, share, MOST_ROWS)
-        if bytes_at(nodes, capacity) + ENTRY_BYTES * entries <= room:
-            grow_nodes(nodes, capacity)
-            grow_queue(queue, entries)
-            return True
-    return False
 
 
 @njit

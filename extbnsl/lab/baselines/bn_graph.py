@@ -38,8 +38,8 @@ from extbnsl.files.shelf import Shelf
 from extbnsl.files.store import Store
 from extbnsl.kbest.constants import with_constants
 from extbnsl.kbest.networks import Networks
-from extbnsl.kernels.varsets import WORD_BITS
-from extbnsl.lab.baselines.completions import Completions, members
+from extbnsl.kernels.varsets import WORD_BITS, members
+from extbnsl.lab.baselines.completions import Completions
 from extbnsl.lab.parent_limits.needed import needed_scores
 from extbnsl.machine.workers import Stopped, StopSignal, Workers, never
 from extbnsl.parents.exhaustive.source import cost_without_arcs

@@ -10,16 +10,15 @@ completion costs at least what one of X and A together does, and the cheapest fa
 import functools
 import math
 import operator
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from extbnsl.core.claims import OPTIMAL
 from extbnsl.core.compiling import clock
-from extbnsl.kernels.compiler import njit
-from extbnsl.kernels.varsets import renumber
+from extbnsl.kernels.varsets import members, renumber
+from extbnsl.lab.baselines.dynamic import best_order
 from extbnsl.machine.budgets import Budgets
 from extbnsl.machine.workers import Stopped, StopSignal
 from extbnsl.parents.pruning import merged
@@ -88,7 +87,7 @@ class Completions:
         self.calls += 1
         left = [x for x in range(self._scores.variables) if not varset >> x & 1]
         rest = remaining(self._scores, left)
-        order = _by_table(rest) if rest.variables <= TABLE else _by_solve(rest, self._stop)
+        order = best_order(rest) if rest.variables <= TABLE else _by_solve(rest, self._stop)
         answer = _answer(order, rest, left, self._scores.variables)
         self._known[varset] = math.fsum(answer.costs), answer
         self.seconds += clock() - began
@@ -116,42 +115,6 @@ def _by_solve(scores: LocalScores, stop: StopSignal) -> Sequence[int]:
     return result.order
 
 
-def _by_table(scores: LocalScores) -> Sequence[int]:
-    """An optimal order, by dynamic programming over all sets of variables."""
-    last = _last_variables(_best_scores(scores)).tolist()
-    order, varset = list[int](), (1 << scores.variables) - 1
-    while varset:
-        order.append(last[varset])
-        varset ^= 1 << last[varset]
-    return order[::-1]
-
-
-@njit
-def _last_variables(best):
-    """The last variable of an optimal order of each set of m variables, (2^m,) int64, by BestScore (m, 2^m). (Silander
-    and Myllymäki 2006: best sinks.)"""
-    cost, last = np.full(best.shape[1], np.inf), np.full(best.shape[1], -1)
-    cost[0] = 0.0
-    for varset in range(1, best.shape[1]):
-        for x in range(best.shape[0]):
-            before = varset ^ (1 << x)
-            if before < varset and cost[before] + best[x, before] < cost[varset]:
-                cost[varset], last[varset] = cost[before] + best[x, before], x
-    return last
-
-
-def _best_scores(scores: LocalScores) -> NDArray[np.float64]:
-    """BestScore(x, U) for all U: (m, 2^m)."""
-    m = scores.variables
-    best = np.full((m, 1 << m), np.inf)
-    for x, (parents, costs) in enumerate(zip(scores.parents, scores.costs, strict=True)):
-        best[x, parents[:, 0].astype(np.int64)] = costs
-    for v in range(m):
-        halves = best.reshape(m, -1, 2, 1 << v)
-        np.minimum(halves[:, :, 1], halves[:, :, 0], out=halves[:, :, 1])
-    return best
-
-
 def _answer(order: Sequence[int], rest: LocalScores, left: Sequence[int], variables: int) -> _Answer:
     """The best network along an order of the scores `rest` of some variables, `left`."""
     costs, ancestors = [0.0] * variables, [0] * variables
@@ -163,10 +126,3 @@ def _answer(order: Sequence[int], rest: LocalScores, left: Sequence[int], variab
         ancestors[left[x]] = functools.reduce(operator.or_, (1 << p | ancestors[p] for p in parents), 0)
         outside ^= np.uint64(1 << x)
     return _Answer(costs, ancestors)
-
-
-def members(varset: int) -> Iterator[int]:
-    """The members of a varset, ascending."""
-    while varset:
-        yield (varset & -varset).bit_length() - 1
-        varset &= varset - 1

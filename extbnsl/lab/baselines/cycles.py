@@ -25,21 +25,22 @@ Costs are sums of floats: the result is right within the tolerance (`claims.tole
 """
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from extbnsl.bounds.lp.separation import order_of_solution
 from extbnsl.bounds.multipliers import families_of
 from extbnsl.core.claims import MEMORY_LIMIT, OPTIMAL
 from extbnsl.core.events import StageAdvanced
 from extbnsl.core.figures import format_gap, in_full
-from extbnsl.lab.baselines.cycle_graph import graph_for, having_of
-from extbnsl.lab.baselines.cycle_tree import CLOSED, FOUND, FULL, MORE, NODE_BYTES, Counts, OpenList, Tree, expand
-from extbnsl.lab.baselines.incumbent import BestKnown, rows_along
-from extbnsl.lab.baselines.outcome import STAGE, Outcome
+from extbnsl.kernels.bits import u64
+from extbnsl.kernels.compiler import borrowed, inner, njit
+from extbnsl.lab.baselines.cycle_graph import find_arcs, find_cycle, graph_for, has_cycle, having_of, put
+from extbnsl.lab.baselines.nodes import ENTRY_BYTES, PriorityQueue, new_queue, pop, push
+from extbnsl.lab.baselines.outcome import STAGE, BestKnown, Outcome, rows_along
 from extbnsl.machine.workers import Stopped
-from extbnsl.orders.sinks import order_of_solution
 from extbnsl.proof.context import Context
 from extbnsl.scores.local import LocalScores
 
@@ -47,6 +48,29 @@ STEPS = 100_000  # variables of nodes that are expanded before the tree is looke
 BEGINNING = 1 << 12  # nodes that there is room for at first
 GROWTH = 2  # times as much room at a time
 COPY_BYTES = 8  # more for each node while one of their arrays becomes larger
+NODE_BYTES = 8 + 4 + 2 + 2 + ENTRY_BYTES  # of `Tree` and the open list
+MORE, FOUND, CLOSED, FULL = range(4)  # what becomes of expanding: see `expand`
+
+
+class Tree(NamedTuple):
+    """The nodes so far; the first is the root, the children of a node lie one after the other.
+
+    above (c,) int64: the number of the node's parent. child, parent (c,) uint16: the arc that it forbids, parent ->
+    child. row (c,) int32: the number of the family that the child has then. There is room for c nodes.
+    """
+
+    above: NDArray[np.int64]
+    child: NDArray[np.uint16]
+    parent: NDArray[np.uint16]
+    row: NDArray[np.int32]
+
+
+class Counts(NamedTuple):
+    """Of nodes, each (1,) int64: those in the tree, those that were open at most, those that were expanded."""
+
+    made: NDArray[np.int64]
+    peak: NDArray[np.int64]
+    expanded: NDArray[np.int64]
 
 
 def find(scores: LocalScores, context: Context) -> Outcome:
@@ -79,13 +103,13 @@ class Search:
         self.graph = graph_for(scores)
         self.counts = Counts(*(np.zeros(1, np.int64) for _ in Counts._fields))
         self.tree = Tree(np.full(1, -1), np.zeros(1, np.uint16), np.zeros(1, np.uint16), np.zeros(1, np.int32))
-        self.open = OpenList(np.zeros(1), np.zeros(1, np.int64))
+        self.open = new_queue(1)
         self._begin()
 
     @property
     def least(self) -> float:
         """What every network costs at least that is below an open node, in nats."""
-        return float(self.open.bound[0]) if self.counts.open[0] else math.inf
+        return float(self.open.key[0]) if self.open.size[0] else math.inf
 
     def counted(self) -> dict[str, int]:
         """What has been done."""
@@ -120,8 +144,8 @@ class Search:
 
     def _begin(self) -> None:
         """Let the root be open, which is bounded by the cheapest families."""
-        self.open.bound[0] = math.fsum(float(own[0]) for own in self._scores.costs)
-        for count in (self.counts.made, self.counts.open, self.counts.peak):
+        self.open.key[0], self.open.item[0] = math.fsum(float(own[0]) for own in self._scores.costs), ~np.uint64(0)
+        for count in (self.counts.made, self.open.size, self.counts.peak):
             count[0] = 1
 
     def _grow(self) -> bool:
@@ -131,17 +155,17 @@ class Search:
         if size < old + self._scores.variables:
             return False
         self.tree = Tree(*(_longer(array, size) for array in self.tree))
-        self.open = OpenList(*(_longer(array, size) for array in self.open))
+        self.open = PriorityQueue(_longer(self.open.key, size), _longer(self.open.item, size), self.open.size)
         return True
 
     def _rounded(self) -> NDArray[np.int64] | None:
         """A network near the graph expanded last: along an order of it, sink by sink."""
         n, rows = self._scores.variables, self.graph.rows
         parents = np.ascontiguousarray(self._families.parents[:, self._families.first[:-1] + rows])
-        return rows_along(order_of_solution(parents, np.arange(n), np.ones(n), n), self._scores)
+        return rows_along(order_of_solution(parents, np.arange(n), np.ones(n), n).tolist(), self._scores)
 
     def _tell(self, best: BestKnown) -> None:
-        still = in_full(int(self.counts.open[0]), "node")
+        still = in_full(int(self.open.size[0]), "node")
         unit = f"nodes, {still} open, gap {format_gap(self.least, best.cost)}"
         self._context.observer(StageAdvanced(STAGE, int(self.counts.expanded[0]), 0, unit))
 
@@ -151,3 +175,69 @@ def _longer(array: NDArray[Any], size: int) -> NDArray[Any]:
     longer = np.empty(size, array.dtype)
     longer[: array.size] = array
     return longer
+
+
+@njit
+def expand(steps, limit, halt, families, having, tree, queue, counts, graph):
+    """Expand so many nodes, those with the least bounds, and leave out children whose bound is `limit` nats or more.
+
+    queue: the open nodes, by their bounds in nats; its items are the complements of their numbers, so that of equal
+    bounds the node that came last comes first.
+
+    Ends early with FOUND, when the graph of a node has no cycle: it is an optimal network; CLOSED, when no node below
+    the limit is open; FULL, when the tree has no room for the children of another node. Otherwise, or when halt[0] is
+    set, MORE. The last graph is in `graph`.
+    """
+    halt, families, having, tree, queue, counts, graph = borrowed((halt, families, having, tree, queue, counts, graph))
+    for _ in range(steps):
+        if halt[0]:
+            break
+        if queue.size[0] == 0 or queue.key[0] >= limit:
+            return CLOSED
+        if tree.row.size < counts.made[0] + graph.rows.size:
+            return FULL
+        node = np.int64(~pop(queue)[1])
+        counts.expanded[0] += 1
+        value = _recall(node, families, tree, graph)
+        if not has_cycle(families, graph):
+            return FOUND
+        find_arcs(limit - value, families, having, graph)
+        length = find_cycle(graph)
+        _add_children(node, value, length, tree, queue, counts, graph)
+    return MORE
+
+
+@inner
+def _recall(node, families, tree, graph):
+    """Let the graph be that of a node; what it costs, in nats. O(n words + depth)."""
+    n = graph.rows.size
+    graph.rows[:] = -1
+    graph.required[:] = 0
+    graph.forbidden[:] = 0
+    while node > 0:
+        child = np.int64(tree.child[node])
+        if graph.rows[child] < 0:  # below it was changed last
+            graph.rows[child] = tree.row[node]
+        put(graph.forbidden[child], np.int64(tree.parent[node]))
+        other = node - 1
+        while tree.above[other] == tree.above[node]:
+            put(graph.required[np.int64(tree.child[other])], np.int64(tree.parent[other]))
+            other -= 1
+        node = tree.above[node]
+    value = 0.0
+    for v in range(n):
+        graph.rows[v] = max(graph.rows[v], 0)
+        value += families.costs[families.first[v] + graph.rows[v]]
+    return value
+
+
+@inner
+def _add_children(node, value, length, tree, queue, counts, graph):
+    """Make a child of the node for each of the first arcs of the cycle, and let them be open."""
+    for k in range(length):
+        i, made = graph.cycle[k], counts.made[0]
+        tree.above[made] = node
+        tree.child[made], tree.parent[made], tree.row[made] = graph.child[i], graph.parent[i], graph.row[i]
+        counts.made[0] += 1
+        push(value + graph.rise[i], ~u64(made), queue)
+    counts.peak[0] = max(counts.peak[0], queue.size[0])

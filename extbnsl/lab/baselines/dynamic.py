@@ -18,8 +18,8 @@ from extbnsl.core.events import StageAdvanced
 from extbnsl.files.shelf import Column, Shelf
 from extbnsl.kernels.bits import lowest, u64
 from extbnsl.kernels.compiler import inner, njit
-from extbnsl.lab.baselines.order_graph import rows_along
-from extbnsl.lab.baselines.outcome import STAGE, Outcome
+from extbnsl.lab.baselines.outcome import STAGE, Outcome, rows_along
+from extbnsl.machine.workers import unhalted
 from extbnsl.proof.context import Context
 from extbnsl.scores.local import LocalScores
 
@@ -50,6 +50,16 @@ def find(scores: LocalScores, context: Context) -> Outcome:
     return Outcome(OPTIMAL, rows_along(_order(sinks), scores), counts=counts)
 
 
+def best_order(scores: LocalScores) -> list[int]:
+    """An order that has a network of least cost, of so few variables that all fits into memory: 8 n 2^n bytes."""
+    n = scores.variables
+    entries, costs, sinks = np.empty((n, 1 << n)), np.zeros(1 << n), np.zeros(1 << n, np.uint8)
+    for child in range(n):
+        entries[child, : 1 << (n - 1)] = _table(child, scores, unhalted())
+    _sinks_of_block(0, n, entries, costs, sinks)
+    return _order(sinks)
+
+
 def _tables(scores: LocalScores, at_once: int, context: Context, shelf: Shelf) -> list[NDArray[np.float64]]:
     """For each child BestScore of every set of the others, by its number without the child's bit: (2^(n-1),); so many
     at once in memory."""
@@ -66,10 +76,14 @@ def _tables(scores: LocalScores, at_once: int, context: Context, shelf: Shelf) -
 
 def _fill_table(child: int, column: Column, scores: LocalScores, halt: NDArray[np.uint8]) -> None:
     """Compute the table of a child, and write it."""
+    column.fill(0, _table(child, scores, halt))
+
+
+def _table(child: int, scores: LocalScores, halt: NDArray[np.uint8]) -> NDArray[np.float64]:
     table = np.full(1 << (scores.variables - 1), np.inf)
     table[_without(scores.parents[child][:, 0], child)] = scores.costs[child]
     _spread(table, halt)
-    column.fill(0, table)
+    return table
 
 
 def _without(varsets: NDArray[np.uint64], v: int) -> NDArray[np.int64]:

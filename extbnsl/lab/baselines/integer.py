@@ -29,16 +29,14 @@ from extbnsl.bounds.lp.branching import Tree, branch
 from extbnsl.bounds.lp.polish import ROOT, Goal, Polished, polished
 from extbnsl.bounds.lp.probing import STREAMS
 from extbnsl.bounds.lp.program import Program
-from extbnsl.bounds.lp.separation import Support
+from extbnsl.bounds.lp.separation import Support, order_of_solution
 from extbnsl.bounds.multipliers import FamilyArrays, families_of, multipliers_of, no_multipliers
 from extbnsl.core.claims import MEMORY_LIMIT, OPTIMAL
 from extbnsl.core.events import StageAdvanced
 from extbnsl.core.figures import format_gap, in_full
-from extbnsl.lab.baselines.incumbent import BestKnown, rows_along
-from extbnsl.lab.baselines.outcome import STAGE, Outcome
+from extbnsl.lab.baselines.outcome import STAGE, BestKnown, Outcome, rows_along
 from extbnsl.machine.workers import Stopped
 from extbnsl.orders.local_search import USUAL
-from extbnsl.orders.sinks import order_of_solution
 from extbnsl.parents.components import Component
 from extbnsl.proof.context import Context
 from extbnsl.proof.incumbents import best_order
@@ -174,4 +172,4 @@ class Search:
             self._hear_order(order_of_solution(*support, self._scores.variables))
 
     def _hear_order(self, order: NDArray[np.int64]) -> None:
-        self._best.hear(rows_along(order, self._scores), self.bound)
+        self._best.hear(rows_along(order.tolist(), self._scores), self.bound)

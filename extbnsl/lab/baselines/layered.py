@@ -20,8 +20,8 @@ from extbnsl.files.shelf import Column, Shelf
 from extbnsl.kernels.bits import u64
 from extbnsl.kernels.compiler import borrowed, njit
 from extbnsl.kernels.ranks import binomial_table, go_to, rank_without, start_walk
-from extbnsl.lab.baselines.order_graph import best_score, rows_along
-from extbnsl.lab.baselines.outcome import STAGE, Outcome
+from extbnsl.lab.baselines.order_graph import best_score
+from extbnsl.lab.baselines.outcome import STAGE, Outcome, rows_along
 from extbnsl.machine.workers import chunks
 from extbnsl.parents.best_score import ByteTables, byte_tables, byte_tables_bytes
 from extbnsl.proof.context import Context

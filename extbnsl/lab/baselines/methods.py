@@ -1,12 +1,12 @@
 """The published methods that solve the same problem as `extbnsl.solver.solve`, to compare with it, by name: ours, and
 other people's programs. Light: the command line imports this for the words."""
 
-from dataclasses import asdict, dataclass, fields, replace
-from typing import Any, NamedTuple
+from dataclasses import dataclass, fields, replace
+from typing import Annotated, NamedTuple
 
-from extbnsl.core.arguments import check_whole
 from extbnsl.core.errors import InputError
-from extbnsl.proof.methods import LARGEST_SEED, LOWER_BOUNDS, Methods
+from extbnsl.core.options import Option, Options
+from extbnsl.proof.methods import LOWER_BOUND, SEED, Methods
 
 WORD_BITS = 64  # of a varset that is one number
 BFBNB = "bfbnb"  # that of `solve` itself: external-memory frontier breadth-first branch and bound
@@ -22,10 +22,9 @@ class Baseline(NamedTuple):
 
 
 class External(NamedTuple):
-    """The module of somebody else's program, whether it takes our local scores (others take the data), and how many
-    variables it takes at most, if there is a limit."""
+    """Of somebody else's program: whether it takes our local scores (others take the data), and how many variables it
+    takes at most, if there is a limit. `solving` knows how to talk with it."""
 
-    module: str
     takes_scores: bool
     most: int | None = None
 
@@ -39,12 +38,12 @@ BASELINES = {
     "ilp": Baseline("extbnsl.lab.baselines.integer", most=None),
 }
 EXTERNAL = {
-    "gobnilp": External("extbnsl.lab.baselines.external.gobnilp", True),
-    "urlearning": External("extbnsl.lab.baselines.external.urlearning", True, 255),
-    "blip": External("extbnsl.lab.baselines.external.blip", True),
-    "bene": External("extbnsl.lab.baselines.external.bene", False, 31),
-    "pgmpy": External("extbnsl.lab.baselines.external.pgmpy", False),
-    "pomegranate": External("extbnsl.lab.baselines.external.pomegranate", False),
+    "gobnilp": External(True),
+    "urlearning": External(True, 255),
+    "blip": External(True),
+    "bene": External(False, 31),
+    "pgmpy": External(False),
+    "pomegranate": External(False),
 }
 METHODS = (BFBNB, *BASELINES, *EXTERNAL)
 BN_GRAPH = "bn-graph"  # of the k best networks
@@ -52,27 +51,13 @@ RANKING_METHODS = (BFBNB, BN_GRAPH)
 
 
 @dataclass(frozen=True)
-class BaselineMethods:
+class BaselineMethods(Options):
     """Which baseline, its bound where it has one ('static', 'pattern', 'clusters' or 'auto', as for `solve`), and the
     seed of randomised steps."""
 
-    method: str
-    lower_bound: str = "auto"
-    seed: int = 0
-
-    def check(self) -> None:
-        """Raise InputError for words that are not known, and for a seed that cannot be."""
-        for name, word, known in (
-            ("method", self.method, (*BASELINES, *EXTERNAL, BN_GRAPH)),
-            ("lower_bound", self.lower_bound, LOWER_BOUNDS),
-        ):
-            if word not in known:
-                raise InputError(f"{name}: {word!r} is not known; use one of {', '.join(known)}.")
-        check_whole("seed", self.seed, 0, LARGEST_SEED)
-
-    def document(self) -> dict[str, Any]:
-        """The fields as JSON values."""
-        return asdict(self)
+    method: Annotated[str, Option("which method", choices=(*BASELINES, *EXTERNAL, BN_GRAPH))]
+    lower_bound: Annotated[str, LOWER_BOUND] = "auto"
+    seed: Annotated[int, SEED] = 0
 
 
 def methods_named(method: str, methods: Methods, plain: Methods = Methods()) -> Methods | BaselineMethods:

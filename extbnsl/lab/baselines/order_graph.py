@@ -27,14 +27,13 @@ from extbnsl.bounds.multipliers import UNIT, ClusterBound, Multipliers, cluster_
 from extbnsl.bounds.patterns import GroupBound, backward_table, group_bound, group_families
 from extbnsl.kernels.bits import lowest, u64
 from extbnsl.kernels.compiler import inlined
-from extbnsl.kernels.varsets import add, pack, renumber
+from extbnsl.kernels.varsets import renumber
 from extbnsl.parents.best_score import ByteTables, byte_tables, byte_tables_bytes
 from extbnsl.parents.components import Component
 from extbnsl.proof.context import Context
-from extbnsl.proof.effort import weighed_grouping
-from extbnsl.proof.guide import labels
+from extbnsl.proof.guide import labels, weighed_grouping
 from extbnsl.scores.local import LocalScores
-from extbnsl.search.node_bound import bound_of_waiting
+from extbnsl.search.problem import bound_of_waiting
 
 ROUNDS_NS, MOST_ROUNDS = 2e9, 256  # what improving the multipliers may take about, of one thread, and how many rounds
 
@@ -95,15 +94,6 @@ def _multipliers(scores: LocalScores, context: Context) -> Multipliers:
     first = find_multipliers(families, None, 0, seed, context.workers)
     rounds = min(MOST_ROUNDS, int(ROUNDS_NS / round_ns(scores.costs, first)))
     return find_multipliers(families, first, rounds, seed, context.workers)
-
-
-def rows_along(order: list[int], scores: LocalScores) -> NDArray[np.int64]:
-    """The number of each variable's cheapest family along an order that has one for all: int64 (n,). O(families)."""
-    rows, before = np.zeros(len(order), np.int64), pack((), len(order))
-    for x in order:
-        rows[x] = np.argmin((scores.parents[x] & ~before).any(axis=1))
-        add(x, before)
-    return rows
 
 
 @inlined

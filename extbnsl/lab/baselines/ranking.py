@@ -3,15 +3,17 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from extbnsl.core.claims import OPTIMAL, Claim, tolerance
 from extbnsl.core.errors import InputError
 from extbnsl.core.events import Observer, ignore
 from extbnsl.data import Data, Dataset
-from extbnsl.files.run_state import K_BEST
+from extbnsl.files.manifest import K_BEST
 from extbnsl.files.shelf import Shelf
 from extbnsl.files.store import Store
 from extbnsl.kbest.scope import Scope
@@ -23,24 +25,21 @@ from extbnsl.lab.baselines.bn_graph import (
     needed_families_within,
 )
 from extbnsl.lab.baselines.methods import BaselineMethods
-from extbnsl.lab.baselines.outcome import any_network, network_of
+from extbnsl.lab.baselines.outcome import network_of
 from extbnsl.lab.parent_limits.limits import limit_problem
-from extbnsl.lab.parent_limits.permutations import choices
-from extbnsl.lab.parent_limits.tightest import parent_limits, score_list_bytes
+from extbnsl.lab.parent_limits.permutations import choices, parent_limits, score_list_bytes
 from extbnsl.machine.budgets import Budgets
 from extbnsl.machine.workers import Stopped, StopSignal, Workers, never
 from extbnsl.networks.network import Network
 from extbnsl.parents.exhaustive.source import source_of
 from extbnsl.parents.exhaustive.surviving import surviving_families
-from extbnsl.proof.stages import Stages
 from extbnsl.results.ranked import KBestResult
 from extbnsl.scores.local import LocalScores
 from extbnsl.solver.families import given_scores
-from extbnsl.solver.found import FoundNetwork, claim_on, result_of
-from extbnsl.solver.opening import Asked, opened
+from extbnsl.solver.opening import Opened, Request, opened
+from extbnsl.solver.outcome import FoundNetwork, claim_on, result_of
 from extbnsl.solver.place import Place
-from extbnsl.solver.ranked import ranked_result
-from extbnsl.solver.ranking import Ranking, RankingCommits, found_of
+from extbnsl.solver.ranking import Ranking, RankingCommits, found_of, ranked_result
 
 SLACK = 8.0  # nats within which the search gets all families at first
 NODE_BYTES = 500  # about what a network in the search takes
@@ -66,55 +65,42 @@ def rank_by_bn_graph(
 
     Raises InputError for unusable arguments, and for a scope that the method does not have.
     """
-    asked = Asked(problem, claim, methods, replace(budgets, disk=0), place, K_BEST, scope)
+    asked = Request(problem, claim, methods, replace(budgets, disk=0), place, K_BEST, scope)
     asked.check()
     if scope.k is None or scope.within_factor is not None or scope.classes:
         raise InputError(f"method: {methods.method!r} finds the k best networks alone; give k, and nothing else.")
     check_variables(problem.variables)
     with opened(asked, RankingCommits, observer=observer, stop=stop, kept=False) as run:
-        workers, stages, memory = run.context.workers, run.context.stages, run.granted.memory
-        sought = _Sought(problem, scope.k, claim, Limits(nodes=max(1, memory // NODE_BYTES)), memory)
-        figures = _figures(sought, workers, stages)
-        with stages.stage("search", f"the {scope.k:,} best networks by A* over the BN graph") as summary:
-            found, status = _searched(sought, workers)
+        figures = _figures(run, scope.k)
+        with run.context.stages.stage("search", f"the {scope.k:,} best networks by A* over the BN graph") as summary:
+            found, status = _searched(run, scope.k)
             summary.append(f"{0 if found is None else found.networks.costs.size:,} found")
         standing = Ranking()
         if found is not None and found.networks.costs.size:
             within = float(found.networks.costs[-1] - found.networks.costs[0])
             standing.found = found_of(found.scores, found.networks, within)
-        own = result_of(problem, _best(problem, found, claim), claim_on(problem, claim), stages)
+        own = result_of(problem, _best(problem, found, claim), claim_on(problem, claim), run.context.stages)
         effort = {} if found is None else asdict(found.effort)
         stats = {**own.stats, "method": methods.method, **figures, **effort, **run.commits.taken()}
     result = replace(own, status=status, stats=stats, options=asked.options(run.granted), seed=methods.seed)
     return ranked_result(result, standing, scope)
 
 
-@dataclass(frozen=True)
-class _Sought:
-    """What is asked of the search; memory: bytes for the families."""
-
-    problem: Data | LocalScores
-    k: int
-    claim: Claim
-    limits: Limits
-    memory: int
-
-
-def _figures(sought: _Sought, workers: Workers, stages: Stages) -> Mapping[str, Any]:
+def _figures(run: Opened[RankingCommits], k: int) -> Mapping[str, Any]:
     """What Table 1 has: p, the theorems that give it, and what the list of all scores and that of at most p parents
     take; nothing without data, or where the time is up before."""
-    dataset = sought.problem
+    dataset, claim, workers = run.asked.problem, run.asked.claim, run.context.workers
     if not isinstance(dataset, Dataset):
         return {}
-    with stages.stage("limits", f"parent limits that keep the {sought.k:,} best networks") as summary:
+    with run.context.stages.stage("limits", f"parent limits that keep the {k:,} best networks") as summary:
         try:
-            problem = limit_problem(dataset, sought.claim, workers)
-            shelf = Shelf(sought.memory, Store(Path(), 0))
-            found = surviving_families(dataset, sought.claim, workers, shelf, ignore)
+            problem = limit_problem(dataset, claim, workers)
+            shelf = Shelf(run.granted.memory, Store(Path(), 0))
+            found = surviving_families(dataset, claim, workers, shelf, ignore)
             if found.stopped is not None:
                 return {}
             best = choices(problem, found.scores)
-            limits = parent_limits(problem, best, sought.k, check=workers.check)
+            limits = parent_limits(problem, best, k, check=workers.check)
         except Stopped:
             return {}
         summary.append(f"at most {limits.most} parents")
@@ -127,39 +113,40 @@ def _figures(sought: _Sought, workers: Workers, stages: Stages) -> Mapping[str, 
     }
 
 
-def _searched(sought: _Sought, workers: Workers) -> tuple[BnGraphResult | None, str]:
+def _searched(run: Opened[RankingCommits], k: int) -> tuple[BnGraphResult | None, str]:
     """The networks that are found, None if it did not come to that, and the status."""
-    slack = SLACK
+    slack, workers = SLACK, run.context.workers
+    limits = Limits(nodes=max(1, run.granted.memory // NODE_BYTES))
     while True:
         try:
             workers.check()
-            scores = _families(sought, slack, workers)
+            scores = _families(run.asked, k, slack, workers)
         except Stopped as stopped:
             return None, stopped.reason
-        found = best_by_bn_graph(scores, sought.k, sought.limits, stop=workers.stop)
+        found = best_by_bn_graph(scores, k, limits, stop=workers.stop)
         costs = found.networks.costs
-        enough = costs.size and costs[-1] - costs[0] <= slack and costs.size == sought.k
-        if found.status != OPTIMAL or enough or isinstance(sought.problem, LocalScores):
+        enough = costs.size and costs[-1] - costs[0] <= slack and costs.size == k
+        if found.status != OPTIMAL or enough or isinstance(run.asked.problem, LocalScores):
             return found, found.status
-        spread = float(costs[-1] - costs[0]) if costs.size == sought.k else math.inf
+        spread = float(costs[-1] - costs[0]) if costs.size == k else math.inf
         if slack == math.inf:
             return found, found.status
         slack = spread
 
 
-def _families(sought: _Sought, slack: float, workers: Workers) -> LocalScores:
-    if isinstance(sought.problem, LocalScores):
-        return given_scores(sought.problem, sought.claim)
-    return needed_families_within(sought.problem, sought.k, slack, sought.claim, workers.stop)
+def _families(asked: Request, k: int, slack: float, workers: Workers) -> LocalScores:
+    if isinstance(asked.problem, LocalScores):
+        return given_scores(asked.problem, asked.claim)
+    return needed_families_within(asked.problem, k, slack, asked.claim, workers.stop)
 
 
 def _best(problem: Data | LocalScores, found: BnGraphResult | None, claim: Claim) -> FoundNetwork:
     """The best network that is found, or any, with what every network costs at least."""
     if found is not None and found.networks.costs.size:
-        best = network_of(found.scores, found.networks.rows[0].tolist())
+        best = network_of(found.scores, found.networks.rows[0].astype(np.int64))
         return replace(best, lower_bound=best.cost - tolerance(best.cost))
     if isinstance(problem, LocalScores):
-        return network_of(problem, any_network(problem))
+        return network_of(problem)
     source = source_of(problem, claim)
     costs = [source.cost(child, ()) for child in range(problem.variables)]
     network = Network(problem.names, ((),) * problem.variables)

@@ -1,28 +1,49 @@
-"""The network that a published method finds, as a result like that of `solve`."""
+"""The network that a published method finds, ours or somebody else's program, as a result like that of `solve`. What a
+program finds is scored by us."""
 
 import importlib
 import math
-from dataclasses import replace
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from extbnsl.core.claims import DISK_LIMIT, MEMORY_LIMIT, OPTIMAL, Claim, tolerance
 from extbnsl.core.errors import BudgetError, InputError
-from extbnsl.core.events import Observer, ignore
-from extbnsl.data import Data
-from extbnsl.lab.baselines.external.solving import solved_by_program
+from extbnsl.core.events import Observer, Warned, ignore
+from extbnsl.data import Data, Dataset, Numbers
+from extbnsl.lab.baselines.external import by_data, by_scores
+from extbnsl.lab.baselines.external.running import answer_of
+from extbnsl.lab.baselines.external.task import Answer, Dialogue, Program, Task, cost_of, network_of_parents
 from extbnsl.lab.baselines.methods import BASELINES, EXTERNAL, BaselineMethods
-from extbnsl.lab.baselines.outcome import STAGE, Find, Outcome, Solved, any_network, network_of
+from extbnsl.lab.baselines.outcome import STAGE, Find, Outcome, network_of
 from extbnsl.machine.budgets import Budgets
 from extbnsl.machine.workers import Stopped, StopSignal, never
+from extbnsl.networks.network import Network
 from extbnsl.parents.exhaustive.surviving import Survivors
 from extbnsl.proof.commits import Commits
 from extbnsl.proof.context import Context
 from extbnsl.proof.methods import Methods
 from extbnsl.results.result import Result
 from extbnsl.scores.local import LocalScores
-from extbnsl.solver.families import find_survivors
-from extbnsl.solver.found import FoundNetwork, claim_on, result_of
-from extbnsl.solver.opening import Asked, Opened, opened
+from extbnsl.solver.families import find_survivors, given_scores
+from extbnsl.solver.opening import Opened, Request, opened
+from extbnsl.solver.outcome import FoundNetwork, bounds_of_children, claim_on, result_of
 from extbnsl.solver.place import Place
+
+DIALOGUES: dict[str, Dialogue] = {**by_scores.DIALOGUES, **by_data.DIALOGUES}
+
+
+class Solved(NamedTuple):
+    """What has come of a solve by a baseline: the network with its bounds, the status, the families that were counted,
+    if they were, and what the result is to tell of it."""
+
+    found: FoundNetwork
+    status: str
+    scores: LocalScores | None
+    stats: Mapping[str, Any]
+    warnings: tuple[str, ...] = ()
 
 
 def solve_by(
@@ -43,9 +64,9 @@ def solve_by(
     """
     _check_variables(problem, methods.method)
     proof = Methods(lower_bound=methods.lower_bound, seed=methods.seed)
-    asked = Asked(problem, claim, methods, budgets, place)
+    asked = Request(problem, claim, methods, budgets, place)
     with opened(asked, Commits, proof, observer=observer, stop=stop, kept=False) as run:
-        solved = solved_by_program(run, methods) if methods.method in EXTERNAL else _solved(run, methods.method)
+        solved = _solved_by_program(run, methods) if methods.method in EXTERNAL else _solved(run, methods.method)
         result = result_of(problem, solved.found, claim_on(problem, claim), run.context.stages)
         stats = {"method": methods.method, **solved.stats, **run.commits.taken()}
         return replace(
@@ -100,6 +121,76 @@ def _found(survivors: Survivors, outcome: Outcome) -> FoundNetwork:
     """The network of the outcome, or one that is acyclic, with its bounds: no method proves less than the families do
     one by one."""
     scores = survivors.scores
-    found = network_of(scores, any_network(scores) if outcome.rows is None else outcome.rows.tolist())
+    found = network_of(scores, outcome.rows)
     proved = found.cost - tolerance(found.cost) if outcome.status == OPTIMAL else outcome.lower_bound
     return replace(found, lower_bound=max(proved, math.fsum(survivors.least.tolist())))
+
+
+@dataclass(frozen=True)
+class _Known:
+    """What we know before a program begins: a network, the families that can win, if they were counted, what every
+    network costs at least, and why we stopped by then, if we did."""
+
+    network: Network
+    scores: LocalScores | None
+    lower_bound: float
+    stopped: str | None = None
+    varsets: int = 0
+
+
+def _solved_by_program(run: Opened[Commits], methods: BaselineMethods) -> Solved:
+    """What a program finds; InputError if it is not there or has no use for the problem, ProgramError if it fails."""
+    problem, claim, context = run.asked.problem, run.asked.claim, run.context
+    external, dialogue = EXTERNAL[methods.method], DIALOGUES[methods.method]
+    program = dialogue.locate()
+    if not external.takes_scores and isinstance(problem, Numbers):
+        raise InputError(f"method: {methods.method!r} learns from states, and numbers are given; take another.")
+    if not external.takes_scores and isinstance(problem, LocalScores):
+        raise InputError(f"method: {methods.method!r} learns from data, and local scores are given; take another.")
+    known = _known_before(run, external.takes_scores)
+    answer = Answer(known.stopped, None) if known.stopped is not None else None
+    if answer is None:
+        with (
+            context.stages.stage(STAGE, f"by the program {program.name}") as summary,
+            tempfile.TemporaryDirectory(prefix="program-", dir=context.store.folder) as folder,
+        ):
+            dataset = problem if isinstance(problem, Dataset) else None
+            path = Path(folder).absolute()
+            task = Task(dataset, known.scores, claim, methods.seed, context, run.deadline, path)
+            answer = answer_of(program, dialogue, task)
+            summary.append(answer.status.replace("_", " "))
+    return _scored(problem, claim, program, known, answer, context)
+
+
+def _known_before(run: Opened[Commits], families: bool) -> _Known:
+    """What there is to know before the program begins; `families` says that those that can win are needed."""
+    problem, claim, context = run.asked.problem, run.asked.claim, run.context
+    if not families:
+        assert isinstance(problem, Dataset), "programs that take no scores take data"
+        empty = Network(problem.names, ((),) * problem.variables)
+        bound = math.fsum(bounds_of_children(problem, claim, context.workers))
+        return _Known(empty, None, bound, context.workers.stop())
+    survivors = find_survivors(problem, claim, context, run.commits)
+    network, least = network_of(survivors.scores).network, survivors.least
+    return _Known(network, survivors.scores, math.fsum(least.tolist()), survivors.stopped, survivors.varsets)
+
+
+def _scored(
+    problem: Data | LocalScores, claim: Claim, program: Program, known: _Known, answer: Answer, context: Context
+) -> Solved:
+    """The network with its cost and its bound, and what the statistics are to have."""
+    network, warnings = known.network, tuple[str, ...]()
+    if answer.parents is None:
+        warnings = (f"{program.name} had no network when it was stopped: this one is extbnsl's own, and a poor one.",)
+        context.observer(Warned(warnings[0]))
+    else:
+        network = network_of_parents(program, problem.names, answer.parents, claim.max_parents)
+    listed = problem if isinstance(problem, Data) else given_scores(problem, claim)
+    cost = cost_of(program, network, listed, claim)
+    proved = cost - tolerance(cost) if answer.status == OPTIMAL else -math.inf
+    found = FoundNetwork(network, network.order(), cost, max(proved, known.lower_bound))
+    told = {"version": program.version} | dict(answer.told)
+    stats: dict[str, Any] = {"program": {"name": program.name, "command": list(program.command), **told}}
+    if known.scores is not None:
+        stats |= {"varsets_counted": known.varsets, "parent_sets": known.scores.families}
+    return Solved(found, answer.status, known.scores, stats, warnings)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from extbnsl.proof.stages import COMPILING
+from extbnsl.proof.context import COMPILING
 
 Document = Mapping[str, Any]
 Value = int | float | str | None

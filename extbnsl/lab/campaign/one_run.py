@@ -11,13 +11,12 @@ from pathlib import Path
 from extbnsl.core.claims import FINISHED, INTERRUPTED, STOP_REASONS
 from extbnsl.core.errors import ExtbnslError, InputError, RunDirectoryError
 from extbnsl.files.atomic import write_atomically
-from extbnsl.lab.campaign.outcome import read_outcome
+from extbnsl.lab.campaign.outcome import ENDED, FAILED, STOPPED, Record, read_outcome, read_record, write_record
 from extbnsl.lab.campaign.plan import Run
-from extbnsl.lab.campaign.record import ENDED, FAILED, STOPPED, Record, read_record, write_record
 from extbnsl.machine.process import LATE, POLL_SECONDS, Ended, run_process
 from extbnsl.machine.workers import StopSignal
 from extbnsl.run import directory as run_directory
-from extbnsl.run import remains
+from extbnsl.run.directory import remove_scratch
 from extbnsl.run.status import Status, read_status
 
 PROGRAM = (sys.executable, "-P", "-m", "extbnsl")  # -P: not what lies beside the campaign's file
@@ -168,4 +167,4 @@ def _judged(ended: Ended, folder: Path) -> tuple[str, str]:
 def _clean(folder: Path) -> None:
     """Delete what only a resume needs of a run that nobody will resume."""
     with run_directory.reopen(folder):
-        remains.remove_scratch(folder)
+        remove_scratch(folder)

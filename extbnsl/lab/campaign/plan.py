@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from extbnsl.core.errors import InputError
 from extbnsl.files.atomic import checksum
-from extbnsl.files.problems import Key, Problem
+from extbnsl.files.yaml_file import Key, Problem
 from extbnsl.lab.campaign.spec import AXES, Axis, Budget, Campaign, DataSet, Method, Options, Variant, Where
 from extbnsl.machine.budgets import parse_duration
 

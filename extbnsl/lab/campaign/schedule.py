@@ -10,8 +10,8 @@ from typing import NamedTuple
 from extbnsl.core.claims import INTERRUPTED
 from extbnsl.core.errors import ExtbnslError, InputError
 from extbnsl.lab.campaign.one_run import Place, carry_out
+from extbnsl.lab.campaign.outcome import FAILED, Record, write_record
 from extbnsl.lab.campaign.plan import Run
-from extbnsl.lab.campaign.record import FAILED, Record, write_record
 from extbnsl.machine.workers import StopSignal
 
 WAIT_SECONDS = 0.5

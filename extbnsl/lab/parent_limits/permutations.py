@@ -1,6 +1,7 @@
 """How many parents a variable has at most in the k best networks, by the best networks under each order.
 
-Chen, Darwiche and Choi 2018, Algorithms 1 and 2, with the condition (*) of limits.py.
+Chen, Darwiche and Choi 2018, Algorithms 1 and 2, with the condition (*) of limits.py; and Section 4, Table 1: the
+smallest limit that is proved for each child, by which theorem, and what lists of scores then take.
 
 **Under one order.** Of all networks that keep to an order and have the family X U, let G* be the first: each other
 variable Z has its best parents V among its predecessors, the cheapest, and of these the fewest. Then k subgraphs of G*
@@ -25,6 +26,7 @@ to be the one at which k is small enough, and there is none if an order ends bef
 Rounding may take other parents V, which cost hardly more. (*) has room for that: SLACK of N H(Z) is in each loss.
 """
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -33,11 +35,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.kernels.varsets import WORD_BITS, pack, sizes, unpacked
-from extbnsl.lab.parent_limits.limits import SLACK, Candidates, LimitProblem, candidates, limit_below, thresholds
+from extbnsl.lab.parent_limits.limits import (
+    SLACK,
+    Candidates,
+    LimitProblem,
+    candidates,
+    corollary_1,
+    limit_below,
+    theorem_5,
+    thresholds,
+)
 from extbnsl.parents.best_score import ByteTables, as_bytes, byte_tables, first_inside_each
 from extbnsl.scores.local import LocalScores
 
 NODES = 20_000  # of the permutation tree, for each child and size, unless the caller says otherwise
+NO_THEOREM = "none"  # the child may have all others, or as many as the claim lets it have
+COROLLARY_1 = "corollary 1"
+THEOREM_5 = "theorem 5"
+ALGORITHM_2 = "algorithm 2"
+SCORE_BYTES = 16  # of a family in a list: 64 bits for the parents and 64 for the score
 PORTION = 2048  # nodes that are expanded together
 
 
@@ -97,23 +113,6 @@ def choices(problem: LimitProblem, scores: LocalScores) -> Choices:
     losses = np.maximum(entropies + penalty - costs, 0.0) + SLACK * entropies
     losses[counts == 0] = 0.0
     return Choices(byte_tables(scores.parents, scores.costs), counts, losses)
-
-
-def limit_under_order(problem: LimitProblem, best: Choices, child: int, order: Sequence[int], k: int) -> int:
-    """A limit for the child in the k best of the networks that keep to an order, first variable first: Algorithm 1.
-
-    BestScore of each variable, and O(log k) for each and size.
-    """
-    place = list(order).index(child)
-    among = candidates(problem, child, k, order[:place])
-    for size in range(1, among.varying + 1):
-        target = _target(problem, child, among, size, k)
-        node = _root(problem, target)
-        for last in reversed(order):
-            node = _placed(node, last, target, best)
-        if _closed(node, target).all():
-            return min(place, limit_below(problem, among, size))
-    return min(place, limit_below(problem, among, among.varying + 1))
 
 
 def limit_under_all_orders(
@@ -238,3 +237,60 @@ def _merged(several: Sequence[_Nodes]) -> _Nodes:
     left, least = left[order], least[order]
     first = np.flatnonzero(np.append(True, (left[1:] != left[:-1]).any(axis=1))[: left.shape[0]])
     return _Nodes(left[first], np.maximum.reduceat(least, first, axis=0) if first.size else least)
+
+
+@dataclass(frozen=True)
+class ParentLimits:
+    """Limits on the numbers of parents in the k best networks.
+
+    limits (n,) int64. by: for each child the first of NO_THEOREM, COROLLARY_1, THEOREM_5, ALGORITHM_2 that gives its
+    limit. nodes: of permutation trees that were expanded. complete: whether no tree was given up for having too many.
+    """
+
+    k: int
+    limits: NDArray[np.int64]
+    by: tuple[str, ...]
+    nodes: int
+    complete: bool
+
+    @property
+    def most(self) -> int:
+        """The largest limit, p of Table 1."""
+        return int(self.limits.max())
+
+
+def parent_limits(
+    problem: LimitProblem,
+    best: Choices | None,
+    k: int,
+    nodes: int = NODES,
+    check: Callable[[], None] = lambda: None,
+) -> ParentLimits:
+    """The tightest limits for the k best networks, k >= 1, by Corollary 1, Theorem 5 and Algorithm 2.
+
+    Without the best families, `best`, there is no Algorithm 2. nodes, check: as in `limit_under_all_orders`.
+    """
+    local = theorem_5(problem, k)
+    found = [TreeLimit(limit, 0, True) for limit in local.tolist()]
+    if best is not None:
+        found = [limit_under_all_orders(problem, best, child, k, nodes, check) for child in range(problem.variables)]
+    limits = np.minimum(local, [tree.limit for tree in found])
+    proofs = zip(
+        np.full(problem.variables, problem.most).tolist(),
+        corollary_1(problem, k).tolist(),
+        local.tolist(),
+        limits.tolist(),
+        strict=True,
+    )
+    names = (NO_THEOREM, COROLLARY_1, THEOREM_5, ALGORITHM_2)
+    by = tuple(names[proved.index(min(proved))] for proved in proofs)
+    return ParentLimits(k, limits, by, sum(tree.nodes for tree in found), all(tree.complete for tree in found))
+
+
+def score_list_bytes(variables: int, most: int | None = None) -> int:
+    """What a list of the scores of all families takes, or of those of at most `most` parents: footnote 9, in bytes.
+
+    The gigabytes of Table 1 are of 2^30 bytes.
+    """
+    largest = variables - 1 if most is None else min(most, variables - 1)
+    return SCORE_BYTES * variables * sum(math.comb(variables - 1, size) for size in range(largest + 1))

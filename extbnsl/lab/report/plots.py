@@ -1,13 +1,13 @@
 """The pictures of a campaign, as SVG, by matplotlib."""
 
-import io
 import math
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from extbnsl.core.claims import FINISHED, OPTIMAL
-from extbnsl.core.errors import InputError
+from extbnsl.drawing.charts import Axis, Line, empty_figure, image_of, set_axes
+from extbnsl.drawing.charts import plot as draw
 from extbnsl.lab.campaign.figures import BYTES
 from extbnsl.lab.campaign.plan import matches
 from extbnsl.lab.campaign.rows import Row
@@ -22,24 +22,20 @@ def pictures_of(plots: Sequence[Plot], rows: Sequence[Row]) -> tuple[Picture, ..
     """The pictures that the campaign names; InputError if matplotlib is not installed."""
     if not plots:
         return ()
-    try:
-        import matplotlib
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise InputError("The plots need matplotlib: pip install 'extbnsl[plot]'.") from error
+    figures = [empty_figure((WIDTH, HEIGHT), "The plots need") for _ in plots]
+    import matplotlib
+
     found = []
     style: dict[Any, Any] = {"svg.hashsalt": "extbnsl", "svg.fonttype": "none", "font.family": "sans-serif"}
     with matplotlib.rc_context(style), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph")  # whoever shows the picture may have a font with it
-        for plot in plots:
-            drawing = Figure(figsize=(WIDTH, HEIGHT), layout="constrained")
+        for plot, drawing in zip(plots, figures, strict=True):
             axes = drawing.subplots()
             meant = [row for row in rows if matches(plot.where, row.run.names)]
             DRAWN[plot.kind](plot, sorted(meant, key=lambda row: row.number), axes)
             _finish(axes)
-            text = io.StringIO()
-            drawing.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
-            found.append(Picture(plot.title, text.getvalue()))
+            image = image_of(drawing, "svg", metadata={"Date": None, "Creator": None})
+            found.append(Picture(plot.title, image.decode()))
     return tuple(found)
 
 
@@ -77,7 +73,7 @@ def _bars(plot: Plot, rows: Sequence[Row], axes: Any) -> None:
     if lowest < math.inf:
         axes.set_ylim(bottom=lowest / 2)  # the least has a bar, too
     axes.set_xticks(range(len(data)), data, rotation=45, ha="right", fontsize=8, parse_math=False)
-    axes.set_ylabel(_label(plot.figure))
+    axes.set_ylabel(_label(plot.figure), parse_math=False)
 
 
 def _cactus(plot: Plot, rows: Sequence[Row], axes: Any) -> None:
@@ -86,10 +82,8 @@ def _cactus(plot: Plot, rows: Sequence[Row], axes: Any) -> None:
         figures = [_number(row, plot.figure) for row in own if row.status == OPTIMAL]
         values = sorted(max(LEAST, value) for value in figures if value is not None)
         if values:
-            axes.plot(range(1, len(values) + 1), values, "o-", markersize=4, label=name)
-    _count_along(axes)
-    axes.set_xlabel("runs proved optimal")
-    axes.set_ylabel(_label(plot.figure))
+            draw(axes, Line(name, tuple(enumerate(values, start=1))), marker="o", markersize=4)
+    set_axes(axes, Axis("runs proved optimal", whole=True), Axis(_label(plot.figure)))
 
 
 def _scaling(plot: Plot, rows: Sequence[Row], axes: Any) -> None:
@@ -97,11 +91,9 @@ def _scaling(plot: Plot, rows: Sequence[Row], axes: Any) -> None:
     for name, own in _by(plot, rows).items():
         points = [(_number(row, plot.against), _number(row, plot.figure)) for row in own]
         known = sorted((x, max(LEAST, y)) for x, y in points if x is not None and y is not None)
-        axes.plot([x for x, _ in known], [y for _, y in known], "o-", markersize=4, label=name)
-    if plot.against == "records" and _is_drawn(axes):
-        axes.set_xscale("log")
-    axes.set_xlabel(plot.against)
-    axes.set_ylabel(_label(plot.figure))
+        draw(axes, Line(name, tuple(known)), marker="o", markersize=4)
+    along = Axis(plot.against, logarithmic=plot.against == "records" and _is_drawn(axes))
+    set_axes(axes, along, Axis(_label(plot.figure)))
 
 
 def _layers(plot: Plot, rows: Sequence[Row], axes: Any) -> None:
@@ -111,16 +103,10 @@ def _layers(plot: Plot, rows: Sequence[Row], axes: Any) -> None:
         layers = row.document.get("stats", {}).get("layers") or []
         what, unit = ("disk", "disk, bytes") if any(layer["disk"] for layer in layers) else ("kept", "nodes kept")
         if layers:
-            values = [max(1, layer[what]) for layer in layers]
-            label = f"{row.run.names['data']} by {row.run.names['method']}: {unit}"
-            axes.plot([layer["layer"] for layer in layers], values, "o-", markersize=3, label=label)
-    _count_along(axes)
-    axes.set_xlabel("layer")
-
-
-def _count_along(axes: Any) -> None:
-    """Let only whole numbers stand along the picture."""
-    axes.xaxis.get_major_locator().set_params(integer=True)
+            points = tuple((layer["layer"], max(1, layer[what])) for layer in layers)
+            name = f"{row.run.names['data']} by {row.run.names['method']}: {unit}"
+            draw(axes, Line(name, points), marker="o", markersize=3)
+    set_axes(axes, Axis("layer", whole=True), Axis(""))
 
 
 def _is_drawn(axes: Any) -> bool:
@@ -129,13 +115,11 @@ def _is_drawn(axes: Any) -> bool:
 
 
 def _finish(axes: Any) -> None:
-    """What all pictures have: a logarithmic axis, labels as they are spelled, a legend; or that there is nothing."""
+    """What all pictures have: a logarithmic axis, a legend with names as they are spelled; or that there is nothing."""
     if _is_drawn(axes):
         axes.set_yscale("log")
     else:
         axes.text(0.5, 0.5, "No run has the figure.", ha="center", transform=axes.transAxes)
-    for label in (axes.xaxis.label, axes.yaxis.label):
-        label.set_parse_math(False)
     handles, labels = axes.get_legend_handles_labels()
     if handles:
         legend = axes.legend(handles, labels, fontsize=8)

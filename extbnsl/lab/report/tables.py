@@ -16,13 +16,12 @@ from typing import Any
 
 from extbnsl.core.claims import DISK_LIMIT, FINISHED, INTERRUPTED, MEMORY_LIMIT, NOT_PROVED, TIME_LIMIT, tolerance
 from extbnsl.core.figures import format_cost
+from extbnsl.drawing.markup import Grid
 from extbnsl.lab.campaign.figures import BYTES, SECONDS, Value, states_of_first
 from extbnsl.lab.campaign.plan import matches
-from extbnsl.lab.campaign.progress import called
-from extbnsl.lab.campaign.rows import NO_NETWORK, NO_RESULT, WAITING, Row
+from extbnsl.lab.campaign.rows import NO_NETWORK, NO_RESULT, WAITING, Row, called
 from extbnsl.lab.campaign.spec import AXES, Axis, Column, Comparison, Scalar, Table
 from extbnsl.machine.budgets import format_size
-from extbnsl.report.grid import Grid
 
 MARKS = {
     TIME_LIMIT: "OT",

@@ -41,6 +41,7 @@ from numpy.typing import NDArray
 
 from extbnsl.kernels.bits import flip, u64
 from extbnsl.kernels.compiler import borrowed, inlined, inner, njit
+from extbnsl.kernels.hashing import extended, first_slot, next_slot, spread
 from extbnsl.parents.best_score import first_inside, scratch
 from extbnsl.scores.formula import OCCURRING, TABLES
 
@@ -107,7 +108,7 @@ class CellFrames(NamedTuple):
 
 
 class CellSpace(NamedTuple):
-    """Working space: number (d * most states,), zero between uses; total (d,), counts (d, r) of cells; slots (2^b,)
+    """Working space: number (d * most states,), zero between uses; total (d,), counts (d, r) of cells; slots (2 d,)
     int64, zero between uses; slot, member, inside (d,), upper (d, r): of each upper cell its slot, a row of it, the
     node's cell that it lies in, and its counts; mask (w,) uint64: the bits of the upper set; most, misfit, extra (d,):
     see `_least`."""
@@ -130,14 +131,11 @@ class CellSpace(NamedTuple):
 def _space(task):
     """Space for the rows of a task."""
     d, r = task.states.size, task.arity
-    slots = 2
-    while slots < 2 * d:
-        slots *= 2
     return CellSpace(
         np.zeros(d * max(2, task.arities.max() if task.arities.size else 2), np.int64),
         np.zeros(d, np.int64),
         np.zeros((d, r), np.int64),
-        np.zeros(slots, np.int64),
+        np.zeros(2 * d, np.int64),
         np.zeros(d, np.int64),
         np.zeros(d, np.int64),
         np.zeros(d, np.int64),
@@ -261,17 +259,16 @@ def _upper_cells(at, after, task, frames, space):
     rows, cells = frames.row[at], frames.cell[at]
     for q in range(mask.size):
         mask[q] = frames.used[at, q] | task.later[after, q]
-    last, found = slots.size - 1, 0
+    found = 0
     for i in range(frames.entries[at]):
         row, j = np.int64(rows[i]), np.int64(cells[i])
-        key = u64(j + 1) * u64(0x9E3779B97F4A7C15)
+        key = spread(u64(j + 1))
         for q in range(mask.size):
-            key = (key ^ (bits[row, q] & mask[q])) * u64(0xBF58476D1CE4E5B9)
-            key ^= key >> u64(32)
-        place = np.int64(key) & last
+            key = extended(key, bits[row, q] & mask[q])
+        place = first_slot(key, slots)
         u = slots[place] - 1
         while u >= 0 and not (inside[u] == j and _meet(row, member[u], mask, bits)):
-            place = (place + 1) & last
+            place = next_slot(place, slots)
             u = slots[place] - 1
         if u < 0:
             u = found

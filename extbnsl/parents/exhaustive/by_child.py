@@ -42,7 +42,7 @@ from extbnsl.machine.workers import Stopped, Workers, chunks
 from extbnsl.parents.best_score import ByteTables, as_bytes, byte_tables, byte_tables_bytes
 from extbnsl.parents.exhaustive.by_level import AHEAD, OnProgress, largest_size, size_judged, size_of_at_most
 from extbnsl.parents.exhaustive.problem import CountingProblem, of_child
-from extbnsl.parents.exhaustive.refinement import Rows, Stack, Task, fill_columns, open_root, pair, search
+from extbnsl.parents.exhaustive.refinement import Rows, Stack, Task, fill_columns, pair, search
 from extbnsl.parents.exhaustive.state import Child, Enumeration
 from extbnsl.parents.pruning import merged
 from extbnsl.scores.counting import CountingTable
@@ -155,9 +155,9 @@ def _judge_size(
         for number in range(found.parts, parts):
             waiting.append(next(results))
             if len(waiting) == JOINED and number + 1 < parts:
-                found, waiting = _with_parts(found, waiting, problem.slack, workers, shelf), []
+                found, waiting = with_parts(found, waiting, problem.slack, workers, shelf), []
                 yield found
-        found = _with_child(_with_parts(found, waiting, problem.slack, workers, shelf), size, problem)
+        found = _with_child(with_parts(found, waiting, problem.slack, workers, shelf), size, problem)
         yield found
     left = found.ahead
     yield replace(found, complete_to=size, children=left, ahead=(), paired=False, done=not left)
@@ -193,8 +193,8 @@ def _arguments(size: int, problem: CountingProblem, found: Enumeration, workers:
         done = 0
 
 
-def _with_parts(found: Enumeration, results: list[Found], slack: float, workers: Workers, shelf: Shelf) -> Enumeration:
-    """`found` with what the next tasks of the first child have found. Raises Stopped."""
+def with_parts(found: Enumeration, results: list[Found], slack: float, workers: Workers, shelf: Shelf) -> Enumeration:
+    """`found` with what the next tasks of the first child have found. Raises Stopped; BudgetError of the shelf."""
     child = found.children[0]
     x = child.index
     parents, costs = list(found.parents), list(found.costs)
@@ -265,7 +265,6 @@ def search_part(
     table, states = of_child(problem, child.index)
     rows = _rows(child, table)
     stack = _stack(more, child, rows, problem, table, states)
-    open_root(stack)
     stack.cursor[0] = hi - 1
     task = Task(more, lo, child.variables, float(problem.floors[child.index]), problem.slack, tables)
     room = np.empty((ROOM + child.variables.size, stack.varset.size), np.uint8), np.empty(ROOM + child.variables.size)
@@ -294,8 +293,8 @@ def _rows(child: Child, table: CountingTable) -> Rows:
 
 
 def _stack(size: int, child: Child, rows: Rows, problem: CountingProblem, table: CountingTable, states: float) -> Stack:
-    """A stack of `size` + 1 nodes with room for all rows, and the root on it, its candidates not yet listed: `table` is
-    divided by the parents that the child must have, which have so many joint states."""
+    """A stack of `size` + 1 nodes with room for all rows, and the root on it, its candidates in their own order:
+    `table` is divided by the parents that the child must have, which have so many joint states."""
     m, d = rows.codes.shape
     stack = Stack(
         rows=np.empty((size + 1, d), np.uint32),
@@ -313,6 +312,8 @@ def _stack(size: int, child: Child, rows: Rows, problem: CountingProblem, table:
         top=np.zeros(1, np.int64),
     )
     stack.rows[0] = np.arange(d)
+    stack.listed[0] = stack.order[0] = stack.rank[0] = np.arange(m)
+    stack.length[0] = m
     ends = np.cumsum(np.bincount(table.base))
     stack.ends[0, : ends.size] = ends
     stack.cells[0] = ends.size

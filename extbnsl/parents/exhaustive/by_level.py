@@ -2,7 +2,7 @@
 
 Level by level over the size of the parent sets: mark the varsets that some child still needs, count them, cost the
 families, keep the cheapest, and decide which children are still alive at the next level. The table of joint entropies
-is shared by all children; the last level, mostly the largest, needs none, see `last_level`. Malone et al. 2011, Section
+is shared by all children; the last level, mostly the largest, needs none, see `judge_last`. Malone et al. 2011, Section
 4, counts every family within Tian's limit instead.
 
 Every step fills a column from its first row on, task by task. What is known after each task is a value from which the
@@ -27,11 +27,11 @@ from extbnsl.kernels.varsets import as_varsets, pack
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.parents.best_score import by_bytes, byte_tables
 from extbnsl.parents.exhaustive import tasks
-from extbnsl.parents.exhaustive.cell_lattice import CellRules
 from extbnsl.parents.exhaustive.lattice import Counts, Required, Rules
-from extbnsl.parents.exhaustive.marking import set_ranks
+from extbnsl.parents.exhaustive.marking import needed_by_required, set_ranks
 from extbnsl.parents.exhaustive.problem import CountingProblem
 from extbnsl.parents.exhaustive.state import Begun, Enumeration, Filled, Level, start_enumeration
+from extbnsl.parents.pruning import merged
 from extbnsl.scores.counting import CountingTable
 from extbnsl.scores.determinants import Moments
 from extbnsl.scores.formula import figures_of
@@ -90,15 +90,13 @@ def enumerate_families(
     return found
 
 
-def rules_of(problem: CountingProblem) -> tasks.AnyRules:
+def rules_of(problem: CountingProblem) -> Rules:
     """What decides which families of the problem are wanted, as kernels take it."""
     binomials = binomial_table(problem.limits.size, int(problem.limits.max()) + 1)
     may, must = as_varsets(problem.allowed), problem.required
     required = Required(bool(must.any()), must.sum(axis=0), as_varsets(must))
     shared = problem.table.arities, problem.limits, problem.floors, binomials, problem.slack, may, required
-    if problem.form is not None:
-        return CellRules(problem.form, *shared)
-    return Rules(problem.parameter, *shared, problem.factors, problem.step)
+    return Rules(problem.parameter, *shared, problem.factors, problem.step, problem.form)
 
 
 def lowest_level(problem: CountingProblem) -> Level:
@@ -123,7 +121,7 @@ class _Counting:
     """The steps of one level; every array that is as long as a level is made task by task."""
 
     problem: CountingProblem
-    rules: tasks.AnyRules
+    rules: Rules
     workers: Workers
     shelf: Shelf
     observer: Observer
@@ -224,9 +222,9 @@ class _Counting:
             born = np.flatnonzero((required.least == size) & (self.problem.limits >= size))
             firsts = (np.flatnonzero(self.problem.required[:, x]) for x in born)
             set_ranks(np.array([rank_of(own, self.rules.binomials) for own in firsts], np.int64), marked)
-        shared = size, level.alive, level.here, not last, self.rules
+        shared = size, level.alive, level.here.places, not last, self.rules
         tell = partial(self._tell, level.size, MARK)
-        for _, _, ranks in self._each(tasks.mark_by_required, 0, level.alive.shape[0], CHUNK, shared, tell):
+        for _, _, ranks in self._each(needed_by_required, 0, level.alive.shape[0], CHUNK, shared, tell):
             set_ranks(ranks, marked)
         return marked
 
@@ -308,10 +306,10 @@ class _Counting:
         children = np.unique(owners).tolist()
         chosen = (owners == child for child in children)
         arguments = (
-            ((parents[child], all_costs[child]), varsets[own], costs[own], self.rules.slack, self.workers.halt)
+            ((parents[child], all_costs[child]), (varsets[own], costs[own]), self.rules.slack, self.workers.halt)
             for child, own in zip(children, chosen, strict=True)
         )
-        joined = self.workers.stream(tasks.join, arguments, self.workers.threads, lambda families: None)
+        joined = self.workers.stream(merged, arguments, self.workers.threads, lambda families: None)
         for child, families in zip(children, joined, strict=True):
             parents[child], all_costs[child] = map(self.shelf.put, families)
         return replace(found, parents=tuple(parents), costs=tuple(all_costs), families=found.families + int(costs.size))
@@ -321,8 +319,8 @@ class _Counting:
         level, begun = _under_way(found)
         assert begun.extend is not None, "all parent sets of the level are judged"
         extend, above = begun.extend.column.array(), _above(begun)
-        if isinstance(self.rules, CellRules):
-            self._drop(found, tasks.drop_extended, begun.extend, level.size, level.here, above, self.rules)
+        if self.rules.form is not None:
+            self._drop(found, begun.extend, level.size, level.here, above)
         total, width = above.joint.shape[0], extend.shape[1]
         following = begun.following or Filled(self.shelf.column((total, width), np.uint64), 0)
         found = replace(found, level=replace(level, begun=replace(begun, following=following)))
@@ -344,25 +342,24 @@ class _Counting:
         size, above = level.size + 1, _above(begun)
         if following.rows == 0:
             some = False
-        elif isinstance(self.rules, Rules):
-            some = self._drop(found, tasks.drop, following, size, above, self.rules)
+        elif self.rules.form is None:
+            some = self._drop(found, following, size, above, above)
         else:
             alive, most = following.column.array(), 1 << 20
             some = any(alive[lo : lo + most].any() for lo in range(0, alive.shape[0], most))
         some = some or bool((self.rules.required.least > size).any())
         return Level(size, level.here, above, following.column.array()) if some else None
 
-    def _drop(self, found: Enumeration, task: Callable, filled: Filled, size: int, *given: Any) -> bool:
-        """Drop children from rows of the column, in place, by a task that gets what is given and their families;
-        returns whether any is left. Whoever does it again, because this was cut short, drops the same."""
+    def _drop(self, found: Enumeration, filled: Filled, size: int, counts: Counts, above: Counts) -> bool:
+        """Drop children from rows of the column of the varsets of `size`, in place, by their families; returns whether
+        any is left. Whoever does it again, because this was cut short, drops the same."""
         column, array, some = filled.column, filled.column.array(), False
-        counts, rules = given[:-1], given[-1]
         groups = by_bytes(found.costs, self.problem.limits.size, self.shelf.memory // 2)
         for number, children in enumerate(groups):
             tables = byte_tables([found.parents[x] for x in children], [found.costs[x] for x in children])
-            shared, some = (size, np.array(children), *counts, rules, tables, array), False
+            shared, some = (size, np.array(children), counts, above, self.rules, tables, array), False
             tell = partial(self._tell, _under_way(found)[0].size, DROP, part=number, parts=len(groups))
-            for lo, hi, own in self._each(task, 0, array.shape[0], _rows(array.shape[1]), shared, tell):
+            for lo, hi, own in self._each(tasks.drop, 0, array.shape[0], _rows(array.shape[1]), shared, tell):
                 column.fill(lo, own)
                 self.shelf.touched(8 * (hi - lo))
                 some = some or bool(own.any())

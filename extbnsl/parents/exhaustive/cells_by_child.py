@@ -36,10 +36,11 @@ from extbnsl.machine.budgets import too_little_memory
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.parents.best_score import ByteTables, as_bytes, byte_tables, byte_tables_bytes
 from extbnsl.parents.exhaustive.between import CellFrames, CellTask, open_root, search_between
+from extbnsl.parents.exhaustive.by_child import Found, with_parts
 from extbnsl.parents.exhaustive.by_level import OnProgress, largest_size
 from extbnsl.parents.exhaustive.problem import CountingProblem, of_child
 from extbnsl.parents.exhaustive.state import Child, Enumeration
-from extbnsl.parents.pruning import ROUNDING, merged
+from extbnsl.parents.pruning import ROUNDING
 from extbnsl.scores.counting import CountingTable
 from extbnsl.scores.formula import TABLES
 
@@ -48,8 +49,6 @@ MANY = 30_000_000  # varsets left that are too many to be counted by level
 ROOM = 4096  # families that a search hands over at a time
 AHEAD = 16  # tasks out per thread, of the next children too; with 32 tasks a child, fewer leave a thread idle
 SPREAD_WORDS = 64  # bits of a word
-
-Part = tuple[NDArray[np.uint64], NDArray[np.float64], int]  # families of one task: parents, costs; how many were judged
 
 
 def enumerate_between(
@@ -82,7 +81,7 @@ def enumerate_between(
         while found.children:
             child = found.children[0]
             for _ in range(found.parts, max(1, child.variables.size)):
-                found = _with_part(found, next(results), problem.slack, workers, shelf)
+                found = with_parts(found, [next(results)], problem.slack, workers, shelf)
                 known[0] = found
                 observer(_judging(found, len(all_children)))
                 on_progress(found)
@@ -176,23 +175,6 @@ def _arguments(
         done = 0
 
 
-def _with_part(found: Enumeration, part: Part, slack: float, workers: Workers, shelf: Shelf) -> Enumeration:
-    """`found` with what the next task of the first child has found. Raises Stopped."""
-    child = found.children[0]
-    parents, costs, x = list(found.parents), list(found.costs), child.index
-    joined = workers.run(merged, (parents[x], costs[x]), part[:2], slack, workers.halt)
-    parents[x], costs[x] = map(shelf.put, joined)
-    return replace(
-        found,
-        parents=tuple(parents),
-        costs=tuple(costs),
-        varsets=found.varsets + part[2],
-        families=found.families + part[1].size,
-        parts=found.parts + 1,
-        pairs=child.pairs,
-    )
-
-
 def search_part(
     x: int,
     number: int,
@@ -200,7 +182,7 @@ def search_part(
     variables: NDArray[np.int64],
     tables: ByteTables,
     halt: NDArray[np.uint8],
-) -> Part:
+) -> Found:
     """The families of child x that are wanted so far whose first parent, in the order of `variables`, is this one from
     the end, beside those that must be; the first task has these alone too. So all smaller parent sets come in an
     earlier task or before.
@@ -223,7 +205,8 @@ def search_part(
         judged += new
     skip = 0 if number == 0 else 1
     parents = np.ascontiguousarray(np.concatenate(varsets)[skip:]).view("<u8").astype(np.uint64, copy=False)
-    return parents, np.concatenate(costs)[skip:], judged
+    m = variables.size
+    return Found(parents, np.concatenate(costs)[skip:], judged, np.ones((m, m), np.uint8))
 
 
 def _task(x: int, problem: CountingProblem, variables: NDArray[np.int64], tables: ByteTables) -> CellTask:

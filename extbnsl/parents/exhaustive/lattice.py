@@ -2,9 +2,12 @@
 
 Level s holds the varsets P of s variables that are counted, in numeric order; `places` (ranks.py) tell where. alive (m,
 w) uint64 holds the varsets of the children X for which (X, P) or a superset of P may be wanted: a family that costs
-less than each of its subsets, or than each and the slack together where there is one (CountingProblem). T is the
-table of sums of m ln m (scores/counting.py), so N H(X | P) = T(P) - T(P + X). Costs in nats; `parameter` is that of one
-free parameter (scores/penalty.py).
+less than each of its subsets, or than each and the slack together where there is one (CountingProblem). What is
+counted of a varset is one of two things, and all kernels are compiled for both:
+
+- T, a sum of m ln m (scores/counting.py), so that N H(X | P) = T(P) - T(P + X). Costs in nats; `parameter` is that of
+  one free parameter (scores/formula.py). Determinants (scores/determinants.py) are of this kind.
+- A row of figures, for scores that are given by a formula (scores/formula.py).
 
 A child X that must have the parents R is alive at R, from level |R| on, and at supersets of R alone: others are no
 parent sets of X, and whatever is said of the subsets of P is said of those that contain R.
@@ -18,6 +21,10 @@ most so much that this and the slack are no more than what R adds to the penalty
 subsets need not be wanted, but they are alive: a rule that dropped one would show that the family is not wanted. And no
 rule changes BestScore(X | U) for any U: the cheapest subset of U, of several the smallest, costs less than each of its
 own, and is wanted whatever the slack.
+
+Of T there are rules by entropies, and one by the penalty alone. Of figures there is one: what (X, P) and all families
+of X with more parents cost at least must be less than BestScore(X | P) and the slack. Then no superset of P is wanted,
+whatever else is.
 """
 
 from typing import NamedTuple
@@ -26,7 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.kernels.bits import lowest, u64
-from extbnsl.kernels.compiler import borrowed, inlined, inner, njit
+from extbnsl.kernels.compiler import borrowed, either, inlined, inner, njit
 from extbnsl.kernels.ranks import (
     find_place,
     go_to,
@@ -39,13 +46,14 @@ from extbnsl.kernels.ranks import (
     start_walk,
 )
 from extbnsl.parents.best_score import block_row
+from extbnsl.scores.formula import CELLS, Formula, cost_of_figures, least_of
 from extbnsl.scores.penalty import added, family_penalty, shrunk
 
 ABSENT = ~np.uint64(0)  # the place of a varset that is not counted
 
 
 class Counts(NamedTuple):
-    """T of the counted varsets of one size, joint (m,) float64, or their figures (m, f), see cell_lattice.py; and their
+    """T of the counted varsets of one size, joint (m,) float64, or their figures (m, f), a row for each; and their
     places (b, 2) uint64, see ranks.py."""
 
     places: NDArray[np.uint64]
@@ -67,11 +75,16 @@ class Required(NamedTuple):
 class Rules(NamedTuple):
     """What decides which families are wanted; of n variables in ascending arity.
 
-    parameter: the cost of a free parameter; arities, limits (n,) int64: states, and most parents that a child may have;
+    parameter: the cost of a free parameter, 0 where there is a formula;
+    arities, limits (n,) int64: states, and most parents that a child may have;
+    floors (n,) float64: lower bounds of N H(X | anything);
+    binomials: see ranks.py;
+    slack: see CountingProblem;
+    may (n, w) uint64: the children that each variable may be a parent of;
+    required: the parents that must be;
     factors (n,) int64 and step: a parent multiplies a penalty by its factor and adds the step, in nats. Factors ascend.
-    Those of states are the arities, and the step is 0; linear regressions have the factor 1. floors (n,) float64: lower
-    bounds of N H(X | anything); binomials: see ranks.py; slack: see CountingProblem; may (n, w) uint64: the children
-    that each variable may be a parent of; required: the parents that must be.
+    Those of states are the arities, and the step is 0; linear regressions have the factor 1;
+    form: what the figures add up to, None where T is counted.
     """
 
     parameter: float
@@ -84,6 +97,7 @@ class Rules(NamedTuple):
     required: Required
     factors: NDArray[np.int64]
     step: float
+    form: Formula | None = None
 
 
 @inlined
@@ -133,6 +147,46 @@ def _outside(members, size):
     return first, second
 
 
+@inlined
+def _product(members, size, factors):
+    """The product of the factors of the first `size` members."""
+    product = 1.0
+    for k in range(size):
+        product *= factors[members[k]]
+    return product
+
+
+def _cost_of_sums(parents, both, place, states, penalty, x, form):
+    """What a family costs, from T of its parents and of these and the child, and its penalty."""
+    return parents - both + penalty
+
+
+def _cost_of_figures(parents, both, place, states, penalty, x, form):
+    """The same from figures; place: of the child among both; states: joint ones of the parents."""
+    return cost_of_figures(parents, both, place, states, x, form)
+
+
+_cost = either(_cost_of_sums, _cost_of_figures)
+
+
+def _gains_enough(parents, both, states, penalty, cost, x, other, rules, form):
+    """Whether a superset of a family's parents may be wanted, as far as T tells.
+
+    other: of the variables outside the one of the least arity but X. Each superset gains N H(X | P) on P at most, and
+    adds what that variable adds to its penalty at least (de Campos et al. 2018, the bound of the gain by H(X | P)).
+    """
+    n, factors = rules.arities.size, rules.factors
+    return other < n and parents - both + rules.slack > added(penalty, factors[other]) + rules.step
+
+
+def _costs_less(parents, both, states, penalty, cost, x, other, rules, form):
+    """The same as far as this family's own cost tells, by figures."""
+    return least_of(parents, both[CELLS], states, x, rules.floors[x], form) < cost + rules.slack
+
+
+_goes_on = either(_gains_enough, _costs_less)
+
+
 @njit
 def judge_families(first, last, size, alive, tables, rules, extend, found):
     """Cost the alive families (X, P), P at first <= place < last of level `size`.
@@ -140,20 +194,24 @@ def judge_families(first, last, size, alive, tables, rules, extend, found):
     tables: the counts of level size - 1, of size, of size + 1. A family cheaper than each of its subsets with one
     parent less, the slack added, is written to found = (varset (m, w), child, cost) arrays; those that larger subsets
     leave too dear are dropped when it joins the others. extend[place - first] (w,) gets the children for which a
-    superset of P may still be wanted: those with N H(X | P) + slack > penalty(X | P) (r_Y - 1) for the least arity r_Y
-    outside (de Campos et al. 2018, the bound of the gain by H(X | P)). Each superset gains N H(X | P) on P at most, and
-    adds so much to its penalty at least. Returns how many were found.
+    superset of P may still be wanted, see `_goes_on`. Returns how many were found.
     """
     alive, tables, rules, found = borrowed((alive, tables, rules, found))
     (places_below, below), (places, here), (places_above, above) = tables
-    parameter, arities, binomials, slack = rules.parameter, rules.arities, rules.binomials, rules.slack
+    form, parameter, arities, binomials, slack = (
+        rules.form,
+        rules.parameter,
+        rules.arities,
+        rules.binomials,
+        rules.slack,
+    )
     factors, step = rules.factors, rules.step
     some_required, must = rules.required.some, rules.required.of
     varsets, owners, costs = found
-    n, words = arities.size, alive.shape[1]
+    words = alive.shape[1]
     walk = start_walk(size, binomials)
     members = walk.members
-    without = np.zeros(size + 1, np.float64)
+    facets = np.zeros(size, np.uint64)
     block, before = find_place(first, places)
     bits = places[block, 0] & ~before
     written = np.int64(0)
@@ -164,10 +222,9 @@ def judge_families(first, last, size, alive, tables, rules, extend, found):
         if not any_member(alive, i):
             continue
         go_to(rank, walk, binomials)
-        states = 1.0
+        states = _product(members, size, factors)
         for k in range(size):
-            states *= factors[members[k]]
-            without[k] = np.inf  # not known yet
+            facets[k] = ABSENT  # not known yet
         least, second = _outside(members, size)  # factors ascend with the variable
         j = 0
         for q in range(words):
@@ -177,30 +234,112 @@ def judge_families(first, last, size, alive, tables, rules, extend, found):
                 left &= left - u64(1)
                 while j < size and members[j] < x:
                     j += 1
-                entropy = here[i] - above[place_of(rank_with(x, j, walk, binomials), places_above)]
+                both = above[place_of(rank_with(x, j, walk, binomials), places_above)]
                 penalty = family_penalty(parameter, arities[x], states) + size * step
-                cost = entropy + penalty
+                cost = _cost(here[i], both, j, states, penalty, x, form)
                 replaced = cost - slack  # by a subset that costs no more
                 k = np.int64(0)
                 while k < size:
                     if some_required and has_child(must, members[k], x):
                         k += 1
                         continue
-                    if without[k] == np.inf:
-                        without[k] = below[place_of(rank_without(k, walk), places_below)]
+                    if facets[k] == ABSENT:
+                        facets[k] = place_of(rank_without(k, walk), places_below)
+                    factor = factors[members[k]]
                     subset = here[place_of(rank_swapped(k, x, j, walk, binomials), places)]
-                    if without[k] - subset + shrunk(penalty - step, factors[members[k]]) <= replaced:
+                    fewer, less = states / factor, shrunk(penalty - step, factor)
+                    if _cost(below[facets[k]], subset, j - (k < j), fewer, less, x, form) <= replaced:
                         break
                     k += 1
                 if k == size:
                     write_varset(members, size, varsets, written)
                     owners[written], costs[written] = x, cost
                     written += 1
-                other = second if least == x else least
-                if other < n and entropy + slack > added(penalty, factors[other]) + step:
+                if _goes_on(here[i], both, states, penalty, cost, x, second if least == x else least, rules, form):
                     grown |= u64(1) << u64(x & 63)
             extend[i - first, q] = grown
     return written
+
+
+@njit
+def judge_last(first, last, size, alive, tables, rules, found):
+    """Cost the alive families (X, Q - X) of the varsets Q of `size` members, first <= place < last.
+
+    A family of the largest parent sets needs what is counted of P + X and of no other varset of its size. So nothing is
+    kept of what is most of all that is counted: each range of these varsets is counted, judged and forgotten.
+
+    alive: of level size - 1. tables: the counts of level size - 2 and of size - 1; of the varsets Q their places, and
+    T, or the figures, from place `first` on. A family cheaper than each of its subsets with one parent less, the slack
+    added, is written to found = (varset (m, w), child, cost) arrays; there is room for (last - first) size of them.
+    Returns how many were found.
+    """
+    alive, tables, rules, found = borrowed((alive, tables, rules, found))
+    (places_below, below), (places_here, here), (places, above) = tables
+    form, parameter, arities, binomials, slack = (
+        rules.form,
+        rules.parameter,
+        rules.arities,
+        rules.binomials,
+        rules.slack,
+    )
+    factors, step = rules.factors, rules.step
+    some_required, must = rules.required.some, rules.required.of
+    varsets, owners, costs = found
+    walk = start_walk(size, binomials)
+    members = walk.members
+    facets, twice = np.empty(size, np.uint64), np.empty(size + 1, np.int64)
+    block, before = find_place(first, places)
+    bits = places[block, 0] & ~before
+    written = np.int64(0)
+    for i in range(first, last):
+        block, bits, rank = next_present(block, bits, places)
+        go_to(rank, walk, binomials)
+        twice[size] = 0  # sums as those of the walk, over ranks two lower
+        for k in range(size - 1, -1, -1):
+            facet = rank_without(k, walk)
+            facets[k] = ABSENT if some_required and not is_present(facet, places_here) else place_of(facet, places_here)
+            twice[k] = twice[k + 1] + (binomials[members[k], k - 1] if k else 0)
+        for j in range(size):
+            x = members[j]
+            if facets[j] == ABSENT or not has_child(alive, facets[j], x):
+                continue
+            states = 1.0
+            for k in range(size):
+                states *= factors[members[k]] if k != j else 1
+            penalty = family_penalty(parameter, arities[x], states) + (size - 1) * step
+            cost = _cost(here[facets[j]], above[i - first], j, states, penalty, x, form)
+            replaced = cost - slack  # by a subset that costs no more
+            k = np.int64(0)
+            while k < size:
+                if k != j and not (some_required and has_child(must, members[k], x)):
+                    without = below[place_of(_rank_without_two(min(j, k), max(j, k), walk, twice), places_below)]
+                    factor = factors[members[k]]
+                    fewer, less = states / factor, shrunk(penalty - step, factor)
+                    if _cost(without, here[facets[k]], j - (k < j), fewer, less, x, form) <= replaced:
+                        break
+                k += 1
+            if k == size:
+                _write_rest(members, size, j, varsets, written)
+                owners[written], costs[written] = x, cost
+                written += 1
+    return written
+
+
+@inlined
+def _rank_without_two(j, k, walk, twice):
+    """Rank of the walk's varset without its j-th and its k-th member, j < k."""
+    same, down = walk.same, walk.down
+    return same[0] - same[j] + down[j + 1] - down[k] + twice[k + 1]
+
+
+@inlined
+def _write_rest(members, size, j, varsets, i):
+    """varsets[i] (w,) uint64 = the members but the j-th."""
+    for q in range(varsets.shape[1]):
+        varsets[i, q] = 0
+    for k in range(size):
+        if k != j:
+            varsets[i, members[k] >> 6] |= u64(1) << u64(members[k] & 63)
 
 
 @inlined
@@ -215,13 +354,26 @@ def keep_below(count, varset):
     return some != u64(0)
 
 
+def _difference(fewer, more, form):
+    """N H(Y | Q - Y) from T of Q - Y and of Q."""
+    return fewer - more
+
+
+def _untold(fewer, more, form):
+    """The same where figures tell nothing of it."""
+    return np.inf
+
+
+_entropy = either(_difference, _untold)
+
+
 @inlined
 def _gains(size, walk, states, own, rules, here, facets, gain, left, spared):
     """Drop from `left` (w,) the children X with H(Y | Q - Y) too small for some Y of the walk's varset Q that X may do
     without; spared (w,) is scratch.
 
-    states: of Q jointly; own: T(Q). gain[k] gets what the k-th member adds to the penalty, per (r_X - 1), up to the
-    first that leaves no child. Returns whether any child is left.
+    states: of Q jointly; own: what is counted of Q. gain[k] gets what the k-th member adds to the penalty, per (r_X -
+    1), up to the first that leaves no child. Returns whether any child is left.
     """
     parameter, arities, slack = rules.parameter, rules.arities, rules.slack
     some_required, must = rules.required.some, rules.required.of
@@ -237,7 +389,7 @@ def _gains(size, walk, states, own, rules, here, facets, gain, left, spared):
         if some_required:
             for q in range(left.size):
                 spared[q] = left[q] & must[walk.members[k], q]
-        bound = (here[facets[k]] - own + slack) / gain[k]
+        bound = (_entropy(here[facets[k]], own, rules.form) + slack) / gain[k]
         if arities[n - 1] - 1 >= bound:  # arities ascend
             count = 0
             while arities[count] - 1 < bound:
@@ -286,8 +438,8 @@ def next_alive(first, last, size, extend, below, level, rules, alive):
     X is alive at Q if Q is within its limit, if X is extended at every Q - Y, and if neither bound of its gain by Y,
     H(X | Q - Y) and H(Y | Q - Y), with the slack is at most what Y adds to the penalty (de Campos et al. 2018). For a
     superset R neither bound of the gain by Y on R - Y is larger, and Y adds no less. Nothing is asked about a Y that X
-    must have: Q - Y is no parent set of X. extend and the counts `below` belong to level size - 1, those of `level` to
-    level size.
+    must have: Q - Y is no parent set of X. Figures tell nothing of gains. extend and the counts `below` belong to level
+    size - 1, those of `level` to level size.
     """
     below, rules, alive = borrowed((below, rules, alive))
     (places_here, here), (places, above) = below, level
@@ -318,11 +470,9 @@ def next_alive(first, last, size, extend, below, level, rules, alive):
             if size == 1:  # at larger sets a child is alive only if it is at each of these
                 for q in range(words):
                     left[q] &= rules.may[members[0], q]
-        some = keep_below(words << 6, left)
+        some = keep_below(words << 6, left) and rules.form is None
         if some:
-            states = 1.0
-            for k in range(size):
-                states *= rules.factors[members[k]]
+            states = _product(members, size, rules.factors)
             some = _gains(size, walk, states, above[i], rules, here, facets, gain, left, spared)
         for q in range(words):
             alive[i - first, q] = left[q]
@@ -345,28 +495,42 @@ def next_alive(first, last, size, extend, below, level, rules, alive):
                     if some_required and has_child(must, members[k], x):
                         continue
                     joint = above[place_of(rank_swapped(k, x, j, walk, binomials), places)]
-                    if here[facets[k]] - joint + slack <= gain[k] * (arities[x] - 1):
+                    if _entropy(here[facets[k]], joint, rules.form) + slack <= gain[k] * (arities[x] - 1):
                         alive[i - first, q] ^= bit
                         break
 
 
-@njit
-def drop_hopeless(first, last, size, children, places, rules, tables, alive):
-    """Clear each X of `children` from alive[place - first] of Q, places first..last, where its penalty alone is too
-    much.
+def _least_by_penalty(p, states, size, x, rules, known, form):
+    """What a family of X with `size` parents, of so many joint states, and all that have more cost at least."""
+    return rules.floors[x] + family_penalty(rules.parameter, rules.arities[x], states) + size * rules.step
 
-    floors[X] is a lower bound of N H(X | anything); if floors[X] + penalty(X | Q) is at least BestScore(X | Q) + slack,
-    neither Q nor a superset is wanted: from Q to it BestScore never rises and the penalty never falls. `tables` (byte
-    tables of these children) hold all wanted families of smaller parent sets. Child by child, so that a child's tables
+
+def _known(p, states, size, x, rules, known, form):
+    """The same where figures have told it."""
+    return known[p]
+
+
+_least = either(_least_by_penalty, _known)
+
+
+@njit
+def drop_hopeless(first, last, size, children, level, above, rules, tables, alive):
+    """Clear each X of `children` from alive[place - first] of P, places first..last of `level`, where no superset of P
+    can cost less than BestScore(X | P) and the slack: what they cost at least is no less.
+
+    Of T this is floors[X] and the penalty of P: from P to a superset BestScore never rises and the penalty never falls.
+    Figures, those of `level` and of the one `above`, say it by `least_of`. `tables` (byte tables of these children)
+    hold all wanted families of smaller parent sets, or of as large ones too. Child by child, so that a child's tables
     stay in cache; neighbouring varsets differ in their low byte alone most of the time, so the AND over the other bytes
     is kept.
     """
-    children, places, rules, tables, alive = borrowed((children, places, rules, tables, alive))
+    children, level, above, rules, tables, alive = borrowed((children, level, above, rules, tables, alive))
     costs, bits, width, byte, block_first = tables.costs, tables.bits, tables.width, tables.byte, tables.block_first
-    parameter, arities, floors, slack = rules.parameter, rules.arities, rules.floors, rules.slack
     kept = np.empty(max(1, width.max()), np.uint64)
-    rows, varsets, states, high_of = _written_out(first, last, size, places, rules.factors, rules.binomials, alive)
-    first_of, own = _by_child(rows, alive, arities.size)
+    listed = _written_out(first, last, size, level.places, rules.factors, rules.binomials, alive)
+    rows, ranks, varsets, states, high_of = listed
+    figures = level.joint[first:], above, rules.floors, rules.binomials
+    first_of, own, known = _by_child(size, rows, ranks, states, alive, figures, rules.form)
     for c in range(children.size):
         x = children[c]
         w = width[c]
@@ -377,7 +541,7 @@ def drop_hopeless(first, last, size, children, places, rules, tables, alive):
         ready = 0
         for p in range(first_of[x], first_of[x + 1]):
             i = own[p]
-            bound = floors[x] + family_penalty(parameter, arities[x], states[i]) + size * rules.step - slack
+            bound = _least(p, states[i], size, x, rules, known, rules.form) - rules.slack
             if high_of[i] != high:
                 high = high_of[i]
                 ready = 0
@@ -396,8 +560,12 @@ def drop_hopeless(first, last, size, children, places, rules, tables, alive):
 
 
 @inner
-def _by_child(rows, alive, n):
-    """Where in `rows` each child is alive: own[first_of[X]:first_of[X + 1]], ascending; (n + 2,) int64, (k,) uint32."""
+def _by_child(size, rows, ranks, states, alive, figures, form):
+    """Where in `rows` each child is alive: own[first_of[X]:first_of[X + 1]], ascending; (n + 2,) int64, (k,) uint32.
+    And by `figures`, those of the level and of the next one, what each of these families costs at least, with all that
+    have more parents: (k,) float64."""
+    here, above, floors, binomials = figures
+    n, walk = floors.size, start_walk(size, binomials)
     first_of = np.zeros(n + 2, np.int64)
     for i in range(rows.size):
         for q in range(alive.shape[1]):
@@ -408,23 +576,32 @@ def _by_child(rows, alive, n):
     for x in range(n):
         first_of[x + 2] += first_of[x + 1]
     own = np.empty(first_of[n + 1], np.uint32)
+    known = np.empty(0 if form is None else own.size)
     for i in range(rows.size):
+        if form is not None:
+            go_to(ranks[i], walk, binomials)
         for q in range(alive.shape[1]):
             left = alive[rows[i], q]
             while left:
                 x = u64((q << 6) + 1) + lowest(left)
+                if form is not None:
+                    child = np.int64(x) - 1
+                    rank = rank_with(child, place_among(child, walk.members, size), walk, binomials)
+                    cells = above.joint[place_of(rank, above.places), CELLS]
+                    known[first_of[x]] = least_of(here[rows[i]], cells, states[i], child, floors[child], form)
                 own[first_of[x]] = i
                 first_of[x] += 1
                 left &= left - u64(1)
-    return first_of, own
+    return first_of, own, known
 
 
 @inner
 def _written_out(first, last, size, places, factors, binomials, alive):
-    """Of the varsets at these places those with a child in alive[place - first]: where that is, the varset (m, w), the
-    product of the factors, float64, and how often the bytes but the lowest have changed since the first one, int64."""
+    """Of the varsets at these places those with a child in alive[place - first]: where that is, the rank, the varset
+    (m, w), the product of the factors, float64, and how often the bytes but the lowest have changed since the first
+    one, int64."""
     total = last - first
-    rows, varsets = np.empty(total, np.uint64), np.empty(alive.shape, np.uint64)
+    rows, ranks, varsets = np.empty(total, np.int64), np.empty(total, np.int64), np.empty(alive.shape, np.uint64)
     states, high_of = np.ones(total, np.float64), np.zeros(total, np.int64)
     walk = start_walk(size, binomials)
     members = walk.members
@@ -436,17 +613,15 @@ def _written_out(first, last, size, places, factors, binomials, alive):
         if not any_member(alive, i):
             continue
         go_to(rank, walk, binomials)
-        rows[m] = i
+        rows[m], ranks[m], states[m] = i, rank, _product(members, size, factors)
         write_varset(members, size, varsets, m)
-        for k in range(size):
-            states[m] *= factors[members[k]]
         if m > 0:
             differs = (varsets[m, 0] ^ varsets[m - 1, 0]) >> u64(8)
             for q in range(1, varsets.shape[1]):
                 differs |= varsets[m, q] ^ varsets[m - 1, q]
             high_of[m] = high_of[m - 1] + (differs != u64(0))
         m += 1
-    return rows[:m], varsets[:m], states[:m], high_of[:m]
+    return rows[:m], ranks[:m], varsets[:m], states[:m], high_of[:m]
 
 
 @inner
@@ -481,3 +656,27 @@ def collect_parents(size, places, alive, binomials, possible):
                 left &= left - u64(1)
                 for word in range(alive.shape[1]):
                     possible[x, word] |= varset[0, word]
+
+
+@njit
+def least_alive(size, counts, alive, rules, least):
+    """least[X] float64 becomes what a family of X costs at least whose parents are a varset of `size` at which X is
+    alive, and perhaps more, by the figures. A few ns per varset and child."""
+    counts, alive, rules, least = borrowed((counts, alive, rules, least))
+    places, here = counts
+    walk = start_walk(size, rules.binomials)
+    block, bits = np.int64(0), places[0, 0]
+    least[:] = np.inf
+    for i in range(alive.shape[0]):
+        block, bits, rank = next_present(block, bits, places)
+        if not any_member(alive, i):
+            continue
+        go_to(rank, walk, rules.binomials)
+        states = _product(walk.members, size, rules.factors)
+        for q in range(alive.shape[1]):
+            left = alive[i, q]
+            while left:
+                x = (q << 6) + np.int64(lowest(left))
+                left &= left - u64(1)
+                own = least_of(here[i], here[i, CELLS], states, x, rules.floors[x], rules.form)
+                least[x] = min(least[x], own)

@@ -6,9 +6,9 @@ triangular factor of the data, where rounding grows with the root of that, and t
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,14 +16,12 @@ from numpy.typing import NDArray
 from extbnsl.core.claims import Claim
 from extbnsl.core.errors import InputError
 from extbnsl.core.figures import in_full
+from extbnsl.core.sentences import Mention, dropped
 from extbnsl.data import Numbers
-from extbnsl.data.advice import option
 from extbnsl.data.column import listed
 from extbnsl.kernels.varsets import pack
 from extbnsl.machine.workers import Workers, unhalted
-from extbnsl.parents.constraints import Constraints
-from extbnsl.parents.exhaustive.problem import CountingProblem, Group, grouped, is_worthwhile, of_group
-from extbnsl.parents.exhaustive.tasks import Families
+from extbnsl.parents.exhaustive.problem import Again, CountingProblem, Families, Group, Source
 from extbnsl.parents.pruning import undominated, with_rounding
 from extbnsl.scores.determinants import LEAST, given, moments, unexplained
 from extbnsl.scores.gaussian import GAUSSIAN_BIC, OWN_PARAMETERS
@@ -96,14 +94,16 @@ def standardised(numbers: Numbers) -> Standardised:
         fit = "fits" if records == 1 else "fit"
         raise InputError(
             f"{numbers.source}: {in_full(records, 'record')} of {in_full(n, 'column')} {fit} linear regressions "
-            "exactly: give more records than columns, or fewer columns with --columns."
+            "exactly",
+            advice=("give more records than columns, or fewer columns", Mention("columns", link=" with ")),
         )
     constant = [name for name, c in zip(numbers.names, numbers.values.T, strict=True) if c.min() == c.max()]
     if constant:
         has = "has" if len(constant) == 1 else "have"
         raise InputError(
-            f"{numbers.source}: {listed(constant)} {has} the same number in every record, which no Gaussian "
-            f"fits: leave out what never varies, with {option('drop', *constant)}."
+            f"{numbers.source}: {listed(constant)} {has} the same number in every record, which no Gaussian fits",
+            names=constant,
+            advice=("leave out what never varies", dropped(constant, ", with ")),
         )
     centred = numbers.values - numbers.values[:1]
     largest = np.abs(centred).max(axis=0)
@@ -141,19 +141,19 @@ def _refuse(v: int, by: NDArray[np.intp], numbers: Numbers) -> None:
     determine = "determines" if len(others) == 1 else "determine"
     raise InputError(
         f"{numbers.source}: {listed(others)} {determine} '{name}' (less than {DETERMINED:g} of its variance is left), "
-        f"so that it has no best Gaussian fit: leave one of them out, such as with {option('drop', name)}."
+        "so that it has no best Gaussian fit",
+        names=[*others, name],
+        advice=("leave one of them out", dropped([name], ", such as with ")),
     )
 
 
 @dataclass(frozen=True)
-class Measured:
-    """Continuous data as a source of families; see source.py."""
+class Measured(Source):
+    """Continuous data as a source of families."""
 
-    data: Numbers
-    claim: Claim
     columns: Standardised
 
-    @property
+    @cached_property
     def order(self) -> NDArray[np.int64]:
         """All variables, as they are."""
         return np.arange(self.data.variables)
@@ -162,15 +162,14 @@ class Measured:
     def named(self) -> Claim:
         return self.claim
 
-    def problem(self, slack: float, constraints: Constraints) -> CountingProblem:
-        columns, n = self.columns, self.data.variables
+    def problem(self, slack: float) -> CountingProblem:
+        columns, constraints, n = self.columns, self.constraints, self.data.variables
         most = n - 1 if self.claim.max_parents is None else min(self.claim.max_parents, n - 1)
-        limits = np.minimum(constraints.limits, most)
-        price, rounding = GAUSSIAN_BIC.parameter(columns.records), columns.rounding
+        price = GAUSSIAN_BIC.parameter(columns.records)
         return CountingProblem(
             table=moments(columns.factor @ columns.factor.T, columns.least, columns.records),
-            limits=limits,
-            floors=np.full(n, -rounding),
+            limits=np.minimum(constraints.limits, most),
+            floors=np.full(n, -columns.rounding),
             parameter=OWN_PARAMETERS * price,
             slack=columns.slack(slack),
             form=None,
@@ -179,20 +178,19 @@ class Measured:
             step=price,
         )
 
-    def groups(self, problem: CountingProblem, constraints: Constraints) -> tuple[Group, ...]:
-        return grouped(problem, self.order, constraints, lambda x, own: is_worthwhile(own, x, _limit(own, x)))
+    def limit(self, problem: CountingProblem, x: int) -> int:
+        """d parents more than those that must be cost d steps more than these alone, and save no more than what these
+        leave above the least."""
+        must, table = problem.required[:, x], problem.moments
+        misfit = table.half * math.log(max(given(table, must).matrix[x, x], LEAST)) - table.least[x]
+        more = max(0.0, np.ceil((misfit + problem.slack) / problem.step))  # infinite where the slack is
+        return int(min(problem.limits[x], must.sum() + more))
 
-    def for_group(self, problem: CountingProblem, constraints: Constraints, group: Group) -> CountingProblem:
+    def for_group(self, problem: CountingProblem, group: Group) -> CountingProblem:
         """What the parents that all must have leave of the covariances is what the others are judged by."""
-        own = of_group(problem, self.order, constraints, group)
+        own = self.of_group(problem, group)
         table = given(own.moments, np.isin(self.order, group.parents))
         return replace(own, table=table, parameter=own.parameter + len(group.parents) * own.step)
-
-    def with_limits(self, problem: CountingProblem, constraints: Constraints, workers: Workers) -> CountingProblem:
-        limits = problem.limits.copy()
-        for x in np.flatnonzero(limits >= 0).tolist():
-            limits[x] = _limit(problem, x)
-        return replace(problem, limits=limits)
 
     def with_floors(self, problem: CountingProblem, workers: Workers) -> CountingProblem:
         """The problem as it is: its misfits are above the least already."""
@@ -211,7 +209,7 @@ class Measured:
         return least + float(self.columns.own[child] + self.columns.least[child]) - self.columns.rounding
 
     @property
-    def again(self) -> Callable[[int, Families, float, NDArray[np.uint8]], Families]:
+    def again(self) -> Again:
         return partial(_costed_again, self.columns)
 
 
@@ -231,12 +229,3 @@ def _costed_again(
     wanted = with_rounding(slack, float(np.abs(costs).max()))
     kept = undominated(varsets, costs, wanted, columns.slack(slack) + spread, halt)
     return varsets[kept], costs[kept]
-
-
-def _limit(problem: CountingProblem, x: int) -> int:
-    """How many parents a family of a child has at most that can win: d more than those that must be cost d steps more
-    than these alone, and save no more than what these leave above the least."""
-    must, table = problem.required[:, x], problem.moments
-    misfit = table.half * math.log(max(given(table, must).matrix[x, x], LEAST)) - table.least[x]
-    more = max(0.0, np.ceil((misfit + problem.slack) / problem.step))  # infinite where the slack is
-    return int(min(problem.limits[x], must.sum() + more))

@@ -1,26 +1,30 @@
-"""What counting works on, and what is known before the first level: limits, floors."""
+"""What counting works on, and what is known before the first level: groups, limits, floors."""
 
 import math
-from collections.abc import Callable
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.core.claims import Claim
-from extbnsl.data import Dataset, distinct_rows
+from extbnsl.data import Data, Dataset, distinct_rows
 from extbnsl.kernels.bits import u64
 from extbnsl.kernels.compiler import borrowed, inlined, njit
+from extbnsl.kernels.hashing import hashed
 from extbnsl.machine.workers import Workers, chunks
 from extbnsl.parents.constraints import Constraints
 from extbnsl.parents.pruning import ROUNDING, with_rounding
-from extbnsl.scores.cells import Cells, cells_of
+from extbnsl.scores.cells import Cells
 from extbnsl.scores.counting import CountingTable, counting_table
 from extbnsl.scores.determinants import Moments
 from extbnsl.scores.formula import Formula
 from extbnsl.scores.known import score_of
 from extbnsl.scores.mdl import MDL
-from extbnsl.scores.score import ParameterScore, Score, most_parents
+from extbnsl.scores.score import ParameterScore, Score
 
 CELLS_PER_TASK = 2_000_000  # rows times variables that one task looks at: some hundredths of a second
 PASSED = 1000  # ranks that are passed in the time of counting a varset: less than a nanosecond, and hundreds of them
@@ -31,15 +35,19 @@ OF_A_GROUP = 4096  # varsets that could be counted in the time of counting a gro
 class CountingProblem:
     """What the enumeration works on: n variables in ascending arity, none constant.
 
-    limits (n,) int64: largest parent set per child, -1 for what is no child here; allowed (n, n) bool: whether [parent,
-    child] may be an arc; required (n, n) bool: whether it must be, no more of them than the limit. Parents that all
-    children must have may be no parents here: then the table divides the rows by them.
+    table: what is counted, or what determinants are of;
+    limits (n,) int64: largest parent set per child, -1 for what is no child here;
     floors (n,) float64: lower bounds of N H(X | anything);
     parameter: what the score takes for one free parameter, in nats; where that is not all, form tells what a score is,
-    and the parameter is 0. step: what each parent adds to a penalty besides, in nats: 0 where the table has states.
-    slack: a family is wanted if it costs less than the
-    cheapest of its proper subsets and this together, in nats; as `with_rounding` makes it, so that what costs exactly
-    so much more as was asked for is wanted too. Without slack it must cost less than each of its subsets.
+    and the parameter is 0;
+    slack: a family is wanted if it costs less than the cheapest of its proper subsets and this together, in nats; as
+    `with_rounding` makes it, so that what costs exactly so much more as was asked for is wanted too. Without slack it
+    must cost less than each of its subsets;
+    form: see parameter;
+    allowed (n, n) bool: whether [parent, child] may be an arc;
+    required (n, n) bool: whether it must be, no more of them than the limit. Parents that all children must have may be
+    no parents here: then the table divides the rows by them;
+    step: what each parent adds to a penalty besides, in nats: 0 where the table has states.
     """
 
     table: CountingTable | Moments
@@ -133,6 +141,9 @@ def counting_problem(
     return CountingProblem(table, limits, np.zeros(n), parameter, slack, form, allowed, required)
 
 
+Families = tuple[NDArray[np.uint64], NDArray[np.float64]]  # of one child: parent sets (m, w) and costs (m,)
+
+
 @dataclass(frozen=True)
 class Group:
     """Children that are counted together, and parents that all of them must have, which are then part of every varset;
@@ -142,56 +153,122 @@ class Group:
     children: tuple[int, ...]
 
 
-def groups_of(
-    problem: CountingProblem,
-    dataset: Dataset,
-    order: NDArray[np.int64],
-    claim: Claim,
-    constraints: Constraints,
-) -> tuple[Group, ...]:
-    """The children of a problem in the groups in which they are counted; see `grouped`. Apart as well are those with a
-    parent that must be which is no variable of the problem, but has states that the score counts."""
+class Again(Protocol):
+    """A task for workers; see `Source.again`."""
 
-    def shares(x: int, own: CountingProblem) -> bool:
-        states = math.prod(dataset.arities[list(constraints.parents_required(int(order[x])))].tolist())
-        return states == _states_required(own, x) and is_worthwhile(
-            own, x, _limit(own, dataset, order, claim, constraints, x)
-        )
-
-    return grouped(problem, order, constraints, shares)
+    def __call__(self, child: int, found: Families, slack: float, halt: NDArray[np.uint8]) -> Families:
+        """The families of a child that an enumeration with this slack has found, in canonical order by their cost;
+        those that are not within the slack may be left out. Whatever comes when halt[0] is set is good for nothing."""
 
 
-def grouped(
-    problem: CountingProblem,
-    order: NDArray[np.int64],
-    constraints: Constraints,
-    shares: Callable[[int, CountingProblem], bool],
-) -> tuple[Group, ...]:
-    """The children of a problem in the groups in which they are counted, most of them in the first: `shares` tells of a
-    child that must have parents whether it is in the lattice of all, given their problem.
+@dataclass(frozen=True)
+class Source(ABC):
+    """Data with the score of a claim, and which families are allowed: what an enumeration begins with.
 
-    In one lattice they share what is counted: a child that must have parents needs varsets there that are mostly needed
-    by others too. But its parent sets begin at a level as high as it must have parents, and all ranks up to that of its
-    limit have to be passed. If that is more work than counting apart all that the child needs (`is_worthwhile`), it is
-    counted apart from those, with all that must have the same parents, in a lattice divided by these.
+    Costs of the enumeration may be others than those of the score, by a constant for each child; `again` and `shifted`
+    give these.
     """
-    everyone = tuple(order.tolist())
-    if not constraints.requires:
-        return (Group((), everyone),)
-    own = of_group(problem, order, constraints, Group((), everyone))
-    together: list[int] = []
-    apart: dict[tuple[int, ...], list[int]] = {}
-    for x, child in enumerate(everyone):
-        must = constraints.parents_required(child)
-        if not must or shares(x, own):
-            together.append(child)
-        else:
-            apart.setdefault(must, []).append(child)
-    first = (Group((), tuple(together)),) if together else ()
-    return first + tuple(Group(must, tuple(apart[must])) for must in sorted(apart, key=lambda must: (len(must), must)))
+
+    data: Data
+    claim: Claim
+    constraints: Constraints
+
+    @cached_property
+    @abstractmethod
+    def order(self) -> NDArray[np.int64]:
+        """The variables that may have parents or be some, as the problem has them."""
+
+    @property
+    @abstractmethod
+    def named(self) -> Claim:
+        """The claim with the full name of its score."""
+
+    @abstractmethod
+    def problem(self, slack: float) -> CountingProblem:
+        """The problem of these variables; slack: see `CountingProblem`."""
+
+    @abstractmethod
+    def limit(self, problem: CountingProblem, x: int) -> int:
+        """How many parents a family of a child has at most that can win, by the floors and the slack of a problem."""
+
+    @abstractmethod
+    def for_group(self, problem: CountingProblem, group: Group) -> CountingProblem:
+        """The problem of the children of a group, given the parents that they all must have if they are its."""
+
+    @abstractmethod
+    def with_floors(self, problem: CountingProblem, workers: Workers) -> CountingProblem:
+        """The problem with its floors; Stopped if the workers are."""
+
+    @abstractmethod
+    def cost(self, child: int, parents: Sequence[int]) -> float:
+        """What a family costs, in nats."""
+
+    @abstractmethod
+    def at_least(self, child: int, parents: Sequence[int], floor: float) -> float:
+        """What a family of these parents and perhaps more costs at least in the enumeration, given its floor."""
+
+    @abstractmethod
+    def shifted(self, child: int, least: float) -> float:
+        """The lower bound of what families of a child cost, from that of what they cost in the enumeration."""
+
+    @property
+    @abstractmethod
+    def again(self) -> Again:
+        """The task that gives the families of a child, as the enumeration has found them, with what they cost by the
+        score."""
+
+    def with_limits(self, problem: CountingProblem, workers: Workers) -> CountingProblem:
+        """The problem with the limits that follow from its floors; Stopped if the workers are."""
+        limits = problem.limits.copy()
+        for x in np.flatnonzero(limits >= 0).tolist():
+            workers.check()
+            limits[x] = self.limit(problem, x)
+        return replace(problem, limits=limits)
+
+    def groups(self, problem: CountingProblem) -> tuple[Group, ...]:
+        """The children of a problem in the groups in which they are counted, most of them in the first.
+
+        In one lattice they share what is counted: a child that must have parents needs varsets there that are mostly
+        needed by others too. But its parent sets begin at a level as high as it must have parents, and all ranks up to
+        that of its limit have to be passed. If that is more work than counting apart all that the child needs
+        (`is_worthwhile`), it is counted apart from those, with all that must have the same parents, in a lattice
+        divided by these.
+        """
+        everyone = tuple(self.order.tolist())
+        if not self.constraints.requires:
+            return (Group((), everyone),)
+        own = self.of_group(problem, Group((), everyone))
+        together: list[int] = []
+        apart: dict[tuple[int, ...], list[int]] = {}
+        for x, child in enumerate(everyone):
+            must = self.constraints.parents_required(child)
+            if not must or self.shares(x, own):
+                together.append(child)
+            else:
+                apart.setdefault(must, []).append(child)
+        first = (Group((), tuple(together)),) if together else ()
+        by_size = sorted(apart, key=lambda must: (len(must), must))
+        return first + tuple(Group(must, tuple(apart[must])) for must in by_size)
+
+    def shares(self, x: int, problem: CountingProblem) -> bool:
+        """Whether a child that must have parents is in the lattice of all, which is that of the problem."""
+        return is_worthwhile(problem, x, self.limit(problem, x))
+
+    def of_group(self, problem: CountingProblem, group: Group) -> CountingProblem:
+        """The problem with the children of a group alone, and without the parents that they all must have as
+        candidates."""
+        own, constraints = np.isin(self.order, group.children), self.constraints
+        if own.all() and not constraints.requires:
+            return problem
+        must = np.isin(self.order, group.parents)
+        allowed = problem.allowed & ~must[:, None] & own[None, :]
+        required = problem.required & allowed
+        elsewhere = constraints.required[:, self.order].sum(axis=0) - required.sum(axis=0)
+        most = np.minimum(constraints.limits[self.order] - elsewhere, allowed.sum(axis=0))
+        return replace(problem, limits=np.where(own, most, -1), allowed=allowed, required=required)
 
 
-def _states_required(problem: CountingProblem, x: int) -> int:
+def states_required(problem: CountingProblem, x: int) -> int:
     """The joint states of the parents that a child must have."""
     return math.prod(problem.table.arities[problem.required[:, x]].tolist())
 
@@ -205,43 +282,6 @@ def is_worthwhile(problem: CountingProblem, x: int, limit: int) -> bool:
     return sum(math.comb(n, size) for size in range(limit + 2)) <= PASSED * (counted + OF_A_GROUP)
 
 
-def for_group(
-    problem: CountingProblem,
-    dataset: Dataset,
-    order: NDArray[np.int64],
-    claim: Claim,
-    constraints: Constraints,
-    group: Group,
-) -> CountingProblem:
-    """The problem of the children of a group alone, divided by the parents that they all must have if they are its."""
-    problem = of_group(problem, order, constraints, group)
-    if not group.parents:
-        return problem
-    must = np.isin(order, group.parents)
-    states = math.prod(dataset.arities[list(group.parents)].tolist())
-    score, form = score_of(claim), problem.form
-    if form is not None:
-        assert not isinstance(score, ParameterScore), "a formula is of another score"
-        form = score.formula(dataset.records, problem.table.arities, int(problem.limits.max(initial=0)), states)
-    table = divided(problem.rows, must)
-    return replace(problem, table=table, parameter=problem.parameter * states, form=form)
-
-
-def of_group(
-    problem: CountingProblem, order: NDArray[np.int64], constraints: Constraints, group: Group
-) -> CountingProblem:
-    """The problem with the children of a group alone, and without the parents that they all must have as candidates."""
-    own = np.isin(order, group.children)
-    if own.all() and not constraints.requires:
-        return problem
-    must = np.isin(order, group.parents)
-    allowed = problem.allowed & ~must[:, None] & own[None, :]
-    required = problem.required & allowed
-    elsewhere = constraints.required[:, order].sum(axis=0) - required.sum(axis=0)
-    most = np.minimum(constraints.limits[order] - elsewhere, allowed.sum(axis=0))
-    return replace(problem, limits=np.where(own, most, -1), allowed=allowed, required=required)
-
-
 def divided(table: CountingTable, must: NDArray[np.bool_]) -> CountingTable:
     """The table with the joint states of these variables as part of every varset. O(d log d) for d rows."""
     if not must.any():
@@ -252,40 +292,7 @@ def divided(table: CountingTable, must: NDArray[np.bool_]) -> CountingTable:
 
 def of_child(problem: CountingProblem, x: int) -> tuple[CountingTable, float]:
     """The table of rows divided by the parents that a child must have, and their joint states."""
-    return divided(problem.rows, problem.required[:, x]), float(_states_required(problem, x))
-
-
-def with_limits(
-    problem: CountingProblem,
-    dataset: Dataset,
-    order: NDArray[np.int64],
-    claim: Claim,
-    workers: Workers,
-    constraints: Constraints | None = None,
-) -> CountingProblem:
-    """The problem with the limits that follow from its floors and its slack; constraints: those that it was made with.
-    Stopped if the workers are stopped."""
-    limits = problem.limits.copy()
-    for x in np.flatnonzero(limits >= 0).tolist():
-        workers.check()
-        limits[x] = _limit(problem, dataset, order, claim, constraints, x)
-    return replace(problem, limits=limits)
-
-
-def _limit(
-    problem: CountingProblem,
-    dataset: Dataset,
-    order: NDArray[np.int64],
-    claim: Claim,
-    constraints: Constraints | None,
-    x: int,
-) -> int:
-    """How many parents a family of a child has at most that can win."""
-    must = () if constraints is None else constraints.parents_required(int(order[x]))
-    own = cells_of(dataset, int(order[x]), must) if must else alone(dataset, int(order[x]))
-    others = problem.table.arities[problem.allowed[:, x] & ~problem.required[:, x]].tolist()
-    more = most_parents(score_of(claim), own, problem.floors[x], others, problem.slack)
-    return min(int(problem.limits[x]), int(problem.required[:, x].sum()) + more)
+    return divided(problem.rows, problem.required[:, x]), float(states_required(problem, x))
 
 
 def with_floors(problem: CountingProblem, workers: Workers) -> CountingProblem:
@@ -308,11 +315,8 @@ def with_floors(problem: CountingProblem, workers: Workers) -> CountingProblem:
 
 @inlined
 def _hash(variable, state):
-    """A 64-bit hash of a variable's state. (Steele, Lea, Flood 2014: splitmix64.)"""
-    key = (u64(variable) << u64(32)) + u64(state) + u64(0x9E3779B97F4A7C15)
-    key = (key ^ (key >> u64(30))) * u64(0xBF58476D1CE4E5B9)
-    key = (key ^ (key >> u64(27))) * u64(0x94D049BB133111EB)
-    return key ^ (key >> u64(31))
+    """A 64-bit hash of a variable's state."""
+    return hashed((u64(variable) << u64(32)) + u64(state))
 
 
 @njit

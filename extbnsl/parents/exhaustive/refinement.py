@@ -221,18 +221,6 @@ def _set_order(node, length, stack, bound):
 
 
 @njit
-def open_root(stack):
-    """List all candidates at the root, in their own order."""
-    stack = borrowed(stack)
-    m = stack.listed.shape[1]
-    for v in range(m):
-        stack.listed[0, v] = v
-        stack.order[0, v] = v
-        stack.rank[0, v] = v
-    stack.length[0] = m
-
-
-@njit
 def pair(size, rows, stack, slack, halt, pairs):
     """Clear pairs[Y, Z] that no wanted parent set of `size` variables has; returns 1 for the variables left. Ends early
     when halt[0] is set."""

@@ -95,13 +95,9 @@ def _single_costs(x, allowed, table, parameter, halt):
     """The cost of child X with each single parent, float64 (n,), and at X that of the empty set; infinity where the
     penalty alone is as much as that, or a parent is not allowed. Ends early when halt[0] is set."""
     allowed, table, parameter, halt = borrowed((allowed, table, parameter, halt))
-    states, weights, arities, mlogm = table.states, table.weights, table.arities, table.mlogm
-    n, d = states.shape
+    n, arities, mlogm = table.arities.size, table.arities, table.mlogm
     costs = np.full(n, np.inf)
-    together, alone = np.zeros(table.bases, np.int64), np.zeros(table.bases * arities[x], np.int64)
-    for i in range(d):
-        together[table.base[i]] += weights[i]
-        alone[u64(table.base[i]) * u64(arities[x]) + u64(states[x, i])] += weights[i]
+    together, alone = _own_counts(x, table)
     penalty = family_penalty(parameter, arities[x], 1.0)
     costs[x] = _spread(together, mlogm) - _spread(alone, mlogm) + penalty
     for y in range(n):
@@ -113,6 +109,16 @@ def _single_costs(x, allowed, table, parameter, halt):
         parent, both = _counts(x, y, table)
         costs[y] = _spread(parent, mlogm) - _spread(both, mlogm) + own
     return costs
+
+
+@inner
+def _own_counts(x, table):
+    """The records by base, and by base and state of X."""
+    together, alone = np.zeros(table.bases, np.int64), np.zeros(table.bases * table.arities[x], np.int64)
+    for i in range(table.weights.size):
+        together[table.base[i]] += table.weights[i]
+        alone[u64(table.base[i]) * u64(table.arities[x]) + u64(table.states[x, i])] += table.weights[i]
+    return together, alone
 
 
 @inner
@@ -153,11 +159,10 @@ def _costs_by_cells(x, allowed, table, form, base, halt):
             break
         if y != x and not allowed[y]:
             continue
-        parent, both = _counts(x, y, table)
-        states = base * table.arities[y]
         if y == x:  # the empty set: each base is one state
-            parent, states = parent.reshape(table.bases, -1).sum(axis=1), base
-            both = both[both > 0]
+            (parent, both), states = _own_counts(x, table), base
+        else:
+            (parent, both), states = _counts(x, y, table), base * table.arities[y]
         clear(parents)
         clear(families)
         for m in parent:

@@ -1,8 +1,9 @@
 """What families come from: data of a kind, and what its scores make of them before and after the enumeration."""
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Protocol
+from dataclasses import replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,110 +12,92 @@ from extbnsl.core.claims import Claim
 from extbnsl.core.errors import InputError
 from extbnsl.data import Data, Dataset, Numbers
 from extbnsl.machine.workers import Workers
-from extbnsl.parents.constraints import Constraints
+from extbnsl.parents.constraints import Constraints, constraints_of
 from extbnsl.parents.exhaustive.measured import Measured, standardised
 from extbnsl.parents.exhaustive.problem import (
+    Again,
     CountingProblem,
+    Families,
     Group,
+    Source,
     alone,
     counting_problem,
-    for_group,
-    groups_of,
+    divided,
+    states_required,
     varying,
     with_floors,
-    with_limits,
 )
-from extbnsl.parents.exhaustive.tasks import Families
-from extbnsl.scores.cells import cells_of
+from extbnsl.scores.cells import Cells, cells_of
 from extbnsl.scores.gaussian import GaussianBIC
-from extbnsl.scores.known import score_named, score_of
+from extbnsl.scores.known import Known, score_named, score_of
 from extbnsl.scores.local import canonical_order
+from extbnsl.scores.score import ParameterScore, most_parents
 
 
-class Again(Protocol):
-    """A task for workers; see `Source.again`."""
-
-    def __call__(self, child: int, found: Families, slack: float, halt: NDArray[np.uint8]) -> Families:
-        """The families of a child that an enumeration with this slack has found, in canonical order by their cost;
-        those that are not within the slack may be left out. Whatever comes when halt[0] is set is good for nothing."""
-
-
-class Source(Protocol):
-    """Data with the score of a claim. Costs of the enumeration may be others than those of the score, by a constant for
-    each child; `again` and `shifted` give these."""
-
-    @property
-    def order(self) -> NDArray[np.int64]:
-        """The variables that may have parents or be some, as the problem has them."""
-
-    @property
-    def named(self) -> Claim:
-        """The claim with the full name of its score."""
-
-    def problem(self, slack: float, constraints: Constraints) -> CountingProblem:
-        """The problem of these variables; slack: see `CountingProblem`."""
-
-    def groups(self, problem: CountingProblem, constraints: Constraints) -> tuple[Group, ...]:
-        """The children of a problem in the groups in which they are counted; see `grouped`."""
-
-    def for_group(self, problem: CountingProblem, constraints: Constraints, group: Group) -> CountingProblem:
-        """The problem of the children of a group, given the parents that they all must have if they are its."""
-
-    def with_floors(self, problem: CountingProblem, workers: Workers) -> CountingProblem:
-        """The problem with its floors; Stopped if the workers are."""
-
-    def with_limits(self, problem: CountingProblem, constraints: Constraints, workers: Workers) -> CountingProblem:
-        """The problem with the limits that follow from its floors; Stopped if the workers are."""
-
-    def cost(self, child: int, parents: Sequence[int]) -> float:
-        """What a family costs, in nats."""
-
-    def at_least(self, child: int, parents: Sequence[int], floor: float) -> float:
-        """What a family of these parents and perhaps more costs at least in the enumeration, given its floor."""
-
-    def shifted(self, child: int, least: float) -> float:
-        """The lower bound of what families of a child cost, from that of what they cost in the enumeration."""
-
-    @property
-    def again(self) -> Again:
-        """The task that gives the families of a child, as the enumeration has found them, with what they cost by the
-        score."""
-
-
-@dataclass(frozen=True)
-class Counted:
+class Counted(Source):
     """Discrete data."""
 
-    data: Dataset
-    claim: Claim
-    order: NDArray[np.int64]
+    @property
+    def dataset(self) -> Dataset:
+        assert isinstance(self.data, Dataset), "rows are of states"
+        return self.data
+
+    @cached_property
+    def score(self) -> Known:
+        return score_of(self.claim)
+
+    @cached_property
+    def order(self) -> NDArray[np.int64]:
+        return varying(self.dataset, self.score)
 
     @property
     def named(self) -> Claim:
-        score = score_of(self.claim)
-        return replace(self.claim, score=score.name, ess=score.ess)
+        return replace(self.claim, score=self.score.name, ess=self.score.ess)
 
-    def problem(self, slack: float, constraints: Constraints) -> CountingProblem:
-        return counting_problem(self.data, self.order, self.claim, slack, constraints)
+    def problem(self, slack: float) -> CountingProblem:
+        return counting_problem(self.dataset, self.order, self.claim, slack, self.constraints)
 
-    def groups(self, problem: CountingProblem, constraints: Constraints) -> tuple[Group, ...]:
-        return groups_of(problem, self.data, self.order, self.claim, constraints)
+    def limit(self, problem: CountingProblem, x: int) -> int:
+        child = int(self.order[x])
+        others = problem.table.arities[problem.allowed[:, x] & ~problem.required[:, x]].tolist()
+        own = self.cells(child, self.constraints.parents_required(child))
+        more = most_parents(self.score, own, problem.floors[x], others, problem.slack)
+        return min(int(problem.limits[x]), int(problem.required[:, x].sum()) + more)
 
-    def for_group(self, problem: CountingProblem, constraints: Constraints, group: Group) -> CountingProblem:
-        return for_group(problem, self.data, self.order, self.claim, constraints, group)
+    def shares(self, x: int, problem: CountingProblem) -> bool:
+        """Those are apart as well with a parent that must be which is no variable of the problem, but has states that
+        the score counts."""
+        states = self.states(self.constraints.parents_required(int(self.order[x])))
+        return states == states_required(problem, x) and super().shares(x, problem)
+
+    def for_group(self, problem: CountingProblem, group: Group) -> CountingProblem:
+        problem = self.of_group(problem, group)
+        if not group.parents:
+            return problem
+        states, form = self.states(group.parents), problem.form
+        if form is not None:
+            assert not isinstance(self.score, ParameterScore), "a formula is of another score"
+            most = int(problem.limits.max(initial=0))
+            form = self.score.formula(self.dataset.records, problem.table.arities, most, states)
+        table = divided(problem.rows, np.isin(self.order, group.parents))
+        return replace(problem, table=table, parameter=problem.parameter * states, form=form)
 
     def with_floors(self, problem: CountingProblem, workers: Workers) -> CountingProblem:
         return with_floors(problem, workers)
 
-    def with_limits(self, problem: CountingProblem, constraints: Constraints, workers: Workers) -> CountingProblem:
-        return with_limits(problem, self.data, self.order, self.claim, workers, constraints)
+    def states(self, variables: Sequence[int]) -> int:
+        """The joint states of these variables."""
+        return math.prod(self.dataset.arities[list(variables)].tolist())
+
+    def cells(self, child: int, parents: Sequence[int]) -> Cells:
+        """The counts of a family."""
+        return cells_of(self.dataset, child, parents) if parents else alone(self.dataset, child)
 
     def cost(self, child: int, parents: Sequence[int]) -> float:
-        cells = cells_of(self.data, child, parents) if parents else alone(self.data, child)
-        return score_of(self.claim).cost(cells)
+        return self.score.cost(self.cells(child, parents))
 
     def at_least(self, child: int, parents: Sequence[int], floor: float) -> float:
-        return score_of(self.claim).least(cells_of(self.data, child, parents), floor)
+        return self.score.least(cells_of(self.dataset, child, parents), floor)
 
     def shifted(self, child: int, least: float) -> float:
         return least
@@ -131,12 +114,13 @@ def _in_order(child: int, found: Families, slack: float, halt: NDArray[np.uint8]
     return np.ascontiguousarray(varsets[rows]), costs[rows]
 
 
-def source_of(data: Data, claim: Claim) -> Source:
-    """Data with the score of a claim; InputError if the score is of another kind of data, or they cannot be scored."""
+def source_of(data: Data, claim: Claim, constraints: Constraints | None = None) -> Source:
+    """Data with the score of a claim, and the constraints of the claim if no others are given; InputError if the score
+    is of another kind of data, or they cannot be scored."""
     check_kind(data, claim)
-    if isinstance(data, Numbers):
-        return Measured(data, claim, standardised(data))
-    return Counted(data, claim, varying(data, score_of(claim)))
+    columns = standardised(data) if isinstance(data, Numbers) else None
+    constraints = constraints or constraints_of(claim, data.names)
+    return Counted(data, claim, constraints) if columns is None else Measured(data, claim, constraints, columns)
 
 
 def check_kind(data: Data, claim: Claim) -> None:

@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.core.codec import Whole, Within
-from extbnsl.files.lists import FamilyLists
-from extbnsl.files.shelf import Column
+from extbnsl.files.shelf import Column, FamilyLists
 from extbnsl.kernels.varsets import words
 from extbnsl.parents.exhaustive.lattice import Counts
 
@@ -48,8 +47,12 @@ class Filled:
         return self.column.array()[: self.rows]
 
     @property
+    def length(self) -> int:
+        return int(self.column.array().shape[0])
+
+    @property
     def complete(self) -> bool:
-        return self.rows == self.column.array().shape[0]
+        return self.rows == self.length
 
 
 @dataclass(frozen=True)
@@ -87,10 +90,10 @@ class Level:
             assert self.begun.joint.complete, "families are judged when all is counted"
             assert self.begun.following is None or self.begun.extend.complete, "the next level follows a whole one"
 
-    def arrays(self) -> dict[str, NDArray]:
+    def columns(self) -> dict[str, NDArray | Filled]:
         """All of it, to be stored, by names that tell the content: the number is that of the level."""
         below, here, above = (f"{max(0, self.size + k):02}" for k in (-1, 0, 1))
-        found = {
+        found: dict[str, NDArray | Filled | None] = {
             f"{below}-places": self.below.places,
             f"{below}-joint": self.below.joint,
             f"{here}-places": self.here.places,
@@ -99,29 +102,10 @@ class Level:
         }
         if self.begun is not None:
             found[f"{above}-places"] = self.begun.places
-            if self.begun.joint is not None:
-                found[f"{above}-joint"] = self.begun.joint.known
-            if self.begun.extend is not None:
-                found[f"{here}-extend"] = self.begun.extend.known
-            if self.begun.following is not None:
-                found[f"{above}-ready"] = self.begun.following.known
-        return found
-
-    def lengths(self) -> dict[str, int]:
-        """How long each of these arrays will be."""
-        lengths = {name: array.shape[0] for name, array in self.arrays().items()}
-        if self.begun is not None:
-            if self.begun.joint is not None:
-                lengths[f"{self.size + 1:02}-joint"] = _length(self.begun.joint)
-            if self.begun.extend is not None:
-                lengths[f"{self.size:02}-extend"] = _length(self.begun.extend)
-            if self.begun.following is not None:
-                lengths[f"{self.size + 1:02}-ready"] = _length(self.begun.following)
-        return lengths
-
-
-def _length(filled: Filled) -> int:
-    return int(filled.column.array().shape[0])
+            found[f"{above}-joint"] = self.begun.joint
+            found[f"{here}-extend"] = self.begun.extend
+            found[f"{above}-ready"] = self.begun.following
+        return {name: column for name, column in found.items() if column is not None}
 
 
 @dataclass(frozen=True)
@@ -208,10 +192,10 @@ class Enumeration:
         """What tells the children of a size apart as the search goes on."""
         return (self.group << 40) + ((len(self.children) + 1) << 16) + (self.paired << 15) + self.parts
 
-    def arrays(self) -> dict[str, NDArray]:
+    def _columns(self) -> Mapping[str, NDArray | Filled]:
         """Everything but the families and the counters, to be stored, by names that begin with a size."""
         if self.level is not None:
-            return self.level.arrays()
+            return self.level.columns()
         if not self.children and not self.ahead:
             return {}
         everyone, size = (*self.children, *self.ahead), f"{self.complete_to + 1:02}"
@@ -224,11 +208,14 @@ class Enumeration:
             f"{size}-alive": np.zeros(0, np.uint8) if self.pairs is None else np.packbits(self.pairs),
         }
 
+    def arrays(self) -> dict[str, NDArray]:
+        """What is known of these columns."""
+        return {name: own.known if isinstance(own, Filled) else own for name, own in self._columns().items()}
+
     def lengths(self) -> dict[str, int]:
-        """How long each of these arrays will be when it is complete."""
-        if self.level is not None:
-            return self.level.lengths()
-        return {name: array.shape[0] for name, array in self.arrays().items()}
+        """How long each of them will be when it is complete."""
+        columns = self._columns().items()
+        return {name: own.length if isinstance(own, Filled) else own.shape[0] for name, own in columns}
 
     @property
     def counters(self) -> Counters:

@@ -15,8 +15,7 @@ from extbnsl.core.codec import Whole
 from extbnsl.core.errors import ExtbnslError
 from extbnsl.files import names
 from extbnsl.files.arrays import HEADER_BYTES, StoredFile
-from extbnsl.files.lists import array_pieces, list_piece, list_pieces, read_lists, read_pieces
-from extbnsl.files.shelf import Shelf
+from extbnsl.files.shelf import Shelf, array_pieces, list_piece, list_pieces, read_lists, read_pieces
 from extbnsl.files.store import Store
 from extbnsl.parents.exhaustive.state import Counters, Enumeration, Filled, stored_enumeration
 

@@ -17,7 +17,7 @@ from extbnsl.kernels.ranks import binomial_table
 from extbnsl.kernels.varsets import as_varsets, renumber, sizes, words
 from extbnsl.machine.workers import Stopped, Workers, unhalted
 from extbnsl.parents.best_score import as_bytes
-from extbnsl.parents.constraints import Constraints, constraints_of
+from extbnsl.parents.constraints import Constraints
 from extbnsl.parents.exhaustive.by_child import enumerate_depth_first
 from extbnsl.parents.exhaustive.by_level import (
     OnProgress,
@@ -27,14 +27,12 @@ from extbnsl.parents.exhaustive.by_level import (
     rules_of,
     size_of_at_most,
 )
-from extbnsl.parents.exhaustive.cell_lattice import least_cells
 from extbnsl.parents.exhaustive.cells_by_child import enumerate_between, levels_worthwhile
-from extbnsl.parents.exhaustive.lattice import collect_parents
-from extbnsl.parents.exhaustive.problem import CountingProblem, Group
+from extbnsl.parents.exhaustive.lattice import collect_parents, least_alive
+from extbnsl.parents.exhaustive.problem import CountingProblem, Families, Group, Source
 from extbnsl.parents.exhaustive.single_parents import with_single_parents
-from extbnsl.parents.exhaustive.source import Source, source_of
+from extbnsl.parents.exhaustive.source import source_of
 from extbnsl.parents.exhaustive.state import Enumeration, start_enumeration
-from extbnsl.parents.exhaustive.tasks import Families
 from extbnsl.scores.determinants import Moments
 from extbnsl.scores.local import LocalScores
 from extbnsl.scores.score import penalty_of
@@ -84,20 +82,19 @@ def surviving_families(
 
     Goes on from `begun`, which is what on_progress got in a call before, of the same slack: what is known after each
     task. A begun enumeration without a level goes on child by child. on_progress may raise Stopped. Children that
-    must have parents are judged with all others, or in groups after them (`groups_of`).
+    must have parents are judged with all others, or in groups after them (`Source.groups`).
 
     A variable that never varies takes no parents but those that it must have and is none, whatever the slack: it tells
     nothing. (As a parent it may cost nothing either; whoever wants all networks must add it.) By scores of cells that
     is so of variables of one declared state.
     """
-    source = source_of(data, claim)
+    source = source_of(data, claim, constraints)
     order = source.order
-    constraints = constraints or constraints_of(claim, data.names)
-    finish = partial(_named, data, source, constraints, workers, shelf, slack)
+    finish = partial(_named, source, workers, shelf, slack)
     if order.size == 0:
         return finish(Enumeration((), (), complete_to=0, done=True), np.zeros(0))
-    problem = source.problem(slack, constraints)
-    counting = _Counting(problem, source, workers, shelf, observer, on_progress, constraints)
+    problem = source.problem(slack)
+    counting = _Counting(problem, source, workers, shelf, observer, on_progress)
     found = begun or start_enumeration(order.size)
     by_level = begun is None or begun.level is not None or (begun.group > 0 and begun.complete_to < 0)
     try:
@@ -121,19 +118,15 @@ class _Counting:
     shelf: Shelf
     observer: Observer
     on_progress: OnProgress
-    constraints: Constraints
 
     @cached_property
     def groups(self) -> tuple[Group, ...]:
-        return self.source.groups(self.whole, self.constraints)
-
-    def problem_of(self, problem: CountingProblem, group: Group) -> CountingProblem:
-        return self.source.for_group(problem, self.constraints, group)
+        return self.source.groups(self.whole)
 
     def begun(self, problem: CountingProblem, found: Enumeration) -> Enumeration:
         """The beginning, with the cheapest single parents of all children; stopped if the workers are."""
         for group in self.groups:
-            found = with_single_parents(self.problem_of(problem, group), self.workers, self.shelf, found)
+            found = with_single_parents(self.source.for_group(problem, group), self.workers, self.shelf, found)
             if found.stopped is not None:
                 return replace(found, singles=False)
         return found
@@ -142,8 +135,8 @@ class _Counting:
         """All families that are wanted, or those until the enumeration is stopped."""
         for number in range(found.group, len(self.groups)):
             group = self.groups[number]
-            own = self.problem_of(problem, group)
-            own = self.source.with_limits(own, self.constraints, self.workers)
+            own = self.source.for_group(problem, group)
+            own = self.source.with_limits(own, self.workers)
             found = self._of_group(own, found, by_level)
             if not found.done or number + 1 == len(self.groups):
                 break
@@ -175,7 +168,7 @@ class _Counting:
         least = np.full(problem.limits.size, math.inf)
         if found.done:
             return least
-        own = self.problem_of(problem, self.groups[found.group])
+        own = self.source.for_group(problem, self.groups[found.group])
         children = own.limits >= 0
         least[children] = _least_unjudged(own, found)[children]
         later = {child for group in self.groups[found.group + 1 :] for child in group.children}
@@ -184,7 +177,7 @@ class _Counting:
         for x, child in enumerate(self.source.order.tolist()):
             unborn = children[x] and not begun and needed[x] >= max(1, size)
             if child in later or unborn:  # the level tells nothing of its parent sets
-                must = self.constraints.parents_required(child)
+                must = self.source.constraints.parents_required(child)
                 least[x] = min(least[x], self.source.at_least(child, must, float(problem.floors[x])))
         return least
 
@@ -203,12 +196,11 @@ def counting_limits(data: Data, claim: Claim) -> NDArray[np.int64]:
     source = source_of(data, claim)
     if source.order.size == 0:
         return np.zeros(0, np.int64)
-    constraints = constraints_of(claim, data.names)
-    problem = source.problem(0.0, constraints)
+    problem = source.problem(0.0)
     limits = np.zeros(source.order.size, np.int64)
     with Workers(1) as unstoppable:
-        for group in source.groups(problem, constraints):
-            own = source.with_limits(source.for_group(problem, constraints, group), constraints, unstoppable)
+        for group in source.groups(problem):
+            own = source.with_limits(source.for_group(problem, group), unstoppable)
             limits = np.where(own.limits >= 0, own.limits, limits)
     return limits
 
@@ -239,7 +231,7 @@ def _least_by_cells(problem: CountingProblem, found: Enumeration) -> NDArray[np.
     rules, least = rules_of(problem), np.zeros(n)
     if level is None or level.alive.size > MOST_ALIVE:
         level = lowest_level(problem)
-    least_cells(level.size, level.here, level.alive, rules, least)
+    least_alive(level.size, level.here, level.alive, rules, least)
     if found.children:
         least[sorted(set(range(n)) - {child.index for child in found.children})] = math.inf
     return least
@@ -267,9 +259,7 @@ def _unjudged(problem: CountingProblem, found: Enumeration) -> Iterator[tuple[in
 
 
 def _named(
-    data: Data,
     source: Source,
-    constraints: Constraints,
     workers: Workers,
     shelf: Shelf,
     slack: float,
@@ -279,8 +269,8 @@ def _named(
     """Translate from the positions in the source's order to the data's variables, with the parents that must be; where
     nothing was found (constant variables, or an enumeration that ended at once) there are these alone. Once it is time
     to stop, or the shelf has no room, there are the cheapest families alone."""
-    n, order = data.variables, source.order
-    must = as_varsets(constraints.required.T)
+    n, order = source.data.variables, source.order
+    must = as_varsets(source.constraints.required.T)
     parents: list[NDArray[np.uint64]] = [must[v : v + 1] for v in range(n)]
     costs: list[NDArray[np.float64]] = [np.zeros(0)] * n
     least = np.full(n, math.inf)
@@ -304,8 +294,8 @@ def _named(
             for dearer in found.costs[position][most : most + 1].tolist():
                 least[child] = min(least[child], source.shifted(child, dearer))
     for v in (v for v in range(n) if costs[v].size == 0):
-        costs[v] = np.array([source.cost(v, constraints.parents_required(v))])
-    scores = LocalScores(data.names, tuple(parents), tuple(costs), source.named)
+        costs[v] = np.array([source.cost(v, source.constraints.parents_required(v))])
+    scores = LocalScores(source.data.names, tuple(parents), tuple(costs), source.named)
     return Survivors(scores, least, stopped, found.varsets)
 
 

@@ -9,25 +9,14 @@ from numpy.typing import NDArray
 from extbnsl.kernels.ranks import BLOCK
 from extbnsl.kernels.varsets import pack
 from extbnsl.parents.best_score import ByteTables
-from extbnsl.parents.exhaustive.cell_lattice import (
-    CellRules,
-    drop_cells,
-    judge_cells,
-    judge_last_cells,
-    next_cells,
-)
-from extbnsl.parents.exhaustive.last_level import judge_last
-from extbnsl.parents.exhaustive.lattice import Counts, Rules, drop_hopeless, judge_families, next_alive
-from extbnsl.parents.exhaustive.marking import mark_needed, needed_by_required
-from extbnsl.parents.pruning import merged
+from extbnsl.parents.exhaustive.lattice import Counts, Rules, drop_hopeless, judge_families, judge_last, next_alive
+from extbnsl.parents.exhaustive.marking import mark_needed
 from extbnsl.scores.counting import CountingTable, count
 from extbnsl.scores.determinants import Moments, determine
 from extbnsl.scores.formula import figures_of
 from extbnsl.scores.tallies import fill
 
 Candidates = tuple[NDArray[np.uint64], NDArray[np.uint16], NDArray[np.float64]]  # varset, child, cost of each
-AnyRules = Rules | CellRules  # of entropies and a penalty, or of a formula
-Families = tuple[NDArray[np.uint64], NDArray[np.float64]]  # of one child: parent sets (m, w) and costs (m,)
 
 
 def mark(
@@ -38,7 +27,7 @@ def mark(
     below: Counts,
     extended: bool,
     more: NDArray[np.uint64] | None,
-    rules: AnyRules,
+    rules: Rules,
 ) -> tuple[NDArray[np.uint64], int]:
     """The places, in blocks lo <= b < hi, of the varsets of `size` that are needed, counted from 0; and how many.
 
@@ -56,27 +45,20 @@ def mark(
     return own, int(present.sum())
 
 
-def mark_by_required(
-    lo: int, hi: int, size: int, alive: NDArray[np.uint64], below: Counts, extended: bool, rules: AnyRules
-) -> NDArray[np.int64]:
-    """The ranks of the varsets of `size` that children need which must have parents and are alive at these places."""
-    return needed_by_required(lo, hi, size, alive, below.places, extended, rules)
-
-
 def count_joint(
     lo: int,
     hi: int,
     size: int,
     places: NDArray[np.uint64],
     below: Counts,
-    rules: AnyRules,
+    rules: Rules,
     table: CountingTable | Moments,
 ) -> NDArray[np.float64]:
     """T, or the figures, of the varsets of `size` at these places; below: the counts of one size less."""
     if isinstance(table, Moments):
         own = np.empty(hi - lo)
         determine(size, lo, hi, places, rules.binomials, table, own)
-    elif isinstance(rules, Rules):
+    elif rules.form is None:
         own = np.empty(hi - lo)
         count(size, lo, hi, places, rules.binomials, table, own)
     else:
@@ -86,7 +68,7 @@ def count_joint(
 
 
 def judge(
-    lo: int, hi: int, size: int, alive: NDArray[np.uint64], counts: tuple[Counts, Counts, Counts], rules: AnyRules
+    lo: int, hi: int, size: int, alive: NDArray[np.uint64], counts: tuple[Counts, Counts, Counts], rules: Rules
 ) -> tuple[NDArray[np.uint64], Candidates]:
     """For the parent sets at these places the children that may have more parents, and the families that win so far.
 
@@ -95,8 +77,7 @@ def judge(
     width, room = alive.shape[1], (hi - lo) * rules.arities.size
     extend = np.empty((hi - lo, width), np.uint64)
     found = np.empty((room, width), np.uint64), np.empty(room, np.uint16), np.empty(room)
-    judged = judge_families if isinstance(rules, Rules) else judge_cells
-    written = judged(lo, hi, size, alive, counts, rules, extend, found)
+    written = judge_families(lo, hi, size, alive, counts, rules, extend, found)
     return extend, (found[0][:written].copy(), found[1][:written].copy(), found[2][:written].copy())
 
 
@@ -107,7 +88,7 @@ def count_and_judge(
     places: NDArray[np.uint64],
     alive: NDArray[np.uint64],
     counts: tuple[Counts, Counts],
-    rules: AnyRules,
+    rules: Rules,
     table: CountingTable | Moments,
 ) -> Candidates:
     """The families (X, Q - X) of the varsets Q of `size` at these places that win so far.
@@ -116,18 +97,16 @@ def count_and_judge(
     """
     joint, room = count_joint(lo, hi, size, places, counts[1], rules, table), (hi - lo) * size
     found = np.empty((room, alive.shape[1]), np.uint64), np.empty(room, np.uint16), np.empty(room)
-    judged = judge_last if isinstance(rules, Rules) else judge_last_cells
-    written = judged(lo, hi, size, alive, (*counts, Counts(places, joint)), rules, found)
+    written = judge_last(lo, hi, size, alive, (*counts, Counts(places, joint)), rules, found)
     return found[0][:written].copy(), found[1][:written].copy(), found[2][:written].copy()
 
 
 def ready(
-    lo: int, hi: int, size: int, extend: NDArray[np.uint64], below: Counts, level: Counts, rules: AnyRules
+    lo: int, hi: int, size: int, extend: NDArray[np.uint64], below: Counts, level: Counts, rules: Rules
 ) -> NDArray[np.uint64]:
     """The children alive at the varsets of `size` at these places, as far as is known without their families."""
     own = np.empty((hi - lo, extend.shape[1]), np.uint64)
-    following = next_alive if isinstance(rules, Rules) else next_cells
-    following(lo, hi, size, extend, below, level, rules, own)
+    next_alive(lo, hi, size, extend, below, level, rules, own)
     return own
 
 
@@ -137,35 +116,13 @@ def drop(
     size: int,
     children: NDArray[np.int64],
     level: Counts,
+    above: Counts,
     rules: Rules,
     tables: ByteTables,
     alive: NDArray[np.uint64],
 ) -> NDArray[np.uint64]:
-    """alive[lo:hi] without those of `children`, whose families the tables have, that their penalty rules out."""
+    """alive[lo:hi], of the varsets of `level`, without those of `children`, whose families the tables have, for which
+    no superset can be good. above: the counts of the next level, which figures are asked for."""
     own = alive[lo:hi].copy()
-    drop_hopeless(lo, hi, size, children, level.places, rules, tables, own)
+    drop_hopeless(lo, hi, size, children, level, above, rules, tables, own)
     return own
-
-
-def drop_extended(
-    lo: int,
-    hi: int,
-    size: int,
-    children: NDArray[np.int64],
-    level: Counts,
-    above: Counts,
-    rules: CellRules,
-    tables: ByteTables,
-    extend: NDArray[np.uint64],
-) -> NDArray[np.uint64]:
-    """extend[lo:hi] without those of `children`, whose families the tables have, that no superset can be good for."""
-    own = extend[lo:hi].copy()
-    drop_cells(lo, hi, size, children, level, above, rules, tables, own)
-    return own
-
-
-def join(
-    old: Families, varsets: NDArray[np.uint64], costs: NDArray[np.float64], slack: float, halt: NDArray[np.uint8]
-) -> Families:
-    """The wanted families of one child among the old ones and these; halt: see `Workers`."""
-    return merged(old, (varsets, costs), slack, halt)

@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.parents.constraints import Constraints
-from extbnsl.parents.explored.columns import Columns
-from extbnsl.parents.explored.misfit import misfits, new_splits, single_misfits
+from extbnsl.parents.explored.misfit import Columns, misfits, new_splits, single_misfits
 from extbnsl.scores.formula import MISFIT
 from extbnsl.scores.gaussian import OWN_PARAMETERS
 from extbnsl.scores.score import penalty_of

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from extbnsl.kernels.bits import lowest, u64
 from extbnsl.kernels.compiler import borrowed, inlined, inner, njit
+from extbnsl.kernels.hashing import first_slot, hashed, next_slot
 from extbnsl.scores.penalty import grown
 
 MISSING = np.int64(-1)
@@ -20,7 +21,7 @@ class Closed(NamedTuple):
     int32; hashes (most,) uint64: the sum of the members'; costs, misfits (most,) float64 in nats; configurations
     (most,) float64; least (most,) float64: the least cost of the set and of its subsets that were closed before it;
     ceilings (most,) float64: a set that contains this one, and whose penalty is at least so much, is dominated, see
-    explore. slots int32, a power of two of them and at least twice `most`: a hash table of numbers plus one; count (1,)
+    explore. slots (2 most,) int32: a table of them, see `extbnsl.kernels.hashing`; count (1,)
     int64: how many there are.
     """
 
@@ -47,7 +48,7 @@ def new_closed(most: int, parents: int) -> Closed:
         configurations=np.empty(most),
         least=np.empty(most),
         ceilings=np.empty(most),
-        slots=np.zeros(1 << (2 * most - 1).bit_length(), np.int32),
+        slots=np.zeros(2 * most, np.int32),
         used=np.zeros(1, np.int64),
     )
 
@@ -59,11 +60,8 @@ def closed_bytes(parents: int) -> int:
 
 @inlined
 def place_hash(place):
-    """A 64-bit hash of a candidate's place. (Steele, Lea, Flood 2014: splitmix64.)"""
-    key = (u64(place) + u64(1)) * u64(0x9E3779B97F4A7C15)
-    key = (key ^ (key >> u64(30))) * u64(0xBF58476D1CE4E5B9)
-    key = (key ^ (key >> u64(27))) * u64(0x94D049BB133111EB)
-    return key ^ (key >> u64(31))
+    """A 64-bit hash of a candidate's place."""
+    return hashed(u64(place))
 
 
 @inlined
@@ -86,13 +84,12 @@ def _is_without(number, members, size, left_out, closed):
 @inlined
 def find(hash_, members, size, left_out, closed):
     """The number of the set of this hash, members[:size] without the one at left_out; MISSING if it is not closed."""
-    mask = closed.slots.size - 1
-    at = np.int64(hash_ & u64(mask))
+    at = first_slot(hash_, closed.slots)
     while closed.slots[at]:
         number = np.int64(closed.slots[at] - 1)
         if closed.hashes[number] == hash_ and _is_without(number, members, size, left_out, closed):
             return number
-        at = (at + 1) & mask
+        at = next_slot(at, closed.slots)
     return MISSING
 
 
@@ -109,10 +106,9 @@ def insert(hash_, members, size, misfit, penalty, configurations, closed):
     closed.misfits[number] = misfit
     closed.configurations[number] = configurations
     closed.costs[number] = closed.least[number] = closed.ceilings[number] = misfit + penalty
-    mask = closed.slots.size - 1
-    at = np.int64(hash_ & u64(mask))
+    at = first_slot(hash_, closed.slots)
     while closed.slots[at]:
-        at = (at + 1) & mask
+        at = next_slot(at, closed.slots)
     closed.slots[at] = number + 1
     return number
 

@@ -20,9 +20,16 @@ from extbnsl.parents.exhaustive.measured import Standardised, standardised
 from extbnsl.parents.exhaustive.source import check_kind
 from extbnsl.parents.explored.candidates import Candidates, configurations_of, find_candidates
 from extbnsl.parents.explored.closed import Closed, closed_bytes, new_closed, undominated
-from extbnsl.parents.explored.columns import Columns, bit_columns, correlated_columns
 from extbnsl.parents.explored.families import NONE, FamilyList, family_list, packed
-from extbnsl.parents.explored.misfit import Splits, misfits, new_splits, splits_bytes
+from extbnsl.parents.explored.misfit import (
+    Columns,
+    Splits,
+    bit_columns,
+    correlated_columns,
+    misfits,
+    new_splits,
+    splits_bytes,
+)
 from extbnsl.parents.explored.selection import (
     GREEDY,
     INDEPENDENCE,

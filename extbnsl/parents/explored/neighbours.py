@@ -35,7 +35,7 @@ class Chosen(NamedTuple):
     free: NDArray[np.bool_]
 
 
-class Child(NamedTuple):
+class ExploredChild(NamedTuple):
     """What the kernel knows of the child: its number and states, what a free parameter costs in nats, and the largest
     size of a parent set."""
 
@@ -124,7 +124,7 @@ def extended(
     candidates = find_candidates(child, problem.data, problem.parameter, halt, problem.constraints)
     arity, base = int(problem.data.arities[child]), candidates.base
     parameter = problem.parameter * configurations_of(base, problem.data)
-    rule = Child(child, arity, parameter, most_parents(child, problem, candidates))
+    rule = ExploredChild(child, arity, parameter, most_parents(child, problem, candidates))
     splits = new_splits(child, rule.parents + base.size, problem.data)
     must = set(base.tolist())
     tried = np.sort(np.argsort(-candidates.gains, kind="stable")[:TRIED])

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from extbnsl.kernels.bits import u64
 from extbnsl.kernels.compiler import inlined, inner
+from extbnsl.kernels.hashing import spread
 from extbnsl.scores.penalty import family_penalty
 
 PURE = 0xFFFFFFFF  # in place of the number of a cell whose entries go
@@ -142,7 +143,7 @@ def push(top, q, levels, table):
 def _place(key, shift, slots, keys):
     """The slot of a key in a hash table, or the free one where it belongs; a slot holds 0 if it is free."""
     mask = np.int64(slots.size - 1)
-    at = np.int64((key * u64(0x9E3779B97F4A7C15)) >> shift)
+    at = np.int64(spread(key) >> shift)
     while slots[at] and keys[at] != key:
         at = (at + 1) & mask
     return at

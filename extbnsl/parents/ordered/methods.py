@@ -1,20 +1,22 @@
 """How parents are chosen under an order. Light: the command line imports this for the words."""
 
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Annotated
 
 from extbnsl.core.claims import Claim
 from extbnsl.core.errors import InputError
+from extbnsl.core.options import Option, Options
+from extbnsl.scores.known import score_named
+from extbnsl.scores.score import ParameterScore
 
 DFBNB, SUZUKI, K3, ENUMERATION = SEARCHES = ("dfbnb-k3", "suzuki", "k3", "enumeration")
 AUTO, OWN, FIXED = BOUNDS = ("auto", "own", "fixed")
 METHODS = (AUTO, *SEARCHES)
-PRICED = ("mdl", "aic")  # scores of misfit and a price
 SMALL_SAMPLE = 250  # records up to which the fixed bound may save time (Tian 2000, section 5), and never loses much
 
 
 @dataclass(frozen=True)
-class OrderMethods:
+class OrderMethods(Options):
     """How parents are chosen under an order; the cost is the same with every method but "k3", which is greedy.
 
     method: "auto" is "dfbnb-k3" where it can be, for scores of misfit and a price for each parameter without required
@@ -23,22 +25,31 @@ class OrderMethods:
     "fixed", N H(X | all predecessors) (eq. 15); "auto", by the number of records, as the paper suggests.
     """
 
-    method: str = AUTO
-    bound: str = AUTO
-
-    def check(self) -> None:
-        """Raise InputError for words that are not known."""
-        for name, word, known in (("method", self.method, METHODS), ("bound", self.bound, BOUNDS)):
-            if word not in known:
-                raise InputError(f"{name}: {word!r} is not known; use one of {', '.join(known)}.")
+    method: Annotated[
+        str,
+        Option(
+            "Tian's branch and bound, Suzuki's, the greedy K3, or, for every score and all knowledge, the enumeration "
+            "of all that can win; auto is the first or the last of these",
+            choices=METHODS,
+        ),
+    ] = AUTO
+    bound: Annotated[
+        str,
+        Option(
+            "what dfbnb-k3 prunes by: a bound of each state's own, or one fixed bound, which is worse and cheaper; "
+            "the network is the same with each",
+            choices=BOUNDS,
+        ),
+    ] = AUTO
 
     def for_claim(self, claim: Claim) -> "OrderMethods":
         """The same with the method that "auto" is for a claim; InputError if the method cannot be."""
-        simple = claim.score in PRICED and not claim.knowledge.required
+        priced = isinstance(score_named(claim.score, claim.ess), ParameterScore)
+        simple = priced and not claim.knowledge.required
         if self.method == AUTO:
             return replace(self, method=DFBNB if simple else ENUMERATION)
         if self.method != ENUMERATION and not simple:
-            why = "has required arcs" if claim.score in PRICED else f"has the score {claim.score!r}"
+            why = "has required arcs" if priced else f"has the score {claim.score!r}"
             raise InputError(f"method: {self.method!r} cannot be where the claim {why}; use {AUTO} or {ENUMERATION}.")
         return self
 
@@ -50,7 +61,3 @@ class OrderMethods:
     def has_own_bounds(self, records: int) -> bool:
         """Whether each state gets a bound of its own, for data of so many records."""
         return self.method == DFBNB and (records > SMALL_SAMPLE if self.bound == AUTO else self.bound == OWN)
-
-    def document(self) -> dict[str, Any]:
-        """The fields as JSON values."""
-        return asdict(self)

@@ -7,7 +7,6 @@ from types import MethodType
 from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, cast
 
 from extbnsl.core.errors import ExtbnslError, InputError
-from extbnsl.data.advice import in_python, without_choice
 
 Asked = ParamSpec("Asked")
 Answer = TypeVar("Answer")
@@ -55,4 +54,5 @@ def told() -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        raise UnusableError(without_choice(in_python(str(error)))) from error
+        sentence = error.sentence.in_python(choosing=False)
+        raise UnusableError(sentence, names=error.names, value=error.value, row=error.row) from error

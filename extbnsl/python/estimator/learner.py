@@ -2,34 +2,37 @@
 
 import inspect
 from dataclasses import replace
-from os import PathLike
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.core.arguments import check_whole, plain
+from extbnsl.core.data_options import Texts
 from extbnsl.core.errors import InputError
-from extbnsl.data import Data
+from extbnsl.core.keywords import described, keywords, without
+from extbnsl.data import Data, measured
 from extbnsl.data.given import Given, given
-from extbnsl.data.treatment import Texts
 from extbnsl.networks.gaussian import regressions
 from extbnsl.networks.network import Network
-from extbnsl.python.api import learn
+from extbnsl.python.api import BUDGETS, PLACE, SEED, learn
 from extbnsl.python.estimator.failures import StatesOnlyError, UnusableError, not_fitted, of_states, told
 from extbnsl.python.estimator.numbers import NumberAnswers
 from extbnsl.python.estimator.records import Reader, pandas_frame
 from extbnsl.python.estimator.states import StateAnswers, states_read, values_read
+from extbnsl.python.inputs import QUESTION, TABLE, TELLING
 from extbnsl.scores.known import is_of_numbers
 
 if TYPE_CHECKING:
-    from extbnsl.core.events import Observer
     from extbnsl.results.result import Result
 
 
 Answers = StateAnswers | NumberAnswers
+TREATING = {name: TABLE[name] for name in ("missing", "na", "discrete", "discretise")}  # of the columns of X
+LEARNING = without(QUESTION, "score") | BUDGETS | without(PLACE, "compress") | SEED
 
 
+@described(LEARNING, TREATING, TELLING)
 class BayesianNetworkLearner:
     """Learns the Bayesian network of least cost, and says how likely records and states are by it.
 
@@ -43,23 +46,16 @@ class BayesianNetworkLearner:
     ----------
     scoring_method : str, default "mdl"
         The `score` of `learn`; `score` is a method here.
-    ess, max_parents, knowledge : as for `learn`
-        What a network costs, and which networks there are to choose from.
-    method, bootstrap : as for `learn`
-        How the best network is found, and how many resamples are solved after the data.
-    memory, disk, scratch_dir, threads, time_limit : as for `learn`
-        How much of the machine `fit` may use, and for how long.
-    seed : as for `learn`
-        The seed of the randomised steps.
-    missing, na, discrete, discretise : as for `learn`
-        What to make of the columns of X; numbers have no use for the last two.
+    method : str, default "bfbnb"
+        As for `learn`.
+    bootstrap : int, optional
+        As for `learn`.
     smoothing : float, default 1.0
         The equivalent sample size of the prior of the parameters, 0 for the largest likelihood. Only what is asked of
         the network depends on it, and of a network of numbers nothing.
     target : str or int, optional
         The column that is predicted where a call names none.
-    progress : as for `learn`
-        What is told while `fit` works.
+    {options}
 
     Attributes
     ----------
@@ -87,48 +83,26 @@ class BayesianNetworkLearner:
         The names of the columns; only there if X was a data frame whose columns have names.
     """
 
+    missing: str
+    na: Texts | None
+
+    @keywords(LEARNING, TREATING, TELLING)
     def __init__(
         self,
         *,
         scoring_method: str = "mdl",
-        ess: float | None = None,
-        max_parents: int | None = None,
-        knowledge: Any = None,
         method: str = "bfbnb",
         bootstrap: int | None = None,
-        memory: int | str | None = None,
-        disk: int | str | None = None,
-        scratch_dir: str | PathLike[str] | None = None,
-        threads: int | None = None,
-        time_limit: float | str | None = None,
-        seed: int = 0,
-        missing: str = "refuse",
-        na: Texts = None,
-        discrete: Texts = None,
-        discretise: Texts = None,
         smoothing: float = 1.0,
         target: Any = None,
-        progress: "bool | Observer" = False,
+        **options: Any,
     ) -> None:
         self.scoring_method = scoring_method
-        self.ess = ess
-        self.max_parents = max_parents
-        self.knowledge = knowledge
         self.method = method
         self.bootstrap = bootstrap
-        self.memory = memory
-        self.disk = disk
-        self.scratch_dir = scratch_dir
-        self.threads = threads
-        self.time_limit = time_limit
-        self.seed = seed
-        self.missing = missing
-        self.na = na
-        self.discrete = discrete
-        self.discretise = discretise
         self.smoothing = smoothing
         self.target = target
-        self.progress = progress
+        vars(self).update(options)
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn the network of the records in X.
@@ -359,15 +333,10 @@ class BayesianNetworkLearner:
 
     def _learned(self, data: Given) -> tuple["Result", Answers]:
         """The best network of these records, and what answers for it."""
-        options = {
-            "missing": self.missing,
-            "na": self.na,
-            "discrete": self.discrete,
-            "discretise": self.discretise,
-        }
+        options = {name: getattr(self, name) for name in TREATING}
         reader = Reader(data.keys, data.names, data.framed, self.missing, self.na, type(self).__name__)
         if is_of_numbers(self.scoring_method):
-            numbers = data.numbers(**options)
+            numbers = data.made(measured, **options)
             result = self._learn(numbers)
             return result, NumberAnswers(result.network, regressions(result.network, numbers), reader)
         dataset, raw = states_read(data, options)
@@ -376,22 +345,8 @@ class BayesianNetworkLearner:
         return result, StateAnswers(result.network, dataset, raw, values, reader, self._smoothing())
 
     def _learn(self, data: Data) -> "Result":
-        return learn(
-            data,
-            score=self.scoring_method,
-            ess=self.ess,
-            max_parents=self.max_parents,
-            knowledge=self.knowledge,
-            method=self.method,
-            bootstrap=self.bootstrap,
-            memory=self.memory,
-            disk=self.disk,
-            scratch_dir=self.scratch_dir,
-            threads=self.threads,
-            time_limit=self.time_limit,
-            seed=self.seed,
-            progress=self.progress,
-        )
+        options = {name: getattr(self, name) for name in (*LEARNING, *TELLING, "method", "bootstrap")}
+        return learn(data, score=self.scoring_method, **options)
 
     def _fitted(self, wanted: str) -> "Result":
         """The result; an error unless there is one."""

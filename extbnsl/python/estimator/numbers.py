@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.core.errors import InputError
-from extbnsl.data.advice import advice_for_new_records
+from extbnsl.data import measured
+from extbnsl.data.alike import advice_for_new_records
 from extbnsl.networks.gaussian import Regression, conditional_means, log_densities, sampled
 from extbnsl.networks.network import Network
 from extbnsl.python.estimator.records import Reader
@@ -39,7 +40,7 @@ class NumberAnswers:
         values = np.zeros((data.records, len(self.network.names)))
         if at:
             with advice_for_new_records():
-                values[:, at] = data.numbers(**self.reader.rules).values
+                values[:, at] = data.made(measured, **self.reader.rules).values
         return values
 
 

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.core.arguments import plain
+from extbnsl.core.data_options import Texts
 from extbnsl.core.errors import InputError
 from extbnsl.data.column import clean_name, listed
 from extbnsl.data.given import Given, given
-from extbnsl.data.treatment import Texts
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,7 +26,7 @@ class Reader:
     names: tuple[str, ...]
     framed: bool
     missing: str
-    na: Texts
+    na: Texts | None
     who: str
 
     @property

@@ -8,12 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.core.errors import InputError
-from extbnsl.data.advice import advice_for_new_records
-from extbnsl.data.alike import encoded_alike
-from extbnsl.data.dataset import Dataset
+from extbnsl.data import Dataset, prepare
+from extbnsl.data.alike import advice_for_new_records, encoded_alike
 from extbnsl.data.given import PART, Given, as_they_were, kind_of
-from extbnsl.networks.likelihood import log_conditionals, log_likelihoods, sampled
 from extbnsl.networks.network import Network
+from extbnsl.networks.parameters import log_conditionals, log_likelihoods, sampled
 from extbnsl.python.estimator.records import Reader
 
 
@@ -68,17 +67,17 @@ class StateAnswers:
             known, raw = (_columns_of(one, at, self.raw.records) for one in (self.dataset, self.raw))
             for start, part in zip(range(0, data.records, PART), data.parts(), strict=True):
                 with advice_for_new_records():
-                    new = part.dataset(**self.reader.rules, discrete="all")
+                    new = part.made(prepare, **self.reader.rules, discrete="all")
                 codes[start : start + part.records, at] = encoded_alike(new, raw, known)
         return codes
 
 
 def states_read(data: Given, options: Mapping[str, Any]) -> tuple[Dataset, Dataset]:
     """The data set that X is by the options of `fit`, and the first of its records with nothing cut."""
-    dataset = data.dataset(**options)
+    dataset = data.made(prepare, **options)
     if options["discretise"] is None:
         return dataset, dataset
-    return dataset, next(data.parts()).dataset(missing=options["missing"], na=options["na"], discrete="all")
+    return dataset, next(data.parts()).made(prepare, missing=options["missing"], na=options["na"], discrete="all")
 
 
 def values_read(data: Given, dataset: Dataset) -> dict[str, NDArray[Any]]:

@@ -7,12 +7,11 @@ from cases import shelf_of
 from extbnsl.core.events import ignore
 from extbnsl.files.store import Store
 from extbnsl.kernels.varsets import pack
-from extbnsl.lab.baselines import incumbent
+from extbnsl.lab.baselines import outcome
 from extbnsl.machine.workers import Workers, never
 from extbnsl.orders.local_search import Incumbent
-from extbnsl.proof.context import Context
+from extbnsl.proof.context import Context, Stages
 from extbnsl.proof.methods import Methods
-from extbnsl.proof.stages import Stages
 from extbnsl.scores.local import local_scores
 
 
@@ -46,7 +45,7 @@ def needy(rng, families):
 
 def begin_along(monkeypatch, order):
     """Let methods begin with the network along an order, without a local search."""
-    monkeypatch.setattr(incumbent, "best_order", lambda *arguments: Incumbent(np.array(order), np.nan))
+    monkeypatch.setattr(outcome, "best_order", lambda *arguments: Incumbent(np.array(order), np.nan))
 
 
 def scores_of_threes(some):

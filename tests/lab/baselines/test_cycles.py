@@ -12,8 +12,7 @@ from portions import first
 from extbnsl.core.claims import INTERRUPTED, MEMORY_LIMIT, OPTIMAL, tolerance
 from extbnsl.core.events import IncumbentFound, StageAdvanced
 from extbnsl.lab.baselines import cycles
-from extbnsl.lab.baselines.cycle_tree import CLOSED, FOUND, FULL, MORE, NODE_BYTES
-from extbnsl.lab.baselines.cycles import Search, find
+from extbnsl.lab.baselines.cycles import CLOSED, FOUND, FULL, MORE, NODE_BYTES, Search, find
 from extbnsl.machine.workers import Workers
 from extbnsl.solver.solve import solve
 
@@ -46,7 +45,7 @@ def test_every_network_is_below_one_leaf_that_bounds_it(seed):
     with Workers(1) as workers:
         search = Search(scores_of(families), context_of(workers))
         while outcome != CLOSED:
-            node = int(search.open.node[0])
+            node = int(~search.open.item[0])
             outcome = search.expand(1, np.inf)
             if outcome in (MORE, FOUND):
                 no, must = constraints(search, node)
@@ -57,8 +56,10 @@ def test_every_network_is_below_one_leaf_that_bounds_it(seed):
                 search._grow()
             elif outcome == FOUND:
                 complete[node] = sum(costs[x, varset_of(search, families, x)] for x in range(4))
-            size = int(search.counts.open[0])
-            leaves = dict(zip(search.open.node[:size].tolist(), search.open.bound[:size].tolist(), strict=True))
+            search.open.check()
+            size = int(search.open.size[0])
+            nodes = (~search.open.item[:size]).tolist()
+            leaves = dict(zip(nodes, search.open.key[:size].tolist(), strict=True))
             leaves |= complete
             assert least <= search.least
             least = search.least
@@ -125,6 +126,7 @@ def test_bounds_are_true_wherever_it_stops(seed):
     assert bounds == sorted(bounds)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("misled")
 def test_the_tree_keeps_to_its_memory(monkeypatch):
     monkeypatch.setattr(cycles, "BEGINNING", 8)

@@ -16,7 +16,7 @@ from extbnsl.core.claims import INTERRUPTED, OPTIMAL, tolerance
 from extbnsl.core.events import IncumbentFound
 from extbnsl.lab.baselines import depth_first
 from extbnsl.lab.baselines.depth_first import find
-from extbnsl.lab.baselines.node_table import new_node_table
+from extbnsl.lab.baselines.nodes import new_node_table
 from extbnsl.lab.baselines.order_graph import order_graph
 from extbnsl.machine.workers import Stopped
 from extbnsl.proof.methods import LOWER_BOUNDS
@@ -47,8 +47,9 @@ def cost_of(scores, rows):
 
 @pytest.fixture
 def few_nodes(monkeypatch):
-    """The table takes so many nodes at first, and no more if memory is a megabyte at most: its index takes as much."""
-    patch_everywhere(monkeypatch, "lab.baselines.node_table", "FIRST_NODES", 16)
+    """The table takes so many nodes at first, and many more at a time, for which a megabyte has no room."""
+    patch_everywhere(monkeypatch, "lab.baselines.nodes", "FIRST_NODES", 16)
+    patch_everywhere(monkeypatch, "lab.baselines.nodes", "SHARES", (1 << 12,))
     return 16
 
 
@@ -93,6 +94,7 @@ def test_the_first_dive_is_a_network():
     assert outcome.counts["expanded"] == 12
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lower_bound", first(1, LOWER_BOUNDS))
 def test_a_stop_leaves_a_bound_and_a_network(lower_bound, monkeypatch):
     """At every node. Bound and network never get worse."""
@@ -177,6 +179,7 @@ def test_what_is_proved_of_nodes_saves_expansions(few_nodes):
     assert without > 4 * with_table
 
 
+@pytest.mark.slow
 def test_better_bounds_expand_less():
     expanded = dict.fromkeys(LOWER_BOUNDS, 0)
     for seed in range(20):

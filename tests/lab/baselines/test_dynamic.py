@@ -54,7 +54,7 @@ def test_the_system_sees_as_much_on_disk(method, tmp_path):
     def look():
         seen[0] = max(seen[0], held_in(tmp_path))
 
-    result = found(data, method, place=Place(scratch=tmp_path), stop=look)
+    result = found(data, method, place=Place(scratch_dir=tmp_path), stop=look)
     assert result.status == OPTIMAL
     assert seen[0] >= result.stats["peak_disk_bytes"] / 2
     assert seen[0] <= result.stats["peak_disk_bytes"] + (14 + 1) * 4096  # of each file a part of a block is empty

@@ -22,10 +22,9 @@ from extbnsl.cli import main
 from extbnsl.core.claims import DISK_LIMIT, HEURISTIC, INTERRUPTED, MEMORY_LIMIT, OPTIMAL, TIME_LIMIT, Claim, tolerance
 from extbnsl.core.errors import InputError, ProgramError
 from extbnsl.lab.baselines.external import running
-from extbnsl.lab.baselines.external.checking import network_of_parents
-from extbnsl.lab.baselines.external.task import Program
+from extbnsl.lab.baselines.external.task import Program, network_of_parents
 from extbnsl.lab.baselines.methods import EXTERNAL, BaselineMethods, methods_named
-from extbnsl.lab.baselines.solving import solve_by
+from extbnsl.lab.baselines.solving import DIALOGUES, solve_by
 from extbnsl.machine.budgets import Budgets
 from extbnsl.proof.methods import Methods
 from extbnsl.verify.verdict import verify
@@ -302,7 +301,7 @@ def test_commands(there, tmp_path, monkeypatch, capsys):
 
 def is_there(name):
     try:
-        importlib.import_module(EXTERNAL[name].module).locate()
+        DIALOGUES[name].locate()
     except InputError:
         return False
     return True

@@ -9,7 +9,8 @@ from contexts import context_of
 from patching import patch_everywhere
 
 from extbnsl.kernels.bits import u64
-from extbnsl.lab.baselines.order_graph import best_score, bound_backward, bound_onward, order_graph, rows_along
+from extbnsl.lab.baselines.order_graph import best_score, bound_backward, bound_onward, order_graph
+from extbnsl.lab.baselines.outcome import rows_along
 from extbnsl.proof.methods import LOWER_BOUNDS
 
 

@@ -78,19 +78,22 @@ def test_a_stop_leaves_what_is_known():
         polls += 1
 
     ranked(data, 30, stop=count)
-    statuses = set()
+    statuses, known = set(), 0
     for last in (0, 1, polls // 4, polls // 2, polls - 2):
         left = iter(range(last))
         result = ranked(data, 30, stop=lambda left=left: None if next(left, None) is not None else INTERRUPTED)
         statuses.add(result.status)
         costs = [one.cost for one in result.networks]
         if result.networks and result.within is not None:
+            known += 1
             assert costs == pytest.approx([one.cost for one in whole.networks][: len(costs)])
         assert result.lower_bound <= whole.cost <= result.cost + 1e-6
     assert statuses <= {INTERRUPTED, OPTIMAL}
     assert INTERRUPTED in statuses
+    assert known
 
 
+@pytest.mark.slow
 def test_no_time_and_no_memory():
     data = random_dataset(np.random.default_rng(6), 8, 80)
     assert ranked(data, 5, budgets=Budgets(threads=1, memory=1 << 28, time_limit=1e-9)).status == TIME_LIMIT

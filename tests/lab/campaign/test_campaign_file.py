@@ -8,8 +8,7 @@ import pytest
 from pretended import EXAMPLES
 
 from extbnsl.cli.parser import usage_error
-from extbnsl.files.problems import FileError
-from extbnsl.files.yaml_file import MOST_BYTES, parse_yaml
+from extbnsl.files.yaml_file import MOST_BYTES, FileError, parse_yaml
 from extbnsl.lab.campaign.reading import read_campaign
 
 GOOD = "title: x\ndata: [a.csv]\n"

@@ -7,8 +7,7 @@ import pytest
 
 from extbnsl.core.claims import OPTIMAL, TIME_LIMIT
 from extbnsl.lab.campaign.plan import NOTHING, Run
-from extbnsl.lab.campaign.progress import Progress, called, outcome
-from extbnsl.lab.campaign.rows import NO_NETWORK, NO_RESULT, Row
+from extbnsl.lab.campaign.rows import NO_NETWORK, NO_RESULT, Progress, Row, called, outcome
 
 FOUND = {"cost": 12.5, "lower_bound": 10.0, "upper_bound": 12.5, "stats": {"peak_rss_bytes": 3 << 30}}
 

@@ -244,6 +244,7 @@ def test_odd_names_of_data_and_folders_by_the_real_program(run, here, monkeypatc
     assert {row["variables"] for row in results("to here").values()} == {"2"}
 
 
+@pytest.mark.slow
 def test_file_names_that_are_no_unicode(pretend, here):
     with open(os.fsencode(here) + b"/a\xff.py", "w") as file:
         file.write("done()")

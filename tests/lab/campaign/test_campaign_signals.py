@@ -80,6 +80,7 @@ def test_a_process_that_outlived_its_campaign_is_waited_for(real, here):
     assert done.returncode == 0, done
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_stops_what_runs_and_what_waits(number, pretend, here, template):
     data = {f"{name}.py": WAITS for name in "abcd"}
@@ -99,6 +100,7 @@ def test_a_signal_stops_what_runs_and_what_waits(number, pretend, here, template
     assert pretend(file, "--resume")[0] == 0
 
 
+@pytest.mark.slow
 def test_a_signal_counts_though_a_run_was_stopped_by_somebody_else_before(pretend, here, template):
     data = {"a.py": "done(status='interrupted'); sys.exit(10)", "b.py": WAITS, "c.py": WAITS}
     file = pretended.write_yaml(here, data)

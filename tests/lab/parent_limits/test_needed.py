@@ -33,7 +33,8 @@ def test_subsets_are_counted(n, k):
     assert found.tolist() == by_counting(as_integers, k)
     if k == 1:
         assert found.tolist() == undominated(varsets, costs).tolist()
-    assert found.all() == (k == 200)
+    if k < 200:
+        assert not found.all()
 
 
 def test_no_families_and_the_empty_set_alone():

@@ -10,9 +10,10 @@ from kbest_twins import at_most, good_subgraphs, k_best, problem_of, small_datas
 
 from extbnsl.core.claims import Claim
 from extbnsl.lab.parent_limits.limits import LimitProblem, corollary_1, corollary_2, most_lacking, theorem_5
-from extbnsl.lab.parent_limits.tightest import parent_limits, score_list_bytes
+from extbnsl.lab.parent_limits.permutations import parent_limits, score_list_bytes
 from extbnsl.machine.workers import Workers
-from extbnsl.parents.exhaustive.problem import counting_problem, varying, with_floors, with_limits
+from extbnsl.parents.exhaustive.problem import counting_problem, varying, with_floors
+from extbnsl.parents.exhaustive.source import source_of
 
 NUMBERS = (1, 2, 3, 10, 100, 1000)
 
@@ -93,7 +94,7 @@ def test_for_one_network_theorem_5_is_the_limit_of_counting(score):
         if order.size:
             with Workers(1) as workers:
                 counting = with_floors(counting_problem(dataset, order, claim), workers)
-                expected = with_limits(counting, dataset, order, claim, workers).limits
+                expected = source_of(dataset, claim).with_limits(counting, workers).limits
             assert found[order].tolist() == expected.tolist()
 
 

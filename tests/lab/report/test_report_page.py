@@ -60,6 +60,7 @@ class Tags(html.parser.HTMLParser):
         assert self.open.pop() == tag
 
 
+@pytest.mark.slow
 def test_the_page_is_one_sound_file_without_references_to_others():
     pytest.importorskip("matplotlib")
     text = page(report_on(campaign(), rows()))

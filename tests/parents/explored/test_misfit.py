@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from naive import family_cost
 
 from extbnsl.parents.explored import misfit
-from extbnsl.parents.explored.columns import bit_columns
 from extbnsl.parents.explored.misfit import (
     MOST_SLOTS,
+    bit_columns,
     misfits,
     new_splits,
     single_misfits,
@@ -35,6 +35,7 @@ def random_family(rng, n):
     return child, parents
 
 
+@pytest.mark.slow
 @SETTINGS
 @given(st.integers(0, 2**32), st.integers(2, 7), st.integers(1, 300), st.integers(2, 9))
 def test_splits_and_records_give_the_misfit(seed, n, records, largest_arity):

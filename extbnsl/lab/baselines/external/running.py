@@ -4,13 +4,17 @@ import os
 import shutil
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from extbnsl.core.claims import DISK_LIMIT, MEMORY_LIMIT
 from extbnsl.core.errors import InputError, ProgramError
+from extbnsl.data import Dataset
 from extbnsl.lab.baselines.external import begin
-from extbnsl.lab.baselines.external.task import Program, Task
+from extbnsl.lab.baselines.external.task import Answer, Dialogue, Parents, Program, Task
 from extbnsl.machine.process import Ended, Manner, Watch, resident_bytes, run_process
 
 GRACE_SECONDS = 0.6  # from the signal that asks a program to end to the one that ends it
@@ -26,7 +30,38 @@ def on_path(name: str, command: str, install: str) -> Program:
     return Program(name, (os.path.abspath(found),))
 
 
-def run(program: Program, task: Task, arguments: Sequence[str], asked: signal.Signals = signal.SIGTERM) -> Ended:
+def write_rows(path: Path, dataset: Dataset, head: Sequence[str] = ()) -> None:
+    """Write lines, and then the codes of each record, with spaces in between."""
+    with path.open("w", encoding="ascii") as file:
+        file.writelines(f"{line}\n" for line in head)
+        np.savetxt(file, dataset.codes, fmt="%d")
+
+
+def answer_of(program: Program, dialogue: Dialogue, task: Task) -> Answer:
+    """What a program gives, within the budgets; ProgramError if it fails or gives what is no network.
+
+    Where it was made to end the answer has no network unless it has written a whole one.
+    """
+    call = dialogue.call(program, task)
+    ended = _run(program._replace(command=call.command), task, call.arguments, dialogue.asked or signal.SIGTERM)
+    told = {**_used(ended), **call.told}
+    if ended.reason is not None and dialogue.asked is None:
+        return Answer(ended.reason, None, told)
+    told.update(dialogue.hear(program, ended))
+    text = _output(program, task.folder / dialogue.network, ended)
+    if text is None:
+        return Answer(str(ended.reason), None, told)
+    try:
+        parents = dialogue.parents(program, text, task.variables)
+    except ProgramError:
+        if ended.reason is None:
+            raise
+        return Answer(ended.reason, None, told)  # it was cut short
+    status, more = dialogue.judge(program, task, parents, ended)
+    return Answer(status, parents, {**told, **more})
+
+
+def _run(program: Program, task: Task, arguments: Sequence[str], asked: signal.Signals) -> Ended:
     """What has become of a program that ran in the folder of its task within the budgets; `asked` is the signal that
     lets it give what it has.
 
@@ -55,12 +90,11 @@ def said(ended: Ended) -> str:
     return f"; the last that it said is {printable[:MOST_SAID]!r}"
 
 
-def output(program: Program, task: Task, name: str, ended: Ended) -> str | None:
+def _output(program: Program, path: Path, ended: Ended) -> str | None:
     """The text of a file that a program is to have written; None if there is none, but the program was made to end.
 
     Raises ProgramError if there is none otherwise, or if it is no text, or larger than LARGEST_OUTPUT.
     """
-    path = Path(task.folder, name)
     try:
         with path.open("rb") as file:
             data = file.read(LARGEST_OUTPUT + 1)
@@ -81,7 +115,14 @@ def unreadable(program: Program, line: str) -> ProgramError:
     return ProgramError(f"{program.name} has written what is no network: {line[:MOST_SAID]!r}.")
 
 
-def used(ended: Ended) -> dict[str, float]:
+def all_of(program: Program, found: Mapping[int, Sequence[int]], variables: int) -> Parents:
+    """The parents by variable of so many; ProgramError if some are missing."""
+    if sorted(found) != list(range(variables)):
+        raise ProgramError(f"{program.name} has written the parents of {len(found)} of {variables} variables.")
+    return [found[child] for child in range(variables)]
+
+
+def _used(ended: Ended) -> dict[str, Any]:
     """What a program took, for the statistics: the seconds of the processes that it has waited for, and the memory of
     the largest."""
     return {

@@ -1,0 +1,80 @@
+"""The options of reading data. Light: the command line imports this for the words."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from os import PathLike
+from typing import Annotated
+
+from extbnsl.core.options import Option, Options, declared
+
+Texts = str | Sequence[str]  # "a,b" or ("a", "b")
+MISSING_RULES = ("refuse", "drop", "state")
+
+
+@dataclass(frozen=True)
+class DataOptions(Options):
+    """What is to be made of the columns of data. Those of several texts take a sequence, or one text with commas; in
+    that, double quotes keep a comma in a name."""
+
+    header: Annotated[
+        bool | None,
+        Option("the first row has names", off="the first row is a record", default="decided by looking"),
+    ] = None
+    delimiter: Annotated[
+        str | None,
+        Option(
+            "the character between columns, or tab, comma, semicolon, pipe, space", "D", default="decided by looking"
+        ),
+    ] = None
+    missing: Annotated[
+        str,
+        Option("missing values: refuse the data, drop the record, or make missing a state", choices=MISSING_RULES),
+    ] = "refuse"
+    na: Annotated[
+        Texts | None,
+        Option(
+            "further texts that stand for a missing value (on the command line --na=-,. if the first begins with -)",
+            "MARKER,...",
+            repeated=True,
+            given=Texts,
+        ),
+    ] = None
+    columns: Annotated[Texts | None, Option("use these columns alone", "COLUMN,...", repeated=True, given=Texts)] = None
+    drop: Annotated[Texts | None, Option("leave these columns out", "COLUMN,...", repeated=True, given=Texts)] = None
+    discrete: Annotated[
+        Texts | None,
+        Option(
+            "take these columns as they are, however many states they have",
+            "COLUMN,...|all",
+            repeated=True,
+            given=Texts,
+        ),
+    ] = None
+    discretise: Annotated[
+        Texts | None,
+        Option(
+            "cut continuous columns, or the one that is named: mean, quantile:k, width:k, or paper (at the mean, and "
+            "columns of more than four states too)",
+            "[COLUMN=]RULE,...",
+            aliases=("discretize",),
+            repeated=True,
+            given=Texts,
+        ),
+    ] = None
+    arities: Annotated[
+        str | PathLike[str] | Mapping[str, int] | None,
+        Option(
+            "a file of declared numbers of states", "FILE", default="the states that occur", given=str | PathLike[str]
+        ),
+    ] = None
+    records: Annotated[int | None, Option("use the first N records alone", "N", least=1, default="all")] = None
+    weights: Annotated[
+        str | None,
+        Option(
+            "this column says how many records each row stands for, and is no variable", "COLUMN", default="one each"
+        ),
+    ] = None
+
+
+OF_FILES = ("header", "delimiter", "arities", "records")
+TABLE_OPTIONS = {name: one for name, one in declared(DataOptions).items() if name not in OF_FILES}

@@ -1,0 +1,1 @@
+"""What people see: networks and charts as SVG, tables of texts, and the style of all pages."""

@@ -1,0 +1,163 @@
+"""Which step the bounds of a piece take next, and why: rules over what was seen of it, tried from the first on.
+
+How much is done follows the search that is expected: as long as another step costs a small share of that, there is
+one. Where no search is possible, bounds at the root are all that there is, and linear programs go on with those.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Annotated, NamedTuple
+
+from extbnsl.bounds.lp.polish import ITERATION_NS, ROUND_NS
+from extbnsl.core.codec import Highest, Whole
+
+ASCEND, POLISH, FIX, TRY, PROBE, BRANCH = "ascend", "polish", "fix", "try", "probe", "branch"
+STEPS = (ASCEND, POLISH, FIX, TRY, PROBE, BRANCH)
+LOOK_NS = 2e7  # what it costs to see what a round has brought, by another trial
+FEWEST_ROUNDS, STALE = 8, 0.99  # so many rounds that leave such a share of the gap are not followed by twice as many
+PROBE_ITERATIONS = 60  # about how many a probe takes
+MOST_ITERATIONS = 1 << 30  # of the simplex method
+FAMILY_NS = 3e3  # that a linear program takes for each family before its first iteration
+FEWEST_ITERATIONS = 100  # that pay before there is a linear program: a search of some tenths of a second
+
+
+@dataclass(frozen=True)
+class Turn:
+    """What comes next for a piece, and how much of it.
+
+    step: of STEPS.
+    rounds: of improving the multipliers, in this turn.
+    spent: of the step already, in rounds or simplex iterations.
+    effort: of linear programs, in iterations for each, or for all of probing; 0 before there are any.
+    gap: what the turn before left, in nats.
+    """
+
+    step: Annotated[str, STEPS.__contains__] = ASCEND
+    rounds: Whole = 0
+    spent: Whole = 0
+    effort: Whole = 0
+    gap: Highest = math.inf
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What was seen of a piece at the end of a turn.
+
+    turn: this one, with what the one before left.
+    gap: what it leaves, in nats.
+    worth: how long it may take to make the search smaller, in nanoseconds of one thread.
+    families: how many are left.
+    round_ns: what another round of improving takes.
+    choices: counts those that can be probed.
+    searchable: whether the piece is small enough for a search.
+    optimal: whether no multipliers are better at the root; spread_out: or for the search.
+    thorough: whether what is dear may be done, if it saves more.
+    programs: whether there may be linear programs.
+    droppable: whether probing may drop families, and did so the last time.
+    """
+
+    turn: Turn
+    gap: float
+    worth: float
+    families: int
+    round_ns: float
+    choices: Callable[[], int]
+    searchable: bool
+    optimal: bool
+    spread_out: bool
+    thorough: bool
+    programs: bool
+    droppable: bool
+
+    @property
+    def polishing(self) -> bool:
+        """Whether there are linear programs already."""
+        return self.turn.effort > 0
+
+    @property
+    def at_root(self) -> bool:
+        """Whether linear programs for the root are all that there is."""
+        return self.polishing and not self.searchable
+
+    @property
+    def stale(self) -> bool:
+        """Whether the turn has left nearly all of the gap."""
+        return (self.at_root or self.turn.rounds >= FEWEST_ROUNDS) and self.gap > STALE * self.turn.gap
+
+    @property
+    def effort(self) -> int:
+        """How many simplex iterations a linear program may take."""
+        return effort_of(self.worth, self.families)
+
+    @property
+    def more_rounds(self) -> int:
+        """Twice as many as this turn had."""
+        return max(1, 2 * self.turn.rounds)
+
+
+def effort_of(worth: float, families: int) -> int:
+    """How many simplex iterations a linear program of so many families may take, if it may take so many nanoseconds."""
+    return int(max(0.0, min(MOST_ITERATIONS, (worth - FAMILY_NS * families) / ITERATION_NS)))
+
+
+def programs_begin(seen: Seen) -> bool:
+    return not seen.polishing and seen.programs and seen.effort >= FEWEST_ITERATIONS
+
+
+def root_gains(seen: Seen) -> bool:
+    return seen.at_root and not seen.stale and not seen.optimal
+
+
+def rounds_pay(seen: Seen) -> bool:
+    done = seen.stale or (seen.polishing and seen.optimal and seen.spread_out)
+    turn_ns = seen.round_ns + (ROUND_NS if seen.polishing else 0.0)
+    return not done and LOOK_NS + seen.more_rounds * turn_ns <= seen.worth
+
+
+def probing_pays(seen: Seen) -> bool:
+    if not (seen.polishing and seen.thorough and seen.droppable):
+        return False
+    return PROBE_ITERATIONS * ITERATION_NS * seen.choices() <= seen.worth
+
+
+def nothing_else(seen: Seen) -> bool:
+    return seen.at_root and seen.thorough
+
+
+class Rule(NamedTuple):
+    """A step that comes next if the rule holds and none before it does: None is the search, or whatever follows."""
+
+    holds: Callable[[Seen], bool]
+    step: str | None
+    why: str
+
+
+RULES = (
+    Rule(programs_begin, POLISH, "the search would be so long that a linear program pays"),
+    Rule(root_gains, POLISH, "no search is possible, and the program for the root still closes the gap"),
+    Rule(rounds_pay, ASCEND, "twice as many rounds cost a small share of the search, and those before closed the gap"),
+    Rule(probing_pays, PROBE, "dropping families one by one costs less than they cost a search"),
+    Rule(nothing_else, BRANCH, "no search is possible, and the bound at the root is as good as it gets"),
+    Rule(lambda seen: True, None, "nothing more pays"),
+)
+
+
+def next_rule(seen: Seen) -> Rule:
+    """The first rule that holds."""
+    return next(rule for rule in RULES if rule.holds(seen))
+
+
+def next_turn(seen: Seen) -> Turn | None:
+    """What comes next, with what it may take; None is the search."""
+    step, turn = next_rule(seen).step, replace(seen.turn, gap=seen.gap, spent=0)
+    match step:
+        case None:
+            return None
+        case "ascend":
+            effort = max(1, seen.effort) if seen.polishing else 0
+            return replace(turn, step=ASCEND, rounds=seen.more_rounds, effort=effort)
+        case "branch":
+            return replace(turn, step=BRANCH)
+        case _:
+            return replace(turn, step=step, effort=seen.effort)

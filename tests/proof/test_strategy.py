@@ -1,0 +1,139 @@
+"""What comes next for the bounds of a piece: each rule by itself, and all of them in order."""
+
+import math
+from dataclasses import replace
+
+import pytest
+
+from extbnsl.bounds.lp.polish import ITERATION_NS, ROUND_NS
+from extbnsl.proof.strategy import (
+    ASCEND,
+    BRANCH,
+    FAMILY_NS,
+    FEWEST_ITERATIONS,
+    FEWEST_ROUNDS,
+    LOOK_NS,
+    MOST_ITERATIONS,
+    POLISH,
+    PROBE,
+    PROBE_ITERATIONS,
+    RULES,
+    STEPS,
+    TRY,
+    Seen,
+    Turn,
+    effort_of,
+    next_rule,
+    next_turn,
+    nothing_else,
+    probing_pays,
+    programs_begin,
+    root_gains,
+    rounds_pay,
+)
+
+DEAR = 1e12  # nanoseconds: whatever takes less pays
+
+
+def never_counted():
+    raise AssertionError("nobody asks for the choices before it may pay to probe them")
+
+
+SEARCHED = Seen(
+    Turn(TRY, rounds=4, spent=3, gap=2.0),
+    gap=1.0,
+    worth=LOOK_NS / 2.0,
+    families=100,
+    round_ns=1e6,
+    choices=never_counted,
+    searchable=True,
+    optimal=False,
+    spread_out=False,
+    thorough=False,
+    programs=False,
+    droppable=False,
+)  # a piece for which nothing more pays
+
+
+def seen(effort=0, rounds=4, gap=2.0, **changes):
+    return replace(SEARCHED, turn=replace(SEARCHED.turn, effort=effort, rounds=rounds, gap=gap), **changes)
+
+
+def test_where_nothing_pays_the_piece_is_searched():
+    assert next_turn(SEARCHED) is None
+    assert [rule for rule in RULES if rule.holds(SEARCHED)] == [RULES[-1]]
+
+
+def test_every_step_that_a_rule_names_there_is_and_every_rule_says_why():
+    assert {rule.step for rule in RULES} <= {*STEPS, None}
+    assert all(rule.why for rule in RULES)
+    assert RULES[-1].step is None
+
+
+def test_linear_programs_begin_where_enough_iterations_pay():
+    least = FAMILY_NS * 100 + FEWEST_ITERATIONS * ITERATION_NS
+    assert programs_begin(seen(programs=True, worth=least + 1.0))
+    assert not programs_begin(seen(programs=True, worth=least - ITERATION_NS))
+    assert not programs_begin(seen(programs=False, worth=DEAR))
+    assert not programs_begin(seen(effort=1, programs=True, worth=DEAR)), "there are some already"
+
+
+@pytest.mark.parametrize("rounds", [0, 4, FEWEST_ROUNDS])
+def test_programs_for_the_root_go_on_as_long_as_they_gain(rounds):
+    at_root = seen(effort=5, rounds=rounds, searchable=False, worth=math.inf)
+    assert root_gains(at_root)
+    assert not root_gains(replace(at_root, optimal=True))
+    assert not root_gains(replace(at_root, gap=1.99)), "less than a hundredth of the gap"
+    assert not root_gains(replace(at_root, searchable=True))
+    assert not root_gains(seen(searchable=False, worth=math.inf)), "there are none"
+
+
+def test_rounds_double_as_long_as_they_pay_and_gain():
+    enough = LOOK_NS + 8 * 1e6
+    assert rounds_pay(seen(worth=enough))
+    assert not rounds_pay(seen(worth=enough - 1.0))
+    assert rounds_pay(seen(effort=1, worth=enough + 8 * ROUND_NS))
+    assert not rounds_pay(seen(effort=1, worth=enough + 8 * ROUND_NS - 1.0)), "a program takes longer"
+    assert rounds_pay(seen(rounds=FEWEST_ROUNDS - 1, gap=1.0, worth=DEAR)), "too few to tell"
+    assert not rounds_pay(seen(rounds=FEWEST_ROUNDS, gap=1.0, worth=DEAR)), "they gained nothing"
+    assert rounds_pay(seen(effort=1, optimal=True, worth=DEAR))
+    assert not rounds_pay(seen(effort=1, optimal=True, spread_out=True, worth=DEAR)), "there are no better ones"
+
+
+def test_probing_is_for_who_is_thorough_and_costs_less_than_it_saves():
+    cost = PROBE_ITERATIONS * ITERATION_NS
+    ready = seen(effort=1, thorough=True, droppable=True, choices=lambda: 10, worth=10 * cost)
+    assert probing_pays(ready)
+    assert not probing_pays(replace(ready, choices=lambda: 11))
+    for change in ({"thorough": False}, {"droppable": False}, {"turn": replace(ready.turn, effort=0)}):
+        assert not probing_pays(replace(ready, choices=never_counted, **change))
+
+
+def test_branching_is_what_is_left_where_no_search_is_possible():
+    assert nothing_else(seen(effort=1, searchable=False, thorough=True))
+    assert not nothing_else(seen(effort=1, searchable=False))
+    assert not nothing_else(seen(effort=1, thorough=True))
+
+
+LARGE = seen(
+    effort=7, searchable=False, thorough=True, programs=True, droppable=True, choices=lambda: 1, worth=math.inf
+)
+
+
+@pytest.mark.parametrize(
+    ("state", "step", "effort"),
+    [
+        (seen(programs=True, worth=DEAR), POLISH, effort_of(DEAR, 100)),
+        (LARGE, POLISH, MOST_ITERATIONS),
+        (replace(LARGE, optimal=True), ASCEND, MOST_ITERATIONS),
+        (replace(LARGE, gap=2.0), PROBE, MOST_ITERATIONS),
+        (replace(LARGE, gap=2.0, droppable=False), BRANCH, 7),
+        (seen(worth=DEAR), ASCEND, 0),
+        (seen(effort=3, worth=LOOK_NS + 8 * (1e6 + ROUND_NS), families=1 << 40), ASCEND, 1),
+    ],
+)
+def test_the_first_rule_that_holds_decides(state, step, effort):
+    turn = next_turn(state)
+    assert next_rule(state).step == step == turn.step
+    assert (turn.spent, turn.gap, turn.effort) == (0, state.gap, effort)
+    assert turn.rounds == (state.more_rounds if step == ASCEND else state.turn.rounds)

@@ -1,0 +1,30 @@
+"""What tools write from the declared options is what the program has."""
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+TOOLS = Path(__file__).resolve().parents[2] / "tools"
+
+
+def tool(name):
+    spec = importlib.util.spec_from_file_location(name, TOOLS / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize(
+    ("name", "made", "file", "part"),
+    [
+        ("make_stub", "stub", "STUB", 'missing: str = "refuse",'),
+        ("make_option_tables", "page", "PAGE", "| `--seed S` | `0` |"),
+    ],
+)
+def test_what_is_written_is_what_is_declared(name, made, file, part):
+    """Otherwise run the tool again."""
+    module = tool(name)
+    text = getattr(module, made)()
+    assert part in text
+    assert getattr(module, file).read_text() == text
