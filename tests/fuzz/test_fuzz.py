@@ -25,7 +25,7 @@ from fuzz.shrinking import Shrinking
 from fuzz.table import Table
 from fuzz.watchdog import Failure, Watched, run_one
 
-CASES, FEW = 150, 20
+CASES, FEW = 300, 20
 SEED = 20
 
 
