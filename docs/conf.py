@@ -48,7 +48,7 @@ numpydoc_xref_aliases = {name: name for name in DEFAULT_LINKS} | {
         "extbnsl.results.ranked.KBestResult",
     )
 }
-numpydoc_validation_exclude = {r"\.dataclass$"}  # which a module of ours imports
+numpydoc_validation_exclude = {r"\.(dataclass|Any|Sequence|Mention|Sentence)$"}  # which modules of ours import
 # Every argument is described, in order and with its type; sections are known ones, in numpydoc's order.
 numpydoc_validation_checks = {
     *(f"PR{number:02}" for number in range(1, 11)),
@@ -62,7 +62,6 @@ numpydoc_validation_overrides = {
 }
 
 autodoc_member_order = "bysource"
-autodoc_preserve_defaults = True
 autodoc_typehints = "none"  # the docstrings say what an argument may be
 maximum_signature_line_length = 88
 
