@@ -427,9 +427,9 @@ def test_killed_with_files_in_a_scratch_folder(dataset, undisturbed, tmp_path, s
             folder.mkdir()
         disk = SharedDisk(root)
         with pytest.raises(Killed), disk.crash_at(call):
-            session(run, dataset, scratch=scratch)
+            session(run, dataset, scratch_dir=scratch)
         disk.lose_power(random.Random(call))
-        assert outcome(session(run, dataset, scratch=scratch)) == expected
+        assert outcome(session(run, dataset, scratch_dir=scratch)) == expected
         assert not arrays(root)
         assert not any(path.is_file() for path in scratch.rglob("*"))
 
