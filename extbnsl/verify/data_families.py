@@ -332,7 +332,7 @@ def _searched(data: _Data, thresholds: Mapping[int, int], taken: Taken, by: _Num
         alone=alone,
         threshold=threshold,
         holds=np.ascontiguousarray(members_of(taken.clusters, n)[:, by.order]),
-        holders=np.nonzero(takes)[1],
+        holders=np.ascontiguousarray(np.nonzero(takes)[1]),  # strided, the kernel would be compiled twice
         held=np.cumsum([0, *takes.sum(axis=1)], dtype=np.int64),
         multipliers=taken.multipliers,
     )
