@@ -10,7 +10,7 @@ from extbnsl.verify import complete, data_families, order_search, passes, regres
 from extbnsl.verify.certificate import MOST_UNITS
 from extbnsl.verify.data_families import families_of_data
 from extbnsl.verify.demands import demands_of
-from extbnsl.verify.families import families_of_scores, untold
+from extbnsl.verify.families import ListedFamilies, untold
 from extbnsl.verify.listed import Family, scored_family
 from extbnsl.verify.regression_search import triangulate
 
@@ -89,7 +89,7 @@ def _walked(tiny: bool) -> None:
     def scored(child: int, parents: tuple[int, ...]) -> Family:
         return scored_family(scores, child, parents, scores.score)
 
-    source = families_of_scores(scores, demands_of(scores.names, None, NOTHING))
+    source = ListedFamilies(scores, demands_of(scores.names, None, NOTHING))
     question = complete.Question(scores.names, source, scored)
     with Workers(1) as workers:
         for _ in complete.networks_below(question, top, empty, workers, 1 << 30):

@@ -34,9 +34,9 @@ Costs are sums of floats. What they may be off follows from the number of record
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,20 +44,18 @@ from numpy.typing import NDArray
 from extbnsl.data import Dataset
 from extbnsl.kernels.varsets import words
 from extbnsl.machine.workers import Workers
-from extbnsl.verify import set_search
+from extbnsl.verify import UNITS_PER_NAT, set_search
 from extbnsl.verify.certificate import TooMuch
 from extbnsl.verify.demands import Demands
 from extbnsl.verify.families import (
     FLOAT_ERROR,
     MOST_FAMILIES,
     FamilySource,
-    Inexact,
     RecountedFamilies,
     Taken,
     Tell,
     handed_over,
     members_of,
-    reach_of,
     taken_by,
 )
 from extbnsl.verify.passes import WeightedCuts
@@ -89,7 +87,7 @@ PAIRS = 4096  # beginnings of two variables: of more, tasks begin with one
 
 def families_of_data(
     dataset: Dataset, score: str, ess: float | None, demands: Demands, workers: Workers, every: bool = False
-) -> FamilySource:
+) -> "_Data":
     """What counts in the data, all families that matter under the argument of this module, by one of KINDS.
 
     every: also those that a subset beats. `below` raises Stopped when the workers halt, and TooMuch at MOST_FAMILIES.
@@ -100,10 +98,7 @@ def families_of_data(
     codes = np.array([_occurring(column) for column in rows.T], np.uint32).reshape(dataset.variables, len(rows))
     weights = weights.astype(np.int64)
     misfits = tuple(misfits_given_others(rows, weights, workers))
-    problem = _Data(dataset, score, ess, demands, every, codes, weights, misfits)
-    return FamilySource(
-        lambda thresholds, cuts, tell: _below(problem, thresholds, cuts, tell, workers), problem.rounding
-    )
+    return _Data(dataset, score, ess, demands, workers, every, codes, weights, misfits)
 
 
 def _occurring(column: NDArray[np.integer]) -> NDArray[np.int64]:
@@ -113,13 +108,14 @@ def _occurring(column: NDArray[np.integer]) -> NDArray[np.int64]:
 
 
 @dataclass(frozen=True)
-class _Data(Inexact):
+class _Data(FamilySource):
     """A data set by its distinct rows, the score, and what is demanded."""
 
     dataset: Dataset
     score: str
     ess: float | None
     demands: Demands
+    workers: Workers
     every: bool  # as of `families_of_data`
     codes: NDArray[np.uint32]  # (n, d) by the states that occur
     weights: NDArray[np.int64]  # (d,) records of each row
@@ -136,7 +132,6 @@ class _Data(Inexact):
         return PARAMETER_COSTS[self.score](self.dataset.records) * (int(self.dataset.arities[child]) - 1)
 
     def scale(self, child: int) -> float:
-        """No family that matters costs more, in nats, nor does any sum on the way to its cost."""
         records = self.dataset.records
         if self.kind == set_search.MISFIT:
             return records * math.log(records) + self.price(child)
@@ -158,66 +153,44 @@ class _Data(Inexact):
 
     def tells(self, variable: int) -> bool:
         """Whether a parent like this can matter to anyone who need not have it."""
-        if self.every:
-            return True
-        return (
-            bool(self.codes[variable].any()) if self.kind == set_search.MISFIT else self.dataset.arities[variable] > 1
-        )
+        if self.kind == set_search.MISFIT:
+            return self.every or bool(self.codes[variable].any())
+        return self.every or self.dataset.arities[variable] > 1
 
     def is_settled(self, child: int) -> bool:
         """Whether more parents only cost more, or nothing: there is one state, and no misfit, whatever they are."""
         constant = self.dataset.arities[child] == 1 or (self.kind < set_search.FIXED and not self.codes[child].any())
         return constant and not self.every
 
-    def records_of(self, variable: int) -> NDArray[np.float64]:
-        """How many records have each state that occurs."""
-        return np.bincount(self.codes[variable], self.weights).astype(np.float64)
+    def below(self, thresholds: Mapping[int, int], cuts: WeightedCuts, tell: Tell) -> list[RecountedFamilies]:
+        problem, workers = _searched(self, thresholds, taken_by(cuts, self.dataset.variables)), self.workers
+        slots = max(2 * (problem.sizes.size + 1), min(MOST_TABLES, TABLE_BYTES // (8 * (self.dataset.records + 1))))
 
-    def alone(self, child: int) -> float:
-        """What the family without parents costs, in nats."""
-        return family_cost(self.dataset, child, (), self.score, self.ess)
+        def search(path: NDArray[np.int64], deep: bool) -> list[list[NDArray[Any]]]:
+            frames, space = new_frames(problem, path), new_space(problem, slots)
+            room = ROOM + problem.children.size
+            own = np.empty(room, np.int64), np.empty((room, frames.varset.shape[1]), np.uint64), np.empty(room)
 
+            def on(top: int) -> tuple[int, int]:
+                return search_sets(top, problem, frames, space, path, deep, workers.halt, own)
 
-class _Found(NamedTuple):
-    """Families of several children, in any order."""
+            return list(handed_over(on, own, workers, "matter"))
 
-    children: NDArray[np.int64]
-    varsets: NDArray[np.uint64]
-    costs: NDArray[np.float64]
-
-
-def _below(
-    data: _Data, thresholds: Mapping[int, int], cuts: WeightedCuts, tell: Tell, workers: Workers
-) -> list[RecountedFamilies]:
-    """The families of each child that is asked for, those of one child in the order of the search."""
-    by = _numbering(data, list(thresholds))
-    problem = _searched(data, thresholds, taken_by(cuts, by.order.size), by)
-    slots = max(2 * (problem.sizes.size + 1), min(MOST_TABLES, TABLE_BYTES // (8 * (data.dataset.records + 1))))
-
-    def search(path: NDArray[np.int64], deep: bool) -> list[_Found]:
-        return list(_search(problem, path, deep, slots, workers))
-
-    tasks = list(_tasks(by.parents, problem.depth))
-    found, size = [_without_parents(problem)], 0
-    for done, some in enumerate(workers.stream(search, tasks, 4 * workers.threads, lambda result: None), 1):
-        tell(done, len(tasks))
-        found += some
-        size += sum(part.costs.size for part in some)
-        if size > MOST_FAMILIES:
-            raise TooMuch(f"more than {MOST_FAMILIES:,} parent sets matter")
-    children, varsets, costs = map(np.concatenate, zip(*found, strict=True))
-    order = np.argsort(children, kind="stable")
-    begins, ends = (np.searchsorted(children[order], list(thresholds), side) for side in ("left", "right"))
-    own = (order[begin:end] for begin, end in zip(begins.tolist(), ends.tolist(), strict=True))
-    return [RecountedFamilies(varsets[which], costs[which]) for which in own]
-
-
-def _without_parents(problem: Searched) -> _Found:
-    """The families without parents that are admitted."""
-    own = problem.children[np.isfinite(problem.alone[problem.children])]
-    return _Found(
-        problem.variables[own], np.zeros((own.size, words(problem.variables.size)), np.uint64), problem.alone[own]
-    )
+        alone = problem.children[np.isfinite(problem.alone[problem.children])]
+        no_parents = np.zeros((alone.size, words(problem.variables.size)), np.uint64)
+        found, size = [[problem.variables[alone], no_parents, problem.alone[alone]]], 0
+        tasks = list(_tasks(problem.parents, problem.depth))
+        for done, some in enumerate(workers.stream(search, tasks, 4 * workers.threads, lambda result: None), 1):
+            tell(done, len(tasks))
+            found += some
+            size += sum(costs.size for _, _, costs in some)
+            if size > MOST_FAMILIES:
+                raise TooMuch(f"more than {MOST_FAMILIES:,} parent sets matter")
+        children, varsets, costs = map(np.concatenate, zip(*found, strict=True))
+        order = np.argsort(children, kind="stable")
+        begins, ends = (np.searchsorted(children[order], list(thresholds), side) for side in ("left", "right"))
+        own = (order[begin:end] for begin, end in zip(begins.tolist(), ends.tolist(), strict=True))
+        return [RecountedFamilies(varsets[which], costs[which]) for which in own]
 
 
 def _tasks(parents: int, depth: int) -> Iterator[tuple[NDArray[np.int64], bool]]:
@@ -235,46 +208,24 @@ def _tasks(parents: int, depth: int) -> Iterator[tuple[NDArray[np.int64], bool]]
         yield np.array([], np.int64), False
 
 
-def _search(problem: Searched, path: NDArray[np.int64], deep: bool, slots: int, workers: Workers) -> Iterator[_Found]:
-    """What the search hands over from the path on."""
-    frames, space = new_frames(problem, path), new_space(problem, slots)
-    room = ROOM + problem.children.size
-    found = np.empty(room, np.int64), np.empty((room, frames.varset.shape[1]), np.uint64), np.empty(room)
-
-    def search(top: int) -> tuple[int, int]:
-        return search_sets(top, problem, frames, space, path, deep, workers.halt, found)
-
-    return (_Found(*part) for part in handed_over(search, found, workers, "matter"))
-
-
-@dataclass(frozen=True)
-class _Numbering:
-    """Variables in the order of a search."""
-
-    order: NDArray[np.int64]  # (n,) parents first, those that tell most last: without these cells are large
-    place: NDArray[np.int64]  # (n,) of each in it
-    parents: int  # how many may be parents
-    children: NDArray[np.int64]  # places of those asked for
-
-
-def _numbering(data: _Data, children: Sequence[int]) -> _Numbering:
+def _numbering(data: _Data, children: Iterable[int]) -> tuple[NDArray[np.int64], int]:
+    """The order of the variables in a search, (n,), those that may be parents first, and of these those that tell most
+    last: without these cells are large. And how many may be parents."""
     may, must = (
         frozenset[int]().union(*map(own.__getitem__, children)) for own in (data.demands.may, data.demands.must)
     )
-    telling = frozenset(v for v in range(len(data.codes)) if data.tells(v))
-    no_parent = [v not in may & telling | must for v in range(len(data.codes))]
-    spread = [math.fsum((own * np.log(own)).tolist()) for own in map(data.records_of, range(len(no_parent)))]
-    order = np.lexsort((np.negative(spread), np.array(no_parent)))
-    place = np.argsort(order)
-    return _Numbering(order, place, no_parent.count(False), np.sort(place[children]))
+    no_parent = [v not in must and not (v in may and data.tells(v)) for v in range(len(data.codes))]
+    records = (np.bincount(own, data.weights).astype(np.float64) for own in data.codes)
+    spread = [math.fsum((own * np.log(own)).tolist()) for own in records]
+    return np.lexsort((np.negative(spread), np.array(no_parent))), no_parent.count(False)
 
 
-def _searched(data: _Data, thresholds: Mapping[int, int], taken: Taken, by: _Numbering) -> Searched:
+def _searched(data: _Data, thresholds: Mapping[int, int], taken: Taken) -> Searched:
     """What the kernels read."""
-    n, place, every = by.order.size, by.place, np.arange(by.order.size)
-    price, margin, floor = (
-        np.array([own(v) for v in by.order.tolist()]) for own in (data.price, data.margin, data.floor)
-    )
+    order, parents = _numbering(data, thresholds)
+    n, place, every = order.size, np.argsort(order), np.arange(order.size)
+    children, codes = np.sort(place[list(thresholds)]), data.codes[order]
+    price, margin, floor = (np.array([own(v) for v in order.tolist()]) for own in (data.price, data.margin, data.floor))
     lead = np.where(data.every, math.inf, margin)
     may, must_before = np.zeros((n, n), np.bool_), np.zeros((n, n + 1), np.int32)
     alone, threshold, most = np.full(n, math.inf), np.zeros(n, np.int64), np.zeros(n, np.int64)
@@ -283,46 +234,47 @@ def _searched(data: _Data, thresholds: Mapping[int, int], taken: Taken, by: _Num
         x, must = place[child], sorted(data.demands.must[child])
         may[x, place[sorted(data.demands.may[child])]] = True
         must_before[x, place[must] + 1] = 1
-        alone[x], threshold[x] = math.inf if must else data.alone(child), own_threshold
-        reach[x] = min(alone[x] + lead[x], reach_of(own_threshold, taken.of(child).multipliers, margin[x]))
+        alone[x] = math.inf if must else family_cost(data.dataset, child, (), data.score, data.ess)
+        threshold[x] = own_threshold
+        below = (own_threshold + sum(taken.of(child).multipliers.tolist())) / UNITS_PER_NAT + margin[x]
+        reach[x] = min(alone[x] + lead[x], below)
         most[x] = len(must) if data.is_settled(child) else data.demands.most[child]
-    may &= every < by.parents
-    arities = data.dataset.arities[by.order].astype(np.float64)
+    may &= every < parents
+    arities = data.dataset.arities[order].astype(np.float64)
     sizes, classes = np.unique(arities, return_inverse=True)
-    growth = float(arities[: by.parents].min(initial=math.inf))
-    most = np.minimum(most, _most_parents(arities[: by.parents], price, floor, reach))
-    occurring = data.codes[by.order].max(axis=1, initial=0).astype(np.int64) + 1
+    growth = float(arities[:parents].min(initial=math.inf))
+    most = np.minimum(most, _most_parents(arities[:parents], price, floor, reach))
+    occurring = codes.max(axis=1, initial=0).astype(np.int64) + 1
     sparing = data.kind == set_search.MISFIT and not data.every
-    counted = np.isin(every, by.children) | (sparing & (every < by.parents))
+    counted = np.isin(every, children) | (sparing & (every < parents))
     first = np.cumsum(np.concatenate(([1], np.where(counted, occurring - 1, 0))))
-    takes = taken.children[:, by.order] & np.isin(every, by.children)
-    bits, marks = _bits(data.codes[by.order], occurring)
+    takes = taken.children[:, order] & np.isin(every, children)
+    bits, marks = _bits(codes, occurring)
     return Searched(
         kind=data.kind,
         ess=data.ess or 1.0,
         depth=int(most.max(initial=0)),
         growth=growth,
-        parents=by.parents,
+        parents=parents,
         ahead=AHEAD,
         sparing=sparing,
-        spare=float(margin.max()),
-        children=by.children,
-        variables=by.order,
+        spare=np.where(must_before[:, 1:].any(axis=0), math.inf, margin.max()),
+        children=children,
+        variables=order,
         arities=arities,
         classes=classes,
         sizes=sizes,
         logs=np.log(sizes),
-        codes=data.codes[by.order],
+        codes=codes,
         occurring=occurring,
         weights=data.weights,
         bits=bits,
         marks=marks,
-        lanes=_lanes(data, by, first),
+        lanes=_lanes(data.weights, codes, first),
         first=first,
         tables=_tables(data, sizes),
-        regrets=_state_regrets(data, sizes, float(reach[by.children].max(initial=0.0))),
+        regrets=_state_regrets(data, sizes, float(reach[children].max(initial=0.0))),
         may=may,
-        needed=np.asarray(must_before[:, 1:].any(axis=0)),
         must_before=must_before.cumsum(axis=1, dtype=np.int32),
         most=most,
         price=price,
@@ -331,7 +283,7 @@ def _searched(data: _Data, thresholds: Mapping[int, int], taken: Taken, by: _Num
         lead=lead,
         alone=alone,
         threshold=threshold,
-        holds=np.ascontiguousarray(members_of(taken.clusters, n)[:, by.order]),
+        holds=np.ascontiguousarray(members_of(taken.clusters, n)[:, order]),
         holders=np.ascontiguousarray(np.nonzero(takes)[1]),  # strided, the kernel would be compiled twice
         held=np.cumsum([0, *takes.sum(axis=1)], dtype=np.int64),
         multipliers=taken.multipliers,
@@ -364,16 +316,16 @@ def _bits(codes: NDArray[np.uint32], occurring: NDArray[np.int64]) -> tuple[NDAr
     return bits, marks
 
 
-def _lanes(data: _Data, by: _Numbering, first: NDArray[np.int64]) -> NDArray[np.uint64]:
+def _lanes(weights: NDArray[np.int64], codes: NDArray[np.uint32], first: NDArray[np.int64]) -> NDArray[np.uint64]:
     """The lanes (words, d) with counters of each variable from `first` (n + 1,) on."""
-    counter = counter_of(data.dataset.records)
+    counter = counter_of(int(weights.sum()))
     per = 8 // counter.itemsize
-    counters = np.zeros((data.weights.size, -(-int(first[-1]) // per) * per), counter)
-    counters[:, 0] = data.weights
+    counters = np.zeros((weights.size, -(-int(first[-1]) // per) * per), counter)
+    counters[:, 0] = weights
     for x in np.flatnonzero(np.diff(first)).tolist():
-        codes = data.codes[by.order[x]].astype(np.int64)
-        has = np.flatnonzero(codes < first[x + 1] - first[x])
-        counters[has, first[x] + codes[has]] = data.weights[has]
+        own = codes[x].astype(np.int64)
+        has = np.flatnonzero(own < first[x + 1] - first[x])
+        counters[has, first[x] + own[has]] = weights[has]
     return np.ascontiguousarray(counters.view(np.uint64).T)
 
 

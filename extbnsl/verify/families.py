@@ -66,19 +66,14 @@ def members_of(varsets: NDArray[np.uint64], n: int) -> NDArray[np.bool_]:
     return bits.astype(np.bool_)
 
 
-@dataclass(frozen=True)
-class FamilySource:
-    """Where a check has families from."""
+class FamilySource(ABC):
+    """Where a check has families from. Costs may be sums of floats: whatever is compared keeps a margin of more than
+    they may be off."""
 
-    # For children with a threshold each, in units: all families that matter with c', the cost less what these cuts take
-    # from it, below that, or more; costs are off by no more than half of `rounding`.
-    below: Callable[[Mapping[int, int], WeightedCuts, Tell], list[RecountedFamilies]]
-    # of a child, in nats: what the solver's costs and bounds may be off too, and more than a unit
-    rounding: Callable[[int], float]
-
-
-class Inexact(ABC):
-    """Costs that are sums of floats: whatever is compared keeps a margin of more than they may be off."""
+    @abstractmethod
+    def below(self, thresholds: Mapping[int, int], cuts: WeightedCuts, tell: Tell) -> list[RecountedFamilies]:
+        """For children with a threshold each, in units: all families that matter with c', the cost less what these cuts
+        take from it, below that, or more; costs are off by no more than half of `rounding`."""
 
     @abstractmethod
     def error(self, child: int) -> float:
@@ -93,7 +88,7 @@ class Inexact(ABC):
         return 4.0 * self.error(child) + 2.0 / UNITS_PER_NAT
 
     def rounding(self, child: int) -> float:
-        """What costs of this count and of the solver's may be apart, and its sums off, in nats."""
+        """What costs of this count and of the solver's may be apart, and its sums off, in nats; more than a unit."""
         return 2.0 * self.error(child) + SOLVER_ERROR * self.scale(child) + 2.0 / UNITS_PER_NAT
 
 
@@ -122,20 +117,24 @@ def untold(done: int, of: int) -> None:
     """For counts that nobody watches."""
 
 
-def reach_of(threshold: int, apart: NDArray[np.int64], margin: float) -> float:
-    """What families cost less than, in nats, with c' below the threshold, where the multipliers of these clusters are
-    taken from the least of them."""
-    return (threshold + sum(apart.tolist())) / UNITS_PER_NAT + margin
+@dataclass(frozen=True)
+class ListedFamilies(FamilySource):
+    """All families that local scores list as demanded, whatever the threshold. Costs are exact."""
 
+    scores: LocalScores
+    demands: Demands
 
-def families_of_scores(scores: LocalScores, demands: Demands) -> FamilySource:
-    """What asks local scores: all families that they list as demanded, whatever the threshold. Costs are exact."""
+    def below(self, thresholds: Mapping[int, int], cuts: WeightedCuts, tell: Tell) -> list[RecountedFamilies]:
+        found = []
+        for child in thresholds:
+            varsets, costs = self.scores.parents[child], self.scores.costs[child]
+            own = self.demands.admitted(child, members_of(varsets, self.scores.variables))
+            found.append(RecountedFamilies(varsets[own], costs[own]))
+        return found
 
-    def listed(child: int) -> RecountedFamilies:
-        own = demands.admitted(child, members_of(scores.parents[child], scores.variables))
-        return RecountedFamilies(scores.parents[child][own], scores.costs[child][own])
+    def error(self, child: int) -> float:
+        return 0.0
 
-    def rounding(child: int) -> float:
-        return SOLVER_ERROR * abs(float(scores.costs[child].min())) + 2.0 / UNITS_PER_NAT
-
-    return FamilySource(lambda thresholds, cuts, tell: list(map(listed, thresholds)), rounding)
+    def scale(self, child: int) -> float:
+        """What the solver's sums are off goes by the cheapest one."""
+        return abs(float(self.scores.costs[child].min()))

@@ -39,7 +39,7 @@ from extbnsl.verify.certificate import (
 from extbnsl.verify.data_families import families_of_data
 from extbnsl.verify.demands import Demands
 from extbnsl.verify.document import ClaimedResult
-from extbnsl.verify.families import FamilySource, Tell, families_of_scores, untold
+from extbnsl.verify.families import FamilySource, ListedFamilies, Tell, untold
 from extbnsl.verify.order_search import least_cost
 from extbnsl.verify.passes import Families, cuts_of
 from extbnsl.verify.regression_families import families_by_regressions
@@ -257,7 +257,7 @@ def family_source(
     """The families that are as demanded: as scores list them, or counted again by the score of the claim; every: also
     those that a subset beats, of data. Raises Stopped and TooMuch as the modules that do it."""
     if isinstance(problem, LocalScores):
-        return families_of_scores(problem, demands)
+        return ListedFamilies(problem, demands)
     if isinstance(problem, Numbers):
         return families_by_regressions(problem, demands, workers, every)
     return families_of_data(problem, claim.score, claim.ess, demands, workers, every)

@@ -50,7 +50,6 @@ from extbnsl.verify.demands import Demands
 from extbnsl.verify.families import (
     FLOAT_ERROR,
     FamilySource,
-    Inexact,
     RecountedFamilies,
     Taken,
     Tell,
@@ -73,38 +72,27 @@ COARSEST = 0.1  # nats: what the rounding of a child's costs may come to
 UNCHECKABLE = f"columns of the data determine each other so nearly that rounding may hide more than {COARSEST:g} nats"
 
 
-def families_by_regressions(numbers: Numbers, demands: Demands, workers: Workers, every: bool = False) -> FamilySource:
-    """What computes regressions of the columns. The module says what their costs may be off. every: also the families
-    that a subset beats.
-
-    `below` raises Stopped when the workers halt, and TooMuch at MOST_FAMILIES; its time is O(m^2) per parent set with m
-    candidates left. The call itself takes O(N n^2), and raises Stopped when the workers are to stop, and TooMuch where
-    rounding may come to more than COARSEST.
-    """
-    problem = _measured(numbers, demands, workers)
-
-    def below(thresholds: Mapping[int, int], cuts: WeightedCuts, tell: Tell) -> list[RecountedFamilies]:
-        found, taken = list[RecountedFamilies](), taken_by(cuts, numbers.variables)
-        tasks = ((problem, child, most, taken.of(child), workers, every) for child, most in thresholds.items())
-        for own in workers.stream(_search, tasks, 2 * workers.threads, lambda result: None):
-            found.append(own)
-            tell(len(found), len(thresholds))
-        return found
-
-    return FamilySource(below, problem.rounding)
-
-
 @dataclass(frozen=True)
-class _Measured(Inexact):
+class _Measured(FamilySource):
     """The columns in coordinates, each less its mean and over a power of 2."""
 
     numbers: Numbers
     demands: Demands
+    workers: Workers
+    every: bool  # as of `families_by_regressions`
     triangle: NDArray[np.float64]  # (n, n) the coordinates
     exponents: NDArray[np.int32]  # (n,) of the powers
     partial: NDArray[np.float64]  # (n, n) the squares of the correlations given all others, about
     inverse: float  # what 1 / s is at most, see the module
     relative: float  # t, see the module
+
+    def below(self, thresholds: Mapping[int, int], cuts: WeightedCuts, tell: Tell) -> list[RecountedFamilies]:
+        found, taken = list[RecountedFamilies](), taken_by(cuts, self.numbers.variables)
+        tasks = ((self, child, most, taken.of(child)) for child, most in thresholds.items())
+        for own in self.workers.stream(_search, tasks, 2 * self.workers.threads, lambda result: None):
+            found.append(own)
+            tell(len(found), len(thresholds))
+        return found
 
     @property
     def price(self) -> float:
@@ -134,8 +122,14 @@ class _Measured(Inexact):
         return records * (2.0 * self.relative + n * FLOAT_ERROR) + 16 * FLOAT_ERROR * self.scale(child)
 
 
-def _measured(numbers: Numbers, demands: Demands, workers: Workers) -> _Measured:
-    """The columns in coordinates, and how exact these are."""
+def families_by_regressions(numbers: Numbers, demands: Demands, workers: Workers, every: bool = False) -> _Measured:
+    """What computes regressions of the columns. The module says what their costs may be off. every: also the families
+    that a subset beats.
+
+    `below` raises Stopped when the workers halt, and TooMuch at MOST_FAMILIES; its time is O(m^2) per parent set with m
+    candidates left. The call itself takes O(N n^2), and raises Stopped when the workers are to stop, and TooMuch where
+    rounding may come to more than COARSEST.
+    """
     n, records = numbers.variables, numbers.records
     apart = numbers.values - numbers.values[0]
     largest = np.abs(apart).max(axis=0)
@@ -156,7 +150,8 @@ def _measured(numbers: Numbers, demands: Demands, workers: Workers) -> _Measured
     own = np.diag(precision)
     most = 2.0 * math.sqrt(float((inverse**2).sum()))
     relative = error * math.sqrt(n) * most
-    problem = _Measured(numbers, demands, triangle, exponents, precision**2 / np.outer(own, own), most, relative)
+    partial = precision**2 / np.outer(own, own)
+    problem = _Measured(numbers, demands, workers, every, triangle, exponents, partial, most, relative)
     if not (relative <= 0.125 and max(map(problem.rounding, range(n))) <= COARSEST):
         raise TooMuch(UNCHECKABLE)
     return problem
@@ -174,9 +169,7 @@ def _triangle(columns: NDArray[np.float64], workers: Workers) -> tuple[NDArray[n
     return rows[:n], stages + len(rows) + n
 
 
-def _search(
-    problem: _Measured, child: int, threshold: int, taken: Taken, workers: Workers, every: bool
-) -> RecountedFamilies:
+def _search(problem: _Measured, child: int, threshold: int, taken: Taken) -> RecountedFamilies:
     """All families of one child that matter, with c' below the threshold."""
     numbers, demands = problem.numbers, problem.demands
     n, base = numbers.variables, sorted(demands.must[child])
@@ -186,8 +179,20 @@ def _search(
     rows = np.ascontiguousarray(problem.triangle[:, [*base, *candidates[::-1], child]])
     triangulate(rows)
     coordinates = rows[len(base) : len(base) + candidates.size + 1, len(base) :]
-    lead = math.inf if every else problem.margin(child)
-    own = _child(problem, child, candidates, taken, threshold, lead)
+    lead = math.inf if problem.every else problem.margin(child)
+    own = RegressionChild(
+        half=numbers.records / 2,
+        worth=math.expm1(2.0 * (problem.price - lead) / numbers.records),
+        own=problem.own(child) + problem.price * len(base),
+        price=problem.price,
+        margin=problem.margin(child),
+        lead=lead,
+        threshold=threshold,
+        depth=min(demands.most[child] - len(base), candidates.size),
+        candidates=candidates,
+        hits=np.ascontiguousarray(members_of(taken.clusters, n)[:, candidates] * taken.multipliers[:, None]),
+        multipliers=taken.multipliers,
+    )
     alone = own.own + own.half * math.log(float((coordinates[:, -1] ** 2).sum()))
     first = pack(base, n)
     parts = [RecountedFamilies(first[None, :], np.array([alone]))]
@@ -196,28 +201,7 @@ def _search(
     apart: NDArray[np.bool_] = np.logical_not((taken.clusters & first).any(axis=1))
     frames = new_regression_frames(own, alone, first, coordinates, apart)
     found = np.empty((ROOM, words(n)), np.uint64), np.empty(ROOM)
-    matter = f"of {numbers.names[child]!r} matter to it"
-    rest = handed_over(lambda top: search_regressions(top, own, frames, workers.halt, *found), found, workers, matter)
+    matter, halt = f"of {numbers.names[child]!r} matter to it", problem.workers.halt
+    rest = handed_over(lambda top: search_regressions(top, own, frames, halt, *found), found, problem.workers, matter)
     parts += (RecountedFamilies(*part) for part in rest)
     return RecountedFamilies(*map(np.concatenate, zip(*parts, strict=True)))
-
-
-def _child(
-    problem: _Measured, child: int, candidates: NDArray[np.int64], taken: Taken, threshold: int, lead: float
-) -> RegressionChild:
-    """What the kernels read, for the candidates in this order."""
-    demands = problem.demands
-    inside = members_of(taken.clusters, problem.numbers.variables)[:, candidates]
-    return RegressionChild(
-        half=problem.numbers.records / 2,
-        worth=math.expm1(2.0 * (problem.price - lead) / problem.numbers.records),
-        own=problem.own(child) + problem.price * len(demands.must[child]),
-        price=problem.price,
-        margin=problem.margin(child),
-        lead=lead,
-        threshold=threshold,
-        depth=min(demands.most[child] - len(demands.must[child]), candidates.size),
-        candidates=candidates,
-        hits=np.ascontiguousarray(inside * taken.multipliers[:, None]),
-        multipliers=taken.multipliers,
-    )

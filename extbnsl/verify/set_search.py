@@ -14,14 +14,7 @@ from numpy.typing import NDArray
 from extbnsl.kernels.bits import u64
 from extbnsl.kernels.compiler import borrowed, inlined, njit
 from extbnsl.verify import UNITS_PER_NAT
-from extbnsl.verify.set_cells import (
-    dearest,
-    divide,
-    find_alike,
-    keep_parts,
-    sum_of,
-    sum_of_both,
-)
+from extbnsl.verify.set_cells import dearest, divide, find_alike, keep_parts, sum_of, sum_of_both
 
 MISFIT, CELL_REGRET, STATE_REGRET, FIXED, SPREAD, OCCURRING = range(6)  # MDL and AIC, fNML, qNML, K2, BDeu, BDs
 UNIT = 1.0 / UNITS_PER_NAT  # nats
@@ -45,7 +38,7 @@ class Searched(NamedTuple):
     parents: int  # how many variables may be, the first ones
     ahead: int  # choices of which it is worth to look whether any of them matters, by the kinds with priors
     sparing: bool  # whether what tells too little is no parent
-    spare: float  # by what it must tell less than it adds
+    spare: NDArray[np.float64]  # by what it must tell less than it adds, infinity for what some child must have (n,)
     children: NDArray[np.int64]  # that families are wanted of
     variables: NDArray[np.int64]  # their numbers outside (n,)
     arities: NDArray[np.float64]  # declared (n,)
@@ -62,7 +55,7 @@ class Searched(NamedTuple):
     tables: NDArray[np.float64]  # of the kinds that need no prior: see `Space`
     regrets: NDArray[np.float64]  # STATE_REGRET: by the number of states, for as many as may matter
     may: NDArray[np.bool_]  # (n, n) whether a child may have a parent
-    needed: NDArray[np.bool_]  # whether some child must have it (n,)
+
     must_before: NDArray[np.int32]  # (n, n + 1) how many parents that a child must have come before a variable
     most: NDArray[np.int64]  # parents (n,)
     price: NDArray[np.float64]  # of each joint state of the parents (n,)
@@ -222,8 +215,20 @@ def _reach(x, level, problem, frames):
 
 
 @inlined
+def _sift(up, problem, frames):
+    """Keep the children of a node that it, or what is below it, may matter to by what these cost at least."""
+    kept = 0
+    for a in range(frames.living[up]):
+        x = frames.alive[up, a]
+        if frames.least[up, x] < _reach(x, up, problem, frames):
+            frames.alive[up, kept] = x
+            kept += 1
+    frames.living[up] = kept
+
+
+@inlined
 def _enter(top, y, problem, frames):
-    """Begin the node with variable y added, for the children that it may matter to; how many."""
+    """Begin the node with variable y added, for the children that it may matter to."""
     up, low = top + 1, frames.low[top]
     frames.states[up] = frames.states[top] * problem.arities[y]
     living = 0
@@ -235,18 +240,14 @@ def _enter(top, y, problem, frames):
         if least < _reach(x, top, problem, frames):
             frames.alive[up, living], frames.least[up, x] = x, least
             living += 1
+    frames.living[up] = living
     if living == 0:
-        return 0
+        return
     _take(top, y, problem, frames)
-    kept = 0
     for a in range(living):
         x = frames.alive[up, a]
         frames.cheapest[up, x] = frames.cheapest[top, x]
-        if frames.least[up, x] < _reach(x, up, problem, frames):
-            frames.alive[up, kept] = x
-            kept += 1
-    frames.living[up] = kept
-    return kept
+    _sift(up, problem, frames)
 
 
 @inlined
@@ -451,8 +452,8 @@ def _choose(top, at, living, problem, frames, space):
         price = min(price, problem.price[frames.alive[up, a]])
     for a in range(at):
         z = frames.choice[top, a]
-        if problem.sparing and not problem.needed[z]:
-            tells = space.parents[0] - space.both[living + a] + problem.spare
+        if problem.sparing:
+            tells = space.parents[0] - space.both[living + a] + problem.spare[z]
             if tells <= price * frames.states[up] * (problem.arities[z] - 1.0):
                 continue
         frames.choice[up, chosen] = z
@@ -487,7 +488,6 @@ def _judge(up, y, problem, frames, space, found, written):
     """Hand over the families of a node that matter, and keep the children that what is below it may matter to. How many
     families are handed over by now."""
     children, varsets, costs = found
-    kept = 0
     for a in range(frames.living[up]):
         x = frames.alive[up, a]
         cost, least = _cost_and_least(a, x, frames.states[up], problem, space)
@@ -498,11 +498,8 @@ def _judge(up, y, problem, frames, space, found, written):
                     varsets[written, w] = frames.varset[up, w]
                 written += 1
             frames.cheapest[up, x] = min(frames.cheapest[up, x], cost + problem.lead[x])
-        frames.least[up, x] = max(frames.least[up, x], least)
-        if up < problem.most[x] and frames.least[up, x] < _reach(x, up, problem, frames):
-            frames.alive[up, kept] = x
-            kept += 1
-    frames.living[up] = kept
+        frames.least[up, x] = max(frames.least[up, x], least) if up < problem.most[x] else np.inf
+    _sift(up, problem, frames)
     return written
 
 
@@ -541,7 +538,7 @@ def _mask_choices(up, without, problem, frames, space):
 @inlined
 def _look_ahead(up, problem, frames, space):
     """Drop the children of a node, whose cells are known, that nothing below it matters to."""
-    node, kept = (frames.rows[up], frames.ends[up], frames.cells[up]), 0
+    node = frames.rows[up], frames.ends[up], frames.cells[up]
     members, ends, sizes = space.members, space.groups, problem.sizes
     _mask_choices(up, -1, problem, frames, space)
     shared = find_alike(node, problem.bits, space.mask, space.keys, members[0], ends[0])
@@ -558,10 +555,7 @@ def _look_ahead(up, problem, frames, space):
             alike, child = (groups, members[which], ends[which]), (problem.codes[x], problem.weights)
             more = dearest(alike, tables, prior, problem.logs[at], child, space.often, enough)
             frames.least[up, x] = max(frames.least[up, x], space.dear[x] + more)
-        if frames.least[up, x] < _reach(x, up, problem, frames):
-            frames.alive[up, kept] = x
-            kept += 1
-    frames.living[up] = kept
+    _sift(up, problem, frames)
 
 
 @inlined
@@ -594,7 +588,8 @@ def search_sets(top, problem, frames, space, path, deep, halt, found):
             break
         frames.next[top] += 1
         y = frames.choice[top, at]
-        living = _enter(top, y, problem, frames)
+        _enter(top, y, problem, frames)
+        living = frames.living[up]
         if living == 0:
             continue
         v = problem.variables[y]

@@ -42,7 +42,7 @@ from extbnsl.verify.certificate import (
 )
 from extbnsl.verify.data_families import families_of_data
 from extbnsl.verify.demands import demands_of
-from extbnsl.verify.families import families_of_scores
+from extbnsl.verify.families import ListedFamilies
 from extbnsl.verify.optimality import verify_optimality
 from extbnsl.verify.passes import cuts_of
 from extbnsl.verify.recount import CUTS, check_component
@@ -457,7 +457,7 @@ def test_constant_columns_beside_many_others_take_no_time(score):
 
 def test_local_scores_within_the_limit():
     scores = proved().local_scores
-    source = families_of_scores(scores, demands_of(scores.names, 1, NOTHING))
+    source = ListedFamilies(scores, demands_of(scores.names, 1, NOTHING))
     for x in range(scores.variables):
         varsets, _ = below(source, x, MOST_UNITS, no_cuts(scores.variables))
         assert max(len(unpack(v)) for v in varsets) <= 1

@@ -16,7 +16,7 @@ from extbnsl.verify import UNITS_PER_NAT, data_families
 from extbnsl.verify.certificate import MOST_UNITS
 from extbnsl.verify.data_families import families_of_data
 from extbnsl.verify.demands import demands_of
-from extbnsl.verify.families import families_of_scores, untold
+from extbnsl.verify.families import ListedFamilies, untold
 from extbnsl.verify.regression_families import families_by_regressions
 from extbnsl.verify.rescoring import family_cost
 
@@ -123,7 +123,7 @@ def test_constant_columns_are_parents_too(score, arities):
 
 def test_local_scores_are_listed_whole():
     scores = scores_of(random_families(np.random.default_rng(1), 5, 30))
-    source = families_of_scores(scores, demands_of(scores.names, None, NOTHING))
+    source = ListedFamilies(scores, demands_of(scores.names, None, NOTHING))
     for child in range(5):
         assert below(source, child, 0, NO_CUTS).costs.size == scores.costs[child].size
 

@@ -35,7 +35,7 @@ from extbnsl.verify.demands import demands_of
 from extbnsl.verify.optimality import verify_optimality
 from extbnsl.verify.passes import cuts_of
 from extbnsl.verify.recount import check_component
-from extbnsl.verify.regression_families import _measured, families_by_regressions
+from extbnsl.verify.regression_families import families_by_regressions
 from extbnsl.verify.rescoring import family_cost
 from extbnsl.verify.verdict import verify
 
@@ -133,14 +133,13 @@ def test_costs_are_off_by_no_more_than_is_said(noise, offset):
     numbers = numbers_of(values * [1e-9, 3.0, 1e4, 1.0] + offset * np.array([1e-9, 3.0, 1e4, 1.0]))
     with Workers(1) as workers:
         source = source_of(numbers, workers)
-        measured = _measured(numbers, demands_of(numbers.names, None, NOTHING), workers)
         for x in range(4):
             listed = listed_by(source, x, MOST_UNITS, no_cuts(4))
             assert len(listed) > (0 if x == 3 else 1)
             for varset, cost in listed.items():
-                assert abs(cost - exact_cost(numbers.values, x, naive.members(varset))) <= measured.error(x)
-            assert 2.0 * measured.error(x) < source.rounding(x)
-            assert measured.error(x) < 1e-10 / noise
+                assert abs(cost - exact_cost(numbers.values, x, naive.members(varset))) <= source.error(x)
+            assert 2.0 * source.error(x) < source.rounding(x)
+            assert source.error(x) < 1e-10 / noise
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -23,7 +23,7 @@ from extbnsl.scores.local import local_scores
 from extbnsl.verify.certificate import NO_CUTS, UNITS_PER_NAT, CertifiedComponent, Pass, Search, TooMuch, floor_units
 from extbnsl.verify.data_families import families_of_data
 from extbnsl.verify.demands import demands_of
-from extbnsl.verify.families import families_of_scores
+from extbnsl.verify.families import ListedFamilies
 from extbnsl.verify.optimality import verify_optimality
 from extbnsl.verify.recount import SEARCH, check_component
 from extbnsl.verify.regression_families import families_by_regressions
@@ -109,7 +109,7 @@ def test_the_least_cost_of_local_scores_is_that_of_all_networks(seed, n, max_par
     costs[~admitted(knowledge, scores.names, max_parents)] = math.inf
     least = least_of_all(costs)
     with Workers(1) as workers:
-        source = families_of_scores(scores, demands_of(scores.names, max_parents, knowledge))
+        source = ListedFamilies(scores, demands_of(scores.names, max_parents, knowledge))
 
         def claim(bound):
             return check_component(searched_component(scores.names, bound), scores.names, source, workers)
@@ -158,7 +158,7 @@ def test_one_unit_decides(seed):
     rng = np.random.default_rng(seed)
     scores, least = in_units(random_families(rng, 6, 20, lambda m: rng.integers(-1 << 42, 1 << 42, m)))
     with Workers(1) as workers:
-        source = families_of_scores(scores, demands_of(scores.names, None, NOTHING))
+        source = ListedFamilies(scores, demands_of(scores.names, None, NOTHING))
         slack = sum(math.ceil(source.rounding(x) * UNITS_PER_NAT) for x in range(6))
         assert slack / UNITS_PER_NAT < 1e-8
         for more, holds in ((-1, True), (0, True), (1, False), (1 << 20, False)):
@@ -185,7 +185,7 @@ def test_what_guides_a_search_decides_nothing(seed, n, cuts, holds):
     least = naive.optimal_cost_dp(n, naive.best_scores(naive.cost_table(n, families)))
     component = searched_component(scores.names, least if holds else least + 1e-6, guide)
     with Workers(1) as workers:
-        source = families_of_scores(scores, demands_of(scores.names, None, NOTHING))
+        source = ListedFamilies(scores, demands_of(scores.names, None, NOTHING))
         assert check_component(component, scores.names, source, workers).proved == holds
 
 
@@ -315,7 +315,7 @@ def test_a_search_of_more_variables_than_a_word_has_is_not_repeated():
     alone = (np.zeros((1, 2), np.uint64), np.array([1.0]))
     scores = local_scores([f"v{x}" for x in range(65)], [alone] * 65, "file")
     with Workers(1) as workers:
-        source = families_of_scores(scores, demands_of(scores.names, None, NOTHING))
+        source = ListedFamilies(scores, demands_of(scores.names, None, NOTHING))
         recount = check_component(searched_component(scores.names, 66.0), scores.names, source, workers)
     assert not recount.proved
     assert recount.findings == ()
@@ -356,7 +356,7 @@ def test_time_that_is_over_when_all_are_counted(searched):
 def test_figures_beyond_all_are_not_checked():
     scores = scores_of([[(0, 2.0**24)], [(0, 2.0**24)]])
     with Workers(1) as workers:
-        source = families_of_scores(scores, demands_of(scores.names, None, NOTHING))
+        source = ListedFamilies(scores, demands_of(scores.names, None, NOTHING))
         recount = check_component(searched_component(scores.names, 2.0**27), scores.names, source, workers)
     assert not recount.proved
     assert "figures beyond" in recount.why
