@@ -3,6 +3,7 @@
 It shares nothing with the constraints that the solver makes of the same knowledge.
 """
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -22,15 +23,14 @@ class Demands:
     most: tuple[int, ...]
 
     def fault(self, names: Sequence[str], child: int, parents: Sequence[int]) -> str | None:
-        """What is wrong with the parents of a child, as a sentence; None if they are as demanded."""
-        own = set(parents)
-        name = names[child]
+        """What is wrong with the parents of a child, as a clause behind 'the'; None if they are as demanded."""
+        own, name = set(parents), names[child]
         if len(own) > self.most[child]:
-            return f"The variable {name!r} has {len(own)} parents, but the limit is {self.most[child]}."
+            return f"variable {name!r} has {len(own)} parents, but the limit is {self.most[child]}"
         for parent in sorted(self.must[child] - own):
-            return f"The arc from {names[parent]!r} to {name!r} is required, but the network does not have it."
+            return f"arc from {names[parent]!r} to {name!r} is required, but the network does not have it"
         for parent in sorted(own - self.may[child]):
-            return f"The network has the arc from {names[parent]!r} to {name!r}, which is ruled out."
+            return f"network has the arc from {names[parent]!r} to {name!r}, which is ruled out"
         return None
 
     def admitted(self, child: int, parents: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -50,11 +50,11 @@ class Demands:
 
 def demands_of(names: Sequence[str], max_parents: int | None, knowledge: Knowledge) -> Demands:
     """The demands of a claim; InputError if it names a variable that there is not, or demands what cannot be."""
-    for key in ("required", "forbidden", "allowed", "tiers"):
-        for name in (name for own in getattr(knowledge, key) for name in own):
-            _check_known(name, names)
-    for name in (*knowledge.roots, *knowledge.leaves, *(name for name, _ in knowledge.max_parents)):
-        _check_known(name, names)
+    several = (*knowledge.required, *knowledge.forbidden, *knowledge.allowed, *knowledge.tiers)
+    named = (*itertools.chain(*several), *knowledge.roots, *knowledge.leaves, *dict(knowledge.max_parents))
+    for name in named:
+        if name not in names:
+            raise InputError(f"The knowledge of the result is about {name!r}, which is not a variable.")
     tier = {name: number for number, own in enumerate(knowledge.tiers) for name in own}
     joined, forbidden = {frozenset(pair) for pair in knowledge.allowed}, set(knowledge.forbidden)
     may, must, most = [], [], []
@@ -78,8 +78,3 @@ def demands_of(names: Sequence[str], max_parents: int | None, knowledge: Knowled
         must.append(frozenset(map(names.index, required)))
         most.append(limit)
     return Demands(tuple(may), tuple(must), tuple(most))
-
-
-def _check_known(name: str, names: Sequence[str]) -> None:
-    if name not in names:
-        raise InputError(f"The knowledge of the result is about {name!r}, which is not a variable.")

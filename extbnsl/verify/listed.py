@@ -16,13 +16,12 @@ import itertools
 import math
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from extbnsl.core.claims import tolerance
 from extbnsl.core.errors import VerificationError
 from extbnsl.data import Data
-from extbnsl.networks.network import Network
+from extbnsl.kernels.varsets import members
 from extbnsl.scores.local import LocalScores
 from extbnsl.verify.demands import demands_of
 from extbnsl.verify.document import LARGEST, ClaimedResult, is_number, is_share, whole_from
@@ -46,21 +45,17 @@ def scored_family(
     problem: Data | LocalScores, child: int, parents: tuple[int, ...], score: str, ess: float | None = None
 ) -> Family:
     """A family with its cost in nats; raises VerificationError if the scores do not list it. parents ascend."""
-    return family_of(child, parents, family_cost(problem, child, parents, score, ess))
-
-
-def family_of(child: int, parents: tuple[int, ...], cost: float) -> Family:
-    """A family of which the cost is known."""
     return Family(
         sum(1 << p for p in parents),
         sum(_pair(child, p) for p in parents),
         sum(_pair(p, q) for p, q in itertools.combinations(parents, 2)),
-        cost,
+        family_cost(problem, child, parents, score, ess),
     )
 
 
-def is_acyclic(families: Sequence[Family]) -> bool:
-    """Whether a network, a family of each child, has no cycle; O(n) passes over its variables at worst."""
+def cycle_of(families: Sequence[Family]) -> list[int]:
+    """The variables along a cycle of a network, a family of each child, the first of them at the end again; none if
+    there is no cycle. O(n) passes over the variables at worst."""
     placed, waiting = 0, list(range(len(families)))
     while waiting:
         left = []
@@ -70,9 +65,12 @@ def is_acyclic(families: Sequence[Family]) -> bool:
             else:
                 placed |= 1 << child
         if len(left) == len(waiting):
-            return False
+            walk = left[:1]
+            while walk[-1] not in walk[:-1]:  # each has a parent that is not placed, so the way up comes back
+                walk.append(next(members(families[walk[-1]].parents & ~placed)))
+            return walk[walk.index(walk[-1]) :][::-1]
         waiting = left
-    return True
+    return []
 
 
 def network_key(families: Sequence[Family]) -> bytes:
@@ -100,25 +98,12 @@ def _digest(sets: Iterable[int], bits: int) -> bytes:
     return hashlib.blake2b(b"".join([own.to_bytes(size) for own in sets]), digest_size=DIGEST_BYTES).digest()
 
 
-@dataclass
-class Sentences:
-    """Sentences about something, of which only the first are kept."""
-
-    about: str
-    first: list[str] = field(default_factory=list)
-    more: int = 0
-
-    def add(self, sentences: Iterable[str]) -> None:
-        for sentence in sentences:
-            if len(self.first) < MOST_SAID:
-                self.first.append(sentence)
-            else:
-                self.more += 1
-
-    def all(self) -> tuple[str, ...]:
-        """The first, and how many there were beyond them."""
-        rest = (f"Further findings about {self.about}: {self.more:,}.",) if self.more else ()
-        return (*self.first, *rest)
+def first_of(sentences: Iterable[str], about: str) -> tuple[str, ...]:
+    """The first of some sentences about something, and one that says how many there are beyond them."""
+    rest = iter(sentences)
+    first = tuple(itertools.islice(rest, MOST_SAID))
+    more = sum(1 for _ in rest)
+    return (*first, f"Further findings about {about}: {more:,}.") if more else first
 
 
 class _Fault(Exception):
@@ -190,8 +175,8 @@ class Listed:
         if len(parents) > len(families):
             stranger = next(name for name in parents if name not in self._index)
             raise _Fault(f"gives parents to {stranger!r}, which is not a variable")
-        if not is_acyclic(families):
-            raise _Fault(f"is none: {_sentence_of_cycle(self.claim.variables, parents)}")
+        if cycle := cycle_of(families):
+            raise _Fault(f"is none: it has the cycle {' -> '.join(repr(self.claim.variables[v]) for v in cycle)}")
         return families
 
     def _family(self, child: str, parents: list[Any]) -> Family:
@@ -204,11 +189,11 @@ class Listed:
             raise _Fault(f"gives {child!r} a parent twice")
         if child in parents:
             raise _Fault(f"has {child!r} among its own parents")
-        members = tuple(sorted(self._index[name] for name in parents))
-        if (fault := self.demands.fault(self.claim.variables, self._index[child], members)) is not None:
-            raise _Fault(f"is not as demanded: {fault[0].lower()}{fault[1:].removesuffix('.')}")
+        own = tuple(sorted(self._index[name] for name in parents))
+        if (fault := self.demands.fault(self.claim.variables, self._index[child], own)) is not None:
+            raise _Fault(f"is not as demanded: the {fault}")
         try:
-            return scored_family(self.problem, self._index[child], members, self.claim.score, self.claim.ess)
+            return scored_family(self.problem, self._index[child], own, self.claim.score, self.claim.ess)
         except VerificationError:
             raise _Fault(f"gives {child!r} parents that the local scores do not list") from None
 
@@ -261,12 +246,3 @@ def _check_figures(network: Any) -> None:
             raise _Fault(f"has no {key!r}")
         if not fits(network[key]):
             raise _Fault(f"has no {wanted} as its {key!r}")
-
-
-def _sentence_of_cycle(names: tuple[str, ...], parents: Mapping[str, list[str]]) -> str:
-    """A clause that names a cycle of a network that has one."""
-    try:
-        Network.from_names(names, parents).order()
-    except VerificationError as error:
-        return str(error).rstrip(".").replace("The network", "it", 1)
-    raise AssertionError("there is a cycle")

@@ -2,8 +2,14 @@
 
 Every network that costs as little is looked at, see `complete`; of a few variables the weight of all is added up. A
 claim that takes more than that is left as it is, and told.
+
+The weight of a network is exp(-cost). For the sum of all a table has what each family costs, scored one by one by
+`rescoring`: (n, 2^n), by child and set of parents, a number with a bit for each; infinity for a family that is not
+there. Weights are whole numbers of 2^-b with a b so large that nothing is lost, and sums of them exact: so inclusion
+and exclusion of the sinks (Robinson 1973; Tian and He 2009) may subtract as much as it likes.
 """
 
+import itertools
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -14,24 +20,31 @@ import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.core.claims import OPTIMAL, tolerance
+from extbnsl.core.errors import VerificationError
 from extbnsl.core.events import Observer, StageAdvanced, ignore
 from extbnsl.core.figures import in_full
+from extbnsl.data import Data
+from extbnsl.kernels.varsets import members
 from extbnsl.machine.budgets import default_memory
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.scores.local import LocalScores
-from extbnsl.verify.all_networks import MOST_VARIABLES, cost_table, log_weight
 from extbnsl.verify.certificate import NO_CUTS, Certificate, Pass, TooMuch, ceil_units, read_certificate
 from extbnsl.verify.complete import Question, networks_below
-from extbnsl.verify.document import Summary, Wholes
+from extbnsl.verify.demands import Demands
+from extbnsl.verify.document import ClaimedResult, Summary, Wholes
 from extbnsl.verify.families import FamilySource
-from extbnsl.verify.listed import Family, Listed, Sentences, class_key, scored_family
+from extbnsl.verify.listed import Family, Listed, class_key, first_of, scored_family
 from extbnsl.verify.question import COUNT, MISSING, OF_ALL, SHARES, Unchecked
 from extbnsl.verify.ranked import ListCheck
 from extbnsl.verify.recount import family_source, reason_of
+from extbnsl.verify.rescoring import family_cost
 
 ROUNDED = 2e-3  # what the share of the weight of all networks may be off, relatively: the solver's may be half of it
 ADDED = 1e-6  # what a share may be off that was added up without a list
-TOO_MANY = f"it has more than {MOST_VARIABLES} variables"
+# In a sum of the weights of all networks:
+MOST_VARIABLES = 14  # 114,688 families, and 4,782,969 steps: some seconds each
+GUARD = 400  # bits beyond those of the best network: there are less than 2^111 networks, and a sum has 3^14 terms
+MANTISSA = 53
 
 
 @dataclass(frozen=True)
@@ -57,27 +70,15 @@ def check_others(
         certificate = read_certificate(document["certificate"], listed.problem.names)
     looked = _Looked(listed, summary, certificate, workers, observer)
     findings, checked, unchecked = list[str](), list[str](), list[Unchecked]()
-    for what in _claims(listed, summary):
+    for what, sentences in _checks(looked):
         try:
-            found = list(_CHECKS[what](looked))
+            found = list(sentences)
         except (Stopped, TooMuch) as stop:
             unchecked.append(Unchecked(what, reason_of(stop)))
         else:
             findings += found
             checked += [] if found else [what]
     return Others(tuple(findings), tuple(checked), tuple(unchecked))
-
-
-def _claims(listed: Listed, summary: Summary) -> Iterator[str]:
-    """What the result says of networks that it does not list."""
-    if listed.claim.status == OPTIMAL or summary.within is not None:
-        yield MISSING
-        if summary.count.networks is not None:
-            yield COUNT
-        if summary.tallied or summary.asked.classes:
-            yield SHARES
-    if summary.count.of_all is not None:
-        yield OF_ALL
 
 
 @dataclass
@@ -111,10 +112,8 @@ class _Tally:
         self.weight += weight
         self.classes[number] = self.classes.get(number, 0.0) + weight
         for child, family in enumerate(families):
-            left = family.parents
-            while left:
-                self.arcs[(left & -left).bit_length() - 1, child] += weight
-                left &= left - 1
+            for parent in members(family.parents):
+                self.arcs[parent, child] += weight
 
 
 @dataclass(frozen=True)
@@ -150,7 +149,7 @@ class _Looked:
 
     def networks_to(self, limit: float) -> Iterator[tuple[float, tuple[Family, ...]]]:
         """All networks that cost at most so much, in nats, and what each costs. Raises Stopped and TooMuch."""
-        claim, problem, n = self.listed.claim, self.listed.problem, len(self.listed.claim.variables)
+        claim, problem = self.listed.claim, self.listed.problem
 
         def scored(child: int, parents: tuple[int, ...]) -> Family:
             return scored_family(problem, child, parents, claim.score, claim.ess)
@@ -161,7 +160,7 @@ class _Looked:
 
         source = family_source(problem, claim, self.listed.demands, self.workers, every=True)
         question = Question(problem.names, source, scored, *self._guide(source), tell)
-        known = [tuple(p for p in range(n) if own >> p & 1) for own in self.listed.first]
+        known = [tuple(members(own)) for own in self.listed.first]
         above = math.nextafter(limit, math.inf)
         for families in networks_below(question, above, known, self.workers, default_memory()):
             cost = math.fsum([family.cost for family in families])
@@ -190,6 +189,19 @@ class _Looked:
             if cost <= self.limit - self.near:
                 certain.add(cost, families)
         return certain, possible
+
+
+def _checks(looked: _Looked) -> Iterator[tuple[str, Iterator[str]]]:
+    """What the result says of networks that it does not list, and sentences about what is wrong with it."""
+    summary = looked.summary
+    if looked.listed.claim.status == OPTIMAL or summary.within is not None:
+        yield MISSING, _missing_findings(looked)
+        if summary.count.networks is not None:
+            yield COUNT, _count_findings(looked)
+        if summary.tallied or summary.asked.classes:
+            yield SHARES, _share_findings(looked)
+    if summary.count.of_all is not None:
+        yield OF_ALL, _findings_of_all(looked)
 
 
 def _missing_findings(looked: _Looked) -> Iterator[str]:
@@ -222,28 +234,27 @@ def _count_findings(looked: _Looked) -> Iterator[str]:
 def _share_findings(looked: _Looked) -> Iterator[str]:
     """Sentences about shares in what was found if they are neither those of what was found for certain nor those of
     what may have been."""
-    either = [_wrong_shares(looked, tally).all() for tally in looked.tallies if tally.weight > 0.0]
+    either = [first_of(_wrong_shares(looked, tally), "shares") for tally in looked.tallies if tally.weight > 0.0]
     yield from min(either, key=len, default=())
 
 
-def _wrong_shares(looked: _Looked, tally: _Tally) -> Sentences:
+def _wrong_shares(looked: _Looked, tally: _Tally) -> Iterator[str]:
     """Sentences about shares of which these networks say something else."""
-    listed, summary, said = looked.listed, looked.summary, Sentences("shares")
+    listed, summary = looked.listed, looked.summary
     if summary.asked.classes:
         for i, claimed in enumerate(listed.shares):
             true = tally.classes.get(i + 1, 0.0) / tally.weight
             if not _near(claimed, true):
-                said.add([f"Class {i + 1:,} is said to have the share {claimed!r}, but its networks make it {true!r}."])
+                yield f"Class {i + 1:,} is said to have the share {claimed!r}, but its networks make it {true!r}."
     elif not _near(summary.count.share, listed.weight / tally.weight):
         true = listed.weight / tally.weight
-        said.add([f"The listed networks are said to have the share {summary.count.share!r}, but they have {true!r}."])
+        yield f"The listed networks are said to have the share {summary.count.share!r}, but they have {true!r}."
     names = listed.claim.variables
     for parent, child in np.ndindex(*tally.arcs.shape):
         claimed, true = summary.arcs.get((parent, child), 0.0), float(tally.arcs[parent, child]) / tally.weight
         if not _near(claimed, true):
             arc = f"The arc from {names[parent]!r} to {names[child]!r}"
-            said.add([f"{arc} is said to have the share {claimed!r}, but the networks make it {true!r}."])
-    return said
+            yield f"{arc} is said to have the share {claimed!r}, but the networks make it {true!r}."
 
 
 def _near(claimed: float, true: float) -> bool:
@@ -266,4 +277,76 @@ def _findings_of_all(looked: _Looked) -> Iterator[str]:
         )
 
 
-_CHECKS = {MISSING: _missing_findings, COUNT: _count_findings, SHARES: _share_findings, OF_ALL: _findings_of_all}
+def cost_table(
+    problem: Data | LocalScores, claim: ClaimedResult, demands: Demands, workers: Workers
+) -> NDArray[np.float64]:
+    """What all families cost that are as demanded, of at most MOST_VARIABLES. Raises Stopped."""
+    n = len(problem.names)
+    table = np.full((n, 1 << n), np.inf)
+    for child in range(n):
+        must, optional = demands.must[child], sorted(demands.may[child] - demands.must[child])
+        for size in range(min(demands.most[child] - len(must), len(optional)) + 1):
+            workers.check()
+            for some in itertools.combinations(optional, size):
+                own = tuple(sorted((*must, *some)))
+                try:
+                    cost = family_cost(problem, child, own, claim.score, claim.ess)
+                except VerificationError:  # scores do not list it
+                    continue
+                table[child, sum(1 << p for p in own)] = cost
+    return table
+
+
+def log_weight(table: NDArray[np.float64], workers: Workers) -> float:
+    """The logarithm of the sum of the weights of all networks. Raises Stopped. O(3^n) sums of whole numbers.
+
+    Let S be sinks of a network over V, which have their families in V - S. Networks with at least the sinks S weigh as
+    much as all over V - S times the product of what the members of S may have there; and every network has a sink.
+    """
+    n, least = len(table), table.min(axis=1)
+    bits = GUARD + math.ceil((_least_costs(table)[-1] - math.fsum(least)) / math.log(2.0))
+    units = [[_units(excess, bits) for excess in own] for own in (table - least[:, None]).tolist()]
+    inside = _over_subsets(np.array(units, object), np.add)
+    weights = [0] * (1 << n)
+    weights[0] = 1 << bits
+    for before in range((1 << n) - 1):
+        if before & 63 == 0:
+            workers.check()
+        terms = [(before, -weights[before])]
+        for x in range(n):
+            if not before >> x & 1:
+                own = inside[x][before]
+                terms += [(varset | 1 << x, -(weight * own >> bits)) for varset, weight in terms]
+        for varset, weight in itertools.islice(terms, 1, None):
+            weights[varset] += weight
+    return math.log(weights[-1]) - bits * math.log(2.0) - math.fsum(least)
+
+
+def _least_costs(table: NDArray[np.float64]) -> list[float]:
+    """What the best network over each set of variables costs, infinity if there is none. O(n 2^n)."""
+    inside, best = _over_subsets(table, np.minimum), [0.0] * table.shape[1]
+    for varset in range(1, len(best)):
+        sinks = ((x, varset ^ 1 << x) for x in range(len(table)) if varset >> x & 1)
+        best[varset] = min(best[rest] + inside[x][rest] for x, rest in sinks)
+    return best
+
+
+def _over_subsets(table: NDArray[Any], combine: np.ufunc) -> list[list[Any]]:
+    """For each child and set what its families with parents in the set make together."""
+    inside = table.copy()
+    for bit in range(len(table)):
+        pairs = inside.reshape(-1, 2, 1 << bit)
+        combine(pairs[:, 0], pairs[:, 1], out=pairs[:, 1])
+    found: list[list[Any]] = inside.tolist()
+    return found
+
+
+def _units(excess: float, bits: int) -> int:
+    """exp(-excess) in units of 2^-bits, to the precision of a float."""
+    if excess == math.inf:
+        return 0
+    powers = excess / math.log(2.0)
+    whole = math.floor(powers)
+    shift = bits - whole - MANTISSA
+    mantissa = int(2.0 ** (whole - powers) * (1 << MANTISSA))
+    return mantissa << shift if shift >= 0 else mantissa >> -shift

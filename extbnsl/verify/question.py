@@ -53,16 +53,6 @@ class Question:
     asked: Asked | None = None  # which list, None if it is of one network
     resamples: int | None = None  # how many were asked for, None if none were
 
-    @property
-    def arcs(self) -> int:
-        """How many the network has."""
-        return sum(map(len, self.claim.parents.values()))
-
-    @property
-    def network_digest(self) -> str:
-        """A digest of the network."""
-        return digest_of(sorted((child, sorted(own)) for child, own in self.claim.parents.items()))
-
     def parts(self) -> dict[str, Any]:
         """The value of each of KEYS, None for what there is not."""
         claim, asked = self.claim, self.asked
@@ -152,9 +142,5 @@ def _same(key: str, own: Any, wanted: Any) -> bool:
         return canonical(own) == canonical(wanted)
     if key == "score":
         return ALIASES.get(own, own) == ALIASES.get(wanted, wanted)
-    alike = type(own) is type(wanted) or (_is_number(own) and _is_number(wanted))
-    return alike and bool(own == wanted)
-
-
-def _is_number(value: Any) -> bool:
-    return type(value) in (int, float)
+    kinds = {type(own), type(wanted)}
+    return (len(kinds) == 1 or kinds == {int, float}) and bool(own == wanted)

@@ -3,6 +3,7 @@ alone, in its document and in the tables networks.csv and arcs.csv; what is said
 checks."""
 
 import csv
+import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ from extbnsl.files.names import ARCS, RANKED
 from extbnsl.formats.spelling import as_text
 from extbnsl.scores.local import LocalScores
 from extbnsl.verify.document import Summary, TopNetwork, read_claims, read_summary
-from extbnsl.verify.listed import FIRST, Listed, Sentences
+from extbnsl.verify.listed import FIRST, Listed, first_of
 
 NETWORKS_HEAD = ["rank", "cost", "share_of_found", "equivalence_class", "arcs", "model"]
 ARCS_HEAD = ["from", "to", "share_of_found", "either_of_found", "found_of_all"]
@@ -52,20 +53,17 @@ def verify_networks(head: Mapping[str, Any], networks: Iterable[Any], problem: D
         return ListCheck((str(error),))
     if isinstance(networks, (str, Mapping)) or not isinstance(networks, Iterable):
         return ListCheck(("The 'networks' of the result are not a list.",))
-    listed, said = Listed(claim, problem), Sentences("networks")
-    for network in networks:
-        said.add(listed.add(network))
-    if said.first or not listed.costs:
-        return ListCheck((*said.all(), *_number_findings(listed, summary)), summary)
-    return ListCheck(_findings_together(listed, summary), summary, listed)
-
-
-def _findings_together(listed: Listed, summary: Summary) -> tuple[str, ...]:
-    """Sentences about claims that do not hold, of networks that hold one by one, at least one."""
-    places, arcs = Sentences("networks"), Sentences("arcs")
-    places.add(_place_findings(listed, summary))
-    arcs.add(_arc_findings(listed, summary))
-    return (*places.all(), *_number_findings(listed, summary), *_head_findings(listed, summary), *arcs.all())
+    listed = Listed(claim, problem)
+    alone = first_of(itertools.chain.from_iterable(map(listed.add, networks)), "networks")
+    if alone or not listed.costs:
+        return ListCheck((*alone, *_number_findings(listed, summary)), summary)
+    findings = (
+        *first_of(_place_findings(listed, summary), "networks"),
+        *_number_findings(listed, summary),
+        *_head_findings(listed, summary),
+        *first_of(_arc_findings(listed, summary), "arcs"),
+    )
+    return ListCheck(findings, summary, listed)
 
 
 def _same_share(claimed: float, true: float) -> bool:
@@ -137,17 +135,12 @@ def _head_findings(listed: Listed, summary: Summary) -> Iterator[str]:
     if not summary.tallied and not abs(summary.count.share - 1.0) <= EXACT:
         yield f"No other networks were counted, but the share of the listed ones is said to be {summary.count.share!r}."
     yield from _class_findings(listed, summary)
-    first = tuple(_first_networks(listed))
+    figures = (listed.ranks, listed.costs, listed.shares, listed.classes)
+    first = tuple(map(TopNetwork, *(own[:FIRST] for own in figures), listed.arcs))
     if len(summary.top) != len(first):
         yield f"The 'top' of the result has {len(summary.top):,} networks, but there are {len(first):,} to tell."
-    elif wrong := [i for i, figures in enumerate(first) if summary.top[i] != figures]:
+    elif wrong := [i for i, own in enumerate(first) if summary.top[i] != own]:
         yield f"The 'top' of the result does not tell network {wrong[0] + 1:,} as the list does."
-
-
-def _first_networks(listed: Listed) -> Iterator[TopNetwork]:
-    """What there is to tell of the first networks."""
-    figures = (listed.ranks, listed.costs, listed.shares, listed.classes)
-    return map(TopNetwork, *(own[:FIRST] for own in figures), listed.arcs)
 
 
 def _class_findings(listed: Listed, summary: Summary) -> Iterator[str]:
@@ -251,13 +244,8 @@ def _arc_rows(head: Mapping[str, Any], names: Sequence[str]) -> Iterator[list[st
     arcs = [(p, x, float(shares[x][p])) for p in names for x in names if p in shares.get(x, {})]
     for p, x, share in sorted(arcs, key=lambda arc: -arc[2]):
         either = min(1.0, share + shares.get(p, {}).get(x, 0.0))
-        yield [
-            as_text(_written(p)),
-            as_text(_written(x)),
-            repr(share),
-            repr(either),
-            "" if of_all is None else repr(of_all),
-        ]
+        names_of_both = (as_text(_written(name)) for name in (p, x))
+        yield [*names_of_both, repr(share), repr(either), "" if of_all is None else repr(of_all)]
 
 
 def _written(text: str) -> str:

@@ -22,15 +22,15 @@ ROUNDED = 1.01  # a bound is the cost less the tolerance, but of the cost as the
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a verification found.
+    """What a verification found."""
 
-    `findings` are sentences, one for each claim that does not hold; `ok` says that there is none. `cost` is
-    the recomputed cost in nats, nan if the network cannot be scored.
-    """
+    findings: tuple[str, ...]  # a sentence for each claim that does not hold
+    cost: float  # recomputed, in nats; nan if the network cannot be scored
 
-    ok: bool
-    findings: tuple[str, ...]
-    cost: float
+    @property
+    def ok(self) -> bool:
+        """Whether all claims hold."""
+        return not self.findings
 
 
 def verify(document: dict[str, Any], problem: Data | LocalScores) -> Verdict:
@@ -53,14 +53,13 @@ def verify(document: dict[str, Any], problem: Data | LocalScores) -> Verdict:
         findings.append(f"The result is about {in_full(claim.records, 'record')}, but {source} has {there}.")
     network = _network(claim, problem.names, source, findings)
     if network is None:
-        return Verdict(False, tuple(findings), math.nan)
+        return Verdict(tuple(findings), math.nan)
     findings += _structure_findings(claim, network)
     try:
         costs = family_costs(problem, network, claim.score, claim.ess)
     except VerificationError as error:
-        return Verdict(False, (*findings, str(error)), math.nan)
-    findings += _bound_findings(claim, costs)
-    return Verdict(not findings, tuple(findings), math.fsum(costs))
+        return Verdict((*findings, str(error)), math.nan)
+    return Verdict((*findings, *_bound_findings(claim, costs)), math.fsum(costs))
 
 
 def _check_score(claim: ClaimedResult, problem: Data | LocalScores) -> None:
@@ -87,18 +86,17 @@ def _check_score(claim: ClaimedResult, problem: Data | LocalScores) -> None:
 
 def _network(claim: ClaimedResult, names: tuple[str, ...], source: str, findings: list[str]) -> Network | None:
     """The claimed network, or None and a finding if it is none over the variables of the data."""
+    missing = [name for name in names if name not in claim.parents]
     if claim.variables != names:
         findings.append(f"The variables of the result are not those of {source}, in their order.")
-        return None
-    missing = [name for name in names if name not in claim.parents]
-    if missing:
+    elif missing:
         findings.append(f"The result gives no parents for {missing[0]!r}, not even an empty list.")
-        return None
-    try:
-        return Network.from_names(names, claim.parents)
-    except InputError as error:
-        findings.append(str(error))
-        return None
+    else:
+        try:
+            return Network.from_names(names, claim.parents)
+        except InputError as error:
+            findings.append(str(error))
+    return None
 
 
 def _structure_findings(claim: ClaimedResult, network: Network) -> list[str]:
@@ -112,13 +110,12 @@ def _structure_findings(claim: ClaimedResult, network: Network) -> list[str]:
         findings.append("The order of the result is not an order of its variables.")
     else:
         place = {name: i for i, name in enumerate(claim.order)}
-        late = [(p, c) for p, c in network.arcs() if place[network.names[p]] > place[network.names[c]]]
-        if late:
-            parent, child = (network.names[i] for i in late[0])
-            findings.append(f"In the order of the result {parent!r} comes after its child {child!r}.")
+        arcs = ((network.names[p], network.names[c]) for p, c in network.arcs())
+        if late := next(((p, c) for p, c in arcs if place[p] > place[c]), None):
+            findings.append(f"In the order of the result {late[0]!r} comes after its child {late[1]!r}.")
     demands = demands_of(network.names, claim.max_parents, claim.knowledge)
     faults = (demands.fault(network.names, child, parents) for child, parents in enumerate(network.parents))
-    return [*findings, *filter(None, faults)]
+    return [*findings, *(f"The {fault}." for fault in faults if fault)]
 
 
 def _bound_findings(claim: ClaimedResult, costs: list[float]) -> list[str]:

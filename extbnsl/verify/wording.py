@@ -4,8 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from extbnsl.core.claims import DISK_LIMIT, HEURISTIC, INTERRUPTED, MEMORY_LIMIT, NOT_PROVED, OPTIMAL, TIME_LIMIT
 from extbnsl.core.figures import format_share, in_full
-from extbnsl.verify.document import Summary
-from extbnsl.verify.optimality import Optimality
+from extbnsl.verify.document import Asked, Summary
 from extbnsl.verify.question import (
     BOUND,
     COUNT,
@@ -81,58 +80,51 @@ def claim_lines(stated: Statement) -> Iterator[str]:
     question, claim = stated.question, stated.question.claim
     summary = None if stated.listed is None else stated.listed.summary
     yield _headline(question, summary)
-    yield f"status: {question.claim.status}"
+    yield f"status: {claim.status}"
     yield f"cost: {claim.cost!r} nats, minimised"
-    if question.claim.status != OPTIMAL:
+    if claim.status != OPTIMAL:
         yield f"lower-bound: {claim.lower_bound!r} nats"
-    yield f"network: {in_full(question.arcs, 'arc')} (digest {question.network_digest})"
-    if question.claim.order_optimal:
-        yield f"order: {_listed(question.claim.order, MOST_PARTS)} (digest {digest_of(question.claim.order)})"
+    arcs = sum(map(len, claim.parents.values()))
+    digest = digest_of(sorted((child, sorted(own)) for child, own in claim.parents.items()))
+    yield f"network: {in_full(arcs, 'arc')} (digest {digest})"
+    if claim.order_optimal:
+        yield f"order: {_listed(claim.order, MOST_PARTS)} (digest {digest_of(claim.order)})"
     told = question.parts() | {"knowledge": knowledge_told(question)}
     for key in (*OF_NETWORKS, *(OF_LISTS if question.asked is not None else ())):
         yield f"{key}: {shown(told[key])}"
     if summary is not None:
-        yield f"listed: {summary.count.listed:,}{_of_how_many(summary)}"
+        within = "" if summary.within is None else f" within {summary.within!r} nats of the best"
+        of = "" if summary.count.networks is None else f" of {summary.count.networks:,}"
+        yield f"listed: {summary.count.listed:,}{of}{within}"
         yield f"found-of-all: {'none' if summary.count.of_all is None else repr(summary.count.of_all)}"
 
 
 def _headline(question: Question, summary: Summary | None) -> str:
     """What the network, or the list, is said to be."""
-    which = _which(question)
+    which, status = _which(question), question.claim.status
     if question.asked is not None and summary is not None:
-        several = _several(question, summary)
-        if question.claim.status == OPTIMAL:
-            return f"{several}{which}."
-        return f"{several}{which}, as far as it came: {ENDS.get(question.claim.status, question.claim.status)}."
-    if question.claim.status == OPTIMAL:
+        so_far = "" if status == OPTIMAL else f", as far as it came: {ENDS.get(status, status)}"
+        return f"{_several(question.asked, summary)}{which}{so_far}."
+    if status == OPTIMAL:
         return f"The best network{which}."
     if question.claim.order_optimal:
         return f"The best network of its order{which}."
-    return f"A network{which}, not claimed to be the best: {ENDS.get(question.claim.status, question.claim.status)}."
+    return f"A network{which}, not claimed to be the best: {ENDS.get(status, status)}."
 
 
-def _several(question: Question, summary: Summary) -> str:
+def _several(asked: Asked, summary: Summary) -> str:
     """Which networks are listed."""
-    assert question.asked is not None, "there is a list"
-    what = ("class", "classes") if question.asked.classes else ("network", "networks")
-    listed, factor = summary.count.listed, question.asked.within_factor
+    what = ("class", "classes") if asked.classes else ("network", "networks")
+    listed, factor = summary.count.listed, asked.within_factor
     if factor is not None and summary.count.networks == listed:
         return f"All {in_full(listed, *what)} within a factor of {factor:g} of the best"
     return f"The {in_full(listed, 'best ' + what[0], 'best ' + what[1])}"
 
 
-def _of_how_many(summary: Summary) -> str:
-    """How many networks there are beside those that are listed, if that is claimed."""
-    within = "" if summary.within is None else f" within {summary.within!r} nats of the best"
-    return within if summary.count.networks is None else f" of {summary.count.networks:,}{within}"
-
-
 def _which(question: Question) -> str:
     """Among which networks, in words: the limits and the knowledge."""
-    clauses = list(_clauses(question))
-    return (
-        f" in which {'; '.join(clauses)}" if clauses else f" over {in_full(len(question.claim.variables), 'variable')}"
-    )
+    clauses = "; ".join(_clauses(question))
+    return f" in which {clauses}" if clauses else f" over {in_full(len(question.claim.variables), 'variable')}"
 
 
 def _clauses(question: Question) -> Iterator[str]:
@@ -187,10 +179,8 @@ def _recomputed(stated: Statement, source: str) -> Iterator[str]:
         yield "the lower bound: no network costs less, since no variable does, even if all others explain it"
     if stated.listed is None or stated.listed.summary is None:
         return
-    summary = stated.listed.summary
-    several = (
-        "its only network is" if summary.count.listed == 1 else f"its {summary.count.listed:,} networks are distinct,"
-    )
+    summary, number = stated.listed.summary, stated.listed.summary.count.listed
+    several = "its only network is" if number == 1 else f"its {number:,} networks are distinct,"
     yield f"the list: {several} acyclic, as demanded and as dear as it says, with the ranks, classes, shares and arcs"
     checked = () if stated.others is None else stated.others.checked
     if COUNT in checked and summary.count.networks is not None:
@@ -203,22 +193,16 @@ def _recomputed(stated: Statement, source: str) -> Iterator[str]:
 
 def _proof(stated: Statement) -> Iterator[str]:
     """What proves that nothing is better, and of what."""
-    among = _among(stated.question)
-    if stated.optimality is not None:
-        yield from _optimality(stated.optimality, among)
+    among, optimality = _among(stated.question), stated.optimality
+    if optimality is not None and optimality.proved:
+        where = "" if optimality.complete else f" in {_components(optimality.proved)}"
+        by = ", ".join(way for way in WAYS if way in optimality.by)
+        yield f"no network{among} costs less{where}: by {by}{_but(optimality.rounding)}"
     if stated.order is not None and not stated.order.why:
         but = _but(stated.order.rounding)
         yield f"no network of its order{among} costs less: all parents that come before were looked at again{but}"
     if stated.others is not None and MISSING in stated.others.checked:
         yield f"no network{among} that is not listed costs less than the last: all that cost as little were looked at"
-
-
-def _optimality(optimality: Optimality, among: str) -> Iterator[str]:
-    """Of which components it is proved that nothing is better, and how."""
-    if optimality.proved:
-        where = "" if optimality.complete else f" in {_components(optimality.proved)}"
-        by = ", ".join(way for way in WAYS if way in optimality.by)
-        yield f"no network{among} costs less{where}: by {by}{_but(optimality.rounding)}"
 
 
 def _among(question: Question) -> str:
@@ -238,15 +222,8 @@ def _not_checked(one: Unchecked, question: Question) -> str:
     """What is claimed, and why nobody checked it."""
     some = one.components and sum(map(len, one.components)) < len(question.claim.variables)
     where = f" in {_components(one.components)}" if some else ""
-    why = _why(one)
+    why = "the time was over; give a longer --time-limit" if one.why == TIME_LIMIT else one.why
     return f"{CLAIMED[one.what]}{where}{f': {why}' if why else ''}"
-
-
-def _why(one: Unchecked) -> str:
-    """Why something was not checked, and what to do about it."""
-    if one.why == TIME_LIMIT:
-        return "the time was over; give a longer --time-limit"
-    return one.why
 
 
 def _components(components: Sequence[Sequence[str]]) -> str:

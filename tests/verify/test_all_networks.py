@@ -10,8 +10,8 @@ from knowing import admitted, random_knowledge
 
 from extbnsl.core.knowledge import NOTHING
 from extbnsl.machine.workers import Stopped, Workers
-from extbnsl.verify.all_networks import cost_table, log_weight
 from extbnsl.verify.demands import demands_of
+from extbnsl.verify.others import cost_table, log_weight
 
 
 @pytest.fixture

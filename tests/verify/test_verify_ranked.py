@@ -23,7 +23,7 @@ from extbnsl.machine.workers import Workers
 from extbnsl.networks.network import Network, cpdag
 from extbnsl.solver.k_best import k_best_networks
 from extbnsl.verify import complete, others
-from extbnsl.verify.listed import MOST_SAID, class_key, is_acyclic, network_key, scored_family
+from extbnsl.verify.listed import MOST_SAID, class_key, cycle_of, network_key, scored_family
 from extbnsl.verify.question import COUNT, MISSING, OF_ALL, SHARES, Unchecked
 from extbnsl.verify.ranked import verify_networks
 
@@ -517,7 +517,10 @@ def test_cycles_are_seen():
         if any(own >> x & 1 for x, own in enumerate(sets)):
             continue
         families = [scored_family(problem, x, tuple(naive.members(own)), "mdl") for x, own in enumerate(sets)]
-        assert is_acyclic(families) == naive.is_acyclic(sets)
+        cycle = cycle_of(families)
+        assert (not cycle) == naive.is_acyclic(sets)
+        assert cycle[:1] == cycle[-1:]
+        assert all(sets[child] >> parent & 1 for parent, child in itertools.pairwise(cycle))
 
 
 def test_the_command_tells_of_the_networks(tmp_path, monkeypatch, capsys):
