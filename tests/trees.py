@@ -18,7 +18,7 @@ from extbnsl.proof.steps import Branched, cuts_over
 from extbnsl.solver.outcome import _named_step
 from extbnsl.verify.certificate import Branching, floors_of
 from extbnsl.verify.passes import Families
-from extbnsl.verify.tree import fault_of_tree
+from extbnsl.verify.recount import fault_of_tree
 
 ROOM = 1 << 28
 

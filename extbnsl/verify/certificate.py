@@ -27,7 +27,7 @@ integers.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Annotated, Any, NamedTuple
@@ -173,16 +173,6 @@ class Certificate:
     def to_document(self) -> dict[str, Any]:
         """The certificate as a value that `json.dumps` takes; `read_certificate` takes it back."""
         return {"units_per_nat": UNITS_PER_NAT, **encode(self)}
-
-
-def bound_of(one: Pass, least: Mapping[str, int]) -> int:
-    """What the families of a network cost at least, in units, by the cuts of a pass and the mu of each variable."""
-    return needed(one.cuts, one.multipliers) + sum(least.values())
-
-
-def needed(cuts: Sequence[Cut], multipliers: Sequence[int]) -> int:
-    """What the cuts add to a bound, in units: each multiplier as often as its cut needs."""
-    return sum(multiplier * ((len(cut) + 1) // 2) for cut, multiplier in zip(cuts, multipliers, strict=True))
 
 
 def read_certificate(document: Any, variables: Sequence[str]) -> Certificate:

@@ -24,15 +24,14 @@ from numpy.typing import NDArray
 
 from extbnsl.kernels.varsets import pack, unpack
 from extbnsl.machine.workers import Workers
-from extbnsl.verify.certificate import BEYOND, MOST_UNITS, NO_CUTS, Pass, TooMuch, bound_of, ceil_units, floors_of
+from extbnsl.verify.certificate import BEYOND, MOST_UNITS, NO_CUTS, Pass, TooMuch, ceil_units, floors_of
 from extbnsl.verify.families import FamilySource
 from extbnsl.verify.listed import Family
 from extbnsl.verify.order_nodes import Walkable, new_walk, walk_on
-from extbnsl.verify.order_search import FIRST, next_layer, piece_of, within
+from extbnsl.verify.order_search import Tell, layers, piece_of, within
 from extbnsl.verify.passes import Families, WeightedCuts, cuts_of
 from extbnsl.verify.recount import count_below
 
-Tell = Callable[[int, int, int], None]
 LARGEST = 64  # variables of a piece
 KEPT_BYTES = 56  # of a node that is kept, while all are put in order
 MOST_FAMILIES = 1 << 20  # of a child
@@ -51,7 +50,7 @@ class Question:
     scored: Callable[[int, tuple[int, ...]], Family]  # as it is handed over, of a child and parents, numbers, ascending
     guide: Pass = NO_CUTS  # the better it is, the less there is to count; whatever it is, no network is missed
     least: Sequence[int] | None = None  # the mu of each variable by it, in units, if somebody says so: it may be wrong
-    tell: Tell = lambda size, of, nodes: None  # hears of each layer of a search, of how many, and of its nodes
+    tell: Tell = lambda size, of, nodes: None
 
     @cached_property
     def cuts(self) -> WeightedCuts:
@@ -72,9 +71,12 @@ def networks_below(
     if counted is None:
         return
     families, top = counted
-    own = families.each
-    pieces = sorted((_piece(question, families, variables) for variables in _parts(families)), key=len)
-    order = np.argsort(np.concatenate([piece.variables for piece in pieces[::-1]]))
+    own, parts = families.each, _parts(families)
+    if too_large := [part for part in parts if len(part) > LARGEST]:
+        raise TooMuch(f"{len(too_large[0])} variables hang together, and a search takes {LARGEST}")
+    parts.sort(key=len)
+    pieces = [within(families.of(np.isin(families.children, part)), question.cuts) for part in parts]
+    order = np.argsort(np.concatenate(parts[::-1]))
     met: list[dict[int, Family]] = [{} for _ in question.names]
     count = 0
     for batch in _networks(pieces, top, workers, room, question.tell):
@@ -94,12 +96,11 @@ def _families_below(
     may be off; None if there is no such network."""
     if sum(question.guide.multipliers) > MOST_UNITS:
         raise TooMuch(BEYOND)
-    names = question.names
-    top = ceil_units(limit) + sum(ceil_units(question.source.rounding(x)) for x in range(len(names)))
+    top = ceil_units(limit) + sum(ceil_units(question.source.rounding(x)) for x in range(len(question.names)))
 
     def counted(mu: Sequence[int]) -> tuple[Families, list[int]]:
         """All families that matter if no reduced costs are below these; one of those that are, if there are any."""
-        gap = max(0, top - bound_of(question.guide, dict(zip(names, mu, strict=True))))
+        gap = max(0, top - question.cuts.needed - sum(mu))
         return _below(question, [own + gap for own in mu], workers)
 
     families, mu = None, question.least
@@ -125,16 +126,15 @@ def _most(question: Question, known: Sequence[tuple[int, ...]], workers: Workers
 def _below(question: Question, thresholds: Sequence[int], workers: Workers) -> tuple[Families, list[int]]:
     """The families of each child with c' below its threshold in units, the cheapest first, and the smallest c' of each;
     raises Stopped and TooMuch."""
-    names = question.names
-    found, least = count_below(question.guide, thresholds, range(len(names)), names, question.source, workers)
-    for child, own in enumerate(np.diff(found.first).tolist()):
+    found, least = count_below(question.cuts, dict(enumerate(thresholds)), question.source, workers)
+    for name, own in zip(question.names, np.diff(found.first).tolist(), strict=True):
         if own > MOST_FAMILIES:
-            raise TooMuch(f"more than {MOST_FAMILIES:,} parent sets of {names[child]!r} cost little")
+            raise TooMuch(f"more than {MOST_FAMILIES:,} parent sets of {name!r} cost little")
     return found.by_cost(), least
 
 
 def _parts(families: Families) -> list[list[int]]:
-    """The variables in parts, each of those that are ancestors of each other by any of the families."""
+    """The variables in parts, ascending, each of those that are ancestors of each other by any of the families."""
     n = families.children.size
     above = [sum(1 << p for p in unpack(np.bitwise_or.reduce(varsets, axis=0))) for varsets, _ in families.each]
     for v in range(n):
@@ -148,53 +148,25 @@ def _parts(families: Families) -> list[list[int]]:
     return list(parts.values())
 
 
-@dataclass(frozen=True)
-class _Piece:
-    """Some variables with their families, which decide about cycles among them, and the cuts among them."""
-
-    variables: list[int]
-    families: Families  # `within` the piece
-    cuts: WeightedCuts
-
-    def __len__(self) -> int:
-        return len(self.variables)
+_Piece = tuple[Families, WeightedCuts]  # `within` some variables, whose families decide about cycles among them
 
 
-def _piece(question: Question, families: Families, variables: list[int]) -> _Piece:
-    """The piece of these variables, ascending; raises TooMuch if they are too many."""
-    if len(variables) > LARGEST:
-        raise TooMuch(f"{len(variables)} variables hang together, and a search takes {LARGEST}")
-    return _Piece(variables, *within(families.of(np.isin(families.children, variables)), question.cuts))
-
-
-class _Searched(NamedTuple):
-    """A piece, with what the best order of each set costs with which a network below its limit can begin, the last set
-    being that of all variables. Costs are above `base`, what the cheapest families cost together."""
-
-    walkable: Walkable
-    base: int
-
-
-def _searched(piece: _Piece, limit: int, workers: Workers, room: int, tell: Tell) -> _Searched | None:
-    """Search a piece; None if no network over it costs less than the limit, in units. Raises Stopped and TooMuch."""
-    families, m, cheapest = piece.families, len(piece), piece.families.cheapest
-    gap = limit - sum(cheapest)
-    kernel = piece_of(families, piece.cuts, gap, workers) if gap > 0 else None
+def _searched(piece: _Piece, gap: int, workers: Workers, room: int, tell: Tell) -> Walkable | None:
+    """What the best order of each set costs with which a network over a piece can begin that costs less than `gap`
+    units above its cheapest families, as all costs are; the last set is that of all variables. None if there is no such
+    network. Raises Stopped and TooMuch."""
+    families, cuts = piece
+    kernel = piece_of(families, cuts, gap, workers)
     if kernel is None:
         return None
     kernel = kernel._replace(together=~np.zeros_like(kernel.together))  # no order stands for others
-    layers = [FIRST]
-    for size in range(m):
-        tell(size, m, layers[-1].g.size)
-        kept = sum(layer.g.size for layer in layers)
-        layers.append(next_layer(kernel, layers[-1], size, gap, workers, room - KEPT_BYTES * kept))
-    if layers[-1].g.size == 0:
+    found = list(layers(kernel, gap, workers, room, tell, KEPT_BYTES))
+    if len(found) <= families.children.size:
         return None
-    varsets, least = (np.concatenate(parts) for parts in zip(*layers, strict=True))
+    varsets, least = (np.concatenate(parts) for parts in zip(*found, strict=True))
     order = np.argsort(varsets, kind="stable")
-    costs = families.costs - families.by_child(np.array(cheapest))
-    walkable = Walkable(families.varsets.reshape(-1), costs, families.first, varsets[order], least[order])
-    return _Searched(walkable, sum(cheapest))
+    costs = families.costs - families.by_child(np.array(families.cheapest))
+    return Walkable(families.varsets.reshape(-1), costs, families.first, varsets[order], least[order])
 
 
 class _Rows(NamedTuple):
@@ -208,24 +180,23 @@ class _Rows(NamedTuple):
 def _networks(pieces: Sequence[_Piece], top: int, workers: Workers, room: int, tell: Tell) -> Iterator[_Rows]:
     """The networks of all pieces together that cost less than `top`, in units; the variables of the last piece come
     first in the rows. Those of the last piece are never all at hand."""
-    least = [piece.families.shown(piece.cuts, workers).root for piece in pieces]
+    gap = top - sum(sum(families.cheapest) for families, _ in pieces)
+    above = [families.shown(cuts, workers).root - sum(families.cheapest) for families, cuts in pieces]  # at least
     searched = []
     for i, piece in enumerate(pieces):
-        found = _searched(piece, top - sum(least) + least[i], workers, room, tell)
+        found = _searched(piece, gap - sum(above) + above[i], workers, room, tell)
         if found is None:
             return
         searched.append(found)
-        least[i] = found.base + int(found.walkable.least[-1])
-        room -= KEPT_BYTES * found.walkable.least.size
-    gap = top - sum(found.base for found in searched)
+        above[i] = int(found.least[-1])
+        room -= KEPT_BYTES * found.least.size
     if gap > MOST_UNITS:
         raise TooMuch(BEYOND)
-    above = [int(found.walkable.least[-1]) for found in searched]
     others = _Rows(np.zeros((1, 0), np.int32), np.zeros(1, np.int64))
     for i, found in enumerate(searched[:-1]):
-        own = _all_rows(_walked(found.walkable, gap - sum(above) + above[i], workers))
+        own = _all_rows(_walked(found, gap - sum(above) + above[i], workers))
         others = _joined(own, others, gap - sum(above[i + 1 :]))
-    for batch in _walked(searched[-1].walkable, gap - sum(above[:-1]), workers):
+    for batch in _walked(searched[-1], gap - sum(above[:-1]), workers):
         yield _joined(batch, others, gap)
 
 

@@ -4,12 +4,11 @@ Does no network of its order cost less? Of each variable the families whose pare
 """
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from extbnsl.core.claims import OPTIMAL, tolerance
-from extbnsl.core.events import Observer, ignore
+from extbnsl.core.events import Observer, StageAdvanced, ignore
 from extbnsl.data import Data
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.networks.network import Network
@@ -18,6 +17,7 @@ from extbnsl.verify.certificate import NO_CUTS, CertifiedComponent, TooMuch, cei
 from extbnsl.verify.demands import demands_of
 from extbnsl.verify.document import ClaimedResult, read_claims
 from extbnsl.verify.families import SOLVER_ERROR, FamilySource
+from extbnsl.verify.passes import cuts_of
 from extbnsl.verify.recount import check_component, count_below, family_source, reason_of, rounding
 from extbnsl.verify.rescoring import family_costs
 
@@ -26,8 +26,7 @@ from extbnsl.verify.rescoring import family_costs
 class Optimality:
     """What became of the certificate of a result whose other claims hold."""
 
-    findings: tuple[str, ...]  # a sentence for each claim that does not hold
-    max_parents: int | None  # what is proved is proved of networks in which no variable has more; None for all networks
+    findings: tuple[str, ...] = ()  # a sentence for each claim that does not hold
     proved: tuple[tuple[str, ...], ...] = ()  # the components that are proved, as tuples of names
     by: frozenset[str] = frozenset()  # what their proofs are by, of those of `recount`
     unchecked: tuple[tuple[str, ...], ...] = ()  # the components of which the check was given up
@@ -65,11 +64,10 @@ def verify_optimality(
         source = family_source(problem, claim, demands, workers)
     except (Stopped, TooMuch) as stop:
         left = tuple(component.variables for component in components)
-        return Optimality((), claim.max_parents, unchecked=left, why=reason_of(stop))
+        return Optimality(unchecked=left, why=reason_of(stop))
     costs = family_costs(problem, Network.from_names(names, claim.parents), claim.score, claim.ess)
-    findings = _bound_findings(components, claim, names, costs, source)
-    if findings:
-        return Optimality(tuple(findings), claim.max_parents)
+    if findings := _bound_findings(components, claim, names, costs, source):
+        return Optimality(tuple(findings))
     recounts, done = [], 0
     for component in components:
         recounts.append(check_component(component, names, source, workers, observer, done))
@@ -77,7 +75,6 @@ def verify_optimality(
     shown = [c for c, recount in zip(components, recounts, strict=True) if recount.proved]
     return Optimality(
         tuple(finding for recount in recounts for finding in recount.findings),
-        claim.max_parents,
         tuple(c.variables for c in shown),
         frozenset[str]().union(*(recount.by for recount in recounts)),
         tuple(c.variables for c, recount in zip(components, recounts, strict=True) if recount.why),
@@ -124,29 +121,27 @@ class OrderCheck:
 
 
 def verify_order(
-    claim: ClaimedResult,
-    problem: Data | LocalScores,
-    workers: Workers,
-    tell: Callable[[int], None] = lambda done: None,
+    claim: ClaimedResult, problem: Data | LocalScores, workers: Workers, observer: Observer = ignore
 ) -> OrderCheck:
-    """Look for a cheaper network of the order of a result that `verify` found to hold; time as counting takes.
-
-    `tell` hears about how many variables are counted.
-    """
+    """Look for a cheaper network of the order of a result that `verify` found to hold; time as counting takes. The
+    observer hears about how many variables are counted."""
     names = problem.names
+
+    def tell(done: int, of: int) -> None:
+        counted = len(names) * done // of
+        observer(StageAdvanced("verify", counted, len(names), "variables", detail="looking for cheaper parents"))
+
     network = Network.from_names(names, claim.parents)
     demands = demands_of(names, claim.max_parents, claim.knowledge).under([names.index(name) for name in claim.order])
     costs = family_costs(problem, network, claim.score, claim.ess)
-    dear, every = [ceil_units(cost) for cost in costs], range(len(names))
+    dear = {child: ceil_units(cost) for child, cost in enumerate(costs)}
     try:
         source = family_source(problem, claim, demands, workers)
-        _, least = count_below(
-            NO_CUTS, dear, every, names, source, workers, lambda done, of: tell(len(names) * done // of)
-        )
+        _, least = count_below(cuts_of(NO_CUTS, names), dear, source, workers, tell)
     except (Stopped, TooMuch) as stop:
         return OrderCheck(why=reason_of(stop))
-    gains = [nats_of(most - own) for most, own in zip(dear, least, strict=True)]
-    rounding = math.fsum(map(source.rounding, every))
+    gains = [nats_of(most - own) for most, own in zip(dear.values(), least, strict=True)]
+    rounding = math.fsum(map(source.rounding, dear))
     if math.fsum(gains) <= tolerance(math.fsum(costs)) + rounding:
         return OrderCheck(rounding=rounding)
     return OrderCheck(

@@ -177,11 +177,8 @@ class Walk(NamedTuple):
 def new_walk(m: int) -> Walk:
     """A walk at its beginning."""
 
-    def zeros(size: int) -> NDArray[np.int64]:
-        return np.zeros(size, np.int64)
-
-    left, bound = np.zeros(m + 1, np.uint64), np.zeros(m + 1, np.uint64)
-    walk = Walk(zeros(1), zeros(1), left, bound, zeros(m + 1), zeros(m + 1), zeros(m + 1), zeros(m + 1), zeros(m))
+    one, sets, figures = np.zeros((2, 1), np.int64), np.zeros((2, m + 1), np.uint64), np.zeros((4, m + 1), np.int64)
+    walk = Walk._make((*one, *sets, *figures, np.zeros(m, np.int64)))
     walk.left[0], walk.next[0] = (1 << m) - 1, m
     return walk
 
@@ -189,14 +186,8 @@ def new_walk(m: int) -> Walk:
 @inlined
 def _least_of(walkable, varset):
     """g of a varset; -1 if no network below the limit leaves it."""
-    low, high = 0, walkable.varsets.size
-    while low < high:
-        middle = (low + high) >> 1
-        if walkable.varsets[middle] < varset:
-            low = middle + 1
-        else:
-            high = middle
-    return walkable.least[low] if low < walkable.varsets.size and walkable.varsets[low] == varset else np.int64(-1)
+    at = np.searchsorted(walkable.varsets, varset)
+    return walkable.least[at] if at < walkable.varsets.size and walkable.varsets[at] == varset else np.int64(-1)
 
 
 @inlined

@@ -24,7 +24,8 @@ of the best orders below the limit one is always left.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -41,6 +42,7 @@ CHUNK = 2048  # nodes that are expanded together
 FEWEST = 1 << 18  # successors that are put in order together
 NODE_BYTES = 16
 ORDERING_BYTES = 80  # of a successor, while they are put in order
+Tell = Callable[[int, int, int], None]  # hears of each layer of a search, of how many, and of its nodes
 
 
 class Layer(NamedTuple):
@@ -59,28 +61,37 @@ def least_cost(
     limit: int,
     workers: Workers,
     room: int,
-    tell: Callable[[int, int, int], None],
+    tell: Tell,
 ) -> int:
     """What the families of at most 64 variables cost at least in any order of these; `limit` if that is as much or
     more.
 
-    limit: in units. room: bytes for the nodes. tell: hears of each layer, of how many, and of its nodes. The same
-    whatever the threads. Raises Stopped, and TooMuch where figures or a layer are too large.
+    limit: in units. room: bytes for the nodes. The same whatever the threads. Raises Stopped, and TooMuch where figures
+    or a layer are too large.
     """
     if not families.complete:
         return limit
-    m, cheapest = families.children.size, sum(families.cheapest)
-    gap = limit - cheapest
-    piece = piece_of(*within(families, cuts), gap, workers) if gap > 0 else None
+    cheapest = sum(families.cheapest)
+    piece = piece_of(*within(families, cuts), limit - cheapest, workers)
     if piece is None:
         return limit
-    layer = FIRST
+    size, last = deque(enumerate(layers(piece, limit - cheapest, workers, room, tell)), maxlen=1).pop()
+    return cheapest + int(last.g[0]) if size == families.children.size else limit
+
+
+def layers(piece: Piece, gap: int, workers: Workers, room: int, tell: Tell, kept_bytes: int = 0) -> Iterator[Layer]:
+    """The layers of a piece that some order below the limit reaches, that of no variables first; the last one has all
+    variables if a whole order is below it. kept_bytes: of a node, if the layers are kept; the rest: see `least_cost`
+    and `piece_of`."""
+    m, layer = piece.least.size, FIRST
     for size in range(m):
+        yield layer
         tell(size, m, layer.g.size)
+        room -= kept_bytes * layer.g.size
         layer = next_layer(piece, layer, size, gap, workers, room)
         if layer.g.size == 0:
-            return limit
-    return cheapest + int(layer.g[0])
+            return
+    yield layer
 
 
 def within(families: Families, cuts: WeightedCuts) -> tuple[Families, WeightedCuts]:
@@ -108,6 +119,8 @@ def piece_of(families: Families, cuts: WeightedCuts, gap: int, workers: Workers)
     Left out are families that no such order has, and those that another one takes the place of: it costs no more, and
     all its parents are among theirs. Raises Stopped and TooMuch.
     """
+    if gap <= 0:
+        return None
     beyond = gap + 2 * sum(cuts.multipliers.tolist())
     if beyond > MOST_UNITS:
         raise TooMuch(BEYOND)
@@ -163,17 +176,13 @@ def next_layer(piece: Piece, layer: Layer, size: int, gap: int, workers: Workers
         if waiting > max(held.g.size, FEWEST) or done == len(tasks):
             needed = NODE_BYTES * layer.g.size + ORDERING_BYTES * (held.g.size + waiting)
             if needed > room:
-                raise TooMuch(_too_many(layer, size, piece.least.size, needed * len(tasks) / done, room))
+                in_all = format_size(math.ceil(needed * len(tasks) / done))
+                raise TooMuch(
+                    f"a search of {piece.least.size} variables has {layer.g.size:,} nodes of {size} variables, and "
+                    f"those of {size + 1} take about {in_all}, where there are {format_size(room)}"
+                )
             held, fresh = _in_order([held, *fresh]), []
     return held
-
-
-def _too_many(layer: Layer, size: int, m: int, needed: float, room: int) -> str:
-    """A clause that says why a layer is the last."""
-    return (
-        f"a search of {m} variables has {layer.g.size:,} nodes of {size} variables, and those of {size + 1} take about "
-        f"{format_size(math.ceil(needed))}, where there are {format_size(room)}"
-    )
 
 
 def _in_order(parts: Sequence[Layer]) -> Layer:

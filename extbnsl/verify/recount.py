@@ -8,17 +8,26 @@ families, with the minima found: the others are in no network below the target.
 
 The target is the claimed lower bound less what costs may be off by rounding, which follows from the data alone; so is
 that of each step that settles some of the variables.
+
+**A tree of branching** is checked for two things: its answers leave nothing out, and nothing is below the bound at its
+leaves. The families are those that no other one takes the place of, see `Families.needed`: who branched had none of
+these, and under an answer that only such a one fits there may be nothing else. A node has the families that those above
+it have left, its own answer leaves, and which close no cycle with the parents that answers have given. Its passes bound
+these, and drop those that no network below the target has, for the nodes below it too. It is closed if a pass reaches
+the target, if a child has no family left, or if no order of the variables lets each have one. Otherwise it must have
+two nodes below it, with both answers to one question: then every network below the target is below one of them.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
 from extbnsl.core.events import Observer, StageAdvanced, ignore
 from extbnsl.core.figures import in_full
 from extbnsl.data import Data, Numbers
-from extbnsl.kernels.varsets import WORD_BITS
+from extbnsl.kernels.varsets import WORD_BITS, as_varsets
 from extbnsl.machine.budgets import default_memory
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.scores.local import LocalScores
@@ -30,7 +39,7 @@ from extbnsl.verify.certificate import (
     Pass,
     Search,
     TooMuch,
-    bound_of,
+    TreeNode,
     ceil_units,
     floor_units,
     floors_of,
@@ -41,9 +50,8 @@ from extbnsl.verify.demands import Demands
 from extbnsl.verify.document import ClaimedResult
 from extbnsl.verify.families import FamilySource, ListedFamilies, Tell, untold
 from extbnsl.verify.order_search import least_cost
-from extbnsl.verify.passes import Families, cuts_of
+from extbnsl.verify.passes import Families, WeightedCuts, cuts_of, packed_cuts, singles, weighted
 from extbnsl.verify.regression_families import families_by_regressions
-from extbnsl.verify.tree import fault_of_tree
 
 CUTS, BRANCHING, SEARCH = "multipliers", "the answers of branching", "a search, repeated"
 WAYS = (CUTS, BRANCHING, SEARCH)  # what a proof is by
@@ -126,19 +134,18 @@ class _Proof:
         With no minimum below the claimed one, a threshold is at least its minimum and what the target is above the
         root: all other families are in no network below the target.
         """
-        component, workers = self.component, self.workers
+        component, workers, cuts = self.component, self.workers, cuts_of(self.component.first, self.names)
         least = {name: component.least[name] - self.slack[name] for name in component.variables}
-        gap = max(self.target - bound_of(component.first, least), 0)
-        children = [self.place[name] for name in least]
-        thresholds = [mu + gap for mu in least.values()]
+        gap = max(self.target - cuts.needed - sum(least.values()), 0)
+        thresholds = {self.place[name]: mu + gap for name, mu in least.items()}
 
         def tell(done: int, of: int) -> None:
-            counted = before + len(children) * done // of
+            counted = before + len(thresholds) * done // of
             self._tell("counting parent sets again", counted, len(self.names), "variables")
 
         workers.check()  # when the time is over already, nothing is counted
         tell(0, 1)
-        self.families, found = count_below(component.first, thresholds, children, self.names, source, workers, tell)
+        self.families, found = count_below(cuts, thresholds, source, workers, tell)
         tell(1, 1)
         for (name, mu), own in zip(least.items(), found, strict=True):
             if own < mu:
@@ -229,26 +236,113 @@ class _Proof:
         return units
 
 
-def count_below(
-    guide: Pass,
-    thresholds: Sequence[int],
-    children: Sequence[int],
+def fault_of_tree(
+    tree: Branching,
+    families: Families,
     names: Sequence[str],
-    source: FamilySource,
+    target: int,
     workers: Workers,
-    tell: Tell = untold,
+    tell: Callable[[int], None] = lambda done: None,
+) -> str | None:
+    """A clause that says why the tree does not show that families of its variables cost `target` units or more; None if
+    it does.
+
+    families: those of its variables that are left, each has one, without those that others take the place of; names: of
+    all variables, in the order of varsets.
+    `tell` hears how many nodes are done. Raises Stopped. A node takes one look at all families for each cut of its
+    passes.
+    """
+    place = {name: i for i, name in enumerate(names)}
+    cuts, below, done = packed_cuts(tree.cuts, place), _below(tree.nodes), 0
+    waiting = [(0, families, np.eye(families.children.size, dtype=bool))]
+    while waiting:
+        workers.check()
+        number, own, leads = waiting.pop()
+        left = _after_passes(tree.nodes[number], own, cuts, target, workers)
+        done += 1
+        tell(done)
+        if left is None:
+            continue
+        answers = [tree.nodes[k].answer for k in below[number]]
+        if len(answers) != 2 or {answer and answer.has for answer in answers} != {True, False}:
+            return f"its node {number} is not closed, and has not both answers to a question below it"
+        questions = {answer and (answer.child, answer.parent) for answer in answers}
+        if len(questions) > 1:
+            return f"the nodes below its node {number} answer different questions"
+        waiting += [(k, *_answered(left, leads, tree.nodes[k], place)) for k in below[number]]
+    return None
+
+
+def _below(nodes: Sequence[TreeNode]) -> list[list[int]]:
+    """The nodes below each, by their numbers."""
+    below: list[list[int]] = [[] for _ in nodes]
+    for number, node in enumerate(nodes[1:], 1):
+        below[node.above].append(number)
+    return below
+
+
+def _after_passes(
+    node: TreeNode, families: Families, cuts: NDArray[np.uint64], target: int, workers: Workers
+) -> Families | None:
+    """What the passes of a node leave; None if it is closed."""
+    for places, multipliers in node.passes:
+        if not families.complete:
+            return None
+        shown = families.shown(weighted(cuts[list(places)], multipliers), workers)
+        if shown.root >= target:
+            return None
+        families = families.below(target, shown)
+    return families if families.complete and _has_order(families) else None
+
+
+def _has_order(families: Families) -> bool:
+    """Whether some order of the children lets each have one of its families, with parents from outside at will."""
+    alone = singles(families.children, families.varsets.shape[1])
+    placed = ~np.bitwise_or.reduce(alone, axis=0)
+    waiting = np.ones(families.children.size, bool)
+    while waiting.any():
+        inside = ~(families.varsets & ~placed).any(axis=1)
+        ready = waiting & np.logical_or.reduceat(inside, families.first[:-1])
+        if not ready.any():
+            return False
+        placed = placed | np.bitwise_or.reduce(alone[ready], axis=0)
+        waiting &= ~ready
+    return True
+
+
+def _answered(
+    families: Families, leads: NDArray[np.bool_], node: TreeNode, place: Mapping[str, int]
+) -> tuple[Families, NDArray[np.bool_]]:
+    """What an answer leaves. leads (n, n): whether the first of two variables comes before the second by the answers,
+    or is the second."""
+    assert node.answer is not None, "only the first node has none"
+    position = {v: i for i, v in enumerate(families.children.tolist())}
+    child, parent = place[node.answer.child], place[node.answer.parent]
+    x, y = position[child], position[parent]
+    lo, hi = int(families.first[x]), int(families.first[x + 1])
+    having = (families.varsets[lo:hi, parent >> 6] >> np.uint64(parent & 63) & np.uint64(1)).astype(bool)
+    stay = np.ones(families.costs.size, bool)
+    stay[lo:hi] = having == node.answer.has
+    if node.answer.has:
+        leads = leads | np.outer(leads[:, y], leads[x])
+        after = np.zeros((len(leads), WORD_BITS * families.varsets.shape[1]), bool)  # of each child those behind it
+        after[:, families.children] = leads & ~np.eye(len(leads), dtype=bool)
+        stay &= ~(families.varsets & np.repeat(as_varsets(after), np.diff(families.first), axis=0)).any(axis=1)
+    return families.kept(stay), leads
+
+
+def count_below(
+    cuts: WeightedCuts, thresholds: Mapping[int, int], source: FamilySource, workers: Workers, tell: Tell = untold
 ) -> tuple[Families, list[int]]:
-    """The families of some children with c' by these multipliers below the threshold of each, in units, counted again,
-    with costs rounded down to units; and the smallest c' of each, the threshold if there are none. Raises Stopped and
-    TooMuch."""
-    if max(map(abs, thresholds)) > MOST_UNITS:
+    """The families of children with c' by these cuts below a threshold each, in units, counted again, with costs
+    rounded down to units; and the smallest c' of each, the threshold if there are none. Raises Stopped and TooMuch."""
+    if max(map(abs, thresholds.values())) > MOST_UNITS:
         raise TooMuch(BEYOND)
-    cuts = cuts_of(guide, names)
-    counted = source.below(dict(zip(children, thresholds, strict=True)), cuts, tell)
-    families = Families.joined(children, ((own.varsets, floors_of(own.costs)) for own in counted))
-    shown = families.shown(cuts, workers)
-    own = families.kept(shown.reduced < families.by_child(np.array(thresholds, np.int64)))
-    return own, list(map(min, shown.least.tolist(), thresholds))
+    counted = source.below(thresholds, cuts, tell)
+    families = Families.joined(list(thresholds), ((own.varsets, floors_of(own.costs)) for own in counted))
+    shown, most = families.shown(cuts, workers), list(thresholds.values())
+    own = families.kept(shown.reduced < families.by_child(np.array(most, np.int64)))
+    return own, list(map(min, shown.least.tolist(), most))
 
 
 def family_source(

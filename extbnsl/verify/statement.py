@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from extbnsl.core.claims import OPTIMAL, tolerance
-from extbnsl.core.events import Observer, StageAdvanced, ignore
+from extbnsl.core.events import Observer, ignore
 from extbnsl.data import Data
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.scores.local import LocalScores
@@ -28,8 +28,6 @@ from extbnsl.verify.question import (
 from extbnsl.verify.ranked import ListCheck, table_findings, verify_networks
 from extbnsl.verify.rescoring import least_cost
 from extbnsl.verify.verdict import verify
-
-NO_CERTIFICATE = "this result has no certificate"
 
 
 @dataclass(frozen=True)
@@ -86,10 +84,12 @@ def check_result(given: Given, workers: Workers, observer: Observer = ignore) ->
         return stated
     if question.asked is not None:
         listed = verify_networks(document, given.networks(), problem)
-        findings = listed.findings or tuple(_table_findings(given, claim))
-        stated = replace(stated, findings=findings, listed=listed)
+        stated = replace(stated, findings=listed.findings, listed=listed)
+        if stated.holds and given.folder is not None:
+            tables = table_findings(given.folder, document, given.networks(), claim.variables)
+            stated = replace(stated, findings=tuple(tables))
     if claim.order_optimal and stated.holds:
-        order = verify_order(claim, problem, workers, _teller(observer, problem, "looking for cheaper parents"))
+        order = verify_order(claim, problem, workers, observer)
         stated = replace(stated, findings=order.findings, order=order)
     if stated.holds:
         optimality = verify_optimality(document, problem, workers, observer)
@@ -100,19 +100,6 @@ def check_result(given: Given, workers: Workers, observer: Observer = ignore) ->
         others = check_others(stated.listed, document, workers, observer)  # last, as it may take all the time there is
         stated = replace(stated, others=others, findings=others.findings)
     return replace(stated, unchecked=tuple(_unchecked(stated))) if stated.holds else stated
-
-
-def _table_findings(given: Given, claim: ClaimedResult) -> Iterable[str]:
-    """Sentences about the tables of a list in a run directory that say something else."""
-    if given.folder is None:
-        return ()
-    return table_findings(given.folder, given.document, given.networks(), claim.variables)
-
-
-def _teller(observer: Observer, problem: Data | LocalScores, detail: str) -> Callable[[int], None]:
-    """What tells an observer how many variables are done."""
-    n = len(problem.names)
-    return lambda done: observer(StageAdvanced("verify", done, n, "variables", detail=detail))
 
 
 def _is_bounded(claim: ClaimedResult, problem: Data | LocalScores, workers: Workers) -> bool:
@@ -130,7 +117,7 @@ def _unchecked(stated: Statement) -> Iterable[Unchecked]:
     if claim.digest is None:
         yield Unchecked(DATA)
     if claim.status == OPTIMAL and optimality is None:
-        yield Unchecked(OPTIMALITY, NO_CERTIFICATE)
+        yield Unchecked(OPTIMALITY, "this result has no certificate")
     elif optimality is not None and optimality.unchecked:
         yield Unchecked(OPTIMALITY, optimality.why, optimality.unchecked)
     if stated.order is not None and stated.order.why:

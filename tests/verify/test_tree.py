@@ -17,7 +17,7 @@ from extbnsl.core.claims import TIME_LIMIT
 from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.verify.certificate import MOST_UNITS, Answer, Branching, TreeNode, floor_units
 from extbnsl.verify.passes import Families, packed_cuts
-from extbnsl.verify.tree import _after_passes, _answered, _below, _has_order, _Left, fault_of_tree
+from extbnsl.verify.recount import _after_passes, _answered, _below, _has_order, fault_of_tree
 
 SETTINGS = settings(deadline=None, max_examples=25, suppress_health_check=list(HealthCheck))
 SLACK = 3  # units a variable: what rounding the costs down may take from a bound
@@ -109,15 +109,15 @@ def test_no_network_below_the_target_is_left_out(seed, n, beyond):
     place = {name: i for i, name in enumerate(own.names)}
     cuts, below = packed_cuts(own.tree.cuts, place), _below(own.tree.nodes)
     for network in cheap:
-        number, left = 0, _Left(own.families, np.eye(n, dtype=bool))
+        number, left, leads = 0, own.families, np.eye(n, dtype=bool)
         while number is not None:
             left = after_passes(own.tree.nodes[number], left, cuts, target)
             assert left is not None
-            assert all(p in rows_of(left.families, x) for x, p in enumerate(network))
+            assert all(p in rows_of(left, x) for x, p in enumerate(network))
             number = next((k for k in below[number] if gives(network, own.tree.nodes[k].answer, place)), None)
             if number is not None:
-                left = _answered(left, own.tree.nodes[number], place)
-                assert all(p in rows_of(left.families, x) for x, p in enumerate(network))
+                left, leads = _answered(left, leads, own.tree.nodes[number], place)
+                assert all(p in rows_of(left, x) for x, p in enumerate(network))
     assert (own.fault(target) is None) <= (not cheap)
     assert own.fault(target - n * SLACK - floor_units(beyond)) is None
 
@@ -217,13 +217,13 @@ def trimmed(own):
     """The tree without what is below nodes that are closed themselves."""
     place = {name: i for i, name in enumerate(own.names)}
     cuts, below = packed_cuts(own.tree.cuts, place), _below(own.tree.nodes)
-    waiting, spare = [(0, _Left(own.families, np.eye(own.width, dtype=bool)))], []
-    for number, left in waiting:
+    waiting, spare = [(0, own.families, np.eye(own.width, dtype=bool))], []
+    for number, left, leads in waiting:
         found = after_passes(own.tree.nodes[number], left, cuts, target_of(own))
         if found is None:
             spare += below[number]
         else:
-            waiting += [(k, _answered(found, own.tree.nodes[k], place)) for k in below[number]]
+            waiting += [(k, *_answered(found, leads, own.tree.nodes[k], place)) for k in below[number]]
     tree = own.tree
     for number in sorted(spare, reverse=True):
         tree = without(tree, number)
