@@ -6,7 +6,7 @@ import math
 from extbnsl.core.claims import OPTIMAL, STATUSES
 from extbnsl.core.errors import VerificationError
 from extbnsl.machine.workers import Workers, never
-from extbnsl.verify.optimality import verify_optimality
+from extbnsl.verify.statement import verify_optimality
 from extbnsl.verify.verdict import verify
 
 PROOF = 1e-9  # nats, and of a cost, within which it is proved

@@ -24,9 +24,9 @@ from extbnsl.orders.line import cost_along
 from extbnsl.orders.population import OrderedNetwork
 from extbnsl.proof.incumbents import find_better_rounded
 from extbnsl.proof.methods import LOWER_BOUNDS, PARENT_GRAPHS
-from extbnsl.verify.optimality import verify_optimality
 from extbnsl.verify.recount import CUTS
 from extbnsl.verify.rescoring import score_network
+from extbnsl.verify.statement import verify_optimality
 
 problem = extbnsl.proof.searching.guided_problem
 COMBINATIONS = [

@@ -21,8 +21,8 @@ from extbnsl.orders.local_search import BRIEF
 from extbnsl.proof.steps import Branched, RootPass, Searched, Step, cuts_over
 from extbnsl.proof.strategy import PROBE, RULES
 from extbnsl.verify.certificate import Branching, Pass, Search
-from extbnsl.verify.optimality import verify_optimality
 from extbnsl.verify.recount import BRANCHING, CUTS, SEARCH
+from extbnsl.verify.statement import verify_optimality
 from extbnsl.verify.verdict import verify
 
 SMALL = 4  # variables that a search may have at most

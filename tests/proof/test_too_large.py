@@ -15,7 +15,7 @@ from extbnsl.kernels.varsets import pack
 from extbnsl.machine.workers import Workers
 from extbnsl.scores.local import local_scores
 from extbnsl.verify.certificate import Branching
-from extbnsl.verify.optimality import verify_optimality
+from extbnsl.verify.statement import verify_optimality
 from extbnsl.verify.verdict import verify
 
 HARD, MANY = 8, 66

@@ -16,9 +16,9 @@ from extbnsl.machine.workers import Stopped, Workers
 from extbnsl.solver import listing
 from extbnsl.solver.k_best import k_best_networks
 from extbnsl.verify.certificate import Pass, Search
-from extbnsl.verify.optimality import verify_optimality
 from extbnsl.verify.recount import CUTS, SEARCH
 from extbnsl.verify.rescoring import family_cost
+from extbnsl.verify.statement import verify_optimality
 from extbnsl.verify.verdict import verify
 
 SETTINGS = settings(deadline=None, max_examples=6, suppress_health_check=list(HealthCheck))

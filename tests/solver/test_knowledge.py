@@ -19,7 +19,7 @@ from extbnsl.machine.workers import Workers
 from extbnsl.parents.ordered.methods import OrderMethods
 from extbnsl.solver.ordered import order_network
 from extbnsl.solver.solve import solve
-from extbnsl.verify.optimality import verify_optimality
+from extbnsl.verify.statement import verify_optimality
 from extbnsl.verify.verdict import verify
 
 SETTINGS = settings(deadline=None, max_examples=8, suppress_health_check=list(HealthCheck))

@@ -13,7 +13,7 @@ from extbnsl.machine.budgets import Budgets
 from extbnsl.machine.workers import Workers
 from extbnsl.proof.methods import LOWER_BOUNDS, PARENT_GRAPHS, Methods
 from extbnsl.solver.k_best import k_best_networks
-from extbnsl.verify.optimality import verify_optimality
+from extbnsl.verify.statement import verify_optimality
 
 
 def negative(seed, n=9):

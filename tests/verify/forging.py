@@ -28,8 +28,8 @@ from extbnsl.machine.workers import Workers
 from extbnsl.networks.network import Network
 from extbnsl.results.result import Result
 from extbnsl.scores.local import LocalScores
-from extbnsl.verify.optimality import verify_optimality
 from extbnsl.verify.rescoring import family_costs
+from extbnsl.verify.statement import verify_optimality
 from extbnsl.verify.verdict import verify
 
 ROUNDING = 1e-8  # nats: far more than what costs of some hundred records are off

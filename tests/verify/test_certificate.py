@@ -43,9 +43,9 @@ from extbnsl.verify.certificate import (
 from extbnsl.verify.data_families import families_of_data
 from extbnsl.verify.demands import demands_of
 from extbnsl.verify.families import ListedFamilies
-from extbnsl.verify.optimality import verify_optimality
 from extbnsl.verify.passes import cuts_of
 from extbnsl.verify.recount import CUTS, check_component
+from extbnsl.verify.statement import verify_optimality
 from extbnsl.verify.verdict import verify
 
 SETTINGS = settings(deadline=None, max_examples=25, suppress_health_check=list(HealthCheck))

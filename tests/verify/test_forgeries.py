@@ -14,8 +14,8 @@ from extbnsl.machine.workers import Workers
 from extbnsl.networks.network import Network
 from extbnsl.verify.certificate import MOST_UNITS, UNITS_PER_NAT, floor_units
 from extbnsl.verify.document import FORMAT_VERSION
-from extbnsl.verify.optimality import verify_optimality
 from extbnsl.verify.rescoring import family_costs
+from extbnsl.verify.statement import verify_optimality
 from extbnsl.verify.verdict import verify
 
 

@@ -32,11 +32,11 @@ from extbnsl.verify.certificate import (
     floor_units,
 )
 from extbnsl.verify.demands import demands_of
-from extbnsl.verify.optimality import verify_optimality
 from extbnsl.verify.passes import cuts_of
 from extbnsl.verify.recount import check_component
 from extbnsl.verify.regression_families import families_by_regressions
 from extbnsl.verify.rescoring import family_cost
+from extbnsl.verify.statement import verify_optimality
 from extbnsl.verify.verdict import verify
 
 SETTINGS = settings(deadline=None, max_examples=25, suppress_health_check=list(HealthCheck))

@@ -24,9 +24,9 @@ from extbnsl.verify.certificate import NO_CUTS, UNITS_PER_NAT, CertifiedComponen
 from extbnsl.verify.data_families import families_of_data
 from extbnsl.verify.demands import demands_of
 from extbnsl.verify.families import ListedFamilies
-from extbnsl.verify.optimality import verify_optimality
 from extbnsl.verify.recount import SEARCH, check_component
 from extbnsl.verify.regression_families import families_by_regressions
+from extbnsl.verify.statement import verify_optimality
 from extbnsl.verify.verdict import verify
 
 SETTINGS = settings(deadline=None, max_examples=10, suppress_health_check=list(HealthCheck))

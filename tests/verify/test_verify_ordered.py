@@ -15,8 +15,8 @@ from extbnsl.solver.ordered import order_network
 from extbnsl.solver.outcome import bounds_of_children
 from extbnsl.verify import rescoring
 from extbnsl.verify.document import read_claims
-from extbnsl.verify.optimality import verify_order
 from extbnsl.verify.rescoring import least_cost
+from extbnsl.verify.statement import verify_order
 
 
 def checked(document, problem, stop=lambda: None):
