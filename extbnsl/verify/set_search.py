@@ -238,16 +238,12 @@ def _enter(top, y, problem, frames):
             continue
         least = max(frames.least[top, x], problem.floor[x] + problem.price[x] * frames.states[up])
         if least < _reach(x, top, problem, frames):
-            frames.alive[up, living], frames.least[up, x] = x, least
+            frames.alive[up, living], frames.least[up, x], frames.cheapest[up, x] = x, least, frames.cheapest[top, x]
             living += 1
     frames.living[up] = living
-    if living == 0:
-        return
-    _take(top, y, problem, frames)
-    for a in range(living):
-        x = frames.alive[up, a]
-        frames.cheapest[up, x] = frames.cheapest[top, x]
-    _sift(up, problem, frames)
+    if living > 0:
+        _take(top, y, problem, frames)
+        _sift(up, problem, frames)
 
 
 @inlined
