@@ -78,10 +78,13 @@ Reader = Callable[[Any, _Source, str], Any]  # of a value, which is at this plac
 
 
 def encode(value: Any, writers: Writers | None = None) -> Any:
-    """The JSON value of a value; `writers` write the values of some types, wherever they are."""
+    """The JSON value of a value: numpy's as numbers and lists, NaN and infinity as null; `writers` write the values of
+    some types, wherever they are."""
     kind: Any = type(value)
-    if kind in _AS_THEY_ARE:
+    if kind in _AS_THEY_ARE:  # most values, of which a document may have millions
         return value
+    if kind is float:
+        return value if math.isfinite(value) else None
     if writers and kind in writers:
         return writers[kind](value)
     if hasattr(value, "document"):
@@ -91,14 +94,14 @@ def encode(value: Any, writers: Writers | None = None) -> Any:
         kept = (name for name in marks if UNKEPT not in marks[name] and IN_FILE not in marks[name])
         return {name: encode(getattr(value, name), writers) for name in kept}
     if isinstance(value, Mapping):
-        return {key: encode(item, writers) for key, item in value.items()}
+        return {str(key): encode(item, writers) for key, item in value.items()}
     if isinstance(value, frozenset):
         return sorted(value)
     if isinstance(value, tuple | list):
         return [encode(item, writers) for item in value]
     if hasattr(value, "tolist"):  # a numpy scalar or array, known without importing numpy
-        return value.tolist()
-    return None if isinstance(value, float) and math.isinf(value) else value
+        return encode(value.tolist(), writers)
+    return value
 
 
 def arrays_of(value: Any, place: str = "") -> "Iterator[tuple[str, NDArray[Any]]]":
@@ -170,7 +173,7 @@ def _reader(kind: Any) -> Reader:
     if origin is Annotated:
         return _annotated(parts[0], parts[1:])
     if origin is Literal:
-        return _one_of(parts)
+        return _fitting(lambda value: any(type(value) is type(one) and value == one for one in parts))
     if origin in (typing.Union, types.UnionType):
         return _either([_reader(part) for part in parts])
     if origin is tuple and parts[1:] != (...,):
@@ -184,10 +187,13 @@ def _reader(kind: Any) -> Reader:
     return _PLAIN.get(kind) or _of_class(kind)
 
 
-def _whole(value: Any, source: _Source, place: str) -> int:
-    if type(value) is not int or not -MOST <= value < 2 * MOST + 2:
-        raise Misfit
-    return value
+def _fitting(fits: Callable[[Any], bool]) -> Reader:
+    def reader(value: Any, source: _Source, place: str) -> Any:
+        if not fits(value):
+            raise Misfit
+        return value
+
+    return reader
 
 
 def _number(value: Any, source: _Source, place: str) -> float:
@@ -196,30 +202,13 @@ def _number(value: Any, source: _Source, place: str) -> float:
     return float(value)
 
 
-def _text(value: Any, source: _Source, place: str) -> str:
-    if not isinstance(value, str):
-        raise Misfit
-    return value
-
-
-def _truth(value: Any, source: _Source, place: str) -> bool:
-    if not isinstance(value, bool):
-        raise Misfit
-    return value
-
-
-def _nothing(value: Any, source: _Source, place: str) -> None:
-    if value is not None:
-        raise Misfit
-
-
 _PLAIN: dict[Any, Reader] = {
-    int: _whole,
+    int: _fitting(lambda value: type(value) is int and -MOST <= value < 2 * MOST + 2),
     float: _number,
-    str: _text,
-    bool: _truth,
-    type(None): _nothing,
-    Any: lambda value, source, place: value,
+    str: _fitting(lambda value: isinstance(value, str)),
+    bool: _fitting(lambda value: isinstance(value, bool)),
+    type(None): _fitting(lambda value: value is None),
+    Any: _fitting(lambda value: True),
 }
 
 
@@ -251,15 +240,6 @@ def _in_file(kind: Any) -> Reader:
         if (array is None and not optional) or (array is not None and array.dtype != dtype):
             raise Misfit
         return array
-
-    return reader
-
-
-def _one_of(values: tuple[Any, ...]) -> Reader:
-    def reader(value: Any, source: _Source, place: str) -> Any:
-        if not any(type(value) is type(one) and value == one for one in values):
-            raise Misfit
-        return value
 
     return reader
 
@@ -308,7 +288,8 @@ def _listed(dtype: Any) -> Reader:
     def reader(value: Any, source: _Source, place: str) -> Any:
         import numpy as np
 
-        numbers = _each(_number if np.issubdtype(dtype, np.floating) else _whole, list)(value, source, place)
+        kind = float if np.issubdtype(dtype, np.floating) else int
+        numbers = _each(_PLAIN[kind], list)(value, source, place)
         try:
             return np.array(numbers, dtype)
         except OverflowError:
@@ -372,19 +353,5 @@ def _digits(digits: str) -> int:
 
 
 def json_text(value: Any, indent: int | None = None) -> str:
-    """JSON that every reader accepts: numpy values as numbers and lists, NaN and infinity as null."""
-    return json.dumps(_plain(value), indent=indent, ensure_ascii=False, allow_nan=False)
-
-
-def _plain(value: Any) -> Any:
-    if type(value) in _AS_THEY_ARE:  # most values, of which a document may have millions
-        return value
-    if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
-    if hasattr(value, "tolist"):  # a numpy scalar or array, known without importing numpy
-        return _plain(value.tolist())
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value
+    """JSON that every reader accepts, of a value as `encode` has it."""
+    return json.dumps(encode(value), indent=indent, ensure_ascii=False, allow_nan=False)

@@ -36,19 +36,13 @@ class DataOptions(Options):
             "further texts that stand for a missing value (on the command line --na=-,. if the first begins with -)",
             "MARKER,...",
             repeated=True,
-            given=Texts,
         ),
     ] = None
-    columns: Annotated[Texts | None, Option("use these columns alone", "COLUMN,...", repeated=True, given=Texts)] = None
-    drop: Annotated[Texts | None, Option("leave these columns out", "COLUMN,...", repeated=True, given=Texts)] = None
+    columns: Annotated[Texts | None, Option("use these columns alone", "COLUMN,...", repeated=True)] = None
+    drop: Annotated[Texts | None, Option("leave these columns out", "COLUMN,...", repeated=True)] = None
     discrete: Annotated[
         Texts | None,
-        Option(
-            "take these columns as they are, however many states they have",
-            "COLUMN,...|all",
-            repeated=True,
-            given=Texts,
-        ),
+        Option("take these columns as they are, however many states they have", "COLUMN,...|all", repeated=True),
     ] = None
     discretise: Annotated[
         Texts | None,
@@ -58,7 +52,6 @@ class DataOptions(Options):
             "[COLUMN=]RULE,...",
             aliases=("discretize",),
             repeated=True,
-            given=Texts,
         ),
     ] = None
     arities: Annotated[

@@ -44,7 +44,10 @@ def keywords(*groups: Mapping[str, Declared]) -> Callable[[Function], Function]:
     def decorated(function: Function) -> Function:
         own = inspect.signature(function)
         named = [one for one in own.parameters.values() if one.kind is not Parameter.VAR_KEYWORD]
-        more = [_parameter(one) for one in options.values()]
+        more = [
+            Parameter(one.name, Parameter.KEYWORD_ONLY, default=one.default, annotation=type_of(one))
+            for one in options.values()
+        ]
         signature = own.replace(parameters=[*named, *more])
 
         @functools.wraps(function)
@@ -84,15 +87,12 @@ def _together(groups: Iterable[Mapping[str, Declared]]) -> dict[str, Declared]:
     return {name: one for group in groups for name, one in group.items()}
 
 
-def _parameter(one: Declared) -> Parameter:
-    return Parameter(one.name, Parameter.KEYWORD_ONLY, default=one.default, annotation=type_of(one))
-
-
 def _paragraph(one: Declared) -> str:
     """An option as the section 'Parameters' of a docstring has it."""
     option = one.option
     kind = "{" + ", ".join(f'"{word}"' for word in option.choices) + "}" if option.choices else _words(one)
-    usual = "optional" if one.default is None else f"default {_quoted(one.default)}"
+    quoted = f'"{one.default}"' if isinstance(one.default, str) else repr(one.default)
+    usual = "optional" if one.default is None else f"default {quoted}"
     text = option.usage[0].upper() + option.usage[1:]
     unsaid = f" (default: {option.default})" if option.default else ""
     lines = textwrap.wrap(f"{text}{unsaid}.", WIDTH)
@@ -104,7 +104,3 @@ def _words(one: Declared) -> str:
     kind = one.option.given or one.kind
     names = [getattr(part, "__name__", str(part)) for part in union_of(kind)]
     return " or ".join(NAMES_OF_TYPES.get(name, name) for name in names)
-
-
-def _quoted(value: Any) -> str:
-    return f'"{value}"' if isinstance(value, str) else repr(value)

@@ -6,11 +6,13 @@ Light: the command line imports this for the value.
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
+from graphlib import CycleError, TopologicalSorter
 from typing import Any, get_type_hints
 
 from extbnsl.core.arguments import check_whole
-from extbnsl.core.codec import Whole, decode_some
+from extbnsl.core.codec import Whole, decode_some, encode
 from extbnsl.core.errors import InputError
+from extbnsl.core.figures import in_full
 
 Arc = tuple[str, str]  # parent, child
 SHOWN = 5  # names in a sentence
@@ -51,16 +53,10 @@ class Knowledge:
 
     def __str__(self) -> str:
         """What there is of it, for people."""
-        told = [
-            _counted(len(self.required), "required arc"),
-            _counted(len(self.forbidden), "forbidden arc"),
-            _counted(len(self.allowed), "allowed pair"),
-            _counted(len(self.tiers), "tier"),
-            _counted(len(self.roots), "root"),
-            _counted(len(self.leaves), "leaf", "leaves"),
-            _counted(len(self.max_parents), "limit", "limits"),
-        ]
-        return ", ".join(filter(None, told)) or "nothing"
+        nouns = ("required arc", "forbidden arc", "allowed pair", "tier", "root", "leaf", "limit")
+        parts = zip((getattr(self, one.name) for one in fields(self)), nouns, strict=True)
+        told = [in_full(len(part), noun, "leaves" if noun == "leaf" else "") for part, noun in parts if part]
+        return ", ".join(told) or "nothing"
 
     def check(self) -> None:
         """Raise InputError for what contradicts itself, whatever the data: a variable in two tiers, an arc that is
@@ -75,10 +71,7 @@ class Knowledge:
                 raise InputError(f"The arc from {parent!r} to {child!r} is required, but {why}: leave one of them out.")
             parents.setdefault(child, []).append(parent)
         for child, own in parents.items():
-            if len(own) > limits.get(child, len(own)):
-                raise InputError(
-                    f"{child!r} has {len(own)} required parents, but a limit of {limits[child]}: raise the limit."
-                )
+            _check_limit(child, len(own), limits.get(child))
         _check_cycles(parents)
 
     def ruling_out(self) -> Callable[[str, str], str | None]:
@@ -113,13 +106,8 @@ class Knowledge:
 
     def check_limit(self, max_parents: int | None) -> None:
         """Raise InputError if a variable has more required parents than all may have."""
-        if max_parents is None:
-            return
         for child, own in Counter(child for _, child in dict.fromkeys(self.required)).items():
-            if own > max_parents:
-                raise InputError(
-                    f"{child!r} has {own} required parents, but a limit of {max_parents}: raise the limit."
-                )
+            _check_limit(child, own, max_parents)
 
     def _named(self) -> Iterator[tuple[str, str]]:
         """Every name there is, with the key that it is at."""
@@ -135,7 +123,7 @@ class Knowledge:
         for one in fields(self):
             own = getattr(self, one.name)
             if own:
-                found[one.name] = dict(own) if one.name == "max_parents" else [_listed(part) for part in own]
+                found[one.name] = dict(own) if one.name == "max_parents" else encode(own)
         return found
 
     @classmethod
@@ -157,12 +145,9 @@ class Knowledge:
 NOTHING = Knowledge()
 
 
-def _listed(part: Any) -> Any:
-    return list(part) if isinstance(part, tuple) else part
-
-
-def _counted(number: int, one: str, several: str | None = None) -> str:
-    return "" if not number else f"{number:,} {one if number == 1 else several or one + 's'}"
+def _check_limit(child: str, required: int, most: int | None) -> None:
+    if most is not None and required > most:
+        raise InputError(f"{child!r} has {required} required parents, but a limit of {most}: raise the limit.")
 
 
 def _check_tiers(tiers: Iterable[Sequence[str]]) -> None:
@@ -184,30 +169,17 @@ def _limits(max_parents: Iterable[tuple[str, int]]) -> dict[str, int]:
 
 def _check_cycles(parents: Mapping[str, Sequence[str]]) -> None:
     """Raise InputError, naming the arcs, if the required parents of some variables make a cycle."""
-    done: set[str] = set()
-    for start in parents:
-        path = {start: None}  # in order, and quick to look into
-        ways = [iter(parents.get(start, ()))]
-        while ways:
-            following = next(ways[-1], None)
-            if following is None:
-                done.add(path.popitem()[0])
-                ways.pop()
-            elif following in path:
-                walk = list(path)
-                cycle = [*walk[walk.index(following) :], following][::-1]
-                raise InputError(f"The required arcs make a cycle: {_arrows(cycle)}; leave one out.")
-            elif following not in done:
-                path[following] = None
-                ways.append(iter(parents.get(following, ())))
-
-
-def _arrows(cycle: Sequence[str]) -> str:
-    """The variables of a cycle, those in the middle of a long one left out."""
-    named = list(map(repr, cycle))
-    if len(named) > 2 * SHOWN:
-        named[SHOWN:-SHOWN] = [f"({len(named) - 2 * SHOWN:,} more)"]
-    return " -> ".join(named)
+    upwards = TopologicalSorter(dict.fromkeys(parents, ()))  # which is to look from each child at its parents
+    for child, own in parents.items():
+        for parent in own:
+            upwards.add(parent, child)
+    try:
+        upwards.prepare()
+    except CycleError as error:
+        named = [repr(name) for name in reversed(error.args[1])]
+        if len(named) > 2 * SHOWN:
+            named[SHOWN:-SHOWN] = [f"({len(named) - 2 * SHOWN:,} more)"]
+        raise InputError(f"The required arcs make a cycle: {' -> '.join(named)}; leave one out.") from None
 
 
 def _did_you_mean(name: str, names: Sequence[str]) -> str:

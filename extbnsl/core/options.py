@@ -9,6 +9,7 @@ docs/options.md a line.
 
 import dataclasses
 import functools
+import operator
 import types
 import typing
 from collections.abc import Callable, Mapping
@@ -113,8 +114,8 @@ def _declared(kind: Any) -> Mapping[str, Declared]:
         if own is not None:
             parts = union_of(typing.get_args(field.type)[0])
             default = None if field.default is dataclasses.MISSING else field.default
-            only = next(part for part in parts if part is not type(None))
-            found[field.name] = Declared(field.name, only, type(None) in parts, default, own)
+            kind_of_value = functools.reduce(operator.or_, [part for part in parts if part is not type(None)])
+            found[field.name] = Declared(field.name, kind_of_value, type(None) in parts, default, own)
     return found
 
 
