@@ -40,12 +40,12 @@ def encoded_alike(new: Dataset, raw: Dataset, known: Dataset) -> NDArray[np.uint
     assert raw.names == known.names == new.names, "the same columns"
     assert raw.records == known.records, "the same records"
     codes = np.empty(new.codes.shape, np.uint16)
-    for j, name in enumerate(known.names):
-        codes[:, j] = _column(j, name, new, raw, known)
+    for j in range(known.variables):
+        codes[:, j] = _column(j, new, raw, known)
     return codes
 
 
-def _column(j: int, name: str, new: Dataset, raw: Dataset, known: Dataset) -> NDArray[np.uint16]:
+def _column(j: int, new: Dataset, raw: Dataset, known: Dataset) -> NDArray[np.int64]:
     first = dict(zip(raw.codes[::-1, j].tolist(), known.codes[::-1, j].tolist(), strict=True))
     before = {raw.states[j][value]: state for value, state in first.items()}
     numbers = {number: state for text, state in before.items() if (number := _number(text)) is not None}
@@ -56,10 +56,11 @@ def _column(j: int, name: str, new: Dataset, raw: Dataset, known: Dataset) -> ND
         at = int((own < 0).argmax())
         states = ", ".join(known.states[j][:STATES_SHOWN]) + (", ..." if len(known.states[j]) > STATES_SHOWN else "")
         raise InputError(
-            f"{new.source}: record {at + 1} has {new.states[j][new.codes[at, j]]!r} in column '{name}', which is no "
-            f"state that the network knows ({states}): leave the record out, or learn from data that have it."
+            f"{new.source}: record {at + 1} has {new.states[j][new.codes[at, j]]!r} in column '{known.names[j]}', "
+            f"which is no state that the network knows ({states}): leave the record out, or learn from data that have "
+            "it."
         )
-    return own.astype(np.uint16)
+    return own
 
 
 def _state(text: str, before: Mapping[str, int], numbers: Mapping[float, int], declared: Mapping[str, int]) -> int:
@@ -69,13 +70,9 @@ def _state(text: str, before: Mapping[str, int], numbers: Mapping[float, int], d
     number = _number(text)
     if number is not None and number in numbers:
         return numbers[number]
-    if text in declared:
-        return declared[text]
-    if number is not None:
-        for label, state in declared.items():
-            if _is_inside(number, label):
-                return state
-    return -1
+    if text in declared or number is None:
+        return declared.get(text, -1)
+    return next((state for label, state in declared.items() if _is_inside(number, label)), -1)
 
 
 def _number(text: str) -> float | None:

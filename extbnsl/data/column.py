@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from extbnsl.core.errors import InputError
 from extbnsl.core.sentences import NAMES_SHOWN
@@ -81,12 +81,20 @@ def narrowest(values: int) -> np.dtype[Any]:
     return np.dtype(np.min_scalar_type(-max(1, values)))
 
 
-def recoded(codes: NDArray[Any], new_code: NDArray[np.int32]) -> NDArray[Any]:
-    """new_code[code] for each of the codes, (N,) in the narrowest dtype; the last of `new_code` is for the code -1."""
-    result = np.empty(len(codes), narrowest(int(new_code.max()) + 1))
+def recoded(
+    column: Column,
+    new_code: ArrayLike,
+    values: Iterable[str],
+    numbers: NDArray[np.float64] | None = None,
+    lacking: int = -1,
+) -> Column:
+    """The column with these values, and their `numbers`: records with value i get the code new_code[i], those without a
+    value the code `lacking`."""
+    new_codes = np.append(np.asarray(new_code, np.int32), np.int32(lacking))  # which the code -1 finds at the end
+    codes = np.empty(len(column.codes), narrowest(int(new_codes.max()) + 1))
     for start in range(0, len(codes), PIECE):
-        result[start : start + PIECE] = new_code[codes[start : start + PIECE]]
-    return result
+        codes[start : start + PIECE] = new_codes[column.codes[start : start + PIECE]]
+    return Column(column.name, tuple(values), codes, numbers)
 
 
 def numbers_of(texts: Sequence[str]) -> NDArray[np.float64] | None:
@@ -113,17 +121,14 @@ def ordered(column: Column) -> Column:
     texts = [column.values[i] for i in present.tolist()]
     numbers = numbers_of(texts)
     keys = np.array(texts, dtype=object) if numbers is None else _exact(numbers, texts)
-    order = np.argsort(keys, kind="stable")
-    in_order = keys[order]
-    first = np.ones(len(keys), dtype=bool)
-    first[1:] = in_order[1:] != in_order[:-1]
-    rank = np.empty(len(keys), dtype=np.int32)
-    rank[order] = np.cumsum(first) - 1
-    # One entry more, so that the code -1 finds -1.
-    new_code = np.full(len(column.values) + 1, -1, dtype=np.int32)
+    _, first, rank = np.unique(keys, return_index=True, return_inverse=True)
+    new_code = np.full(len(column.values), -1)
     new_code[present] = rank
-    sorted_numbers = None if numbers is None else numbers[order[first]]
-    return Column(column.name, _labels(texts, rank.tolist()), recoded(column.codes, new_code), sorted_numbers)
+    labels = [texts[i] for i in first.tolist()]
+    for text, state in zip(texts, rank.tolist(), strict=True):
+        if text < labels[state]:
+            labels[state] = text
+    return recoded(column, new_code, labels, None if numbers is None else numbers[first])
 
 
 def has_fractions(column: Column) -> bool:
@@ -186,13 +191,3 @@ def _exact(numbers: NDArray[np.float64], texts: Sequence[str]) -> NDArray[Any]:
     whole = [text.lstrip("+-").isdigit() for text in texts]
     pairs = zip(numbers.tolist(), texts, whole, strict=True)
     return np.array([int(text) if is_whole else value for value, text, is_whole in pairs], dtype=object)
-
-
-def _labels(texts: Sequence[str], ranks: Sequence[int]) -> tuple[str, ...]:
-    """For each rank the first of its texts, in code point order."""
-    labels: list[str | None] = [None] * (max(ranks, default=-1) + 1)
-    for text, rank in zip(texts, ranks, strict=True):
-        label = labels[rank]
-        if label is None or text < label:
-            labels[rank] = text
-    return tuple(label for label in labels if label is not None)

@@ -8,6 +8,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from extbnsl.core.arguments import written_number
 from extbnsl.core.errors import InputError
 from extbnsl.core.sentences import Mention, asking, dropped
 from extbnsl.data.column import Column, check_names, listed, ordered, recoded
@@ -15,7 +16,7 @@ from extbnsl.data.dataset import LARGEST_NUMBER, Dataset, Numbers
 from extbnsl.data.missing import hints, mark_missing, missing_label, settle_missing
 from extbnsl.data.states import settle_states
 from extbnsl.data.text import Reading
-from extbnsl.data.treatment import Treatment, declare, selected
+from extbnsl.data.treatment import Treatment, check_there, declare, selected
 
 Made = TypeVar("Made", Dataset, Numbers)
 Make = Callable[[Sequence[Column], str, Treatment, Reading | None], Made]  # as `prepare` and `measured` are
@@ -35,8 +36,8 @@ def prepare(columns: Sequence[Column], source: str, wanted: Treatment, reading: 
     in_order = [ordered(c) for c in reading.watched(source, complete)]
     declared, free = declare(in_order, wanted.arities, source)
     levels, free = tuple(c for c in free if c.levels), tuple(c for c in free if not c.levels)
-    settled = settle_states(free, wanted, source)
-    by_name = {column.name: _with_missing(column) for column in (*declared, *levels, *settled.columns)}
+    settled, of_states = settle_states(free, wanted, source)
+    by_name = {column.name: _with_missing(column) for column in (*declared, *levels, *settled)}
     final = [by_name[column.name] for column in complete]
     codes = np.empty((len(final[0].codes), len(final)), dtype=np.uint16)
     for j, column in enumerate(reading.watched(source, final)):
@@ -46,7 +47,7 @@ def prepare(columns: Sequence[Column], source: str, wanted: Treatment, reading: 
         states=tuple(column.values for column in final),
         codes=codes,
         source=source,
-        warnings=(*of_missing, *settled.warnings, *hints(free), *_constants(final)),
+        warnings=(*of_missing, *of_states, *hints(free), *_constants(final)),
     )
 
 
@@ -89,12 +90,10 @@ def _chosen(
 
 def _with_missing(column: Column) -> Column:
     """The column with a last state for the records that have no value, if there are any."""
-    lacking = column.codes < 0
-    if not lacking.any():
+    if not (column.codes < 0).any():
         return column
-    states = (*column.values, missing_label(column.values))
-    new_code = np.append(np.arange(len(states), dtype=np.int32), np.int32(len(column.values)))
-    return Column(column.name, states, recoded(column.codes, new_code))
+    arity = len(column.values)
+    return recoded(column, range(arity), (*column.values, missing_label(column.values)), lacking=arity)
 
 
 def _constants(columns: Sequence[Column]) -> tuple[str, ...]:
@@ -109,7 +108,7 @@ def _constants(columns: Sequence[Column]) -> tuple[str, ...]:
 def _refuse_states(wanted: Treatment) -> None:
     """Raise InputError for an option that makes states, naming it."""
     given = {
-        Mention("discretise"): wanted.rules.plain is not None or bool(wanted.rules.named),
+        Mention("discretise"): bool(wanted.rules),
         Mention("discrete"): wanted.discrete is None or bool(wanted.discrete),
         Mention("arities"): bool(wanted.arities),
         asking("missing", "state"): wanted.missing == "state",
@@ -155,13 +154,11 @@ COLUMN_BYTES = 2  # of a record, in each column of the data set
 def without_weights(columns: Sequence[Column], name: str, source: str) -> tuple[list[Column], Column]:
     """The columns but the one of that name, and this, whose values are weights: how many records each row stands for.
     InputError if there is none, or it is the only one."""
-    found = [column for column in columns if column.name == name]
-    if not found:
-        there = listed([column.name for column in columns])
-        raise _wrong_weights(f"{source} has no column '{name}'; its columns are {there}.", name)
+    check_there("weights", [name], columns, source)
     if len(columns) == 1:
         raise _wrong_weights(f"{source} has no column but '{name}': give at least one variable.", name)
-    return [column for column in columns if column.name != name], found[0]
+    own = next(column for column in columns if column.name == name)
+    return [column for column in columns if column.name != name], own
 
 
 def repeated(columns: Sequence[Column], weights: Column, source: str, reading: Reading) -> list[Column]:
@@ -188,12 +185,11 @@ def repeated(columns: Sequence[Column], weights: Column, source: str, reading: R
 
 def _times(column: Column, source: str) -> NDArray[np.int64]:
     """How often each row counts; InputError for a weight that is no whole number, or negative."""
-    meaning = np.array([_whole(text) for text in (*column.values, "")], np.int64)  # the last: no value
-    times = meaning[column.codes]
-    wrong = np.flatnonzero(times < 0)
-    if wrong.size:
-        at = int(wrong[0])
-        text = "" if column.codes[at] < 0 else column.values[int(column.codes[at])]
+    texts = (*column.values, "")  # the last: no value
+    times = np.array(list(map(_whole, texts)), np.int64)[column.codes]
+    if (times < 0).any():
+        at = int((times < 0).argmax())
+        text = texts[column.codes[at]]
         raise InputError(
             f"record {at + 1} of {source} has the weight {text!r} in column '{column.name}': give a whole number of at "
             "least 0.",
@@ -207,9 +203,8 @@ def _times(column: Column, source: str) -> NDArray[np.int64]:
 def _whole(text: str) -> int:
     """The whole number that a text writes, -1 if it is none or too large."""
     whole, _, fraction = text.strip().removeprefix("+").partition(".")
-    if not (whole.isascii() and whole.isdigit()) or fraction.strip("0") or len(whole) > 18:
-        return -1
-    return int(whole)
+    number = written_number(whole)
+    return -1 if number is None or fraction.strip("0") else number
 
 
 def _wrong_weights(sentence: str, name: str) -> InputError:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import chain
 from os import PathLike
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from extbnsl.data.encode import Made, Make, prepare
 from extbnsl.data.foreign import check_table
 from extbnsl.data.missing import MARKERS
 from extbnsl.data.other_files import is_other_file, other_columns
-from extbnsl.data.table import Table, parse
+from extbnsl.data.table import parse
 from extbnsl.data.text import (
     Reading,
     called,
@@ -128,21 +128,25 @@ def _of_text(make: Make[Made], path: str | PathLike[str], options: DataOptions, 
     head = next(blocks, b"")
     check_table(source, head)
     separator = given or sniff_delimiter(head)
-    table = parse(chain([head], blocks), separator, source, reading)
-    doubts: list[str] = [] if len(table.columns) > 1 else _of_one_column(head, given, source)
-    judged = judge(table) if options.header is None else Judged(options.header, None)
-    if judged.named and table.records == 1:
+    columns = parse(chain([head], blocks), separator, source, reading)
+    doubts: list[str] = [] if len(columns) > 1 else _of_one_column(head, given, source)
+    first = [column.values[column.codes[0]] for column in columns]
+    named, doubt = judge(first, columns) if options.header is None else (options.header, "")
+    if named and len(columns[0].codes) == 1:
         what = f"{source} has a header but no records: give at least one row of data (or say "
         raise InputError(what, Mention("no-header"), " if the first row is one).")
-    if judged.doubt:
-        doubts.append(told(judged, table))
-    names = map(clean_name, table.first) if judged.named else (f"X{j}" for j in range(len(table.columns)))
-    columns = [
-        replace(column, name=name, codes=column.codes[int(judged.named) :])
-        for name, column in zip(names, table.columns, strict=True)
+    if doubt:
+        shown = ", ".join(map(repr, first[:SHOWN])) + (", ..." if len(first) > SHOWN else "")
+        what = f"The first row ({shown}) was read as {'names' if named else 'a record'}, {doubt}: say "
+        say = (Mention("header"), " if it has the names of the columns, ", Mention("no-header"), " if it is a record.")
+        doubts.append(Sentence(what, *say))
+    names = map(clean_name, first) if named else (f"X{j}" for j in range(len(columns)))
+    records = [
+        replace(column, name=name, codes=column.codes[int(named) :])
+        for name, column in zip(names, columns, strict=True)
     ]
-    made: Made = make(columns, source, wanted, reading)
-    layout = f"{called(separator)}, {'header' if judged.named else 'no header'}"
+    made: Made = make(records, source, wanted, reading)
+    layout = f"{called(separator)}, {'header' if named else 'no header'}"
     return replace(made, layout=layout, warnings=(*doubts, *made.warnings))
 
 
@@ -160,15 +164,8 @@ def _of_one_column(head: bytes, given: str | None, source: str) -> list[str]:
     return [Sentence(f"{source} was read as one column, but {holds}", *say, ".")]
 
 
-class Judged(NamedTuple):
-    """Whether the first row names the columns, and a warning if that is doubtful."""
-
-    named: bool
-    doubt: str | None
-
-
-def judge(table: Table) -> Judged:
-    """Whether the first row names the columns, judging by what is below it.
+def judge(first: Sequence[str], columns: Sequence[Column]) -> tuple[bool, str]:
+    """Whether the texts of the `first` row name the columns, judging by what is below it, and why that is doubtful.
 
     0. If the first text is empty and over different numbers, and no other is empty: yes, the records are numbered.
     1. If in some column a text that is no number stands over nothing but numbers: yes.
@@ -176,33 +173,24 @@ def judge(table: Table) -> Judged:
     3. Else (texts over texts) yes if fewer than half of the texts occur again below in their own columns, as
        values do and names do not. So a single row of texts is a header without data.
     """
-    below = [_values_below(column) for column in table.columns]
-    if _lacks_a_name(table, below[0]) or any(
-        _is_name(text) and _only_numbers(values) for text, values in zip(table.first, below, strict=True)
+    below, records = [_values_below(column) for column in columns], len(columns[0].codes)
+    if _lacks_a_name(first, below[0], records) or any(
+        _is_name(text) and numbers_of([value for value in values if value not in MARKERS]) is not None
+        for text, values in zip(first, below, strict=True)
     ):
-        return Judged(True, None)
-    again = [text for text, values in zip(table.first, below, strict=True) if text in values]
-    if all(map(_is_name, table.first)) and 2 * len(again) < len(below):
-        return Judged(True, f"though '{again[0]}' is a value too" if again else None)
-    doubtful = _is_numbered(table.first) or _is_new(table, below) or _is_apart(table.first, below)
-    return Judged(False, "though it looks like names" if doubtful else None)
+        return True, ""
+    again = [text for text, values in zip(first, below, strict=True) if text in values]
+    if all(map(_is_name, first)) and 2 * len(again) < len(below):
+        return True, f"though '{again[0]}' is a value too" if again else ""
+    doubtful = _is_numbered(first) or _is_new(first, below, records) or _is_apart(first, below)
+    return False, "though it looks like names" if doubtful else ""
 
 
-def told(judged: Judged, table: Table) -> Sentence:
-    """The warning of a doubtful first row."""
-    shown = ", ".join(repr(text) for text in table.first[:SHOWN]) + (", ..." if len(table.first) > SHOWN else "")
-    read = "names" if judged.named else "a record"
-    return Sentence(
-        f"The first row ({shown}) was read as {read}, {judged.doubt}: say ",
-        *(Mention("header"), " if it has the names of the columns, ", Mention("no-header"), " if it is a record."),
-    )
-
-
-def _lacks_a_name(table: Table, below: Sequence[str]) -> bool:
+def _lacks_a_name(first: Sequence[str], below: Sequence[str], records: int) -> bool:
     """Whether the first row names all columns but the first, in which each record has a number of its own."""
-    if table.first[0] or "" in table.first[1:] or table.records < LEAST_NUMBERED:
+    if first[0] or "" in first[1:] or records < LEAST_NUMBERED:
         return False
-    return len(below) == table.records - 1 and numbers_of(below) is not None
+    return len(below) == records - 1 and numbers_of(below) is not None
 
 
 def _is_numbered(first: Sequence[str]) -> bool:
@@ -211,13 +199,13 @@ def _is_numbered(first: Sequence[str]) -> bool:
     return numbers is not None and len(first) >= LEAST_NUMBERED and bool((np.diff(numbers) == 1).all())
 
 
-def _is_new(table: Table, below: Sequence[Sequence[str]]) -> bool:
+def _is_new(first: Sequence[str], below: Sequence[Sequence[str]], records: int) -> bool:
     """Whether more than half of the first row does not occur below, in columns where values do occur again."""
     new = [
-        text not in MARKERS and text not in values and 2 * len(values) < table.records
-        for text, values in zip(table.first, below, strict=True)
+        text not in MARKERS and text not in values and 2 * len(values) < records
+        for text, values in zip(first, below, strict=True)
     ]
-    return len(set(table.first)) == len(new) and 2 * sum(new) > len(new)
+    return len(set(first)) == len(new) and 2 * sum(new) > len(new)
 
 
 def _is_apart(first: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
@@ -239,8 +227,3 @@ def _values_below(column: Column) -> tuple[str, ...]:
 
 def _is_name(text: str) -> bool:
     return text not in MARKERS and numbers_of([text]) is None
-
-
-def _only_numbers(texts: Sequence[str]) -> bool:
-    """Whether there are texts that are not missing values, and all of them are numbers."""
-    return numbers_of([text for text in texts if text not in MARKERS]) is not None

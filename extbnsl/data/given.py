@@ -4,7 +4,7 @@ A fitted network sees new records later, in the columns that it knows, perhaps i
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,7 @@ from extbnsl.data.column import (
 from extbnsl.data.dataset import Dataset
 from extbnsl.data.encode import Made, Make, prepare
 from extbnsl.data.treatment import LARGEST_ARITY, treatment
+from extbnsl.machine.workers import chunks
 
 ARRAY, FRAME = "<array>", "<dataframe>"
 PART = LARGEST_ARITY  # records that are read at a time as they stand: no column of them has too many states
@@ -80,7 +81,7 @@ def made_of_array(make: Make[Made], array: ArrayLike, names: Sequence[str] | Non
     if len(own) != values.shape[1]:
         found = f"{counted(len(own), 'name')} for {counted(values.shape[1], 'column')}"
         raise InputError(f"names: {found} of the array: give one for each.")
-    if make is prepare and values.dtype.kind == "f" and wanted.rules == (None, {}):
+    if make is prepare and values.dtype.kind == "f" and not wanted.rules:
         used = [wanted.uses(name) and not wanted.is_discrete(name) for name in own]
         _refuse_fractions(values, own, np.array(used, dtype=np.bool_))
     columns = [column_of_numbers(name, values[:, j], ARRAY) for j, name in enumerate(own)]
@@ -182,8 +183,10 @@ class Given:
 
     def parts(self, most: int = PART) -> Iterator["Given"]:
         """The records in parts of at most so many, in their order."""
-        for start in range(0, self.records, most):
-            yield self._rows(start, min(self.records, start + most))
+        for start, end in chunks(self.records, most):
+            series = tuple(getattr(one, "iloc", one)[start:end] for one in self.series)
+            whole = None if self.whole is None else self.whole[start:end]
+            yield replace(self, series=series, records=end - start, whole=whole)
 
     def in_order(self, names: Sequence[str], who: str, spare: str | None = None) -> "Given":
         """The columns that a network knows, in its order; `spare` may be missing, and is left out.
@@ -206,15 +209,10 @@ class Given:
                 "many columns as for fit, in the same order."
             )
         own = self.names if self.framed else tuple(names)
-        at = [own.index(name) for name in names if name != spare]
-        whole = None if self.whole is None else self.whole[:, at]
         chosen = tuple(name for name in names if name != spare)
+        at = [own.index(name) for name in chosen]
+        whole = None if self.whole is None else self.whole[:, at]
         return Given(chosen, chosen, tuple(self.series[i] for i in at), self.records, self.framed, whole)
-
-    def _rows(self, start: int, end: int) -> "Given":
-        series = tuple(getattr(one, "iloc", one)[start:end] for one in self.series)
-        whole = None if self.whole is None else self.whole[start:end]
-        return Given(self.keys, self.names, series, end - start, self.framed, whole)
 
 
 def given(data: Any) -> Given:

@@ -17,12 +17,11 @@ AS_STATE, WITHOUT = asking("missing", "state"), asking("missing", "drop")
 STATE = "missing"
 
 
-def mark_missing(column: Column, markers: frozenset[str] = MARKERS) -> Column:
+def mark_missing(column: Column, markers: frozenset[str]) -> Column:
     """The column with code -1 wherever the text is one of the markers; levels are what they are called."""
     if column.levels or markers.isdisjoint(column.values):
         return column
-    new_code = [-1 if text in markers else code for code, text in enumerate(column.values)]
-    return replace(column, codes=recoded(column.codes, np.array([*new_code, -1], dtype=np.int32)))
+    return recoded(column, [-1 if text in markers else code for code, text in enumerate(column.values)], column.values)
 
 
 def settle_missing(

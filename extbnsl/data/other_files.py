@@ -35,6 +35,8 @@ from extbnsl.files.atomic import check_given
 
 FIELD_BYTES = 16  # of a value while a file is read, at least
 TEXTS = ("string", "large_string")  # types of pyarrow
+NO_FRAMES = {"dict": "a list", "ndarray": "a vector", "NoneType": "NULL"}  # what R calls what Python has of it
+
 PIECE = 1 << 22  # bytes unpacked at a time
 PACKED: Mapping[bytes, Callable[..., Any]] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ": lzma.open}
 
@@ -82,7 +84,8 @@ def _parquet(path: Path, source: str, reading: Reading) -> list[Column]:
         with parquet.ParquetFile(path, read_dictionary=sorted(texts)) as file:
             meta = file.metadata
             so_far = f"the {meta.num_rows:,} rows of {meta.num_columns:,} columns that it promises, of which none were"
-            needed = max(FIELD_BYTES * meta.num_rows * meta.num_columns, _promised(meta))
+            unpacked = sum(meta.row_group(group).total_byte_size for group in range(meta.num_row_groups))
+            needed = max(FIELD_BYTES * meta.num_rows * meta.num_columns, unpacked)
             reading.check_memory(source, needed, so_far)
             names = [name for name in file.schema_arrow.names if not name.startswith("__index_level_")]
             table = file.read(columns=names, use_threads=False)
@@ -94,11 +97,6 @@ def _parquet(path: Path, source: str, reading: Reading) -> list[Column]:
         if isinstance(error, InputError):
             raise
         raise _broken(source, "Parquet", error) from error
-
-
-def _promised(meta: Any) -> int:
-    """The bytes of all values of a Parquet file, unpacked, as it says itself."""
-    return sum(int(meta.row_group(g).total_byte_size) for g in range(meta.num_row_groups))
 
 
 def _of_arrow(name: str, chunks: Any, source: str, is_text: bool) -> Column:
@@ -135,7 +133,10 @@ def _check_length(name: str, length: int, source: str) -> None:
 
 def _arff(path: Path, source: str, reading: Reading) -> list[Column]:
     arff = _package("arff", "arff", source)
-    text = _text(path, source, reading)
+    try:
+        text = _unpacked(path, source, reading).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{source} is no text in UTF-8: save it again.") from error
     lines = [line.strip().lower() for line in text.splitlines()]
     attributes = sum(line.startswith("@attribute") for line in lines)
     data = lines.index("@data") + 1 if "@data" in lines else len(lines)
@@ -159,13 +160,6 @@ def _arff(path: Path, source: str, reading: Reading) -> list[Column]:
     return columns
 
 
-def _text(path: Path, source: str, reading: Reading) -> str:
-    try:
-        return _unpacked(path, source, reading).decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InputError(f"{source} is no text in UTF-8: save it again.") from error
-
-
 def _rds(path: Path, source: str, reading: Reading) -> list[Column]:
     rdata = _package("rdata", "rds", source)
     content = _unpacked(path, source, reading)
@@ -179,12 +173,9 @@ def _rds(path: Path, source: str, reading: Reading) -> list[Column]:
     except Exception as error:  # what a damaged file makes of the package's parser may be anything
         raise _broken(source, "an R object", error) from error
     if not hasattr(frame, "columns"):
-        raise InputError(f"{source} holds no data frame, but {_called(frame)}: write a data frame with saveRDS in R.")
+        held = NO_FRAMES.get(type(frame).__name__, "another object")
+        raise InputError(f"{source} holds no data frame, but {held}: write a data frame with saveRDS in R.")
     return [_of_series(clean_name(str(name)), frame[name], source) for name in frame.columns]
-
-
-def _called(value: Any) -> str:
-    return {"dict": "a list", "ndarray": "a vector", "NoneType": "NULL"}.get(type(value).__name__, "another object")
 
 
 def _short(rdata: Any, source: str, reading: Reading) -> dict[bytes, Callable[[Any], Any]]:

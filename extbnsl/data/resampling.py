@@ -1,6 +1,5 @@
 """Resamples of a data set: as many records, drawn with replacement (Efron 1979, The Annals of Statistics 7)."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -9,6 +8,7 @@ from numpy.typing import NDArray
 
 from extbnsl.data.dataset import Dataset, Numbers, distinct_rows
 from extbnsl.kernels.random import random_words
+from extbnsl.machine.workers import chunks
 
 DRAWN = 1 << 20  # records at a time, which take some memory each
 NUMBER_BITS, BLOCK_BITS = 32, 52  # where the resample and the block stand in the seed of a block, above the seed
@@ -35,8 +35,8 @@ class Resampling:
         those of the data, whether they occur or not. O(N log d + N n), and as many bytes as the data have.
         """
         times = np.zeros(len(self.ends), np.int64)
-        for block, records in enumerate(_blocks(self.data.records)):
-            words = random_words(seed | number << NUMBER_BITS | block << BLOCK_BITS, records)
+        for block, (first, end) in enumerate(chunks(self.data.records, DRAWN)):
+            words = random_words(seed | number << NUMBER_BITS | block << BLOCK_BITS, end - first)
             words %= np.uint64(self.data.records)
             drawn = np.searchsorted(self.ends, words.view(np.int64), side="right")
             times += np.bincount(drawn, minlength=len(times))
@@ -53,9 +53,3 @@ def resampling_of(data: Dataset | Numbers) -> Resampling:
         return Resampling(data, values, np.arange(1, data.records + 1))
     rows, weights = distinct_rows(data.codes)
     return Resampling(data, rows, weights.cumsum())
-
-
-def _blocks(records: int) -> Iterator[int]:
-    """How many records are drawn at a time."""
-    for start in range(0, records, DRAWN):
-        yield min(DRAWN, records - start)

@@ -1,13 +1,15 @@
 """Which columns are discrete variables as they stand, which are cut, and which are refused by name."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
 
 from extbnsl.core.errors import InputError
 from extbnsl.core.sentences import Sentence, asking, dropped, option
-from extbnsl.data.column import Column, has_fractions, listed
-from extbnsl.data.discretise import OTHER_FORMS, Rule, cut
-from extbnsl.data.treatment import LARGEST_ARITY, Treatment
+from extbnsl.data.column import Column, has_fractions, listed, mean, recoded, weights
+from extbnsl.data.treatment import LARGEST_ARITY, OTHER_FORMS, Rule, Treatment
 
 # The published networks have variables of at most 100 states; texts of more than this are seldom states.
 MAX_STATES = 256
@@ -26,16 +28,11 @@ IDENTIFIER_RECORDS = 20
 NEARLY = 0.9  # the share of records with a value of their own from which on a column tells records apart
 
 
-@dataclass(frozen=True)
-class Settled:
-    """Columns whose values are their states, and what the user should know of them."""
-
-    columns: tuple[Column, ...]
-    warnings: tuple[str, ...]
-
-
-def settle_states(columns: Sequence[Column], wanted: Treatment, source: str) -> Settled:
-    """Cut the columns that rules are for, refuse what cannot be a discrete variable, warn of what may be none.
+def settle_states(
+    columns: Sequence[Column], wanted: Treatment, source: str
+) -> tuple[tuple[Column, ...], tuple[str, ...]]:
+    """Cut the columns that rules are for, refuse what cannot be a discrete variable, warn of what may be none: the
+    columns, whose values are their states, and the warnings.
 
     The columns are `ordered`. Columns that --discrete names stay as they are, and columns with a rule of their own are
     cut by that. Of the others a column is refused (InputError) if it is continuous (numbers that are not all whole,
@@ -52,9 +49,7 @@ def settle_states(columns: Sequence[Column], wanted: Treatment, source: str) -> 
                 advice=("leave it out", dropped([column.name])),
             )
     free = [column for column in columns if not wanted.is_discrete(column.name)]
-    rule_of = {
-        column.name: wanted.rules.named.get(column.name) or _plain(wanted.rules.plain, column) for column in free
-    }
+    rule_of = {column.name: wanted.rules.get(column.name) or _plain(wanted.rules.get(None), column) for column in free}
     _refuse([column for column in free if rule_of[column.name] is None and unfit(column)], source)
     texts = [column for column in free if rule_of[column.name] and column.numbers is None and column.values]
     for column in texts:
@@ -62,7 +57,7 @@ def settle_states(columns: Sequence[Column], wanted: Treatment, source: str) -> 
     settled = [_cut(column, rule_of.get(column.name)) for column in columns]
     uncut = [column for column in free if rule_of[column.name] is None and not _is_identifier(column)]
     warnings = (*_identifiers(free), *_by_index(texts), *_of_many_states(uncut), *_idle(columns, settled, wanted))
-    return Settled(tuple(settled), warnings)
+    return tuple(settled), warnings
 
 
 def unfit(column: Column) -> str | None:
@@ -182,7 +177,7 @@ def _of_many_states(columns: Sequence[Column]) -> tuple[str, ...]:
 
 def _idle(before: Sequence[Column], after: Sequence[Column], wanted: Treatment) -> tuple[str, ...]:
     """A warning for each rule that made no column simpler."""
-    plain, named = wanted.rules
+    plain, named = wanted.rules.get(None), {name: rule for name, rule in wanted.rules.items() if name is not None}
     changed = {old.name for old, new in zip(before, after, strict=True) if old is not new}
     simpler = {old.name for old, new in zip(before, after, strict=True) if len(new.values) < len(old.values)}
     idle = [
@@ -223,3 +218,56 @@ def _is_identifier(column: Column) -> bool:
 def _tells_records_apart(column: Column) -> bool:
     """Whether nearly every record that has a value has one of its own."""
     return len(column.values) >= NEARLY * int((column.codes >= 0).sum())
+
+
+def cut(column: Column, rule: Rule) -> Column:
+    """The column with intervals for states, in their order; those without a record are left out.
+
+    mean and paper: "<=m" and ">m". quantile: edges at the smallest values that at least i/k of the records
+    do not exceed, fewer where they coincide, and below the largest value. width: k intervals of equal
+    width. Intervals are open to the left and closed to the right. A paper column of texts is cut by
+    index, and called "first..last".
+    """
+    if column.numbers is None:
+        lower = int(mean(column, np.arange(len(column.values), dtype=np.float64))) + 1
+        labels = [_span(column.values[:lower]), _span(column.values[lower:])]
+        return _regroup(column, (np.arange(len(column.values)) >= lower).astype(np.intp), labels)
+    edges = _edges(column, column.numbers, rule)
+    texts = _edge_texts(edges)
+    middle = [f"({low},{high}]" for low, high in pairwise(texts)]
+    group = np.searchsorted(edges, column.numbers, side="left")
+    return _regroup(column, group, [f"<={texts[0]}", *middle, f">{texts[-1]}"])
+
+
+def _edges(column: Column, numbers: NDArray[np.float64], rule: Rule) -> NDArray[np.float64]:
+    """The cuts between intervals, ascending and distinct, at least one."""
+    if rule.method in ("mean", "paper"):
+        return np.array([mean(column, numbers)])
+    steps = range(1, rule.parts)
+    if rule.method == "width":
+        low, high = float(numbers[0]), float(numbers[-1])
+        return np.unique([low + (high - low) * i / rule.parts for i in steps])
+    reached = np.cumsum(weights(column))
+    at = np.searchsorted(reached * rule.parts, [i * int(reached[-1]) for i in steps], side="left")
+    # An edge at the largest value would leave nothing above it: cut below that value instead.
+    return np.unique(numbers[np.minimum(at, len(numbers) - 2)])
+
+
+def _regroup(column: Column, group: NDArray[np.intp], labels: Sequence[str]) -> Column:
+    """The column with value i replaced by `labels[group[i]]`; labels that do not occur are left out."""
+    used, dense = np.unique(group, return_inverse=True)
+    return recoded(column, dense, [labels[i] for i in used.tolist()])
+
+
+def _edge_texts(edges: NDArray[np.float64]) -> list[str]:
+    """The edges to six digits, or as many more as tell them apart; whole numbers in full."""
+    for digits in range(6, 17):
+        texts = [str(int(e)) if e.is_integer() and abs(e) < 1e15 else f"{e:.{digits}g}" for e in edges.tolist()]
+        if len(set(texts)) == len(texts):
+            return texts
+    return [repr(e) for e in edges.tolist()]
+
+
+def _span(labels: Sequence[str]) -> str:
+    """The name of a run of states: "first..last", or the state itself if alone."""
+    return labels[0] if len(labels) == 1 else f"{labels[0]}..{labels[-1]}"

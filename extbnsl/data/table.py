@@ -2,7 +2,6 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import chain, islice
 from typing import Any, NamedTuple
 
@@ -141,8 +140,8 @@ def row_chunks(blocks: Iterable[bytes], delimiter: str, source: str) -> Iterator
     """The rows of a text that comes in blocks of whole lines, all with as many fields as the first.
 
     Blank lines before the first row and at the end are left out; one in between is a row of one empty field. Raises
-    InputError with the number of the line for a row of another width, a quote that does not end, a field of more than
-    LONGEST_FIELD bytes and a row of more than LONGEST_LINE. O(bytes); a few times one block is in memory.
+    InputError with the number of the line for a row of another width, a quote that does not end, and a row of more than
+    LONGEST_LINE bytes. O(bytes); a few times one block is in memory.
     """
     line, width = 1, None
     inner = _without_blank_ends(blocks, source)
@@ -205,8 +204,7 @@ def _plain_chunk(block: bytes, delimiter: str, source: str, line: int, width: in
     starts = np.append(0, ends[:-1] + 1)
     shape = (len(widths), width)
     lines = range(line, line + len(widths))
-    chunk = Chunk(text + bytes(KEY_BYTES), starts.reshape(shape), (ends - starts).reshape(shape), lines)
-    return _with_short_fields(chunk, source)
+    return Chunk(text + bytes(KEY_BYTES), starts.reshape(shape), (ends - starts).reshape(shape), lines)
 
 
 def _quoted_chunks(rows: Iterator[NumberedRow], width: int | None, source: str) -> Iterator[Chunk]:
@@ -224,12 +222,11 @@ def _quoted_chunks(rows: Iterator[NumberedRow], width: int | None, source: str) 
         starts = np.cumsum(lengths) - lengths
         shape = (len(numbered), width)
         text = b"".join(fields) + bytes(KEY_BYTES)
-        chunk = Chunk(text, starts.reshape(shape), lengths.reshape(shape), [line for _, line in numbered])
-        yield _with_short_fields(chunk, source)
+        yield Chunk(text, starts.reshape(shape), lengths.reshape(shape), [line for _, line in numbered])
 
 
-def _with_short_fields(chunk: Chunk, source: str) -> Chunk:
-    """The chunk; InputError if a field is too long for a name or a state."""
+def _check_fields(chunk: Chunk, source: str) -> None:
+    """Raise InputError if a field is too long for a name or a state."""
     if chunk.lengths.max() > LONGEST_FIELD:
         row, column = (int(at[0]) for at in np.nonzero(chunk.lengths > LONGEST_FIELD))
         raise InputError(
@@ -238,7 +235,6 @@ def _with_short_fields(chunk: Chunk, source: str) -> Chunk:
             Mention("delimiter"),
             ".",
         )
-    return chunk
 
 
 def _ragged(source: str, line: int, found: int, width: int, lacking: bool) -> InputError:
@@ -256,29 +252,17 @@ COLUMN_BYTES = 1 << 10  # about what a column takes without any record
 LATER_BYTES = 3  # that each field takes later, at least, besides its code: the code in order and the one in the Dataset
 
 
-@dataclass(frozen=True)
-class Table:
-    """The columns of a text, unnamed, and its first row, stripped, which is their first record too."""
-
-    first: tuple[str, ...]
-    columns: tuple[Column, ...]
-
-    @property
-    def records(self) -> int:
-        """The number of rows, the first among them."""
-        return len(self.columns[0].codes)
-
-
-def parse(blocks: Iterable[bytes], delimiter: str, source: str, reading: Reading) -> Table:
-    """The rows of a delimited text that comes in blocks of whole lines.
+def parse(blocks: Iterable[bytes], delimiter: str, source: str, reading: Reading) -> tuple[Column, ...]:
+    """The columns, unnamed, of a delimited text that comes in blocks of whole lines; its first row is a record too.
 
     Fields are stripped of surrounding white space, within quotes too; rows and InputErrors are those of `row_chunks`.
-    Raises InputError for an empty text, and BudgetError as soon as the columns, and what is to be made of them, are
-    certain to take more than the memory of `reading`. O(fields).
+    Raises InputError for an empty text and a field of more than LONGEST_FIELD bytes, and BudgetError as soon as the
+    columns, and what is to be made of them, are certain to take more than the memory of `reading`. O(fields).
     """
     columns: list[ColumnCodes] = []
     records = 0
     for chunk in row_chunks(blocks, delimiter, source):
+        _check_fields(chunk, source)
         if not columns:
             reading.check_memory(source, COLUMN_BYTES * chunk.width, f"the first row, of {chunk.width:,} columns")
             columns = [ColumnCodes() for _ in range(chunk.width)]
@@ -289,5 +273,4 @@ def parse(blocks: Iterable[bytes], delimiter: str, source: str, reading: Reading
         reading.check_memory(source, needed, f"the {records:,} rows of {len(columns):,} columns")
     if not columns:
         raise InputError(f"{source} is empty: give a file with at least one row of data.")
-    found = tuple(column.column() for column in columns)
-    return Table(tuple(column.values[column.codes[0]] for column in found), found)
+    return tuple(column.column() for column in columns)

@@ -14,7 +14,7 @@ import stat
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import chain, islice
 from os import PathLike
 from typing import Any, TypeVar
 
@@ -139,7 +139,7 @@ def _data(path: Source, name: str, reading: Reading, open_file: Open) -> Iterato
     size = LARGE_BLOCK if reading.memory >= AMPLE else BLOCK
     try:
         with io.BufferedReader(_Waiting(open_file(path), name, reading), BLOCK) as file:
-            total = _size(file)
+            total = os.fstat(file.fileno()).st_size if file.seekable() else 0
             packed = file.peek(len(GZIP_MAGIC)).startswith(GZIP_MAGIC)
             stream = gzip.GzipFile(fileobj=file) if packed else file
             while data := stream.read(size):
@@ -182,12 +182,6 @@ class _Waiting(io.RawIOBase):
         if not self.closed:
             os.close(self._file)
         super().close()
-
-
-def _size(file: io.BufferedIOBase) -> int:
-    """The size of a regular file; 0 for what has none, such as a pipe."""
-    status = os.fstat(file.fileno())
-    return status.st_size if stat.S_ISREG(status.st_mode) else 0
 
 
 def _end_of_lines(text: bytes) -> int:
@@ -277,7 +271,7 @@ def numbered_rows(blocks: Iterable[bytes], delimiter: str, source: str, line: in
 
     def lines() -> Iterator[str]:
         nonlocal number, taken
-        for text in _lines(blocks):
+        for text in chain.from_iterable(io.StringIO(block.decode(), newline="") for block in blocks):
             number, taken = number + 1, taken + len(text)
             if taken > LONGEST_LINE:
                 raise too_long(source, number)
@@ -290,12 +284,6 @@ def numbered_rows(blocks: Iterable[bytes], delimiter: str, source: str, line: in
             yield row or [""], number
     except csv.Error as error:
         raise InputError(f"{source}, line {number}: {error}: correct the quotes there.") from None
-
-
-def _lines(blocks: Iterable[bytes]) -> Iterator[str]:
-    """The lines of the blocks, with their line ends."""
-    for block in blocks:
-        yield from io.StringIO(block.decode(), newline="")
 
 
 def _squeezed(line: str) -> str:

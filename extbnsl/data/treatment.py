@@ -6,30 +6,54 @@ import csv
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
-from typing import Any, NamedTuple
-
-import numpy as np
+from typing import Any
 
 from extbnsl.core.arguments import written_number
 from extbnsl.core.data_options import DataOptions, Texts
 from extbnsl.core.errors import InputError
 from extbnsl.core.figures import counted
-from extbnsl.core.sentences import Mention
+from extbnsl.core.sentences import Mention, option
 from extbnsl.data.column import Column, check_names, clean_name, has_fractions, listed, recoded
-from extbnsl.data.discretise import Rule, parse_rule
 from extbnsl.data.missing import MARKERS
 from extbnsl.data.text import read_text
 
 ALL = "all"  # for --discrete: every column
 
 DEFAULT = ("missing", "refuse")
+MAX_PARTS = 64  # intervals
+OTHER_FORMS = "quantile:k, width:k, paper"  # than mean
 
 
-class Rules(NamedTuple):
-    """How to cut: the rule for columns that need it, if there is one, and the rules for columns by name."""
+@dataclass(frozen=True)
+class Rule:
+    """How to cut: `method` is "mean", "quantile", "width" or "paper"; `parts` the number of intervals."""
 
-    plain: Rule | None
-    named: Mapping[str, Rule]
+    method: str
+    parts: int = 2
+
+    def __str__(self) -> str:
+        """The rule as it is given."""
+        return f"{self.method}:{self.parts}" if self.method in ("quantile", "width") else self.method
+
+
+def parse_rule(text: str) -> Rule:
+    """The rule that --discretise `text` asks for; InputError if it is none."""
+    if text in ("mean", "paper"):
+        return Rule(text)
+    method, _, parts = text.partition(":")
+    if method not in ("quantile", "width"):
+        raise InputError(
+            option("discretise", text), f" is unknown: use mean, {OTHER_FORMS}, or COLUMN=RULE for one column."
+        )
+    number = written_number(parts) or 0
+    if not 2 <= number <= MAX_PARTS:
+        raise InputError(
+            option("discretise", text), f": give a number of intervals from 2 to {MAX_PARTS}, as {method}:3."
+        )
+    return Rule(method, number)
+
+
+Rules = Mapping[str | None, Rule]  # by names of columns; of None for those that need it and are not named
 
 
 @dataclass(frozen=True)
@@ -75,16 +99,18 @@ def treatment(options: DataOptions) -> Treatment:
     """What the options ask for; InputError for what cannot be, and for rules that exclude each other."""
     options.check()
     for name in ("na", "columns", "drop", "discrete", "discretise"):
-        _check_texts(name, getattr(options, name))
-    weights = options.weights
+        given = getattr(options, name)
+        if given is not None and not isinstance(given, Iterable):
+            raise InputError(f"{given!r} is neither a text nor a sequence of texts.", option=name, value=given)
+    weights, arities = options.weights, options.arities
     if weights is not None and not isinstance(weights, str):
         raise InputError(f"{weights!r} is no name of a column.", option="weights", value=weights)
     rules = _rules(_texts(options.discretise))
-    if options.discretise is not None and options.arities is not None:
+    if options.discretise is not None and arities is not None:
         what = (Mention("arities"), " declares the states that ", Mention("discretise"), " would change")
         raise InputError(*what, ": give only one of them.")
     kept = _names(options.discrete)
-    for name in sorted(set(kept) & set(rules.named)):
+    for name in sorted(set(kept).intersection(rules)):
         both = (Mention("discrete"), " and ", Mention("discretise"))
         raise InputError(*both, f" both name '{name}': give only one of them.", names=[name])
     return Treatment(
@@ -94,7 +120,7 @@ def treatment(options: DataOptions) -> Treatment:
         drop=_names(options.drop),
         discrete=None if kept == (ALL,) else kept,
         rules=rules,
-        arities=_arities(options.arities),
+        arities=arities if isinstance(arities, Mapping) else {} if arities is None else read_arities(arities),
         records=options.records,
         weights=None if weights is None else clean_name(weights),
     )
@@ -102,19 +128,10 @@ def treatment(options: DataOptions) -> Treatment:
 
 def selected(columns: Sequence[Column], wanted: Treatment, source: str) -> list[Column]:
     """The columns to use, in their order; InputError if an option names a column that is not there, or none is left."""
-    there = [column.name for column in columns]
-    named = {
-        "columns": wanted.columns or (),
-        "drop": wanted.drop,
-        "discrete": wanted.discrete or (),
-        "discretise": tuple(wanted.rules.named),
-    }
-    for option, names in named.items():
-        for name in names:
-            if name not in there:
-                raise InputError(
-                    f"{source} has no column '{name}'; its columns are {listed(there)}.", option=option, names=[name]
-                )
+    check_there("columns", wanted.columns or (), columns, source)
+    check_there("drop", wanted.drop, columns, source)
+    check_there("discrete", wanted.discrete or (), columns, source)
+    check_there("discretise", [name for name in wanted.rules if name is not None], columns, source)
     kept = [column for column in columns if wanted.uses(column.name)]
     if columns and not kept:
         both = (Mention("columns"), " and ", Mention("drop"))
@@ -122,29 +139,28 @@ def selected(columns: Sequence[Column], wanted: Treatment, source: str) -> list[
     return kept
 
 
-def _check_texts(option: str, given: Any) -> None:
-    """Raise InputError for what is neither a text nor several."""
-    if given is not None and not isinstance(given, Iterable):
-        raise InputError(f"{given!r} is neither a text nor a sequence of texts.", option=option, value=given)
+def check_there(option: str, names: Iterable[str], columns: Sequence[Column], source: str) -> None:
+    """Raise InputError for one of the names, which an option gives, that no column has."""
+    there = [column.name for column in columns]
+    for name in names:
+        if name not in there:
+            sentence = f"{source} has no column '{name}'; its columns are {listed(there)}."
+            raise InputError(sentence, option=option, names=[name])
 
 
 def _rules(texts: Sequence[str]) -> Rules:
     """The rules of --discretise; InputError for two of the same kind."""
-    plain: Rule | None = None
-    named: dict[str, Rule] = {}
+    rules: dict[str | None, Rule] = {}
     for text in texts:
         name, equals, rule = text.rpartition("=")
-        name = clean_name(name)
-        if equals and name in named:
-            raise InputError(f"there are two rules for '{name}': give one.", option="discretise", names=[name])
-        if equals:
-            named[name] = parse_rule(rule.strip())
-        elif plain is not None:
-            both = f"{plain} and {text} are for the same columns: name columns, as age={text}."
+        column = clean_name(name) if equals else None
+        if column is not None and column in rules:
+            raise InputError(f"there are two rules for '{column}': give one.", option="discretise", names=[column])
+        if column in rules:
+            both = f"{rules[column]} and {text} are for the same columns: name columns, as age={text}."
             raise InputError(both, option="discretise")
-        else:
-            plain = parse_rule(text)
-    return Rules(plain, named)
+        rules[column] = parse_rule(rule.strip())
+    return rules
 
 
 def _names(given: Texts | None) -> tuple[str, ...]:
@@ -161,13 +177,6 @@ def _texts(given: Texts | None) -> tuple[str, ...]:
 
 SHOWN = 60  # characters of what is no arity
 LARGEST_ARITY = 65_535  # codes are uint16, and a state for missing values may come on top
-
-
-def _arities(given: str | PathLike[str] | Mapping[str, int] | None) -> Mapping[str, int]:
-    """The arities that are declared, or those in a file of them."""
-    if given is None or isinstance(given, Mapping):
-        return given or {}
-    return read_arities(given)
 
 
 def read_arities(path: str | PathLike[str]) -> dict[str, int]:
@@ -222,5 +231,4 @@ def _with_arity(column: Column, arity: int, source: str) -> Column:
             f"{source}: column '{column.name}' has the state {column.values[-1]}, too large for its declared "
             f"arity {arity}: declare at least {int(numbers[-1]) + 1}."
         )
-    new_code = np.array([*(int(value) for value in numbers), -1], dtype=np.int32)
-    return Column(column.name, tuple(str(i) for i in range(arity)), recoded(column.codes, new_code))
+    return recoded(column, [int(value) for value in numbers], map(str, range(arity)))
