@@ -29,11 +29,10 @@ from extbnsl.files.atomic import open_given
 from extbnsl.formats.spelling import spelled
 from extbnsl.networks.network import Network
 
-NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-LABEL = re.compile(r"[A-Za-z0-9_.+-]+")
 # pgmpy looks for these anywhere in the text, and takes 'table1' for a table that begins with 1.
 MISREAD = re.compile(r"variable|probability|network|(table|default)[0-9eE]")
-KEYWORDS = {"type", "discrete", "property", "table", "default"}
+NAME = re.compile(rf"(?!.*({MISREAD.pattern})|(type|discrete|property|table|default)$)[A-Za-z_][A-Za-z0-9_]*")
+LABEL = re.compile(rf"(?!.*({MISREAD.pattern}))[A-Za-z0-9_.+-]+")
 
 
 def bif_text(network: Network, states: Sequence[Sequence[str]], tables: Sequence[NDArray[np.float64]]) -> str:
@@ -45,7 +44,7 @@ def bif_text(network: Network, states: Sequence[Sequence[str]], tables: Sequence
     top of the file gives the original, as JSON: {"variable": as written, "name": original} for a name,
     {"variable": as written, "state": as written, "label": original} for a label.
     """
-    spelling = spelled(network.names, _fits_name, states, _fits_label, MISREAD)
+    spelling = spelled(network.names, NAME.fullmatch, states, LABEL.fullmatch, MISREAD)
     names, labels = spelling.names, spelling.labels
     comments = ("// " + json.dumps(change) for change in spelling.changes(network.names, states))
     lines = [*comments, "network unknown {", "}"]
@@ -62,8 +61,8 @@ def bif_text(network: Network, states: Sequence[Sequence[str]], tables: Sequence
 
 def other_words(names: Sequence[str], states: Sequence[Sequence[str]]) -> int:
     """How many of these names and labels `bif_text` replaces, because BIF cannot hold them."""
-    labels = sum(not _fits_label(label) for row in states for label in row)
-    return labels + sum(not _fits_name(name) for name in names)
+    labels = sum(not LABEL.fullmatch(label) for row in states for label in row)
+    return labels + sum(not NAME.fullmatch(name) for name in names)
 
 
 def _probability(
@@ -88,16 +87,6 @@ def _probability(
 def _row(probabilities: NDArray[np.float64]) -> str:
     """The probabilities of one configuration."""
     return ", ".join(repr(p) for p in probabilities.tolist())
-
-
-def _fits_name(name: str) -> bool:
-    """Whether both readers take `name` for the name of a variable."""
-    return bool(NAME.fullmatch(name)) and name not in KEYWORDS and not MISREAD.search(name)
-
-
-def _fits_label(label: str) -> bool:
-    """Whether both readers take `label` for a state."""
-    return bool(LABEL.fullmatch(label)) and not MISREAD.search(label)
 
 
 ROUNDING = 0.015  # by which probabilities of two digits miss a sum of 1, as three times 0.33 do

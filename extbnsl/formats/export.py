@@ -21,14 +21,14 @@ from extbnsl.formats.kinds import MADE_OF_PARAMETERS
 from extbnsl.formats.spelling import Change, csv_text, fits_xml, spelled, xml_text
 from extbnsl.networks.network import Network, cpdag
 
-BNLEARN_NAME = re.compile(r"[^\[\]|:\x00-\x1f\x7f\x85\u2028\u2029]+")
+BNLEARN_NAME = re.compile(r"(?!\s)[^\[\]|:\x00-\x1f\x7f\x85\u2028\u2029]+(?<!\s)")
 
 
 def bnlearn_written(described: Described) -> Written:
     """The network as one line, each variable behind its parents: by the length of the longest path from a root, as
     bnlearn has them, then by number."""
     network = described.network
-    spelling = spelled(network.names, _fits_bnlearn)
+    spelling = spelled(network.names, BNLEARN_NAME.fullmatch)
     depth = [0] * len(network.names)
     for x in network.order():
         depth[x] = max((depth[p] + 1 for p in network.parents[x]), default=0)
@@ -38,10 +38,6 @@ def bnlearn_written(described: Described) -> Written:
         parents = ":".join(names[p] for p in network.parents[x])
         nodes.append(f"[{names[x]}|{parents}]" if parents else f"[{names[x]}]")
     return Written("".join(nodes) + "\n", tuple(spelling.changes(network.names, spelling.labels)))
-
-
-def _fits_bnlearn(name: str) -> bool:
-    return BNLEARN_NAME.fullmatch(name) is not None and name == name.strip()
 
 
 def dot_text(network: Network, as_class: bool = False) -> str:
@@ -131,7 +127,7 @@ def xdsl_written(described: Described) -> Written:
     """The network as XDSL; needs states and tables. GeNIe shows the original names, where XML can hold them."""
     states, tables = described.parameters()
     network = described.network
-    spelling = spelled(network.names, _fits_xdsl, states, _fits_xdsl)
+    spelling = spelled(network.names, IDENTIFIER.fullmatch, states, IDENTIFIER.fullmatch)
     root = ET.Element("smile", version="1.0", id="network", numsamples="10000", discsamples="10000")
     nodes = ET.SubElement(root, "nodes")
     genie = ET.SubElement(ET.SubElement(root, "extensions"), "genie", version="1.0", app="extbnsl", name="network")
@@ -162,26 +158,22 @@ def _shown(name: str, identifier: str) -> str:
     return name if fits_xml(name) and name == " ".join(name.split()) and name else identifier
 
 
-def _fits_xdsl(word: str) -> bool:
-    return IDENTIFIER.fullmatch(word) is not None
-
-
 # pgmpy looks for keywords anywhere in the text, so no name has one in it; and it takes commas, brackets and blanks for
 # ends of labels, so labels keep to characters that all readers take, though Hugin would take any. The probabilities of
 # a row stand together, the last parent changing fastest.
-NET_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-NET_LABEL = re.compile(r"[A-Za-z0-9_.<>=+-]+")
 KEYWORDS = re.compile(
     r"node|potential|states|data|net|class|inherit|discrete|continuous|utility|decision|function|normal|label|any|"
     r"position|model_|true|false"
 )
+NET_NAME = re.compile(rf"(?!(?i:.*({KEYWORDS.pattern})))[A-Za-z_][A-Za-z0-9_]*")
+NET_LABEL = re.compile(rf"(?!(?i:.*({KEYWORDS.pattern})))[A-Za-z0-9_.<>=+-]+")
 
 
 def net_written(described: Described) -> Written:
     """The network as NET, in ASCII; needs states and tables."""
     states, tables = described.parameters()
     network = described.network
-    spelling = spelled(network.names, _fits_net_name, states, _fits_net_label, KEYWORDS)
+    spelling = spelled(network.names, NET_NAME.fullmatch, states, NET_LABEL.fullmatch, KEYWORDS)
     lines = ["net", "{", "}"]
     for name, labels in zip(spelling.names, spelling.labels, strict=True):
         listed = " ".join(f'"{label}"' for label in labels)
@@ -213,14 +205,6 @@ def _ends(number: int, sizes: tuple[int, ...]) -> int:
         number //= size
         count += 1
     return count
-
-
-def _fits_net_name(name: str) -> bool:
-    return bool(NET_NAME.fullmatch(name)) and not KEYWORDS.search(name.lower())
-
-
-def _fits_net_label(label: str) -> bool:
-    return bool(NET_LABEL.fullmatch(label)) and not KEYWORDS.search(label.lower())
 
 
 def written(described: Described, kind: str, cpdag: bool = False) -> Written:

@@ -103,54 +103,40 @@ def _read_csv(path: Path) -> Knowledge:
     except UnicodeDecodeError as error:
         raise FileError([told(path, None, (), "It is no text in UTF-8.")]) from error
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
-    facts = _Facts(path)
+    found: dict[str, Any] = {key: [] for key in (*ARCS, *PLURALS.values())} | {"tiers": {}, "max_parents": {}}
+    problems = []
     try:
         for fields in reader:
-            facts.add([field.strip() for field in fields], reader.line_num)
+            if wrong := _take([field.strip() for field in fields], reader.line_num, found):
+                problems.append(told(path, reader.line_num, (), wrong))
     except csv.Error as error:
         raise FileError([told(path, reader.line_num, (), f"It is no CSV ({error}).")]) from error
-    return facts.knowledge()
+    if problems:
+        raise FileError(problems)
+    tiers = [names for _, names in sorted(found["tiers"].items())]
+    return _knowledge(KnowledgeFile(**found | {"tiers": tiers}))
 
 
-class _Facts:
-    """The lines of a CSV file, as far as they are read: what a file in YAML would say, and what is wrong."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._problems: list[str] = []
-        self._lists: dict[str, list[Any]] = {key: [] for key in (*ARCS, *PLURALS.values())}
-        self._tiers: dict[int, list[str]] = {}
-        self._limits: dict[str, int] = {}
-
-    def add(self, fields: Sequence[str], line: int) -> None:
-        """Take a line; what is wrong with it is told with the others."""
-        kind, *rest = fields or [""]
-        rest = [field for field in rest if field]
-        if (not kind and not rest) or (line == 1 and kind == "kind"):
-            return
-        if kind not in KINDS:
-            self._tell(line, f"{kind!r} is none of {', '.join(KINDS)}.")
-        elif len(rest) != (1 if kind in PLURALS else 2):
-            wanted = "a variable" if kind in PLURALS else "two more fields"
-            self._tell(line, f"{kind!r} needs {wanted}; names with commas go in quotes.")
-        elif kind in ARCS or kind in PLURALS:
-            self._lists[PLURALS.get(kind, kind)].append(rest if kind in ARCS else rest[0])
-        else:
-            text, name = rest if kind == "tier" else rest[::-1]
-            number = written_number(text)
-            if number is None:
-                self._tell(line, f"{text[:SHOWN]!r} is not a whole number of at least 0.")
-            elif kind == "tier":
-                self._tiers.setdefault(number, []).append(name)
-            elif self._limits.setdefault(name, number) != number:
-                self._tell(line, f"{name!r} has the limit {self._limits[name]} already; leave one of them out.")
-
-    def knowledge(self) -> Knowledge:
-        """What the lines say; FileError with all that is wrong with them."""
-        if self._problems:
-            raise FileError(self._problems)
-        tiers = [self._tiers[number] for number in sorted(self._tiers)]
-        return _knowledge(KnowledgeFile(**self._lists, tiers=tiers, max_parents=self._limits))
-
-    def _tell(self, line: int, sentence: str) -> None:
-        self._problems.append(told(self._path, line, (), sentence))
+def _take(fields: Sequence[str], line: int, found: dict[str, Any]) -> str | None:
+    """Add what a line says to what a file in YAML would say, but tiers by their numbers; or else what is wrong."""
+    kind, *rest = fields or [""]
+    rest = [field for field in rest if field]
+    if (not kind and not rest) or (line == 1 and kind == "kind"):
+        return None
+    if kind not in KINDS:
+        return f"{kind!r} is none of {', '.join(KINDS)}."
+    if len(rest) != (1 if kind in PLURALS else 2):
+        wanted = "a variable" if kind in PLURALS else "two more fields"
+        return f"{kind!r} needs {wanted}; names with commas go in quotes."
+    if kind in ARCS or kind in PLURALS:
+        found[PLURALS.get(kind, kind)].append(rest if kind in ARCS else rest[0])
+        return None
+    text, name = rest if kind == "tier" else rest[::-1]
+    number = written_number(text)
+    if number is None:
+        return f"{text[:SHOWN]!r} is not a whole number of at least 0."
+    if kind == "tier":
+        found["tiers"].setdefault(number, []).append(name)
+    elif (limit := found["max_parents"].setdefault(name, number)) != number:
+        return f"{name!r} has the limit {limit} already; leave one of them out."
+    return None

@@ -71,48 +71,57 @@ def read_scores(path: str | PathLike[str], reading: Reading | None = None) -> Lo
     first = next((line for line in lines if line[1].strip()), None)
     if first is None:
         raise InputError(f"{path} is empty: give a file with local scores.")
-    words = first[1].split()
-    if len(words) == 1 and (variables := written_number(words[0]) or 0) > 0:
-        gathered = _Gathered(path, reading, parents_at=2)
-        _read_jaakkola(variables, lines, gathered)
-        return gathered.scores()
-    if words[0] not in ("META", "VAR"):
+    fields = first[1].split()
+    variables = (written_number(fields[0]) or 0) if len(fields) == 1 else 0
+    if not variables and fields[0] not in ("META", "VAR"):
         raise InputError(f"{path}, line {first[0]}: expected the number of variables, found {_shown(first[1])}.")
-    gathered = _Gathered(path, reading, parents_at=1)
-    _read_pss(chain([first], lines), gathered)
+    gathered = _Gathered(path, reading, parents_at=2 if variables else 1)
+    if variables:
+        _read_jaakkola(variables, lines, gathered)
+    else:
+        _read_pss(chain([first], lines), gathered)
     return gathered.scores()
 
 
 def _lines(path: str | PathLike[str], reading: Reading) -> Iterator[Line]:
-    """The lines of a file but comments; InputError for blank lines without end."""
-    number = 1
+    """The lines of a file but comments, and blank lines at its end; InputError for blank lines without end."""
+    number, blank = 1, list[Line]()
     for block in text_blocks(path, reading):
         if block.isspace() and len(block) > MOST_BLANKS:
             raise InputError(
                 f"{path} has too many blank lines, one after the other, from line {number} on: remove them."
             )
-        lines = block.decode().removesuffix("\n").split("\n")
-        numbered = enumerate(lines, start=number)
-        yield from (line for line in numbered if not line[1].lstrip().startswith("#")) if b"#" in block else numbered
+        lines = list(enumerate(block.decode().removesuffix("\n").split("\n"), start=number))
         number += len(lines)
+        lines = [line for line in lines if not line[1].lstrip().startswith("#")] if b"#" in block else lines
+        end = next((at for at in range(len(lines), 0, -1) if lines[at - 1][1].strip()), 0)
+        if end:
+            yield from chain(blank, lines[:end])
+            blank.clear()
+        blank += lines[end:]
 
 
 def _read_jaakkola(variables: int, lines: Iterator[Line], gathered: "_Gathered") -> None:
     """Gather a Jaakkola file below its first line; InputError if the counts do not lead from variable to variable."""
     path, last, hint = gathered.path, 1, ""
     for variable in range(1, variables + 1):
-        number, line = next(lines, (last, ""))
-        fault = _header_fault(line, lines)
-        if fault:
-            at = last if fault == _ENDS else number
-            raise InputError(f"{path}, line {at}: {fault} for variable {variable} of {variables}{hint}.")
+        number, line = next(lines, (last, None))
+        fault = "the file ends where a line 'name count' is expected" if line is None else _header_fault(line)
+        if line is None or fault:
+            raise InputError(f"{path}, line {number}: {fault} for variable {variable} of {variables}{hint}.")
         name, count = line.split()
         gathered.announce(name, number)
         last, left = number, int(count)
         hint = f" (the count in line {number} may be wrong)"
         while left:
             rows = list(_some(lines, left))
-            last = _add_rows(rows, left, last, lines, gathered)
+            if not rows:
+                raise InputError(
+                    f"{path}, line {last}: the file ends {counted(left, 'family', 'families')} early for variable "
+                    f"{name!r} announced in line {number}: correct the count or copy it again."
+                )
+            gathered.add(rows)
+            last = rows[-1][0]
             left -= len(rows)
     odd = next((line for line in lines if line[1].strip()), None)
     if odd is not None:
@@ -122,33 +131,9 @@ def _read_jaakkola(variables: int, lines: Iterator[Line], gathered: "_Gathered")
         )
 
 
-def _add_rows(rows: list[Line], left: int, last: int, lines: Iterator[Line], gathered: "_Gathered") -> int:
-    """Gather some of the `left` families that the last variable still is to have; the number of the last line."""
-    whole = len(rows)
-    while rows and not rows[-1][1].strip():
-        rows.pop()
-    if rows:
-        gathered.add(rows)
-        last = rows[-1][0]
-    if len(rows) == whole and whole > 0:
-        return last
-    if any(line.strip() for _, line in lines):
-        raise gathered.fault(last + 1, "an empty line where a family is expected")
-    variable = gathered.variables[-1]
-    raise InputError(
-        f"{gathered.path}, line {last}: the file ends {counted(left - len(rows), 'family', 'families')} early for "
-        f"variable {variable.name!r} announced in line {variable.line}: correct the count or copy it again."
-    )
-
-
-_ENDS = "the file ends where a line 'name count' is expected"
-
-
-def _header_fault(line: str, lines: Iterator[Line]) -> str | None:
-    """What is wrong with a line as `name count`, if anything; `lines` are those that follow."""
+def _header_fault(line: str) -> str | None:
+    """What is wrong with a line as `name count`, if anything."""
     fields = line.split()
-    if not fields and not any(further.strip() for _, further in lines):
-        return _ENDS
     if len(fields) != 2 or written_number(fields[1]) is None:
         return f"expected a line 'name count', found {_shown(line)}"
     if int(fields[1]) < 1:
@@ -197,10 +182,6 @@ class _Rows(NamedTuple):
     counts: NDArray[np.int32]
     members: NDArray[np.int32]
     lines: NDArray[np.int64]
-
-    @property
-    def nbytes(self) -> int:
-        return sum(array.nbytes for array in self)
 
     def line_of(self, member: int) -> int | None:
         """The line of the first family that has this parent, if one has."""
@@ -274,7 +255,7 @@ class _Gathered:
             if len(name) > LONGEST_FIELD:
                 raise self.fault(rows.line_of(number) or 0, f"the name {_shown(name)} is too long")
         self._count(0, sum(TEXT_BYTES + len(name) for name in new))
-        self._count(len(lines), rows.nbytes)
+        self._count(len(lines), sum(array.nbytes for array in rows))
 
     def fault(self, line: int, fault: str) -> InputError:
         """The refusal of a family of the last variable."""

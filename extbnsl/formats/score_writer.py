@@ -31,9 +31,9 @@ def write_scores(scores: LocalScores, path: str | PathLike[str], *, overwrite: b
     """
     if Path(path).exists() and not overwrite:
         raise InputError(f"{path} exists already: choose another name or allow overwriting.")
-    lines = _pss_lines if Path(path).name.lower().removesuffix(".gz").endswith(".pss") else _jaakkola_lines
-    data = "".join(line + "\n" for line in lines(scores)).encode()
-    if Path(path).name.lower().endswith(".gz"):
+    name = Path(path).name.lower()
+    data = "".join(line + "\n" for line in _lines(scores, name.removesuffix(".gz").endswith(".pss"))).encode()
+    if name.endswith(".gz"):
         data = gzip.compress(data, mtime=0)
     write_atomically(path, data)
 
@@ -50,24 +50,14 @@ def _is_plain_word(name: str) -> bool:
     return name.split() == [name] and not name.startswith("#") and "\0" not in name and not is_number(name)
 
 
-def _jaakkola_lines(scores: LocalScores) -> Iterator[str]:
-    """The lines of a Jaakkola file."""
+def _lines(scores: LocalScores, pss: bool) -> Iterator[str]:
+    """The lines of a file of parent set scores, or of a Jaakkola file, which counts variables, families and parents."""
     names = file_names(scores.names)
-    yield str(len(names))
+    yield "META pss_version = 0.1" if pss else str(len(names))
     for name, varsets, costs in zip(names, scores.parents, scores.costs, strict=True):
-        yield f"{name} {len(costs)}"
+        yield f"VAR {name}" if pss else f"{name} {len(costs)}"
         for score, parents in _families(names, varsets, costs):
-            yield " ".join([score, str(len(parents)), *parents])
-
-
-def _pss_lines(scores: LocalScores) -> Iterator[str]:
-    """The lines of a file of parent set scores."""
-    names = file_names(scores.names)
-    yield "META pss_version = 0.1"
-    for name, varsets, costs in zip(names, scores.parents, scores.costs, strict=True):
-        yield f"VAR {name}"
-        for score, parents in _families(names, varsets, costs):
-            yield " ".join([score, *parents])
+            yield " ".join([score, *([] if pss else [str(len(parents))]), *parents])
 
 
 def _families(

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-Fits = Callable[[str], bool]
+Fits = Callable[[str], object]  # whose truth tells
 Change = dict[str, str]
 
 
