@@ -2,6 +2,7 @@
 them have; and how much each counts in one: what the network costs more without it, and with it turned.
 """
 
+import functools
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -85,9 +86,9 @@ def count_arcs(networks: Iterable[Network], variables: int) -> Counts:
     for network in networks:
         count += 1
         directed, undirected = cpdag(network)
-        _count(arcs, network.arcs())
-        _count(compelled, directed)
-        _count(reversible, undirected)
+        for table, own in ((arcs, network.arcs()), (compelled, directed), (reversible, undirected)):
+            for arc in own:
+                table[arc] += 1
     return Counts(count, arcs, compelled, reversible + reversible.T)
 
 
@@ -116,11 +117,6 @@ def consensus(counts: Counts, threshold: float, first: Iterable[Arc] = ()) -> tu
             taken.append((parent, child))
             above = [own | above[parent] if own >> child & 1 else own for own in above]
     return tuple(sorted(taken))
-
-
-def _count(table: NDArray[np.int64], arcs: Iterable[Arc]) -> None:
-    for arc in arcs:
-        table[arc] += 1
 
 
 def _strongest_first(counts: Counts) -> list[Arc]:
@@ -177,13 +173,7 @@ def arc_strengths(network: Network, claim: Claim, cost: FamilyCost) -> tuple[Arc
 
     Asks for the costs of up to three families an arc, each once; O(arcs of all paths) words besides.
     """
-    known: dict[tuple[int, tuple[int, ...]], float | None] = {}
-
-    def once(child: int, parents: tuple[int, ...]) -> float | None:
-        if (child, parents) not in known:
-            known[child, parents] = cost(child, parents)
-        return known[child, parents]
-
+    once = functools.cache(cost)
     above = _ancestors(network)
     required = set(claim.knowledge.required)
     ruled_out = claim.knowledge.ruling_out()
