@@ -99,20 +99,22 @@ def read_given(path: str | os.PathLike[str], most: int) -> bytes:
 
 def is_folder(path: Path) -> bool:
     """Whether `path` is a folder itself, not a link to one."""
-    try:
-        return stat.S_ISDIR(os.lstat(path).st_mode)
-    except OSError:
-        return False
+    return stat.S_ISDIR(_mode(path))
 
 
 def check_folder(path: Path) -> None:
     """Raise RunDirectoryError if `path` is anything but a folder; it may be missing."""
-    try:
-        mode = os.lstat(path).st_mode
-    except OSError:
-        return
-    if not stat.S_ISDIR(mode):
+    mode = _mode(path)
+    if mode and not stat.S_ISDIR(mode):
         raise _unfit(path, mode, stat.S_IFDIR)
+
+
+def _mode(path: Path) -> int:
+    """The mode of what is there, itself and not what it links to; 0 if that is nothing."""
+    try:
+        return os.lstat(path).st_mode
+    except OSError:
+        return 0
 
 
 @contextlib.contextmanager
@@ -165,27 +167,18 @@ Content = bytes | Iterable[bytes]  # of a file, whole or in pieces
 
 def synchronise(paths: Iterable[Path]) -> None:
     """Wait until the contents of these files and their names are on disk; raises as `write_atomically` does."""
-    folders: dict[Path, None] = {}  # in a fixed order
-    for path in paths:
-        try:
-            descriptor = os.open(path, os.O_RDONLY)
-            try:
-                os.fsync(descriptor)
-            finally:
-                os.close(descriptor)
-        except OSError as error:
-            raise write_failure(path, error) from error
-        folders[path.parent] = None
-    for folder in folders:
+    files = list(paths)
+    for path in files:
+        with writing(path):
+            _synchronise(path)
+    for folder in dict.fromkeys(path.parent for path in files):
         synchronise_folder(folder)
 
 
 def synchronise_folder(folder: Path) -> None:
     """Wait until the names in this folder are on disk; raises as `write_atomically` does."""
-    try:
-        _synchronise_folder(folder)
-    except OSError as error:
-        raise write_failure(folder, error) from error
+    with writing(folder):
+        _synchronise(folder, is_folder=True)
 
 
 def write_atomically(path: str | os.PathLike[str], content: Content) -> None:
@@ -201,14 +194,27 @@ def write_atomically(path: str | os.PathLike[str], content: Content) -> None:
         raise InputError(f"{target} is not a regular file; choose another name to write to.")
     temporary = target.with_name(temporary_name(target.name, os.getpid()))
     try:
-        _write_synchronised(temporary, pieces(content))
-        os.replace(temporary, target)
-        _synchronise_folder(target.parent)
-    except OSError as error:
-        raise write_failure(target, error) from error
+        with writing(target):
+            # Not tempfile, whose files nobody else may read: the umask decides, as for any output.
+            with open(open_regular(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "wb") as file:
+                for piece in pieces(content):
+                    file.write(piece)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(temporary, target)
+            _synchronise(target.parent, is_folder=True)
     finally:
         with contextlib.suppress(OSError):  # what failed above is what matters
             temporary.unlink()
+
+
+@contextlib.contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """An OSError becomes the named failure to write `path`."""
+    try:
+        yield
+    except OSError as error:
+        raise write_failure(path, error) from error
 
 
 def write_failure(path: Path, error: OSError) -> ExtbnslError:
@@ -232,21 +238,12 @@ def checksum(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def _write_synchronised(path: Path, content: Iterable[bytes]) -> None:
-    # Not tempfile, whose files nobody else may read: the umask decides, as for any output.
-    with open(open_regular(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "wb") as file:
-        for piece in content:
-            file.write(piece)
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def _synchronise_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
+def _synchronise(path: Path, is_folder: bool = False) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
     except OSError as error:
-        if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # some network file systems cannot
+        if not is_folder or error.errno not in (errno.EINVAL, errno.ENOTSUP):  # some network file systems cannot
             raise
     finally:
         os.close(descriptor)
@@ -264,11 +261,9 @@ class Journal:
     def __init__(self, path: Path, kept: int = 0) -> None:
         self._path = path
         self._length = kept
-        try:
+        with writing(path):
             self._file = open_regular(path, os.O_WRONLY | os.O_CREAT)
             os.ftruncate(self._file, kept)
-        except OSError as error:
-            raise write_failure(path, error) from error
 
     def append(self, line: str) -> None:
         """Add a line, which is on disk when this returns; if that fails, the journal is as before. Raises as the class

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from extbnsl.core.errors import RunDirectoryError
-from extbnsl.files.atomic import open_regular, write_failure
+from extbnsl.files.atomic import open_regular, writing
 from extbnsl.files.names import LOCK
 
 PROGRAM = "extbnsl"  # what a lock begins with, before the process id
@@ -30,10 +30,8 @@ def hold(folder: Path) -> tuple[int, tuple[str, ...]]:
 
     Raises RunDirectoryError if another process holds it or the lock is no file, InputError if it cannot be written.
     """
-    try:
+    with writing(folder / LOCK):
         descriptor = open_regular(folder / LOCK, os.O_RDWR | os.O_CREAT)
-    except OSError as error:
-        raise write_failure(folder / LOCK, error) from error
     warnings: tuple[str, ...] = ()
     try:
         _lock(descriptor)
@@ -77,14 +75,7 @@ def holder(folder: Path) -> Holder:
 
 def left_by_a_run(folder: Path) -> bool:
     """Whether there is a lock in a folder that this program has left, not another's file of that name."""
-    try:
-        descriptor = open_regular(folder / LOCK)
-    except (OSError, RunDirectoryError):
-        return False
-    try:
-        return _process_in(descriptor) is not None
-    finally:
-        os.close(descriptor)
+    return holder(folder).process is not None
 
 
 def _lock(descriptor: int) -> None:

@@ -12,30 +12,25 @@ Whoever goes on with a run checks what its manifest names, and removes what it d
 What it says of a run of any kind is a `RunState`, in which what the run itself goes on from is one value.
 """
 
+import math
 import os
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
-from extbnsl.core.codec import Misfit, Whole, decode, encode, json_text, json_value
+from extbnsl.core.claims import STATUSES, Claim, tolerance
+from extbnsl.core.codec import Highest, Lowest, Misfit, Whole, Within, decode, encode, json_text, json_value
 from extbnsl.core.errors import InputError, RunDirectoryError
 from extbnsl.core.version import __version__
 from extbnsl.files import names
 from extbnsl.files.arrays import StoredFile, check_file
 from extbnsl.files.atomic import check_folder, checksum, is_folder, read_regular, synchronise, write_atomically
-from extbnsl.files.names import MANIFEST
+from extbnsl.files.names import MANIFEST, is_drawing_path
 from extbnsl.files.store import Scratch, Store, check_scratch, is_marked, make_scratch
 
 if TYPE_CHECKING:
     from extbnsl.machine.workers import Workers
-import math
-from dataclasses import field
-from typing import Annotated
-
-from extbnsl.core.claims import STATUSES, Claim, tolerance
-from extbnsl.core.codec import Highest, Lowest, Within
-from extbnsl.files.names import is_drawing_path
 
 SOLVE, APPROXIMATE, K_BEST, BOOTSTRAP = KINDS = ("solve", "approximate", "kbest", "bootstrap")
 START, DONE = "start", "done"  # phases of any run
@@ -184,7 +179,7 @@ def read_manifest(folder: Path) -> Manifest:
     damaged, malformed or of another format version.
     """
     path = folder / MANIFEST
-    document = _unsealed(path, _read(path))
+    document = _unsealed(path)
     if document["format_version"] != FORMAT_VERSION:
         raise RunDirectoryError(_other_version(path, document))
     try:
@@ -216,7 +211,7 @@ def malformed(folder: Path, place: str) -> RunDirectoryError:
 def is_run(folder: Path) -> bool:
     """Whether a manifest of any version is in a folder, whole."""
     try:
-        _unsealed(folder / MANIFEST, _read(folder / MANIFEST))
+        _unsealed(folder / MANIFEST)
     except (InputError, RunDirectoryError):
         return False
     return True
@@ -232,8 +227,9 @@ def _rendered(document: Mapping[str, Any]) -> bytes:
     return f"{json_text(document, indent=1)}\n".encode("utf-8", "surrogatepass")
 
 
-def _unsealed(path: Path, data: bytes) -> dict[str, Any]:
-    """The document in the bytes of a manifest; RunDirectoryError unless they are just what `_sealed` makes of it."""
+def _unsealed(path: Path) -> dict[str, Any]:
+    """The document of a manifest; RunDirectoryError unless its bytes are just what `_sealed` makes of that."""
+    data = _read(path)
     try:
         document = json_value(data.decode("utf-8", "surrogatepass"))
         decode(_Seal, {key: document[key] for key in _SEAL})

@@ -26,7 +26,7 @@ from extbnsl.files.atomic import (
     synchronise,
     synchronise_folder,
     write_atomically,
-    write_failure,
+    writing,
 )
 from extbnsl.machine.budgets import default_disk
 
@@ -63,12 +63,10 @@ def make_scratch(scratch: Scratch) -> None:
     if is_marked(scratch):
         return
     folder = scratch.folder
-    try:
+    with writing(folder):
         with contextlib.suppress(FileExistsError):
             folder.mkdir()
         foreign = [name for name in os.listdir(folder) if not names.is_temporary(name)]
-    except OSError as error:
-        raise write_failure(folder, error) from error
     if foreign:
         raise InputError(f"{folder} holds {foreign[0]!r}; a run needs an empty folder for its arrays.")
     write_atomically(folder / names.MARK, f"{scratch.mark}\n".encode())
