@@ -13,6 +13,7 @@ import sys
 import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -53,16 +54,6 @@ def parse_size(size: str | int, option: str, least: int = 1) -> int:
     if bytes_ < least:
         raise InputError(f"{option}: {size!r} is too little; give at least {format_size(least)}.")
     return bytes_
-
-
-def parse_memory(size: str | int, option: str) -> int:
-    """Bytes of a memory budget, as `parse_size`."""
-    return parse_size(size, option, MINIMUM_MEMORY)
-
-
-def parse_disk(size: str | int, option: str) -> int:
-    """Bytes of a disk budget, as `parse_size`; there may be none."""
-    return parse_size(size, option, 0)
 
 
 def parse_duration(duration: str | float, option: str = "time_limit") -> float:
@@ -111,7 +102,7 @@ class Budgets(Options):
             "solver's own structures, the interpreter and its libraries (150 to 250 MB) come on top",
             "SIZE",
             default="three quarters of what is free",
-            parse=parse_memory,
+            parse=partial(parse_size, least=MINIMUM_MEMORY),
             given=int | str,
         ),
     ] = None
@@ -121,7 +112,7 @@ class Budgets(Options):
             "what the working files may take together; 0: none, and no checkpoints",
             "SIZE",
             default="nine tenths of what is free on the disk that they are on",
-            parse=parse_disk,
+            parse=partial(parse_size, least=0),
             given=int | str,
         ),
     ] = None

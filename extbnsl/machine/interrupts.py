@@ -75,10 +75,5 @@ class Interrupts:
         self._reason = INTERRUPTED
         if self._said is None:
             raise KeyboardInterrupt
-        _say(self._said)
-
-
-def _say(sentence: str) -> None:
-    # Not print, which must not be entered twice.
-    with contextlib.suppress(OSError):
-        os.write(2, f"{sentence}\n".encode())
+        with contextlib.suppress(OSError):
+            os.write(2, f"{self._said}\n".encode())  # not print, which must not be entered twice

@@ -56,7 +56,8 @@ def run_process(
     """Run a command in a folder until it ends, or `limit` seconds are over, or `stop` or the watch has a reason: then
     it is made to end. Raises OSError if it cannot be begun."""
     began = time.monotonic()
-    environment = os.environ | {"COLUMNS": "120", "PYTHONUNBUFFERED": "1", "PYTHONPATH": _modules()}
+    modules = os.pathsep.join(map(os.path.abspath, sys.path))  # from another folder it finds the same
+    environment = os.environ | {"COLUMNS": "120", "PYTHONUNBUFFERED": "1", "PYTHONPATH": modules}
     process = subprocess.Popen(
         command,
         cwd=folder,
@@ -89,11 +90,6 @@ def run_process(
         peak_rss_bytes=usage.ru_maxrss * 1024,
         said=said.text(),
     )
-
-
-def _modules() -> str:
-    """Where this process finds its modules, so that the other one, in another folder, finds the same."""
-    return os.pathsep.join(os.path.abspath(place) for place in sys.path)
 
 
 def resident_bytes(session: int) -> int:
