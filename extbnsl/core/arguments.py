@@ -1,9 +1,13 @@
-"""What callers give as arguments: checked for its kind, since Python does not, before anything is computed with it."""
+"""What callers give as arguments: checked for its kind, since Python does not, before anything is computed with it; and
+the packages that it takes, which need not be installed.
+"""
 
+import importlib
 from pathlib import Path
 from typing import Any
 
 from extbnsl.core.errors import InputError
+from extbnsl.core.sentences import Mention
 
 
 def check_whole(name: str, value: Any, least: int, most: int | None = None) -> None:
@@ -40,6 +44,15 @@ def plain(value: Any) -> Any:
     import numpy
 
     return value.item() if isinstance(value, numpy.generic) else value
+
+
+def imported(module: str, who: str | Mention, package: str) -> Any:
+    """The module of a package that is no part of every installation; InputError that says `who` needs it, and how to
+    install it."""
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise InputError(who, f" needs {module.partition('.')[0]}: pip install '{package}'.") from error
 
 
 def written_number(text: str) -> int | None:

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from extbnsl.core.arguments import imported
 from extbnsl.core.errors import BudgetError, InputError
 from extbnsl.data.column import (
     Column,
@@ -62,22 +63,13 @@ def other_columns(path: str | PathLike[str], source: str, reading: Reading) -> l
     return columns
 
 
-def _package(name: str, extra: str, source: str) -> Any:
-    """A package that reads such files; InputError that says how to have it."""
-    try:
-        return importlib.import_module(name)
-    except ImportError as error:
-        needed = name.partition(".")[0]
-        raise InputError(f"{source}: reading it needs {needed}: pip install 'extbnsl[{extra}]'.") from error
-
-
 def _broken(source: str, what: str, error: Exception) -> InputError:
     said = (str(error) or type(error).__name__).splitlines()[0][:200]
     return InputError(f"{source} cannot be read as {what} ({said}): write it again, or save it as CSV.")
 
 
 def _parquet(path: Path, source: str, reading: Reading) -> list[Column]:
-    parquet = _package("pyarrow.parquet", "parquet", source)
+    parquet = imported("pyarrow.parquet", f"{source}: reading it", "extbnsl[parquet]")
     try:
         # A text that many rows share is read once: a small file may promise it a billion times.
         texts = {field.name for field in parquet.read_schema(path) if str(field.type) in TEXTS}
@@ -132,7 +124,7 @@ def _check_length(name: str, length: int, source: str) -> None:
 
 
 def _arff(path: Path, source: str, reading: Reading) -> list[Column]:
-    arff = _package("arff", "arff", source)
+    arff = imported("arff", f"{source}: reading it", "extbnsl[arff]")
     try:
         text = _unpacked(path, source, reading).decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -161,7 +153,7 @@ def _arff(path: Path, source: str, reading: Reading) -> list[Column]:
 
 
 def _rds(path: Path, source: str, reading: Reading) -> list[Column]:
-    rdata = _package("rdata", "rds", source)
+    rdata = imported("rdata", f"{source}: reading it", "extbnsl[rds]")
     content = _unpacked(path, source, reading)
     try:
         with warnings.catch_warnings():

@@ -19,8 +19,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+from extbnsl.core.arguments import imported
 from extbnsl.core.codec import UNKEPT, Misfit, Whole
-from extbnsl.core.errors import BudgetError, InputError, RunDirectoryError
+from extbnsl.core.errors import BudgetError, RunDirectoryError
 from extbnsl.core.sentences import Mention
 from extbnsl.files.atomic import checksum, open_regular, write_failure
 from extbnsl.files.names import is_arrays
@@ -78,10 +79,7 @@ def load_hdf5() -> None:
 
 def load_compression() -> None:
     """Load what it takes to write and read compressed arrays; InputError if that is not installed."""
-    try:
-        import hdf5plugin  # noqa: F401 - which makes its filters known to HDF5
-    except ImportError as error:
-        raise InputError(Mention("compress"), " needs hdf5plugin: pip install 'extbnsl[compress]'.") from error
+    imported("hdf5plugin", Mention("compress"), "extbnsl[compress]")  # which makes its filters known to HDF5
 
 
 def over_budget(folder: Path) -> BudgetError:

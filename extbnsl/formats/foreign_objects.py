@@ -1,12 +1,12 @@
 """Networks as objects of other packages, which must be installed."""
 
-import importlib
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from extbnsl.core.arguments import imported
 from extbnsl.core.errors import InputError
 from extbnsl.formats.described import Described
 
@@ -14,7 +14,7 @@ from extbnsl.formats.described import Described
 def networkx_graph(described: Described) -> Any:
     """A networkx.DiGraph whose nodes are the names, with attributes as in GraphML: `states` of nodes, and of arcs
     `compelled`, `cost_of_removal` and `cost_of_reversal`; what is not known is left out."""
-    graph = _imported("networkx", "to_networkx", "extbnsl[networkx]").DiGraph(cost=described.cost)
+    graph = imported("networkx", "to_networkx", "extbnsl[networkx]").DiGraph(cost=described.cost)
     names = described.network.names
     graph.add_nodes_from(names)
     if described.states is not None:
@@ -29,8 +29,8 @@ def networkx_graph(described: Described) -> Any:
 def pgmpy_model(described: Described) -> Any:
     """A pgmpy DiscreteBayesianNetwork (BayesianNetwork before pgmpy 1.0) with a TabularCPD for each variable; needs
     states and tables."""
-    models = _imported("pgmpy.models", "to_pgmpy", "pgmpy")
-    cpds = _imported("pgmpy.factors.discrete", "to_pgmpy", "pgmpy")
+    models = imported("pgmpy.models", "to_pgmpy", "pgmpy")
+    cpds = imported("pgmpy.factors.discrete", "to_pgmpy", "pgmpy")
     kind = getattr(models, "DiscreteBayesianNetwork", None) or models.BayesianNetwork
     network, names = described.network, described.network.names
     states, tables = _parameters(described)
@@ -50,7 +50,7 @@ def pgmpy_model(described: Described) -> Any:
 
 def pyagrum_network(described: Described) -> Any:
     """A pyagrum.BayesNet with its CPTs; needs states and tables."""
-    gum = _imported("pyagrum", "to_pyagrum", "pyagrum")
+    gum = imported("pyagrum", "to_pyagrum", "pyagrum")
     network, names = described.network, described.network.names
     states, tables = _parameters(described)
     made = gum.BayesNet()
@@ -70,10 +70,3 @@ def _parameters(described: Described) -> tuple[Sequence[Sequence[str]], Sequence
     if described.states is None or described.tables is None:
         raise InputError("Parameters need data, and this network was learned from local scores alone: use to_networkx.")
     return described.parameters()
-
-
-def _imported(module: str, method: str, package: str) -> Any:
-    try:
-        return importlib.import_module(module)
-    except ImportError as error:
-        raise InputError(f"{method} needs {module.partition('.')[0]}: pip install '{package}'.") from error
