@@ -1,5 +1,6 @@
 """Delimited text to columns, by the chunk: rows, fields, and each distinct text of a column once."""
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
@@ -112,6 +113,7 @@ LONGEST_FIELD = 1 << 12  # bytes of a name or a state
 CHUNK_FIELDS = 1 << 16  # fields of quoted rows held at a time: enough to spread the cost per column
 BLANKS = b" \r\n"
 _NEWLINE = ord("\n")
+_LINE_END = re.compile(rb"\r\n|\n|\r")
 
 
 class Chunk(NamedTuple):
@@ -173,18 +175,10 @@ def _without_blank_ends(blocks: Iterable[bytes], source: str) -> Iterator[tuple[
             start = max(blank.rfind(b"\n"), blank.rfind(b"\r")) + 1
             skipped = len(blank[:start].splitlines())
             held, body, begun = held[start:], body[start:], True
-        end = _end_of_line(held, len(body))
+        ended = _LINE_END.search(held, len(body))
+        end = ended.end() if ended else len(held)
         yield skipped, held[:end]
         held = held[end:]
-
-
-def _end_of_line(text: bytes, at: int) -> int:
-    """Where the line ends, line end and all, of which only blanks are left at `at`."""
-    ends = [found for found in (text.find(b"\n", at), text.find(b"\r", at)) if found >= 0]
-    if not ends:
-        return len(text)
-    end = min(ends)
-    return end + (2 if text[end : end + 2] == b"\r\n" else 1)
 
 
 def _plain_chunk(block: bytes, delimiter: str, source: str, line: int, width: int | None) -> Chunk:

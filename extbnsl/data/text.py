@@ -3,14 +3,12 @@ reading any file may take, and who hears of it.
 """
 
 import codecs
-import contextlib
 import csv
 import gzip
 import io
 import os
 import re
 import select
-import stat
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -138,7 +136,7 @@ def _data(path: Source, name: str, reading: Reading, open_file: Open) -> Iterato
     """The bytes of a file, decompressed, a block at a time."""
     size = LARGE_BLOCK if reading.memory >= AMPLE else BLOCK
     try:
-        with io.BufferedReader(_Waiting(open_file(path), name, reading), BLOCK) as file:
+        with io.BufferedReader(_Waiting(path, open_file, name, reading), BLOCK) as file:
             total = os.fstat(file.fileno()).st_size if file.seekable() else 0
             packed = file.peek(len(GZIP_MAGIC)).startswith(GZIP_MAGIC)
             stream = gzip.GzipFile(fileobj=file) if packed else file
@@ -151,37 +149,21 @@ def _data(path: Source, name: str, reading: Reading, open_file: Open) -> Iterato
         raise InputError(f"{name} cannot be read ({error.strerror}): check the name and the permissions.") from None
 
 
-class _Waiting(io.RawIOBase):
+class _Waiting(io.FileIO):
     """A file to read; what has nothing to say yet, such as a pipe, is waited for until the time is up."""
 
-    def __init__(self, file: int, name: str, reading: Reading) -> None:
-        self._file, self._name, self._reading = file, name, reading
+    def __init__(self, path: Source, open_file: Open, name: str, reading: Reading) -> None:
+        super().__init__("", opener=lambda *_: open_file(path))  # which is closed if it is a folder
+        self._name, self._reading = name, reading
         self._ready = select.poll()
-        self._ready.register(self._file, select.POLLIN)
-
-    def readable(self) -> bool:
-        return True
-
-    def fileno(self) -> int:
-        return self._file
-
-    def seekable(self) -> bool:
-        return stat.S_ISREG(os.fstat(self._file).st_mode)
-
-    def tell(self) -> int:
-        return os.lseek(self._file, 0, os.SEEK_CUR)
+        self._ready.register(self, select.POLLIN)
 
     def readinto(self, buffer: Any) -> int:
         while True:
-            if self._ready.poll(LOOK_MILLISECONDS):
-                with contextlib.suppress(BlockingIOError):  # another process was faster
-                    return os.readv(self._file, [buffer])
+            found = super().readinto(buffer) if self._ready.poll(LOOK_MILLISECONDS) else None
+            if found is not None:  # it is None too if another process was faster
+                return found
             self._reading.check_time(self._name)
-
-    def close(self) -> None:
-        if not self.closed:
-            os.close(self._file)
-        super().close()
 
 
 def _end_of_lines(text: bytes) -> int:

@@ -131,15 +131,13 @@ def _image(arrays: Mapping[str, "NDArray"], compress: bool) -> bytes:
     # HDF5 refuses two open files of one name, even in memory
     image_name = f"image-{next(_image_numbers)}".encode()
     _require_memory(2 * room)
-    file = h5f.create(image_name, h5f.ACC_TRUNC, fcpl=_without_times(h5p.FILE_CREATE), fapl=_in_memory(room))
-    try:
+    made = h5f.create(image_name, h5f.ACC_TRUNC, fcpl=_without_times(h5p.FILE_CREATE), fapl=_in_memory(room))
+    with contextlib.closing(made) as file:
         for name, array in arrays.items():
             _add_dataset(file, name, array, compress)
         h5f.flush(file)
         image: bytes = file.get_file_image()
         return image
-    finally:
-        file.close()
 
 
 def _in_memory(room: int) -> Any:
@@ -259,11 +257,8 @@ def open_arrays(folder: Path, file: StoredFile) -> Iterator[StoredArrays]:
     _ensure(folder, file)
     _require_memory(0)
     try:
-        opened = h5f.open(os.fsencode(folder / file.name), h5f.ACC_RDONLY, _on_disk())
-        try:
+        with contextlib.closing(h5f.open(os.fsencode(folder / file.name), h5f.ACC_RDONLY, _on_disk())) as opened:
             yield StoredArrays(opened)
-        finally:
-            opened.close()
     except (OSError, KeyError, RuntimeError, ValueError) as error:
         check_file(folder, file)
         if isinstance(error, (KeyError, ValueError)):
