@@ -231,16 +231,12 @@ def _bif_written(described: Described) -> Written:
     return Written(bif_text(described.network, states, tables), told=other_words(described.network.names, states))
 
 
-def _json_written(described: Described) -> Written:
-    return Written(json_text(network_document(described)) + "\n")
-
-
 _WRITERS: Mapping[str, Callable[[Described], Written]] = {
     "bif": _bif_written,
     "xdsl": xdsl_written,
     "net": net_written,
     "graphml": graphml_written,
-    "json": _json_written,
+    "json": lambda described: Written(json_text(network_document(described)) + "\n"),
     "csv": csv_written,
     "bnlearn": bnlearn_written,
 }

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -95,16 +95,13 @@ def run_process(
 def resident_bytes(session: int) -> int:
     """The memory that the processes of a session have now, what they share counted for each; a process that
     `run_process` has begun leads a session."""
-    return sum(_resident_pages(session)) * os.sysconf("SC_PAGE_SIZE")
-
-
-def _resident_pages(session: int) -> Iterator[int]:
-    for name in os.listdir("/proc"):
+    pages = 0
+    for name in filter(str.isdigit, os.listdir("/proc")):
         with contextlib.suppress(OSError, IndexError, ValueError):
-            if name.isdigit():
-                fields = Path("/proc", name, "stat").read_text("ascii", "replace").rpartition(")")[2].split()
-                if int(fields[3]) == session:
-                    yield int(fields[21])
+            fields = Path("/proc", name, "stat").read_text("ascii", "replace").rpartition(")")[2].split()
+            if int(fields[3]) == session:
+                pages += int(fields[21])
+    return pages * os.sysconf("SC_PAGE_SIZE")
 
 
 def _end(process: "subprocess.Popen[bytes]", over: threading.Event, manner: Manner) -> None:

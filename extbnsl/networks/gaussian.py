@@ -123,7 +123,8 @@ def _deviation(network: Network, fitted: Sequence[Regression], child: int) -> fl
 def _regression(values: NDArray[np.float64], child: int, parents: tuple[int, ...]) -> Regression:
     """By least squares of centred and scaled columns: neither offsets nor units harm it."""
     columns = values[:, [*parents, child]]
-    means = _means(columns)
+    first = columns[0]
+    means = first + (columns - first).mean(axis=0)  # exact where a large offset is common to all records
     columns = columns - means
     scales = np.abs(columns).max(axis=0)
     scales[scales == 0.0] = 1.0  # of a column that never varies
@@ -133,10 +134,3 @@ def _regression(values: NDArray[np.float64], child: int, parents: tuple[int, ...
     coefficients = slopes * scales[-1] / scales[:-1]
     variance = float((residual**2).mean()) * float(scales[-1]) ** 2
     return Regression(float(means[-1] - means[:-1] @ coefficients), coefficients, variance)
-
-
-def _means(columns: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The mean of each column, exact where a large offset is common to all records."""
-    first = columns[0]
-    means: NDArray[np.float64] = first + (columns - first).mean(axis=0)
-    return means
