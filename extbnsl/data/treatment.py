@@ -113,6 +113,8 @@ def treatment(options: DataOptions) -> Treatment:
     for name in sorted(set(kept).intersection(rules)):
         both = (Mention("discrete"), " and ", Mention("discretise"))
         raise InputError(*both, f" both name '{name}': give only one of them.", names=[name])
+    if arities is not None and not isinstance(arities, Mapping):
+        arities = read_arities(arities)
     return Treatment(
         missing=options.missing,
         markers=MARKERS.union(_texts(options.na)),
@@ -120,7 +122,7 @@ def treatment(options: DataOptions) -> Treatment:
         drop=_names(options.drop),
         discrete=None if kept == (ALL,) else kept,
         rules=rules,
-        arities=arities if isinstance(arities, Mapping) else {} if arities is None else read_arities(arities),
+        arities=arities or {},
         records=options.records,
         weights=None if weights is None else clean_name(weights),
     )
