@@ -12,7 +12,7 @@ i; otherwise variables are in order of appearance.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, islice
 from os import PathLike
@@ -208,10 +208,10 @@ class _Gathered:
 
     def __init__(self, path: str | PathLike[str], reading: Reading, parents_at: int) -> None:
         self.path = path
-        self.variables: list[_Variable] = []
+        self.variables: dict[str, _Variable] = {}
+        self._last: _Variable | None = None
         self._reading = reading
         self._parents_at = parents_at
-        self._announced: dict[str, int] = {}  # in which line
         self._number_of: defaultdict[str, int] = defaultdict()
         self._number_of.default_factory = self._number_of.__len__
         self._families = self._bytes = 0
@@ -219,31 +219,30 @@ class _Gathered:
     def announce(self, name: str, line: int) -> None:
         """Let the families that follow be those of this variable."""
         self._check_last()
-        if name in self._announced:
+        if name in self.variables:
             raise InputError(
-                f"{self.path}, line {line}: variable {name!r} has been announced in line "
-                f"{self._announced[name]} already: rename one of the two."
+                f"{self.path}, line {line}: variable {name!r} has been announced in line {self.variables[name].line} "
+                "already: rename one of the two."
             )
         if len(name) > LONGEST_FIELD:
             raise InputError(f"{self.path}, line {line}: the name {_shown(name)} is too long: shorten it.")
-        self._announced[name] = line
-        self.variables.append(_Variable(name, line))
+        self._last = self.variables[name] = _Variable(name, line)
         self._count(0, TEXT_BYTES + len(name))
 
     def add(self, lines: Sequence[Line]) -> None:
         """Add families to the last variable; InputError naming the line if one is none, BudgetError if memory ends."""
         if not lines:
             return
-        if not self.variables:
+        child = self._last
+        if child is None:
             raise InputError(f"{self.path}, line {lines[0][0]}: expected 'VAR name' before {_shown(lines[0][1])}.")
-        child = self.variables[-1]
         try:
             costs, counts, names = _parse([line for _, line in lines], self._parents_at, child.name)
         except ValueError:
             for number, line in lines:
                 fault = _row_fault(line.split(), self._parents_at, child.name)
                 if fault:
-                    raise self.fault(number, fault) from None
+                    raise _refusal(self.path, number, fault, child) from None
             raise
         known = len(self._number_of)
         members = np.fromiter(map(self._number_of.__getitem__, names), dtype=np.int32, count=len(names))
@@ -253,13 +252,9 @@ class _Gathered:
         new = list(islice(self._number_of, known, None))
         for number, name in enumerate(new, start=known):
             if len(name) > LONGEST_FIELD:
-                raise self.fault(rows.line_of(number) or 0, f"the name {_shown(name)} is too long")
+                raise _refusal(self.path, rows.line_of(number) or 0, f"the name {_shown(name)} is too long", child)
         self._count(0, sum(TEXT_BYTES + len(name) for name in new))
         self._count(len(lines), sum(array.nbytes for array in rows))
-
-    def fault(self, line: int, fault: str) -> InputError:
-        """The refusal of a family of the last variable."""
-        return _refusal(self.path, line, fault, self.variables[-1])
 
     def scores(self) -> LocalScores:
         """All that was gathered, which is let go; InputError as `read_scores` raises it."""
@@ -269,7 +264,9 @@ class _Gathered:
         unknown = next((name for name in self._number_of if name not in index), None)  # in the order of lines
         if unknown is not None:
             number, told = self._number_of[unknown], f"the parent {_shown(unknown)} is not a variable of this file"
-            places = ((variable, rows.line_of(number)) for variable in self.variables for rows in variable.rows)
+            places = (
+                (variable, rows.line_of(number)) for variable in self.variables.values() for rows in variable.rows
+            )
             raise next(_refusal(self.path, line, told, child) for child, line in places if line is not None)
         index_of = np.array([index[name] for name in self._number_of], dtype=np.int64)
         families = [_families(self.path, variable, index_of, len(index)) for variable in variables]
@@ -280,8 +277,8 @@ class _Gathered:
 
     def _check_last(self) -> None:
         """Raise InputError if the last variable has no family."""
-        if self.variables and not self.variables[-1].rows:
-            last = self.variables[-1]
+        last = self._last
+        if last is not None and not last.rows:
             raise InputError(f"{self.path}, line {last.line}: variable {last.name!r} has no parent set: give it one.")
 
     def _count(self, families: int, size: int) -> None:
@@ -293,11 +290,10 @@ class _Gathered:
         self._reading.check_memory(self.path, self._bytes + later, told)
 
 
-def _in_order(variables: Sequence[_Variable]) -> list[_Variable]:
+def _in_order(variables: Mapping[str, _Variable]) -> list[_Variable]:
     """The variables in their order: by number if the names are 0 to n-1, else as they appear."""
-    by_name = {variable.name: variable for variable in variables}
     numbers = [str(i) for i in range(len(variables))]
-    return [by_name[name] for name in numbers] if by_name.keys() == set(numbers) else list(variables)
+    return [variables[name] for name in (numbers if variables.keys() == set(numbers) else variables)]
 
 
 def _families(
