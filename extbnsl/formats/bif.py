@@ -44,9 +44,8 @@ def bif_text(network: Network, states: Sequence[Sequence[str]], tables: Sequence
     top of the file gives the original, as JSON: {"variable": as written, "name": original} for a name,
     {"variable": as written, "state": as written, "label": original} for a label.
     """
-    spelling = spelled(network.names, NAME.fullmatch, states, LABEL.fullmatch, MISREAD)
-    names, labels = spelling.names, spelling.labels
-    comments = ("// " + json.dumps(change) for change in spelling.changes(network.names, states))
+    names, labels, changes = spelled(network.names, NAME.fullmatch, states, LABEL.fullmatch, MISREAD)
+    comments = ("// " + json.dumps(change) for change in changes)
     lines = [*comments, "network unknown {", "}"]
     for name, row in zip(names, labels, strict=True):
         lines += [

@@ -28,16 +28,15 @@ def bnlearn_written(described: Described) -> Written:
     """The network as one line, each variable behind its parents: by the length of the longest path from a root, as
     bnlearn has them, then by number."""
     network = described.network
-    spelling = spelled(network.names, BNLEARN_NAME.fullmatch)
+    names, _, changes = spelled(network.names, BNLEARN_NAME.fullmatch)
     depth = [0] * len(network.names)
     for x in network.order():
         depth[x] = max((depth[p] + 1 for p in network.parents[x]), default=0)
-    names = spelling.names
     nodes = []
     for x in sorted(range(len(names)), key=lambda x: depth[x]):
         parents = ":".join(names[p] for p in network.parents[x])
         nodes.append(f"[{names[x]}|{parents}]" if parents else f"[{names[x]}]")
-    return Written("".join(nodes) + "\n", tuple(spelling.changes(network.names, spelling.labels)))
+    return Written("".join(nodes) + "\n", changes)
 
 
 def dot_text(network: Network, as_class: bool = False) -> str:
@@ -92,13 +91,13 @@ def graphml_written(described: Described) -> Written:
     """The network as GraphML. The `states` of a node are a JSON list of texts, if they are known, and so are the costs
     of an arc, in nats."""
     network = described.network
-    spelling = spelled(network.names, fits_xml)
+    names, _, changes = spelled(network.names, fits_xml)
     root = ET.Element("graphml", xmlns=NAMESPACE)
     for of, name, kind in KEYS:
         ET.SubElement(root, "key", {"id": name, "for": of, "attr.name": name, "attr.type": kind})
     graph = ET.SubElement(root, "graph", id="network", edgedefault="directed")
     _say(graph, "cost", repr(described.cost))
-    for x, name in enumerate(spelling.names):
+    for x, name in enumerate(names):
         node = ET.SubElement(graph, "node", id=f"n{x}")
         _say(node, "name", name)
         if described.states is not None:
@@ -109,7 +108,7 @@ def graphml_written(described: Described) -> Written:
         for key, cost in costs.items():
             if cost is not None:
                 _say(edge, key, repr(cost))
-    return Written(xml_text(root), tuple(spelling.changes(network.names, spelling.labels)))
+    return Written(xml_text(root), changes)
 
 
 def _say(element: ET.Element, key: str, value: str) -> None:
@@ -127,19 +126,19 @@ def xdsl_written(described: Described) -> Written:
     """The network as XDSL; needs states and tables. GeNIe shows the original names, where XML can hold them."""
     states, tables = described.parameters()
     network = described.network
-    spelling = spelled(network.names, IDENTIFIER.fullmatch, states, IDENTIFIER.fullmatch)
+    names, labels, changes = spelled(network.names, IDENTIFIER.fullmatch, states, IDENTIFIER.fullmatch)
     root = ET.Element("smile", version="1.0", id="network", numsamples="10000", discsamples="10000")
     nodes = ET.SubElement(root, "nodes")
     genie = ET.SubElement(ET.SubElement(root, "extensions"), "genie", version="1.0", app="extbnsl", name="network")
     for x in network.order():
-        node = ET.SubElement(nodes, "cpt", id=spelling.names[x])
-        for label in spelling.labels[x]:
+        node = ET.SubElement(nodes, "cpt", id=names[x])
+        for label in labels[x]:
             ET.SubElement(node, "state", id=label)
         if network.parents[x]:
-            ET.SubElement(node, "parents").text = " ".join(spelling.names[p] for p in network.parents[x])
+            ET.SubElement(node, "parents").text = " ".join(names[p] for p in network.parents[x])
         ET.SubElement(node, "probabilities").text = " ".join(map(repr, tables[x].ravel().tolist()))
-        _show(genie, spelling.names[x], _shown(network.names[x], spelling.names[x]), x)
-    return Written(xml_text(root), tuple(spelling.changes(network.names, states)))
+        _show(genie, names[x], _shown(network.names[x], names[x]), x)
+    return Written(xml_text(root), changes)
 
 
 def _show(genie: ET.Element, identifier: str, name: str, x: int) -> None:
@@ -173,14 +172,14 @@ def net_written(described: Described) -> Written:
     """The network as NET, in ASCII; needs states and tables."""
     states, tables = described.parameters()
     network = described.network
-    spelling = spelled(network.names, NET_NAME.fullmatch, states, NET_LABEL.fullmatch, KEYWORDS)
+    names, labels, changes = spelled(network.names, NET_NAME.fullmatch, states, NET_LABEL.fullmatch, KEYWORDS)
     lines = ["net", "{", "}"]
-    for name, labels in zip(spelling.names, spelling.labels, strict=True):
-        listed = " ".join(f'"{label}"' for label in labels)
+    for name, own in zip(names, labels, strict=True):
+        listed = " ".join(f'"{label}"' for label in own)
         lines += ["", f"node {name}", "{", f"    states = ({listed});", "}"]
     for child, table in enumerate(tables):
-        lines += _potential(spelling.names, child, network.parents[child], table)
-    return Written("\n".join(lines) + "\n", tuple(spelling.changes(network.names, states)))
+        lines += _potential(names, child, network.parents[child], table)
+    return Written("\n".join(lines) + "\n", changes)
 
 
 def _potential(names: Sequence[str], child: int, parents: tuple[int, ...], table: NDArray[np.float64]) -> Iterator[str]:

@@ -3,30 +3,11 @@ texts."""
 
 import re
 import xml.etree.ElementTree as ET
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 Fits = Callable[[str], object]  # whose truth tells
 Change = dict[str, str]
-
-
-@dataclass(frozen=True)
-class Spelling:
-    """How a file spells variables and their states: distinct words, in the order of the originals."""
-
-    names: tuple[str, ...]
-    labels: tuple[tuple[str, ...], ...]
-
-    def changes(self, names: Sequence[str], states: Sequence[Sequence[str]]) -> Iterator[Change]:
-        """What is not spelled as the originals are: {"variable": as written, "name": original} for a name, and
-        {"variable": as written, "state": as written, "label": original} for a label."""
-        for written, original, labels, row in zip(self.names, names, self.labels, states, strict=True):
-            if written != original:
-                yield {"variable": written, "name": original}
-            for label, word in zip(row, labels, strict=True):
-                if word != label:
-                    yield {"variable": written, "state": word, "label": label}
 
 
 def spelled(
@@ -35,10 +16,20 @@ def spelled(
     states: Sequence[Sequence[str]] | None = None,
     fits_label: Fits = str.isidentifier,
     never: re.Pattern[str] | None = None,
-) -> Spelling:
-    """How a file spells variables, and their states if it has them, that takes what fits; see `words`."""
-    labels = ((),) * len(names) if states is None else tuple(words(row, fits_label, "s", never) for row in states)
-    return Spelling(words(names, fits_name, "X", never), labels)
+) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...], tuple[Change, ...]]:
+    """How a file that takes what fits spells variables, and their states if it has them, see `words`; and what it does
+    not spell as the originals: {"variable": as written, "name": original} for a name, and {"variable": as written,
+    "state": as written, "label": original} for a label."""
+    states = ((),) * len(names) if states is None else states
+    written = words(names, fits_name, "X", never)
+    labels = tuple(words(row, fits_label, "s", never) for row in states)
+    changes: list[Change] = []
+    for name, original, own, row in zip(written, names, labels, states, strict=True):
+        if name != original:
+            changes.append({"variable": name, "name": original})
+        pairs = zip(own, row, strict=True)
+        changes += ({"variable": name, "state": word, "label": label} for word, label in pairs if word != label)
+    return written, labels, tuple(changes)
 
 
 def words(originals: Sequence[str], fits: Fits, prefix: str, never: re.Pattern[str] | None = None) -> tuple[str, ...]:
