@@ -114,8 +114,8 @@ def _run_in(given: argparse.Namespace, asked: "Asked") -> int:
     from extbnsl.lab.campaign.one_run import Place
     from extbnsl.lab.campaign.outcome import forget
     from extbnsl.lab.campaign.rows import WAITING, rows_of
+    from extbnsl.lab.process import kill_all
     from extbnsl.lab.report.campaign import PAGE, report_on, text_of, write_report
-    from extbnsl.machine.process import kill_all
 
     path = given.output_dir or Path(f"{given.file.stem}.campaign")
     if given.report and not holds_campaign(path):

@@ -13,7 +13,7 @@ from extbnsl.core.errors import ExtbnslError, InputError, RunDirectoryError
 from extbnsl.files.atomic import write_atomically
 from extbnsl.lab.campaign.outcome import ENDED, FAILED, STOPPED, Record, read_outcome, read_record, write_record
 from extbnsl.lab.campaign.plan import Run
-from extbnsl.machine.process import LATE, POLL_SECONDS, Ended, run_process
+from extbnsl.lab.process import LATE, POLL_SECONDS, Ended, run_process
 from extbnsl.machine.workers import StopSignal
 from extbnsl.run import directory as run_directory
 from extbnsl.run.directory import remove_scratch

@@ -11,7 +11,7 @@ import pytest
 
 from extbnsl.lab.campaign import one_run
 from extbnsl.lab.campaign.one_run import Place
-from extbnsl.machine.process import Manner
+from extbnsl.lab.process import Manner
 
 GOOD = "done()"
 FAILURES = {

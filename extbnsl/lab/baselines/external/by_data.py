@@ -28,7 +28,7 @@ from extbnsl.core.errors import InputError, ProgramError
 from extbnsl.lab.baselines.external import package_script
 from extbnsl.lab.baselines.external.running import on_path, said, unreadable, write_rows
 from extbnsl.lab.baselines.external.task import Call, Dialogue, Parents, Program, Task, score_of
-from extbnsl.machine.process import Ended
+from extbnsl.lab.process import Ended
 
 VALUES, DATA, FOLDER, NETWORK = "data.vd", "data.idt", "found", "found/net"  # of bene
 MOST_STATES = 255  # its codes are bytes

@@ -23,7 +23,7 @@ from extbnsl.core.errors import InputError, ProgramError
 from extbnsl.formats.score_writer import write_scores
 from extbnsl.lab.baselines.external.running import all_of, on_path, said, unreadable, write_rows
 from extbnsl.lab.baselines.external.task import Call, Dialogue, Parents, Program, Task, check_told
-from extbnsl.machine.process import Ended
+from extbnsl.lab.process import Ended
 
 JKL, PSS, MATRIX, HUGIN, ROWS, RESULT = (
     "scores.jkl",

@@ -15,7 +15,7 @@ from extbnsl.core.errors import InputError, ProgramError
 from extbnsl.data import Dataset
 from extbnsl.lab.baselines.external import begin
 from extbnsl.lab.baselines.external.task import Answer, Dialogue, Parents, Program, Task
-from extbnsl.machine.process import Ended, Manner, Watch, resident_bytes, run_process
+from extbnsl.lab.process import Ended, Manner, Watch, resident_bytes, run_process
 
 GRACE_SECONDS = 0.6  # from the signal that asks a program to end to the one that ends it
 LARGEST_OUTPUT = 1 << 26  # bytes of a file that tells a network

@@ -11,8 +11,8 @@ from extbnsl.core.claims import Claim
 from extbnsl.core.errors import InputError, ProgramError, VerificationError
 from extbnsl.core.sentences import Mention
 from extbnsl.data import Data, Dataset
+from extbnsl.lab.process import Ended
 from extbnsl.machine.budgets import Deadline
-from extbnsl.machine.process import Ended
 from extbnsl.networks.network import Network
 from extbnsl.proof.context import Context
 from extbnsl.scores.local import LocalScores
