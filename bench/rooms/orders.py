@@ -9,7 +9,7 @@ from bench import inputs
 from bench.work import Benchmark, Kernel, Work, of_run
 from extbnsl.bounds.lp.separation import order_of_solution
 from extbnsl.machine.workers import Workers
-from extbnsl.orders import local_search, parent_lists
+from extbnsl.orders import local_search
 from extbnsl.orders.acyclic import acyclic_choices, settle, topological_order
 from extbnsl.orders.kicks import Kicks, improve_by_kicks
 from extbnsl.orders.line import choices_along, climb_by_swaps, cost_along, random_order
@@ -57,7 +57,7 @@ def _kicks(tiny: bool) -> Work:
     lists = lists_of_scores(inputs.scores(10, 100) if tiny else inputs.scores(100, 2000, max_parents=2))
     orders, state = _orders(4, lists), np.ones(1, np.uint64)
     elsewhere = np.argsort(orders[1:], axis=1).astype(np.int32)
-    kicks = Kicks(10 if tiny else 300, 1, 50, 20, flipped=10, transplanted=100)
+    kicks = Kicks(1, 50, 20, number=10 if tiny else 300)
     improve_by_kicks(orders[0], state, kicks, elsewhere[:0], inputs.GO_ON, lists)
     return Work(improve_by_kicks, [(orders[0], state, kicks, elsewhere, inputs.GO_ON, lists)], kicks.number)
 
@@ -87,7 +87,5 @@ BENCHMARKS = (
     Benchmark("orders.acyclic.settle", "variable", partial(_towards, settle, 4)),
     Benchmark("orders.kicks.improve_by_kicks", "kick", _kicks),
     of_run("orders.local_search.improve_order", local_search, "kick", lambda a, _: a[2] + 1, _searched),
-    of_run("orders.parent_lists._pairs", parent_lists, "parent", lambda a, _: a[2].size, _lists),
-    of_run("orders.parent_lists._turned", parent_lists, "pair", lambda a, _: a[1].size, _lists),
     Benchmark("bounds.lp.separation.order_of_solution", "family", _sinks),
 )

@@ -21,16 +21,6 @@ from extbnsl.orders.moves import best_move, forget, move, new_sweep, passes
 TRIES = 4  # for each member of a region
 
 
-class Neighbours(NamedTuple):
-    """Who is a parent or child of whom where every child has its cheapest family.
-
-    Those of X are others[first[X]:first[X + 1]]: first (n + 1,) int64, others int32.
-    """
-
-    first: NDArray[np.int64]
-    others: NDArray[np.int32]
-
-
 class Region(NamedTuple):
     """The first `count` of members (n,) int32; inside (n,) bool says who they are. places (n,) int32: where they stand,
     ascending."""
@@ -41,43 +31,17 @@ class Region(NamedTuple):
 
 
 @inner
-def neighbours(lists):
-    """The neighbours of all variables; O(n + arcs)."""
-    n = lists.first.size - 1
-    first = np.zeros(n + 1, np.int64)
-    for y in range(n):
-        for i in range(lists.starts[lists.first[y]], lists.starts[lists.first[y] + 1]):
-            first[lists.parents[i] + 1] += 1
-            first[y + 1] += 1
-    for x in range(n):
-        first[x + 1] += first[x]
-    filled, others = first.copy(), np.empty(first[n], np.int32)
-    for y in range(n):
-        for i in range(lists.starts[lists.first[y]], lists.starts[lists.first[y] + 1]):
-            x = lists.parents[i]
-            others[filled[x]], others[filled[y]] = y, x
-            filled[x] += 1
-            filled[y] += 1
-    return Neighbours(first, others)
-
-
-@inner
-def new_region(n):
-    return Region(np.empty(n, np.int32), np.zeros(n, np.bool_), np.empty(n, np.int32))
-
-
-@inner
-def grow(size, state, around, region):
+def grow(size, state, lists, region):
     """Let the region be a random variable with random neighbours of members; returns how many, at most `size`."""
     n = region.inside.size
     region.members[0], count = random_below(state, n), 1
     region.inside[region.members[0]] = True
     for _ in range(TRIES * size):
         x = region.members[random_below(state, count)]
-        degree = around.first[x + 1] - around.first[x]
+        degree = lists.neighbour_first[x + 1] - lists.neighbour_first[x]
         if count == size or not degree:
             break
-        y = around.others[around.first[x] + random_below(state, degree)]
+        y = lists.neighbours[lists.neighbour_first[x] + random_below(state, degree)]
         if not region.inside[y]:
             region.inside[y] = True
             region.members[count] = y
@@ -100,39 +64,23 @@ def _sort(members, count, key):
 
 
 @inner
-def _stand(count, line, region):
-    """Let the members stand, as they are sorted, at the region's places."""
+def rearrange(count, line, region, elsewhere, other):
+    """Let the members stand as they do in an other order, of which elsewhere[other] has the places, or in reverse if it
+    is -1; choices stay as they are."""
+    _sort(region.members, count, line.place)
+    for i in range(count):
+        region.places[i] = line.place[region.members[i]]
+    if other < 0:
+        for i in range(count // 2):
+            x = region.members[i]
+            region.members[i] = region.members[count - 1 - i]
+            region.members[count - 1 - i] = x
+    else:
+        _sort(region.members, count, elsewhere[other])
     for i in range(count):
         x = region.members[i]
         line.order[region.places[i]] = x
         line.place[x] = region.places[i]
-
-
-@inner
-def _note_places(count, line, region):
-    """Sort the members as they stand, and note where."""
-    _sort(region.members, count, line.place)
-    for i in range(count):
-        region.places[i] = line.place[region.members[i]]
-
-
-@inner
-def flip_region(count, line, region):
-    """Let the members stand in reverse; choices stay as they are."""
-    _note_places(count, line, region)
-    for i in range(count // 2):
-        x = region.members[i]
-        region.members[i] = region.members[count - 1 - i]
-        region.members[count - 1 - i] = x
-    _stand(count, line, region)
-
-
-@inner
-def transplant(count, line, region, elsewhere):
-    """Let the members stand as in another order, where each has its place in `elsewhere` (n,) int32; choices stay."""
-    _note_places(count, line, region)
-    _sort(region.members, count, elsewhere)
-    _stand(count, line, region)
 
 
 class Kicks(NamedTuple):
@@ -141,12 +89,12 @@ class Kicks(NamedTuple):
     widest: of how many neighbours a window has at most that moves as one. flipped, transplanted: the largest regions.
     """
 
-    number: int
     widest: int
     flips: int
     transplants: int
-    flipped: int
-    transplanted: int
+    number: int = 0
+    flipped: int = 10
+    transplanted: int = 100
 
 
 class Agenda(NamedTuple):
@@ -158,11 +106,6 @@ class Agenda(NamedTuple):
     ring: NDArray[np.int32]
     waiting: NDArray[np.bool_]
     span: NDArray[np.int64]
-
-
-@inner
-def _new_agenda(n):
-    return Agenda(np.empty(n, np.int32), np.zeros(n, np.bool_), np.array([0, 0, n, 0]))
 
 
 @inlined
@@ -196,20 +139,25 @@ def _put_parents(x, line, lists, agenda):
         _put(agenda, lists.parents[i])
 
 
+@inlined
+def _put_passed(x, window, target, line, lists, agenda):
+    """Look at those that a window passes, on the way to `target`, and that may be parents or children of x."""
+    for i in range(lists.pair_first[x], lists.pair_first[x + 1]):
+        y = lists.child[i]
+        if passes(line.place[y], window, target):
+            _put(agenda, y)
+    for i in range(lists.candidate_first[x], lists.candidate_first[x + 1]):
+        y = lists.candidates[i]
+        if passes(line.place[y], window, target):
+            _put(agenda, y)
+
+
 @inner
 def _change(window, target, line, lists, sweep, agenda):
     """Make a move; look at those it passes that may be parents or children, and at the parents of those that change."""
     for k in range(window[0], window[1]):
-        x = line.order[k]
-        _put_parents(x, line, lists, agenda)
-        for i in range(lists.pair_first[x], lists.pair_first[x + 1]):
-            y = lists.child[i]
-            if passes(line.place[y], window, target):
-                _put(agenda, y)
-        for i in range(lists.candidate_first[x], lists.candidate_first[x + 1]):
-            y = lists.candidates[i]
-            if passes(line.place[y], window, target):
-                _put(agenda, y)
+        _put_parents(line.order[k], line, lists, agenda)
+        _put_passed(line.order[k], window, target, line, lists, agenda)
     for i in range(sweep.touched[0]):
         y = sweep.passed[i]
         if passes(line.place[y], window, target):
@@ -244,27 +192,16 @@ def _descend(widest, line, lists, sweep, agenda, halt):
 
 
 @inner
-def _move_to(begin, target, line, lists, sweep, agenda):
-    """Move the variable at `begin` to `target`, for better or worse; returns the change of the cost."""
-    window = (begin, begin + 1)
-    best_move(window, line, lists, sweep)
-    return _change(window, target, line, lists, sweep, agenda)
-
-
-@inner
 def _kick_by_insertions(state, line, lists, sweep, agenda):
-    """Two to four random insertions; returns the change of the cost."""
+    """Two to four random insertions, for better or worse; returns the change of the cost."""
     n = line.order.size
     total = 0.0
     for _ in range(2 + random_below(state, 3)):
-        total += _move_to(random_below(state, n), random_below(state, n), line, lists, sweep, agenda)
+        begin, target = random_below(state, n), random_below(state, n)
+        window = (begin, begin + 1)
+        best_move(window, line, lists, sweep)
+        total += _change(window, target, line, lists, sweep, agenda)
     return total
-
-
-@inner
-def _random_size(most, state):
-    """From 2 to about `most`, small ones more often: their logarithms are equally likely."""
-    return 2 + np.int64(np.exp(random_share(state) * np.log(most)))
 
 
 @inner
@@ -276,15 +213,10 @@ def _follow(count, line, lists, agenda, region):
     """
     first, last = region.places[0], region.places[count - 1]
     agenda.span[2], agenda.span[3] = min(agenda.span[2], first), max(agenda.span[3], last + 1)
+    whole = (last + 1, last + 1)  # an empty window that goes to the front passes all
     for k in range(count):
-        x = region.members[k]
-        _put(agenda, x)
-        for i in range(lists.pair_first[x], lists.pair_first[x + 1]):
-            if first <= line.place[lists.child[i]] and line.place[lists.child[i]] <= last:
-                _put(agenda, lists.child[i])
-        for i in range(lists.candidate_first[x], lists.candidate_first[x + 1]):
-            if first <= line.place[lists.candidates[i]] and line.place[lists.candidates[i]] <= last:
-                _put(agenda, lists.candidates[i])
+        _put(agenda, region.members[k])
+        _put_passed(region.members[k], whole, first, line, lists, agenda)
     change = 0.0
     for y in agenda.ring:
         if agenda.waiting[y]:
@@ -304,18 +236,16 @@ def _copy_changed(target, source, agenda):
 
 
 @inner
-def _kick(state, kicks, elsewhere, line, lists, sweep, agenda, around, region):
+def _kick(state, kicks, elsewhere, line, lists, sweep, agenda, region):
     """One random kick; returns the change of the cost."""
     drawn = random_below(state, 100)
     if drawn >= kicks.flips + kicks.transplants:
         return _kick_by_insertions(state, line, lists, sweep, agenda)
-    n = line.order.size
-    if drawn < kicks.flips or not elsewhere.shape[0]:
-        count = grow(min(n, _random_size(kicks.flipped, state)), state, around, region)
-        flip_region(count, line, region)
-    else:
-        count = grow(min(n, _random_size(kicks.transplanted, state)), state, around, region)
-        transplant(count, line, region, elsewhere[random_below(state, elsewhere.shape[0])])
+    flipped = drawn < kicks.flips or not elsewhere.shape[0]
+    most = kicks.flipped if flipped else kicks.transplanted
+    size = 2 + np.int64(np.exp(random_share(state) * np.log(most)))  # small ones more often: equal ones by logarithm
+    count = grow(min(line.order.size, size), state, lists, region)
+    rearrange(count, line, region, elsewhere, -1 if flipped else random_below(state, elsewhere.shape[0]))
     return _follow(count, line, lists, agenda, region)
 
 
@@ -330,7 +260,8 @@ def improve_by_kicks(order, state, kicks, elsewhere, halt, lists):
     order, state, kicks, elsewhere, halt, lists = borrowed((order, state, kicks, elsewhere, halt, lists))
     n = order.size
     line = new_line(order, lists)
-    sweep, agenda, region, around = new_sweep(n), _new_agenda(n), new_region(n), neighbours(lists)
+    sweep, region = new_sweep(n), Region(np.empty(n, np.int32), np.zeros(n, np.bool_), np.empty(n, np.int32))
+    agenda = Agenda(np.empty(n, np.int32), np.zeros(n, np.bool_), np.array([0, 0, n, 0]))
     for x in order:
         _put(agenda, x)
     _descend(kicks.widest, line, lists, sweep, agenda, halt)
@@ -339,7 +270,7 @@ def improve_by_kicks(order, state, kicks, elsewhere, halt, lists):
     for _ in range(kicks.number):
         if halt[0]:
             break
-        change = _kick(state, kicks, elsewhere, line, lists, sweep, agenda, around, region)
+        change = _kick(state, kicks, elsewhere, line, lists, sweep, agenda, region)
         change += _descend(kicks.widest, line, lists, sweep, agenda, halt)
         if change <= lists.tiny:
             _copy_changed(kept, line, agenda)

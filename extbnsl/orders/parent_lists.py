@@ -6,13 +6,12 @@ place. An order has a network if no child chooses a stand-in.
 """
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from extbnsl.core.errors import InputError
-from extbnsl.kernels.compiler import njit
 from extbnsl.kernels.varsets import unpacked
 from extbnsl.scores.local import LocalScores
 
@@ -32,10 +31,11 @@ class ParentLists(NamedTuple):
     X may be a parent of the children child[i], pair_first[X] <= i < pair_first[X + 1]: pair_first (n + 1,) int64, child
     (q,) uint16. The families of this child that X is a parent in are with_parent[pair_starts[i]:pair_starts[i + 1]],
     ascending int32 numbers that count from the child's first; pair_starts (q + 1,) int64. The other way round, the
-    parents that child Y may have are candidates[candidate_first[Y]:candidate_first[Y + 1]], uint16.
+    parents that child Y may have are candidates[candidate_first[Y]:candidate_first[Y + 1]], uint16. Where every child
+    has its cheapest family the parents and children of X are neighbours[neighbour_first[X]:neighbour_first[X + 1]].
     tiny: a difference of costs that says nothing.
 
-    Memory: 16 bytes per family, 6 per parent in one, 12 per pair. While it is built, 2 more per parent.
+    Memory: 16 bytes per family, 6 per parent in one, 12 per pair. While it is built, 30 more per parent.
     """
 
     first: NDArray[np.int64]
@@ -49,6 +49,8 @@ class ParentLists(NamedTuple):
     with_parent: NDArray[np.int32]
     candidate_first: NDArray[np.int64]
     candidates: NDArray[np.uint16]
+    neighbour_first: NDArray[np.int64]
+    neighbours: NDArray[np.uint16]
     tiny: float
 
     @property
@@ -87,26 +89,16 @@ def parent_lists(families: Iterable[OwnFamilies]) -> ParentLists:
     for x in np.flatnonzero(stand_in).tolist():
         costs, sizes, members = own[x]
         own[x] = np.append(costs, costs.max(initial=0.0) + beyond), np.append(sizes, 0), members
-    counts = [costs.size for costs, _, _ in own]
-    costs = np.concatenate([costs for costs, _, _ in own])
-    first = np.cumsum([0, *counts], dtype=np.int64)
-    starts = np.concatenate(([0], np.cumsum(np.concatenate([sizes for _, sizes, _ in own])))).astype(np.int64)
-    parents = np.concatenate([members for _, _, members in own])
-    pair_first, child, pair_starts, with_parent = _pairs(first, starts, parents)
-    candidate_first, candidates = _turned(pair_first, child)
+    costs, sizes, parents = (np.concatenate(column) for column in zip(*own, strict=True))
+    first, starts = _ends([costs.size for costs, _, _ in own]), _ends(sizes)
     return ParentLists(
         first=first,
         costs=costs,
         starts=starts,
         parents=parents,
         stand_in=stand_in,
-        pair_first=pair_first,
-        child=child,
-        pair_starts=pair_starts,
-        with_parent=with_parent,
-        candidate_first=candidate_first,
-        candidates=candidates,
         tiny=RELATIVE * float(np.abs(costs).max()),
+        **_relations(first, starts, parents),
     )
 
 
@@ -124,51 +116,31 @@ def _in_score_order(
     return costs[order], taken, members[np.repeat((ends - sizes)[order], taken) + offsets].astype(np.uint16)
 
 
-@njit
-def _pairs(first, starts, parents):
-    """pair_first, child, pair_starts and with_parent of ParentLists: a counting sort of the parents. O(parents)."""
-    n = first.size - 1
-    begins = np.zeros(n + 1, np.int64)
-    for i in range(parents.size):
-        begins[parents[i] + 1] += 1
-    for x in range(n):
-        begins[x + 1] += begins[x]
-    filled = begins.copy()
-    whose, with_parent = np.empty(parents.size, np.uint16), np.empty(parents.size, np.int32)
-    for y in range(n):
-        for f in range(first[y], first[y + 1]):
-            for i in range(starts[f], starts[f + 1]):
-                at = filled[parents[i]]
-                filled[parents[i]] += 1
-                whose[at], with_parent[at] = y, f - first[y]
-    pair_first = np.zeros(n + 1, np.int64)
-    for x in range(n):
-        pair_first[x + 1] = pair_first[x]
-        for i in range(begins[x], begins[x + 1]):
-            pair_first[x + 1] += i == begins[x] or whose[i] != whose[i - 1]
-    child, pair_starts = np.empty(pair_first[n], np.uint16), np.empty(pair_first[n] + 1, np.int64)
-    pair = 0
-    for x in range(n):
-        for i in range(begins[x], begins[x + 1]):
-            if i == begins[x] or whose[i] != whose[i - 1]:
-                child[pair], pair_starts[pair] = whose[i], i
-                pair += 1
-    pair_starts[pair] = parents.size
-    return pair_first, child, pair_starts, with_parent
+def _relations(
+    first: NDArray[np.int64], starts: NDArray[np.int64], parents: NDArray[np.uint16]
+) -> dict[str, NDArray[Any]]:
+    """The fields of ParentLists that say who is in which families, whose, and next to whom. O(parents)."""
+    n, families, sizes = first.size - 1, np.diff(first), np.diff(starts)
+    number = np.repeat((np.arange(sizes.size) - np.repeat(first[:-1], families)).astype(np.int32), sizes)
+    whose = np.repeat(np.repeat(np.arange(n, dtype=np.uint16), families), sizes)
+    arcs = np.column_stack((parents, whose))[number == 0]
+    ends, others = arcs.ravel(), arcs[:, ::-1].ravel()
+    by_parent = np.argsort(parents, kind="stable")
+    parents, whose = parents[by_parent], whose[by_parent]
+    pairs = np.flatnonzero(np.diff(parents, prepend=~parents[:1]) | np.diff(whose, prepend=~whose[:1]))
+    parent, child = parents[pairs], whose[pairs]
+    return {
+        "pair_first": _ends(np.bincount(parent, minlength=n)),
+        "child": child,
+        "pair_starts": np.append(pairs, parents.size),
+        "with_parent": number[by_parent],
+        "candidate_first": _ends(np.bincount(child, minlength=n)),
+        "candidates": parent[np.argsort(child, kind="stable")],
+        "neighbour_first": _ends(np.bincount(ends, minlength=n)),
+        "neighbours": others[np.argsort(ends, kind="stable")],
+    }
 
 
-@njit
-def _turned(pair_first, child):
-    """candidate_first and candidates of ParentLists: the pairs by their children. O(pairs)."""
-    n = pair_first.size - 1
-    candidate_first = np.zeros(n + 1, np.int64)
-    for i in range(child.size):
-        candidate_first[child[i] + 1] += 1
-    for y in range(n):
-        candidate_first[y + 1] += candidate_first[y]
-    filled, candidates = candidate_first.copy(), np.empty(child.size, np.uint16)
-    for x in range(n):
-        for i in range(pair_first[x], pair_first[x + 1]):
-            candidates[filled[child[i]]] = x
-            filled[child[i]] += 1
-    return candidate_first, candidates
+def _ends(counts: NDArray[np.integer] | list[int]) -> NDArray[np.int64]:
+    """Where lists of so many entries end that follow each other, after where the first begins."""
+    return np.concatenate(([0], np.cumsum(counts))).astype(np.int64)

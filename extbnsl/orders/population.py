@@ -57,54 +57,46 @@ class Population:
     best: OrderedNetwork
 
 
-@dataclass(frozen=True, eq=False)
-class Improver:
-    """One order of the population: a state of random numbers, uint64 (1,); where the variables stand in the others,
-    int32 (m, n); and how many kicks a round has."""
-
-    order: Order
-    state: NDArray[np.uint64]
-    elsewhere: NDArray[np.int32]
-    kicks: int
-
-    def climb(self, halt: NDArray[np.uint8], lists: ParentLists, acyclic: bool) -> None:
-        """Swaps from random orders, and acyclic selection where that is asked for; the best one is kept."""
-        cost = cost_along(self.order, lists)
-        for _ in range(CLIMBS):
-            trial = random_order(self.state, lists)
-            climb_by_swaps(trial, halt, lists)
-            found = settle(trial, halt, lists) if acyclic else cost_along(trial, lists)
-            if found < cost:
-                cost = found
-                self.order[:] = trial
-            if halt[0]:
-                break
-
-    def kick(self, halt: NDArray[np.uint8], lists: ParentLists, kicks: Kicks) -> None:
-        """Iterated local search, and acyclic selection at its end."""
-        improve_by_kicks(self.order, self.state, kicks, self.elsewhere, halt, lists)
-        settle(self.order, halt, lists)
-
-
-Method = Callable[[Improver, NDArray[np.uint8], ParentLists], None]
-
-
-def _kicking(widest: int, flips: int, transplants: int) -> Method:
-    def improve(improver: Improver, halt: NDArray[np.uint8], lists: ParentLists) -> None:
-        improver.kick(halt, lists, Kicks(improver.kicks, widest, flips, transplants, flipped=10, transplanted=100))
-
-    return improve
-
-
-METHODS: dict[str, Method] = {
-    "obs": lambda improver, halt, lists: improver.climb(halt, lists, acyclic=False),
-    "asobs": lambda improver, halt, lists: improver.climb(halt, lists, acyclic=True),
-    "insertion": _kicking(1, 0, 0),
-    "windows": _kicking(4, 0, 0),
-    "regions": _kicking(1, 60, 0),
-    "memetic": _kicking(1, 50, 20),
+METHODS: dict[str, Kicks | None] = {  # swaps from random orders are without kicks
+    "obs": None,
+    "asobs": None,
+    "insertion": Kicks(widest=1, flips=0, transplants=0),
+    "windows": Kicks(widest=4, flips=0, transplants=0),
+    "regions": Kicks(widest=1, flips=60, transplants=0),
+    "memetic": Kicks(widest=1, flips=50, transplants=20),
 }
 DEFAULT = "memetic"
+
+
+def _improve_one(
+    order: Order,
+    state: NDArray[np.uint64],
+    elsewhere: NDArray[np.int32],
+    method: str,
+    kicks: int,
+    halt: NDArray[np.uint8],
+    lists: ParentLists,
+) -> None:
+    """One round of one order, in place: iterated local search of so many kicks, and acyclic selection at its end; or
+    the best of swaps from random orders, with acyclic selection where that is the method.
+
+    state: of its random numbers, uint64 (1,). elsewhere: where the variables stand in the other orders, int32 (m, n).
+    """
+    how = METHODS[method]
+    if how is not None:
+        improve_by_kicks(order, state, how._replace(number=kicks), elsewhere, halt, lists)
+        settle(order, halt, lists)
+        return
+    cost = cost_along(order, lists)
+    for _ in range(CLIMBS):
+        trial = random_order(state, lists)
+        climb_by_swaps(trial, halt, lists)
+        found = settle(trial, halt, lists) if method == "asobs" else cost_along(trial, lists)
+        if found < cost:
+            cost = found
+            order[:] = trial
+        if halt[0]:
+            break
 
 
 def search_lists(
@@ -145,10 +137,10 @@ def search_lists(
         trials, own = [order.copy() for order in orders], [state.copy() for state in states]
         stopped = deaf = False
         try:
-            _improve(trials, own, METHODS[method], min(NUMBER, FEW * done) if grown else NUMBER, workers, lists)
+            _improve(trials, own, method, min(NUMBER, FEW * done) if grown else NUMBER, workers, lists)
             if growing is not None:
                 grown = growing.grow(_networks(trials, best, lists), workers)
-                _settle(trials, workers, growing.lists)
+                workers.map(settle, [(order, workers.halt, growing.lists) for order in trials])
         except Stopped as stop:
             stopped, deaf = True, stop.deaf
         orders, states = (orders, states) if deaf else (trials, own)  # a kernel may still be at work on its trial
@@ -174,11 +166,6 @@ def _networks(orders: list[Order], best: OrderedNetwork, lists: ParentLists) -> 
     return [parents for _, parents in sorted([*found, (best.cost, best.parents)], key=lambda one: one[0])]
 
 
-def _settle(orders: list[Order], workers: Workers, lists: ParentLists) -> None:
-    """Acyclic selection along each order, in place."""
-    workers.map(settle, [(order, workers.halt, lists) for order in orders])
-
-
 def _population(orders: list[Order], states: list[NDArray[np.uint64]], best: OrderedNetwork) -> Population:
     """What the search has now: a copy."""
     return Population(np.stack(orders), np.stack(states), best)
@@ -187,9 +174,8 @@ def _population(orders: list[Order], states: list[NDArray[np.uint64]], best: Ord
 def improve_network(order: Sequence[int], lists: ParentLists, workers: Workers) -> OrderedNetwork:
     """The best network that a round of insertions and acyclic selection finds from an order of all variables, which
     needs no network."""
-    own, state = np.array(order, np.int32), np.ones(1, np.uint64)
-    improver = Improver(own, state, np.zeros((0, own.size), np.int32), NUMBER)
-    workers.run(METHODS["insertion"], improver, workers.halt, lists)
+    own, alone = np.array(order, np.int32), np.zeros((0, len(order)), np.int32)
+    workers.run(_improve_one, own, np.ones(1, np.uint64), alone, "insertion", NUMBER, workers.halt, lists)
     return _best_of([own], lists)
 
 
@@ -212,18 +198,18 @@ def _beginning(
 def _improve(
     orders: list[Order],
     states: list[NDArray[np.uint64]],
-    method: Method,
+    method: str,
     kicks: int,
     workers: Workers,
     lists: ParentLists,
 ) -> None:
     """One round: each order, in place, by what the others were before it."""
     places = np.argsort(np.stack(orders), axis=1).astype(np.int32)
-    improvers = [
-        Improver(order, state, np.delete(places, k, axis=0), kicks)
+    tasks = [
+        (order, state, np.delete(places, k, axis=0), method, kicks, workers.halt, lists)
         for k, (order, state) in enumerate(zip(orders, states, strict=True))
     ]
-    workers.map(lambda improver: method(improver, workers.halt, lists), [(improver,) for improver in improvers])
+    workers.map(_improve_one, tasks)
 
 
 def _best_of(orders: list[Order], lists: ParentLists) -> OrderedNetwork:

@@ -97,7 +97,7 @@ def test_kicks_leave_an_order_of_the_cost_they_say(seed, n, widest, stopped):
     rng = np.random.default_rng(seed)
     order = rng.permutation(n).astype(np.int32)
     elsewhere = np.stack([rng.permutation(n) for _ in range(2)]).astype(np.int32)
-    kicks = Kicks(40, widest, flips=40, transplants=30, flipped=4, transplanted=6)
+    kicks = Kicks(widest, flips=40, transplants=30, number=40, flipped=4, transplanted=6)
     before = cost_along(order, families)
     halt = np.full(1, stopped, np.uint8)
     cost = improve_by_kicks(order, np.array([seed + 1], np.uint64), kicks, elsewhere, halt, lists)
@@ -200,13 +200,13 @@ def test_an_order_that_a_deaf_kernel_is_at_work_on_is_not_looked_at(monkeypatch)
     over, begun = threading.Event(), threading.Event()
     monkeypatch.setattr("extbnsl.machine.workers.GRACE_SECONDS", 0.2)
 
-    def deaf(improver, halt, lists):
-        improver.order[:], improver.state[:] = 0, 0
+    def deaf(order, state, *given):
+        order[:], state[:] = 0, 0
         begun.set()
         over.wait(60)
-        improver.order[:] = -1
+        order[:] = -1
 
-    monkeypatch.setitem(METHODS, "insertion", deaf)
+    monkeypatch.setattr(population, "_improve_one", deaf)
     families, lists = random_lists(3, 6)
     known = []
     try:
