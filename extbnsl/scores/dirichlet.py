@@ -19,9 +19,11 @@ Cussens, de Campos 2020, Section 3).
 """
 
 import math
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from extbnsl.scores.score import CellScore
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -29,8 +31,10 @@ if TYPE_CHECKING:
     from extbnsl.scores.cells import Cells
     from extbnsl.scores.formula import Formula
 
+DEFAULT_ESS = 1.0
 
-class _Dirichlet(ABC):
+
+class _Dirichlet(CellScore):
     """What the three scores have in common: all but the prior."""
 
     @abstractmethod
@@ -48,14 +52,11 @@ class _Dirichlet(ABC):
 
 
 @dataclass(frozen=True)
-class BDeu(_Dirichlet):
+class SpreadPrior(_Dirichlet):
     """A prior of ess / q for each of the q states that the parents' arities allow. Equivalent networks cost the
     same."""
 
-    ess: float
-    name: str = "bdeu"
-    title: str = "BDeu"
-    maximised: str = "log evidence"
+    ess: float = field(default=DEFAULT_ESS, kw_only=True)
 
     def prior(self, cells: "Cells") -> float:
         return self.ess / cells.configurations
@@ -67,14 +68,11 @@ class BDeu(_Dirichlet):
 
 
 @dataclass(frozen=True)
-class BDs(_Dirichlet):
+class OccurringPrior(_Dirichlet):
     """A prior of ess / q' for each of the q' states of the parents that occur. For sparse data; equivalent networks may
     cost different sums."""
 
-    ess: float
-    name: str = "bds"
-    title: str = "BDs"
-    maximised: str = "log evidence"
+    ess: float = field(default=DEFAULT_ESS, kw_only=True)
 
     def prior(self, cells: "Cells") -> float:
         return self.ess / int((cells.counts.sum(axis=1) > 0).sum())
@@ -85,14 +83,8 @@ class BDs(_Dirichlet):
         return formula(OCCURRING, arities, ess=self.ess, by_cells=True)
 
 
-@dataclass(frozen=True)
 class UniformPrior(_Dirichlet):
     """A prior of 1 for each state of the child. Equivalent networks may cost different sums."""
-
-    name: str = "k2"
-    title: str = "K2"
-    maximised: str = "log evidence"
-    ess: None = field(default=None, init=False)
 
     def prior(self, cells: "Cells") -> float:
         return float(cells.arity)
@@ -104,7 +96,9 @@ class UniformPrior(_Dirichlet):
         return formula(TABLES, arities, joint=_rising_table(1.0, records), own=own, by_cells=True)
 
 
-K2 = UniformPrior()
+BDEU = SpreadPrior("bdeu", "BDeu", "log evidence")
+BDS = OccurringPrior("bds", "BDs", "log evidence")
+K2 = UniformPrior("k2", "K2", "log evidence")
 
 
 def _rising(prior: float, counts: "NDArray") -> float:

@@ -19,25 +19,18 @@ P, and Y cannot take more of it than Y itself has left. So all that they prove o
 price of a parent being ln N / 2.
 """
 
-import math
-from dataclasses import dataclass, field
+from extbnsl.scores.mdl import half_log
+from extbnsl.scores.score import Titled
 
-GAUSSIAN_BIC_NAME = "gaussian-bic"
 OWN_PARAMETERS = 2  # the intercept and the variance
 
 
-@dataclass(frozen=True)
-class GaussianBIC:
+class GaussianBIC(Titled):
     """The score of continuous variables; see the module."""
-
-    name: str = GAUSSIAN_BIC_NAME
-    title: str = "Gaussian BIC"
-    maximised: str = "BIC"
-    ess: None = field(default=None, init=False)
 
     def parameter(self, records: int) -> float:
         """What a coefficient, an intercept or a variance costs, in nats."""
-        return math.log(records) / 2
+        return half_log(records)
 
 
-GAUSSIAN_BIC = GaussianBIC()
+GAUSSIAN_BIC = GaussianBIC("gaussian-bic", "Gaussian BIC", "BIC")

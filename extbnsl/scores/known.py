@@ -1,29 +1,24 @@
 """The scores that can be computed from data, by name: the one line that a new one adds."""
 
-from collections.abc import Callable
-from typing import Any
+from dataclasses import replace
 
 from extbnsl.core.claims import ALIASES, Claim
 from extbnsl.core.errors import InputError
 from extbnsl.core.options import Declared, Option, declared
-from extbnsl.scores.dirichlet import K2, BDeu, BDs
+from extbnsl.scores.dirichlet import BDEU, BDS, DEFAULT_ESS, K2
 from extbnsl.scores.gaussian import GAUSSIAN_BIC, GaussianBIC
 from extbnsl.scores.mdl import AIC, MDL
 from extbnsl.scores.qnml import FNML, QNML
 from extbnsl.scores.score import CellScore, ParameterScore
 
 Known = ParameterScore | CellScore
-_ALL: tuple[Any, ...] = (MDL, AIC, BDeu, BDs, K2, FNML, QNML, GAUSSIAN_BIC)
-_NAMED: dict[str, Any] = {score.name: score for score in _ALL}
-SCORES: dict[str, Known | GaussianBIC] = {name: score for name, score in _NAMED.items() if not isinstance(score, type)}
-WITH_ESS: dict[str, Callable[[float], Known]] = {
-    name: score for name, score in _NAMED.items() if isinstance(score, type)
-}
+_ALL: tuple[Known | GaussianBIC, ...] = (MDL, AIC, BDEU, BDS, K2, FNML, QNML, GAUSSIAN_BIC)
+SCORES = {score.name: score for score in _ALL}
+WITH_ESS = tuple(score.name for score in _ALL if score.ess is not None)
 NAMES: tuple[str, ...] = tuple(
     word for score in _ALL for word in (score.name, *(alias for alias, name in ALIASES.items() if name == score.name))
 )
 CHOICES = f"{', '.join(NAMES)} ({MDL.name} and bic are the same: minus {MDL.maximised})"  # for people
-DEFAULT_ESS = 1.0
 SMALLEST_ESS, LARGEST_ESS = 1e-100, 1e6  # below, a state's share of the prior may be 0
 
 ESS_RANGE = f"from {SMALLEST_ESS:g} to {LARGEST_ESS:g}"
@@ -59,18 +54,16 @@ def score_named(name: str, ess: float | None = None) -> Known | GaussianBIC:
     """
     if not isinstance(name, str) or name not in NAMES:
         raise InputError(f"score: {name!r} is not known; use one of {CHOICES}, or give local scores.")
-    name = ALIASES.get(name, name)
-    if name in SCORES:
-        if ess is not None:
-            raise InputError(
-                f"ess: the score {name!r} has no equivalent sample size; leave it out, or use bdeu or bds."
-            )
-        return SCORES[name]
+    score = SCORES[ALIASES.get(name, name)]
     if ess is None:
-        return WITH_ESS[name](DEFAULT_ESS)
+        return score
+    if score.ess is None:
+        raise InputError(
+            f"ess: the score {score.name!r} has no equivalent sample size; leave it out, or use bdeu or bds."
+        )
     if type(ess) not in (int, float) or not SMALLEST_ESS <= ess <= LARGEST_ESS:
         raise InputError(f"ess: {ess!r} is no equivalent sample size; give a number {ESS_RANGE}.")
-    return WITH_ESS[name](float(ess))
+    return replace(score, ess=float(ess))
 
 
 def score_of(claim: Claim) -> Known:

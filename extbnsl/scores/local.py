@@ -73,7 +73,11 @@ class LocalScores:
         acyclic network) and AssertionError for what only a program can (shapes, dtypes, order).
         """
         n = len(self.names)
-        _check_names(self.names)
+        if not self.names:
+            raise InputError("The local scores have no variable: give at least one.")
+        if len(set(self.names)) < n:
+            twice = next(name for i, name in enumerate(self.names) if name in self.names[:i])
+            raise InputError(f"The variable name {twice!r} occurs twice: rename one of the two.")
         assert len(self.parents) == len(self.costs) == n, "one table of families per variable"
         for child in range(n):
             _check_layout(self.parents[child], self.costs[child], words(n))
@@ -83,7 +87,13 @@ class LocalScores:
 
     def check_order(self) -> None:
         """Raise InputError if no choice of families is acyclic."""
-        _check_acyclic_choice(self)
+        _, waiting = feasible_order(self.parents)
+        if waiting:
+            stuck = ", ".join(repr(self.names[i]) for i in waiting[:5])
+            raise InputError(
+                f"No choice of families is acyclic, because none of {stuck}"
+                f"{' ...' if len(waiting) > 5 else ''} can come first: give one of them the empty parent set."
+            )
 
 
 def local_scores(
@@ -97,32 +107,23 @@ def local_scores(
     score: its name, or all that is claimed. Sorts canonically and checks; raises InputError as `LocalScores.check`
     does.
     """
-    sorted_families = [_sorted(varsets, costs) for varsets, costs in families]
-    scores = LocalScores(
-        names=tuple(names),
-        parents=tuple(varsets for varsets, _ in sorted_families),
-        costs=tuple(costs for _, costs in sorted_families),
-        claim=score if isinstance(score, Claim) else Claim(score, max_parents),
-    )
+    parents, costs = [], []
+    for varsets, own in families:
+        order = canonical_order(varsets, own)
+        parents.append(np.ascontiguousarray(varsets[order]))
+        costs.append(own[order] + 0.0)  # -0.0 becomes 0.0, so that equal means same bits
+    claim = score if isinstance(score, Claim) else Claim(score, max_parents)
+    scores = LocalScores(tuple(names), tuple(parents), tuple(costs), claim)
     scores.check()
     return scores
 
 
 def canonical_order(varsets: NDArray[np.uint64], costs: NDArray[np.float64]) -> NDArray[np.int64]:
     """The permutation that sorts one child's families: ascending cost, fewer parents, smaller varset."""
-    key = varsets[:, 0] if varsets.shape[1] == 1 else _in_numeric_order(varsets)
+    key: NDArray[Any] = varsets[:, 0]
+    if varsets.shape[1] > 1:  # as bytes, which are compared from the highest on
+        key = np.ascontiguousarray(varsets[:, ::-1], ">u8").view(f"V{8 * varsets.shape[1]}")[:, 0]
     return np.lexsort((key, sizes(varsets), costs))
-
-
-def _in_numeric_order(varsets: NDArray[np.uint64]) -> NDArray[np.void]:
-    """One key for each of the varsets (m, w), of bytes that are compared from the highest on."""
-    return np.ascontiguousarray(varsets[:, ::-1], ">u8").view(f"V{8 * varsets.shape[1]}")[:, 0]
-
-
-def _sorted(varsets: NDArray[np.uint64], costs: NDArray[np.float64]) -> tuple[NDArray[np.uint64], NDArray[np.float64]]:
-    """One child's families in canonical order; a cost of -0.0 becomes 0.0, so that equal means same bits."""
-    order = canonical_order(varsets, costs)
-    return np.ascontiguousarray(varsets[order]), costs[order] + 0.0
 
 
 def _in_order(varsets: NDArray[np.uint64], costs: NDArray[np.float64]) -> bool:
@@ -133,15 +134,6 @@ def _in_order(varsets: NDArray[np.uint64], costs: NDArray[np.float64]) -> bool:
             return False
         tied &= key[1:] == key[:-1]
     return True
-
-
-def _check_names(names: tuple[str, ...]) -> None:
-    """Raise InputError unless there is a variable and the names are distinct."""
-    if not names:
-        raise InputError("The local scores have no variable: give at least one.")
-    if len(set(names)) < len(names):
-        twice = next(name for i, name in enumerate(names) if name in names[:i])
-        raise InputError(f"The variable name {twice!r} occurs twice: rename one of the two.")
 
 
 def _check_layout(varsets: NDArray[np.uint64], costs: NDArray[np.float64], row_words: int) -> None:
@@ -183,8 +175,7 @@ def has_duplicates(varsets: NDArray[np.uint64]) -> bool:
 def repeated(varsets: NDArray[np.uint64]) -> NDArray[np.bool_]:
     """Which rows of (m, words) are the same varset as a row before; O(m log m)."""
     order = np.lexsort(tuple(varsets.T))
-    ordered = varsets[order]
-    again = np.zeros(len(varsets), np.bool_)
+    ordered, again = varsets[order], np.zeros(len(varsets), np.bool_)
     again[order[1:]] = (ordered[1:] == ordered[:-1]).all(axis=1)
     return again
 
@@ -218,17 +209,6 @@ def network_rows(parents: Sequence[NDArray[np.uint64]]) -> tuple[list[int], list
         rows[x] = int(np.argmin((parents[x] & ~before).any(axis=1)))
         add(x, before)
     return order, rows
-
-
-def _check_acyclic_choice(scores: LocalScores) -> None:
-    """Raise InputError if no choice of families is acyclic."""
-    _, waiting = feasible_order(scores.parents)
-    if waiting:
-        stuck = ", ".join(repr(scores.names[i]) for i in waiting[:5])
-        raise InputError(
-            f"No choice of families is acyclic, because none of {stuck}"
-            f"{' ...' if len(waiting) > 5 else ''} can come first: give one of them the empty parent set."
-        )
 
 
 def named_scores(costs: Mapping[str, Mapping[Any, float]]) -> LocalScores:

@@ -19,9 +19,10 @@ and C(m, K + 2) = C(m, K + 1) + m / K C(m, K) (Kontkanen and Myllymaki 2007); fo
 
 import functools
 import math
-from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING
+
+from extbnsl.scores.score import CellScore
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -33,17 +34,8 @@ NEGLIGIBLE = 45.0  # nats below the largest term: 3e-20 of it
 TERMS = 64  # at a time
 
 
-@dataclass(frozen=True)
-class QuotientNML:
+class QuotientNML(CellScore):
     """The regret of parents and child together, less that of the parents."""
-
-    name: str = "qnml"
-    title: str = "qNML"
-    maximised: str = "log qNML"
-    ess: None = field(default=None, init=False)
-
-    def cost(self, cells: "Cells") -> float:
-        return self.least(cells, cells.misfit)
 
     def least(self, cells: "Cells", floor: float) -> float:
         return floor + _penalty(cells.records, cells.arity, cells.configurations)
@@ -61,7 +53,7 @@ class QuotientNML:
         return formula(TABLES, arities, joint=mlogm_table(records), regrets=regrets)
 
 
-QNML = QuotientNML()
+QNML = QuotientNML("qnml", "qNML", "log qNML")
 
 
 def _penalty(records: int, arity: int, configurations: float) -> float:
@@ -98,20 +90,10 @@ def _check_monotony(regrets: dict[int, float], arities: list[int]) -> None:
         assert rises, f"the penalty of qNML falls for a variable of {arity} states"
 
 
-@dataclass(frozen=True)
-class FactorisedNML:
+class FactorisedNML(CellScore):
     """The regret of each state of the parents by itself."""
 
-    name: str = "fnml"
-    title: str = "fNML"
-    maximised: str = "log fNML"
-    ess: None = field(default=None, init=False)
-
-    def cost(self, cells: "Cells") -> float:
-        return self.least(cells, cells.misfit)
-
     def least(self, cells: "Cells", floor: float) -> float:
-
         return floor + float(log_regrets(cells.records, cells.arity)[cells.counts.sum(axis=1)].sum())
 
     def formula(self, records: int, arities: "NDArray", max_parents: int, base: int = 1) -> "Formula":
@@ -123,7 +105,7 @@ class FactorisedNML:
         return formula(TABLES, arities, joint=joint, own=own)
 
 
-FNML = FactorisedNML()
+FNML = FactorisedNML("fnml", "fNML", "log fNML")
 
 
 @functools.lru_cache(maxsize=64)

@@ -10,9 +10,10 @@ A score takes part by one file with its value, its line in known.py and its slow
 Light: the command line imports this for the names.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -21,32 +22,28 @@ if TYPE_CHECKING:
     from extbnsl.scores.formula import Formula
 
 
-class Titled(Protocol):
+@dataclass(frozen=True)
+class Titled:
     """What a score is called.
 
     name: the word for it in options and documents; title: for people; maximised: what people call minus the cost; ess:
     the equivalent sample size of its prior, None where it has none.
     """
 
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def title(self) -> str: ...
-
-    @property
-    def maximised(self) -> str: ...
-
-    @property
-    def ess(self) -> float | None: ...
+    name: str
+    title: str
+    maximised: str
+    ess: float | None = field(default=None, kw_only=True)
 
 
-class Score(Titled, Protocol):
+class Score(Titled, ABC):
     """A decomposable score of discrete data as a cost."""
 
     def cost(self, cells: "Cells") -> float:
-        """What a family costs, in nats."""
+        """What a family costs, in nats: here its misfit and what `least` adds to that."""
+        return self.least(cells, cells.misfit)
 
+    @abstractmethod
     def least(self, cells: "Cells", floor: float) -> float:
         """What any family of this child costs at least whose parents are those of `cells` and perhaps more.
 
@@ -54,9 +51,10 @@ class Score(Titled, Protocol):
         """
 
 
-class CellScore(Score, Protocol):
+class CellScore(Score):
     """A score that is not misfit and a price: what its cells add up to, kernels are told by a formula."""
 
+    @abstractmethod
     def formula(self, records: int, arities: "NDArray", max_parents: int, base: int = 1) -> "Formula":
         """For so many records of variables of these arities, and parent sets of at most so many beside those that must
         be, which have `base` joint states."""
@@ -68,21 +66,13 @@ def penalty_of(parameter: float, arity: int, configurations: float) -> float:
 
 
 @dataclass(frozen=True)
-class ParameterScore:
+class ParameterScore(Score):
     """cost(X | P) = N H(X | P) + parameter(N) (r_X - 1) prod of r_Y over Y in P, in nats.
 
     parameter: what a free parameter costs, given the number of records; not negative.
     """
 
-    name: str
-    title: str
-    maximised: str
     parameter: Callable[[int], float]
-    ess: None = field(default=None, init=False)
-
-    def cost(self, cells: "Cells") -> float:
-        """What a family costs, in nats."""
-        return self.least(cells, cells.misfit)
 
     def least(self, cells: "Cells", floor: float) -> float:
         """See `Score.least`: the misfit never falls below the floor, and the penalty never falls with more parents."""
